@@ -17,9 +17,9 @@
 #include "cli/diagnostics.h"
 #include "cli/preload.h"
 #include "cli/progress/progress.h"
-#include "report/overhead.h"
+#include "report/overhead/overhead.h"
 #include "report/reader.h"
-#include "report/table_sink.h"
+#include "report/tables/table_sink.h"
 #include "support/text.h"
 
 namespace lynxpp::cli {

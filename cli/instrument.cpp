@@ -12,8 +12,8 @@
 
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
-#include "cli/passes.h"
 #include "cli/preload.h"
+#include "cli/ptx/passes.h"
 #include "cli/texts/texts.h"
 #include "instrumentors/catalogue.h"
 #include "ptx/parser/parser.h"

@@ -7,12 +7,12 @@
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
 #include "report/cluster/by_place.h"
-#include "report/csv.h"
 #include "report/findings/findings.h"
 #include "report/page/page.h"
 #include "report/reader.h"
 #include "report/summary.h"
-#include "report/table_sink.h"
+#include "report/tables/csv.h"
+#include "report/tables/table_sink.h"
 #include "report/timeline/perfetto.h"
 
 namespace lynxpp::cli {

@@ -1,5 +1,5 @@
-// What the launch session (interposer/session.h) needs of a device. Two implementations: device/cuda (the
-// real driver) and device/cpu (the built-in one).
+// What the launch session (interposer/session/session.h) needs of a device. Two implementations: device/cuda
+// (the real driver) and device/cpu (the built-in one).
 #pragma once
 
 #include <cstddef>

@@ -48,7 +48,7 @@ struct Request {
   /// name. Null function: the variant declares its own copies (offline use).
   std::function<std::optional<std::uint64_t>(const std::string&)> variable_address;
   /// What compiles the variant fuses products and sums that name no rounding, as ptxas does
-  /// (ptx/analysis/contraction.h).
+  /// (ptx/analysis/flow/contraction.h).
   bool assembler_contracts = true;
   LaunchShape launch;           ///< of all launches the variant is for; nothing is known by default
   bool plain_counters = false;  ///< count at every place instead of on few edges (tests)

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "ptx/analysis/control_flow_graph.h"
-#include "ptx/analysis/registers.h"
+#include "ptx/analysis/flow/control_flow_graph.h"
+#include "ptx/analysis/registers/registers.h"
 #include "ptx/emitter/emitter.h"
 #include "ptx/parser/parser.h"
 

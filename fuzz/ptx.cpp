@@ -7,7 +7,7 @@
 #include <string>
 
 #include "ptx/analysis/analyses.h"
-#include "ptx/analysis/call_graph.h"
+#include "ptx/analysis/calls/call_graph.h"
 #include "ptx/emitter/emitter.h"
 #include "ptx/parser/parser.h"
 

@@ -3,11 +3,11 @@
 #include <iterator>
 #include <vector>
 
-#include "report/bar_chart.h"
 #include "report/findings/findings.h"
-#include "report/row_table.h"
 #include "report/sites.h"
 #include "report/summary.h"
+#include "report/tables/bar_chart.h"
+#include "report/tables/row_table.h"
 #include "support/text.h"
 
 namespace lynxpp::report {

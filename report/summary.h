@@ -10,7 +10,7 @@
 
 #include "report/record.h"
 #include "report/totals.h"
-#include "report/word_profiles.h"
+#include "report/words/word_profiles.h"
 
 namespace lynxpp::report {
 

@@ -13,7 +13,7 @@
 
 #include "report/number.h"
 #include "report/record.h"
-#include "report/tables.h"
+#include "report/tables/tables.h"
 
 namespace lynxpp::report {
 

@@ -40,7 +40,7 @@ TABLE = {
                    "device/cuda"],
     "interposer/preload": ["image", "interposer/engine_api.h", "interposer/lynxpp.h", "interposer/driver_api.def", "support/call_stack.h",
                            "support/control_socket.h", "support/run_mark.h"],
-    "interposer/control": ["support", "interposer/session.h"],
+    "interposer/control": ["support", "interposer/session/session.h"],
     "cli": ["support", "image", "ptx/ir", "ptx/parser", "ptx/analysis", "ptx/emitter", "ptx/passes", "cod", "engine", "instrumentors", "report", "device", "models", "observe"],
     "calibrate": [],
     "examples/apps": ["interposer/lynxpp.h"],

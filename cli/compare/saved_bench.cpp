@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "report/kernel_name.h"
-#include "report/text_table.h"
+#include "report/tables/text_table.h"
 #include "support/text.h"
 
 namespace lynxpp::cli {

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "report/overhead.h"
+#include "report/overhead/overhead.h"
 #include "support/result.h"
 
 namespace lynxpp::cli {

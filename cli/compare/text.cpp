@@ -4,7 +4,7 @@
 
 #include "cli/compare/output.h"
 #include "report/kernel_name.h"
-#include "report/text_table.h"
+#include "report/tables/text_table.h"
 #include "support/text.h"
 
 namespace lynxpp::cli {

@@ -2,8 +2,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/modelled/caches.h"
-#include "report/bar_chart.h"
-#include "report/text_table.h"
+#include "report/tables/bar_chart.h"
+#include "report/tables/text_table.h"
 
 namespace lynxpp::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "report/bar_chart.h"
+#include "report/tables/bar_chart.h"
 
 namespace lynxpp::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "report/kernel_name.h"
-#include "report/table_sink.h"
+#include "report/tables/table_sink.h"
 
 namespace lynxpp::cli {
 

@@ -14,7 +14,7 @@
 #include "cli/diagnostics.h"
 #include "report/findings/findings.h"
 #include "report/reader.h"
-#include "report/table_sink.h"
+#include "report/tables/table_sink.h"
 
 namespace lynxpp::cli {
 namespace {

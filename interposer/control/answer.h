@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "interposer/session.h"
+#include "interposer/session/session.h"
 
 namespace lynxpp::interposer {
 

@@ -3,16 +3,16 @@
 
 #include <memory>
 
-#include "ptx/analysis/affine.h"
-#include "ptx/analysis/control_flow_graph.h"
-#include "ptx/analysis/dominators.h"
-#include "ptx/analysis/lane_pattern.h"
+#include "ptx/analysis/flow/control_flow_graph.h"
+#include "ptx/analysis/flow/dominators.h"
+#include "ptx/analysis/flow/loops.h"
+#include "ptx/analysis/flow/ssa.h"
 #include "ptx/analysis/launch_shape.h"
-#include "ptx/analysis/liveness.h"
-#include "ptx/analysis/loops.h"
-#include "ptx/analysis/registers.h"
-#include "ptx/analysis/ssa.h"
-#include "ptx/analysis/uniformity.h"
+#include "ptx/analysis/registers/liveness.h"
+#include "ptx/analysis/registers/registers.h"
+#include "ptx/analysis/values/affine.h"
+#include "ptx/analysis/values/lane_pattern.h"
+#include "ptx/analysis/values/uniformity.h"
 
 namespace lynxpp::ptx {
 

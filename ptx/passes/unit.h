@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "ptx/analysis/control_flow_graph.h"
+#include "ptx/analysis/flow/control_flow_graph.h"
 #include "ptx/analysis/transfers/transfers.h"
 #include "ptx/emitter/emitter.h"
 #include "ptx/ir/module.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "ptx/analysis/registers.h"
+#include "ptx/analysis/registers/registers.h"
 #include "ptx/ir/module.h"
 #include "ptx/replay/program.h"
 

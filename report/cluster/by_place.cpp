@@ -5,9 +5,9 @@
 #include <cmath>
 #include <numeric>
 
-#include "report/csv.h"
 #include "report/kernel_name.h"
-#include "report/text_table.h"
+#include "report/tables/csv.h"
+#include "report/tables/text_table.h"
 #include "support/text.h"
 
 namespace lynxpp::report {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "report/record.h"
-#include "report/tables.h"
+#include "report/tables/tables.h"
 
 namespace lynxpp::report {
 

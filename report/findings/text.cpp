@@ -4,11 +4,11 @@
 #include <functional>
 #include <map>
 
-#include "report/bar_chart.h"
 #include "report/findings/findings.h"
 #include "report/kernel_name.h"
 #include "report/number.h"
-#include "report/text_table.h"
+#include "report/tables/bar_chart.h"
+#include "report/tables/text_table.h"
 #include "report/totals.h"
 #include "support/text.h"
 

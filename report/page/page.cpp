@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "report/bar_chart.h"
 #include "report/page/embedded.h"
+#include "report/tables/bar_chart.h"
 #include "support/text.h"
 
 namespace lynxpp::report {

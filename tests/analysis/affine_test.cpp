@@ -1,4 +1,4 @@
-#include "ptx/analysis/affine.h"
+#include "ptx/analysis/values/affine.h"
 
 #include <cstdlib>
 

@@ -1,4 +1,4 @@
-#include "ptx/analysis/call_graph.h"
+#include "ptx/analysis/calls/call_graph.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Random walks over random graphs: counted on the chosen edges only, every edge's flow comes out exactly.
-#include "ptx/analysis/edge_placement.h"
+#include "ptx/analysis/flow/edge_placement.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 // the expectations for review.
 #include <cstdlib>
 
-#include "ptx/analysis/call_graph.h"
+#include "ptx/analysis/calls/call_graph.h"
 #include "support/text.h"
 #include "tests/analysis/analysed.h"
 

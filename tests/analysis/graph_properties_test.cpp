@@ -5,7 +5,7 @@
 #include <random>
 #include <set>
 
-#include "ptx/analysis/dominance_frontiers.h"
+#include "ptx/analysis/flow/dominance_frontiers.h"
 #include "tests/analysis/analysed.h"
 
 namespace lynxpp::ptx {

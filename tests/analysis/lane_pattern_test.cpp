@@ -1,4 +1,4 @@
-#include "ptx/analysis/lane_pattern.h"
+#include "ptx/analysis/values/lane_pattern.h"
 
 #include "tests/analysis/analysed.h"
 

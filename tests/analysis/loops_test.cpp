@@ -1,4 +1,4 @@
-#include "ptx/analysis/loops.h"
+#include "ptx/analysis/flow/loops.h"
 
 #include "tests/analysis/analysed.h"
 

@@ -1,8 +1,8 @@
-#include "ptx/analysis/registers.h"
+#include "ptx/analysis/registers/registers.h"
 
 #include <set>
 
-#include "ptx/analysis/dominance_frontiers.h"
+#include "ptx/analysis/flow/dominance_frontiers.h"
 #include "tests/analysis/analysed.h"
 
 namespace lynxpp::ptx {

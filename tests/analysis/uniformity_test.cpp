@@ -1,4 +1,4 @@
-#include "ptx/analysis/uniformity.h"
+#include "ptx/analysis/values/uniformity.h"
 
 #include "tests/analysis/analysed.h"
 

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/ptx_diff.h"
+#include "cli/ptx/ptx_diff.h"
 #include "support/text.h"
 #include "tests/cli/process.h"
 

@@ -1,5 +1,5 @@
-// What Uniformity promises of launches with whole rows (ptx/analysis/lane_rows.h), against the values that
-// the threads of the cpu device have.
+// What Uniformity promises of launches with whole rows (ptx/analysis/values/lane_rows.h), against the values
+// that the threads of the cpu device have.
 #include <gtest/gtest.h>
 
 #include <array>

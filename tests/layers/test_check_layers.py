@@ -52,11 +52,11 @@ class CheckLayers(unittest.TestCase):
         self.expect({"cod/syntax/ast.h": "", "report/table.cpp": ' # include  "cod/syntax/ast.h"\n'}, "report/table.cpp", 1, "report may not include")
 
     def test_preload_includes_the_boundary_only(self):
-        files = {"interposer/engine_api.h": "", "interposer/session.h": "", "image/bytes.h": "",
+        files = {"interposer/engine_api.h": "", "interposer/session/session.h": "", "image/bytes.h": "",
                  "interposer/preload/hooks.cpp": '#include "interposer/engine_api.h"\n#include "image/bytes.h"\n#include "interposer/preload/x.h"\n',
                  "interposer/preload/x.h": ""}
         self.assertEqual([], self.errors(files))
-        files["interposer/preload/x.h"] = '#include "interposer/session.h"\n'
+        files["interposer/preload/x.h"] = '#include "interposer/session/session.h"\n'
         self.expect(files, "interposer/preload/x.h", 1, "interposer/preload may not include")
 
     def test_subfolder_has_its_own_row(self):

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "parse.h"
-#include "ptx/analysis/control_flow_graph.h"
+#include "ptx/analysis/flow/control_flow_graph.h"
 
 namespace lynxpp::ptx {
 namespace {

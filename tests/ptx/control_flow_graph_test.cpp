@@ -1,4 +1,4 @@
-#include "ptx/analysis/control_flow_graph.h"
+#include "ptx/analysis/flow/control_flow_graph.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

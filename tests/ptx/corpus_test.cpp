@@ -7,7 +7,7 @@
 #include "image/fatbinary.h"
 #include "image/program_file.h"
 #include "parse.h"
-#include "ptx/analysis/control_flow_graph.h"
+#include "ptx/analysis/flow/control_flow_graph.h"
 #include "ptx/emitter/emitter.h"
 #include "support/text.h"
 

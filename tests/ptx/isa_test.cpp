@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "parse.h"
-#include "ptx/analysis/control_flow_graph.h"
+#include "ptx/analysis/flow/control_flow_graph.h"
 #include "ptx/emitter/emitter.h"
 #include "support/text.h"
 

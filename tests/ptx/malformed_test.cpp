@@ -6,7 +6,7 @@
 #include <random>
 
 #include "parse.h"
-#include "ptx/analysis/control_flow_graph.h"
+#include "ptx/analysis/flow/control_flow_graph.h"
 #include "ptx/emitter/emitter.h"
 
 namespace lynxpp::ptx {

@@ -4,11 +4,11 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "report/bar_chart.h"
-#include "report/csv.h"
 #include "report/reader.h"
 #include "report/sites.h"
 #include "report/summary.h"
+#include "report/tables/bar_chart.h"
+#include "report/tables/csv.h"
 #include "report/timeline/perfetto.h"
 #include "tests/report/records.h"
 

@@ -1,4 +1,4 @@
-#include "report/overhead.h"
+#include "report/overhead/overhead.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 
 #include <limits>
 
-#include "report/tables.h"
+#include "report/tables/tables.h"
 #include "support/text.h"
 #include "tests/report/records.h"
 

@@ -1,4 +1,4 @@
-#include "report/table_sink.h"
+#include "report/tables/table_sink.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "report/reader.h"
-#include "report/table_sink.h"
+#include "report/tables/table_sink.h"
 #include "tests/report/records.h"
 
 namespace lynxpp::report {

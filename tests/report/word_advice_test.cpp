@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "report/summary.h"
-#include "report/table_sink.h"
+#include "report/tables/table_sink.h"
 #include "tests/report/records.h"
 
 namespace lynxpp::report {

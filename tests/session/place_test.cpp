@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "interposer/results_queue.h"
+#include "interposer/results/results_queue.h"
 #include "interposer/this_process.h"
 #include "tests/session/session_fixture.h"
 

@@ -1,4 +1,4 @@
-#include "interposer/probe_buffer.h"
+#include "interposer/results/probe_buffer.h"
 
 #include <gtest/gtest.h>
 

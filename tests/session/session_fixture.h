@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "interposer/session.h"
+#include "interposer/session/session.h"
 #include "tests/support/temporary_folder.h"
 
 namespace lynxpp::interposer {

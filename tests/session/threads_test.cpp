@@ -12,7 +12,7 @@
 #include <set>
 #include <thread>
 
-#include "interposer/results_worker.h"
+#include "interposer/results/results_worker.h"
 #include "tests/session/session_fixture.h"
 
 namespace lynxpp::interposer {

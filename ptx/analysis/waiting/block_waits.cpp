@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ptx/analysis/analyses.h"
-#include "ptx/analysis/call_graph.h"
+#include "ptx/analysis/calls/call_graph.h"
 #include "ptx/analysis/opcode_modifiers.h"
 
 namespace lynxpp::ptx {

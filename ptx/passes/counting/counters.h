@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "ptx/analysis/control_flow_graph.h"
+#include "ptx/analysis/flow/control_flow_graph.h"
 #include "ptx/ir/code.h"
 
 namespace lynxpp::ptx {

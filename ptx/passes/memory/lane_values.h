@@ -1,5 +1,5 @@
 // What the lanes of a warp find out about the differences of their addresses, once for many accesses
-// (ptx/analysis/lane_pattern.h).
+// (ptx/analysis/values/lane_pattern.h).
 //
 // A routine that asks for such a value has two forms: Probe::routine finds it out by
 // itself, Probe::with_lane_values takes it from a register. The pass chooses the accesses whose pattern is

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ptx/analysis/cohorts.h"
+#include "ptx/analysis/values/cohorts.h"
 #include "ptx/ir/memory_access.h"
 #include "ptx/passes/memory/lane_values.h"
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "ptx/analysis/lane_pattern.h"
+#include "ptx/analysis/values/lane_pattern.h"
 
 namespace lynxpp::ptx {
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "ptx/analysis/contraction.h"
+#include "ptx/analysis/flow/contraction.h"
 
 namespace lynxpp::ptx {
 namespace {

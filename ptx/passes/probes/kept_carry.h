@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "ptx/analysis/control_flow_graph.h"
+#include "ptx/analysis/flow/control_flow_graph.h"
 #include "ptx/ir/code_builder.h"
 #include "ptx/ir/module.h"
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "ptx/analysis/control_flow_graph.h"
-#include "ptx/analysis/loops.h"
+#include "ptx/analysis/flow/control_flow_graph.h"
+#include "ptx/analysis/flow/loops.h"
 
 namespace lynxpp::ptx {
 

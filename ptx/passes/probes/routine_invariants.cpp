@@ -4,7 +4,7 @@
 #include <array>
 
 #include "ptx/analysis/opcode_modifiers.h"
-#include "ptx/analysis/registers.h"
+#include "ptx/analysis/registers/registers.h"
 #include "ptx/passes/probes/minimum_cut.h"
 
 namespace lynxpp::ptx {

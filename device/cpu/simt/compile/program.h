@@ -25,7 +25,7 @@
 #include "device/cpu/simt/execute/context.h"
 #include "device/cpu/simt/execute/executor.h"
 #include "device/cpu/simt/operations/operation.h"
-#include "ptx/analysis/control_flow_graph.h"
+#include "ptx/analysis/flow/control_flow_graph.h"
 #include "ptx/ir/module.h"
 #include "support/result.h"
 

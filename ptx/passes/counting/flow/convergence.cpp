@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ptx/analysis/cohorts.h"
+#include "ptx/analysis/values/cohorts.h"
 
 namespace lynxpp::ptx {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "ptx/analysis/edge_placement.h"
+#include "ptx/analysis/flow/edge_placement.h"
 #include "ptx/passes/counting/counters.h"
 #include "ptx/passes/counting/flow/likely.h"
 #include "ptx/passes/counting/flow/program.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ptx/analysis/call_graph.h"
+#include "ptx/analysis/calls/call_graph.h"
 
 namespace lynxpp::ptx {
 namespace {

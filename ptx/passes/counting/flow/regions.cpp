@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "ptx/analysis/cohorts.h"
 #include "ptx/analysis/opcode_modifiers.h"
+#include "ptx/analysis/values/cohorts.h"
 
 namespace lynxpp::ptx {
 bool may_spin(const Instruction& instruction) {

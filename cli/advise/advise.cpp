@@ -1,0 +1,321 @@
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/diagnostics.h"
+#include "models/cumapz/exploration.h"
+#include "models/cumapz/terms.h"
+#include "models/machine.h"
+#include "report/number.h"
+#include "report/tables/text_table.h"
+#include "support/text.h"
+
+namespace lynxpp::cli {
+namespace {
+
+using models::Machine;
+using models::cumapz::Description;
+using models::cumapz::Exploration;
+using models::cumapz::ReferenceTotals;
+using models::cumapz::Statement;
+using models::cumapz::Terms;
+using models::cumapz::Totals;
+using models::cumapz::Variant;
+using models::cumapz::Way;
+using Values = std::map<std::string, std::int64_t>;
+
+/// A variant of a description, or another way to write it.
+struct Estimated : Way {
+  std::string file;
+  std::int64_t rank = 0;
+};
+
+/// A factor of equation 8, as it enters there: the larger the better.
+struct Factor {
+  const char* name;
+  double (*of)(const Terms& terms);
+  double best;  ///< that there can be; 0: of the variants'
+};
+
+constexpr Factor factors[] = {
+    {"data_reuse", [](const Terms& t) { return t.data_reuse; }, 0},
+    {"lat_hiding", [](const Terms& t) { return t.latency_hiding; }, 0},
+    {"bw_util", [](const Terms& t) { return t.bandwidth_use; }, 1},
+    {"ch_skew", [](const Terms& t) { return 1 / t.channel_skew; }, 1},
+    {"branch_eff", [](const Terms& t) { return t.branch_efficiency; }, 1},
+    {"shm_eff", [](const Terms& t) { return std::sqrt(t.shared_efficiency); }, 1},
+    {"tex_reuse", [](const Terms& t) { return t.texture_reuse; }, 0},
+    {"const_eff", [](const Terms& t) { return std::sqrt(t.constant_efficiency); }, 1},
+};
+
+std::string name_of(const Estimated& estimated, bool has_several_files) {
+  std::string name = has_several_files ? estimated.file : "";
+  for (const auto& [choice, value] : estimated.variant.choices)
+    name += (name.empty() ? "" : " ") + choice + "=" + std::to_string(value);
+  for (const auto& [change, value] : estimated.changes)
+    name += (name.empty() ? "" : " ") + change + "=" + value;
+  return name.empty() ? estimated.file : name;
+}
+
+/// The factor that is farthest below its best, and "-" when none is.
+std::string what_hurts(const Estimated& estimated, const std::vector<Estimated>& all) {
+  std::string worst = "-";
+  double least = 0.995;  // what rounds to the best is no reason
+  for (const Factor& factor : factors) {
+    double best = factor.best;
+    for (const Estimated& each : all) {
+      if (factor.best == 0) best = std::max(best, factor.of(each.terms));
+    }
+    const double share = best == 0 ? 1 : factor.of(estimated.terms) / best;
+    if (share >= least) continue;
+    least = share;
+    worst = factor.name;
+  }
+  return worst;
+}
+
+std::string fixed(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, value != 0 && value < 0.01 ? "%.2e" : "%.4f", value);
+  return text;
+}
+
+void print_text(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+/// Terms of what few kernels have are shown where one has it.
+struct ShownTerm {
+  const char* name;
+  double (*of)(const Terms& terms);
+  bool is_rare = false;
+};
+
+constexpr ShownTerm shown_terms[] = {
+    {"estimate", [](const Terms& t) { return t.estimate; }},
+    {"data_reuse", [](const Terms& t) { return t.data_reuse; }},
+    {"lat_hiding", [](const Terms& t) { return t.latency_hiding; }},
+    {"bw_util", [](const Terms& t) { return t.bandwidth_use; }},
+    {"ch_skew", [](const Terms& t) { return t.channel_skew; }},
+    {"branch_eff", [](const Terms& t) { return t.branch_efficiency; }},
+    {"shm_eff", [](const Terms& t) { return t.shared_efficiency; }},
+    {"arith_hiding", [](const Terms& t) { return t.arithmetic_hiding; }, true},
+    {"tex_reuse", [](const Terms& t) { return t.texture_reuse; }, true},
+    {"const_eff", [](const Terms& t) { return t.constant_efficiency; }, true},
+};
+
+/// The rows that `rows` holds, judged among all.
+void print_variants(const std::vector<Estimated>& rows, const std::vector<Estimated>& all,
+                    bool has_several_files, bool has_ranks) {
+  std::vector<report::TextColumn> columns;
+  if (has_ranks) {
+    columns.push_back({{"rank"}, {}});
+    for (const Estimated& each : rows) columns.back().cells.push_back(std::to_string(each.rank));
+  }
+  columns.push_back({{"variant"}, {}, false});
+  for (const Estimated& each : rows) columns.back().cells.push_back(name_of(each, has_several_files));
+  for (const ShownTerm& term : shown_terms) {
+    if (term.is_rare &&
+        std::ranges::all_of(all, [&](const Estimated& each) { return term.of(each.terms) == 1; }))
+      continue;
+    columns.push_back({{term.name}, {}});
+    for (const Estimated& each : rows) columns.back().cells.push_back(fixed(term.of(each.terms)));
+  }
+  const std::pair<const char*, std::int64_t Terms::*> counts[] = {
+      {"accesses", &Terms::accesses}, {"in shared", &Terms::hits}, {"global", &Terms::global_accesses}};
+  for (const auto& [heading, count] : counts) {
+    columns.push_back({{heading}, {}});
+    for (const Estimated& each : rows)
+      columns.back().cells.push_back(report::to_text(report::Number::of(each.terms.*count)));
+  }
+  columns.push_back({{"hurts most"}, {}, false});
+  for (const Estimated& each : rows) columns.back().cells.push_back(what_hurts(each, all));
+  print_text(report::render_columns(columns));
+}
+
+const char* word_of(Statement::Kind kind) {
+  switch (kind) {
+    case Statement::Kind::fetch: return "fetch";
+    case Statement::Kind::store: return "store";
+    case Statement::Kind::write: return "write";
+    default: return "read";
+  }
+}
+
+void print_references(const Estimated& estimated, bool has_several_files) {
+  print_text("\n" + name_of(estimated, has_several_files) + "\n");
+  report::TextColumn line{{"line"}, {}}, kind{{"does"}, {}, false}, text{{"element"}, {}, false};
+  std::vector<report::TextColumn> numbers{{{"warps"}, {}},        {{"diverged"}, {}}, {{"accesses"}, {}},
+                                          {{"in shared"}, {}},    {{"bytes"}, {}},    {{"moved"}, {}},
+                                          {{"transactions"}, {}}, {{"requests"}, {}}, {{"served"}, {}}};
+  for (const ReferenceTotals& each : estimated.totals.references) {
+    if (each.warps == 0) continue;
+    line.cells.push_back(std::to_string(each.position.line));
+    kind.cells.emplace_back(word_of(each.kind));
+    text.cells.push_back(each.text);
+    const std::int64_t cells[] = {each.warps,
+                                  each.diverged,
+                                  each.accesses,
+                                  each.hits,
+                                  each.global.requested_bytes,
+                                  each.global.transferred_bytes,
+                                  each.global.transactions,
+                                  each.shared.requests,
+                                  each.shared.served};
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      numbers[i].cells.push_back(report::to_text(report::Number::of(cells[i])));
+  }
+  std::vector<report::TextColumn> columns{std::move(line), std::move(kind), std::move(text)};
+  columns.insert(columns.end(), numbers.begin(), numbers.end());
+  print_text(report::render_columns(columns, 2));
+}
+
+void print_json(const Estimated& estimated, const Machine& machine) {
+  nlohmann::ordered_json object;
+  object["file"] = estimated.file;
+  object["machine"] = machine.name;
+  object["choices"] = nlohmann::ordered_json::object();
+  for (const auto& [name, value] : estimated.variant.choices) object["choices"][name] = value;
+  object["changes"] = nlohmann::ordered_json::object();
+  for (const auto& [name, value] : estimated.changes) object["changes"][name] = value;
+  const Terms& terms = estimated.terms;
+  for (const ShownTerm& term : shown_terms) object["modelled"][term.name] = term.of(terms);
+  object["occupancy"] = estimated.totals.occupancy.share;
+  object["accesses"] = terms.accesses;
+  object["in_shared"] = terms.hits;
+  object["global_accesses"] = terms.global_accesses;
+  object["references"] = nlohmann::ordered_json::array();
+  for (const ReferenceTotals& each : estimated.totals.references) {
+    if (each.warps == 0) continue;
+    object["references"].push_back({{"line", each.position.line},
+                                    {"does", word_of(each.kind)},
+                                    {"element", each.text},
+                                    {"warps", each.warps},
+                                    {"diverged", each.diverged},
+                                    {"accesses", each.accesses},
+                                    {"in_shared", each.hits},
+                                    {"bytes", each.global.requested_bytes},
+                                    {"moved_bytes", each.global.transferred_bytes},
+                                    {"transactions", each.global.transactions},
+                                    {"global_requests", each.global.requests},
+                                    {"shared_requests", each.shared.requests},
+                                    {"shared_served", each.shared.served},
+                                    {"texture_bytes", each.cached.requested_bytes},
+                                    {"texture_moved_bytes", each.cached.moved_bytes},
+                                    {"constant_requests", each.cached.requests},
+                                    {"constant_served", each.cached.served}});
+  }
+  print_text(object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+}
+
+Result<Values> values_of(const std::vector<std::string>& definitions) {
+  Values values;
+  for (const std::string& definition : definitions) {
+    const std::size_t equals = definition.find('=');
+    std::int64_t value = 0;
+    const char* const begin = definition.data() + (equals == std::string::npos ? 0 : equals + 1);
+    const char* const end = definition.data() + definition.size();
+    const auto [stop, problem] = std::from_chars(begin, end, value);
+    if (equals == std::string::npos || equals == 0 || problem != std::errc() || stop != end)
+      return failure("'" + definition + "' is no NAME=VALUE", "VALUE is an integer: -D N=1024");
+    values[definition.substr(0, equals)] = value;
+  }
+  return values;
+}
+
+/// Other ways to write what a description says.
+Result<std::vector<Way>> explored(const Description& description, const Machine& machine,
+                                  const Values& values) {
+  Result<Exploration> found = models::cumapz::explore(description, values, machine);
+  if (!found) return found.error();
+  std::string note = description.file + ": " + std::to_string(found->ways.size()) + " ways";
+  if (found->left_out != 0)
+    note += ", " + std::to_string(found->left_out) + " more do not fit or do other accesses";
+  if (!found->is_complete) note += "; too many to try all: searched from each variant, one change at a time";
+  std::fprintf(stderr, "%s\n", note.c_str());
+  return std::move(found->ways);
+}
+
+Result<std::vector<Way>> as_described(const Description& description, const Machine& machine,
+                                      const Values& values) {
+  Result<std::vector<Variant>> variants = models::cumapz::variants_of(description, values);
+  if (!variants) return variants.error();
+  std::vector<Way> ways;
+  for (Variant& variant : *variants) {
+    Result<Totals> totals = models::cumapz::execute(description, variant, machine);
+    if (!totals) return totals.error();
+    const Terms terms = models::cumapz::terms_of(*totals, machine);
+    ways.push_back({{}, std::move(variant), std::move(*totals), terms});
+  }
+  return ways;
+}
+
+/// Appends the variants of one file; false when it has errors, which are printed.
+bool estimate(const std::string& file, const Machine& machine, const Values& values, bool explores,
+              std::vector<Estimated>& all) {
+  std::string text;
+  if (!read_file(file, text)) {
+    print_error(cannot_read(file));
+    return false;
+  }
+  const Result<Description> description = models::cumapz::parse_description(text, file);
+  if (!description) return print(description.error().diagnostics, text), false;
+  Result<std::vector<Way>> ways =
+      explores ? explored(*description, machine, values) : as_described(*description, machine, values);
+  if (!ways) return print(ways.error().diagnostics, text), false;
+  for (Way& way : *ways) all.push_back({std::move(way), file});
+  return true;
+}
+
+/// The first `best`, and behind them what is as it was described.
+std::vector<Estimated> best_of(const std::vector<Estimated>& all, std::size_t best) {
+  std::vector<Estimated> result;
+  for (const Estimated& each : all) {
+    if (result.size() < best || each.changes.empty()) result.push_back(each);
+  }
+  return result;
+}
+
+int list_machines() {
+  for (const std::string& name : models::machine_names()) {
+    const Result<Machine> machine = models::find_machine(name);
+    print_text(name + "  " + (machine ? machine->source : "") + "\n");
+  }
+  return exit_success;
+}
+
+}  // namespace
+
+int advise(const AdviseArguments& arguments) {
+  if (arguments.machine == "list") return list_machines();
+  if (!arguments.command.empty() || !arguments.observed.from.empty()) return advise_program(arguments);
+  const Result<Machine> machine = models::find_machine(arguments.machine);
+  if (!machine) return print(machine.error().diagnostics), exit_input_error;
+  const Result<Values> values = values_of(arguments.values);
+  if (!values) return print(values.error().diagnostics), exit_usage_error;
+  std::vector<Estimated> all;
+  bool is_good = true;
+  for (const std::string& file : arguments.files)
+    is_good &= estimate(file, *machine, *values, arguments.explore, all);
+  std::ranges::stable_sort(all, std::greater(), [](const Estimated& each) { return each.terms.estimate; });
+  for (std::size_t i = 0; i < all.size(); ++i) all[i].rank = static_cast<std::int64_t>(i) + 1;
+  if (arguments.json) {
+    for (const Estimated& each : all) print_json(each, *machine);
+  } else if (!all.empty()) {
+    const bool has_several = arguments.files.size() > 1;
+    print_text("modelled for " + machine->name + ", best first\n\n");
+    const std::vector<Estimated> rows = arguments.explore ? best_of(all, arguments.best) : all;
+    print_variants(rows, all, has_several, arguments.explore);
+    for (const Estimated& each : rows) {
+      if (arguments.references) print_references(each, has_several);
+    }
+  }
+  return is_good ? exit_success : exit_input_error;
+}
+
+}  // namespace lynxpp::cli

@@ -1,0 +1,440 @@
+// `lynxpp advise -- PROGRAM`: runs it under the specification that observes accesses, reads the records, and
+// shows what the model makes of them.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/advise/advised_sharing.h"
+#include "cli/commands.h"
+#include "cli/diagnostics.h"
+#include "models/cumapz/observation.h"
+#include "models/cumapz/terms.h"
+#include "models/machine.h"
+#include "observe/records.h"
+#include "observe/specification.h"
+#include "report/number.h"
+#include "report/reader.h"
+#include "report/tables/text_table.h"
+#include "support/text.h"
+
+namespace lynxpp::cli {
+namespace {
+
+using models::AccessSite;
+using models::Machine;
+using models::Observation;
+using models::place_of;
+using models::cumapz::ObservedTotals;
+using models::cumapz::ReferenceTotals;
+using models::cumapz::Terms;
+
+constexpr const char* records_name = "records.jsonl";
+
+/// Removed with what it holds.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string path = std::filesystem::temp_directory_path().string() + "/lynxpp-advise-XXXXXX";
+    if (::mkdtemp(path.data()) != nullptr) path_ = path;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  const std::string& path() const { return path_; }  ///< empty: it could not be made
+
+ private:
+  std::string path_;
+};
+
+struct ObservedLaunch {
+  Observation observation;
+  ObservedTotals totals;
+  Terms terms;
+};
+
+/// A term, the larger the better, and where the accesses are that lower it.
+struct Hurt {
+  std::string term = "-";
+  std::string place;
+};
+
+/// The reference with the most of what `loss` says; empty when none has any.
+template <typename Loss>
+std::string worst_place(const ObservedLaunch& launch, Loss loss) {
+  const std::vector<ReferenceTotals>& references = launch.totals.totals.references;
+  std::optional<std::size_t> worst;
+  for (std::size_t i = 0; i < references.size(); ++i) {
+    if (loss(references[i]) > 0 && (!worst || loss(references[i]) > loss(references[*worst]))) worst = i;
+  }
+  return worst ? place_of(launch.observation.sites[launch.totals.sites[*worst]]) : "";
+}
+
+std::string most_skewed(const ObservedLaunch& launch, const Machine& machine) {
+  std::string place;
+  double most = 0;
+  for (std::size_t i = 0; i < launch.totals.channel_sites.size(); ++i) {
+    const models::cumapz::ChannelUse& use = launch.totals.totals.channel_uses[i];
+    const double skew = (models::cumapz::skew_of(use, machine) - 1) * static_cast<double>(use.bytes);
+    if (skew <= most) continue;
+    most = skew;
+    place = place_of(launch.observation.sites[launch.totals.channel_sites[i]]);
+  }
+  return place;
+}
+
+/// What lowers the estimate most.
+Hurt what_hurts(const ObservedLaunch& launch, const Machine& machine) {
+  const Terms& terms = launch.terms;
+  Hurt hurt;
+  double least = 0.995;  // what rounds to the best is no reason
+  const auto consider = [&](const char* term, double value, auto place) {
+    if (value >= least) return;
+    least = value;
+    hurt = {term, place()};
+  };
+  consider("data_reuse", terms.data_reuse, [&] {
+    return worst_place(launch, [](const ReferenceTotals& each) {
+      const bool is_fetch = each.kind == models::cumapz::Statement::Kind::fetch;
+      return is_fetch ? each.global.transferred_bytes : 0;
+    });
+  });
+  consider("lat_hiding", terms.latency_hiding, [] { return std::string(); });
+  consider("bw_util", terms.bandwidth_use, [&] {
+    return worst_place(launch, [](const ReferenceTotals& each) {
+      return each.global.transferred_bytes - each.global.requested_bytes;
+    });
+  });
+  consider("ch_skew", 1 / terms.channel_skew, [&] { return most_skewed(launch, machine); });
+  consider("branch_eff", terms.branch_efficiency,
+           [&] { return worst_place(launch, [](const ReferenceTotals& each) { return each.diverged; }); });
+  consider("shm_eff", std::sqrt(terms.shared_efficiency), [&] {
+    return worst_place(launch,
+                       [](const ReferenceTotals& each) { return each.shared.served - each.shared.requests; });
+  });
+  return hurt;
+}
+
+std::string fixed(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, value != 0 && std::abs(value) < 0.01 ? "%.2e" : "%.4f", value);
+  return text;
+}
+
+std::string grouped(std::int64_t value) { return report::to_text(report::Number::of(value)); }
+
+void print_text(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+void print_terms(const std::vector<ObservedLaunch>& launches, const Machine& machine) {
+  report::TextColumn kernel{{"kernel"}, {}, false}, launch{{"launch"}, {}}, hurts{{"hurts most"}, {}, false};
+  std::vector<report::TextColumn> numbers{
+      {{"blocks", "observed"}, {}}, {{"estimate"}, {}},  {{"data_reuse"}, {}},
+      {{"lat_hiding"}, {}},         {{"bw_util"}, {}},   {{"ch_skew"}, {}},
+      {{"branch_eff"}, {}},         {{"shm_eff"}, {}},   {{"arithmetic"}, {}},
+      {{"accesses"}, {}},           {{"in shared"}, {}}, {{"global"}, {}}};
+  for (const ObservedLaunch& each : launches) {
+    const Terms& terms = each.terms;
+    const Observation& observation = each.observation;
+    const Hurt hurt = what_hurts(each, machine);
+    kernel.cells.push_back(observation.kernel.substr(0, observation.kernel.find('(')));
+    launch.cells.push_back(std::to_string(observation.launch));
+    hurts.cells.push_back(hurt.term + (hurt.place.empty() ? "" : " at " + hurt.place));
+    const std::string cells[] = {
+        std::to_string(observation.blocks.size()) + " of " + std::to_string(observation.grid_blocks()),
+        fixed(terms.estimate),
+        fixed(terms.data_reuse),
+        fixed(terms.latency_hiding),
+        fixed(terms.bandwidth_use),
+        each.totals.has_first_blocks ? fixed(terms.channel_skew) : "?",
+        fixed(terms.branch_efficiency),
+        fixed(terms.shared_efficiency),
+        fixed(each.totals.arithmetic.of_resident_warps),
+        grouped(terms.accesses),
+        grouped(terms.hits),
+        grouped(terms.global_accesses)};
+    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i].cells.push_back(cells[i]);
+  }
+  std::vector<report::TextColumn> columns{std::move(kernel), std::move(launch)};
+  columns.insert(columns.end(), numbers.begin(), numbers.end());
+  columns.push_back(std::move(hurts));
+  print_text(report::render_columns(columns));
+}
+
+const char* word_of(models::cumapz::Statement::Kind kind) {
+  using Kind = models::cumapz::Statement::Kind;
+  return kind == Kind::fetch ? "fetch" : kind == Kind::write ? "write" : "read";
+}
+
+/// By threads of the whole launch, of all sites of a reference.
+std::uint64_t executions_of(const Observation& observation, std::uint32_t reference) {
+  std::uint64_t executions = 0;
+  for (const AccessSite& site : observation.sites)
+    executions += site.reference == reference ? site.executions : 0;
+  return executions;
+}
+
+void print_references(const ObservedLaunch& launch) {
+  print_text("\n" + launch.observation.kernel + ", launch " + std::to_string(launch.observation.launch) +
+             "\n");
+  report::TextColumn place{{"place"}, {}, false}, does{{"does"}, {}, false}, opcode{{"opcode"}, {}, false};
+  std::vector<report::TextColumn> numbers{{{"executions", "in launch"}, {}},
+                                          {{"warps"}, {}},
+                                          {{"diverged"}, {}},
+                                          {{"accesses"}, {}},
+                                          {{"in shared"}, {}},
+                                          {{"bytes"}, {}},
+                                          {{"moved"}, {}},
+                                          {{"transactions"}, {}},
+                                          {{"requests"}, {}},
+                                          {{"served"}, {}}};
+  const std::vector<ReferenceTotals>& references = launch.totals.totals.references;
+  for (std::size_t i = 0; i < references.size(); ++i) {
+    const ReferenceTotals& each = references[i];
+    place.cells.push_back(place_of(launch.observation.sites[launch.totals.sites[i]]));
+    does.cells.emplace_back(word_of(each.kind));
+    opcode.cells.push_back(each.text);
+    const std::int64_t cells[] = {
+        static_cast<std::int64_t>(executions_of(launch.observation, launch.totals.sites[i])),
+        each.warps,
+        each.diverged,
+        each.accesses,
+        each.hits,
+        each.global.requested_bytes,
+        each.global.transferred_bytes,
+        each.global.transactions,
+        each.shared.requests,
+        each.shared.served};
+    for (std::size_t k = 0; k < numbers.size(); ++k) numbers[k].cells.push_back(grouped(cells[k]));
+  }
+  std::vector<report::TextColumn> columns{std::move(place), std::move(does), std::move(opcode)};
+  columns.insert(columns.end(), numbers.begin(), numbers.end());
+  print_text(report::render_columns(columns, 2));
+}
+
+nlohmann::ordered_json json_of(const ObservedLaunch& launch, const Machine& machine) {
+  nlohmann::ordered_json object;
+  const Observation& observation = launch.observation;
+  object["kernel"] = observation.kernel;
+  object["launch"] = observation.launch;
+  object["device"] = observation.device;
+  object["machine"] = machine.name;
+  object["grid"] = observation.grid;
+  object["block"] = observation.block;
+  object["blocks_observed"] = observation.blocks.size();
+  object["dropped"] = observation.dropped;
+  const Terms& terms = launch.terms;
+  object["modelled"] = {
+      {"estimate", terms.estimate},         {"data_reuse", terms.data_reuse},
+      {"lat_hiding", terms.latency_hiding}, {"bw_util", terms.bandwidth_use},
+      {"ch_skew", terms.channel_skew},      {"branch_eff", terms.branch_efficiency},
+      {"shm_eff", terms.shared_efficiency}, {"arithmetic", launch.totals.arithmetic.of_resident_warps}};
+  object["skew_observed"] = launch.totals.has_first_blocks;
+  const Hurt hurt = what_hurts(launch, machine);
+  object["hurts"] = {{"term", hurt.term}, {"place", hurt.place}};
+  object["occupancy"] = launch.totals.totals.occupancy.share;
+  object["accesses"] = terms.accesses;
+  object["in_shared"] = terms.hits;
+  object["global_accesses"] = terms.global_accesses;
+  object["references"] = nlohmann::ordered_json::array();
+  for (std::size_t i = 0; i < launch.totals.sites.size(); ++i) {
+    const ReferenceTotals& each = launch.totals.totals.references[i];
+    const AccessSite& site = observation.sites[launch.totals.sites[i]];
+    object["references"].push_back({{"file", site.file},
+                                    {"line", site.line},
+                                    {"ptx_line", site.ptx_line},
+                                    {"does", word_of(each.kind)},
+                                    {"opcode", each.text},
+                                    {"executions", executions_of(observation, launch.totals.sites[i])},
+                                    {"warps", each.warps},
+                                    {"diverged", each.diverged},
+                                    {"accesses", each.accesses},
+                                    {"in_shared", each.hits},
+                                    {"bytes", each.global.requested_bytes},
+                                    {"moved_bytes", each.global.transferred_bytes},
+                                    {"transactions", each.global.transactions},
+                                    {"shared_requests", each.shared.requests},
+                                    {"shared_served", each.shared.served}});
+  }
+  return object;
+}
+
+// ---- the run
+
+RunArguments run_arguments(const AdviseArguments& arguments, const std::string& folder) {
+  RunArguments run;
+  run.specifications = {folder + "/memory_accesses.cod"};
+  run.kernels = arguments.observed.kernels;
+  run.launches = arguments.observed.launches;
+  run.output = folder + "/" + records_name;
+  run.device = arguments.observed.device;
+  run.dump = folder + "/ptx";
+  run.timing = true;  // for the registers of kernels
+  run.command = arguments.command;
+  return run;
+}
+
+/// What an earlier run has left there would be taken for this one's.
+Status make_empty(const std::string& folder) {
+  std::error_code error;
+  if (folder.empty()) return failure("cannot make a temporary folder");
+  std::filesystem::create_directories(folder, error);
+  if (!error && !std::filesystem::is_empty(folder, error) && !error)
+    return failure("the folder " + folder + " is not empty", "name another one with --keep");
+  if (error) return failure("cannot use the folder " + folder + ": " + error.message());
+  return success();
+}
+
+/// Runs the program to its end; its exit status.
+Result<int> observe_program(const AdviseArguments& arguments, const std::string& folder) {
+  const observe::Choice choice{arguments.observed.blocks, arguments.observed.seed};
+  const RunArguments run_with = run_arguments(arguments, folder);
+  if (!write_file(run_with.specifications.front(), observe::specification_text(choice)))
+    return failure("cannot write to the folder " + folder);
+  const pid_t child = ::fork();
+  if (child < 0) return failure("cannot start a process");
+  if (child == 0) {
+    ::setenv("LYNXPP_TABLE", "0", 1);
+    if (arguments.json) ::dup2(STDERR_FILENO, STDOUT_FILENO);  // what is to be read by a program stays whole
+    std::_Exit(run(run_with));
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0) {
+    if (errno != EINTR) return failure("cannot wait for the program");
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/// What the kernels' PTX says, each read when it is first asked for.
+class KnownTransfers {
+ public:
+  explicit KnownTransfers(std::string folder) : folder_(std::move(folder)) {}
+
+  const observe::Transfers* of(const std::string& kernel) {
+    const auto [known, is_new] = transfers_.try_emplace(kernel);
+    if (is_new) {
+      std::string text;
+      const std::string path = folder_ + "/" + kernel.substr(0, 200) + ".ptx";  // as LYNXPP_DUMP names it
+      if (read_file(path, text)) {
+        Result<observe::Transfers> found = observe::find_transfers(std::move(text), path);
+        if (found) known->second = std::move(*found);
+      }
+    }
+    return known->second ? &*known->second : nullptr;
+  }
+
+ private:
+  std::string folder_;
+  std::map<std::string, std::optional<observe::Transfers>> transfers_;
+};
+
+/// Of a thread, of each kernel by its name as written; as far as the device knows.
+std::map<std::string, std::uint32_t> registers_of(const std::vector<report::Record>& records) {
+  std::map<std::string, std::uint32_t> registers;
+  for (const report::Record& each : records) {
+    const auto* timing = std::get_if<report::TimingRecord>(&each);
+    if (timing != nullptr && timing->original)
+      registers[demangle(timing->kernel)] = static_cast<std::uint32_t>(timing->original->registers);
+  }
+  return registers;
+}
+
+void warn_of_coverage(const std::vector<report::Record>& records) {
+  for (const report::Record& each : records) {
+    const auto* coverage = std::get_if<report::CoverageRecord>(&each);
+    if (coverage != nullptr && !coverage->instrumented)
+      print_warning(demangle(coverage->kernel) + " was not observed: " + coverage->reason);
+  }
+}
+
+/// Prints what hinders, and leaves launches out that the model has nothing to say of.
+std::vector<ObservedLaunch> analyse(std::vector<Observation> observations, const Machine& machine,
+                                    const std::map<std::string, std::uint32_t>& registers,
+                                    std::uint32_t given_registers) {
+  std::vector<ObservedLaunch> launches;
+  for (Observation& observation : observations) {
+    const std::string name = observation.kernel + ", launch " + std::to_string(observation.launch);
+    if (observation.dropped != 0)
+      print_warning(name + ": " + std::to_string(observation.dropped) + " accesses found no room",
+                    "thread blocks that lack some are left out; --blocks N observes fewer");
+    if (observation.blocks.empty()) {
+      print_warning(name + ": no thread block was observed as a whole");
+      continue;
+    }
+    const auto known = registers.find(observation.kernel);
+    const std::uint32_t own = known == registers.end() ? 0 : known->second;
+    Result<ObservedTotals> totals =
+        models::cumapz::totals_of(observation, machine, given_registers != 0 ? given_registers : own);
+    if (!totals) {
+      print(totals.error().diagnostics);
+      continue;
+    }
+    const Terms terms = models::cumapz::terms_of(totals->totals, machine);
+    launches.push_back({std::move(observation), std::move(*totals), terms});
+  }
+  return launches;
+}
+
+}  // namespace
+
+int advise_program(const AdviseArguments& arguments) {
+  const Result<Machine> machine = models::find_machine(arguments.machine);
+  if (!machine) return print(machine.error().diagnostics), exit_input_error;
+  const Observed& observed = arguments.observed;
+  std::optional<TemporaryFolder> temporary;
+  const std::string& given = observed.from.empty() ? observed.keep : observed.from;
+  if (given.empty()) temporary.emplace();
+  const std::string folder = temporary ? temporary->path() : given;
+  int status = exit_success;
+  if (observed.from.empty()) {
+    if (Status made = make_empty(folder); !made) return print(made.error().diagnostics), exit_input_error;
+    std::fflush(nullptr);
+    const Result<int> ended = observe_program(arguments, folder);
+    if (!ended) return print(ended.error().diagnostics), exit_input_error;
+    status = *ended;
+    if (status != 0) print_warning("the program ended with status " + std::to_string(status));
+  }
+  const Result<report::Reading> reading = report::read_json_lines_file(folder + "/" + records_name);
+  if (!reading) {
+    if (!observed.from.empty()) print(reading.error().diagnostics);
+    return status != 0 ? status : exit_input_error;
+  }
+  warn_of_coverage(reading->records);
+  KnownTransfers transfers(folder + "/ptx");
+  Result<std::vector<Observation>> observations = observe::observations_of(
+      reading->records, [&](const std::string& kernel) { return transfers.of(kernel); });
+  if (!observations) return print(observations.error().diagnostics), exit_input_error;
+  const std::vector<ObservedLaunch> launches = analyse(
+      std::move(*observations), *machine, registers_of(reading->records), arguments.observed.registers);
+  if (arguments.json) {
+    for (const ObservedLaunch& each : launches) {
+      nlohmann::ordered_json object = json_of(each, *machine);
+      if (arguments.observed.sharing) add_sharing(each.observation, object);
+      print_text(object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+    }
+  } else if (!launches.empty()) {
+    print_text("modelled for " + machine->name + " from observed accesses\n\n");
+    print_terms(launches, *machine);
+    for (const ObservedLaunch& each : launches) {
+      if (arguments.references) print_references(each);
+      if (arguments.observed.sharing) print_text(text_of_sharing(each.observation));
+    }
+  }
+  return status;
+}
+
+}  // namespace lynxpp::cli

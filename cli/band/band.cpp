@@ -1,0 +1,355 @@
+// `lynxpp band`: how much kernels suffer from partition camping, and their times at other numbers of active
+// warps.
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/band/band_output.h"
+#include "cli/band/calibrations.h"
+#include "cli/child.h"
+#include "cli/commands.h"
+#include "cli/diagnostics.h"
+#include "cli/modelled/caches.h"
+#include "cli/modelled/kernels.h"
+#include "cli/preload.h"
+#include "report/number.h"
+#include "report/reader.h"
+#include "support/text.h"
+
+namespace lynxpp::cli {
+namespace {
+
+using namespace models::campprof;
+/// A kernel whose band is wanted.
+struct Measured {
+  std::string name;
+  Kernel kernel;
+  std::vector<std::string> notes;
+  std::optional<models::clock::Traffic> traffic;
+  std::vector<HotSpot> hot;
+};
+
+std::uint32_t warps_of(std::uint64_t threads) { return static_cast<std::uint32_t>((threads + 31) / 32); }
+
+/// A grid with fewer blocks than fit keeps fewer warps busy.
+std::uint32_t busy_warps(std::uint32_t fitting, std::uint64_t blocks, std::uint64_t block_threads,
+                         const Calibration& calibration) {
+  const std::uint64_t each = (blocks + calibration.multiprocessors - 1) / calibration.multiprocessors;
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(fitting, each * warps_of(block_threads)));
+}
+
+// ---- typed numbers
+
+Result<Measured> typed(const BandArguments& arguments, const Calibration& calibration) {
+  if (arguments.warps == 0)
+    return failure("the kernel's active warps are not known", "give --warps, or a program to run");
+  Measured measured{"kernel", {}, {}, {}, {}};
+  std::copy_n(arguments.loads, 3, measured.kernel.reads.begin());
+  std::copy_n(arguments.stores, 3, measured.kernel.writes.begin());
+  const std::uint32_t most = arguments.most_warps != 0 ? arguments.most_warps : calibration.most_warps;
+  if (most > calibration.most_warps)
+    return failure("a multiprocessor of " + calibration.device + " holds " +
+                   std::to_string(calibration.most_warps) + " warps, not " + std::to_string(most));
+  measured.kernel.most_warps = most;
+  measured.kernel.warps = arguments.warps;
+  if (arguments.blocks != 0 && arguments.block_threads != 0) {
+    measured.kernel.warps =
+        busy_warps(arguments.warps, arguments.blocks, arguments.block_threads, calibration);
+    if (measured.kernel.warps != arguments.warps)
+      measured.notes.push_back("the grid has blocks for " + std::to_string(measured.kernel.warps) +
+                               " active warps only");
+  }
+  if (arguments.milliseconds > 0) measured.kernel.milliseconds = arguments.milliseconds;
+  return measured;
+}
+
+// ---- a program's kernels
+
+/// The launches of one kernel.
+struct Launches {
+  std::vector<report::LaunchRecord> counted;
+  std::vector<report::LaunchRecord> with_places;  ///< the same, of the other specification
+  std::optional<report::SitesRecord> sites;
+  std::optional<report::TimingRecord> timing;
+  std::optional<models::clock::Traffic> traffic;
+};
+
+const std::string transactions = "memory_transactions";
+
+class ProgramRuns {
+ public:
+  ProgramRuns(std::string program, const BandArguments& arguments, const Calibration& calibration,
+              std::string library)
+      : program_(std::move(program)),
+        arguments_(arguments),
+        calibration_(calibration),
+        library_(std::move(library)) {}
+
+  /// By kernel's mangled name. Failure: a run fails, or has no kernels.
+  Result<std::map<std::string, Launches>> run() {
+    if (!folder_.exists()) return failure("cannot make a temporary folder");
+    std::map<std::string, Launches> kernels;
+    for (const bool is_timing : {false, true}) {
+      const Result<report::Reading> reading = run_once(is_timing);
+      if (!reading) return reading.error();
+      for (const report::Record& record : reading->records) {
+        if (const auto* launch = std::get_if<report::LaunchRecord>(&record);
+            launch != nullptr && !is_timing) {
+          Launches& launches = kernels[launch->kernel];
+          (launch->spec == transactions ? launches.counted : launches.with_places).push_back(*launch);
+        }
+        if (const auto* sites = std::get_if<report::SitesRecord>(&record); sites != nullptr && !is_timing)
+          kernels[sites->kernel].sites = *sites;
+        if (const auto* timing = std::get_if<report::TimingRecord>(&record); timing != nullptr && is_timing)
+          kernels[timing->kernel].timing = *timing;
+      }
+    }
+    std::erase_if(kernels, [](const auto& each) { return each.second.counted.empty(); });
+    if (Status read = read_traffic(kernels); !read) return read.error();
+    if (kernels.empty())
+      return failure("the program launched no kernel that could be measured",
+                     "`lynxpp run -s memory_transactions` says why");
+    return kernels;
+  }
+
+ private:
+  /// Of the run that was timed.
+  Status read_traffic(std::map<std::string, Launches>& kernels) const {
+    std::string lines;
+    if (!calibration_.is_modelled || !read_file(folder_.file("counters.jsonl"), lines)) return success();
+    Result<std::vector<ModelledKernel>> modelled = read_modelled(lines);
+    if (!modelled) return modelled.error();
+    for (ModelledKernel& each : *modelled) {
+      const auto found = kernels.find(each.kernel);
+      if (found != kernels.end() && each.launches != 0) found->second.traffic = std::move(each.traffic);
+    }
+    return success();
+  }
+
+  Result<report::Reading> run_once(bool is_timing) {
+    const std::string records = folder_.file("records.jsonl");
+    std::error_code ignored;
+    std::filesystem::remove(records, ignored);
+    const std::string places = folder_.file("hot_places.cod");
+    if (!write_file(places, observe::hot_places_specification())) return failure("cannot write " + places);
+    Variables variables{{"LD_PRELOAD", with_other_preloads(library_)},
+                        {"LYNXPP_SPEC", is_timing ? transactions : transactions + ("," + places)},
+                        {"LYNXPP_OUTPUT", records}};
+    if (is_timing) variables["LYNXPP_TIMING"] = "original";
+    if (!arguments_.kernels.empty()) variables["LYNXPP_KERNELS"] = arguments_.kernels;
+    if (!arguments_.launches.empty()) variables["LYNXPP_LAUNCHES"] = arguments_.launches;
+    variables["LYNXPP_DEVICE"] = calibration_.is_modelled ? "cpu" : "cuda";
+    if (calibration_.is_modelled) variables["LYNXPP_CPU_CLOCK"] = calibration_.device;
+    if (calibration_.is_modelled && is_timing)
+      variables["LYNXPP_CPU_COUNTERS"] = folder_.file("counters.jsonl");
+    const Result<ChildRun> run = run_child(program_, arguments_.command, variables, folder_,
+                                           is_timing ? "uninstrumented" : "with memory_transactions");
+    if (!run) return run.error();
+    if (!std::filesystem::exists(records, ignored)) return report::Reading{};
+    return report::read_json_lines_file(records);
+  }
+
+  std::string program_;
+  const BandArguments& arguments_;
+  const Calibration& calibration_;
+  std::string library_;
+  WorkFolder folder_;
+};
+
+double value_of(const report::LaunchRecord& launch, std::string_view name) {
+  for (const report::ResultValue& result : launch.results) {
+    if (result.name == name) return report::number_at(result, 0).as_double();
+  }
+  return 0;
+}
+
+/// The mean of the launches.
+Counts counts_of(const std::vector<report::LaunchRecord>& launches, const std::string& prefix) {
+  Counts counts{};
+  for (std::size_t type = 0; type < counts.size(); ++type) {
+    const std::string name = prefix + std::to_string(transaction_bytes[type]);
+    for (const report::LaunchRecord& launch : launches) counts[type] += value_of(launch, name);
+    counts[type] /= static_cast<double>(launches.size());
+  }
+  return counts;
+}
+
+bool has_same_shape(const report::LaunchRecord& a, const report::LaunchRecord& b) {
+  return std::equal(a.grid, a.grid + 3, b.grid) && std::equal(a.block, a.block + 3, b.block);
+}
+
+/// Failure: why there is no band of this kernel.
+Result<Measured> measured_of(const std::string& kernel, const Launches& launches,
+                             const Calibration& calibration) {
+  const std::vector<report::LaunchRecord>& counted = launches.counted;
+  Measured measured{demangle(kernel), {}, {}, launches.traffic, {}};
+  const std::string& name = measured.name;
+  const bool is_same_device = calibration.is_modelled || counted.front().device == calibration.device;
+  if (!is_same_device)
+    return failure(
+        name + " ran on " + counted.front().device + ", the calibration is of " + calibration.device,
+        "lynxpp calibrate");
+  for (const report::LaunchRecord& launch : counted) {
+    if (!has_same_shape(launch, counted.front()))
+      return failure(name + ": its launches have different grids or blocks, hence no one time",
+                     "choose some that are alike with -l");
+  }
+  if (!launches.timing || !launches.timing->original || launches.timing->launches == 0)
+    return failure(name + ": its time and resident blocks are not known");
+  const std::uint32_t* const grid = counted.front().grid;
+  const std::uint32_t* const block = counted.front().block;
+  const std::uint64_t blocks = std::uint64_t{grid[0]} * grid[1] * grid[2];
+  const std::uint64_t threads = std::uint64_t{block[0]} * block[1] * block[2];
+  measured.kernel.reads = counts_of(counted, "gld_");
+  measured.kernel.writes = counts_of(counted, "gst_");
+  measured.kernel.most_warps = static_cast<std::uint32_t>(launches.timing->original->warps_per_sm);
+  measured.kernel.warps = busy_warps(measured.kernel.most_warps, blocks, threads, calibration);
+  measured.kernel.milliseconds = launches.timing->execute / static_cast<double>(launches.timing->launches);
+  double atomics = 0;
+  for (const report::LaunchRecord& launch : counted) atomics += value_of(launch, "atomic_transactions");
+  if (atomics > 0) measured.notes.emplace_back("it makes atomic operations, which the band does not hold");
+  std::vector<const report::LaunchRecord*> with_places;
+  for (const report::LaunchRecord& launch : launches.with_places) with_places.push_back(&launch);
+  std::string note;
+  Result<std::vector<HotSpot>> hot =
+      hot_spots_of(with_places, launches.sites ? &*launches.sites : nullptr, note);
+  if (!hot) return hot.error();
+  measured.hot = std::move(*hot);
+  if (!note.empty()) measured.notes.push_back(note);
+  if (counted.size() > 1)
+    measured.notes.push_back("means of " + std::to_string(counted.size()) + " launches");
+  return measured;
+}
+
+Result<std::vector<Measured>> of_program(const BandArguments& arguments, const Calibration& calibration) {
+  const Result<std::string> library = preload_library();
+  if (!library) return library.error();
+  const Filters filters{{"--kernels", arguments.kernels}, {"--launches", arguments.launches}};
+  if (Status understood = check_filters(filters); !understood) return understood.error();
+  const ProgramSearch program = find_program(arguments.command.front());
+  if (program.outcome != ProgramSearch::Outcome::found)
+    return failure("there is no program '" + arguments.command.front() + "' to run");
+  if (Status present = check_device(calibration.is_modelled ? "cpu" : "cuda"); !present)
+    return present.error();
+  auto kernels = ProgramRuns(program.path, arguments, calibration, *library).run();
+  if (!kernels) return kernels.error();
+  std::vector<Measured> all;
+  for (const auto& [kernel, launches] : *kernels) {
+    Result<Measured> measured = measured_of(kernel, launches, calibration);
+    if (measured) {
+      all.push_back(std::move(*measured));
+    } else {
+      print(measured.error().diagnostics);
+    }
+  }
+  if (all.empty()) return failure("no kernel of the program has a band");
+  return all;
+}
+
+// ---- output
+
+Status write_pictures(const BandArguments& arguments, const std::vector<KernelBand>& bands,
+                      const BandContext& context) {
+  if (!arguments.svg.empty()) {
+    if (bands.size() != 1)
+      return failure("--svg draws one kernel; there are " + std::to_string(bands.size()),
+                     "choose one with -k, or take --html");
+    if (!write_file(arguments.svg, band_svg(bands.front(), context)))
+      return failure("cannot write " + arguments.svg);
+  }
+  if (!arguments.html.empty() && !write_file(arguments.html, band_html(bands, context)))
+    return failure("cannot write " + arguments.html);
+  return success();
+}
+
+Status show_bands(const BandArguments& arguments) {
+  const Result<Calibration> calibration = find_calibration(arguments.calibration);
+  if (!calibration) return calibration.error();
+  const Result<Equations> equations =
+      equations_of(*calibration, find_form(arguments.equation).value_or(Form::samples));
+  if (!equations) return equations.error();
+  std::vector<Measured> all;
+  if (arguments.command.empty()) {
+    Result<Measured> one = typed(arguments, *calibration);
+    if (!one) return one.error();
+    all.push_back(std::move(*one));
+  } else {
+    auto found = of_program(arguments, *calibration);
+    if (!found) return found.error();
+    all = std::move(*found);
+  }
+  const BandContext context{*calibration, arguments.equation};
+  double core_mhz = 1;
+  if (calibration->is_modelled) {
+    const Result<models::Machine> machine = models::find_machine(calibration->device);
+    if (machine && machine->timing) core_mhz = machine->timing->core_mhz;
+  }
+  std::vector<KernelBand> bands;
+  for (Measured& each : all) {
+    Result<Band> band = band_of(*calibration, *equations, each.kernel);
+    if (!band) {
+      for (const Diagnostic& problem : band.error().diagnostics)
+        print_error(each.name + ": " + problem.message, problem.hint);
+      for (const HotSpot& spot : each.hot) print_warning(each.name + ": " + sentence_of(spot));
+      continue;
+    }
+    bands.push_back({std::move(each.name), each.kernel, std::move(*band), std::move(each.notes),
+                     std::move(each.hot), std::move(each.traffic), core_mhz});
+  }
+  if (bands.empty()) return failure("there is no band to show");
+  for (std::size_t i = 0; i < bands.size(); ++i) {
+    if (i > 0 && !arguments.json) std::puts("");
+    const std::string text = arguments.json ? band_json(bands[i], context) : band_text(bands[i], context);
+    std::fputs(text.c_str(), stdout);
+  }
+  return write_pictures(arguments, bands, context);
+}
+
+// ---- caches
+
+Status show_caches(const BandArguments& arguments) {
+  if (arguments.command.empty())
+    return failure("a program is needed to see what its accesses find in caches",
+                   "lynxpp band --cache -- ./app");
+  if (!arguments.launches.empty())
+    return failure("--cache takes all launches of a kernel", "leave out --launches");
+  const Result<models::Machine> machine = models::find_machine(arguments.machine);
+  if (!machine) return machine.error();
+  if (!machine->timing || (!machine->timing->l1 && !machine->timing->l2))
+    return failure("the machine " + machine->name + " has no caches with a timing",
+                   "-m compute_9_0, or a file that has 'timing' with 'l1' or 'l2'");
+  const auto kernels = run_modelled(arguments.command, arguments.machine, arguments.kernels);
+  if (!kernels) return kernels.error();
+  std::vector<KernelCaches> all;
+  for (const ModelledKernel& kernel : *kernels) all.push_back(caches_of(kernel, *machine));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (i > 0 && !arguments.json) std::puts("");
+    const std::string text = arguments.json ? caches_json(all[i], *machine) : caches_text(all[i], *machine);
+    std::fputs(text.c_str(), stdout);
+  }
+  if (!arguments.svg.empty()) {
+    if (all.size() != 1)
+      return failure("--svg draws one kernel; there are " + std::to_string(all.size()),
+                     "choose one with -k, or take --html");
+    if (!write_file(arguments.svg, caches_svg(all.front(), *machine)))
+      return failure("cannot write " + arguments.svg);
+  }
+  if (!arguments.html.empty() && !write_file(arguments.html, caches_html(all, *machine)))
+    return failure("cannot write " + arguments.html);
+  return success();
+}
+
+}  // namespace
+
+int band(const BandArguments& arguments) {
+  const Status shown = arguments.is_of_caches ? show_caches(arguments) : show_bands(arguments);
+  if (!shown) print(shown.error().diagnostics);
+  return shown ? exit_success : exit_input_error;
+}
+
+}  // namespace lynxpp::cli

@@ -1,0 +1,195 @@
+#include "cli/band/band_output.h"
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "cli/modelled/traffic_chart.h"
+#include "report/tables/bar_chart.h"
+#include "report/tables/line_chart.h"
+#include "report/tables/text_table.h"
+
+namespace lynxpp::cli {
+namespace {
+
+using namespace models::campprof;
+using Json = nlohmann::ordered_json;
+
+std::string number(double value) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.4g", value);
+  return text;
+}
+std::string fixed(double value) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.2f", value);
+  return text;
+}
+std::string whole(double value) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.0f", value);
+  return text;
+}
+
+std::string counts_text(const char* what, const Counts& counts) {
+  return std::string(what) + " of 32, 64, 128 bytes: " + whole(counts[0]) + ", " + whole(counts[1]) + ", " +
+         whole(counts[2]);
+}
+
+/// What the degree means, were one direction alone camped.
+std::string alone(const char* what, const std::optional<double>& degree) {
+  if (!degree) return {};
+  return std::string("were only the ") + what + " camped: " + fixed(*degree) +
+         (*degree > 1 ? ", so they alone do not explain the time" : "");
+}
+
+/// The lines above the table, each a sentence.
+std::vector<std::string> facts(const KernelBand& each, const BandContext& context) {
+  const Calibration& calibration = context.calibration;
+  const Range here = each.band.here.all();
+  std::vector<std::string> lines{
+      counts_text("loads", each.kernel.reads) + "; " + counts_text("stores", each.kernel.writes),
+      "at " + std::to_string(each.kernel.warps) + " active warps: best " + number(here.best) + " ms, worst " +
+          number(here.worst) + " ms, equation: " + context.equation};
+  if (each.band.degree) {
+    lines.push_back("time " + number(*each.kernel.milliseconds) + " ms" +
+                    (calibration.is_modelled ? " (modelled)" : "") + ", degree of camping " +
+                    fixed(*each.band.degree));
+    const double degree = *each.band.degree;
+    if (degree < 0) lines.emplace_back("the time is below the band: faster than all spread");
+    if (degree > 1) lines.emplace_back("the time is above the band: memory is not all that it waits for");
+  }
+  for (const std::string& line :
+       {alone("reads", each.band.degree_if_only_reads), alone("writes", each.band.degree_if_only_writes)}) {
+    if (!line.empty()) lines.push_back(line);
+  }
+  if (!each.band.left_out.empty()) {
+    std::string list;
+    for (const std::uint32_t warps : each.band.left_out)
+      list += (list.empty() ? "" : ", ") + std::to_string(warps);
+    lines.push_back("the equations yield no time at " + list + " active warps");
+  }
+  for (const HotSpot& spot : each.hot) lines.push_back(sentence_of(spot));
+  lines.insert(lines.end(), each.notes.begin(), each.notes.end());
+  return lines;
+}
+
+std::string title(const BandContext& context) {
+  return context.calibration.device + (context.calibration.is_modelled ? ", all times modelled" : "") +
+         ", calibrated " + context.calibration.date;
+}
+
+Json json_of(const Counts& counts) { return {{"32", counts[0]}, {"64", counts[1]}, {"128", counts[2]}}; }
+Json json_of(const Range& range) { return {{"best_ms", range.best}, {"worst_ms", range.worst}}; }
+Json json_of(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+
+Json json_of(const std::vector<HotSpot>& spots) {
+  Json all = Json::array();
+  for (const HotSpot& spot : spots) {
+    const observe::HotPlace& place = spot.place;
+    const bool is_region = place.kind == observe::HotPlace::Kind::region;
+    Json entry = {{"kind", is_region ? "line" : "atomics"},
+                  {"array", place.array.empty() ? Json(nullptr) : Json(place.array)},
+                  {"offset", place.offset},
+                  {"count", place.count},
+                  {"share", place.share},
+                  {"sites", Json::array()}};
+    for (const HotSpot::Site& each : spot.sites)
+      entry["sites"].push_back({{"site", each.text}, {"count", each.count}});
+    all.push_back(std::move(entry));
+  }
+  return all;
+}
+
+}  // namespace
+
+std::string band_text(const KernelBand& each, const BandContext& context) {
+  std::string text = each.name + "\non " + title(context) + "\n";
+  for (const std::string& line : facts(each, context)) text += "  " + line + "\n";
+  report::TextColumn warps{{"warps"}, {}}, best{{"best ms"}, {}}, application{{"application ms"}, {}},
+      worst{{"worst ms"}, {}}, here{{""}, {}, false};
+  for (const Point& point : each.band.points) {
+    warps.cells.push_back(std::to_string(point.warps));
+    best.cells.push_back(number(point.all().best));
+    worst.cells.push_back(number(point.all().worst));
+    application.cells.push_back(point.application ? number(*point.application) : "-");
+    here.cells.emplace_back(point.warps == each.kernel.warps ? "* as it ran" : "");
+  }
+  return text + "\n" + report::render_columns({warps, best, application, worst, here}, 2);
+}
+
+std::string band_json(const KernelBand& each, const BandContext& context) {
+  const Band& band = each.band;
+  Json json = {{"kernel", each.name},
+               {"device", context.calibration.device},
+               {"calibrated", context.calibration.date},
+               {"modelled", context.calibration.is_modelled},
+               {"equation", context.equation},
+               {"loads", json_of(each.kernel.reads)},
+               {"stores", json_of(each.kernel.writes)},
+               {"warps", each.kernel.warps},
+               {"most_warps", each.kernel.most_warps},
+               {"ms", json_of(each.kernel.milliseconds)},
+               {"best_ms", band.here.all().best},
+               {"worst_ms", band.here.all().worst},
+               {"loads_alone", json_of(band.here.reads)},
+               {"stores_alone", json_of(band.here.writes)},
+               {"degree", json_of(band.degree)},
+               {"degree_if_only_loads", json_of(band.degree_if_only_reads)},
+               {"degree_if_only_stores", json_of(band.degree_if_only_writes)}};
+  json["points"] = Json::array();
+  for (const Point& point : band.points) {
+    Json line = {{"warps", point.warps}};
+    line.update(json_of(point.all()));
+    line["application_ms"] = json_of(point.application);
+    json["points"].push_back(std::move(line));
+  }
+  json["left_out"] = band.left_out;
+  json["traffic"] = nullptr;
+  if (each.traffic)
+    json["traffic"] = {{"bin_cycles", each.traffic->bin_cycles},
+                       {"over_time", each.traffic->over_time},
+                       {"of_block", each.traffic->of_block}};
+  json["hot"] = json_of(each.hot);
+  json["notes"] = each.notes;
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string band_svg(const KernelBand& each, const BandContext& context) {
+  report::LineChart chart;
+  chart.title = each.name + " on " + title(context);
+  chart.x_label = "active warps of a multiprocessor";
+  chart.y_label = context.calibration.is_modelled ? "milliseconds, modelled" : "milliseconds";
+  chart.lines = {{"worst", "#b3423a", {}}, {"application", "#3b6ea5", {}}, {"best", "#3c8a4e", {}}};
+  for (const Point& point : each.band.points) {
+    const double x = point.warps;
+    chart.lines[0].places.push_back({x, point.all().worst});
+    if (point.application) chart.lines[1].places.push_back({x, *point.application});
+    chart.lines[2].places.push_back({x, point.all().best});
+  }
+  if (!each.band.degree) chart.lines.erase(chart.lines.begin() + 1);
+  if (each.kernel.milliseconds)
+    chart.mark = {static_cast<double>(each.kernel.warps), *each.kernel.milliseconds};
+  chart.mark_name = "as it ran";
+  return report::svg_of(chart);
+}
+
+std::string band_html(const std::vector<KernelBand>& bands, const BandContext& context) {
+  std::string html =
+      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>lynxpp band</title>\n"
+      "<style>body{font:14px system-ui,sans-serif;margin:2em;max-width:1200px}h2{margin-top:2em}</style>"
+      "</head><body>\n<h1>Performance bands</h1>\n<p>" +
+      report::escaped(title(context)) + "</p>\n";
+  for (const KernelBand& each : bands) {
+    html += "<h2>" + report::escaped(each.name) + "</h2>\n<ul>\n";
+    for (const std::string& line : facts(each, context)) html += "<li>" + report::escaped(line) + "</li>\n";
+    html += "</ul>\n" + band_svg(each, context);
+    if (!each.traffic) continue;
+    html += "<h3>Traffic of the first launch by partition</h3>\n" +
+            traffic_svg(*each.traffic, TrafficBy::time, each.core_mhz, "over modelled time") +
+            traffic_svg(*each.traffic, TrafficBy::block, each.core_mhz, "of the first blocks");
+  }
+  return html + "</body></html>\n";
+}
+
+}  // namespace lynxpp::cli

@@ -1,0 +1,265 @@
+// `lynxpp calibrate`: runs the micro-benchmarks and keeps what they tell of a device.
+#include <unistd.h>
+
+#include <cstdio>
+#include <ctime>
+#include <filesystem>
+#include <sstream>
+#include <string>
+#include <system_error>
+
+#include "cli/band/calibrations.h"
+#include "cli/child.h"
+#include "cli/commands.h"
+#include "cli/diagnostics.h"
+#include "cli/preload.h"
+#include "cli/program.h"
+#include "models/campprof/calibration.h"
+#include "models/machine.h"
+#include "report/tables/text_table.h"
+#include "support/text.h"
+
+namespace lynxpp::cli {
+namespace {
+
+using namespace models::campprof;
+using models::statistics::Coefficient;
+using models::statistics::Regression;
+
+std::string number(double value, const char* format = "%.4g") {
+  char text[40];
+  std::snprintf(text, sizeof text, format, value);
+  return text;
+}
+
+std::string today() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  ::gmtime_r(&now, &parts);
+  char text[16];
+  std::strftime(text, sizeof text, "%Y-%m-%d", &parts);
+  return text;
+}
+
+/// Direction, placement and bytes of a line; false when they are none.
+template <typename Benchmark>
+bool read_benchmark(std::istream& line, Benchmark& benchmark) {
+  std::string direction, placement;
+  std::uint32_t bytes = 0;
+  if (!(line >> direction >> placement >> bytes)) return false;
+  benchmark.direction = direction == "write" ? Direction::write : Direction::read;
+  benchmark.placement = placement == "camped" ? Placement::camped : Placement::spread;
+  for (std::uint32_t type = 0; type < transaction_bytes.size(); ++type) {
+    if (transaction_bytes[type] == bytes) return benchmark.type = type, true;
+  }
+  return false;
+}
+
+/// What the benchmarks printed, one fact a line.
+Result<Calibration> read_output(const std::string& output) {
+  Calibration calibration;
+  for (const std::string& text : split(output, '\n')) {
+    std::istringstream line(text);
+    std::string word;
+    if (!(line >> word)) continue;
+    Sample sample;
+    Validity validity;
+    if (word == "device") {
+      std::getline(line >> std::ws, calibration.device);
+    } else if (word == "multiprocessors") {
+      line >> calibration.multiprocessors;
+    } else if (word == "warps") {
+      line >> calibration.most_warps;
+    } else if (word == "transactions") {
+      line >> calibration.transactions_per_warp;
+    } else if (word == "sample" && read_benchmark(line, sample) &&
+               (line >> sample.warps >> sample.milliseconds)) {
+      calibration.samples.push_back(sample);
+    } else if (word == "validity" && read_benchmark(line, validity) && (line >> validity.ratio)) {
+      calibration.validity.push_back(validity);
+    } else {
+      return failure("the benchmarks printed '" + text + "', which is not understood");
+    }
+    if (!line) return failure("the benchmarks printed '" + text + "', which is not understood");
+  }
+  if (calibration.device.empty() || calibration.samples.empty())
+    return failure("the benchmarks printed no times");
+  return calibration;
+}
+
+std::string benchmarks_program(const CalibrateArguments& arguments, bool is_modelled) {
+  if (!arguments.benchmarks.empty()) return absolute_path(arguments.benchmarks);
+  const std::string folder = executable_folder() + "/../libexec/lynxpp/";
+  return absolute_path(folder + (is_modelled ? "camping-shared" : "camping"));
+}
+
+/// Partitions over which the spread benchmarks go: those of the machine; where addresses are hashed, as many
+/// regions as keep all slices busy.
+void set_partitions(Calibration& calibration, const models::Machine* machine) {
+  constexpr std::uint32_t regions = 4096;
+  const bool has_partitions = machine != nullptr && machine->global.channel_width != 0;
+  calibration.partitions = has_partitions ? machine->global.channels : regions;
+  calibration.partition_bytes = has_partitions ? machine->global.channel_width : 256;
+}
+
+Result<Calibration> measure(const CalibrateArguments& arguments, const models::Machine* machine) {
+  const std::string program = benchmarks_program(arguments, machine != nullptr);
+  if (::access(program.c_str(), X_OK) != 0)
+    return failure("cannot find the benchmarks, " + program, "they are built where there is nvcc");
+  Calibration partitions;
+  set_partitions(partitions, machine);
+  std::vector<std::string> command{program, "iterations=" + std::to_string(arguments.iterations),
+                                   "partitions=" + std::to_string(partitions.partitions),
+                                   "width=" + std::to_string(partitions.partition_bytes)};
+  if (arguments.uses_printed_loops) command.emplace_back("printed=1");
+  std::map<std::string, std::string> variables;
+  if (machine != nullptr) {
+    const Result<std::string> library = preload_library();
+    if (!library) return library.error();
+    variables = {{"LD_PRELOAD", with_other_preloads(*library)},
+                 {"LYNXPP_DEVICE", "cpu"},
+                 {"LYNXPP_CPU_CLOCK", arguments.machine}};
+    command.push_back("repeats=1");  // they do not differ
+    command.push_back("warps=" + std::to_string(machine->residency.warps));
+    command.push_back("block_warps=" + std::to_string(machine->residency.block_threads / machine->warp_size));
+  }
+  const WorkFolder folder;
+  if (!folder.exists()) return failure("cannot make a temporary folder");
+  const Result<ChildRun> run = run_child(program, command, variables, folder, "measuring");
+  if (!run) return run.error();
+  Result<Calibration> calibration = read_output(run->output);
+  if (!calibration) return calibration;
+  set_partitions(*calibration, machine);
+  calibration->is_modelled = machine != nullptr;
+  calibration->has_printed_loops = arguments.uses_printed_loops;
+  calibration->date = today();
+  if (machine != nullptr) calibration->device = arguments.machine;
+  return calibration;
+}
+
+void print_equations(const Equations& equations) {
+  report::TextColumn name{{"ms ="}, {}, false}, dropped{{"not significant"}, {}, false};
+  std::vector<report::TextColumn> numbers{{{"variable"}, {}}, {{"value"}, {}}, {{"std error"}, {}},
+                                          {{"t"}, {}},        {{"p"}, {}},     {{"R2"}, {}},
+                                          {{"RMSE"}, {}}};
+  const auto row = [&](std::string what, const Coefficient& each, const Regression* fit) {
+    name.cells.push_back(std::move(what));
+    const std::string cells[] = {each.name,
+                                 number(each.value),
+                                 number(each.standard_error),
+                                 number(each.t),
+                                 number(each.p),
+                                 fit != nullptr ? number(fit->r_squared) : "",
+                                 fit != nullptr ? number(fit->rmse) : ""};
+    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i].cells.push_back(cells[i]);
+    std::string left_out;
+    for (std::size_t i = 0; fit != nullptr && i < fit->dropped.size(); ++i)
+      left_out += (i == 0 ? "" : ", ") + fit->dropped[i].name + " (p " + number(fit->dropped[i].p) + ")";
+    dropped.cells.push_back(left_out);
+  };
+  for (const Direction direction : {Direction::read, Direction::write}) {
+    for (const Placement placement : {Placement::spread, Placement::camped}) {
+      const Regression& fit = equations.of(direction, placement);
+      row(std::string(name_of(direction)) + ", " + std::string(name_of(placement)), fit.intercept, &fit);
+      for (const Coefficient& each : fit.coefficients) row("", each, nullptr);
+    }
+  }
+  std::vector<report::TextColumn> columns{std::move(name)};
+  columns.insert(columns.end(), numbers.begin(), numbers.end());
+  columns.push_back(std::move(dropped));
+  std::fputs(report::render_columns(columns).c_str(), stdout);
+}
+
+/// Camped over spread at the most warps, as in the paper's Figure 3.
+void print_ratios(const Calibration& calibration) {
+  std::puts("");
+  for (const Direction direction : {Direction::read, Direction::write}) {
+    for (std::uint32_t type = 0; type < transaction_bytes.size(); ++type) {
+      const Longest longest = longest_of(calibration, direction, type);
+      const double ratio = longest.camped / longest.spread;
+      std::printf("%ss of %u bytes, %u warps: %.4g ms spread, %.4g ms camped, %.2f times as long%s\n",
+                  std::string(name_of(direction)).c_str(), transaction_bytes[type], longest.warps,
+                  longest.spread, longest.camped, ratio,
+                  ratio < least_camping_ratio ? ": they do not camp here" : "");
+    }
+  }
+}
+
+/// Where the equations cannot be used, and what can.
+void print_gaps(const Calibration& calibration, const Equations& equations) {
+  const std::vector<Gap> gaps = gaps_of(calibration, equations);
+  if (gaps.empty()) return;
+  std::puts("\nThe equations yield no time above 0 (`lynxpp band -e samples` has one everywhere):");
+  for (const Gap& gap : gaps) {
+    std::string list;
+    for (const std::uint32_t warps : gap.warps) list += (list.empty() ? "" : ", ") + std::to_string(warps);
+    std::printf("  %ss of %u bytes, %s: at %s warps\n", std::string(name_of(gap.direction)).c_str(),
+                transaction_bytes[gap.type], std::string(name_of(gap.placement)).c_str(), list.c_str());
+  }
+}
+
+void warn_of_invalid(const Calibration& calibration) {
+  for (const Validity& each : calibration.validity) {
+    if (each.ratio <= largest_memory_bound_ratio) continue;
+    print_warning("the benchmark of " + std::string(name_of(each.direction)) + "s of " +
+                  std::to_string(transaction_bytes[each.type]) + " bytes, " +
+                  std::string(name_of(each.placement)) +
+                  ", is not memory bound: arithmetic beside it makes "
+                  "it take " +
+                  number(each.ratio, "%.2f") + " times as long");
+  }
+}
+
+Status store(const std::string& file, const std::string& text) {
+  std::error_code error;
+  std::filesystem::create_directories(std::filesystem::path(file).parent_path(), error);
+  return write_file(file, text) ? success() : failure("cannot write " + file);
+}
+
+Status calibrate_device(const CalibrateArguments& arguments) {
+  const bool is_modelled = !arguments.machine.empty();
+  std::optional<models::Machine> machine;
+  if (is_modelled) {
+    Result<models::Machine> found = models::find_machine(arguments.machine);
+    if (!found) return found.error();
+    machine = std::move(*found);
+  } else if (Status present = check_device("cuda"); !present) {
+    return failure("there is no NVIDIA driver (libcuda.so.1) on this machine",
+                   "--machine compute_1_3 calibrates a modelled one");
+  }
+  const Result<Calibration> calibration = measure(arguments, machine ? &*machine : nullptr);
+  if (!calibration) return calibration.error();
+  const Result<Equations> usable = equations_of(*calibration, Form::samples);
+  if (!usable) return usable.error();
+  const Result<Equations> equations = equations_of(*calibration, Form::sums);
+  const Result<std::string> text = to_json(*calibration);
+  if (!text) return text.error();
+  const std::string file =
+      arguments.output.empty() ? calibration_file(calibration->device) : absolute_path(arguments.output);
+  if (file.empty() || file.front() != '/')
+    return failure("there is no home folder to keep it in", "give -o FILE");
+  if (Status stored = store(file, *text); !stored) return stored;
+  std::printf("calibration of %s, %s, %s\n\n", calibration->device.c_str(), calibration->date.c_str(),
+              calibration->is_modelled ? "times modelled" : "times measured");
+  if (equations) {
+    print_equations(*equations);
+    print_gaps(*calibration, *equations);
+  } else {
+    for (const Diagnostic& problem : equations.error().diagnostics)
+      print_warning("no equation: " + problem.message + "; `lynxpp band -e samples` does without");
+  }
+  print_ratios(*calibration);
+  warn_of_invalid(*calibration);
+  std::printf("\nkept in %s\n", file.c_str());
+  return success();
+}
+
+}  // namespace
+
+int calibrate(const CalibrateArguments& arguments) {
+  const Status done = calibrate_device(arguments);
+  if (!done) print(done.error().diagnostics);
+  return done ? exit_success : exit_input_error;
+}
+
+}  // namespace lynxpp::cli

@@ -1,0 +1,80 @@
+#include "cli/band/calibrations.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+#include <vector>
+
+#include "support/text.h"
+
+namespace lynxpp::cli {
+namespace {
+
+using models::campprof::Calibration;
+
+std::string set_variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+Result<Calibration> read(const std::string& file) {
+  std::string text;
+  if (!read_file(file, text)) return failure(cannot_read(file));
+  return models::campprof::parse_calibration(text, file);
+}
+
+/// The names of what is stored, which are those of the files.
+std::vector<std::string> stored() {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(calibrations_folder(), error)) {
+    if (entry.path().extension() == ".json") names.push_back(entry.path().stem().string());
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+}  // namespace
+
+std::string data_folder(const std::string& kind) {
+  const std::string data = set_variable("XDG_DATA_HOME");
+  // As the specification of these folders asks: a path that is not absolute is none.
+  if (data.starts_with('/')) return data + "/lynxpp/" + kind;
+  const std::string home = set_variable("HOME");
+  return home.empty() ? "" : home + "/.local/share/lynxpp/" + kind;
+}
+
+std::string device_file(const std::string& folder, const std::string& device) {
+  std::string name;
+  for (const char c : device) {
+    const bool is_plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+    name += is_plain ? static_cast<char>(std::tolower(static_cast<unsigned char>(c))) : '-';
+  }
+  return folder + "/" + name + ".json";
+}
+
+std::string calibrations_folder() { return data_folder("calibrations"); }
+
+std::string calibration_file(const std::string& device) { return device_file(calibrations_folder(), device); }
+
+Result<Calibration> find_calibration(const std::string& name) {
+  if (name.find('/') != std::string::npos || name.ends_with(".json")) return read(name);
+  const std::vector<std::string> names = stored();
+  std::string list;
+  for (const std::string& each : names) list += (list.empty() ? "" : ", ") + each;
+  if (name.empty()) {
+    if (names.size() == 1) return read(calibrations_folder() + "/" + names.front() + ".json");
+    if (names.empty())
+      return failure("no device is calibrated", "`lynxpp calibrate` does that, on the cpu device, too");
+    return failure("several devices are calibrated: " + list, "choose one with --calibration");
+  }
+  std::error_code error;
+  const std::string file = calibration_file(name);
+  if (std::filesystem::exists(file, error)) return read(file);
+  return failure("the device '" + name + "' is not calibrated",
+                 list.empty() ? "none is; `lynxpp calibrate` does that" : "these are: " + list);
+}
+
+}  // namespace lynxpp::cli

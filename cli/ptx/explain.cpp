@@ -1,0 +1,118 @@
+// `lynxpp check --explain FILE.ptx`: where the handlers of specifications would stand.
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/diagnostics.h"
+#include "cli/ptx/ptx_input.h"
+#include "cli/texts/texts.h"
+#include "engine/places.h"
+#include "instrumentors/catalogue.h"
+#include "support/text.h"
+
+namespace lynxpp::cli {
+namespace {
+
+struct Explained {
+  const instrumentors::LoadedSpecification& file;
+  const cod::Specification& specification;
+  const std::string& kernel;
+};
+
+std::string handler_name(const cod::Handler& handler) {
+  if (handler.is_initializer) return "initial values";
+  return std::string(cod::name_of(handler.target)) + " of line " + std::to_string(handler.location.line);
+}
+
+void print_text(const Explained& what, const engine::HandlerPlaces& found) {
+  const cod::Handler& handler = what.specification.handlers()[found.handler];
+  std::printf("%s: %s: %s: %s%s\n", what.file.path.c_str(), demangle(what.kernel).c_str(),
+              handler_name(handler).c_str(), counted(found.places.size(), "place").c_str(),
+              handler.is_counted ? ", counted on few edges of the control flow" : "");
+  for (const engine::Place& place : found.places) {
+    const std::string source =
+        place.file.empty() ? std::string() : place.file + ":" + std::to_string(place.source_line);
+    const bool is_elsewhere = place.function != what.kernel;
+    const std::string function = is_elsewhere ? demangle(place.function) + ", " : std::string();
+    std::printf("  line %-6u %sblock %-4u %s%s%s\n", place.line, function.c_str(), place.block,
+                place.instruction.c_str(), source.empty() ? "" : "  // ", source.c_str());
+  }
+  if (!found.hint.empty()) std::printf("  hint: %s\n", found.hint.c_str());
+}
+
+void print_json(const Explained& what, const engine::HandlerPlaces& found) {
+  const cod::Handler& handler = what.specification.handlers()[found.handler];
+  nlohmann::ordered_json object;
+  object["spec"] = what.specification.name();
+  object["kernel"] = what.kernel;
+  object["demangled"] = demangle(what.kernel);
+  object["target"] = cod::name_of(handler.target);
+  object["line"] = handler.location.line;
+  object["count"] = found.places.size();
+  object["without_code"] = handler.is_counted;
+  object["places"] = nlohmann::ordered_json::array();
+  for (const engine::Place& place : found.places) {
+    nlohmann::ordered_json each;
+    each["function"] = place.function;
+    each["block"] = place.block;
+    each["ptx_line"] = place.line;
+    each["file"] = place.file.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(place.file);
+    each["line"] = place.source_line;
+    each["instruction"] = place.instruction;
+    object["places"].push_back(std::move(each));
+  }
+  if (!found.hint.empty()) object["hint"] = found.hint;
+  const std::string text =
+      object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+/// False when a specification or a function of the module has errors, which are then on stderr.
+bool explain_one(const instrumentors::LoadedSpecification& file, PtxInput& input, bool as_json) {
+  Diagnostics warnings;
+  const auto specification = cod::compile(file.source, file.path, &warnings);
+  print(warnings, file.source);
+  if (!specification) {
+    print(specification.error().diagnostics, file.source);
+    return false;
+  }
+  bool is_good = true;
+  for (const std::string& kernel : input.functions) {
+    const auto places = engine::find_places(input.module, kernel, **specification);
+    if (!places) {
+      print(places.error().diagnostics, input.text);
+      is_good = false;
+      continue;
+    }
+    const Explained what{file, **specification, kernel};
+    for (const engine::HandlerPlaces& found : *places) {
+      as_json ? print_json(what, found) : print_text(what, found);
+    }
+  }
+  return is_good;
+}
+
+}  // namespace
+
+int explain(const CheckArguments& arguments) {
+  PtxInput input;
+  if (!read_ptx_input(arguments.explain, arguments.kernel, Wanted::kernels, input)) return exit_input_error;
+  bool is_good = true;
+  const Result<std::vector<std::string>> names = with_texts(arguments.files, arguments.one_liners);
+  if (!names) {
+    print(names.error().diagnostics);
+    return exit_input_error;
+  }
+  for (const std::string& name : *names) {
+    const auto file = instrumentors::find_specification(name);
+    if (file) {
+      is_good &= explain_one(*file, input, arguments.json);
+    } else {
+      print(file.error().diagnostics);
+      is_good = false;
+    }
+  }
+  return is_good ? exit_success : exit_input_error;
+}
+
+}  // namespace lynxpp::cli

@@ -1,0 +1,59 @@
+#include "interposer/results/emitted.h"
+
+#include <optional>
+
+namespace lynxpp::interposer {
+namespace {
+
+std::optional<report::Fold> fold_of(cod::Folding folding) {
+  switch (folding) {
+    case cod::Folding::sum: return report::Fold::sum;
+    case cod::Folding::mean: return report::Fold::mean;
+    case cod::Folding::least: return report::Fold::minimum;
+    case cod::Folding::greatest: return report::Fold::maximum;
+    case cod::Folding::same: return report::Fold::same;
+    case cod::Folding::key: return report::Fold::key;
+    case cod::Folding::by_name: break;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+report::ResultValue result_of(cod::Emitted emitted) {
+  report::ResultValue result{
+      std::move(emitted.name),   std::move(emitted.dimensions),      std::move(emitted.values),
+      std::move(emitted.unit),   std::move(emitted.dimension_names), std::move(emitted.table),
+      std::move(emitted.bounds), std::move(emitted.underflow),       std::move(emitted.overflow),
+      std::move(emitted.labels)};
+  result.denominators = std::move(emitted.denominators);
+  result.fold = fold_of(emitted.folding);
+  if (emitted.left_out != 0) result.left_out = emitted.left_out;
+  return result;
+}
+
+report::LaunchRecord::Sampling sampling_of(const std::vector<cod::HandlerSampling>& handlers,
+                                           std::vector<std::string>& notes) {
+  const cod::Sampling rarest = cod::rarest(handlers);
+  report::LaunchRecord::Sampling sampling{rarest.launches, rarest.blocks, rarest.warps, {}};
+  if (sampling.is_whole()) return sampling;
+  notes.push_back("sampled " + cod::describe(handlers));
+  if (cod::are_alike(handlers)) return sampling;
+  for (const auto& [line, own] : handlers) sampling.handlers.push_back({line, own.blocks, own.warps});
+  return sampling;
+}
+
+std::vector<std::string> mishaps_of(const Failure& failure) {
+  std::vector<std::string> notes;
+  for (const Diagnostic& diagnostic : failure.diagnostics) {
+    const SourceLocation& place = diagnostic.location;
+    std::string text = place.file;
+    // A place in an included file is whole already.
+    if (place.line != 0) text += ":" + std::to_string(place.line) + ":" + std::to_string(place.column);
+    if (!text.empty()) text += ": ";
+    notes.push_back(text + diagnostic.message.substr(0, diagnostic.message.find('\n')));
+  }
+  return notes;
+}
+
+}  // namespace lynxpp::interposer

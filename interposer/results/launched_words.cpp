@@ -1,0 +1,309 @@
+#include "interposer/results/launched_words.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "support/text.h"
+
+namespace lynxpp::interposer {
+namespace {
+
+constexpr std::uint64_t word = 4;
+/// Dynamic shared memory begins at a multiple of this at most.
+constexpr std::uint64_t shared_alignment = 128;
+
+/// "tile" of "_ZZ6matmulPKfS0_PfE4tile".
+std::string short_name(const std::string& symbol) {
+  const std::string name = demangle(symbol);
+  const std::size_t end = name.rfind("::");
+  return end == std::string::npos ? name : name.substr(end + 2);
+}
+
+bool is_of(const cod::GlobalArray& array, cod::Extent extent) {
+  return std::ranges::any_of(array.dimensions,
+                             [extent](const cod::Dimension& each) { return each.extent == extent; });
+}
+
+bool asks_for(const std::vector<engine::SpecificationPtr>& specifications, cod::Extent extent) {
+  return std::ranges::any_of(specifications, [extent](const engine::SpecificationPtr& specification) {
+    return std::ranges::any_of(specification->arrays(),
+                               [extent](const cod::GlobalArray& array) { return is_of(array, extent); });
+  });
+}
+
+/// Whether some count of [first, first + words) is not zero.
+bool has_counts(std::span<const std::byte> array, std::uint64_t element_bytes, std::uint64_t first,
+                std::uint64_t words) {
+  const std::uint64_t begin = std::min<std::uint64_t>(first * element_bytes, array.size());
+  const std::uint64_t end = std::min<std::uint64_t>((first + words) * element_bytes, array.size());
+  const auto counts = array.subspan(begin, end - begin);
+  return std::ranges::any_of(counts, [](std::byte each) { return each != std::byte{0}; });
+}
+
+/// Whether some word of the array has that count.
+bool reaches(std::span<const std::byte> counts, std::uint64_t element_bytes, const cod::MemoryArray& array,
+             std::uint64_t threshold) {
+  for (std::uint64_t i = array.first; i < array.first + array.words; ++i) {
+    if ((i + 1) * element_bytes > counts.size()) break;
+    std::uint64_t count = 0;
+    std::memcpy(&count, counts.data() + i * element_bytes, element_bytes);
+    if (count >= threshold) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool LaunchedWords::count_shared_memory(const std::vector<engine::SpecificationPtr>& specifications) {
+  return std::ranges::any_of(specifications, [](const engine::SpecificationPtr& specification) {
+    return std::ranges::any_of(specification->arrays(), [](const cod::GlobalArray& array) {
+      return array.dimensions.size() == 1 && is_of(array, cod::Extent::shared_words);
+    });
+  });
+}
+
+Result<std::shared_ptr<LaunchedWords>> LaunchedWords::of(
+    const engine::Instrumented& variant, const std::vector<engine::SpecificationPtr>& specifications,
+    device::Device& device, const device::Launch& launch) {
+  if (variant.words == nullptr) return std::shared_ptr<LaunchedWords>();
+  Result<std::vector<std::byte>> parameters = device::parameter_buffer(launch, variant.parameters);
+  if (!parameters) return parameters.error();
+  auto words = std::make_shared<LaunchedWords>();
+  words->counting_ = variant.words;
+  words->parameters_ = std::move(*parameters);
+  words->slots_ = variant.parameters;
+  words->dynamic_bytes_ = launch.shared_bytes;
+  const std::uint64_t shared_bytes =
+      variant.words->static_shared_bytes + shared_alignment + launch.shared_bytes;
+  words->shared_words_ = (shared_bytes + word - 1) / word;
+  words->lists_arrays_ = std::ranges::any_of(specifications, &cod::Specification::lists_arrays);
+  const bool counts = asks_for(specifications, cod::Extent::device_words);
+  if (counts || words->lists_arrays_) words->find_arrays(device);
+  if (!counts) return words;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
+  for (const Array& each : words->arrays_) ranges.emplace_back(each.address, each.bytes);
+  words->map_ = std::make_shared<const cod::WordMap>(std::move(ranges));
+  return words;
+}
+
+void LaunchedWords::find_arrays(device::Device& device) {
+  const std::shared_ptr<const device::LiveAllocations> live = device.allocations();
+  for (const device::LiveAllocation& each : live->sorted) {
+    arrays_.push_back({each.address, each.bytes, each.number, "#" + std::to_string(each.number),
+                       std::string(each.site.caller)});
+  }
+  constexpr std::uint64_t behind_allocations = ~std::uint64_t{0};
+  for (const engine::WordCounting::DeviceVariable& each : counting_->device_variables) {
+    const bool is_known = live->find(each.address) != nullptr;
+    if (!is_known && each.bytes != 0)
+      arrays_.push_back({each.address, each.bytes, behind_allocations, short_name(each.name), {}});
+  }
+  std::ranges::sort(arrays_, {}, &Array::address);
+}
+
+LaunchedWords::BlockCounters LaunchedWords::block_counters() const {
+  if (counting_->block_counters == 0) return {};
+  constexpr std::uint64_t alignment = 16;
+  const auto rounded = [](std::uint64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; };
+  BlockCounters counters;
+  counters.first = rounded(dynamic_bytes_) + ptx::BlockCounters::header_bytes;
+  counters.bytes_each = rounded(shared_words_ * counting_->scheme.shared_bits / 8);
+  if (counting_->counter_window_bytes != 0) counters.bytes_each = counting_->counter_window_bytes;
+  counters.dynamic_bytes = counters.first + counting_->block_counters * counters.bytes_each;
+  return counters;
+}
+
+void LaunchedWords::add_block_counters(device::Launch& launch) const {
+  if (const BlockCounters counters = block_counters(); counters.dynamic_bytes != 0)
+    launch.shared_bytes = static_cast<std::uint32_t>(counters.dynamic_bytes);
+}
+
+void LaunchedWords::add_shared_arrays(std::span<const std::uint64_t> addresses, cod::LaunchView& view) const {
+  for (std::size_t i = 0; i < counting_->shared_arrays.size() && i < addresses.size(); ++i) {
+    const engine::WordCounting::SharedArray& array = counting_->shared_arrays[i];
+    const std::uint64_t bytes = array.is_dynamic ? dynamic_bytes_ : array.bytes;
+    // All names of dynamic shared memory stand for the same.
+    const auto is_same = [&](const cod::MemoryArray& each) { return each.first == addresses[i] / word; };
+    const bool is_known = array.is_dynamic && std::ranges::any_of(view.shared_arrays, is_same);
+    if (bytes == 0 || is_known) continue;
+    view.shared_arrays.push_back({short_name(array.name), addresses[i] / word, (bytes + word - 1) / word});
+  }
+  std::ranges::sort(view.shared_arrays, {}, &cod::MemoryArray::first);
+}
+
+/// As they are when the launch is made, whether it accesses them or not.
+void LaunchedWords::place_arrays(std::span<const std::uint64_t> addresses, cod::LaunchView& view) const {
+  for (std::size_t i = 0; i < counting_->shared_arrays.size() && i < addresses.size(); ++i) {
+    const engine::WordCounting::SharedArray& array = counting_->shared_arrays[i];
+    const std::uint64_t bytes = array.is_dynamic ? dynamic_bytes_ : array.bytes;
+    const auto is_same = [&](const cod::PlacedArray& each) { return each.address == addresses[i]; };
+    if (bytes == 0 || (array.is_dynamic && std::ranges::any_of(view.placed_arrays, is_same))) continue;
+    view.placed_arrays.push_back({short_name(array.name), addresses[i], bytes, true});
+  }
+  for (const Array& array : arrays_)
+    view.placed_arrays.push_back({name_of(array), array.address, array.bytes, false});
+}
+
+/// visit(parameter, offset in it) for every aligned word of a parameter that points into the array.
+template <typename Visit>
+void LaunchedWords::visit_pointers(const Array& array, Visit visit) const {
+  std::uint64_t pointer = 0;
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    for (std::uint32_t offset = 0; offset + sizeof pointer <= slots_[i].bytes; offset += sizeof pointer) {
+      std::memcpy(&pointer, parameters_.data() + slots_[i].offset + offset, sizeof pointer);
+      if (pointer - array.address < array.bytes) visit(i, offset);
+    }
+  }
+}
+
+/// "#3 parameter 0, main+0x1c8": its number, the parameters that point into it, and the call that made it. A
+/// pointer that is a member of a parameter has its place: "parameter 2+8".
+std::string LaunchedWords::name_of(const Array& array) const {
+  std::string details;
+  visit_pointers(array, [&](std::size_t parameter, std::uint32_t offset) {
+    details += (details.empty() ? "parameter " : ", parameter ") + std::to_string(parameter);
+    if (slots_[parameter].bytes != sizeof(std::uint64_t)) details += "+" + std::to_string(offset);
+  });
+  if (!array.caller.empty()) details += (details.empty() ? "" : ", ") + array.caller;
+  return details.empty() ? array.name : array.name + " " + details;
+}
+
+bool LaunchedWords::is_carried(const Array& array) const {
+  bool is_carried = false;
+  visit_pointers(array, [&](std::size_t, std::uint32_t) { is_carried = true; });
+  return is_carried;
+}
+
+/// Those that parameters point into or that were accessed.
+void LaunchedWords::add_device_arrays(const ProbeLayout& layout, std::span<std::byte> buffer,
+                                      const std::vector<engine::SpecificationPtr>& specifications,
+                                      cod::LaunchView& view) const {
+  std::vector<Array> arrays = arrays_;
+  std::ranges::sort(arrays, {}, [](const Array& each) { return std::pair(each.order, each.address); });
+  for (const Array& array : arrays) {
+    const std::uint64_t first = map_->element_of(array.address).value_or(0);
+    const std::uint64_t words = (array.bytes + word - 1) / word;
+    bool is_used = is_carried(array);
+    for (std::size_t i = 0; i < specifications.size() && !is_used; ++i) {
+      const std::vector<std::span<std::byte>> spans = layout.arrays_of(i, buffer);
+      for (std::size_t k = 0; k < spans.size() && !is_used; ++k) {
+        const cod::GlobalArray& counts = specifications[i]->arrays()[k];
+        is_used = is_of(counts, cod::Extent::device_words) &&
+                  has_counts(spans[k], cod::size_of(counts.type), first, words);
+      }
+    }
+    if (is_used) view.device_arrays.push_back({name_of(array), first, words});
+  }
+}
+
+/// What was counted in pages that arrays have a part of, but in none of them.
+std::uint64_t LaunchedWords::between_arrays(std::span<const std::byte> counts,
+                                            std::uint64_t element_bytes) const {
+  const std::uint64_t elements = counts.size() / element_bytes;
+  std::uint64_t between = 0, next = 0;
+  const auto add = [&](std::uint64_t end) {
+    for (; next < std::min(end, elements); ++next) {
+      std::uint64_t count = 0;
+      std::memcpy(&count, counts.data() + next * element_bytes, element_bytes);
+      between += count;
+    }
+  };
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> counted;  // first element, how many
+  for (const Array& each : arrays_)
+    counted.emplace_back(map_->element_of(each.address).value_or(0), (each.bytes + word - 1) / word);
+  std::ranges::sort(counted);
+  for (const auto& [first, words] : counted) {
+    add(first);
+    next = std::max(next, first + words);
+  }
+  add(elements);
+  return between;
+}
+
+/// What the scheme makes of the numbers.
+void LaunchedWords::add_scheme_notes(const cod::Specification& specification,
+                                     const std::vector<std::span<std::byte>>& counts,
+                                     const cod::LaunchView& view, std::vector<std::string>& notes) const {
+  const cod::WordScheme& scheme = counting_->scheme;
+  if (scheme.sample > 1)
+    notes.push_back("counts of words are an estimate: 1 of " + std::to_string(scheme.sample) +
+                    " accesses was counted, chosen at random (seed " + std::to_string(scheme.seed) + ")");
+  if (scheme.is_plain)
+    notes.push_back(
+        "counts of words are an estimate: what threads count at the same time may be lost "
+        "without atomic operations");
+  if (scheme.threshold == 0) return;
+  const std::string threshold = std::to_string(scheme.threshold);
+  notes.push_back("counts of words stop at " + threshold);
+  std::string reached;
+  std::size_t arrays = 0;
+  for (std::size_t k = 0; k < counts.size(); ++k) {
+    const cod::GlobalArray& array = specification.arrays()[k];
+    if (!cod::is_of_words(array)) continue;
+    const bool is_shared = is_of(array, cod::Extent::shared_words);
+    for (const cod::MemoryArray& each : is_shared ? view.shared_arrays : view.device_arrays) {
+      if (!reaches(counts[k], cod::size_of(array.type), each, scheme.threshold)) continue;
+      reached += (reached.empty() ? "" : "; ") + each.name;
+      ++arrays;
+    }
+  }
+  if (arrays > 1)
+    notes.push_back(std::to_string(arrays) + " arrays reach the threshold of " + threshold +
+                    ", a higher one tells them apart: " + reached);
+}
+
+bool LaunchedWords::may_wrap(const cod::Specification& specification, double milliseconds,
+                             std::uint32_t clock_khz) const {
+  const bool is_narrow = std::ranges::any_of(specification.arrays(), [](const cod::GlobalArray& array) {
+    return cod::is_of_words(array) && cod::size_of(array.type) == sizeof(std::uint32_t);
+  });
+  const cod::WordScheme& scheme = counting_->scheme;
+  if (!is_narrow || counting_->saturates || scheme.threshold != 0) return false;
+  // A GPU's cache has one addition to an address in a cycle, which may be that of all lanes of a warp.
+  constexpr double counts = 4294967296.0, fastest_khz = 4'000'000, lanes = 32;
+  return milliseconds * (clock_khz == 0 ? fastest_khz : lanes * clock_khz) >= counts;
+}
+
+bool LaunchedWords::finish(const ProbeLayout& layout, std::span<std::byte> buffer,
+                           const std::vector<engine::SpecificationPtr>& specifications, cod::LaunchView& view,
+                           std::vector<std::vector<std::string>>& notes) const {
+  const std::span<const std::uint64_t> addresses = layout.shared_addresses_of(buffer);
+  engine::LaunchedWords launched;
+  std::copy(std::begin(view.grid), std::end(view.grid), launched.grid);
+  std::copy(std::begin(view.block), std::end(view.block), launched.block);
+  launched.parameters = parameters_;
+  launched.shared_addresses = addresses;
+  launched.shared = {{0, word * shared_words_, 0}};
+  for (const Array& array : arrays_) {
+    if (map_ == nullptr) break;  // nothing is counted in them
+    launched.device.push_back({array.address, array.bytes, map_->element_of(array.address).value_or(0)});
+  }
+  std::vector<std::vector<std::span<std::byte>>> arrays;
+  for (std::size_t i = 0; i < specifications.size(); ++i) arrays.push_back(layout.arrays_of(i, buffer));
+  const Result<std::vector<std::uint64_t>> filled =
+      engine::fill_counted_words(*counting_, launched, specifications, arrays);
+  notes.assign(specifications.size(), {});
+  engine::finish_counted_words(counting_->scheme, specifications, arrays);
+  for (std::size_t i = 0; i < specifications.size(); ++i) {
+    if (!filled) {
+      notes[i].push_back("counts of words are too low: " + filled.error().diagnostics.front().message +
+                         "; the kernel's next launches count with probes alone");
+    }
+    std::uint64_t outside = filled ? (*filled)[i] : 0;
+    for (std::size_t k = 0; k < arrays[i].size(); ++k) {
+      const cod::GlobalArray& counts = specifications[i]->arrays()[k];
+      if (is_of(counts, cod::Extent::device_words))
+        outside += between_arrays(arrays[i][k], cod::size_of(counts.type));
+    }
+    if (outside != 0)
+      notes[i].push_back(std::to_string(outside) + " accesses outside of all known arrays were not counted");
+  }
+  add_shared_arrays(addresses, view);
+  if (lists_arrays_) place_arrays(addresses, view);
+  if (map_ != nullptr) add_device_arrays(layout, buffer, specifications, view);
+  for (std::size_t i = 0; i < specifications.size(); ++i)
+    add_scheme_notes(*specifications[i], arrays[i], view, notes[i]);
+  return filled.ok();
+}
+
+}  // namespace lynxpp::interposer

@@ -1,0 +1,121 @@
+#include "interposer/results/probe_buffer.h"
+
+#include <cstring>
+
+namespace lynxpp::interposer {
+namespace {
+
+// One L2 line apart, so that two arrays' atomics do not meet in one.
+constexpr std::uint64_t array_alignment = 256;
+constexpr std::uint64_t largest_buffer = 16ull << 30;
+
+}  // namespace
+
+std::vector<std::span<std::byte>> ProbeLayout::arrays_of(std::size_t specification,
+                                                         std::span<std::byte> buffer) const {
+  std::vector<std::span<std::byte>> spans;
+  for (const auto& [offset, size] : specifications[specification].arrays)
+    spans.push_back(buffer.subspan(offset, size));
+  return spans;
+}
+
+std::uint64_t ProbeLayout::dropped(std::size_t specification, std::span<std::byte> buffer) const {
+  std::uint64_t count = 0;
+  std::memcpy(&count, buffer.data() + specifications[specification].dropped, sizeof count);
+  return count;
+}
+
+std::span<const std::uint64_t> ProbeLayout::counters_of(std::span<const std::byte> buffer) const {
+  // The buffer begins at a multiple of `array_alignment`, on the host too.
+  return {reinterpret_cast<const std::uint64_t*>(buffer.data() + counters.first), counters.second};
+}
+
+std::span<const std::uint64_t> ProbeLayout::shared_addresses_of(std::span<const std::byte> buffer) const {
+  return {reinterpret_cast<const std::uint64_t*>(buffer.data() + shared_addresses.first),
+          shared_addresses.second};
+}
+
+cod::LaunchExtents extents_of(const device::Launch& launch, const cod::LaunchView& view) {
+  cod::LaunchExtents extents;
+  extents.basic_blocks = view.basic_blocks;
+  extents.instructions = view.instructions;
+  extents.blocks = launch.blocks();
+  extents.warps = launch.blocks() * ((launch.threads_per_block() + 31) / 32);
+  extents.threads = launch.blocks() * launch.threads_per_block();
+  extents.sms = view.sms;
+  extents.shared_words = view.shared_words;
+  extents.device_words = view.device_words;
+  return extents;
+}
+
+Result<ProbeLayout> lay_out(const std::vector<engine::SpecificationPtr>& specifications,
+                            const cod::LaunchExtents& extents, const SharedParts& parts) {
+  ProbeLayout layout;
+  layout.extents = extents;
+  const auto take = [&](std::uint64_t bytes) {
+    const std::uint64_t offset = layout.bytes;
+    layout.bytes = (offset + bytes + array_alignment - 1) / array_alignment * array_alignment;
+    return offset;
+  };
+  layout.counters = {take(8 * parts.counters), parts.counters};
+  layout.shared_addresses = {take(8 * parts.shared_addresses), parts.shared_addresses};
+  const std::uint64_t map_bytes = parts.words == nullptr ? 0 : parts.words->entries().size_bytes();
+  layout.word_map = {take(map_bytes), map_bytes};
+  layout.words = parts.words;
+  std::uint64_t shared_counter_arrays = 0;
+  for (const engine::SpecificationPtr& specification : specifications) {
+    ProbeLayout::Specification placed;
+    placed.dropped = take(array_alignment);
+    placed.shared_counters.assign(specification->arrays().size(), 0);
+    for (const cod::Word& word : specification->words()) {
+      if (word.kind != cod::Word::Kind::shared_counters || parts.shared_counters == 0) continue;
+      placed.shared_counters[word.index] =
+          parts.shared_counters + parts.shared_counter_bytes * shared_counter_arrays++;
+    }
+    for (const cod::GlobalArray& array : specification->arrays()) {
+      const std::uint64_t elements = cod::element_count(array, extents);
+      if (elements == 0 || elements > largest_buffer / cod::size_of(array.type) ||
+          layout.bytes + elements * cod::size_of(array.type) > largest_buffer) {
+        return failure("specification '" + specification->name() + "': array '" + array.name +
+                       "' is too large for this launch");
+      }
+      const std::uint64_t size = elements * cod::size_of(array.type);
+      placed.arrays.emplace_back(take(size), size);
+    }
+    layout.specifications.push_back(std::move(placed));
+  }
+  return layout;
+}
+
+std::vector<std::uint64_t> probe_words(const std::vector<engine::ProbeWord>& words, const ProbeLayout& layout,
+                                       std::uint64_t address) {
+  std::vector<std::uint64_t> values;
+  for (const engine::ProbeWord& word : words) {
+    if (word.kind != engine::ProbeWord::Kind::specification) {
+      const bool is_counters = word.kind == engine::ProbeWord::Kind::counters;
+      values.push_back(address + (is_counters ? layout.counters.first : layout.shared_addresses.first));
+      continue;
+    }
+    const ProbeLayout::Specification& specification = layout.specifications[word.specification];
+    switch (word.word.kind) {
+      case cod::Word::Kind::array_address:
+        values.push_back(address + specification.arrays[word.word.index].first);
+        break;
+      case cod::Word::Kind::extent:
+        values.push_back(cod::value_of({word.word.extent, 1, {}}, layout.extents));
+        break;
+      case cod::Word::Kind::dropped: values.push_back(address + specification.dropped); break;
+      case cod::Word::Kind::shared_counters:
+        values.push_back(specification.shared_counters[word.word.index]);
+        break;
+      case cod::Word::Kind::word_map:
+        values.push_back(layout.words == nullptr
+                             ? 0
+                             : layout.words->word(word.word.index, address + layout.word_map.first));
+        break;
+    }
+  }
+  return values;
+}
+
+}  // namespace lynxpp::interposer

@@ -1,0 +1,85 @@
+#include "interposer/results/results_worker.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "support/log.h"
+
+namespace lynxpp::interposer {
+namespace {
+
+/// Between two looks at launches that are not over. Looking costs the driver a few microseconds.
+constexpr std::chrono::microseconds shortest_pause(500);
+constexpr std::chrono::microseconds longest_pause(4000);
+
+}  // namespace
+
+struct ResultsWorker::Shared {
+  explicit Shared(std::function<bool()> collect) : collect_all(std::move(collect)) {}
+
+  void run() {
+    std::unique_lock lock(mutex);
+    while (!is_over) {
+      wanted.wait(lock, [&] { return is_wanted.load() || is_over; });
+      for (std::chrono::microseconds pause = shortest_pause; !is_over;
+           pause = std::min(2 * pause, longest_pause)) {
+        is_wanted = false;
+        lock.unlock();
+        const bool is_done = collect_all();
+        lock.lock();
+        if (is_done || is_over) break;
+        wanted.wait_for(lock, pause, [&] { return is_over; });
+      }
+    }
+    is_through = true;
+    wanted.notify_all();
+  }
+
+  const std::function<bool()> collect_all;
+  std::atomic<bool> is_wanted = false;
+  std::mutex mutex;  ///< guards what follows
+  std::condition_variable wanted;
+  bool is_started = false;
+  bool is_over = false;
+  bool is_through = false;
+};
+
+ResultsWorker::ResultsWorker(std::function<bool()> collect)
+    : shared_(std::make_shared<Shared>(std::move(collect))) {}
+
+ResultsWorker::~ResultsWorker() {
+  std::unique_lock lock(shared_->mutex);
+  shared_->is_over = true;
+  shared_->wanted.notify_all();
+  if (shared_->is_started) shared_->wanted.wait(lock, [&] { return shared_->is_through; });
+}
+
+void ResultsWorker::wake() {
+  if (shared_->is_wanted.exchange(true)) return;
+  const std::lock_guard lock(shared_->mutex);
+  shared_->wanted.notify_all();
+  if (std::exchange(shared_->is_started, true)) return;
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  try {
+    std::thread([shared = shared_] { shared->run(); }).detach();
+  } catch (const std::system_error& error) {
+    // Launching threads take results when too many are outstanding, and finish() takes the rest.
+    log().warn("no thread for results: {}", error.what());
+    shared_->is_through = true;
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+}  // namespace lynxpp::interposer

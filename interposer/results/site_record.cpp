@@ -1,0 +1,62 @@
+#include "interposer/results/site_record.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace lynxpp::interposer {
+namespace {
+
+/// Numbers the sets of labels in the order in which they are first met.
+class LabelSets {
+ public:
+  explicit LabelSets(report::SitesRecord& record) : sets_(record.labels) {}
+
+  std::uint32_t index_of(const cod::InstructionLabels& labels) {
+    const auto [entry, is_new] =
+        known_.emplace(std::tuple(labels.classes, labels.spaces, labels.data, labels.transfers),
+                       static_cast<std::uint32_t>(sets_.size()));
+    if (is_new) {
+      std::vector<std::string>& set = sets_.emplace_back();
+      for (const std::string_view name : cod::names_of(labels)) set.emplace_back(name);
+    }
+    return entry->second;
+  }
+
+ private:
+  std::vector<std::vector<std::string>>& sets_;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>, std::uint32_t> known_;
+};
+
+}  // namespace
+
+report::SitesRecord site_record(const cod::SiteTable& sites, const std::string& kernel, std::uint64_t table) {
+  report::SitesRecord record;
+  record.kernel = kernel;
+  record.table = table;
+  record.functions = sites.functions;
+  record.opcodes = sites.opcodes;
+  record.files = sites.files;
+  for (const cod::SiteTable::Block& block : sites.blocks) {
+    record.blocks.push_back({block.function, block.first_instruction, block.instructions});
+  }
+  LabelSets labels(record);
+  for (const cod::SiteTable::Instruction& each : sites.instructions) {
+    const std::uint32_t file =
+        each.file == cod::SiteTable::unknown ? report::SitesRecord::unknown : each.file;
+    record.instructions.push_back(
+        {each.block, each.opcode, labels.index_of(cod::united(each.labels)), each.ptx_line, file, each.line});
+  }
+  return record;
+}
+
+bool has_values_per_site(const report::LaunchRecord& record) {
+  const auto is_site = [](const std::string& extent) {
+    return extent == "BASIC_BLOCKS" || extent == "INSTRUCTIONS";
+  };
+  return std::any_of(record.results.begin(), record.results.end(), [&](const report::ResultValue& result) {
+    return std::any_of(result.extent_names.begin(), result.extent_names.end(), is_site);
+  });
+}
+
+}  // namespace lynxpp::interposer

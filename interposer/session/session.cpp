@@ -1,0 +1,484 @@
+#include "interposer/session/session.h"
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <iterator>
+#include <thread>
+#include <utility>
+
+#include "interposer/allocations.h"
+#include "interposer/launch_shape.h"
+#include "interposer/session/session_state.h"
+#include "interposer/this_process.h"
+#include "support/log.h"
+#include "support/text.h"
+
+namespace lynxpp::interposer {
+namespace {
+
+report::KernelResources record_of(const device::KernelResources& resources) {
+  return {resources.registers,     resources.local_bytes,  resources.shared_bytes,
+          resources.blocks_per_sm, resources.warps_per_sm, resources.most_warps_per_sm};
+}
+
+/// Of a launch that is about to be made.
+report::LaunchPlace place_of(const device::Device& device, const device::Launch& launch,
+                             const report::ActivityRecord& activity) {
+  report::LaunchPlace place;
+  place.correlation = launch.correlation;
+  place.ordinal = static_cast<std::uint64_t>(device.info().ordinal);
+  place.context = device.info().context;
+  place.stream = activity.stream;
+  place.thread = this_thread();
+  place.begin_us = host_clock_us();
+  return place;
+}
+
+void set_once(std::optional<report::KernelResources>& slot,
+              const std::optional<device::KernelResources>& found) {
+  if (!slot && found) slot = record_of(*found);
+}
+
+}  // namespace
+
+thread_local int Session::Launching::depth_ = 0;
+
+Session::Session(Configuration configuration, std::unique_ptr<report::Sink> sink, Results results)
+    : configuration_(std::move(configuration)), dump_(configuration_.dump), sink_(std::move(sink)) {
+  if (results == Results::in_background)
+    worker_ = std::make_unique<ResultsWorker>([this] { return collect_in_background(); });
+}
+
+Session::~Session() {
+  while (helpers_ != 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+bool Session::attach(const std::string& list, std::string& problem, std::optional<KernelSelection> kernels) {
+  auto attached = std::make_shared<Attached>();
+  if (!trim(list).empty()) {
+    Result<std::vector<instrumentors::LoadedSpecification>> loaded = instrumentors::parse_list(list);
+    if (!loaded) {
+      problem = render(loaded.error().diagnostics);
+      return false;
+    }
+    for (const instrumentors::LoadedSpecification& item : *loaded) {
+      if (Status added = attached->add(item); !added) {
+        problem = render(added.error().diagnostics, item.source);
+        return false;
+      }
+    }
+  }
+  const State state(state_);
+  select_kernels(std::move(kernels));
+  attached_ = attached->specifications.empty() ? nullptr : attached;
+  choices_.fetch_add(1, std::memory_order_release);
+  ever_attached_ |= attached_ != nullptr;
+  const auto has_end = [](const auto& report) { return report->has_end(); };
+  if (std::any_of(attached->reports.begin(), attached->reports.end(), has_end)) ever_.push_back(attached);
+  return true;
+}
+
+bool Session::attached() {
+  const State state(state_);
+  return attached_ != nullptr && !finished_;
+}
+
+bool Session::launch(device::Device& device, const device::Launch& launch, const KernelSource& source,
+                     std::atomic<std::uint64_t>** unselected) {
+  const Launching here(*this);
+  const Result<bool> captured = device.capturing(launch);
+  State state(state_);
+  if (finished_ || attached_ == nullptr) return false;
+  const std::string module = module_of(state, source);
+  if (finished_ || attached_ == nullptr) return false;
+  has_seen_launches_ = true;
+  Seen& known = seen(source.name, module);
+  if (captured && *captured) {
+    // The graph's launches are launches of their own.
+    if (known.coverage.instrumented_launches == 0) known.coverage.reason = "captured into a graph";
+    return false;
+  }
+  known.add_unselected();
+  const std::uint64_t number = known.numbers.next(device.info().ordinal);
+  const bool is_wanted = wanted(known, number);
+  if (unselected != nullptr && !known.wanted && captured && !configuration_.timeline)
+    *unselected = &known.unselected[device.info().ordinal];
+  // Whatever is attached or detached meanwhile comes after this launch.
+  const std::shared_ptr<const Attached> attached = attached_;
+  state.unlock();
+  if (!is_wanted && !configuration_.timeline) return false;
+  report::ActivityRecord activity = timeline_.launch(launch, known.coverage.kernel, number);
+  note_device(device, launch, activity);
+  bool made = false;
+  if (is_wanted && !captured) {
+    state.lock();
+    add_once(known.coverage.notes, "launches run uninstrumented: " + first_message(captured.error()));
+    state.unlock();
+  } else if (is_wanted) {
+    made = make_launch(known, attached, device, launch, source, activity);
+  }
+  if (!made) write(activity);
+  return made;
+}
+
+void Session::launched_natively(std::string_view kernel, std::uint64_t launches, const std::string& way) {
+  const State state(state_);
+  if (finished_ || attached_ == nullptr) return;
+  has_seen_launches_ = true;
+  const auto first = first_of_name_.find(kernel);
+  count_natively(first != first_of_name_.end() ? *first->second : seen(kernel, ""), launches, way);
+}
+
+void Session::count_natively(Seen& known, std::uint64_t launches, const std::string& way) {
+  known.natively[way] += launches;
+  known.numbers.elsewhere += launches;
+  known.coverage.launches += launches;
+  if (known.coverage.instrumented_launches == 0) known.coverage.reason = "launched " + way;
+}
+
+void Session::note_device(device::Device& device, const device::Launch& launch,
+                          report::ActivityRecord& activity) {
+  if (!configuration_.timeline) return;
+  activity.launch->shared_bytes += device.static_shared_bytes(launch);
+  if (const auto resources = device.resources(launch, nullptr))
+    activity.launch->registers = resources->registers;
+  const report::DeviceRecord record = record_of(device);
+  const std::lock_guard records(records_);
+  if (!finished_) tell(record);
+}
+
+void Session::tell(const report::DeviceRecord& device) {
+  std::pair<std::uint64_t, std::string> key(device.ordinal, device.device);
+  if (std::ranges::count(told_devices_, key) != 0) return;
+  told_devices_.push_back(std::move(key));
+  sink_->device(device);
+}
+
+void Session::write(const report::ActivityRecord& activity) {
+  if (!configuration_.timeline) return;
+  const std::lock_guard records(records_);
+  if (!finished_) sink_->activity(activity);
+}
+
+void Session::copied(const CopyCall& call) {
+  if (configuration_.timeline && attached()) write(timeline_.copy(call));
+}
+
+bool Session::make_launch(Seen& known, const std::shared_ptr<const Attached>& attached,
+                          device::Device& device, const device::Launch& launch, const KernelSource& source,
+                          const report::ActivityRecord& activity) {
+  State state(state_);
+  report::CoverageRecord& coverage = known.coverage;
+  log_allocations(device);
+  if (is_crowded()) {
+    state.unlock();
+    const bool has_room = has_room_for_launches();
+    state.lock();
+    if (!has_room) {
+      ++known.natively["made while results of too many others were outstanding"];
+      return false;
+    }
+  }
+  if (configuration_.timing == Timing::originals) {
+    coverage.reason = "its original was timed";
+    state.unlock();
+    return time_original(known, device, launch, activity).ok();
+  }
+  const KernelPtr kernel = kernel_for(state, known, attached, device, launch, source);
+  if (kernel == nullptr) return false;
+  if (!kernel->problem.empty()) {
+    coverage.reason = kernel->problem;
+    return false;
+  }
+  state.unlock();
+  const Status launched = launch_variant(known, *kernel, device, launch, activity);
+  state.lock();
+  if (!launched) {
+    add_once(coverage.notes, first_message(launched.error()));
+    if (coverage.instrumented_launches == 0) coverage.reason = first_message(launched.error());
+    return false;
+  }
+  coverage.instrumented = true;
+  coverage.reason.clear();
+  ++coverage.instrumented_launches;
+  return true;
+}
+
+bool Session::wanted(Seen& seen, std::uint64_t index) const {
+  report::CoverageRecord& coverage = seen.coverage;
+  ++coverage.launches;
+  // As a rule it is the reason already, and this costs next to nothing.
+  const auto because = [&](const char* reason) {
+    if (coverage.instrumented_launches == 0 && coverage.reason != reason) coverage.reason = reason;
+    return false;
+  };
+  if (!seen.wanted)
+    return because(kernels_ != nullptr ? "not selected by -k" : "not selected by LYNXPP_KERNELS");
+  if (!configuration_.launches.wants(index)) return because("no launch selected by LYNXPP_LAUNCHES");
+  if (!attached_->samples(index)) return because("no launch was sampled");
+  return true;
+}
+
+void Session::log_allocations(device::Device& device) {
+  if (!log().should_log(spdlog::level::trace)) return;
+  const std::shared_ptr<const device::LiveAllocations> now = device.allocations();
+  if (std::exchange(logged_allocations_, now) == now) return;
+  const std::string list = list_allocations(*now);
+  for (const std::string_view line : split(list, '\n')) log().trace("{}", line);
+}
+
+std::string Session::module_of(State& state, const KernelSource& source) {
+  if (const auto known = modules_.find(source.image); known != modules_.end()) return known->second;
+  if (!source.content) return "";
+  state.unlock();
+  std::string content = source.content();
+  state.lock();
+  return modules_.try_emplace(source.image, std::move(content)).first->second;
+}
+
+Session::Seen& Session::seen(std::string_view kernel, const std::string& module) {
+  if (const auto known = seen_.find(KernelKey::View(kernel, module)); known != seen_.end())
+    return *known->second;
+  // What has been launched natively so far is of the first module that is known.
+  const auto first = first_of_name_.find(kernel);
+  if (first != first_of_name_.end() && first->second->coverage.module.empty() &&
+      first->second->numbers.by_device.empty()) {
+    auto node = seen_.extract(seen_.find(KernelKey::View(kernel, "")));
+    node.key().module = module;
+    node.mapped()->coverage.module = module;
+    return *seen_.insert(std::move(node)).position->second;
+  }
+  auto made = std::make_unique<Seen>();
+  const std::string name(kernel);
+  made->coverage.kernel = name;
+  made->coverage.module = module;
+  made->timing.kernel = name;
+  made->wide_counters = configuration_.wide_counters;
+  made->wanted = selects(name);
+  Seen& added = *seen_.emplace(KernelKey{name, module}, std::move(made)).first->second;
+  first_of_name_.try_emplace(added.coverage.kernel, &added);
+  return added;
+}
+
+Session::KernelPtr Session::kernel_for(State& state, Seen& seen,
+                                       const std::shared_ptr<const Attached>& attached,
+                                       device::Device& device, const device::Launch& launch,
+                                       const KernelSource& source) {
+  constexpr std::chrono::milliseconds step(50);
+  const engine::LaunchShape shape = shape_of(launch);
+  BlockRoom room;
+  if (LaunchedWords::count_shared_memory(attached->specifications) &&
+      (configuration_.words.shared_bits != 0 || configuration_.words.spare_counters()))
+    room = {launch.threads_per_block(), launch.shared_bytes};
+  const auto found = std::ranges::find_if(seen.kernels, [&](const KernelPtr& kernel) {
+    return kernel->device == &device && kernel->image == source.image && kernel->shape == shape &&
+           kernel->room == room;
+  });
+  if (found != seen.kernels.end() && (*found)->attached == attached &&
+      (*found)->wide_counters == seen.wide_counters && (*found)->replays == seen.replays) {
+    const KernelPtr kernel = *found;
+    // Whoever makes it may never come back: the program was ended meanwhile.
+    while (!kernel->is_made && !finished_) changed_.wait_for(state, step);
+    return kernel->is_made ? kernel : nullptr;
+  }
+  auto kernel = std::make_shared<Kernel>();
+  kernel->device = &device;
+  kernel->image = source.image;
+  kernel->attached = attached;
+  kernel->shape = shape;
+  kernel->room = room;
+  kernel->wide_counters = seen.wide_counters;
+  kernel->replays = seen.replays;
+  KernelPtr before;  // unloaded when nothing is locked
+  if (found != seen.kernels.end()) {
+    before = std::exchange(*found, kernel);
+  } else {
+    seen.kernels.push_back(kernel);
+  }
+  state.unlock();
+  before.reset();
+  make(seen, *kernel, launch, source);
+  state.lock();
+  kernel->is_made = true;
+  changed_.notify_all();
+  return kernel;
+}
+
+Status Session::launch_variant(Seen& seen, const Kernel& kernel, device::Device& device,
+                               const device::Launch& launch, const report::ActivityRecord& activity) {
+  Result<Pending> pending = pending_for(seen, kernel, device, launch, activity);
+  if (!pending) return pending.error();
+  return launch_with(kernel, device, launch, std::move(*pending));
+}
+
+Result<Session::Pending> Session::pending_for(Seen& seen, const Kernel& kernel, device::Device& device,
+                                              const device::Launch& launch,
+                                              const report::ActivityRecord& activity) {
+  Pending pending;
+  pending.attached = kernel.attached;
+  pending.seen = &seen;
+  pending.launch = activity.launch->launch;
+  pending.activity = activity;
+  pending.place = place_of(device, launch, activity);
+  pending.place.module = seen.coverage.module;
+  pending.device_record = kernel.device_record;
+  if (configuration_.timeline) {
+    report::ActivityRecord::Launch& record = *pending.activity.launch;
+    note_arrays(record, device, launch, kernel.instrumented.parameters);
+    record.registers_are_estimated = !record.registers && kernel.instrumented.registers;
+    if (record.registers_are_estimated) record.registers = kernel.instrumented.registers->original;
+  }
+  pending.sites = kernel.sites;
+  pending.on = &device;
+  pending.device = device.info();
+  pending.view.basic_blocks = kernel.instrumented.size.basic_blocks;
+  pending.view.instructions = kernel.instrumented.size.instructions;
+  pending.view.sms = device.info().sm_id_limit;
+  pending.view.clock_khz = device.info().clock_khz;
+  std::copy(std::begin(launch.grid), std::end(launch.grid), pending.view.grid);
+  std::copy(std::begin(launch.block), std::end(launch.block), pending.view.block);
+
+  pending.counting = kernel.instrumented.counting;
+  pending.variant = kernel.variant;
+  pending.begin = std::chrono::steady_clock::now();
+  Result<std::shared_ptr<LaunchedWords>> counted_words =
+      LaunchedWords::of(kernel.instrumented, kernel.attached->specifications, device, launch);
+  if (!counted_words) return counted_words.error();
+  pending.words = std::move(*counted_words);
+  SharedParts parts;
+  if (pending.counting != nullptr) parts.counters = pending.counting->plan->slots();
+  if (pending.words != nullptr) {
+    pending.needs = device.needs(launch);
+    pending.view.shared_words = pending.words->shared_words();
+    pending.view.device_words = pending.words->device_words();
+    parts.shared_addresses = pending.words->shared_addresses();
+    parts.words = pending.words->word_map();
+    parts.shared_counters = pending.words->block_counters().first;
+    parts.shared_counter_bytes = pending.words->block_counters().bytes_each;
+  }
+  Result<ProbeLayout> layout =
+      lay_out(kernel.attached->specifications, extents_of(launch, pending.view), parts);
+  if (!layout) return layout.error();
+  pending.layout = std::move(*layout);
+  return pending;
+}
+
+Status Session::launch_with(const Kernel& kernel, device::Device& device, const device::Launch& launch,
+                            Pending pending) {
+  Seen& seen = *pending.seen;
+  const ProbeLayout& layout = pending.layout;
+  const std::unique_ptr<device::Together> together = device.together();
+  device::Launch variant_launch = launch;
+  if (pending.words != nullptr) pending.words->add_block_counters(variant_launch);
+  Result<std::unique_ptr<device::Buffer>> buffer = allocate(seen, device, layout.bytes, launch);
+  if (!buffer) return buffer.error();
+  const std::vector<std::uint64_t> words =
+      probe_words(kernel.instrumented.probe, layout, (*buffer)->address());
+  if (configuration_.timing != Timing::off)
+    note_resources(seen, device, launch, variant_launch, kernel.variant.get());
+  if (layout.word_map.second != 0) {
+    Status written =
+        device.write(**buffer, layout.word_map.first, std::as_bytes(layout.words->entries()), launch);
+    if (!written) return written;
+  }
+  Outstanding outstanding(*this, seen);
+  Status launched =
+      device.launch(*kernel.variant, variant_launch, kernel.instrumented.parameters, words, **buffer);
+  if (!launched) return launched;
+  // Whatever goes wrong now, the launch has been made.
+  try {
+    take_back(std::move(pending), std::move(*buffer), device, launch, outstanding);
+  } catch (const std::exception& error) {
+    log().error("{}: results of a launch are lost: {}", demangle(seen.coverage.kernel), error.what());
+  }
+  return success();
+}
+
+void Session::take_back(Pending pending, std::unique_ptr<device::Buffer> buffer, device::Device& device,
+                        const device::Launch& launch, Outstanding& outstanding) {
+  Result<std::unique_ptr<device::Readback>> readback = device.read_back(std::move(buffer), launch);
+  if (readback) {
+    pending.readback = std::move(*readback);
+    return add(std::move(pending), outstanding);
+  }
+  Seen& seen = *pending.seen;
+  const std::string reason = first_message(readback.error());
+  log().error("{}: launch {}: results are lost: {}", demangle(seen.coverage.kernel), pending.launch, reason);
+  write(pending.activity);
+  const State state(state_);
+  ++seen.lost;
+  add_once(seen.coverage.notes, "results lost: " + reason);
+}
+
+void Session::note_resources(Seen& seen, device::Device& device, const device::Launch& launch,
+                             const device::Launch& variant_launch, const device::Variant* variant) {
+  const std::optional<device::KernelResources> original = device.resources(launch, nullptr);
+  std::optional<device::KernelResources> of_variant;
+  if (variant != nullptr) of_variant = device.resources(variant_launch, variant);
+  const State state(state_);
+  set_once(seen.timing.original, original);
+  set_once(seen.timing.variant, of_variant);
+}
+
+Status Session::time_original(Seen& seen, device::Device& device, const device::Launch& launch,
+                              const report::ActivityRecord& activity) {
+  note_resources(seen, device, launch, launch, nullptr);
+  Outstanding outstanding(*this, seen);
+  Result<std::unique_ptr<device::Readback>> made = device.launch_original(launch);
+  if (!made) return made.error();
+  Pending pending;
+  pending.seen = &seen;
+  pending.launch = activity.launch->launch;
+  pending.activity = activity;
+  pending.on = &device;
+  pending.device = device.info();
+  pending.readback = std::move(*made);
+  add(std::move(pending), outstanding);
+  return success();
+}
+
+void Session::add(Pending pending, Outstanding& outstanding) {
+  {
+    const State state(state_);
+    outstanding.settled_later();
+    pending_bytes_ += pending.layout.bytes;
+    pending_.push_back(std::move(pending));
+  }
+  if (worker_ != nullptr) worker_->wake();
+}
+
+void Session::forget_image(std::uint64_t image) {
+  {
+    const State state(state_);
+    modules_.erase(image);
+  }
+  drop_graphs([&](const Graph& graph) {
+    return std::ranges::any_of(graph.made,
+                               [&](const Graph::Made& made) { return made.kernel->image == image; });
+  });
+  drop_kernels([&](const Kernel& kernel) { return kernel.image == image; });
+}
+
+void Session::drop_graphs(const std::function<bool(const Graph&)>& is_dropped) {
+  std::vector<std::shared_ptr<Graph>> dropped;  // go when nothing is locked
+  const State state(state_);
+  std::erase_if(graphs_, [&](auto& entry) {
+    const bool is_it = is_dropped(*entry.second);
+    if (is_it) dropped.push_back(std::move(entry.second));
+    return is_it;
+  });
+}
+
+void Session::drop_kernels(const std::function<bool(const Kernel&)>& is_dropped) {
+  std::vector<KernelPtr> dropped;  // unloaded when nothing is locked
+  const State state(state_);
+  for (const auto& [key, seen] : seen_) {
+    const auto rest = std::ranges::stable_partition(
+        seen->kernels, [&](const KernelPtr& kernel) { return !is_dropped(*kernel); });
+    dropped.insert(dropped.end(), std::make_move_iterator(rest.begin()), std::make_move_iterator(rest.end()));
+    seen->kernels.erase(rest.begin(), rest.end());
+  }
+}
+
+}  // namespace lynxpp::interposer

@@ -1,0 +1,299 @@
+// The part of the session that launches graphs. Each kernel node is a launch of its kernel; those that are
+// wanted launch variants, whose buffers lie behind each other in one.
+#include <algorithm>
+#include <utility>
+
+#include "interposer/session/session.h"
+#include "interposer/session/session_state.h"
+#include "support/log.h"
+#include "support/text.h"
+
+namespace lynxpp::interposer {
+namespace {
+
+/// The results of all nodes come back in one copy.
+struct SharedReadback {
+  explicit SharedReadback(std::unique_ptr<device::Readback> copy) : readback(std::move(copy)) {}
+
+  std::mutex mutex;  // results of one launch may be taken by several threads when the program ends
+  std::unique_ptr<device::Readback> readback;
+};
+
+class PartOfReadback final : public device::Readback {
+ public:
+  PartOfReadback(std::shared_ptr<SharedReadback> all, std::uint64_t first, std::uint64_t bytes)
+      : all_(std::move(all)), first_(first), bytes_(bytes) {}
+
+  std::unique_ptr<device::Together> together() override { return all_->readback->together(); }
+  bool ready() override {
+    const std::unique_lock lock(all_->mutex, std::try_to_lock);
+    return lock && all_->readback->ready();
+  }
+  Result<std::span<std::byte>> wait() override {
+    const std::lock_guard lock(all_->mutex);
+    Result<std::span<std::byte>> all = all_->readback->wait();
+    if (!all) return all.error();
+    return all->subspan(first_, bytes_);
+  }
+
+ private:
+  std::shared_ptr<SharedReadback> all_;
+  std::uint64_t first_;
+  std::uint64_t bytes_;
+};
+
+}  // namespace
+
+GraphLaunched Session::launch(device::Device& device, const GraphLaunch& launch) {
+  const Launching here(*this);
+  const std::shared_ptr<Graph> graph = graph_of(device, launch);
+  if (graph == nullptr) return GraphLaunched::no;
+  // Behind its own launches an executable graph runs by itself; of one more launch of it the end is known.
+  const char* const way = !launch.outside.empty() ? launch.outside.c_str()
+                          : launch.may_be_running ? "by graphs that had been launched before attaching"
+                          : configuration_.timing == Timing::originals
+                              ? "by graphs, whose kernels are not timed"
+                          : !makes_room() ? "made while results of too many others were outstanding"
+                                          : nullptr;
+  State state(state_);
+  const std::vector<std::string> modules = modules_of(state, launch);
+  const std::shared_ptr<const Attached> attached = finished_ ? nullptr : attached_;
+  std::vector<GraphNode> nodes;
+  if (attached != nullptr && way == nullptr) nodes = nodes_of(launch, modules, device.info().ordinal);
+  state.unlock();
+  if (attached == nullptr) {
+    graph->runs->order(launch.in);
+    return GraphLaunched::no;
+  }
+  has_seen_launches_ = true;
+  if (way != nullptr) return launch_original(*graph, launch, way);
+  for (GraphNode& node : nodes)
+    node.activity = timeline_.launch(launch.in, node.seen->coverage.kernel, node.number);
+  Status made = failure("");
+  if (std::ranges::any_of(nodes, [](const GraphNode& node) { return node.is_wanted; })) {
+    const std::unique_ptr<device::Together> together = device.together();
+    choose_variants(nodes, *graph, attached, device, launch);
+    const bool has_variants =
+        std::ranges::any_of(nodes, [](const GraphNode& node) { return node.pending.has_value(); });
+    if (has_variants) made = make_graph(nodes, *graph, launch);
+    if (made) made = launch_graph(nodes, *graph, launch);
+    if (made) {
+      // Whatever goes wrong now, the launch has been made.
+      try {
+        take_back_graph(nodes, *graph, launch);
+      } catch (const std::exception& error) {
+        log().error("results of a graph are lost: {}", error.what());
+      }
+      return GraphLaunched::variants;
+    }
+    if (has_variants) {
+      const State noted(state_);
+      const std::string reason = "launches by graphs run uninstrumented: " + first_message(made.error());
+      for (const GraphNode& node : nodes) {
+        if (!node.pending) continue;
+        add_once(node.seen->coverage.notes, reason);
+        if (node.seen->coverage.instrumented_launches == 0) node.seen->coverage.reason = reason;
+      }
+    }
+  }
+  for (const GraphNode& node : nodes) write(node.activity);
+  graph->runs->order(launch.in);
+  if (!launch.launch_original()) return GraphLaunched::original;
+  graph->runs->launched(launch.in);
+  return GraphLaunched::original;
+}
+
+std::shared_ptr<Session::Graph> Session::graph_of(device::Device& device, const GraphLaunch& launch) {
+  std::shared_ptr<Graph> before;  // goes when nothing is locked
+  State state(state_);
+  std::shared_ptr<Graph>& graph = graphs_[launch.id];
+  if (graph != nullptr && graph->device == &device) return graph;
+  before = std::exchange(graph, nullptr);
+  Result<std::unique_ptr<device::ProgramGraph>> runs = device.program_graph();
+  if (!runs) {
+    graphs_.erase(launch.id);
+    const std::vector<std::string> modules = modules_of(state, launch);
+    for (std::size_t i = 0; i < modules.size(); ++i)
+      add_once(seen(launch.kernels[i].source.name, modules[i]).coverage.notes, first_message(runs.error()));
+    return nullptr;
+  }
+  graph = std::make_shared<Graph>();
+  graph->device = &device;
+  graph->runs = std::move(*runs);
+  return graph;
+}
+
+/// Counts its kernels as launched so.
+GraphLaunched Session::launch_original(Graph& graph, const GraphLaunch& launch, const std::string& way) {
+  graph.runs->order(launch.in);
+  if (!launch.launch_original()) return GraphLaunched::original;
+  graph.runs->launched(launch.in);
+  State state(state_);
+  const std::vector<std::string> modules = modules_of(state, launch);
+  if (finished_ || attached_ == nullptr) return GraphLaunched::original;
+  for (std::size_t i = 0; i < modules.size(); ++i) {
+    const GraphLaunch::Kernel& kernel = launch.kernels[i];
+    if (kernel.is_enabled) count_natively(seen(kernel.source.name, modules[i]), 1, way);
+  }
+  return GraphLaunched::original;
+}
+
+std::vector<std::string> Session::modules_of(State& state, const GraphLaunch& launch) {
+  std::vector<std::string> modules;
+  for (const GraphLaunch::Kernel& kernel : launch.kernels) modules.push_back(module_of(state, kernel.source));
+  return modules;
+}
+
+/// Precondition: `state_` is held and something attached.
+std::vector<Session::GraphNode> Session::nodes_of(const GraphLaunch& launch,
+                                                  const std::vector<std::string>& modules, int ordinal) {
+  std::vector<GraphNode> nodes;
+  for (std::size_t i = 0; i < modules.size(); ++i) {
+    const GraphLaunch::Kernel& kernel = launch.kernels[i];
+    if (!kernel.is_enabled) continue;
+    GraphNode& node = nodes.emplace_back();
+    node.kernel = &kernel;
+    node.seen = &seen(kernel.source.name, modules[i]);
+    node.seen->add_unselected();
+    node.number = node.seen->numbers.next(ordinal);
+    node.is_wanted = wanted(*node.seen, node.number);
+  }
+  return nodes;
+}
+
+/// Those of kernels that are selected: a launch that is not among the sampled ones runs the variant, too, and
+/// its results are not reported.
+void Session::choose_variants(std::vector<GraphNode>& nodes, Graph& graph,
+                              const std::shared_ptr<const Attached>& attached, device::Device& device,
+                              const GraphLaunch& launch) {
+  for (GraphNode& node : nodes) {
+    const Result<device::Launch> found = graph.runs->kernel_of(node.kernel->node);
+    std::string obstacle = found ? "" : first_message(found.error());
+    if (found) {
+      node.launch = *found;
+      node.launch.stream = launch.in.stream;
+      node.launch.per_thread_stream = launch.in.per_thread_stream;
+      node.launch.attribute_changes = launch.in.attribute_changes;
+      node.launch.correlation = launch.in.correlation;
+      node.launch.cache_config = node.kernel->cache_config;
+      node.activity.launch->shared_bytes = node.launch.shared_bytes;
+      note_device(device, node.launch, node.activity);
+    }
+    State state(state_);
+    report::CoverageRecord& coverage = node.seen->coverage;
+    if (found) {
+      if (!node.seen->wanted) continue;
+      node.made = kernel_for(state, *node.seen, attached, device, node.launch, node.kernel->source);
+      if (node.made == nullptr) continue;
+      obstacle = node.made->problem;
+    }
+    if (obstacle.empty()) {
+      state.unlock();
+      Result<Pending> pending = pending_for(*node.seen, *node.made, device, node.launch, node.activity);
+      state.lock();
+      if (pending) {
+        node.pending = std::move(*pending);
+        continue;
+      }
+      obstacle = first_message(pending.error());
+      add_once(coverage.notes, obstacle);
+    }
+    if (coverage.instrumented_launches == 0) coverage.reason = obstacle;
+  }
+}
+
+/// Unless there is one that is the same.
+Status Session::make_graph(std::vector<GraphNode>& nodes, Graph& graph, const GraphLaunch& launch) {
+  std::vector<Graph::Made> wanted;
+  std::vector<device::VariantNode> variants;
+  std::uint64_t bytes = 0;
+  for (GraphNode& node : nodes) {
+    if (!node.pending) continue;
+    const ProbeLayout& layout = node.pending->layout;
+    const engine::Instrumented& instrumented = node.made->instrumented;
+    if (node.pending->words != nullptr) node.pending->words->add_block_counters(node.launch);
+    node.first = bytes;
+    bytes += layout.bytes;
+    wanted.push_back({node.kernel->node, node.made, layout.bytes, node.launch.shared_bytes,
+                      probe_words(instrumented.probe, layout, 0)});
+    variants.push_back({node.kernel->node, node.made->variant, node.launch, instrumented.parameters,
+                        [&layout, &instrumented, first = node.first](std::uint64_t address) {
+                          return probe_words(instrumented.probe, layout, address + first);
+                        }});
+  }
+  const auto version = std::pair(launch.version, launch.in.attribute_changes);
+  const bool is_same = graph.version == version && graph.made == wanted;
+  if (is_same && !graph.tries_again()) return failure(graph.problem);
+  if (!is_same || !graph.problem.empty()) {
+    Status room = reserve(nodes, bytes, [&] { return graph.runs->reserve_buffers(bytes); });
+    if (!room) return room;
+    std::vector<Graph::Made> before;  // goes when nothing is locked
+    {
+      const State state(state_);
+      before = std::exchange(graph.made, std::move(wanted));
+    }
+    graph.version = version;
+    const Status made = graph.runs->instantiate(launch.copy, variants);
+    graph.problem = made ? "" : first_message(made.error());
+    if (!is_same || made) graph.launches_between = 1;
+  }
+  if (!graph.problem.empty()) return failure(graph.problem);
+  return reserve(nodes, bytes, [&] { return graph.runs->reserve_results(); });
+}
+
+Status Session::reserve(const std::vector<GraphNode>& nodes, std::uint64_t bytes,
+                        const std::function<Status()>& take) {
+  const Status taken = take_memory(take);
+  if (taken) return taken;
+  const State state(state_);
+  for (const GraphNode& node : nodes) {
+    if (node.pending && node.is_wanted) node.seen->no_room.add(bytes, first_message(taken.error()));
+  }
+  return failure("there was no memory for what they would count");
+}
+
+Status Session::launch_graph(std::vector<GraphNode>& nodes, Graph& graph, const GraphLaunch& launch) {
+  std::vector<device::BufferWrite> writes;
+  for (const GraphNode& node : nodes) {
+    if (!node.pending || node.pending->layout.word_map.second == 0) continue;
+    const ProbeLayout& layout = node.pending->layout;
+    writes.push_back({node.first + layout.word_map.first, std::as_bytes(layout.words->entries())});
+  }
+  return graph.runs->launch(writes, launch.in);
+}
+
+void Session::take_back_graph(std::vector<GraphNode>& nodes, Graph& graph, const GraphLaunch& launch) {
+  Result<std::unique_ptr<device::Readback>> readback = graph.runs->read_back(launch.in);
+  graph.runs->launched(launch.in);
+  std::shared_ptr<SharedReadback> all;
+  if (readback) all = std::make_shared<SharedReadback>(std::move(*readback));
+  for (GraphNode& node : nodes) {
+    if (!node.pending || !node.is_wanted || all == nullptr) write(node.activity);
+    if (!node.pending || !node.is_wanted) continue;
+    State state(state_);
+    report::CoverageRecord& coverage = node.seen->coverage;
+    coverage.instrumented = true;
+    coverage.reason.clear();
+    ++coverage.instrumented_launches;
+    if (all == nullptr) {
+      ++node.seen->lost;
+      add_once(coverage.notes, "results lost: " + first_message(readback.error()));
+      continue;
+    }
+    state.unlock();
+    Outstanding outstanding(*this, *node.seen);
+    node.pending->readback = std::make_unique<PartOfReadback>(all, node.first, node.pending->layout.bytes);
+    add(std::move(*node.pending), outstanding);
+  }
+}
+
+void Session::forget_graph(std::uint64_t id) {
+  std::shared_ptr<Graph> graph;  // goes when nothing is locked
+  const State state(state_);
+  const auto found = graphs_.find(id);
+  if (found == graphs_.end()) return;
+  graph = std::move(found->second);
+  graphs_.erase(found);
+}
+
+}  // namespace lynxpp::interposer

@@ -1,0 +1,435 @@
+// The half of the session that takes results and closes the books.
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "interposer/results/emitted.h"
+#include "interposer/results/site_record.h"
+#include "interposer/session/session.h"
+#include "interposer/session/session_state.h"
+#include "interposer/this_process.h"
+#include "support/log.h"
+#include "support/text.h"
+
+namespace lynxpp::interposer {
+namespace {
+
+/// With threads that are in the midst of a launch when the program ends.
+constexpr std::chrono::milliseconds patience(1000);
+
+report::LaunchResources resources_of(const device::KernelNeeds& needs, std::uint64_t dynamic_shared_bytes,
+                                     const device::MultiprocessorLimits& limits) {
+  return {needs.registers,
+          needs.shared_bytes,
+          dynamic_shared_bytes,
+          {limits.threads, limits.blocks, limits.registers, limits.shared_bytes, limits.shared_unit,
+           limits.reserved_shared_bytes, limits.block_shared_bytes}};
+}
+
+std::optional<report::ModelledTime> modelled_time_of(device::Readback& readback) {
+  const std::optional<device::ModelledTime> time = readback.modelled();
+  if (!time) return std::nullopt;
+  report::ModelledTime told{time->machine,       time->cycles,       time->seconds,
+                            time->blocks_per_sm, time->warps_per_sm, time->partitions};
+  if (time->l1) told.l1 = {time->l1->hits, time->l1->misses};
+  if (time->l2) told.l2 = {time->l2->hits, time->l2->misses};
+  return told;
+}
+
+}  // namespace
+
+bool Session::collect_in_background() {
+  {
+    const std::unique_lock taking(taking_, patience);
+    if (taking && !finished_) drain(false);
+  }
+  const State state(state_);
+  return finished_ || pending_.empty();
+}
+
+void Session::drain(bool wait) {
+  SettledTogether together;
+  while (wait || !ending_) {
+    std::optional<Pending> taken = take(wait, together);
+    if (!taken) return;
+    // Without a lock on the records: finish_now() may come while this launch is waited for.
+    const Result<std::span<std::byte>> bytes = taken->readback->wait();
+    {
+      const std::lock_guard records(records_);
+      if (!finished_) settle(*taken, bytes);
+    }
+    taken.reset();
+    ++settled_;
+  }
+}
+
+std::optional<Session::Pending> Session::take(bool wait, SettledTogether& together) {
+  State state(state_);
+  std::optional<Pending> taken;
+  std::vector<Pending> passed;
+  for (std::size_t left = looks_past_first_ ? pending_.size() : 1; left != 0; --left) {
+    if (pending_.empty() || finished_) break;
+    Pending first = std::move(pending_.front());
+    pending_.pop_front();
+    state.unlock();
+    if (together.on != first.on) {
+      together.calls.reset();
+      together = {first.on, first.readback->together()};
+    }
+    const bool is_wanted = wait || first.readback->ready();
+    state.lock();
+    if (is_wanted) {
+      pending_bytes_ -= first.layout.bytes;
+      taken = std::move(first);
+      break;
+    }
+    passed.push_back(std::move(first));
+  }
+  for (; !passed.empty(); passed.pop_back()) pending_.push_front(std::move(passed.back()));
+  return taken;
+}
+
+void Session::settle(Pending& pending, const Result<std::span<std::byte>>& bytes) {
+  // Of an instrumented kernel the time says nothing about the program's own.
+  if (bytes && configuration_.timing == Timing::originals)
+    pending.activity.launch->milliseconds = pending.readback->kernel_milliseconds();
+  if (configuration_.timeline) sink_->activity(pending.activity);
+  if (bytes) {
+    report(pending, *bytes);
+  } else {
+    log().error("{}: launch {}: {}", demangle(pending.seen->coverage.kernel), pending.launch,
+                first_message(bytes.error()));
+  }
+  const State state(state_);
+  --pending.seen->outstanding;
+  if (bytes) return;
+  ++pending.seen->lost;
+  add_once(pending.seen->coverage.notes, "results lost: " + first_message(bytes.error()));
+}
+
+/// True: the kernel's next launches should take care of it.
+bool Session::note_wrapped_words(Pending& pending, double milliseconds) {
+  bool may_wrap = false;
+  if (pending.words == nullptr) return may_wrap;
+  for (std::size_t i = 0; i < pending.notes.size(); ++i) {
+    const cod::Specification& specification = *pending.attached->specifications[i];
+    if (!pending.words->may_wrap(specification, milliseconds, pending.device.clock_khz)) continue;
+    may_wrap = true;
+    pending.notes[i].emplace_back(
+        "counts of words have 32 bits, of which one may have wrapped around in so long a launch; those of "
+        "the "
+        "kernel's next launches stop at 4294967295");
+  }
+  return may_wrap;
+}
+
+void Session::report(Pending& pending, std::span<std::byte> bytes) {
+  add_times(pending);
+  if (configuration_.times_only()) return;
+  // The time until the launch was seen to be over is an upper bound. The device may know a lower one.
+  const std::chrono::duration<double, std::milli> passed = std::chrono::steady_clock::now() - pending.begin;
+  if (pending.counting != nullptr) {
+    fill_counted_arrays(pending, bytes);
+    const auto may_wrap = [&](double milliseconds) {
+      return engine::may_wrap(*pending.counting, milliseconds, pending.device.clock_khz);
+    };
+    pending.counters_may_have_wrapped =
+        may_wrap(passed.count()) && may_wrap(pending.readback->most_milliseconds().value_or(passed.count()));
+    pending.indices_may_have_wrapped =
+        engine::may_wrap_indices(*pending.counting, pending.layout.counters_of(bytes));
+  }
+  pending.place.end_us = host_clock_us();
+  if (!pending.readback->modelled()) pending.place.device_ms = pending.readback->kernel_milliseconds();
+  if (pending.device_record != nullptr) tell(*pending.device_record);
+  const bool replays = pending.words == nullptr ||
+                       pending.words->finish(pending.layout, bytes, pending.attached->specifications,
+                                             pending.view, pending.notes);
+  const bool words_may_have_wrapped = note_wrapped_words(
+      pending, std::min(passed.count(), pending.readback->most_milliseconds().value_or(passed.count())));
+  {
+    const State state(state_);
+    pending.seen->wide_counters |=
+        pending.counters_may_have_wrapped || pending.indices_may_have_wrapped || words_may_have_wrapped;
+    pending.seen->replays &= replays;
+  }
+  for (std::size_t i = 0; i < pending.attached->specifications.size(); ++i) {
+    const bool is_sampled = pending.launch % pending.attached->specifications[i]->sampling().launches == 0;
+    if (is_sampled) report_specification(pending, i, bytes);
+  }
+}
+
+void Session::add_times(const Pending& pending) {
+  const std::optional<double> kernel = pending.readback->kernel_milliseconds();
+  const std::optional<double> buffers = pending.readback->buffer_milliseconds();
+  const std::optional<device::ModelledTime> modelled = pending.readback->modelled();
+  const State state(state_);
+  report::TimingRecord& timing = pending.seen->timing;
+  if (modelled) timing.modelled = modelled->machine;
+  timing.device = pending.device.name;
+  if (kernel) {
+    timing.execute += *kernel;
+    ++timing.launches;
+  }
+  if (buffers) timing.buffers = timing.buffers.value_or(0) + *buffers;
+}
+
+void Session::fill_counted_arrays(const Pending& pending, std::span<std::byte> bytes) {
+  std::vector<std::vector<std::span<std::byte>>> arrays;
+  for (std::size_t i = 0; i < pending.layout.specifications.size(); ++i)
+    arrays.push_back(pending.layout.arrays_of(i, bytes));
+  ptx::LaunchedGrid launched{pending.layout.extents.threads, pending.layout.extents.warps};
+  std::copy(std::begin(pending.view.grid), std::end(pending.view.grid), launched.blocks);
+  engine::fill_counted_arrays(*pending.counting, pending.attached->specifications,
+                              pending.layout.counters_of(bytes), launched, arrays);
+}
+
+void Session::report_specification(const Pending& pending, std::size_t index, std::span<std::byte> bytes) {
+  report::LaunchRecord record;
+  record.kernel = pending.seen->coverage.kernel;
+  record.launch = pending.launch;
+  record.device = pending.device.name;
+  std::copy(std::begin(pending.view.grid), std::end(pending.view.grid), record.grid);
+  std::copy(std::begin(pending.view.block), std::end(pending.view.block), record.block);
+  record.spec = pending.attached->specifications[index]->name();
+  record.ranges = pending.activity.ranges;
+  record.place = pending.place;
+
+  cod::LaunchView view = pending.view;
+  view.kernel = record.kernel;
+  Seen::Sites sites;
+  {
+    const State state(state_);
+    sites = pending.seen->sites[pending.sites];
+  }
+  view.sites = sites.table.get();
+  view.arrays = pending.layout.arrays_of(index, bytes);
+  view.device = record.device;
+  view.multiprocessors = pending.device.multiprocessors;
+  view.compute_capability = static_cast<std::uint32_t>(pending.device.compute_capability);
+  view.launch = pending.launch;
+  view.host = pending.attached->host[index];
+  pending.attached->has_launches = true;
+  view.emit = [&](cod::Emitted emitted) { record.results.push_back(result_of(std::move(emitted))); };
+  record.sampling =
+      sampling_of(pending.attached->specifications[index]->samplings(record.kernel), record.notes);
+  view.print = [&](std::string_view text) { record.notes.emplace_back(text); };
+  if (std::ranges::any_of(pending.attached->specifications[index]->arrays(), cod::is_of_words)) {
+    record.notes.insert(record.notes.end(), pending.notes[index].begin(), pending.notes[index].end());
+    if (pending.needs && pending.device.limits)
+      record.resources =
+          resources_of(*pending.needs, pending.words->dynamic_shared_bytes(), *pending.device.limits);
+  }
+  if (const Status ran = pending.attached->reports[index]->run(view); !ran) {
+    const std::vector<std::string> mishaps = mishaps_of(ran.error());
+    record.notes.insert(record.notes.end(), mishaps.begin(), mishaps.end());
+  }
+  if (pending.counters_may_have_wrapped && !pending.attached->specifications[index]->counters().empty()) {
+    record.notes.emplace_back(
+        "counts are an estimate: the launch may have run for so long that a counter wrapped; the kernel's "
+        "next launches "
+        "count in 64 bits");
+  }
+  if (pending.indices_may_have_wrapped && !pending.attached->specifications[index]->tallies().empty()) {
+    record.notes.emplace_back(
+        "sectors are an estimate: an array index of 32 bits may have wrapped around between the lanes of a "
+        "warp; the kernel's next launches assume nothing about indices");
+  }
+  if (const std::uint64_t dropped = pending.layout.dropped(index, bytes); dropped != 0) {
+    record.notes.push_back(std::to_string(dropped) + " accesses out of an array's bounds were dropped");
+  }
+  record.modelled = modelled_time_of(*pending.readback);
+  if (has_values_per_site(record)) {
+    if (!sites.number) {
+      {
+        const State state(state_);
+        sites.number = first_of_name_.at(record.kernel)->written_sites++;
+        pending.seen->sites[pending.sites].number = sites.number;
+      }
+      report::SitesRecord places = site_record(*sites.table, record.kernel, *sites.number);
+      if (sites.ptx != nullptr) places.ptx = *sites.ptx;
+      sink_->sites(places);
+    }
+    record.sites = sites.number;
+  }
+  sink_->launch(record);
+}
+
+void Session::report_ends() {
+  for (const std::shared_ptr<const Attached>& attached : ever_) {
+    for (std::size_t i = 0; i < attached->reports.size() && attached->has_launches; ++i) {
+      if (!attached->reports[i]->has_end()) continue;
+      report::TotalRecord record;
+      record.spec = attached->specifications[i]->name();
+      static_cast<void>(sampling_of(attached->specifications[i]->samplings(""), record.notes));
+      cod::LaunchView view;
+      view.host = attached->host[i];
+      view.emit = [&](cod::Emitted emitted) { record.results.push_back(result_of(std::move(emitted))); };
+      view.print = [&](std::string_view text) { record.notes.emplace_back(text); };
+      if (const Status ran = attached->reports[i]->end(view); !ran) {
+        const std::vector<std::string> mishaps = mishaps_of(ran.error());
+        record.notes.insert(record.notes.end(), mishaps.begin(), mishaps.end());
+      }
+      sink_->total(record);
+    }
+  }
+}
+
+void Session::collect() {
+  if (finished_ || taking_.is_held_by_caller() || Launching::is_in_this_thread()) return;
+  if (configuration_.timeline && attached()) write(timeline_.wait());
+  const std::unique_lock taking(taking_, patience);
+  if (taking && !finished_) drain(false);
+}
+
+void Session::save_results(std::span<const device::Device* const> ending) {
+  if (finished_) return;
+  const auto last = std::make_shared<LastResults>();
+  last->waiting = take_all_of(ending);
+  const bool is_over = ends(
+      [this, last] {
+        while (std::optional<Pending> next = last->next()) {
+          const Result<std::span<std::byte>> bytes = next->readback->wait();
+          {
+            const std::lock_guard records(records_);
+            if (!finished_) settle(*next, bytes);
+          }
+          ++settled_;
+        }
+      },
+      configuration_.patience);
+  // What one launch keeps from being over is not unloaded either: that waits for the device.
+  if (!is_over) return give_up(*last);
+  drop_kernels(
+      [&](const Kernel& kernel) { return std::ranges::find(ending, kernel.device) != ending.end(); });
+  drop_graphs([&](const Graph& graph) { return std::ranges::find(ending, graph.device) != ending.end(); });
+}
+
+std::deque<Session::Pending> Session::take_all_of(std::span<const device::Device* const> ending) {
+  const std::unique_lock taking(taking_, patience);
+  const State state(state_);
+  std::deque<Pending> taken;
+  std::deque<Pending> others;
+  for (Pending& pending : std::exchange(pending_, {})) {
+    const bool is_one = ending.empty() || std::ranges::find(ending, pending.on) != ending.end();
+    if (is_one) pending_bytes_ -= pending.layout.bytes;
+    (is_one ? taken : others).push_back(std::move(pending));
+  }
+  pending_ = std::move(others);
+  return taken;
+}
+
+void Session::give_up(LastResults& last) {
+  const State state(state_);
+  // To let go of one is to wait for it.
+  while (std::optional<Pending> next = last.next()) {
+    --next->seen->outstanding;
+    ++next->seen->lost;
+    add_once(next->seen->coverage.notes, "results lost: the context ended before the launch had");
+    given_up_.push_back(std::move(*next));
+  }
+}
+
+bool Session::launches_are_made() const {
+  const auto latest = std::chrono::steady_clock::now() + patience;
+  while (launching_ != 0 && std::chrono::steady_clock::now() < latest)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return launching_ == 0;
+}
+
+void Session::finish() {
+  // A signal handler of the program may end it while this very thread is inside a launch; another thread's
+  // launch may never end, and does not keep a program either.
+  if (Launching::is_in_this_thread() || taking_.is_held_by_caller() || !launches_are_made())
+    return finish_now();
+  ending_ = true;
+  const bool is_over = ends(
+      [this] {
+        const std::lock_guard taking(taking_);
+        drain(true);
+      },
+      configuration_.patience);
+  if (!is_over) {
+    ends([this] { take_what_is_there(); }, patience);
+    return close_books_without_rest();
+  }
+  const std::lock_guard records(records_);
+  if (!finished_) close_books();
+}
+
+void Session::finish_now() {
+  take_what_is_there();
+  close_books_without_rest();
+}
+
+void Session::take_what_is_there() {
+  State state(state_, patience);
+  if (!state || finished_) return;
+  std::deque<Pending> all = std::exchange(pending_, {});
+  std::deque<Pending> rest;  // to let go of one is to wait for it
+  state.unlock();
+  for (Pending& pending : all) {
+    if (!pending.readback->ready()) {
+      rest.push_back(std::move(pending));
+      continue;
+    }
+    const Result<std::span<std::byte>> bytes = pending.readback->wait();
+    const std::lock_guard records(records_);
+    if (!finished_) settle(pending, bytes);
+    ++settled_;
+  }
+  state.lock();
+  for (Pending& pending : rest) pending_.push_back(std::move(pending));
+}
+
+void Session::close_books_without_rest() {
+  const std::unique_lock records(records_, patience);
+  if (!records || finished_) return;
+  if (const State state(state_, patience); !state) return;
+  close_books();
+}
+
+/// Precondition: `state_` is held.
+void Session::note_missing_results() {
+  for (const auto& [key, seen] : seen_) {
+    if (seen->outstanding == 0) continue;
+    const std::string many = std::to_string(seen->outstanding);
+    report::CoverageRecord& coverage = seen->coverage;
+    coverage.notes.push_back("the program was ended before " + many + " launch" +
+                             (seen->outstanding == 1 ? "" : "es") + " had; the results are missing");
+    if (!coverage.instrumented) coverage.reason = "the program was ended before its first launch had";
+  }
+}
+
+void Session::close_books() {
+  finished_ = true;
+  const State state(state_);
+  if (!ever_attached_) return;
+  report_ends();
+  note_missing_results();
+  for (const auto& [key, seen] : seen_) {
+    seen->add_unselected();
+    report::CoverageRecord& coverage = seen->coverage;
+    if (const NoRoom& missed = seen->no_room; missed.launches != 0) {
+      coverage.notes.push_back(
+          std::to_string(missed.launches) + (missed.launches == 1 ? " launch" : " launches") +
+          " ran uninstrumented for want of up to " + std::to_string(missed.bytes) + " bytes: " + missed.why);
+    }
+    for (const auto& [way, launches] : seen->natively)
+      coverage.notes.push_back(std::to_string(launches) + (launches == 1 ? " launch " : " launches ") + way +
+                               (launches == 1 ? " was" : " were") + " not counted");
+  }
+  std::vector<const Seen*> sorted;
+  for (const auto& [key, seen] : seen_) sorted.push_back(seen.get());
+  std::ranges::sort(sorted, {}, [](const Seen* each) {
+    return std::pair<std::string_view, std::string_view>(each->coverage.kernel, each->coverage.module);
+  });
+  for (const Seen* seen : sorted) sink_->coverage(seen->coverage);
+  for (const Seen* seen : sorted) {
+    const bool has_times = seen->coverage.instrumented || seen->timing.launches != 0;
+    if (configuration_.timing != Timing::off && has_times) sink_->timing(seen->timing);
+  }
+  sink_->finish();
+}
+
+}  // namespace lynxpp::interposer

@@ -1,0 +1,145 @@
+// Room for one more launch, and waiting that has an end.
+#include <pthread.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <csignal>
+#include <exception>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "interposer/session/session.h"
+#include "interposer/session/session_state.h"
+#include "support/log.h"
+
+namespace lynxpp::interposer {
+namespace {
+
+/// Between two looks at launches that are not over.
+constexpr std::chrono::milliseconds look_again(1);
+/// After that, results of later launches are looked for, too.
+constexpr std::chrono::milliseconds patience_with_first(20);
+
+/// What a thread that may never end and the one that waits for it share.
+struct Ended {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool is_over = false;
+};
+
+}  // namespace
+
+bool Session::is_crowded() const {
+  return pending_bytes_ > outstanding_bytes_limit || pending_.size() > outstanding_launches_limit;
+}
+
+bool Session::take_results_until(const std::function<bool()>& is_enough) {
+  if (taking_.is_held_by_caller()) return is_enough();
+  const auto begin = std::chrono::steady_clock::now();
+  auto last = begin;  // when something was taken
+  while (!finished_ && !ending_) {
+    const std::uint64_t before = settled_;
+    const auto now = std::chrono::steady_clock::now();
+    if (std::unique_lock taking(taking_, look_again); taking) {
+      looks_past_first_ = before == waited_till_ || now - last > patience_with_first;
+      drain(false);
+      looks_past_first_ = false;
+      const bool is_nothing_left = [&] {
+        const State state(state_);
+        return pending_.empty();
+      }();
+      taking.unlock();
+      if (is_enough()) return true;
+      if (is_nothing_left) return false;
+    }
+    if (settled_ != before) {
+      last = now;
+      continue;
+    }
+    if (before == waited_till_ || now - last > configuration_.patience) {
+      waited_till_ = before;
+      return false;
+    }
+    std::this_thread::sleep_for(look_again);
+  }
+  return false;
+}
+
+bool Session::has_room_for_launches() {
+  return take_results_until([&] {
+    const State state(state_);
+    return !is_crowded();
+  });
+}
+
+bool Session::makes_room() {
+  {
+    const State state(state_);
+    if (!is_crowded()) return true;
+  }
+  return has_room_for_launches();
+}
+
+Result<std::unique_ptr<device::Buffer>> Session::allocate(Seen& seen, device::Device& device,
+                                                          std::uint64_t bytes, const device::Launch& launch) {
+  Result<std::unique_ptr<device::Buffer>> buffer = failure("");
+  const Status taken = take_memory([&] {
+    buffer = device.allocate_zeroed(bytes, launch);
+    return buffer ? success() : Status(buffer.error());
+  });
+  if (taken) return buffer;
+  const State state(state_);
+  seen.no_room.add(bytes, first_message(taken.error()));
+  return failure("there was no memory for what it would count");
+}
+
+Status Session::take_memory(const std::function<Status()>& take) {
+  std::uint64_t settled = settled_;
+  Status taken = take();
+  if (taken) return taken;
+  take_results_until([&] {
+    if (std::exchange(settled, settled_.load()) != settled_) taken = take();
+    return taken.ok();
+  });
+  return taken;
+}
+
+bool Session::ends(std::function<void()> work, std::chrono::milliseconds patience) {
+  auto ended = std::make_shared<Ended>();
+  const auto body = [this, ended, work = std::move(work)] {
+    try {
+      work();
+    } catch (const std::exception& error) {
+      log().error("internal failure while results were taken: {}", error.what());
+    }
+    {
+      const std::lock_guard lock(ended->mutex);
+      ended->is_over = true;
+    }
+    ended->changed.notify_all();
+    --helpers_;
+  };
+  ++helpers_;
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  bool is_started = true;
+  try {
+    std::thread(body).detach();
+  } catch (const std::system_error&) {
+    is_started = false;
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (!is_started) body();
+  std::unique_lock lock(ended->mutex);
+  std::uint64_t settled = settled_;
+  while (!ended->changed.wait_for(lock, patience, [&] { return ended->is_over; })) {
+    if (std::exchange(settled, settled_.load()) == settled_) return false;
+  }
+  return true;
+}
+
+}  // namespace lynxpp::interposer

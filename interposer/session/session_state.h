@@ -1,0 +1,294 @@
+// What a launch session keeps; for the files that implement it.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "device/graphs.h"
+#include "instrumentors/catalogue.h"
+#include "interposer/results/launched_words.h"
+#include "interposer/results/probe_buffer.h"
+#include "interposer/session/session.h"
+
+namespace lynxpp::interposer {
+
+inline std::string first_message(const Failure& failure) {
+  if (failure.diagnostics.empty()) return "unknown reason";
+  const Diagnostic& diagnostic = failure.diagnostics.front();
+  std::string text = diagnostic.message;
+  if (diagnostic.location.line != 0) text += " (PTX line " + std::to_string(diagnostic.location.line) + ")";
+  return text;
+}
+
+inline void add_once(std::vector<std::string>& notes, const std::string& note) {
+  if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
+}
+
+/// A set of specifications, shared by the launches made while it was attached.
+struct Session::Attached {
+  std::vector<engine::SpecificationPtr> specifications;
+  std::vector<std::uint64_t> every_launch;  ///< of each specification, which launches it wants
+  std::vector<std::shared_ptr<const cod::HostReport>> reports;
+  // Guarded by Session::records_: variables of the host, and whether a launch has been reported.
+  mutable std::vector<std::vector<std::byte>> host;
+  mutable bool has_launches = false;
+
+  /// Whether some specification wants a kernel's launch of this number.
+  bool samples(std::uint64_t launch) const {
+    return std::any_of(every_launch.begin(), every_launch.end(),
+                       [&](std::uint64_t every) { return launch % every == 0; });
+  }
+
+  Status add(const instrumentors::LoadedSpecification& item) {
+    Result<engine::SpecificationPtr> specification = cod::compile(item.source, item.path);
+    if (!specification) return specification.error();
+    Result<std::shared_ptr<const cod::HostReport>> compiled = (*specification)->compile_host();
+    if (!compiled) return compiled.error();
+    every_launch.push_back((*specification)->sampling().launches);
+    specifications.push_back(std::move(*specification));
+    host.push_back((*compiled)->initial_state());
+    reports.push_back(std::move(*compiled));
+    return success();
+  }
+};
+
+/// What of a launch decides, besides its kernel, how many thread blocks an SM holds.
+struct BlockRoom {
+  std::uint64_t threads = 0;
+  std::uint32_t shared_bytes = 0;
+
+  bool operator==(const BlockRoom&) const = default;
+};
+
+/// A kernel of one image on one device, instrumented for launches of one shape or found impossible to
+/// instrument. Its maker alone touches it until it is made; from then on nothing of it changes.
+struct Session::Kernel {
+  bool is_made = false;  ///< guarded by Session::state_
+  device::Device* device = nullptr;
+  std::uint64_t image = 0;
+  std::shared_ptr<const Attached> attached;
+  engine::Instrumented instrumented;
+  DumpFolder::Files dumped;
+  std::size_t sites = 0;                     ///< of Seen::sites, this variant's
+  std::shared_ptr<device::Variant> variant;  ///< those with the same text share one
+  std::shared_ptr<const report::DeviceRecord> device_record;
+  engine::LaunchShape shape;  ///< of the launches it is for
+  BlockRoom room;             ///< … where counters may lie in shared memory
+  bool wide_counters = false;
+  bool replays = true;  ///< accesses that follow from parameters have no probe
+  std::string problem;  ///< why it runs uninstrumented; empty when it does not
+};
+
+/// Launches that ran as they are because there was no memory for what they would count.
+struct NoRoom {
+  std::uint64_t launches = 0;
+  std::uint64_t bytes = 0;  ///< of the largest one's probe buffers
+  std::string why;
+
+  void add(std::uint64_t wanted, std::string reason) {
+    ++launches;
+    bytes = std::max(bytes, wanted);
+    why = std::move(reason);
+  }
+};
+
+/// Of a kernel's launches.
+struct LaunchNumbers {
+  std::map<int, std::uint64_t> by_device;  ///< launches so far, by the device's ordinal
+  std::uint64_t elsewhere = 0;             ///< those that were only counted, on a device that is not known
+
+  /// Of one more on the device.
+  std::uint64_t next(int ordinal) { return elsewhere + by_device[ordinal]++; }
+};
+
+/// Everything known of a kernel. Lives as long as the session. Guarded by Session::state_.
+struct Session::Seen {
+  bool wanted = true;  ///< by LYNXPP_KERNELS, or what stands in its place
+  /// Some launch took so long that narrow ones may have wrapped, or an index may have.
+  bool wide_counters = false;
+  bool replays = true;  ///< false: replaying a launch has failed
+  std::string logged_problem;
+  LaunchNumbers numbers;
+  /// Launches that no filter selected and that were counted without `state_`, by the device's ordinal.
+  std::map<int, std::atomic<std::uint64_t>> unselected;
+  std::map<std::string, std::uint64_t> natively;  ///< launches that are never instrumented, by the way
+  std::uint64_t outstanding = 0;                  ///< launches made whose results have not been taken
+  std::uint64_t lost = 0;                         ///< launches whose results could not be had
+  NoRoom no_room;
+  report::CoverageRecord coverage;
+  report::TimingRecord timing;
+  std::vector<KernelPtr> kernels;
+  /// The site tables of its variants, each once, and whether the report has it.
+  struct Sites {
+    std::shared_ptr<const cod::SiteTable> table;
+    std::optional<std::uint64_t> number = {};                                        ///< none: not written
+    std::shared_ptr<const std::vector<report::SitesRecord::PtxPart>> ptx = nullptr;  ///< null: not told
+  };
+  std::vector<Sites> sites;
+  /// Puts those that were counted apart to the others.
+  void add_unselected() {
+    for (auto& [ordinal, launches] : unselected) {
+      const std::uint64_t more = launches.exchange(0, std::memory_order_relaxed);
+      coverage.launches += more;
+      numbers.by_device[ordinal] += more;
+    }
+  }
+
+  std::uint64_t written_sites = 0;  ///< tables, of all kernels of this name; where this is the first of them
+
+  std::size_t index_of(const std::shared_ptr<const cod::SiteTable>& table) {
+    const auto known =
+        std::find_if(sites.begin(), sites.end(), [&](const Sites& each) { return *each.table == *table; });
+    if (known != sites.end()) return static_cast<std::size_t>(known - sites.begin());
+    sites.push_back({table});
+    return sites.size() - 1;
+  }
+};
+
+/// An instrumented launch whose results (or an original one whose time) are on their way. Holds what the
+/// launch and the report need.
+struct Session::Pending {
+  std::shared_ptr<const Attached> attached;
+  Seen* seen = nullptr;
+  std::uint64_t launch = 0;
+  report::ActivityRecord activity;
+  report::LaunchPlace place;
+  std::shared_ptr<const report::DeviceRecord> device_record;  ///< null: the original was timed
+  std::size_t sites = 0;                                      ///< of Seen::sites
+  const device::Device* on = nullptr;                         ///< compared only
+  device::DeviceInfo device;
+  cod::LaunchView view;
+  std::shared_ptr<const engine::Counting> counting;
+  std::shared_ptr<device::Variant> variant;     ///< stays loaded while it runs
+  std::shared_ptr<const LaunchedWords> words;   ///< null: none are counted
+  std::optional<device::KernelNeeds> needs;     ///< of launches whose words are counted
+  std::vector<std::vector<std::string>> notes;  ///< of each specification, about words
+  std::chrono::steady_clock::time_point begin;  ///< before the launch was made
+  bool counters_may_have_wrapped = false;
+  bool indices_may_have_wrapped = false;
+  ProbeLayout layout;
+  std::unique_ptr<device::Readback> readback;
+};
+
+/// Outstanding launches of contexts that end, shared with the thread that waits for them.
+struct Session::LastResults {
+  std::mutex mutex;
+  std::deque<Pending> waiting;
+
+  std::optional<Pending> next() {
+    const std::lock_guard lock(mutex);
+    if (waiting.empty()) return std::nullopt;
+    Pending first = std::move(waiting.front());
+    waiting.pop_front();
+    return first;
+  }
+};
+
+/// A kernel node of a graph that is being launched.
+struct Session::GraphNode {
+  const GraphLaunch::Kernel* kernel = nullptr;
+  Seen* seen = nullptr;
+  std::uint64_t number = 0;  ///< of the kernel's launches
+  bool is_wanted = false;    ///< its results are
+  device::Launch launch;
+  report::ActivityRecord activity;
+  KernelPtr made;           ///< null: the original runs
+  std::uint64_t first = 0;  ///< byte of the graph's buffers
+  std::optional<Pending> pending;
+};
+
+/// An executable graph of the program's, as the session launches it.
+struct Session::Graph {
+  /// What it was made with: as long as nothing of that changes, it is launched again.
+  struct Made {
+    void* node = nullptr;
+    KernelPtr kernel;
+    std::uint64_t bytes = 0;
+    std::uint32_t shared_bytes = 0;
+    std::vector<std::uint64_t> probe;  ///< with the buffers at 0
+
+    bool operator==(const Made&) const = default;
+  };
+
+  const device::Device* device = nullptr;  ///< compared only
+  /// Of the graph, and of functions' attributes.
+  std::optional<std::pair<std::uint64_t, std::uint64_t>> version;
+  std::vector<Made> made;                      ///< guarded by Session::state_
+  std::unique_ptr<device::ProgramGraph> runs;  // goes before what it was made of
+  std::string problem;                         ///< why there are no variants with these
+  /// What was refused once may be possible when the driver has memory again: after 1, 2, 4, … launches.
+  std::uint64_t launches_between = 1;
+  std::uint64_t launches_since = 0;
+
+  bool tries_again() {
+    if (problem.empty()) return true;
+    if (++launches_since < launches_between) return false;
+    launches_between *= 2;
+    launches_since = 0;
+    return true;
+  }
+};
+
+/// Of launches of one device that are settled behind each other.
+struct Session::SettledTogether {
+  const device::Device* on = nullptr;
+  std::unique_ptr<device::Together> calls;
+};
+
+/// Who launches waits for results when more is outstanding.
+inline constexpr std::uint64_t outstanding_bytes_limit = 512ull << 20;
+inline constexpr std::size_t outstanding_launches_limit = 4096;
+
+/// A launch that is being made counts as outstanding, so that it is missed when the program ends in its
+/// midst.
+class Session::Outstanding {
+ public:
+  Outstanding(Session& session, Seen& seen) : session_(session), seen_(&seen) {
+    const State state(session_.state_);
+    ++seen.outstanding;
+  }
+  ~Outstanding() {
+    if (seen_ == nullptr) return;
+    const State state(session_.state_);
+    --seen_->outstanding;
+  }
+  Outstanding(const Outstanding&) = delete;
+  Outstanding& operator=(const Outstanding&) = delete;
+
+  /// It stays so until its results are settled.
+  void settled_later() { seen_ = nullptr; }
+
+ private:
+  Session& session_;
+  Seen* seen_;
+};
+
+/// While it lives, its thread is in the midst of a launch.
+class Session::Launching {
+ public:
+  explicit Launching(Session& session) : session_(session) {
+    ++session_.launching_;
+    ++depth_;
+  }
+  ~Launching() {
+    --depth_;
+    --session_.launching_;
+  }
+  Launching(const Launching&) = delete;
+  Launching& operator=(const Launching&) = delete;
+
+  static bool is_in_this_thread() { return depth_ != 0; }
+
+ private:
+  Session& session_;
+  static thread_local int depth_;
+};
+
+}  // namespace lynxpp::interposer

@@ -1,0 +1,188 @@
+// The part of the session that makes variants. No lock is held while the compiler works.
+#include <chrono>
+#include <utility>
+
+#include "interposer/ptx_parts.h"
+#include "interposer/session/session.h"
+#include "interposer/session/session_state.h"
+#include "support/log.h"
+#include "support/text.h"
+
+namespace lynxpp::interposer {
+
+void Session::make(Seen& seen, Kernel& kernel, const device::Launch& launch, const KernelSource& source) {
+  Status prepared = success();
+  try {
+    prepared = prepare(seen, kernel, launch, source);
+  } catch (const std::exception& error) {
+    prepared = failure(std::string("internal failure: ") + error.what());
+  }
+  if (prepared) return;
+  kernel.problem = first_message(prepared.error());
+  const Diagnostics& diagnostics = prepared.error().diagnostics;
+  const bool has_hint = !diagnostics.empty() && !diagnostics.front().hint.empty();
+  {
+    const State state(state_);
+    if (std::exchange(seen.logged_problem, kernel.problem) == kernel.problem) return;
+  }
+  log().warn("{} runs uninstrumented: {}{}", demangle(seen.coverage.kernel), kernel.problem,
+             has_hint ? "; " + diagnostics.front().hint : "");
+}
+
+Status Session::prepare(Seen& seen, Kernel& kernel, const device::Launch& launch,
+                        const KernelSource& source) {
+  device::Device& device = *kernel.device;
+  kernel.device_record = std::make_shared<const report::DeviceRecord>(record_of(device));
+  const Result<std::string> text = source.ptx();
+  if (!text) return text.error();
+  dump_.original(seen.coverage.kernel, *text, kernel.dumped);
+  engine::Request request;
+  request.ptx = &*text;
+  request.kernel = std::string(source.name);
+  request.launch = kernel.shape;
+  request.wide_counters = kernel.wide_counters;
+  request.words = configuration_.words;
+  if (!kernel.replays) request.limits.without.emplace(engine::without_replay);
+  request.specifications = kernel.attached->specifications;
+  request.device_sm = device.info().compute_capability;
+  request.assembler_contracts = device.info().contracts;
+  request.variable_address = [&](const std::string& name) {
+    return device.variable_address(launch.function, name);
+  };
+  request.wants_register_estimate = configuration_.timeline || log().should_log(spdlog::level::debug);
+  const bool has_spare_counters = make_with_spare_counters(seen, kernel, launch, request);
+  Status loaded = has_spare_counters ? success() : make_variant(seen, kernel, launch, request);
+  if (!loaded) {
+    // Seen with ptxas 13.0: it finds no registers for some kernels with calls of handlers, and does for
+    // copies of the same handlers.
+    request.limits = engine::without_functions(request.limits);
+    const std::string refused = std::exchange(kernel.instrumented.ptx, {});
+    if (refused.empty() || !make_variant(seen, kernel, launch, request, refused)) return loaded;
+  }
+  if (!has_spare_counters) {
+    if (Status kept = keep_occupancy(seen, kernel, launch, request); !kept) return kept;
+  }
+  log().info("{}: instrumented, {} basic blocks", demangle(seen.coverage.kernel),
+             kernel.instrumented.size.basic_blocks);
+  if (const auto& registers = kernel.instrumented.registers) {
+    log().debug("{}: live registers {} to {} (estimate)", demangle(seen.coverage.kernel), registers->original,
+                registers->instrumented);
+  }
+
+  std::shared_ptr<const std::vector<report::SitesRecord::PtxPart>> parts;
+  if (configuration_.ptx && kernel.instrumented.sites != nullptr) {
+    parts = std::make_shared<const std::vector<report::SitesRecord::PtxPart>>(
+        ptx_parts(*text, *kernel.instrumented.sites));
+  }
+  const State state(state_);
+  if (parts != nullptr) seen.sites[kernel.sites].ptx = std::move(parts);
+  report::CoverageRecord& coverage = seen.coverage;
+  for (const std::string& note : kernel.instrumented.notes) add_once(coverage.notes, note);
+  coverage.sites = 0;
+  for (const std::uint64_t sites : kernel.instrumented.sites_per_handler) coverage.sites += sites;
+  if (coverage.sites != 0) {
+    for (const std::string& name : engine::idle_specifications(request, kernel.instrumented))
+      add_once(coverage.notes, "no place in this kernel matches '" + name + "'");
+  }
+  return success();
+}
+
+/// False: the kernel counts no words of shared memory, its scheme says where, or there is no room, not even
+/// for counters of those arrays alone that probes access.
+bool Session::make_with_spare_counters(Seen& seen, Kernel& kernel, const device::Launch& launch,
+                                       engine::Request request) {
+  const std::optional<cod::WordScheme> spare = request.words.spare_counters();
+  const bool is_asked = spare && LaunchedWords::count_shared_memory(kernel.attached->specifications);
+  if (!is_asked || !kernel.device->resident_blocks(launch, nullptr)) return false;
+  request.words = *spare;
+  request.has_spare_counters = true;
+  request.dynamic_shared_bytes = launch.shared_bytes;
+  using Window = engine::CounterWindow;
+  for (const Window window : {Window::none, Window::of_arrays, Window::of_fixed_arrays}) {
+    if (window != Window::none && request.limits.without.contains(engine::without_windows)) break;
+    request.counter_window = window;
+    std::string obstacle;
+    if (const Status made = make_variant(seen, kernel, launch, request); !made) {
+      obstacle = first_message(made.error());
+    } else if (const Result<std::string> found = obstacle_to_block_counters(kernel, launch); !found) {
+      obstacle = first_message(found.error());
+    } else {
+      obstacle = *found;
+    }
+    if (obstacle.empty()) return true;
+    log().debug("{}: counters of shared memory stay in device memory: {}", demangle(seen.coverage.kernel),
+                obstacle);
+    kernel.variant = nullptr;
+    kernel.instrumented = {};
+  }
+  return false;
+}
+
+/// Why the variant's counters cannot lie in shared memory: an SM would hold fewer thread blocks with them.
+/// Empty: it holds as many, or there are none.
+Result<std::string> Session::obstacle_to_block_counters(const Kernel& kernel, const device::Launch& launch) {
+  device::Device& device = *kernel.device;
+  Result<std::shared_ptr<LaunchedWords>> words =
+      LaunchedWords::of(kernel.instrumented, kernel.attached->specifications, device, launch);
+  if (!words) return words.error();
+  if (*words == nullptr || (*words)->block_counters().dynamic_bytes == 0) return std::string();
+  device::Launch larger = launch;
+  (*words)->add_block_counters(larger);
+  const std::optional<std::uint32_t> before = device.resident_blocks(launch, nullptr);
+  const std::optional<std::uint32_t> after = device.resident_blocks(larger, kernel.variant.get());
+  if (!before || !after) return std::string("nothing is known of the device's occupancy");
+  if (*after >= *before && *after > 0) return std::string();
+  return "with them an SM would hold " + std::to_string(*after) + " thread blocks instead of " +
+         std::to_string(*before);
+}
+
+/// Counters in shared memory that the scheme asks for, if there is room; else they go to device memory.
+Status Session::keep_occupancy(Seen& seen, Kernel& kernel, const device::Launch& launch,
+                               engine::Request& request) {
+  const Result<std::string> obstacle = obstacle_to_block_counters(kernel, launch);
+  if (!obstacle) return obstacle.error();
+  if (obstacle->empty()) return success();
+  request.words.shared_bits = 0;
+  kernel.variant = nullptr;
+  if (Status made = make_variant(seen, kernel, launch, request); !made) return made;
+  kernel.instrumented.notes.push_back("counters of shared memory stay in device memory: " + *obstacle);
+  return success();
+}
+
+Status Session::make_variant(Seen& seen, Kernel& kernel, const device::Launch& launch,
+                             const engine::Request& request, const std::string& refused) {
+  Result<engine::Instrumented> instrumented = engine::instrument(request);
+  if (!instrumented) return instrumented.error();
+  if (instrumented->ptx == refused) return failure("the same text has been refused before");
+  kernel.instrumented = std::move(*instrumented);
+  dump_.instrumented(kernel.instrumented.ptx, kernel.dumped);
+  if (share_variant(seen, kernel)) return success();
+  const auto begin = std::chrono::steady_clock::now();
+  Result<std::unique_ptr<device::Variant>> variant = kernel.device->load(
+      kernel.instrumented.ptx, kernel.instrumented.kernel, launch, kernel.instrumented.traits);
+  const std::chrono::duration<double, std::milli> load = std::chrono::steady_clock::now() - begin;
+  const State state(state_);
+  seen.timing.load += load.count();
+  if (!variant) return variant.error();
+  kernel.variant = std::move(*variant);
+  return success();
+}
+
+bool Session::share_variant(Seen& seen, Kernel& kernel) {
+  const State state(state_);
+  kernel.sites = seen.index_of(kernel.instrumented.sites);
+  report::TimingRecord& timing = seen.timing;
+  timing.parse += kernel.instrumented.spent.parse_ms;
+  timing.instrument += kernel.instrumented.spent.instrument_ms;
+  timing.emit += kernel.instrumented.spent.emit_ms;
+  timing.device = kernel.device->info().name;
+  const auto same = std::ranges::find_if(seen.kernels, [&](const KernelPtr& other) {
+    return other->is_made && other->variant != nullptr && other->device == kernel.device &&
+           other->image == kernel.image && other->instrumented.ptx == kernel.instrumented.ptx;
+  });
+  if (same == seen.kernels.end()) return false;
+  kernel.variant = (*same)->variant;
+  return true;
+}
+
+}  // namespace lynxpp::interposer

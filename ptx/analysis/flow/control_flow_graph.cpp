@@ -1,0 +1,151 @@
+#include "ptx/analysis/flow/control_flow_graph.h"
+
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+
+namespace lynxpp::ptx {
+namespace {
+
+class GraphBuilder {
+ public:
+  explicit GraphBuilder(const Body& body) : body_(body) {}
+
+  ControlFlowGraph build() {
+    make_blocks();
+    for (std::uint32_t block = 0; block < graph_.blocks.size(); ++block) connect(block);
+    for (std::uint32_t block = 0; block < graph_.blocks.size(); ++block) {
+      for (const std::uint32_t successor : graph_.blocks[block].successors) {
+        graph_.blocks[successor].predecessors.push_back(block);
+      }
+    }
+    return std::move(graph_);
+  }
+
+ private:
+  void open_block(std::uint32_t instruction) {
+    BasicBlock block;
+    block.begin = block.end = instruction;
+    graph_.blocks.push_back(std::move(block));
+  }
+
+  /// Cuts the instructions into blocks and notes where labels stand.
+  void make_blocks() {
+    open_block(0);
+    bool closed = false;  // the last instruction ended its block
+    graph_.block_of.reserve(body_.instructions.size());
+    for (const Statement& statement : body_.statements) {
+      if (statement.kind == StatementKind::label) {
+        if (closed || graph_.blocks.back().size() > 0) open_block(graph_.blocks.back().end);
+        closed = false;
+        add_label(statement);
+      } else if (statement.kind == StatementKind::instruction) {
+        if (closed) open_block(graph_.blocks.back().end);
+        const Instruction& instruction = body_.instructions[statement.index];
+        BasicBlock& block = graph_.blocks.back();
+        if (block.size() == 0) block.line = instruction.line;
+        ++block.end;
+        graph_.block_of.push_back(static_cast<std::uint32_t>(graph_.blocks.size() - 1));
+        closed = instruction.traits.ends_block();
+      }
+    }
+  }
+
+  void add_label(const Statement& statement) {
+    const auto block = static_cast<std::uint32_t>(graph_.blocks.size() - 1);
+    if (graph_.blocks.back().line == 0) graph_.blocks.back().line = statement.line;
+    graph_.labels.emplace_back(statement.name, block);
+    scoped_labels_.try_emplace(key(statement.scope, statement.name), block);
+    first_labels_.try_emplace(statement.name, block);
+  }
+
+  static std::string key(std::uint32_t scope, std::string_view name) {
+    return std::to_string(scope) + ' ' + std::string(name);
+  }
+
+  /// The label a branch in `scope` means: the innermost enclosing scope that has it, else the first anywhere.
+  std::uint32_t find_label(std::string_view name, std::uint32_t scope) const {
+    while (true) {
+      if (const auto found = scoped_labels_.find(key(scope, name)); found != scoped_labels_.end())
+        return found->second;
+      if (scope == 0) break;
+      scope = body_.scopes[scope].parent;
+    }
+    const auto found = first_labels_.find(name);
+    return found == first_labels_.end() ? no_block : found->second;
+  }
+
+  void connect(std::uint32_t index) {
+    BasicBlock& block = graph_.blocks[index];
+    if (block.size() == 0) return fall_through(index);
+    const Instruction& last = body_.instructions[block.end - 1];
+    switch (last.traits.kind) {
+      case OpcodeClass::branch:
+        block.targets = branch_targets(last);
+        for (const std::uint32_t target : block.targets) add_successor(block, target);
+        if (last.guarded()) fall_through(index);
+        break;
+      case OpcodeClass::exit:
+        block.leaves_function = true;
+        if (last.guarded()) fall_through(index);
+        break;
+      default: fall_through(index);
+    }
+  }
+
+  void fall_through(std::uint32_t index) {
+    BasicBlock& block = graph_.blocks[index];
+    if (index + 1 == graph_.blocks.size()) {
+      block.leaves_function = true;
+      return;
+    }
+    block.fall_through = index + 1;
+    add_successor(block, index + 1);
+  }
+
+  static void add_successor(BasicBlock& block, std::uint32_t successor) {
+    if (std::ranges::find(block.successors, successor) == block.successors.end())
+      block.successors.push_back(successor);
+  }
+
+  std::vector<std::uint32_t> branch_targets(const Instruction& branch) const {
+    const std::uint32_t scope = body_.statements[branch.statement].scope;
+    std::vector<std::uint32_t> targets;
+    const auto add = [&](std::string_view label) {
+      if (const std::uint32_t block = find_label(label, scope); block != no_block) targets.push_back(block);
+    };
+    if (branch.operands.empty()) return targets;
+    const std::string_view name = branch.operands.back().name;
+    if (!branch.opcode.starts_with("brx")) {
+      add(name);
+      return targets;
+    }
+    for (const TargetList& list : body_.branch_targets) {
+      if (list.name != name) continue;
+      for (const std::string_view label : list.targets) add(label);
+      return targets;
+    }
+    for (const auto& [label, block] : graph_.labels) targets.push_back(block);
+    return targets;
+  }
+
+  const Body& body_;
+  ControlFlowGraph graph_;
+  std::unordered_map<std::string, std::uint32_t> scoped_labels_;
+  std::unordered_map<std::string_view, std::uint32_t> first_labels_;
+};
+
+}  // namespace
+
+std::uint32_t ControlFlowGraph::block_of_label(std::string_view label) const {
+  for (const auto& [name, block] : labels) {
+    if (name == label) return block;
+  }
+  return no_block;
+}
+
+ControlFlowGraph build_control_flow_graph(const Function& function) {
+  return GraphBuilder(*function.body).build();
+}
+
+}  // namespace lynxpp::ptx

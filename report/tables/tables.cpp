@@ -1,0 +1,183 @@
+#include "report/tables/tables.h"
+
+#include <algorithm>
+
+namespace lynxpp::report {
+namespace {
+
+/// Rows that are folded by key; beyond, they stay apart by launch.
+constexpr std::size_t most_keys = 1 << 18;
+
+bool is_same(const Number& a, const Number& b) {
+  return (a.is_nan() && b.is_nan()) || (!(a < b) && !(b < a) && a.is_nan() == b.is_nan());
+}
+
+std::string index_text(std::size_t index, const std::vector<std::uint64_t>& extents) {
+  std::string text;
+  for (std::size_t i = extents.size(); i-- > 0;) {
+    text = std::to_string(index % extents[i]) + (text.empty() ? "" : " ") + text;
+    index /= extents[i];
+  }
+  return text;
+}
+
+std::string column_name(const ResultValue& result) {
+  const std::string prefix = result.table + ".";
+  return result.name.starts_with(prefix) ? result.name.substr(prefix.size()) : result.name;
+}
+
+}  // namespace
+
+Fold fold_of(std::string_view name) {
+  const auto has = [name](std::string_view part) { return name.find(part) != std::string_view::npos; };
+  for (const std::string_view prefix : {"mean", "avg", "average"}) {
+    if (name.starts_with(prefix)) return Fold::mean;
+  }
+  if (has("efficiency") || has("_per_") || name.ends_with("imbalance") || name.ends_with("ratio"))
+    return Fold::mean;
+  const bool is_opcode = name.size() > 3 && name[3] == '.';
+  if (name.starts_with("max") && !is_opcode) return Fold::maximum;
+  if (name.starts_with("min") && !is_opcode) return Fold::minimum;
+  return Fold::sum;
+}
+
+Fold fold_of(const ResultValue& result) {
+  if (result.fold) return *result.fold;
+  if (result.denominators) return Fold::ratio;
+  if (result.unit == "address" || result.unit == "mask" || result.unit == "id") return Fold::same;
+  const std::string name = result.table.empty() ? result.name : column_name(result);
+  const bool is_array = !result.extents.empty();
+  return is_array && name.find("_per_") != std::string::npos ? Fold::sum : fold_of(name);
+}
+
+void FoldedNumber::add(const ResultValue& result, std::size_t index) {
+  const bool is_ratio = fold_ == Fold::ratio && result.denominators;
+  if (is_ratio) return add(number_at(result.values, index), number_at(*result.denominators, index));
+  add(number_at(result, index));
+}
+
+void FoldedNumber::add(const Number& value, const Number& denominator) {
+  const bool is_amount = fold_ == Fold::sum || fold_ == Fold::ratio;
+  const bool is_identity = fold_ == Fold::same || fold_ == Fold::key;
+  if (!is_amount && !is_identity && value.is_nan()) return;
+  if (count_++ == 0) {
+    number_ = value;
+    denominator_ = denominator;
+  } else if (is_identity) {
+    differs_ = differs_ || !is_same(number_, value);
+  } else if (fold_ == Fold::minimum) {
+    if (value < number_) number_ = value;
+  } else if (fold_ == Fold::maximum) {
+    if (number_ < value) number_ = value;
+  } else {
+    number_ = number_ + value;
+    denominator_ = denominator_ + denominator;
+  }
+}
+
+void FoldedNumber::add(const FoldedNumber& other) {
+  if (other.count_ == 0) return;
+  const std::uint64_t count = count_ + other.count_;
+  add(other.number_, other.denominator_);
+  count_ = count;
+  differs_ = differs_ || other.differs_;
+}
+
+std::optional<Fraction> FoldedNumber::fraction() const {
+  if (fold_ != Fold::ratio || count_ == 0) return std::nullopt;
+  return Fraction{number_, denominator_};
+}
+
+Number FoldedNumber::value() const {
+  if (count_ == 0 || differs_) return Number::of_real(__builtin_nan(""));
+  if (fold_ == Fold::ratio) return quotient(number_, denominator_);
+  if (fold_ != Fold::mean || count_ == 1) return number_;
+  return Number::of_real(number_.as_double() / static_cast<double>(count_));
+}
+
+std::string to_text(const FoldedNumber& value, NumberStyle style) {
+  return value.differs() ? "varies" : to_text(value.value(), style);
+}
+
+std::string to_text(const FoldedNumber& value, std::string_view name, std::string_view unit,
+                    NumberStyle style) {
+  if (value.differs() || !is_of_bits(name, unit)) return to_text(value, style);
+  return hexadecimal(value.value());
+}
+
+bool TableTotals::Less::operator()(const std::vector<Number>& a, const std::vector<Number>& b) const {
+  return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end());
+}
+
+TableTotals::TableTotals(std::string name, std::vector<Column> columns, std::size_t kept)
+    : name_(std::move(name)), columns_(std::move(columns)), kept_(kept) {
+  has_keys_ = std::ranges::any_of(columns_, [](const Column& column) { return column.fold == Fold::key; });
+  has_all_keys_ = has_keys_;
+}
+
+std::vector<TableTotals::Column> TableTotals::columns_of(const std::vector<const ResultValue*>& results) {
+  std::vector<Column> columns;
+  for (const ResultValue* result : results)
+    columns.push_back({column_name(*result), result->unit, fold_of(*result)});
+  return columns;
+}
+
+void TableTotals::add(const std::vector<const ResultValue*>& results, std::uint64_t launch) {
+  ++launches_;
+  std::size_t rows = size_of(results[0]->values);
+  std::uint64_t left_out = 0;
+  for (const ResultValue* result : results) {
+    rows = std::min(rows, size_of(result->values));
+    left_out = std::max(left_out, result->left_out.value_or(0));
+  }
+  left_out_ += left_out;
+  seen_rows_ += rows;
+  has_all_keys_ = has_all_keys_ && left_out == 0;
+  for (std::size_t row = 0; row < rows; ++row) {
+    if (by_launch_.size() < kept_) {
+      Row& kept = by_launch_.emplace_back(Row{launch, index_text(row, results[0]->extents), {}});
+      for (std::size_t i = 0; i < columns_.size(); ++i)
+        kept.cells.emplace_back(columns_[i].fold).add(*results[i], row);
+    }
+    if (has_all_keys_) add_keyed(results, row, launch);
+  }
+  if (!has_all_keys_) keyed_.clear();
+}
+
+void TableTotals::add_keyed(const std::vector<const ResultValue*>& results, std::size_t row,
+                            std::uint64_t launch) {
+  std::vector<Number> key;
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    if (columns_[i].fold == Fold::key) key.push_back(number_at(*results[i], row));
+  }
+  const auto [entry, is_new] = keyed_.try_emplace(std::move(key), Row{launch, "", {}});
+  std::vector<FoldedNumber>& cells = entry->second.cells;
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    if (is_new) cells.emplace_back(columns_[i].fold);
+    cells[i].add(*results[i], row);
+  }
+  has_all_keys_ = keyed_.size() <= most_keys;
+}
+
+std::vector<TableTotals::Row> TableTotals::rows() const {
+  if (!is_folded()) return by_launch_;
+  std::vector<Row> rows;
+  for (const auto& [key, row] : keyed_) rows.push_back(row);
+  const auto value =
+      std::ranges::find_if(columns_, [](const Column& each) { return each.fold != Fold::key; });
+  if (value != columns_.end()) {
+    const auto first = static_cast<std::size_t>(value - columns_.begin());
+    std::ranges::stable_sort(rows, [first](const Row& a, const Row& b) {
+      return b.cells[first].value() < a.cells[first].value();
+    });
+  }
+  if (rows.size() > kept_) rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(kept_), rows.end());
+  return rows;
+}
+
+std::uint64_t TableTotals::further() const {
+  if (is_folded()) return keyed_.size() - std::min(keyed_.size(), kept_);
+  return seen_rows_ - by_launch_.size() + left_out_;
+}
+
+}  // namespace lynxpp::report

@@ -1,0 +1,219 @@
+// Advice, findings and heat maps of arrays as parts of a page.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "report/number.h"
+#include "report/tables/bar_chart.h"
+#include "report/words/word_profiles.h"
+#include "support/text.h"
+
+namespace lynxpp::report {
+namespace {
+
+using models::ArrayProfile;
+using models::grouped;
+using models::rounded;
+
+/// Shades of a heat map; the first is for parts without an access.
+constexpr std::size_t shades = 8;
+constexpr std::size_t map_width = 768;
+constexpr std::size_t map_height = 28;
+
+/// The shade of so many accesses of a word, of which `most` is the greatest: on a scale of logarithms.
+std::size_t shade_of(double accesses, double most) {
+  if (accesses <= 0) return 0;
+  const double share = std::log1p(accesses) / std::log1p(most);
+  return 1 + std::min(static_cast<std::size_t>(share * (shades - 1)), shades - 2);
+}
+
+/// The fewest accesses of a word that have the shade.
+double least_of(std::size_t shade, double most) {
+  const double share = static_cast<double>(shade - 1) / (shades - 1);
+  return std::expm1(share * std::log1p(most));
+}
+
+/// A part of an array that a heat map has a cell for.
+struct Part {
+  std::uint64_t first = 0, words = 0, accesses = 0;
+  double mean() const { return static_cast<double>(accesses) / static_cast<double>(words); }
+};
+
+/// Those that hold words: arrays of few words have fewer than the map has cells.
+std::vector<Part> parts_of(const ArrayProfile& array) {
+  std::vector<Part> parts;
+  const std::uint64_t cells = array.heat.size();
+  for (std::uint64_t i = 0; i < cells; ++i) {
+    const std::uint64_t first = (i * array.words + cells - 1) / cells;
+    const std::uint64_t end = ((i + 1) * array.words + cells - 1) / cells;
+    if (end > first) parts.push_back({first, end - first, array.heat[i]});
+  }
+  return parts;
+}
+
+double greatest_mean(const models::LaunchProfile& profile, ArrayProfile::Space space) {
+  double greatest = 0;
+  for (const ArrayProfile& array : profile.arrays) {
+    if (array.space != space) continue;
+    for (const Part& part : parts_of(array)) greatest = std::max(greatest, part.mean());
+  }
+  return greatest;
+}
+
+std::string number(std::size_t value) { return std::to_string(value); }
+
+std::string svg_begin(std::size_t width, std::size_t height, const std::string& label) {
+  return "<svg role=\"img\" aria-label=\"" + escaped(label) + "\" width=\"" + number(width) + "\" height=\"" +
+         number(height) + "\" viewBox=\"0 0 " + number(width) + " " + number(height) + "\">";
+}
+
+std::string words_text(const Part& part) {
+  if (part.words == 1) return "word " + grouped(part.first);
+  return "words " + grouped(part.first) + " to " + grouped(part.first + part.words - 1);
+}
+
+std::string heat_map(const ArrayProfile& array, double most) {
+  const std::vector<Part> parts = parts_of(array);
+  std::string svg = svg_begin(map_width, map_height, "accesses along " + array.name);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const std::size_t begin = i * map_width / parts.size(), end = (i + 1) * map_width / parts.size();
+    const std::string each =
+        parts[i].words == 1 ? "" : ", " + rounded(parts[i].mean()) + " of a word in the mean";
+    svg += "<rect class=\"heat" + number(shade_of(parts[i].mean(), most)) + "\" x=\"" + number(begin) +
+           "\" width=\"" + number(end - begin) + "\" height=\"" + number(map_height) + "\"><title>" +
+           escaped(words_text(parts[i]) + ": " + grouped(parts[i].accesses) + " accesses" + each) +
+           "</title></rect>";
+  }
+  return svg + "</svg>";
+}
+
+/// What the shades stand for.
+std::string legend(double most) {
+  std::string html = "<p class=\"legend\">accesses of a word: ";
+  for (std::size_t shade = 0; shade < shades; ++shade) {
+    const std::string text = shade == 0 ? "0" : "from " + rounded(least_of(shade, most));
+    html += "<span><svg width=\"14\" height=\"14\"><rect class=\"heat" + number(shade) +
+            "\" width=\"14\" height=\"14\"/></svg> " + (shade == 1 ? "above 0" : text) + "</span> ";
+  }
+  return html + "</p>\n";
+}
+
+std::string bin_text(std::size_t bin) {
+  const std::uint64_t least = std::uint64_t{1} << bin;
+  return least == 1 ? "1" : grouped(least) + " to " + grouped(2 * least - 1);
+}
+
+/// Words by their count, from those never accessed on.
+std::string distribution(const ArrayProfile& array) {
+  std::vector<std::pair<std::string, std::uint64_t>> bars{{"0", array.never}};
+  std::size_t bins = array.distribution.size();
+  while (bins > 0 && array.distribution[bins - 1] == 0) --bins;
+  for (std::size_t bin = 0; bin < bins; ++bin) bars.emplace_back(bin_text(bin), array.distribution[bin]);
+  std::uint64_t most = 1;
+  for (const auto& [text, words] : bars) most = std::max(most, words);
+  constexpr std::size_t width = 14, gap = 2, height = 40;
+  std::string svg = svg_begin(bars.size() * (width + gap), height, "words by their count of accesses");
+  for (std::size_t i = 0; i < bars.size(); ++i) {
+    const auto& [text, words] = bars[i];
+    const double share = static_cast<double>(words) / static_cast<double>(most);
+    const std::size_t tall =
+        words == 0 ? 0 : std::max<std::size_t>(1, static_cast<std::size_t>(share * height));
+    const std::string title = escaped(text + " accesses: " + grouped(words) + " words");
+    svg += "<g><title>" + title + "</title><rect class=\"room\" x=\"" + number(i * (width + gap)) +
+           "\" width=\"" + number(width) + "\" height=\"" + number(height) + "\"/><rect class=\"bar\" x=\"" +
+           number(i * (width + gap)) + "\" y=\"" + number(height - tall) + "\" width=\"" + number(width) +
+           "\" height=\"" + number(tall) + "\"/></g>";
+  }
+  return svg + "</svg>";
+}
+
+std::string table_head(std::initializer_list<const char*> names, std::size_t texts) {
+  std::string html = "<table><tr>";
+  for (const char* const name : names) {
+    html += std::string(texts > 0 ? "<th class=\"text\">" : "<th>") + name + "</th>";
+    texts -= texts > 0 ? 1 : 0;
+  }
+  return html + "</tr>\n";
+}
+
+std::string text_cell(std::string_view text) { return "<td class=\"text\">" + escaped(text) + "</td>"; }
+std::string number_cell(const std::string& text) { return "<td>" + text + "</td>"; }
+
+std::string placements(const models::StagingAdvice& advice) {
+  std::string html = "<p><strong>" + escaped(advice.summary) + ".</strong></p>\n" +
+                     table_head({"advice", "array", "why", "bytes of a block", "accesses saved"}, 3);
+  for (const models::Placement& each : advice.placements) {
+    html += "<tr>" + text_cell(name_of(each.advised)) + text_cell(each.array) + text_cell(each.reason) +
+            number_cell(grouped(each.bytes)) + number_cell(grouped(each.saved)) + "</tr>\n";
+  }
+  return html + "</table>\n";
+}
+
+std::string findings_list(const std::vector<models::Finding>& findings) {
+  if (findings.empty()) return {};
+  std::string html = table_head({"finding", "array", "what was seen", "what to try"}, 4);
+  for (const models::Finding& each : findings) {
+    html += "<tr>" + text_cell(each.rule) + text_cell(each.array) + text_cell(each.sentence) +
+            text_cell(each.what_to_try) + "</tr>\n";
+  }
+  return html + "</table>\n";
+}
+
+std::string maps_of(const models::LaunchProfile& profile, ArrayProfile::Space space, const char* title) {
+  const double most = greatest_mean(profile, space);
+  std::string rows;
+  for (const ArrayProfile& array : profile.arrays) {
+    if (array.space != space) continue;
+    const std::uint64_t reused = array.accessed_words() - std::min(array.once, array.accessed_words());
+    rows += "<tr class=\"above\">" + text_cell(array.name) + number_cell(grouped(array.words)) +
+            number_cell(grouped(array.accesses)) + number_cell(rounded(array.mean())) +
+            number_cell(grouped(array.greatest)) + number_cell(grouped(array.never)) +
+            number_cell(grouped(array.once)) + number_cell(grouped(reused)) + "<td rowspan=\"2\">" +
+            distribution(array) + "</td></tr>\n<tr><td class=\"text\" colspan=\"8\">" +
+            heat_map(array, most) + "</td></tr>\n";
+  }
+  if (rows.empty()) return {};
+  return std::string("<h4>") + title + "</h4>\n" + legend(most) +
+         table_head({"array, first word at the left", "words", "accesses", "mean of accessed words",
+                     "greatest", "never", "once", "reused", "words by count"},
+                    1) +
+         rows + "</table>\n";
+}
+
+}  // namespace
+
+std::string page_style_of_words() {
+  // From light to dark on a light page, from dark to light on a dark one.
+  constexpr std::array<const char*, shades> light{"#eef0f2", "#fde8c8", "#fdd09a", "#fba95f",
+                                                  "#ee7f3b", "#d3562b", "#a3331f", "#6b1a12"};
+  constexpr std::array<const char*, shades> dark{"#2b2f36", "#47261c", "#6b301d", "#93401f",
+                                                 "#bd5a25", "#e17f36", "#f7ad63", "#fedca8"};
+  const auto rules = [](const auto& colours) {
+    std::string css;
+    for (std::size_t i = 0; i < shades; ++i) css += ".heat" + number(i) + "{fill:" + colours[i] + "}";
+    return css;
+  };
+  return rules(light) +
+         ".bar{fill:#3b6ea5}.room{fill:#f2f4f7}.legend span{margin-right:1em;white-space:nowrap}"
+         ".legend svg{vertical-align:-2px}tr.above td{border-bottom:none}rect:hover{stroke:#3b6ea5}"
+         "@media(prefers-color-scheme:dark){" +
+         rules(dark) + ".bar{fill:#7fb2e5}.room{fill:#2b2f36}rect:hover{stroke:#fff}}";
+}
+
+std::string advice_html(const std::vector<LaunchAdvice>& advice) {
+  if (advice.empty()) return {};
+  std::string html = "<h2>Advice on shared memory</h2>\n";
+  for (const LaunchAdvice& each : advice) {
+    html += "<h3>" + escaped(demangle(each.kernel)) + " <span class=\"unit\">on " + escaped(each.device) +
+            ", launch " + std::to_string(each.launch);
+    if (each.launches > 1) html += ", which has the most accesses of " + std::to_string(each.launches);
+    html += "</span></h3>\n";
+    if (each.staging) html += placements(*each.staging);
+    html += findings_list(each.findings) +
+            maps_of(each.profile, ArrayProfile::Space::shared, "Arrays in shared memory") +
+            maps_of(each.profile, ArrayProfile::Space::device, "Arrays in device memory");
+  }
+  return html;
+}
+
+}  // namespace lynxpp::report
