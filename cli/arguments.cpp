@@ -250,6 +250,8 @@ CLI::App* add_advise(CLI::App& app, AdviseArguments& arguments) {
   advise->add_option("--best", arguments.best, "With --explore: how many to print (default: 20)")
       ->type_name("N")
       ->check(CLI::Range(1, 10'000).description(""));
+  advise->add_flag("--by-estimate", arguments.by_estimate,
+                   "Rank by CuMAPz's estimate, not by modelled time, on machines with caches");
   advise->add_flag("--json", arguments.json, "One JSON object for each variant or launch, one a line");
   Observed& observed = arguments.observed;
   advise->add_option("-k,--kernels", observed.kernels, "Of a program: kernels whose name has a match")

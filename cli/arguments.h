@@ -140,6 +140,7 @@ struct AdviseArguments {
   bool references = false;              ///< show each reference of each variant
   bool explore = false;                 ///< other ways to write the kernel, too
   std::size_t best = 20;                ///< of explored ways, how many are printed
+  bool by_estimate = false;             ///< rank by it where the machine has caches, too
   bool json = false;
   /// A program and its arguments, to be observed instead of descriptions; empty: none.
   std::vector<std::string> command;

@@ -139,6 +139,7 @@ CacheTiming read_cache(Members members, std::vector<std::string>& problems) {
   members.number("ways", cache.ways, 1, 1u << 16);
   members.number("latency", cache.latency, 0, 1u << 20);
   members.number("occupancy", cache.occupancy, 0, 1u << 20);
+  if (members.has("partial")) members.number("partial", cache.partial, 1, 1u << 20);
   members.refuse_others();
   if (cache.line == 0 || cache.sector == 0 || cache.ways == 0) return cache;
   if (cache.line % cache.sector != 0 || cache.line / cache.sector > 32)

@@ -79,6 +79,7 @@ struct CacheTiming {
   std::uint32_t ways = 0;       ///< lines of a set
   std::uint32_t latency = 0;    ///< cycles of a hit
   std::uint32_t occupancy = 1;  ///< cycles that a sector keeps a slice of the L2 busy
+  std::uint32_t partial = 0;    ///< … a sector of which only a part is stored; 0: as many
 };
 
 /// What a clock needs (models/clock).

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/advise/bounds_output.h"
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
 #include "models/cumapz/exploration.h"
@@ -111,7 +112,7 @@ constexpr ShownTerm shown_terms[] = {
 
 /// The rows that `rows` holds, judged among all.
 void print_variants(const std::vector<Estimated>& rows, const std::vector<Estimated>& all,
-                    bool has_several_files, bool has_ranks) {
+                    const Machine& machine, bool has_several_files, bool has_ranks) {
   std::vector<report::TextColumn> columns;
   if (has_ranks) {
     columns.push_back({{"rank"}, {}});
@@ -119,6 +120,15 @@ void print_variants(const std::vector<Estimated>& rows, const std::vector<Estima
   }
   columns.push_back({{"variant"}, {}, false});
   for (const Estimated& each : rows) columns.back().cells.push_back(name_of(each, has_several_files));
+  if (models::cumapz::has_bounds(machine)) {
+    report::TextColumn time{{"µs"}, {}}, by{{"bound by"}, {}, false};
+    for (const Estimated& each : rows) {
+      time.cells.push_back(microseconds_text(*each.bounds, machine));
+      by.cells.emplace_back(name_of(each.bounds->slowest()));
+    }
+    columns.push_back(std::move(time));
+    columns.push_back(std::move(by));
+  }
   for (const ShownTerm& term : shown_terms) {
     if (term.is_rare &&
         std::ranges::all_of(all, [&](const Estimated& each) { return term.of(each.terms) == 1; }))
@@ -185,6 +195,7 @@ void print_json(const Estimated& estimated, const Machine& machine) {
   for (const auto& [name, value] : estimated.changes) object["changes"][name] = value;
   const Terms& terms = estimated.terms;
   for (const ShownTerm& term : shown_terms) object["modelled"][term.name] = term.of(terms);
+  if (estimated.bounds) object["bounds"] = bounds_json(*estimated.bounds, machine);
   object["occupancy"] = estimated.totals.occupancy.share;
   object["accesses"] = terms.accesses;
   object["in_shared"] = terms.hits;
@@ -247,10 +258,9 @@ Result<std::vector<Way>> as_described(const Description& description, const Mach
   if (!variants) return variants.error();
   std::vector<Way> ways;
   for (Variant& variant : *variants) {
-    Result<Totals> totals = models::cumapz::execute(description, variant, machine);
-    if (!totals) return totals.error();
-    const Terms terms = models::cumapz::terms_of(*totals, machine);
-    ways.push_back({{}, std::move(variant), std::move(*totals), terms});
+    Result<Way> way = models::cumapz::way_of(description, std::move(variant), machine);
+    if (!way) return way.error();
+    ways.push_back(std::move(*way));
   }
   return ways;
 }
@@ -294,15 +304,16 @@ int list_machines() {
 int advise(const AdviseArguments& arguments) {
   if (arguments.machine == "list") return list_machines();
   if (!arguments.command.empty() || !arguments.observed.from.empty()) return advise_program(arguments);
-  const Result<Machine> machine = models::find_machine(arguments.machine);
+  Result<Machine> machine = models::find_machine(arguments.machine);
   if (!machine) return print(machine.error().diagnostics), exit_input_error;
+  if (arguments.by_estimate) machine->timing.reset();
   const Result<Values> values = values_of(arguments.values);
   if (!values) return print(values.error().diagnostics), exit_usage_error;
   std::vector<Estimated> all;
   bool is_good = true;
   for (const std::string& file : arguments.files)
     is_good &= estimate(file, *machine, *values, arguments.explore, all);
-  std::ranges::stable_sort(all, std::greater(), [](const Estimated& each) { return each.terms.estimate; });
+  std::ranges::stable_sort(all, std::greater(), [](const Estimated& each) { return each.merit(); });
   for (std::size_t i = 0; i < all.size(); ++i) all[i].rank = static_cast<std::int64_t>(i) + 1;
   if (arguments.json) {
     for (const Estimated& each : all) print_json(each, *machine);
@@ -310,7 +321,7 @@ int advise(const AdviseArguments& arguments) {
     const bool has_several = arguments.files.size() > 1;
     print_text("modelled for " + machine->name + ", best first\n\n");
     const std::vector<Estimated> rows = arguments.explore ? best_of(all, arguments.best) : all;
-    print_variants(rows, all, has_several, arguments.explore);
+    print_variants(rows, all, *machine, has_several, arguments.explore);
     for (const Estimated& each : rows) {
       if (arguments.references) print_references(each, has_several);
     }

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "cli/advise/advised_sharing.h"
+#include "cli/advise/bounds_output.h"
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
 #include "models/cumapz/observation.h"
@@ -66,6 +67,7 @@ struct ObservedLaunch {
   Observation observation;
   ObservedTotals totals;
   Terms terms;
+  std::optional<models::cumapz::Bounds> bounds;  ///< where the machine has caches
 };
 
 /// A term, the larger the better, and where the accesses are that lower it.
@@ -147,9 +149,14 @@ void print_terms(const std::vector<ObservedLaunch>& launches, const Machine& mac
       {{"lat_hiding"}, {}},         {{"bw_util"}, {}},   {{"ch_skew"}, {}},
       {{"branch_eff"}, {}},         {{"shm_eff"}, {}},   {{"arithmetic"}, {}},
       {{"accesses"}, {}},           {{"in shared"}, {}}, {{"global"}, {}}};
+  report::TextColumn time{{"µs"}, {}}, by{{"bound by"}, {}, false};
   for (const ObservedLaunch& each : launches) {
     const Terms& terms = each.terms;
     const Observation& observation = each.observation;
+    if (each.bounds) {
+      time.cells.push_back(microseconds_text(*each.bounds, machine));
+      by.cells.emplace_back(name_of(each.bounds->slowest()));
+    }
     const Hurt hurt = what_hurts(each, machine);
     kernel.cells.push_back(observation.kernel.substr(0, observation.kernel.find('(')));
     launch.cells.push_back(std::to_string(observation.launch));
@@ -170,7 +177,9 @@ void print_terms(const std::vector<ObservedLaunch>& launches, const Machine& mac
     for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i].cells.push_back(cells[i]);
   }
   std::vector<report::TextColumn> columns{std::move(kernel), std::move(launch)};
-  columns.insert(columns.end(), numbers.begin(), numbers.end());
+  columns.push_back(numbers.front());
+  if (models::cumapz::has_bounds(machine)) columns.insert(columns.end(), {std::move(time), std::move(by)});
+  columns.insert(columns.end(), numbers.begin() + 1, numbers.end());
   columns.push_back(std::move(hurts));
   print_text(report::render_columns(columns));
 }
@@ -243,6 +252,7 @@ nlohmann::ordered_json json_of(const ObservedLaunch& launch, const Machine& mach
       {"lat_hiding", terms.latency_hiding}, {"bw_util", terms.bandwidth_use},
       {"ch_skew", terms.channel_skew},      {"branch_eff", terms.branch_efficiency},
       {"shm_eff", terms.shared_efficiency}, {"arithmetic", launch.totals.arithmetic.of_resident_warps}};
+  if (launch.bounds) object["bounds"] = bounds_json(*launch.bounds, machine);
   object["skew_observed"] = launch.totals.has_first_blocks;
   const Hurt hurt = what_hurts(launch, machine);
   object["hurts"] = {{"term", hurt.term}, {"place", hurt.place}};
@@ -384,7 +394,9 @@ std::vector<ObservedLaunch> analyse(std::vector<Observation> observations, const
       continue;
     }
     const Terms terms = models::cumapz::terms_of(totals->totals, machine);
-    launches.push_back({std::move(observation), std::move(*totals), terms});
+    std::optional<models::cumapz::Bounds> bounds;
+    if (models::cumapz::has_bounds(machine)) bounds = bounds_of(totals->totals, machine);
+    launches.push_back({std::move(observation), std::move(*totals), terms, bounds});
   }
   return launches;
 }

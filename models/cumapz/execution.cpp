@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
+#include "models/cumapz/block_cache.h"
 #include "models/cumapz/block_order.h"
 #include "models/cumapz/buffers.h"
 #include "models/cumapz/line_cache.h"
@@ -55,6 +57,8 @@ class Execution {
       frame_[thread_index + 2][i] = linear / variant.block[0] / variant.block[1];
     }
     if (variant.swaps_threads) std::swap(frame_[thread_index], frame_[thread_index + 1]);
+    totals_.read.resize(variant.array_bytes.size());
+    totals_.written.resize(variant.array_bytes.size());
     place_shared_arrays();
   }
 
@@ -71,6 +75,7 @@ class Execution {
     const std::int64_t lines =
         machine_.texture.bytes / machine_.texture.line / static_cast<std::int64_t>(totals_.occupancy.blocks);
     textures_ = LineCache(static_cast<std::size_t>(std::max<std::int64_t>(lines, 1)));
+    cache_.emplace(machine_, totals_.occupancy, shared);
     run_all_blocks();
     check_channels();
     return std::move(totals_);
@@ -100,6 +105,27 @@ class Execution {
         run_block(at);
         ++totals_.blocks_run;
       }
+      reach_end(segments, dimension, at, segment);
+    }
+  }
+
+  /// How far the accesses of the blocks between the first and the last of a segment go: as far as its ends.
+  void reach_end(const std::array<std::vector<Segment>, 3>& segments, unsigned dimension,
+                 std::array<std::int64_t, 3>& at, const Segment& segment) {
+    if (segment.end - segment.begin <= segment.period) return;
+    at[dimension] = segment.end - 1;
+    weight_ = 0;
+    if (dimension != 0) return run_ends(segments, dimension - 1, at);
+    run_block(at);
+  }
+  void run_ends(const std::array<std::vector<Segment>, 3>& segments, unsigned dimension,
+                std::array<std::int64_t, 3>& at) {
+    for (const Segment& segment : segments[dimension]) {
+      for (const std::int64_t end : {segment.begin, segment.end - 1}) {
+        at[dimension] = end;
+        weight_ = 0;
+        dimension != 0 ? run_ends(segments, dimension - 1, at) : run_block(at);
+      }
     }
   }
 
@@ -112,6 +138,8 @@ class Execution {
     }
     buffers_ = {};
     textures_.clear();
+    cache_->clear();
+    fetches_ = reads_ = false;
     run(description_.statements, Mask(frame_[0].size(), 1));
   }
 
@@ -255,7 +283,7 @@ class Execution {
         if (!is_fetch && buffers_.holds({shared.array, place[i]})) totals.reused_bytes += weight_ * bytes;
       }
       totals.accesses += weight_ * static_cast<std::int64_t>(in_global.size());
-      add_global(totals, in_global, global.array);
+      add_global(totals, in_global, global.array, !is_fetch);
       add_shared(totals, in_shared, bytes);
       return false;
     });
@@ -290,7 +318,7 @@ class Execution {
         totals.accesses += weight_ * (hits + static_cast<std::int64_t>(in_global.size()));
         totals.hits += weight_ * hits;
         totals.reused_bytes += weight_ * hits * bytes;
-        add_global(totals, in_global, element.array);
+        add_global(totals, in_global, element.array, statement.kind == Statement::Kind::write);
       }
       add_shared(totals, in_shared, bytes);
       found_ |= !in_shared.empty();
@@ -328,7 +356,7 @@ class Execution {
     return std::ranges::unique(addresses).begin() - addresses.begin();
   }
 
-  void add_global(ReferenceTotals& totals, const Addresses& addresses, std::uint32_t array) {
+  void add_global(ReferenceTotals& totals, const Addresses& addresses, std::uint32_t array, bool writes) {
     if (addresses.empty()) return;
     const std::uint32_t bytes = bytes_of(variant_.array_bytes, array);
     const Path path = description_.arrays[array].path;
@@ -339,6 +367,12 @@ class Execution {
       return;
     }
     asked_ = true;
+    if (!writes) wait_for(totals.kind == Statement::Kind::fetch ? fetches_ : reads_);
+    if (writes) {
+      BlockCache::store(totals.global, totals_.written[array], addresses, bytes, weight_);
+    } else {
+      cache_->load(totals.global, totals_.read[array], array, addresses, bytes, weight_);
+    }
     totals.global.requested_bytes += weight_ * distinct(addresses) * bytes;
     for (const Transaction& each : transactions(machine_.global, addresses, bytes)) {
       totals.global.transferred_bytes += weight_ * each.bytes;
@@ -349,6 +383,10 @@ class Execution {
     }
   }
 
+  void wait_for(bool& is_waited_for) {
+    if (!std::exchange(is_waited_for, true)) totals_.waits += weight_;
+  }
+
   void add_texture(CachedTraffic& traffic, const Addresses& addresses, std::uint32_t array,
                    std::uint32_t bytes) {
     traffic.requested_bytes += weight_ * distinct(addresses) * bytes;
@@ -357,13 +395,17 @@ class Execution {
       const std::int64_t rest = address % line;
       const std::int64_t begin = address - (rest < 0 ? rest + line : rest);
       for (std::int64_t at = begin; at < address + bytes; at += line) {
-        if (!textures_.use(array, at)) traffic.moved_bytes += weight_ * line;
+        if (textures_.use(array, at)) continue;
+        traffic.moved_bytes += weight_ * line;
+        for (std::int64_t sector = at; sector < at + line; sector += 32)
+          BlockCache::move_sector(totals_.read[array], sector, weight_);
       }
     }
   }
 
-  void add_shared(ReferenceTotals& totals, const Addresses& addresses, std::uint32_t bytes) const {
+  void add_shared(ReferenceTotals& totals, const Addresses& addresses, std::uint32_t bytes) {
     if (addresses.empty()) return;
+    if (totals.kind != Statement::Kind::fetch) fetches_ = false;
     totals.shared.requests += weight_;
     totals.shared.served += weight_ * serialised(machine_.shared, addresses, bytes);
   }
@@ -413,11 +455,13 @@ class Execution {
   Totals totals_;
   Buffers buffers_;
   LineCache textures_{1};
+  std::optional<BlockCache> cache_;
   std::vector<std::int64_t> begins_;  ///< of shared arrays, bytes
   std::int64_t weight_ = 1;           ///< how many blocks the one that runs stands for
   std::int64_t work_ = 0;
-  bool found_ = false, missed_ = false;  ///< by lanes of a warp, in shared memory
-  bool asked_ = false;                   ///< global memory, by the warp
+  bool found_ = false, missed_ = false;   ///< by lanes of a warp, in shared memory
+  bool asked_ = false;                    ///< global memory, by the warp
+  bool fetches_ = false, reads_ = false;  ///< what the block waits for, or has waited for, in global memory
   bool is_checking_channels_ = false;
   Channels channels_;
 };

@@ -15,6 +15,9 @@ struct GlobalTraffic {
   std::int64_t requested_bytes = 0;    ///< what threads asked for; once where lanes want one element
   std::int64_t transferred_bytes = 0;  ///< and what came
   std::int64_t transactions = 0;
+  std::int64_t lines = 0;    ///< turns of the L1 cache: lines of 128 bytes that each access group lies in
+  std::int64_t sectors = 0;  ///< of 32 bytes that go on to the L2: all of stores, of loads those missed
+  std::int64_t partial = 0;  ///< of these, stored by a warp that does not fill all the sectors it stores to
 };
 
 struct SharedTraffic {
@@ -46,6 +49,12 @@ struct ReferenceTotals {
   CachedTraffic cached;
 };
 
+/// What is touched of one array.
+struct Footprint {
+  std::int64_t sectors = 0;            ///< that go on to the L2
+  std::int64_t least = 0, behind = 0;  ///< addresses, of the first byte and behind the last; equal: none
+};
+
 /// How one reference of the blocks that begin together is spread over the channels, in all their rounds.
 struct ChannelUse {
   std::vector<std::int64_t> blocks;  ///< that touch each channel
@@ -56,8 +65,14 @@ struct Totals {
   std::vector<ReferenceTotals> references;
   std::vector<ChannelUse> channel_uses;  ///< empty: there are too few blocks, or addresses are hashed
   std::int64_t arithmetic = 0;           ///< instructions of warps that `arithmetic` names
-  std::int64_t blocks_checked = 0;       ///< equation 4
-  std::int64_t blocks_run = 0;           ///< the others do the same as one of these
+  std::vector<Footprint> read, written;  ///< by array of global memory
+  /// Of blocks for global memory: fetches with no read of shared memory between them are one, other reads
+  /// of the block are one.
+  std::int64_t waits = 0;
+  std::int64_t blocks_checked = 0;      ///< equation 4
+  std::int64_t blocks_run = 0;          ///< the others do the same as one of these
+  std::int64_t other_instructions = 0;  ///< of warps, that are neither references nor `arithmetic`
+  double part = 1;                      ///< of the grid's blocks that these counts are of
   Occupancy occupancy;
 };
 

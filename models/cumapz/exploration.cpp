@@ -57,14 +57,13 @@ class Explorer {
       combinations = std::min(combinations * change.values.size(), most_combinations + 1);
     result_.is_complete = combinations <= most_combinations;
     for (Variant& variant : *variants) {
-      Result<Totals> totals = execute(description_, variant, machine_);
-      if (!totals) return totals.error();
-      const Terms terms = terms_of(*totals, machine_);
-      choices_ = variant.choices;
-      accesses_ = terms.accesses;
+      Result<Way> way = cumapz::way_of(description_, std::move(variant), machine_);
+      if (!way) return way.error();
+      choices_ = way->variant.choices;
+      accesses_ = way->terms.accesses;
       tried_.clear();
-      result_.ways.push_back({{}, std::move(variant), std::move(*totals), terms});
-      tried_[Selection(changes_.size(), 0)] = terms.estimate;
+      tried_[Selection(changes_.size(), 0)] = way->merit();
+      result_.ways.push_back(std::move(*way));
       if (result_.is_complete) {
         try_all();
       } else {
@@ -72,8 +71,8 @@ class Explorer {
       }
     }
     // Of those that are alike the one with the fewest changes comes first.
-    std::ranges::stable_sort(
-        result_.ways, {}, [](const Way& way) { return std::pair(-way.terms.estimate, way.changes.size()); });
+    std::ranges::stable_sort(result_.ways, {},
+                             [](const Way& way) { return std::pair(-way.merit(), way.changes.size()); });
     return std::move(result_);
   }
 
@@ -84,7 +83,7 @@ class Explorer {
       std::size_t i = changes_.size();
       while (i > 0 && ++selection[i - 1] == changes_[i - 1].values.size()) selection[--i] = 0;
       if (i == 0) return;
-      estimate_of(selection);
+      merit_of(selection);
     }
   }
 
@@ -99,9 +98,9 @@ class Explorer {
         for (std::size_t value = 0; value < changes_[i].values.size(); ++value) {
           Selection selection = here;
           selection[i] = value;
-          const double estimate = estimate_of(selection);
-          if (estimate <= best) continue;
-          best = estimate;
+          const double merit = merit_of(selection);
+          if (merit <= best) continue;
+          best = merit;
           next = selection;
           is_better = true;
         }
@@ -111,12 +110,12 @@ class Explorer {
   }
 
   /// Of one way, which is kept where it is one; else -1.
-  double estimate_of(const Selection& selection) {
+  double merit_of(const Selection& selection) {
     const auto [known, is_new] = tried_.try_emplace(selection, -1);
     if (!is_new) return known->second;
     std::optional<Way> way = way_of(selection);
     if (!way) return known->second;
-    known->second = way->terms.estimate;
+    known->second = way->merit();
     result_.ways.push_back(std::move(*way));
     return known->second;
   }
@@ -126,30 +125,28 @@ class Explorer {
     Given given = given_;
     for (const auto& [name, value] : choices_) given[name] = value;
     Description description = description_;
-    Way way;
+    std::vector<std::pair<std::string, std::string>> changes;
     for (std::size_t i = 0; i < changes_.size(); ++i) {
       const Change& change = changes_[i];
       const std::size_t value = selection[i];
       if (value == 0) continue;
-      way.changes.emplace_back(change.name, change.values[value]);
+      changes.emplace_back(change.name, change.values[value]);
       if (change.kind == Change::Kind::constant) given[change.name] = change.numbers[value];
       if (change.kind == Change::Kind::fetch)
         replace_fetch(description.statements, change.number, change.elements[value]);
     }
     Result<std::vector<Variant>> variants = variants_of(description, given);
     if (!variants) return left_out();
-    way.variant = std::move(variants->front());
-    way.variant.choices = choices_;
+    Variant variant = std::move(variants->front());
+    variant.choices = choices_;
     for (std::uint32_t i = 0; i < description.shared.size(); ++i) {
-      if (!uses_shared(description.statements, i)) way.variant.shared_elements[i] = 0;
+      if (!uses_shared(description.statements, i)) variant.shared_elements[i] = 0;
     }
-    if (!arrange(description, selection, way.variant)) return std::nullopt;
-    Result<Totals> totals = execute(description, way.variant, machine_);
-    if (!totals) return left_out();
-    way.terms = terms_of(*totals, machine_);
-    if (way.terms.accesses != accesses_) return left_out();
-    way.totals = std::move(*totals);
-    return way;
+    if (!arrange(description, selection, variant)) return std::nullopt;
+    Result<Way> way = cumapz::way_of(description, std::move(variant), machine_);
+    if (!way || way->terms.accesses != accesses_) return left_out();
+    way->changes = std::move(changes);
+    return std::move(*way);
   }
 
   std::nullopt_t left_out() {
@@ -199,6 +196,17 @@ class Explorer {
 };
 
 }  // namespace
+
+Result<Way> way_of(const Description& description, Variant variant, const Machine& machine) {
+  Result<Totals> totals = execute(description, variant, machine);
+  if (!totals) return totals.error();
+  Way way;
+  way.terms = terms_of(*totals, machine);
+  if (has_bounds(machine)) way.bounds = bounds_of(*totals, machine);
+  way.variant = std::move(variant);
+  way.totals = std::move(*totals);
+  return way;
+}
 
 Result<Exploration> explore(const Description& description, const Given& given, const Machine& machine) {
   return Explorer(description, given, machine).run();

@@ -8,10 +8,12 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "models/cumapz/bounds.h"
 #include "models/cumapz/terms.h"
 
 namespace lynxpp::models::cumapz {
@@ -29,10 +31,18 @@ struct Way {
   Variant variant;
   Totals totals;
   Terms terms;
+  std::optional<Bounds> bounds;  ///< where the machine has caches
+
+  /// The larger the better: on a machine with caches how often the kernel could run in a cycle, by its
+  /// bounds; else CuMAPz's estimate.
+  double merit() const { return bounds ? 1 / bounds->cycles() : terms.estimate; }
 };
 
+/// What one variant comes to. Fails as `execute` does.
+Result<Way> way_of(const Description& description, Variant variant, const Machine& machine);
+
 struct Exploration {
-  std::vector<Way> ways;      ///< the best estimate first
+  std::vector<Way> ways;      ///< the best first
   std::int64_t left_out = 0;  ///< do not fit the machine, or do other accesses than the description
   /// Whether all were tried; else there are too many: from each variant on the best change, until none is
   /// better.

@@ -12,7 +12,7 @@ namespace lynxpp::models::cumapz {
 /// Lines of arrays; the one that was not used for the longest time gives way.
 class LineCache {
  public:
-  /// `lines` is how many it holds, one at least.
+  /// `lines` is how many it holds; 0: it never has what is asked for.
   explicit LineCache(std::size_t lines) : lines_(lines) {}
   /// Whether it held the line; it does afterwards.
   bool use(std::uint32_t array, std::int64_t line) {
@@ -21,6 +21,7 @@ class LineCache {
       recent_.splice(recent_.begin(), recent_, found->second);
       return true;
     }
+    if (lines_ == 0) return false;
     if (places_.size() == lines_) {
       places_.erase(recent_.back());
       recent_.pop_back();

@@ -4,13 +4,21 @@
 #include <map>
 #include <set>
 #include <unordered_map>
+#include <utility>
 
+#include "models/cumapz/block_cache.h"
 #include "models/cumapz/transactions.h"
 
 namespace lynxpp::models::cumapz {
 namespace {
 
 using Lanes = std::vector<std::int64_t>;  // addresses of lanes that are served together
+
+std::uint32_t shared_bytes_of(const Observation& observation) {
+  std::uint64_t bytes = 0;
+  for (const ObservedArray& each : observation.arrays) bytes += each.is_shared ? each.bytes : 0;
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes, 1u << 30));
+}
 
 /// Which bytes of a block's shared memory hold what a fetch has brought.
 class FetchedBytes {
@@ -41,6 +49,8 @@ class ObservedBlocks {
       : observation_(observation),
         machine_(machine),
         result_(result),
+        cache_(machine, result.totals.occupancy, shared_bytes_of(observation)),
+        first_device_array_(std::ranges::count_if(observation.arrays, &ObservedArray::is_shared)),
         is_fetch_(observation.sites.size()),
         number_(observation.sites.size(), AccessSite::none) {
     for (const AccessSite& site : observation.sites) {
@@ -52,6 +62,8 @@ class ObservedBlocks {
     fetched_ = {};
     loaded_.clear();
     visits_.clear();
+    cache_.clear();
+    fetches_ = reads_ = false;
     for (const std::uint32_t each : accesses) add(observation_.accesses[each]);
     ++result_.totals.blocks_run;
   }
@@ -120,6 +132,7 @@ class ObservedBlocks {
   void add_global(const WarpAccess& access) {
     ReferenceTotals& totals = totals_of(access.site);
     totals.accesses += access.lane_count();
+    ask_caches(access, totals.global);
     for_each_group(access, [&](const Lanes& lanes) {
       for (const Transaction& each : transactions(machine_.global, lanes, access.bytes)) {
         totals.global.transferred_bytes += each.bytes;
@@ -137,6 +150,33 @@ class ObservedBlocks {
     visit(access, totals, false);
   }
 
+  /// Lanes of one warp are in one array, but for what the program does not own.
+  void ask_caches(const WarpAccess& access, GlobalTraffic& traffic) {
+    const std::uint32_t array = array_at(observation_.addresses[access.first]);
+    const bool is_read = observation_.sites[access.site].kind == AccessKind::read;
+    for_each_group(access, [&](const Lanes& lanes) {
+      if (is_read) {
+        cache_.load(traffic, result_.totals.read[array], array, lanes, access.bytes, 1);
+      } else {
+        BlockCache::store(traffic, result_.totals.written[array], lanes, access.bytes, 1);
+      }
+    });
+    if (!is_read) return;
+    bool& is_waited_for = is_fetch_[reference_of(access.site)] ? fetches_ : reads_;
+    if (!std::exchange(is_waited_for, true)) ++result_.totals.waits;
+  }
+
+  /// Of Observation::arrays; one behind them where an address is in none.
+  std::uint32_t array_at(std::uint64_t address) const {
+    const std::vector<ObservedArray>& arrays = observation_.arrays;
+    const auto after =
+        std::upper_bound(arrays.begin() + first_device_array_, arrays.end(), address,
+                         [](std::uint64_t at, const ObservedArray& each) { return at < each.address; });
+    const bool is_inside = after != arrays.begin() + first_device_array_ &&
+                           address - std::prev(after)->address < std::prev(after)->bytes;
+    return static_cast<std::uint32_t>((is_inside ? std::prev(after) : arrays.end()) - arrays.begin());
+  }
+
   /// The store of a fetch. A lane that has not loaded since it last came by stores something else.
   void add_fetch(const WarpAccess& access, std::uint32_t source) {
     serve_shared(access, totals_of(source));
@@ -149,6 +189,7 @@ class ObservedBlocks {
   void add_shared(const WarpAccess& access) {
     ReferenceTotals& totals = totals_of(access.site);
     serve_shared(access, totals);
+    if (!access.writes) fetches_ = false;
     std::int64_t hits = 0;
     for_each_lane(access, [&](std::uint32_t, std::uint64_t address) { hits += fetched_.holds(address); });
     totals.accesses += hits;
@@ -189,18 +230,15 @@ class ObservedBlocks {
   const Observation& observation_;
   const Machine& machine_;
   ObservedTotals& result_;
-  std::vector<bool> is_fetch_;         ///< by reference
-  std::vector<std::uint32_t> number_;  ///< of a reference in Totals::references
+  BlockCache cache_;
+  std::ptrdiff_t first_device_array_ = 0;
+  bool fetches_ = false, reads_ = false;  ///< what the block waits for, or has waited for, in global memory
+  std::vector<bool> is_fetch_;            ///< by reference
+  std::vector<std::uint32_t> number_;     ///< of a reference in Totals::references
   FetchedBytes fetched_;
   std::set<std::uint64_t> loaded_;  ///< by site and thread: a value that no store has taken yet
   std::unordered_map<std::uint64_t, WarpVisit> visits_;  ///< by reference and warp
 };
-
-std::uint64_t shared_bytes_of(const Observation& observation) {
-  std::uint64_t bytes = 0;
-  for (const ObservedArray& each : observation.arrays) bytes += each.is_shared ? each.bytes : 0;
-  return bytes;
-}
 
 std::int64_t largest_element(const Observation& observation) {
   std::int64_t largest = 1;
@@ -261,10 +299,8 @@ void check_channels(const Observation& observation, const Machine& machine, Obse
 Result<ObservedTotals> totals_of(const Observation& observation, const Machine& machine,
                                  std::uint32_t registers) {
   ObservedTotals result;
-  const std::uint64_t shared = shared_bytes_of(observation);
-  result.totals.occupancy =
-      occupancy(machine, {observation.block_threads(), registers,
-                          static_cast<std::uint32_t>(std::min<std::uint64_t>(shared, 1u << 30))});
+  const std::uint32_t shared = shared_bytes_of(observation);
+  result.totals.occupancy = occupancy(machine, {observation.block_threads(), registers, shared});
   if (result.totals.occupancy.blocks == 0)
     return failure("a block does not fit on a multiprocessor of " + machine.name,
                    std::to_string(observation.block_threads()) + " threads, " + std::to_string(registers) +
@@ -275,8 +311,13 @@ Result<ObservedTotals> totals_of(const Observation& observation, const Machine& 
     const auto chosen = by_block.find(observation.accesses[i].block);
     if (chosen != by_block.end()) chosen->second.push_back(i);
   }
+  result.totals.read.resize(observation.arrays.size() + 1);
+  result.totals.written.resize(observation.arrays.size() + 1);
   ObservedBlocks blocks(observation, machine, result);
   for (const std::uint64_t block : observation.blocks) blocks.run(by_block[block]);
+  result.totals.other_instructions = result.arithmetic.instructions;
+  result.totals.part = static_cast<double>(std::max<std::size_t>(observation.blocks.size(), 1)) /
+                       static_cast<double>(observation.grid_blocks());
   result.has_first_blocks = true;
   check_channels(observation, machine, result);
   ObservedArithmetic& arithmetic = result.arithmetic;

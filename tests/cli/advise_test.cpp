@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "support/text.h"
@@ -64,18 +65,34 @@ TEST(Advise, ExploresOtherWays) {
   const TemporaryFolder folder;
   const std::string path = folder.write("tile.access", tile);
   const Outcome outcome =
-      lynxpp({"advise", "--explore", "--best", "2", "-D", "padding=0", "-m", "compute_9_0", path});
+      lynxpp({"advise", "--explore", "--by-estimate", "--best", "2", "-D", "padding=0", path});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_THAT(outcome.err, HasSubstr(" ways"));
   const std::vector<std::string> lines = split(outcome.out, '\n');
   ASSERT_EQ(lines.size(), 7u) << outcome.out << "heading, two ways, and the description as it is";
   EXPECT_THAT(lines[3], HasSubstr("layout(tile)=columns"));
   EXPECT_THAT(lines[4], HasSubstr("pad(tile)=1"));
-  const Outcome all = lynxpp({"advise", "--explore", "--json", "-D", "padding=0", path});
+  const Outcome all = lynxpp({"advise", "--explore", "--by-estimate", "--json", "-D", "padding=0", path});
   const auto object = nlohmann::json::parse(split(all.out, '\n')[0]);
   EXPECT_EQ(object["changes"]["layout(tile)"], "columns");
   EXPECT_EQ(object["modelled"]["shm_eff"], 1.0);
+  EXPECT_FALSE(object.contains("bounds"));
   EXPECT_EQ(lynxpp({"advise", "--explore", "--best", "0", path}).exit_code, 2);
+}
+
+TEST(Advise, SaysWhatBoundsAKernel) {
+  const TemporaryFolder folder;
+  const std::string path = folder.write("tile.access", tile);
+  const Outcome outcome = lynxpp({"advise", path});
+  EXPECT_THAT(outcome.out, testing::ContainsRegex("padding=0 +[0-9.]+  l1 "));
+  const auto object = nlohmann::json::parse(split(lynxpp({"advise", "--json", path}).out, '\n')[0]);
+  EXPECT_EQ(object["choices"]["padding"], 1);
+  double squares = 0;
+  for (const auto& [resource, busy] : object["bounds"]["busy"].items())
+    squares += std::pow(busy.get<double>(), 2);
+  EXPECT_NEAR(object["bounds"]["microseconds"], std::sqrt(squares), 1e-9);
+  EXPECT_THAT(lynxpp({"advise", "-m", "compute_1_3", "-D", "padding=0", path}).out,
+              testing::Not(HasSubstr("bound by")));
 }
 
 TEST(Advise, RareTermsAreShownWhereAKernelHasThem) {

@@ -57,6 +57,10 @@ class Observed(unittest.TestCase):
                                    msg=f"{kernel}: {term}")
         self.assertEqual(seen["occupancy"], said["occupancy"], kernel)
         self.assertEqual(seen["global_accesses"], said["global_accesses"], kernel)
+        self.assertEqual("bounds" in seen, "bounds" in said)
+        for resource in ("memory", "l2", "l1", "latency") if "bounds" in said else ():  # a description has no other instructions
+            busy = said["bounds"]["busy"][resource]
+            self.assertAlmostEqual(seen["bounds"]["busy"][resource], busy, delta=1e-9 * busy, msg=f"{kernel}: {resource}")
 
     def test_product(self):
         for machine in ("compute_1_3", "compute_9_0"):

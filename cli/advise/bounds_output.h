@@ -1,0 +1,18 @@
+// What `lynxpp advise` says of the resources that bound a kernel.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "models/cumapz/bounds.h"
+#include "models/machine.h"
+
+namespace lynxpp::cli {
+
+/// "12.3"
+std::string microseconds_text(const models::cumapz::Bounds& bounds, const models::Machine& machine);
+
+/// {"microseconds": …, "by": "l1", "busy": {"memory": …, …}}, busy in microseconds.
+nlohmann::ordered_json bounds_json(const models::cumapz::Bounds& bounds, const models::Machine& machine);
+
+}  // namespace lynxpp::cli

@@ -1,0 +1,118 @@
+// How long a kernel keeps each resource busy, worked out by hand.
+#include "models/cumapz/bounds.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "models/cumapz/exploration.h"
+#include "tests/models/analyse.h"
+
+namespace lynxpp::models::cumapz {
+namespace {
+
+// 132 multiprocessors with 4 schedulers, 96 channels of 16 bytes a cycle of 3201 MHz, core 1980 MHz, 700
+// cycles of latency.
+const Machine& machine = machine_of_today();
+constexpr double clocks = 1980.0 / 3201;
+
+Bounds bounds(const std::string& text, const Machine& of = machine) {
+  return bounds_of(analyse(text, {}, of).totals, of);
+}
+
+TEST(Bounds, OfACopy) {
+  const std::string copy =
+      "grid (4096); block (64); array a of 4; array b of 4;"
+      "let i = blockIdx.x * 64 + threadIdx.x; read a[i]; write b[i];";
+  const Analysed found = analyse(copy, {}, machine);
+  EXPECT_EQ(found.totals.blocks_run, 1) << "how far the array goes is known nevertheless";
+  const Bounds of = bounds(copy);
+  // Two warps of each block read one line of four sectors each, and write as much.
+  EXPECT_DOUBLE_EQ(of.of(Resource::l1), 4096 * 2 * 2 / 132.0);
+  EXPECT_DOUBLE_EQ(of.of(Resource::l2), 4096 * 2 * 2 * 4 / 96.0);
+  EXPECT_DOUBLE_EQ(of.of(Resource::memory), 2 * 4096 * 256 / (96 * 16.0) * clocks);
+  EXPECT_DOUBLE_EQ(of.of(Resource::issue), 4096 * 2 * 2 / (4 * 132.0));
+  EXPECT_DOUBLE_EQ(of.of(Resource::latency), 4096 * 700 / (32 * 132.0)) << "32 blocks are there at a time";
+  EXPECT_EQ(of.slowest(), Resource::memory);
+  double squares = 0;
+  for (const double each : of.busy) squares += each * each;
+  EXPECT_DOUBLE_EQ(of.cycles(), std::sqrt(squares));
+}
+
+TEST(Bounds, TheCacheBringsASectorOnceForABlock) {
+  const std::string once = "grid (64); block (32); array a of 4; read a[blockIdx.x * 32 + threadIdx.x];";
+  const std::string twice = once + "read a[blockIdx.x * 32 + threadIdx.x];";
+  EXPECT_DOUBLE_EQ(bounds(twice).of(Resource::l1), 2 * bounds(once).of(Resource::l1));
+  EXPECT_DOUBLE_EQ(bounds(twice).of(Resource::l2), bounds(once).of(Resource::l2));
+  EXPECT_DOUBLE_EQ(bounds(twice).of(Resource::latency), bounds(once).of(Resource::latency));
+  // 2048 sectors a round are more than a block's share of the cache holds: two blocks with 57,344 bytes of
+  // shared memory each leave 118,784 bytes, 1856 sectors for each.
+  const std::string large =
+      "block (1024); array a of 4; shared s[14336] of 4;"
+      "for (round = 0; round < 2; round += 1) for (k = 0; k < 16; k += 1) read a[k * 1024 + threadIdx.x];";
+  EXPECT_DOUBLE_EQ(bounds(large).of(Resource::l2), 2 * 16 * 128 / 96.0);
+}
+
+TEST(Bounds, TheMemoryBringsOnceWhatBlocksShare) {
+  const Bounds shared = bounds("grid (64); block (32); array a of 4; read a[threadIdx.x];");
+  EXPECT_DOUBLE_EQ(shared.of(Resource::l2), 64 * 4 / 96.0);
+  EXPECT_DOUBLE_EQ(shared.of(Resource::memory), 128 / (96 * 16.0) * clocks);
+  // One sector in four of an array that is large.
+  const Bounds sparse =
+      bounds("grid (64); block (32); array a of 4; read a[(blockIdx.x * 32 + threadIdx.x) * 32];");
+  EXPECT_DOUBLE_EQ(sparse.of(Resource::memory), 64 * 32 * 32 / (96 * 16.0) * clocks);
+}
+
+TEST(Bounds, PartsOfSectorsAndConflicts) {
+  Machine other = machine;
+  other.timing->l2->partial = 3;
+  const std::string columns = "grid (64); block (32); array a of 4; write a[threadIdx.x * 64 + blockIdx.x];";
+  EXPECT_DOUBLE_EQ(bounds(columns).of(Resource::l2), 64 * 32 / 96.0);
+  EXPECT_DOUBLE_EQ(bounds(columns, other).of(Resource::l2), 3 * 64 * 32 / 96.0);
+  EXPECT_DOUBLE_EQ(bounds(columns).of(Resource::l1), 64 * 32 / 132.0) << "a line for each lane";
+  const std::string rows = "grid (64); block (32); array a of 4; write a[blockIdx.x * 32 + threadIdx.x];";
+  EXPECT_DOUBLE_EQ(bounds(rows, other).of(Resource::l2), bounds(rows).of(Resource::l2));
+  const std::string banks = "block (32); shared s[1024] of 4; read s[threadIdx.x * 32];";
+  EXPECT_DOUBLE_EQ(bounds(banks).of(Resource::l1), 32 / 132.0);
+}
+
+TEST(Bounds, TexturesMoveLines) {
+  const Bounds of = bounds("grid (64); block (32); texture t of 4; read t[blockIdx.x * 32 + threadIdx.x];");
+  EXPECT_DOUBLE_EQ(of.of(Resource::l2), 64 * 4 / 96.0);
+  EXPECT_DOUBLE_EQ(of.of(Resource::memory), 64 * 128 / (96 * 16.0) * clocks);
+}
+
+TEST(Bounds, BlocksWaitForFetchesTogether) {
+  const auto waits = [](const std::string& text) {
+    return analyse("block (32); array a of 4; shared s[32] of 4; shared t[32] of 4;" + text, {}, machine)
+        .totals.waits;
+  };
+  const std::string fetches =
+      "fetch s[threadIdx.x] = a[threadIdx.x]; fetch t[threadIdx.x] = a[threadIdx.x + 32];";
+  EXPECT_EQ(waits(fetches), 1);
+  EXPECT_EQ(waits(fetches + "read s[threadIdx.x];" + fetches), 2);
+  EXPECT_EQ(waits("for (k = 0; k < 5; k += 1) {" + fetches + "read s[threadIdx.x]; }"), 5);
+  EXPECT_EQ(waits("for (k = 0; k < 5; k += 1) read a[k * 32 + threadIdx.x];"), 1) << "they do not depend";
+  EXPECT_EQ(waits("write a[threadIdx.x];"), 0);
+}
+
+TEST(Bounds, RankWhereThereAreCaches) {
+  // Fetched data that a cache would have had: more reuse by the estimate, more work for the L1.
+  const std::string text =
+      "choice fetched = 0, 1; block (32); grid (1024); array a of 4; shared s[32] of 4;"
+      "let i = blockIdx.x * 32 + threadIdx.x; if (fetched) fetch s[threadIdx.x] = a[i];"
+      "read a[i]; read a[i]; read a[i];";
+  const Result<Description> description = parse_description(text, "d.access");
+  ASSERT_TRUE(description);
+  const auto best = [&](const Machine& of) {
+    const Result<Exploration> found = explore(*description, {}, of);
+    EXPECT_TRUE(found);
+    return found->ways.front().variant.choices.front().second;
+  };
+  EXPECT_EQ(best(paper_machine()), 1);
+  EXPECT_FALSE(has_bounds(paper_machine()));
+  EXPECT_EQ(best(machine), 0);
+}
+
+}  // namespace
+}  // namespace lynxpp::models::cumapz
