@@ -94,7 +94,8 @@ class Parts(unittest.TestCase):
         benchmarks.benchmark("transpose")
         benchmarks.summary(1)
         self.assertEqual(findings.failures, [])
-        self.assertRegex(findings.lines[0], r"^transpose: Pearson 0[.]99\d, Spearman 1[.]000.*best by estimate step=[23] 1[.]0000 ms, .*: within 5 %; slowest over fastest 4[.]000, widest quartiles 1[.]020$")
+        self.assertRegex(findings.lines[0], r"^transpose: fastest step=[23] 1[.]0000 ms, slowest over fastest 4[.]000; .*estimate: Pearson 0[.]99\d, Spearman 1[.]000, "
+                                            r"best step=[23] 1[.]0000 ms [(]within 5%[)]; modelled time: Pearson 0[.]9.*; widest quartiles 1[.]020$")
         self.assertIn("goal 0.96, met", findings.lines[-1])
         self.assertEqual(len(findings.tables[0][2]), 5)
         benchmarks.benchmark("transpose", until=0)
@@ -162,23 +163,29 @@ class Correlation(unittest.TestCase):
         def times(milliseconds):
             return cumapz.Times([(milliseconds, 0.99 * milliseconds, milliseconds), (9 * milliseconds,) * 3, (milliseconds / 9,) * 3])
 
-        rows = [({"choices": {"step": step}, "modelled": {"estimate": estimate}, "global_accesses": 10}, times(milliseconds))
-                for step, estimate, milliseconds in ((1, 3.0, 1.04), (2, 2.0, 1.0), (3, 1.0, 4.0))]
+        rows = [({"choices": {"step": step}, "modelled": {"estimate": estimate}, "bounds": {"microseconds": modelled}, "global_accesses": 10},
+                 times(milliseconds))
+                for step, estimate, modelled, milliseconds in ((1, 3.0, 1000, 1.04), (2, 2.0, 900, 1.0), (3, 1.0, 4000, 4.0))]
         benchmarks.compare("x", rows)
-        self.assertIn("best by estimate step=1 1.0400 ms, measured step=2 1.0000 ms: within 5 %", findings.lines[0])
+        self.assertIn("x: fastest step=2 1.0000 ms, slowest over fastest 4.000", findings.lines[0])
+        self.assertIn("best step=1 1.0400 ms (within 5%)", findings.lines[0])
+        self.assertIn("modelled time: Pearson 0.", findings.lines[0])
+        self.assertIn("best step=2 1.0000 ms (within 5%)", findings.lines[0])
+        self.assertNotIn("says little", findings.lines[0])
         rows[0] = (rows[0][0], times(1.06))
         benchmarks.compare("x", rows)
-        self.assertIn("NOT within 5 %", findings.lines[1])
-        self.assertNotIn("equally fast", findings.lines[1])
+        self.assertIn("best step=1 1.0600 ms (NOT within 5%)", findings.lines[1])
         # Of several with the best estimate the slowest counts.
         benchmarks.compare("x", [(dict(rows[1][0]), times(1.0)), (dict(rows[1][0]), times(1.2))])
-        self.assertIn("1.2000 ms, measured step=2 1.0000 ms: NOT within 5 %", findings.lines[2])
+        self.assertIn("best step=2 1.2000 ms (NOT within 5%)", findings.lines[2])
         benchmarks.compare("x", [rows[1], (rows[2][0], times(1.03))])
-        self.assertIn("a correlation says nothing", findings.lines[3])
-        benchmarks.correlations = [(0.5, False), (-1.0, True)]
+        self.assertIn("a correlation says little", findings.lines[3])
+        benchmarks.correlations = {"estimate": [(0.5, False), (-1.0, True)], "modelled time": [(0.97, False), (None, True)]}
+        benchmarks.ratios = [0.5, 2.0]
         benchmarks.summary(2)
-        self.assertIn("mean Pearson of 2 benchmarks -0.250 (goal 0.96, MISSED)", findings.lines[-2])
-        self.assertIn("differ by more than 5%: 0.500", findings.lines[-1])
+        self.assertIn("estimate: mean Pearson of 2 benchmarks -0.250 (goal 0.96, MISSED), of the 1 whose variants differ by more than 10% 0.500", findings.lines[-3])
+        self.assertIn("modelled time: mean Pearson of 1 benchmarks 0.970 (goal 0.96, met)", findings.lines[-2])
+        self.assertIn("of 2 variants: geometric mean 1.000, 0.500 to 2.000", findings.lines[-1])
 
 
 class Profile(unittest.TestCase):
