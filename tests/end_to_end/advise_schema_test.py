@@ -49,7 +49,7 @@ class Advice(unittest.TestCase):
         self.validator.validate(line)
         self.assertFalse(self.validator.is_valid({**line, "further": 1}))
         self.assertFalse(self.validator.is_valid({**line, "accesses": -1}))
-        for name in line:
+        for name in line.keys() - {"bounds"}:  # which machines without caches lack
             self.assertFalse(self.validator.is_valid({key: value for key, value in line.items() if key != name}), name)
         for name in line["modelled"]:
             self.assertFalse(self.validator.is_valid({**line, "modelled": {**line["modelled"], name: "1"}}), name)
