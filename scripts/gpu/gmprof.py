@@ -42,6 +42,45 @@ def bench(package, app, profile, scheme, rounds, folder):
     return {each["kernel"]: (each["demangled"].split("(")[0], each["native_ms"], each["ratio"]) for each in setting["kernels"]}
 
 
+def arrays_of(records):
+    """{(kernel, launch, array): (words, accesses)}, and the notes of kernels."""
+    arrays = {}
+    for record in records.launches:
+        results = record["results"]
+        for i, label in enumerate(results.get("arrays.words", {}).get("labels", [])):
+            words, accesses = (results[f"arrays.{column}"]["values"][i] for column in ("words", "accesses"))
+            arrays[record["kernel"], record["launch"], label] = (words, accesses)
+    return arrays, {entry["kernel"]: entry.get("notes", []) for entry in records.coverage}
+
+
+def loss(actual, counted):
+    """Of a program's arrays; one without accesses has no relative error."""
+    errors = [abs(counted.get(array, (0, 0))[1] - accesses) / accesses for array, (_, accesses) in actual.items() if accesses]
+    return statistics.mean(errors) if errors else None
+
+
+def accuracy(package, apps, findings):
+    """The paper's accuracy loss (its Figure 4) of every scheme, from the first launch of each kernel; threads race for counts without atomic operations."""
+    for profile, schemes in SCHEMES.items():
+        columns = {column: scheme for column, scheme in schemes.items() if "threshold" not in scheme}
+        rows, losses = [], {column: [] for column in columns}
+        for app in apps:
+            counted = {}
+            for column, scheme in columns.items():
+                run, records = package.measure(package.program(app), spec=profile, environment={"LYNXPP_WORDS": scheme, "LYNXPP_LAUNCHES": "0"})
+                if run.status != 0:
+                    findings.fail(f"{app}, {profile}, {column}: {run}")
+                counted[column] = arrays_of(records)[0]
+            found = {column: loss(counted["basic"], arrays) for column, arrays in counted.items()}
+            rows.append([app, *("-" if each is None else f"{100 * each:.2f} %" for each in found.values())])
+            for column, each in found.items():
+                losses[column] += [] if each is None else [each]
+            if found["exact (default)"]:
+                findings.fail(f"{app}, {profile}: the default is not what atomic operations count")
+        rows.append(["mean", *(f"{100 * statistics.fmean(each):.2f} %" if each else "-" for each in losses.values())])
+        findings.table(f"{profile}: accuracy loss against basic", ["program", *columns], rows)
+
+
 def gmprof(package, apps, budget, rounds=3):
     """Kernel times with each of GMProf's schemes over the native ones."""
     findings = Findings("gmprof", gmprof.__doc__.splitlines()[0])
@@ -76,6 +115,7 @@ def gmprof(package, apps, budget, rounds=3):
         findings.data["ratios"][profile] = {f"{app} {kernel}": {column: found[2] for column, found in columns.items()}
                                             for (app, kernel), columns in measured[profile].items()}
         findings.say(f"{profile}: " + ", ".join(f"{column} {mean}" for column, mean in zip(schemes, means)))
+    accuracy(package, [app for app in APPS if app in apps and app not in left_out], findings)
     if left_out:
         findings.say(f"not measured, the time was up: {', '.join(left_out)} (--apps {','.join(left_out)})")
     return findings
