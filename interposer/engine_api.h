@@ -8,7 +8,7 @@
 
 #include "interposer/lynxpp.h"
 
-#define LYNXPP_ENGINE_ABI 12
+#define LYNXPP_ENGINE_ABI 13
 #define LYNXPP_CALL_STACK_LIMIT 8
 
 #ifdef __cplusplus
@@ -190,10 +190,10 @@ typedef struct lynxpp_engine {
   /// Results that were dropped because nobody took them.
   uint64_t (*missed_results)(void);
 
-  /// Counts the launch when the calling thread has launched the function before, no filter selects it, and
-  /// nothing has changed since; its kernel and image need not be known. Returns 1: the caller makes the
-  /// original one, or 0: nothing was done.
-  int (*launch_unselected)(const lynxpp_launch* launch);
+  /// The launch, when the calling thread has launched the function before and nothing has changed since; its
+  /// kernel, image and cache configuration need not be known. Returns 2 when it was made (its CUresult in
+  /// *result), 1 when it was counted and the caller makes the original one, 0: nothing was done.
+  int (*launch_again)(const lynxpp_launch* launch, int* result);
 } lynxpp_engine;
 
 /// The only symbol liblynxpp-engine.so exports. Null when `abi` is not LYNXPP_ENGINE_ABI.

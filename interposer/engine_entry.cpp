@@ -45,8 +45,14 @@ RangeReader range_reader() {
     if (!functions.empty()) ranges = function_ranges(functions);
     const lynxpp_range_source source = range_source.load();
     if (source == nullptr) return ranges;
-    std::string text(source(nullptr, 0), '\0');
-    if (!text.empty()) text.resize(std::min(text.size(), source(text.data(), text.size())));
+    std::array<char, 512> few;
+    const std::size_t size = source(few.data(), few.size());
+    if (size == 0) return ranges;
+    std::string text(few.data(), std::min(size, few.size()));
+    if (size > few.size()) {
+      text.assign(size, '\0');
+      text.resize(std::min(size, source(text.data(), size)));
+    }
     for (std::string& range : ranges_of(text)) ranges.push_back(std::move(range));
     return ranges;
   };
@@ -59,19 +65,21 @@ struct LastDevice {
   std::uint64_t retirements = 0;  ///< when it was found
 };
 
-/// A function whose kernel no filter selects, as a thread has launched it.
-struct Unselected {
+/// A function as a thread has launched it.
+struct Known {
   void* function = nullptr;
   CUcontext context = nullptr;
+  device::Device* device = nullptr;
+  int cache_config = -1;
   std::uint64_t modules = 0;  ///< lynxpp_launch::modules then; the next two likewise
   std::uint64_t choices = 0;
   std::uint64_t retirements = 0;
-  std::atomic<std::uint64_t>* launches = nullptr;  ///< counted
+  Session::Found found = {};
 };
 
 /// Where the calling thread keeps that of a function.
-Unselected& unselected_place(void* function) {
-  static thread_local std::array<Unselected, 16> places;
+Known& known_place(void* function) {
+  static thread_local std::array<Known, 16> places;
   const auto address = reinterpret_cast<std::uintptr_t>(function);
   return places[(address >> 4 ^ address >> 9) % places.size()];
 }
@@ -363,58 +371,82 @@ KernelSource source_of(const char* kernel, const lynxpp_image* image, int sm) {
   return source;
 }
 
+device::Launch launch_of(const lynxpp_launch& request) {
+  device::Launch launch;
+  launch.function = request.function;
+  std::copy(std::begin(request.grid), std::end(request.grid), launch.grid);
+  std::copy(std::begin(request.block), std::end(request.block), launch.block);
+  launch.shared_bytes = request.shared_bytes;
+  launch.stream = request.stream;
+  launch.per_thread_stream = request.per_thread_stream != 0;
+  launch.cooperative = request.cooperative != 0;
+  launch.parameters = request.parameters;
+  launch.extra = request.extra;
+  launch.attributes = request.attributes;
+  launch.attribute_count = request.attribute_count;
+  launch.cache_config = request.cache_config;
+  launch.attribute_changes = request.attribute_changes;
+  launch.correlation = request.number;
+  return launch;
+}
+
 int launch(const lynxpp_launch* request, lynxpp_driver_lookup lookup, int* result) {
   return contained("a launch", 0, [&] {
     device::Device* device = engine().current_cuda_device(lookup);
     if (device == nullptr) return 0;
     watch_for_death();
     if (!is_measured(request->kernel)) return 0;
-    device::Launch made;
-    made.function = request->function;
-    std::copy(std::begin(request->grid), std::end(request->grid), made.grid);
-    std::copy(std::begin(request->block), std::end(request->block), made.block);
-    made.shared_bytes = request->shared_bytes;
-    made.stream = request->stream;
-    made.per_thread_stream = request->per_thread_stream != 0;
-    made.cooperative = request->cooperative != 0;
-    made.parameters = request->parameters;
-    made.extra = request->extra;
-    made.attributes = request->attributes;
-    made.attribute_count = request->attribute_count;
-    made.cache_config = request->cache_config;
-    made.attribute_changes = request->attribute_changes;
-    made.correlation = request->number;
     const KernelSource source = source_of(request->kernel, request->image, device->info().compute_capability);
     *result = CUDA_SUCCESS;
-    Unselected now{.function = request->function,
-                   .modules = request->modules,
-                   .choices = engine().session->choices(),
-                   .retirements = engine().retirements.load(std::memory_order_acquire)};
+    Known now{.function = request->function,
+              .device = device,
+              .cache_config = request->cache_config,
+              .modules = request->modules,
+              .choices = engine().session->choices(),
+              .retirements = engine().retirements.load(std::memory_order_acquire)};
     const bool is_at_once = engine().start.kind == StartCondition::Kind::at_once;
-    if (engine().session->launch(*device, made, source, is_at_once ? &now.launches : nullptr)) return 1;
-    if (now.launches != nullptr && engine().driver->cuCtxGetCurrent(&now.context) == CUDA_SUCCESS)
-      unselected_place(request->function) = now;
-    return 0;
+    const bool is_made =
+        engine().session->launch(*device, launch_of(*request), source, is_at_once ? &now.found : nullptr);
+    const bool is_found = now.found.unselected != nullptr || now.found.selected != nullptr;
+    if (is_found && engine().driver->cuCtxGetCurrent(&now.context) == CUDA_SUCCESS)
+      known_place(request->function) = now;
+    return is_made ? 1 : 0;
   });
 }
 
-int launch_unselected(const lynxpp_launch* launch) {
-  const Unselected& known = unselected_place(launch->function);
-  if (known.launches == nullptr || known.function != launch->function || known.modules != launch->modules)
-    return 0;
+/// Null: the thread has not launched it before, or something has changed since.
+const Known* known_launch(const lynxpp_launch& launch) {
+  const Known& known = known_place(launch.function);
+  if (known.function != launch.function || known.modules != launch.modules) return nullptr;
   const Engine& all = engine();
   if (known.choices != all.session->choices() ||
       known.retirements != all.retirements.load(std::memory_order_acquire))
-    return 0;
+    return nullptr;
   CUcontext context = nullptr;
-  if (all.driver->cuCtxGetCurrent(&context) != CUDA_SUCCESS || context != known.context) return 0;
+  const bool is_current = all.driver->cuCtxGetCurrent(&context) == CUDA_SUCCESS && context == known.context;
+  return is_current ? &known : nullptr;
+}
+
+int launch_again(const lynxpp_launch* launch, int* result) {
+  const Known* const known = known_launch(*launch);
+  if (known == nullptr) return 0;
+  if (known->found.selected != nullptr) {
+    return contained("a launch", 1, [&] {
+      device::Launch made = launch_of(*launch);
+      made.cache_config = known->cache_config;
+      *result = CUDA_SUCCESS;
+      const std::optional<bool> is_made = engine().session->launch_again(*known->device, made, known->found);
+      return !is_made ? 0 : *is_made ? 2 : 1;
+    });
+  }
+  const Engine& all = engine();
   auto stream = static_cast<CUstream>(launch->stream);
   if (stream == nullptr) stream = launch->per_thread_stream != 0 ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   if (all.driver->cuStreamIsCapturing(stream, &status) != CUDA_SUCCESS ||
       status != CU_STREAM_CAPTURE_STATUS_NONE)
     return 0;
-  known.launches->fetch_add(1, std::memory_order_relaxed);
+  known->found.unselected->fetch_add(1, std::memory_order_relaxed);
   return 1;
 }
 
@@ -538,7 +570,7 @@ constexpr lynxpp_engine table{
     .keep_results = &keep_results,
     .take_results = &take_results,
     .missed_results = &missed_results,
-    .launch_unselected = &launch_unselected,
+    .launch_again = &launch_again,
 };
 
 }  // namespace

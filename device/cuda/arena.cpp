@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "device/cuda/our_calls.h"
+#include "support/recycled.h"
 
 namespace lynxpp::device::cuda {
 namespace {
@@ -30,21 +31,17 @@ Arena::Arena(Arenas& owner, const Memory& memory, std::size_t bytes)
     : owner_(owner), memory_(memory), bytes_(bytes) {}
 
 Arena::~Arena() {
-  const Driver& driver = owner_.driver_;
-  const InContext ours(driver, owner_.pool_.context());
+  Arenas::Leaving leaving{.memory = memory_, .used = used_, .events = copies_, .awaited = copies_};
   for (const Part& part : parts_) {
+    if (part.done != nullptr) leaving.events.push_back(part.done);
     if (!part.is_used || part.is_over) continue;
-    if (part.done == nullptr || driver.cuEventSynchronize(part.done) != CUDA_SUCCESS) return;
+    if (part.done == nullptr) return;
+    leaving.awaited.push_back(part.done);
   }
-  for (const CUevent copy : copies_) {
-    if (driver.cuEventSynchronize(copy) != CUDA_SUCCESS) return;
-  }
-  for (const Part& part : parts_) owner_.pool_.give_back(part.done);
-  for (const CUevent copy : copies_) owner_.pool_.give_back(copy);
-  owner_.recycle(memory_, used_);
+  owner_.recycle(std::move(leaving));
 }
 
-std::optional<std::size_t> Arena::take(std::size_t bytes, CUstream stream) {
+std::optional<Arena::Taken> Arena::take(std::size_t bytes, CUstream stream) {
   const std::lock_guard lock(mutex_);
   if (bytes > bytes_ - used_ || parts_.size() == most_parts) return std::nullopt;
   Part taken{.offset = used_, .bytes = bytes};
@@ -53,16 +50,12 @@ std::optional<std::size_t> Arena::take(std::size_t bytes, CUstream stream) {
   }
   parts_.push_back(taken);
   used_ = std::min(bytes_, used_ + aligned(bytes));
-  return parts_.size() - 1;
-}
-
-std::uint64_t Arena::address(std::size_t part) const {
-  const std::lock_guard lock(mutex_);
-  return memory_.device.address + parts_[part].offset;
+  return Taken{parts_.size() - 1, memory_.device.address + taken.offset, is_cleared_};
 }
 
 Status Arena::wait_until_cleared(CUstream stream) {
   const Driver& driver = owner_.driver_;
+  const CaptureRelaxed relaxed(driver);
   const std::lock_guard lock(mutex_);
   if (is_cleared_) return success();
   is_cleared_ = driver.cuEventQuery(memory_.cleared) == CUDA_SUCCESS;
@@ -174,22 +167,25 @@ Arenas::~Arenas() { open_.reset(); }
 
 Result<Arenas::Place> Arenas::take(std::size_t bytes, CUstream stream) {
   Place place;
-  std::optional<std::size_t> part;
+  std::optional<Arena::Taken> taken;
   {
     const std::lock_guard lock(mutex_);
     place.arena = open_;
   }
-  if (place.arena != nullptr) part = place.arena->take(bytes, stream);
+  if (place.arena != nullptr) taken = place.arena->take(bytes, stream);
   std::shared_ptr<Arena> full;  // goes back, perhaps, when nothing is locked
-  if (!part) {
+  if (!taken) {
+    const CaptureRelaxed relaxed(driver_);
     Result<std::shared_ptr<Arena>> opened = open(bytes);
     if (!opened) return opened.error();
     place.arena = std::move(*opened);
-    part = place.arena->take(bytes, stream);
+    taken = place.arena->take(bytes, stream);
     const std::lock_guard lock(mutex_);
     full = std::exchange(open_, place.arena);
   }
-  place.part = *part;
+  place.part = taken->part;
+  place.address = taken->address;
+  if (taken->is_cleared) return place;
   if (Status cleared = place.arena->wait_until_cleared(stream); !cleared) return cleared.error();
   return place;
 }
@@ -202,6 +198,7 @@ Result<std::shared_ptr<Arena>> Arenas::open(std::size_t bytes) {
     next_size_ = std::min(2 * size, largest_shared_arena);
   }
   size = aligned(std::max(size, bytes));
+  recycle_what_is_over();
   if (const std::optional<Arena::Memory> again = kept(bytes))
     return std::make_shared<Arena>(*this, *again, room_in(*again));
   Result<Arena::Memory> memory = made(size);
@@ -267,7 +264,25 @@ bool Arenas::release_kept() {
   return !unused.empty();
 }
 
-void Arenas::recycle(Arena::Memory memory, std::size_t bytes) {
+void Arenas::recycle_what_is_over() {
+  std::vector<Leaving> leaving;
+  {
+    const std::lock_guard lock(mutex_);
+    leaving.swap(leaving_);
+  }
+  for (Leaving& each : leaving) recycle(std::move(each));
+}
+
+void Arenas::recycle(Leaving leaving) {
+  const InContext ours(driver_, pool_.context());
+  const auto is_over = [&](CUevent event) { return driver_.cuEventQuery(event) == CUDA_SUCCESS; };
+  if (!std::ranges::all_of(leaving.awaited, is_over)) {
+    const std::lock_guard lock(mutex_);
+    leaving_.push_back(std::move(leaving));
+    return;
+  }
+  for (const CUevent event : leaving.events) pool_.give_back(event);
+  Arena::Memory& memory = leaving.memory;
   pool_.give_back(std::exchange(memory.cleared, nullptr));
   bool is_kept = false;
   {
@@ -275,7 +290,7 @@ void Arenas::recycle(Arena::Memory memory, std::size_t bytes) {
     is_kept = kept_bytes_ + memory.device.size <= most_kept_of_arenas;
     if (is_kept) kept_bytes_ += memory.device.size;
   }
-  if (is_kept && driver_.cuMemsetD8Async(memory.device.address, 0, bytes, clearing_) == CUDA_SUCCESS)
+  if (is_kept && driver_.cuMemsetD8Async(memory.device.address, 0, leaving.used, clearing_) == CUDA_SUCCESS)
     memory.cleared = pool_.recorded_event(clearing_);
   if (memory.cleared == nullptr) release(memory);
   const std::lock_guard lock(mutex_);
@@ -293,35 +308,6 @@ void Arenas::release(const Arena::Memory& memory) {
 
 namespace {
 
-class ArenaBuffer final : public Buffer {
- public:
-  ArenaBuffer(const Driver& driver, Pool& pool, Arenas::Place place, CUstream stream)
-      : Buffer(place.arena->address(place.part)),
-        driver_(driver),
-        pool_(pool),
-        place_(std::move(place)),
-        stream_(stream) {}
-  /// The launch came to nothing, but something may have been written for it.
-  ~ArenaBuffer() override {
-    if (place_.arena == nullptr || !is_used) return;
-    const InContext ours(driver_, pool_.context());
-    place_.arena->enqueued(place_.part, stream_);
-  }
-
-  bool enqueued() { return place_.arena->enqueued(place_.part, stream_); }
-  Arenas::Place give() { return std::exchange(place_, {}); }
-  const Driver& driver() const { return driver_; }
-  Pool& pool() const { return pool_; }
-
-  bool is_used = false;
-
- private:
-  const Driver& driver_;
-  Pool& pool_;
-  Arenas::Place place_;
-  CUstream stream_;
-};
-
 class ContextTogether final : public Together {
  public:
   ContextTogether(const Driver& driver, CUcontext context) : ours_(driver, context) {}
@@ -330,10 +316,22 @@ class ContextTogether final : public Together {
   const InContext ours_;
 };
 
-class ArenaReadback final : public Readback {
+/// The memory of a launch, and then the way its bytes come back.
+class ArenaLaunch final : public Buffer, public Readback, public Recycled<ArenaLaunch> {
  public:
-  ArenaReadback(const Driver& driver, Pool& pool, Arenas::Place place)
-      : driver_(driver), pool_(pool), place_(std::move(place)) {}
+  ArenaLaunch(const Driver& driver, Pool& pool, Arenas::Place place, CUstream stream)
+      : Buffer(place.address), driver_(driver), pool_(pool), place_(std::move(place)), stream_(stream) {}
+  /// The launch came to nothing, but something may have been written for it.
+  ~ArenaLaunch() override {
+    if (is_enqueued_ || !is_used) return;
+    const InContext ours(driver_, pool_.context());
+    place_.arena->enqueued(place_.part, stream_);
+  }
+
+  bool enqueued() {
+    is_enqueued_ = true;
+    return place_.arena->enqueued(place_.part, stream_);
+  }
 
   std::unique_ptr<Together> together() override {
     return std::make_unique<ContextTogether>(driver_, pool_.context());
@@ -342,27 +340,28 @@ class ArenaReadback final : public Readback {
   Result<std::span<std::byte>> wait() override { return place_.arena->wait(place_.part); }
   std::optional<double> most_milliseconds() override { return place_.arena->most_milliseconds(place_.part); }
 
+  bool is_used = false;
+
  private:
   const Driver& driver_;
   Pool& pool_;
   Arenas::Place place_;
+  CUstream stream_;
+  bool is_enqueued_ = false;
 };
 
 }  // namespace
 
 std::unique_ptr<Buffer> make_buffer(const Driver& driver, Pool& pool, Arenas::Place place, CUstream stream) {
-  return std::make_unique<ArenaBuffer>(driver, pool, std::move(place), stream);
+  return std::make_unique<ArenaLaunch>(driver, pool, std::move(place), stream);
 }
 
-void note_use(Buffer& buffer) { static_cast<ArenaBuffer&>(buffer).is_used = true; }
+void note_use(Buffer& buffer) { static_cast<ArenaLaunch&>(buffer).is_used = true; }
 
 Result<std::unique_ptr<Readback>> read_back(std::unique_ptr<Buffer> buffer) {
-  auto& enqueued = static_cast<ArenaBuffer&>(*buffer);
-  const bool is_known = enqueued.enqueued();
-  Arenas::Place place = enqueued.give();
-  if (!is_known) return failure("no event could be recorded behind the launch");
-  return std::unique_ptr<Readback>(
-      std::make_unique<ArenaReadback>(enqueued.driver(), enqueued.pool(), std::move(place)));
+  std::unique_ptr<ArenaLaunch> launch(static_cast<ArenaLaunch*>(buffer.release()));
+  if (!launch->enqueued()) return failure("no event could be recorded behind the launch");
+  return std::unique_ptr<Readback>(std::move(launch));
 }
 
 }  // namespace lynxpp::device::cuda

@@ -31,15 +31,19 @@ class Arena {
   };
 
   Arena(Arenas& owner, const Memory& memory, std::size_t bytes);
-  /// When nobody uses a part any more its memory goes back to the owner, having waited for the launches;
-  /// where nobody can know their end, it is given up.
+  /// When nobody uses a part any more its memory goes back to the owner, which uses it again when the
+  /// launches are over; where nobody can know their end, it is given up.
   ~Arena();
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
-  /// The number of a part of so many bytes for a launch on the stream; nullopt when there is no room.
-  std::optional<std::size_t> take(std::size_t bytes, CUstream stream);
-  std::uint64_t address(std::size_t part) const;
+  struct Taken {
+    std::size_t part = 0;
+    std::uint64_t address = 0;
+    bool is_cleared = false;
+  };
+  /// A part of so many bytes for a launch on the stream; nullopt when there is no room.
+  std::optional<Taken> take(std::size_t bytes, CUstream stream);
   /// What is enqueued on `stream` from now on finds zeros.
   Status wait_until_cleared(CUstream stream);
 
@@ -76,7 +80,7 @@ class Arena {
   Arenas& owner_;
   const Memory memory_;
   const std::size_t bytes_;
-  mutable std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards what follows
   bool is_cleared_ = false;
   std::size_t used_ = 0;
   std::vector<Part> parts_;
@@ -94,6 +98,7 @@ class Arenas {
   struct Place {
     std::shared_ptr<Arena> arena;
     std::size_t part = 0;
+    std::uint64_t address = 0;
   };
 
   /// Zeroed memory for a launch on the stream. The context is current.
@@ -106,8 +111,17 @@ class Arenas {
   std::optional<Arena::Memory> kept(std::size_t bytes);
   Status make_streams();
   Result<Arena::Memory> made(std::size_t bytes);
-  /// Clears `bytes` of it for the next launches.
-  void recycle(Arena::Memory memory, std::size_t bytes);
+  /// An arena's that nobody uses any more, while launches are not over.
+  struct Leaving {
+    Arena::Memory memory;
+    std::size_t used = 0;
+    std::vector<CUevent> events;   ///< to give back
+    std::vector<CUevent> awaited;  ///< of these
+  };
+  /// Clears what was used of it for the next launches, when it is over: now, or when the next arena is
+  /// opened.
+  void recycle(Leaving leaving);
+  void recycle_what_is_over();
   void release(const Arena::Memory& memory);
   /// Gives the memory of all arenas that nobody uses to the driver. False: there was none.
   bool release_kept();
@@ -117,6 +131,7 @@ class Arenas {
   std::mutex mutex_;  // guards what follows; not held while the driver works
   std::shared_ptr<Arena> open_;
   std::vector<Arena::Memory> kept_;
+  std::vector<Leaving> leaving_;
   std::size_t kept_bytes_ = 0;
   std::size_t next_size_ = 0;
   /// Of their own: clearing needs a place on an SM, which a kernel of the program may hold until the host

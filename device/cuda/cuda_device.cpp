@@ -1,5 +1,6 @@
 #include "device/cuda/cuda_device.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 #include <vector>
@@ -178,13 +179,13 @@ class CudaDevice final : public Device {
   }
 
   Result<std::unique_ptr<Buffer>> allocate_zeroed(std::size_t bytes, const Launch& launch) override {
-    const CaptureRelaxed relaxed(driver_);
     const CUstream stream = stream_of(launch);
     if (times_ == KernelTimes::off) {
       Result<Arenas::Place> place = arenas_.take(bytes, stream);
       if (!place) return place.error();
       return make_buffer(driver_, pool_, std::move(*place), stream);
     }
+    const CaptureRelaxed relaxed(driver_);
     // What is measured has its buffer cleared and copied on its own stream, and these times, too.
     const Result<Pool::Block> block = pool_.device_memory(bytes, stream);
     if (!block) return block.error();
@@ -211,26 +212,26 @@ class CudaDevice final : public Device {
 
   Status launch(Variant& variant, const Launch& launch, std::span<const ParameterSlot> slots,
                 std::span<const std::uint64_t> probe, Buffer& buffer) override {
-    const CaptureRelaxed relaxed(driver_);
     const Result<CudaVariant*> chosen = resident_variant(static_cast<CudaVariant&>(variant), launch);
     if (!chosen) return chosen.error();
     CudaVariant& loaded = **chosen;
     if (Status followed = follow(loaded, launch); !followed) return followed;
     if (Status admitted = loaded.admit(launch); !admitted) return admitted;
-    Result<std::vector<void*>> given = parameters_of(launch, slots);
-    if (!given) return given.error();
-    std::vector<void*>& parameters = *given;
-    if (!probe.empty()) parameters.push_back(const_cast<std::uint64_t*>(probe.data()));
-    const bool is_timed = times_ != KernelTimes::off;
-    const Status submitted = submit(loaded.function(), launch, parameters.data(), nullptr,
-                                    is_timed ? &static_cast<CudaBuffer&>(buffer).timing : nullptr);
-    if (submitted && !is_timed) note_use(buffer);
-    return submitted;
+    auto* const hidden = probe.empty() ? nullptr : const_cast<std::uint64_t*>(probe.data());
+    std::array<void*, 64> few;
+    if (launch.parameters != nullptr && slots.size() < few.size()) {
+      *std::copy_n(launch.parameters, slots.size(), few.begin()) = hidden;
+      return submit_variant(loaded, launch, few.data(), buffer);
+    }
+    Result<std::vector<void*>> parameters = parameters_of(launch, slots);
+    if (!parameters) return parameters.error();
+    parameters->push_back(hidden);
+    return submit_variant(loaded, launch, parameters->data(), buffer);
   }
 
   Result<std::unique_ptr<Readback>> read_back(std::unique_ptr<Buffer> buffer, const Launch& launch) override {
-    const CaptureRelaxed relaxed(driver_);
     if (times_ == KernelTimes::off) return cuda::read_back(std::move(buffer));
+    const CaptureRelaxed relaxed(driver_);
     const CUstream stream = stream_of(launch);
     auto& written = static_cast<CudaBuffer&>(*buffer);
     const CUresult result = driver_.cuMemcpyDtoHAsync(reinterpret_cast<void*>(written.pinned.address),
@@ -238,8 +239,9 @@ class CudaDevice final : public Device {
     // Also where the copy was refused: the kernel may be running.
     const CUevent done = pool_.recorded_event(stream);
     written.hold.release();
-    auto readback = make_readback(driver_, pool_, written.take(done), written.timing);
-    if (result != CUDA_SUCCESS) return driver_.error("cuMemcpyDtoHAsync", result);
+    Status copied = success();
+    if (result != CUDA_SUCCESS) copied = driver_.error("cuMemcpyDtoHAsync", result);
+    auto readback = make_readback(driver_, pool_, written.take(done), written.timing, std::move(copied));
     if (done == nullptr) return failure("no event could be recorded behind the launch");
     return readback;
   }
@@ -295,6 +297,14 @@ class CudaDevice final : public Device {
         });
   }
 
+  Status submit_variant(const CudaVariant& variant, const Launch& launch, void** parameters, Buffer& buffer) {
+    const bool is_timed = times_ != KernelTimes::off;
+    const Status submitted = submit(variant.function(), launch, parameters, nullptr,
+                                    is_timed ? &static_cast<CudaBuffer&>(buffer).timing : nullptr);
+    if (submitted && !is_timed) note_use(buffer);
+    return submitted;
+  }
+
   Status follow(CudaVariant& variant, const Launch& launch) const {
     const bool is_followed = variant.followed_changes.load() == launch.attribute_changes;
     return variant.follow(is_followed ? nullptr : original_function(launch.function), launch);
@@ -305,6 +315,7 @@ class CudaDevice final : public Device {
   Result<CudaVariant*> resident_variant(CudaVariant& variant, const Launch& launch) {
     Residency& residency = variant.residency;
     if (!is_cooperative(launch) && !residency.may_wait) return &variant;
+    const CaptureRelaxed relaxed(driver_);
     const std::lock_guard lock(residency.mutex);
     const std::optional<Occupancy> found = occupancy_of(variant, launch);
     const auto hold = [&](std::uint64_t blocks) { return blocks * info_.multiprocessors >= launch.blocks(); };

@@ -28,7 +28,9 @@ Pool::Pool(const Driver& driver, CUcontext context)
       context_(context),
       device_room_("device memory", [&driver] { return free_device_memory_of(driver); }),
       pinned_room_("pinned host memory", free_host_memory),
-      release_(driver, context, [this](std::size_t bytes) { pinned_room_.give_back(bytes); }) {}
+      pinned_memory_(driver, context,
+                     {.freed = [this](std::size_t bytes) { pinned_room_.give_back(bytes); },
+                      .is_late = [this](const Block& block) { give_back_pinned_memory(block); }}) {}
 
 void Pool::limit(const MemoryBudget& budget) {
   device_room_.limit(budget);
@@ -46,12 +48,12 @@ Status Pool::take_room(BoundedMemory& room, Kept& kept, std::size_t size) {
   if (unused.empty() && &kept == &device_) return taken;
   give_to_driver(kept, unused);
   // What does not come in time may be there for the next launch.
-  if (&kept == &pinned_ && !release_.finish()) return taken;
+  if (&kept == &pinned_ && !pinned_memory_.finish()) return taken;
   return room.take(size);
 }
 
 void Pool::give_to_driver(Kept& kept, const std::vector<Block>& blocks) {
-  if (&kept == &pinned_) return release_.release(blocks);
+  if (&kept == &pinned_) return pinned_memory_.release(blocks);
   for (const Block& block : blocks) free_unused(block);
 }
 
@@ -95,25 +97,21 @@ void Pool::free_device_memory(const Block& block, CUstream stream) {
 
 Result<Pool::Block> Pool::pinned_memory(std::size_t size) {
   if (std::optional<Block> reused = take(pinned_, size)) return *reused;
-  Block made{0, std::max(size, smallest_block)};
-  if (Status fits = take_room(pinned_room_, pinned_, made.size); !fits) return fits.error();
-  void* memory = nullptr;
-  const CUresult result = driver_.cuMemHostAlloc(&memory, made.size, CU_MEMHOSTALLOC_PORTABLE);
-  if (result != CUDA_SUCCESS) {
-    pinned_room_.give_back(made.size);
-    return driver_.error("cuMemHostAlloc", result);
-  }
-  made.address = reinterpret_cast<std::uint64_t>(memory);
-  return made;
+  const std::size_t bytes = std::max(size, smallest_block);
+  if (Status fits = take_room(pinned_room_, pinned_, bytes); !fits) return fits.error();
+  return pinned_memory_.make(bytes);
 }
 
 void Pool::give_back_pinned_memory(const Block& block) {
-  if (block.address != 0 && !keep(pinned_, block)) release_.release({block});
+  if (block.address != 0 && !keep(pinned_, block)) pinned_memory_.release({block});
 }
 
 CUevent Pool::recorded_event(CUstream stream) {
   CUevent event = kept_event();
-  if (event == nullptr && driver_.cuEventCreate(&event, CU_EVENT_DEFAULT) != CUDA_SUCCESS) return nullptr;
+  if (event == nullptr) {
+    const CaptureRelaxed relaxed(driver_);
+    if (driver_.cuEventCreate(&event, CU_EVENT_DEFAULT) != CUDA_SUCCESS) return nullptr;
+  }
   if (driver_.cuEventRecord(event, stream) == CUDA_SUCCESS) return event;
   give_back(event);
   return nullptr;

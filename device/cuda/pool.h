@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "device/cuda/driver.h"
-#include "device/cuda/pinned_release.h"
+#include "device/cuda/pinned_memory.h"
 #include "device/memory_budget.h"
 #include "support/result.h"
 
@@ -39,6 +39,7 @@ class Pool {
   /// Gives the memory to the driver, behind what is on the stream. A block of none is fine.
   void free_device_memory(const Block& block, CUstream stream);
 
+  /// Waits no longer than a tenth of a second.
   Result<Block> pinned_memory(std::size_t size);
   /// Precondition: the device writes it no more. A block of none is fine.
   void give_back_pinned_memory(const Block& block);
@@ -73,7 +74,7 @@ class Pool {
   Kept pinned_;
   std::vector<CUevent> events_;
   CUstream own_stream_ = nullptr;
-  PinnedRelease release_;  // last: its thread uses the rest
+  PinnedMemory pinned_memory_;  // last: its thread uses the rest
 };
 
 }  // namespace lynxpp::device::cuda

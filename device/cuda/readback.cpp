@@ -1,5 +1,7 @@
 #include "device/cuda/readback.h"
 
+#include <utility>
+
 #include "device/cuda/our_calls.h"
 
 namespace lynxpp::device::cuda {
@@ -78,8 +80,9 @@ class PendingLaunch : public Readback {
 
 class CudaReadback final : public PendingLaunch {
  public:
-  CudaReadback(const Driver& driver, Pool& pool, const LaunchMemory& memory, const LaunchEvents& timing)
-      : PendingLaunch(driver, pool, memory.done, timing), memory_(memory) {}
+  CudaReadback(const Driver& driver, Pool& pool, const LaunchMemory& memory, const LaunchEvents& timing,
+               Status copied)
+      : PendingLaunch(driver, pool, memory.done, timing), memory_(memory), copied_(std::move(copied)) {}
   ~CudaReadback() override {
     if (wait_for_end() != CUDA_SUCCESS) return;
     if (memory_.device.address != 0) pool_.give_back_device_memory(memory_.device);
@@ -90,6 +93,7 @@ class CudaReadback final : public PendingLaunch {
   Result<std::span<std::byte>> wait() override {
     const CUresult result = wait_for_end();
     if (result != CUDA_SUCCESS) return driver_.error("the launch", result);
+    if (!copied_) return copied_.error();
     return std::span(reinterpret_cast<std::byte*>(memory_.pinned.address), memory_.bytes);
   }
 
@@ -106,6 +110,7 @@ class CudaReadback final : public PendingLaunch {
 
  private:
   LaunchMemory memory_;
+  const Status copied_;
 };
 
 class TimedLaunch final : public PendingLaunch {
@@ -123,8 +128,8 @@ class TimedLaunch final : public PendingLaunch {
 }  // namespace
 
 std::unique_ptr<Readback> make_readback(const Driver& driver, Pool& pool, const LaunchMemory& memory,
-                                        const LaunchEvents& timing) {
-  return std::make_unique<CudaReadback>(driver, pool, memory, timing);
+                                        const LaunchEvents& timing, Status copied) {
+  return std::make_unique<CudaReadback>(driver, pool, memory, timing, std::move(copied));
 }
 
 std::unique_ptr<Readback> make_timed_launch(const Driver& driver, Pool& pool, const LaunchEvents& timing) {

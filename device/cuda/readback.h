@@ -27,10 +27,11 @@ struct LaunchMemory {
   CUevent done = nullptr;  ///< recorded behind the copy; null when nobody can know when it is over
 };
 
-/// Gives memory and events back to `pool` when it goes, having waited, and only if the driver says that the
-/// launch is over: as long as nobody knows, the device may still write there.
+/// Fails with `copied` when that is no success. Gives memory and events back to `pool` when it goes, having
+/// waited, and only if the driver says that the launch is over: as long as nobody knows, the device may still
+/// write there.
 std::unique_ptr<Readback> make_readback(const Driver& driver, Pool& pool, const LaunchMemory& memory,
-                                        const LaunchEvents& timing);
+                                        const LaunchEvents& timing, Status copied = success());
 
 /// The time of a launch that has no buffers.
 std::unique_ptr<Readback> make_timed_launch(const Driver& driver, Pool& pool, const LaunchEvents& timing);

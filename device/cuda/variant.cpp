@@ -10,7 +10,10 @@ CudaVariant::~CudaVariant() {
 }
 
 Status CudaVariant::follow(CUfunction original, const Launch& launch) {
-  if (launch.cache_config >= 0 && cache_config.exchange(launch.cache_config) != launch.cache_config)
+  const bool has_config = launch.cache_config < 0 || cache_config.load() == launch.cache_config;
+  if (has_config && followed_changes.load() == launch.attribute_changes) return success();
+  const CaptureRelaxed relaxed(driver_);
+  if (!has_config && cache_config.exchange(launch.cache_config) != launch.cache_config)
     driver_.cuFuncSetCacheConfig(function_, static_cast<CUfunc_cache>(launch.cache_config));
   if (followed_changes.load() == launch.attribute_changes) return success();
   for (const CUfunction_attribute attribute : {
@@ -43,6 +46,7 @@ Status CudaVariant::admit(const Launch& launch) {
 
 Status CudaVariant::allow_shared(std::uint32_t bytes) {
   if (bytes <= static_cast<std::uint32_t>(dynamic_shared_limit)) return success();
+  const CaptureRelaxed relaxed(driver_);
   const CUresult result = driver_.cuFuncSetAttribute(
       function_, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(bytes));
   if (result != CUDA_SUCCESS) return driver_.error("cuFuncSetAttribute", result);
@@ -52,15 +56,18 @@ Status CudaVariant::allow_shared(std::uint32_t bytes) {
 
 Result<std::vector<void*>> parameters_of(const Launch& launch, std::span<const ParameterSlot> slots) {
   if (slots.empty()) return std::vector<void*>();
-  if (launch.parameters != nullptr)
-    return std::vector<void*>(launch.parameters, launch.parameters + slots.size());
+  std::vector<void*> parameters;
+  parameters.reserve(slots.size() + 1);  // and the hidden one
+  if (launch.parameters != nullptr) {
+    parameters.assign(launch.parameters, launch.parameters + slots.size());
+    return parameters;
+  }
   std::byte* buffer = nullptr;
   std::size_t size = 0;
   for (void** entry = launch.extra; entry != nullptr && *entry != CU_LAUNCH_PARAM_END; entry += 2) {
     if (*entry == CU_LAUNCH_PARAM_BUFFER_POINTER) buffer = static_cast<std::byte*>(entry[1]);
     if (*entry == CU_LAUNCH_PARAM_BUFFER_SIZE) size = *static_cast<std::size_t*>(entry[1]);
   }
-  std::vector<void*> parameters;
   for (const ParameterSlot& slot : slots) {
     if (buffer == nullptr || slot.offset + slot.bytes > size)
       return failure("the launch gives too few parameters");

@@ -391,7 +391,7 @@ CUresult profiler_stop() {
 // frame.
 
 /// Offers the launch to the engine; true when the engine has made it.
-bool launched_by_engine(lynxpp_launch launch, int* result) {
+bool launched_by_engine(lynxpp_launch& launch, int* result) {
   if (Passthrough::active()) return false;
   launch.number = next_launch_number();
   if (!attached()) return false;
@@ -401,13 +401,16 @@ bool launched_by_engine(lynxpp_launch launch, int* result) {
     if (engine == nullptr) return;
     const Passthrough passthrough;
     launch.modules = registry().changes();
-    if (engine->launch_unselected(&launch) == 1) return;
+    launch.attribute_changes = attribute_changes().load();
+    if (const int known = engine->launch_again(&launch, result); known != 0) {
+      launched = known == 2;
+      return;
+    }
     KernelPtr kernel = registry().find_function(launch.function);
     if (kernel == nullptr) kernel = ask_driver(launch.function);
     launch.kernel = kernel->name.c_str();
     launch.image = kernel->image != nullptr ? &kernel->image->view() : nullptr;
     launch.cache_config = kernel->cache_config;
-    launch.attribute_changes = attribute_changes().load();
     launched = engine->launch(&launch, lookup_driver, result) == 1;
   });
   return launched;
@@ -418,23 +421,23 @@ template <Slot slot, Door door>
                                               unsigned grid_z, unsigned block_x, unsigned block_y,
                                               unsigned block_z, unsigned shared_bytes, CUstream stream,
                                               void** parameters, void** extra) {
-  const lynxpp_launch launch = {.function = function,
-                                .kernel = nullptr,
-                                .image = nullptr,
-                                .grid = {grid_x, grid_y, grid_z},
-                                .block = {block_x, block_y, block_z},
-                                .shared_bytes = shared_bytes,
-                                .stream = stream,
-                                .per_thread_stream = per_thread_stream(slot),
-                                .cooperative = 0,
-                                .parameters = parameters,
-                                .extra = extra,
-                                .attributes = nullptr,
-                                .attribute_count = 0,
-                                .cache_config = -1,
-                                .attribute_changes = 0,
-                                .number = 0,
-                                .modules = 0};
+  lynxpp_launch launch = {.function = function,
+                          .kernel = nullptr,
+                          .image = nullptr,
+                          .grid = {grid_x, grid_y, grid_z},
+                          .block = {block_x, block_y, block_z},
+                          .shared_bytes = shared_bytes,
+                          .stream = stream,
+                          .per_thread_stream = per_thread_stream(slot),
+                          .cooperative = 0,
+                          .parameters = parameters,
+                          .extra = extra,
+                          .attributes = nullptr,
+                          .attribute_count = 0,
+                          .cache_config = -1,
+                          .attribute_changes = 0,
+                          .number = 0,
+                          .modules = 0};
   int result = cuda_success;
   if (launched_by_engine(launch, &result)) return result;
   const Passthrough passthrough;
@@ -458,23 +461,23 @@ template <Slot slot, Door door>
 [[gnu::noinline]] CUresult seen_launch_kernel_ex(const CUlaunchConfig* config, CUfunction function,
                                                  void** parameters, void** extra) {
   if (config != nullptr) {
-    const lynxpp_launch launch = {.function = function,
-                                  .kernel = nullptr,
-                                  .image = nullptr,
-                                  .grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
-                                  .block = {config->blockDimX, config->blockDimY, config->blockDimZ},
-                                  .shared_bytes = config->sharedMemBytes,
-                                  .stream = config->hStream,
-                                  .per_thread_stream = per_thread_stream(slot),
-                                  .cooperative = 0,  // if so, it is among the attributes
-                                  .parameters = parameters,
-                                  .extra = extra,
-                                  .attributes = config->attrs,
-                                  .attribute_count = config->attrs != nullptr ? config->numAttrs : 0,
-                                  .cache_config = -1,
-                                  .attribute_changes = 0,
-                                  .number = 0,
-                                  .modules = 0};
+    lynxpp_launch launch = {.function = function,
+                            .kernel = nullptr,
+                            .image = nullptr,
+                            .grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
+                            .block = {config->blockDimX, config->blockDimY, config->blockDimZ},
+                            .shared_bytes = config->sharedMemBytes,
+                            .stream = config->hStream,
+                            .per_thread_stream = per_thread_stream(slot),
+                            .cooperative = 0,  // if so, it is among the attributes
+                            .parameters = parameters,
+                            .extra = extra,
+                            .attributes = config->attrs,
+                            .attribute_count = config->attrs != nullptr ? config->numAttrs : 0,
+                            .cache_config = -1,
+                            .attribute_changes = 0,
+                            .number = 0,
+                            .modules = 0};
     int result = cuda_success;
     if (launched_by_engine(launch, &result)) return result;
   }
@@ -498,23 +501,23 @@ template <Slot slot, Door door>
                                                           unsigned block_y, unsigned block_z,
                                                           unsigned shared_bytes, CUstream stream,
                                                           void** parameters) {
-  const lynxpp_launch launch = {.function = function,
-                                .kernel = nullptr,
-                                .image = nullptr,
-                                .grid = {grid_x, grid_y, grid_z},
-                                .block = {block_x, block_y, block_z},
-                                .shared_bytes = shared_bytes,
-                                .stream = stream,
-                                .per_thread_stream = per_thread_stream(slot),
-                                .cooperative = 1,
-                                .parameters = parameters,
-                                .extra = nullptr,
-                                .attributes = nullptr,
-                                .attribute_count = 0,
-                                .cache_config = -1,
-                                .attribute_changes = 0,
-                                .number = 0,
-                                .modules = 0};
+  lynxpp_launch launch = {.function = function,
+                          .kernel = nullptr,
+                          .image = nullptr,
+                          .grid = {grid_x, grid_y, grid_z},
+                          .block = {block_x, block_y, block_z},
+                          .shared_bytes = shared_bytes,
+                          .stream = stream,
+                          .per_thread_stream = per_thread_stream(slot),
+                          .cooperative = 1,
+                          .parameters = parameters,
+                          .extra = nullptr,
+                          .attributes = nullptr,
+                          .attribute_count = 0,
+                          .cache_config = -1,
+                          .attribute_changes = 0,
+                          .number = 0,
+                          .modules = 0};
   int result = cuda_success;
   if (launched_by_engine(launch, &result)) return result;
   const Passthrough passthrough;

@@ -87,34 +87,28 @@ Result<ProbeLayout> lay_out(const std::vector<engine::SpecificationPtr>& specifi
   return layout;
 }
 
+std::uint64_t probe_word(const engine::ProbeWord& word, const ProbeLayout& layout, std::uint64_t address) {
+  if (word.kind != engine::ProbeWord::Kind::specification) {
+    const bool is_counters = word.kind == engine::ProbeWord::Kind::counters;
+    return address + (is_counters ? layout.counters.first : layout.shared_addresses.first);
+  }
+  const ProbeLayout::Specification& specification = layout.specifications[word.specification];
+  switch (word.word.kind) {
+    case cod::Word::Kind::array_address: return address + specification.arrays[word.word.index].first;
+    case cod::Word::Kind::extent: return cod::value_of({word.word.extent, 1, {}}, layout.extents);
+    case cod::Word::Kind::dropped: return address + specification.dropped;
+    case cod::Word::Kind::shared_counters: return specification.shared_counters[word.word.index];
+    case cod::Word::Kind::word_map:
+      return layout.words == nullptr ? 0
+                                     : layout.words->word(word.word.index, address + layout.word_map.first);
+  }
+  return 0;
+}
+
 std::vector<std::uint64_t> probe_words(const std::vector<engine::ProbeWord>& words, const ProbeLayout& layout,
                                        std::uint64_t address) {
   std::vector<std::uint64_t> values;
-  for (const engine::ProbeWord& word : words) {
-    if (word.kind != engine::ProbeWord::Kind::specification) {
-      const bool is_counters = word.kind == engine::ProbeWord::Kind::counters;
-      values.push_back(address + (is_counters ? layout.counters.first : layout.shared_addresses.first));
-      continue;
-    }
-    const ProbeLayout::Specification& specification = layout.specifications[word.specification];
-    switch (word.word.kind) {
-      case cod::Word::Kind::array_address:
-        values.push_back(address + specification.arrays[word.word.index].first);
-        break;
-      case cod::Word::Kind::extent:
-        values.push_back(cod::value_of({word.word.extent, 1, {}}, layout.extents));
-        break;
-      case cod::Word::Kind::dropped: values.push_back(address + specification.dropped); break;
-      case cod::Word::Kind::shared_counters:
-        values.push_back(specification.shared_counters[word.word.index]);
-        break;
-      case cod::Word::Kind::word_map:
-        values.push_back(layout.words == nullptr
-                             ? 0
-                             : layout.words->word(word.word.index, address + layout.word_map.first));
-        break;
-    }
-  }
+  for (const engine::ProbeWord& word : words) values.push_back(probe_word(word, layout, address));
   return values;
 }
 

@@ -51,7 +51,8 @@ struct SharedParts {
 Result<ProbeLayout> lay_out(const std::vector<engine::SpecificationPtr>& specifications,
                             const cod::LaunchExtents& extents, const SharedParts& parts = {});
 
-/// The values of the hidden parameter for a buffer at `address`.
+/// A value of the hidden parameter for a buffer at `address`, or all of them.
+std::uint64_t probe_word(const engine::ProbeWord& word, const ProbeLayout& layout, std::uint64_t address);
 std::vector<std::uint64_t> probe_words(const std::vector<engine::ProbeWord>& words, const ProbeLayout& layout,
                                        std::uint64_t address);
 

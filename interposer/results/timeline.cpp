@@ -3,6 +3,7 @@
 #include <unwind.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "support/call_site.h"
@@ -10,20 +11,54 @@
 
 namespace lynxpp::interposer {
 
+namespace {
+
+/// The stream that a thread has asked for last.
+struct LastStream {
+  std::uint64_t timeline = 0;
+  void* stream = nullptr;
+  std::uint64_t number = 0;
+};
+
+std::uint64_t next_timeline() {
+  static std::atomic<std::uint64_t> timelines = 0;
+  return ++timelines;
+}
+
+}  // namespace
+
+Timeline::Timeline(bool is_written) : is_written_(is_written), id_(next_timeline()) {}
+
+std::uint64_t Timeline::number_of(void* stream) {
+  static thread_local LastStream last;
+  if (stream == nullptr) return 0;
+  if (last.timeline == id_ && last.stream == stream) return last.number;
+  const std::lock_guard lock(mutex_);
+  last = {id_, stream, streams_.try_emplace(stream, streams_.size() + 1).first->second};
+  return last.number;
+}
+
 report::ActivityRecord Timeline::next(void* stream) {
   report::ActivityRecord record;
   if (reader_) record.ranges = reader_();
   const auto now = std::chrono::steady_clock::now();
+  record.stream = number_of(stream);
   const std::lock_guard lock(mutex_);
   if (next_order_ == 0) first_ = now;
   record.order = next_order_++;
   record.host_ms = std::chrono::duration<double, std::milli>(now - first_).count();
-  if (stream != nullptr) record.stream = streams_.try_emplace(stream, streams_.size() + 1).first->second;
   return record;
 }
 
 report::ActivityRecord Timeline::launch(const device::Launch& launch, const std::string& kernel,
                                         std::uint64_t index) {
+  if (!is_written_) {
+    report::ActivityRecord brief;
+    if (reader_) brief.ranges = reader_();
+    brief.stream = number_of(launch.stream);
+    brief.launch.emplace().launch = index;
+    return brief;
+  }
   report::ActivityRecord record = next(launch.stream);
   record.launch.emplace();
   record.launch->kernel = kernel;

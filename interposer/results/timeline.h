@@ -31,6 +31,9 @@ struct CopyCall {
 /// Numbers activities and streams. Thread safe.
 class Timeline {
  public:
+  /// Where activities are not written, those of launches have their stream, ranges and number alone.
+  explicit Timeline(bool is_written);
+
   /// Before the first launch.
   void use_ranges(RangeReader reader) { reader_ = std::move(reader); }
 
@@ -41,6 +44,10 @@ class Timeline {
   report::ActivityRecord wait();
 
  private:
+  std::uint64_t number_of(void* stream);
+
+  const bool is_written_;
+  const std::uint64_t id_;  ///< of this one in the process
   RangeReader reader_;
   std::mutex mutex_;  // guards what follows
   std::uint64_t next_order_ = 0;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <exception>
 #include <iterator>
 #include <thread>
 #include <utility>
@@ -10,7 +9,6 @@
 #include "interposer/allocations.h"
 #include "interposer/launch_shape.h"
 #include "interposer/session/session_state.h"
-#include "interposer/this_process.h"
 #include "support/log.h"
 #include "support/text.h"
 
@@ -20,19 +18,6 @@ namespace {
 report::KernelResources record_of(const device::KernelResources& resources) {
   return {resources.registers,     resources.local_bytes,  resources.shared_bytes,
           resources.blocks_per_sm, resources.warps_per_sm, resources.most_warps_per_sm};
-}
-
-/// Of a launch that is about to be made.
-report::LaunchPlace place_of(const device::Device& device, const device::Launch& launch,
-                             const report::ActivityRecord& activity) {
-  report::LaunchPlace place;
-  place.correlation = launch.correlation;
-  place.ordinal = static_cast<std::uint64_t>(device.info().ordinal);
-  place.context = device.info().context;
-  place.stream = activity.stream;
-  place.thread = this_thread();
-  place.begin_us = host_clock_us();
-  return place;
 }
 
 void set_once(std::optional<report::KernelResources>& slot,
@@ -45,7 +30,10 @@ void set_once(std::optional<report::KernelResources>& slot,
 thread_local int Session::Launching::depth_ = 0;
 
 Session::Session(Configuration configuration, std::unique_ptr<report::Sink> sink, Results results)
-    : configuration_(std::move(configuration)), dump_(configuration_.dump), sink_(std::move(sink)) {
+    : configuration_(std::move(configuration)),
+      dump_(configuration_.dump),
+      sink_(std::move(sink)),
+      timeline_(configuration_.timeline) {
   if (results == Results::in_background)
     worker_ = std::make_unique<ResultsWorker>([this] { return collect_in_background(); });
 }
@@ -85,7 +73,7 @@ bool Session::attached() {
 }
 
 bool Session::launch(device::Device& device, const device::Launch& launch, const KernelSource& source,
-                     std::atomic<std::uint64_t>** unselected) {
+                     Found* found) {
   const Launching here(*this);
   const Result<bool> captured = device.capturing(launch);
   State state(state_);
@@ -102,8 +90,7 @@ bool Session::launch(device::Device& device, const device::Launch& launch, const
   known.add_unselected();
   const std::uint64_t number = known.numbers.next(device.info().ordinal);
   const bool is_wanted = wanted(known, number);
-  if (unselected != nullptr && !known.wanted && captured && !configuration_.timeline)
-    *unselected = &known.unselected[device.info().ordinal];
+  if (found != nullptr && captured && !configuration_.timeline) note_found(*found, known, device, source);
   // Whatever is attached or detached meanwhile comes after this launch.
   const std::shared_ptr<const Attached> attached = attached_;
   state.unlock();
@@ -120,6 +107,16 @@ bool Session::launch(device::Device& device, const device::Launch& launch, const
   }
   if (!made) write(activity);
   return made;
+}
+
+void Session::note_found(Found& found, Seen& known, const device::Device& device,
+                         const KernelSource& source) const {
+  found.image = source.image;
+  if (!known.wanted) {
+    found.unselected = &known.unselected[device.info().ordinal];
+  } else if (configuration_.timing == Timing::off && !log().should_log(spdlog::level::trace)) {
+    found.selected = &known;
+  }
 }
 
 void Session::launched_natively(std::string_view kernel, std::uint64_t launches, const std::string& way) {
@@ -167,7 +164,7 @@ void Session::copied(const CopyCall& call) {
 
 bool Session::make_launch(Seen& known, const std::shared_ptr<const Attached>& attached,
                           device::Device& device, const device::Launch& launch, const KernelSource& source,
-                          const report::ActivityRecord& activity) {
+                          report::ActivityRecord& activity) {
   State state(state_);
   report::CoverageRecord& coverage = known.coverage;
   log_allocations(device);
@@ -193,16 +190,16 @@ bool Session::make_launch(Seen& known, const std::shared_ptr<const Attached>& at
   }
   state.unlock();
   const Status launched = launch_variant(known, *kernel, device, launch, activity);
+  if (launched) return true;
   state.lock();
-  if (!launched) {
-    add_once(coverage.notes, first_message(launched.error()));
-    if (coverage.instrumented_launches == 0) coverage.reason = first_message(launched.error());
-    return false;
-  }
-  coverage.instrumented = true;
-  coverage.reason.clear();
-  ++coverage.instrumented_launches;
-  return true;
+  note_refusal(known, launched);
+  return false;
+}
+
+void Session::note_refusal(Seen& seen, const Status& launched) {
+  const std::string reason = first_message(launched.error());
+  add_once(seen.coverage.notes, reason);
+  if (seen.coverage.instrumented_launches == 0) seen.coverage.reason = reason;
 }
 
 bool Session::wanted(Seen& seen, std::uint64_t index) const {
@@ -266,33 +263,25 @@ Session::KernelPtr Session::kernel_for(State& state, Seen& seen,
                                        device::Device& device, const device::Launch& launch,
                                        const KernelSource& source) {
   constexpr std::chrono::milliseconds step(50);
-  const engine::LaunchShape shape = shape_of(launch);
-  BlockRoom room;
-  if (LaunchedWords::count_shared_memory(attached->specifications) &&
-      (configuration_.words.shared_bits != 0 || configuration_.words.spare_counters()))
-    room = {launch.threads_per_block(), launch.shared_bytes};
-  const auto found = std::ranges::find_if(seen.kernels, [&](const KernelPtr& kernel) {
-    return kernel->device == &device && kernel->image == source.image && kernel->shape == shape &&
-           kernel->room == room;
-  });
-  if (found != seen.kernels.end() && (*found)->attached == attached &&
-      (*found)->wide_counters == seen.wide_counters && (*found)->replays == seen.replays) {
-    const KernelPtr kernel = *found;
+  KernelPtr* const place = place_of_kernel(seen, *attached, device, launch, source.image);
+  if (place != nullptr && is_current(**place, seen, attached)) {
+    const KernelPtr kernel = *place;
     // Whoever makes it may never come back: the program was ended meanwhile.
     while (!kernel->is_made && !finished_) changed_.wait_for(state, step);
     return kernel->is_made ? kernel : nullptr;
   }
+  seen.timing.device = device.info().name;
   auto kernel = std::make_shared<Kernel>();
   kernel->device = &device;
   kernel->image = source.image;
   kernel->attached = attached;
-  kernel->shape = shape;
-  kernel->room = room;
+  kernel->shape = shape_of(launch);
+  kernel->room = room_of(*attached, launch);
   kernel->wide_counters = seen.wide_counters;
   kernel->replays = seen.replays;
   KernelPtr before;  // unloaded when nothing is locked
-  if (found != seen.kernels.end()) {
-    before = std::exchange(*found, kernel);
+  if (place != nullptr) {
+    before = std::exchange(*place, kernel);
   } else {
     seen.kernels.push_back(kernel);
   }
@@ -303,112 +292,6 @@ Session::KernelPtr Session::kernel_for(State& state, Seen& seen,
   kernel->is_made = true;
   changed_.notify_all();
   return kernel;
-}
-
-Status Session::launch_variant(Seen& seen, const Kernel& kernel, device::Device& device,
-                               const device::Launch& launch, const report::ActivityRecord& activity) {
-  Result<Pending> pending = pending_for(seen, kernel, device, launch, activity);
-  if (!pending) return pending.error();
-  return launch_with(kernel, device, launch, std::move(*pending));
-}
-
-Result<Session::Pending> Session::pending_for(Seen& seen, const Kernel& kernel, device::Device& device,
-                                              const device::Launch& launch,
-                                              const report::ActivityRecord& activity) {
-  Pending pending;
-  pending.attached = kernel.attached;
-  pending.seen = &seen;
-  pending.launch = activity.launch->launch;
-  pending.activity = activity;
-  pending.place = place_of(device, launch, activity);
-  pending.place.module = seen.coverage.module;
-  pending.device_record = kernel.device_record;
-  if (configuration_.timeline) {
-    report::ActivityRecord::Launch& record = *pending.activity.launch;
-    note_arrays(record, device, launch, kernel.instrumented.parameters);
-    record.registers_are_estimated = !record.registers && kernel.instrumented.registers;
-    if (record.registers_are_estimated) record.registers = kernel.instrumented.registers->original;
-  }
-  pending.sites = kernel.sites;
-  pending.on = &device;
-  pending.device = device.info();
-  pending.view.basic_blocks = kernel.instrumented.size.basic_blocks;
-  pending.view.instructions = kernel.instrumented.size.instructions;
-  pending.view.sms = device.info().sm_id_limit;
-  pending.view.clock_khz = device.info().clock_khz;
-  std::copy(std::begin(launch.grid), std::end(launch.grid), pending.view.grid);
-  std::copy(std::begin(launch.block), std::end(launch.block), pending.view.block);
-
-  pending.counting = kernel.instrumented.counting;
-  pending.variant = kernel.variant;
-  pending.begin = std::chrono::steady_clock::now();
-  Result<std::shared_ptr<LaunchedWords>> counted_words =
-      LaunchedWords::of(kernel.instrumented, kernel.attached->specifications, device, launch);
-  if (!counted_words) return counted_words.error();
-  pending.words = std::move(*counted_words);
-  SharedParts parts;
-  if (pending.counting != nullptr) parts.counters = pending.counting->plan->slots();
-  if (pending.words != nullptr) {
-    pending.needs = device.needs(launch);
-    pending.view.shared_words = pending.words->shared_words();
-    pending.view.device_words = pending.words->device_words();
-    parts.shared_addresses = pending.words->shared_addresses();
-    parts.words = pending.words->word_map();
-    parts.shared_counters = pending.words->block_counters().first;
-    parts.shared_counter_bytes = pending.words->block_counters().bytes_each;
-  }
-  Result<ProbeLayout> layout =
-      lay_out(kernel.attached->specifications, extents_of(launch, pending.view), parts);
-  if (!layout) return layout.error();
-  pending.layout = std::move(*layout);
-  return pending;
-}
-
-Status Session::launch_with(const Kernel& kernel, device::Device& device, const device::Launch& launch,
-                            Pending pending) {
-  Seen& seen = *pending.seen;
-  const ProbeLayout& layout = pending.layout;
-  const std::unique_ptr<device::Together> together = device.together();
-  device::Launch variant_launch = launch;
-  if (pending.words != nullptr) pending.words->add_block_counters(variant_launch);
-  Result<std::unique_ptr<device::Buffer>> buffer = allocate(seen, device, layout.bytes, launch);
-  if (!buffer) return buffer.error();
-  const std::vector<std::uint64_t> words =
-      probe_words(kernel.instrumented.probe, layout, (*buffer)->address());
-  if (configuration_.timing != Timing::off)
-    note_resources(seen, device, launch, variant_launch, kernel.variant.get());
-  if (layout.word_map.second != 0) {
-    Status written =
-        device.write(**buffer, layout.word_map.first, std::as_bytes(layout.words->entries()), launch);
-    if (!written) return written;
-  }
-  Outstanding outstanding(*this, seen);
-  Status launched =
-      device.launch(*kernel.variant, variant_launch, kernel.instrumented.parameters, words, **buffer);
-  if (!launched) return launched;
-  // Whatever goes wrong now, the launch has been made.
-  try {
-    take_back(std::move(pending), std::move(*buffer), device, launch, outstanding);
-  } catch (const std::exception& error) {
-    log().error("{}: results of a launch are lost: {}", demangle(seen.coverage.kernel), error.what());
-  }
-  return success();
-}
-
-void Session::take_back(Pending pending, std::unique_ptr<device::Buffer> buffer, device::Device& device,
-                        const device::Launch& launch, Outstanding& outstanding) {
-  Result<std::unique_ptr<device::Readback>> readback = device.read_back(std::move(buffer), launch);
-  if (readback) {
-    pending.readback = std::move(*readback);
-    return add(std::move(pending), outstanding);
-  }
-  Seen& seen = *pending.seen;
-  const std::string reason = first_message(readback.error());
-  log().error("{}: launch {}: results are lost: {}", demangle(seen.coverage.kernel), pending.launch, reason);
-  write(pending.activity);
-  const State state(state_);
-  ++seen.lost;
-  add_once(seen.coverage.notes, "results lost: " + reason);
 }
 
 void Session::note_resources(Seen& seen, device::Device& device, const device::Launch& launch,
@@ -422,30 +305,32 @@ void Session::note_resources(Seen& seen, device::Device& device, const device::L
 }
 
 Status Session::time_original(Seen& seen, device::Device& device, const device::Launch& launch,
-                              const report::ActivityRecord& activity) {
+                              report::ActivityRecord& activity) {
   note_resources(seen, device, launch, launch, nullptr);
-  Outstanding outstanding(*this, seen);
+  Outstanding outstanding(seen);
   Result<std::unique_ptr<device::Readback>> made = device.launch_original(launch);
   if (!made) return made.error();
-  Pending pending;
-  pending.seen = &seen;
-  pending.launch = activity.launch->launch;
-  pending.activity = activity;
-  pending.on = &device;
-  pending.device = device.info();
-  pending.readback = std::move(*made);
+  auto plan = std::make_shared<Plan>();
+  plan->seen = &seen;
+  plan->device = device.info();
+  PendingPtr pending = pending_with(std::move(plan), device, launch, activity);
+  pending->readback = std::move(*made);
   add(std::move(pending), outstanding);
   return success();
 }
 
-void Session::add(Pending pending, Outstanding& outstanding) {
+void Session::add(PendingPtr pending, Outstanding& outstanding) {
   {
     const State state(state_);
-    outstanding.settled_later();
-    pending_bytes_ += pending.layout.bytes;
-    pending_.push_back(std::move(pending));
+    keep(std::move(pending), outstanding);
   }
   if (worker_ != nullptr) worker_->wake();
+}
+
+void Session::keep(PendingPtr pending, Outstanding& outstanding) {
+  outstanding.settled_later();
+  pending_bytes_ += pending->plan->layout.bytes;
+  pending_.push_back(std::move(pending));
 }
 
 void Session::forget_image(std::uint64_t image) {

@@ -43,9 +43,20 @@ struct KernelSelection {
   std::regex pattern;
 };
 
+struct BlockRoom;
+
 /// Thread safe.
 class Session {
  public:
+  struct Seen;
+
+  /// A kernel on a device, as launch() has found it. Neither is there when later launches may differ.
+  struct Found {
+    std::atomic<std::uint64_t>* unselected = nullptr;  ///< no filter selects it: counts its launches
+    Seen* selected = nullptr;
+    std::uint64_t image = 0;  ///< KernelSource::image
+  };
+
   /// Who takes the results of launches that are over, besides collect(), save_results() and finish().
   enum class Results : std::uint8_t {
     in_background,  ///< a thread of the session's
@@ -69,11 +80,15 @@ class Session {
   /// Makes the launch with the instrumented variant. Its results are taken later, by another thread. False:
   /// the caller makes the original one (the reason stands in the coverage record).
   ///
-  /// `unselected`: where not null, gets what counts the next launches of this kernel on this device, as long
-  /// as choices() is what it was before the call, when no filter selects it. Launches of a stream that is
-  /// being captured are none.
+  /// `found`: where not null, gets what is to be known for the next launches of this kernel on this device,
+  /// as long as choices() is what it was before the call. Launches of a stream that is being captured are
+  /// none.
   bool launch(device::Device& device, const device::Launch& launch, const KernelSource& source,
-              std::atomic<std::uint64_t>** unselected = nullptr);
+              Found* found = nullptr);
+
+  /// The same for a kernel that a filter selects, with nothing looked up by name and nothing made. nullopt:
+  /// it was not launched before as it is now, and nothing was done; launch() is to be called.
+  std::optional<bool> launch_again(device::Device& device, const device::Launch& launch, const Found& found);
 
   /// Another number when something was attached or detached, or other kernels were selected.
   std::uint64_t choices() const { return choices_.load(std::memory_order_acquire); }
@@ -127,11 +142,13 @@ class Session {
   struct Kernel;
   struct LastResults;
   struct Pending;
-  struct Seen;
+  struct Plan;
   class Launching;
   struct SettledTogether;
   class Outstanding;
   using KernelPtr = std::shared_ptr<Kernel>;
+  using PlanPtr = std::shared_ptr<const Plan>;
+  using PendingPtr = std::unique_ptr<Pending>;
   using State = std::unique_lock<std::recursive_timed_mutex>;
 
   // ---- launching (session.cpp)
@@ -143,29 +160,44 @@ class Session {
   void select_kernels(std::optional<KernelSelection> kernels);
   bool selects(const std::string& kernel) const;
   void count_natively(Seen& seen, std::uint64_t launches, const std::string& way);
+  void note_found(Found& found, Seen& seen, const device::Device& device, const KernelSource& source) const;
   /// Whether the launch of this number is wanted. Precondition of these: `state_` is held.
   bool wanted(Seen& seen, std::uint64_t number) const;
   /// Made by this call where it is missing, or by another thread that is waited for. Lets go of `state`
   /// meanwhile. Null: the session has finished.
   KernelPtr kernel_for(State& state, Seen& seen, const std::shared_ptr<const Attached>& attached,
                        device::Device& device, const device::Launch& launch, const KernelSource& source);
-  /// All of a launch but its readback. Failure: it cannot be made with the variant.
-  Result<Pending> pending_for(Seen& seen, const Kernel& kernel, device::Device& device,
-                              const device::Launch& launch, const report::ActivityRecord& activity);
-  Status launch_variant(Seen& seen, const Kernel& kernel, device::Device& device,
-                        const device::Launch& launch, const report::ActivityRecord& activity);
+  BlockRoom room_of(const Attached& attached, const device::Launch& launch) const;
+  /// Where the variant for such launches is, whatever it was made for besides; null: there is none.
+  KernelPtr* place_of_kernel(Seen& seen, const Attached& attached, const device::Device& device,
+                             const device::Launch& launch, std::uint64_t image) const;
+  static bool is_current(const Kernel& kernel, const Seen& seen,
+                         const std::shared_ptr<const Attached>& attached);
+  /// Precondition: `state_` is held. Null: there is none.
+  static PlanPtr known_plan(const Kernel& kernel, const device::Launch& launch);
+  Result<PlanPtr> plan_for(Seen& seen, Kernel& kernel, device::Device& device, const device::Launch& launch);
+  /// All of a launch but its readback. Takes the activity along, unless it is to be told of anyway. Failure:
+  /// it cannot be made with the variant.
+  Result<PendingPtr> pending_for(Seen& seen, Kernel& kernel, device::Device& device,
+                                 const device::Launch& launch, report::ActivityRecord& activity);
+  PendingPtr pending_with(PlanPtr plan, device::Device& device, const device::Launch& launch,
+                          report::ActivityRecord& activity);
+  Status launch_variant(Seen& seen, Kernel& kernel, device::Device& device, const device::Launch& launch,
+                        report::ActivityRecord& activity);
   Status launch_with(const Kernel& kernel, device::Device& device, const device::Launch& launch,
-                     Pending pending);
+                     PendingPtr pending, Outstanding& outstanding);
+  /// Precondition: `state_` is held.
+  static void note_refusal(Seen& seen, const Status& launched);
   /// Of a variant that has been launched.
-  void take_back(Pending pending, std::unique_ptr<device::Buffer> buffer, device::Device& device,
+  void take_back(PendingPtr pending, std::unique_ptr<device::Buffer> buffer, device::Device& device,
                  const device::Launch& launch, Outstanding& outstanding);
   Status time_original(Seen& seen, device::Device& device, const device::Launch& launch,
-                       const report::ActivityRecord& activity);
+                       report::ActivityRecord& activity);
   /// Whether the launch, which is wanted, was made with the variant or timed; its activity is written later
   /// then.
   bool make_launch(Seen& seen, const std::shared_ptr<const Attached>& attached, device::Device& device,
                    const device::Launch& launch, const KernelSource& source,
-                   const report::ActivityRecord& activity);
+                   report::ActivityRecord& activity);
   /// Writes the device's record once, and what is known of the kernel before it is instrumented. Where
   /// activities are told; precondition of this and the next: none of the locks is held.
   void note_device(device::Device& device, const device::Launch& launch, report::ActivityRecord& activity);
@@ -175,12 +207,16 @@ class Session {
   /// What the kernels take of an SM; `variant` may be null.
   void note_resources(Seen& seen, device::Device& device, const device::Launch& launch,
                       const device::Launch& variant_launch, const device::Variant* variant);
-  void add(Pending pending, Outstanding& outstanding);
+  void add(PendingPtr pending, Outstanding& outstanding);
+  /// Precondition: `state_` is held.
+  void keep(PendingPtr pending, Outstanding& outstanding);
   /// Of the device; where there is no room, results of other launches are taken first.
   Result<std::unique_ptr<device::Buffer>> allocate(Seen& seen, device::Device& device, std::uint64_t bytes,
                                                    const device::Launch& launch);
   /// Has `take` take it, and again when results of other launches have been taken.
   Status take_memory(const std::function<Status()>& take);
+  /// When it was refused with `taken`; `settled_` was `settled` before.
+  Status take_memory_of_others(Status taken, std::uint64_t settled, const std::function<Status()>& take);
   /// Precondition: `state_` is held.
   bool is_crowded() const;
   /// Waits until there are not too many outstanding launches. False: there still are.
@@ -231,13 +267,16 @@ class Session {
   /// Precondition of this and the next: `taking_` is held.
   void drain(bool wait);
   /// The first outstanding launch, if its results are there or `wait`, or when too many are outstanding.
-  std::optional<Pending> take(bool wait, SettledTogether& together);
+  PendingPtr take(bool wait, SettledTogether& together);
   /// Writes the records of a launch, or that they are lost. Precondition: `records_` is held.
   void settle(Pending& pending, const Result<std::span<std::byte>>& bytes);
   void report(Pending& pending, std::span<std::byte> bytes);
   void add_times(const Pending& pending);
   static void fill_counted_arrays(const Pending& pending, std::span<std::byte> bytes);
-  void report_specification(const Pending& pending, std::size_t index, std::span<std::byte> bytes);
+  void report_specification(const Pending& pending, std::size_t index, std::span<std::byte> bytes,
+                            const cod::LaunchView& launched);
+  /// Of the table of its sites, which is written once.
+  std::uint64_t number_of_sites(const Plan& plan);
   void report_ends();
   /// Precondition: `records_` is held.
   void close_books();
@@ -248,7 +287,7 @@ class Session {
   /// `patience`.
   bool ends(std::function<void()> work, std::chrono::milliseconds patience);
   /// Those of the devices; of all where nobody knows which contexts end.
-  std::deque<Pending> take_all_of(std::span<const device::Device* const> ending);
+  std::deque<PendingPtr> take_all_of(std::span<const device::Device* const> ending);
   /// Those that nobody waits for yet are lost.
   void give_up(LastResults& last);
   /// Writes what is complete and, as notes, what is missing.
@@ -284,8 +323,8 @@ class Session {
   std::unordered_map<std::string_view, Seen*> first_of_name_;         // among them
   std::unordered_map<std::uint64_t, std::string> modules_;            // by image
   std::unordered_map<std::uint64_t, std::shared_ptr<Graph>> graphs_;  // by the executable graph's number
-  std::deque<Pending> pending_;
-  std::deque<Pending> given_up_;  // never looked at: their contexts have ended
+  std::deque<PendingPtr> pending_;
+  std::deque<PendingPtr> given_up_;  // never looked at: their contexts have ended
   std::uint64_t pending_bytes_ = 0;
   std::shared_ptr<const device::LiveAllocations> logged_allocations_;
   Timeline timeline_;

@@ -74,7 +74,7 @@ GraphLaunched Session::launch(device::Device& device, const GraphLaunch& launch)
     const std::unique_ptr<device::Together> together = device.together();
     choose_variants(nodes, *graph, attached, device, launch);
     const bool has_variants =
-        std::ranges::any_of(nodes, [](const GraphNode& node) { return node.pending.has_value(); });
+        std::ranges::any_of(nodes, [](const GraphNode& node) { return node.pending != nullptr; });
     if (has_variants) made = make_graph(nodes, *graph, launch);
     if (made) made = launch_graph(nodes, *graph, launch);
     if (made) {
@@ -189,7 +189,7 @@ void Session::choose_variants(std::vector<GraphNode>& nodes, Graph& graph,
     }
     if (obstacle.empty()) {
       state.unlock();
-      Result<Pending> pending = pending_for(*node.seen, *node.made, device, node.launch, node.activity);
+      Result<PendingPtr> pending = pending_for(*node.seen, *node.made, device, node.launch, node.activity);
       state.lock();
       if (pending) {
         node.pending = std::move(*pending);
@@ -209,9 +209,9 @@ Status Session::make_graph(std::vector<GraphNode>& nodes, Graph& graph, const Gr
   std::uint64_t bytes = 0;
   for (GraphNode& node : nodes) {
     if (!node.pending) continue;
-    const ProbeLayout& layout = node.pending->layout;
+    const ProbeLayout& layout = node.pending->plan->layout;
     const engine::Instrumented& instrumented = node.made->instrumented;
-    if (node.pending->words != nullptr) node.pending->words->add_block_counters(node.launch);
+    if (node.pending->plan->words != nullptr) node.pending->plan->words->add_block_counters(node.launch);
     node.first = bytes;
     bytes += layout.bytes;
     wanted.push_back({node.kernel->node, node.made, layout.bytes, node.launch.shared_bytes,
@@ -255,8 +255,8 @@ Status Session::reserve(const std::vector<GraphNode>& nodes, std::uint64_t bytes
 Status Session::launch_graph(std::vector<GraphNode>& nodes, Graph& graph, const GraphLaunch& launch) {
   std::vector<device::BufferWrite> writes;
   for (const GraphNode& node : nodes) {
-    if (!node.pending || node.pending->layout.word_map.second == 0) continue;
-    const ProbeLayout& layout = node.pending->layout;
+    if (!node.pending || node.pending->plan->layout.word_map.second == 0) continue;
+    const ProbeLayout& layout = node.pending->plan->layout;
     writes.push_back({node.first + layout.word_map.first, std::as_bytes(layout.words->entries())});
   }
   return graph.runs->launch(writes, launch.in);
@@ -281,9 +281,10 @@ void Session::take_back_graph(std::vector<GraphNode>& nodes, Graph& graph, const
       continue;
     }
     state.unlock();
-    Outstanding outstanding(*this, *node.seen);
-    node.pending->readback = std::make_unique<PartOfReadback>(all, node.first, node.pending->layout.bytes);
-    add(std::move(*node.pending), outstanding);
+    Outstanding outstanding(*node.seen);
+    node.pending->readback =
+        std::make_unique<PartOfReadback>(all, node.first, node.pending->plan->layout.bytes);
+    add(std::move(node.pending), outstanding);
   }
 }
 

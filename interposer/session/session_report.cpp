@@ -51,8 +51,8 @@ bool Session::collect_in_background() {
 void Session::drain(bool wait) {
   SettledTogether together;
   while (wait || !ending_) {
-    std::optional<Pending> taken = take(wait, together);
-    if (!taken) return;
+    PendingPtr taken = take(wait, together);
+    if (taken == nullptr) return;
     // Without a lock on the records: finish_now() may come while this launch is waited for.
     const Result<std::span<std::byte>> bytes = taken->readback->wait();
     {
@@ -64,23 +64,23 @@ void Session::drain(bool wait) {
   }
 }
 
-std::optional<Session::Pending> Session::take(bool wait, SettledTogether& together) {
+Session::PendingPtr Session::take(bool wait, SettledTogether& together) {
   State state(state_);
-  std::optional<Pending> taken;
-  std::vector<Pending> passed;
+  PendingPtr taken;
+  std::vector<PendingPtr> passed;
   for (std::size_t left = looks_past_first_ ? pending_.size() : 1; left != 0; --left) {
     if (pending_.empty() || finished_) break;
-    Pending first = std::move(pending_.front());
+    PendingPtr first = std::move(pending_.front());
     pending_.pop_front();
     state.unlock();
-    if (together.on != first.on) {
+    if (together.on != first->on) {
       together.calls.reset();
-      together = {first.on, first.readback->together()};
+      together = {first->on, first->readback->together()};
     }
-    const bool is_wanted = wait || first.readback->ready();
+    const bool is_wanted = wait || first->readback->ready();
     state.lock();
     if (is_wanted) {
-      pending_bytes_ -= first.layout.bytes;
+      pending_bytes_ -= first->plan->layout.bytes;
       taken = std::move(first);
       break;
     }
@@ -92,29 +92,30 @@ std::optional<Session::Pending> Session::take(bool wait, SettledTogether& togeth
 
 void Session::settle(Pending& pending, const Result<std::span<std::byte>>& bytes) {
   // Of an instrumented kernel the time says nothing about the program's own.
-  if (bytes && configuration_.timing == Timing::originals)
+  if (bytes && configuration_.timeline && configuration_.timing == Timing::originals)
     pending.activity.launch->milliseconds = pending.readback->kernel_milliseconds();
   if (configuration_.timeline) sink_->activity(pending.activity);
   if (bytes) {
     report(pending, *bytes);
   } else {
-    log().error("{}: launch {}: {}", demangle(pending.seen->coverage.kernel), pending.launch,
+    log().error("{}: launch {}: {}", demangle(pending.plan->seen->coverage.kernel), pending.launch,
                 first_message(bytes.error()));
   }
-  const State state(state_);
-  --pending.seen->outstanding;
+  --pending.plan->seen->outstanding;
   if (bytes) return;
-  ++pending.seen->lost;
-  add_once(pending.seen->coverage.notes, "results lost: " + first_message(bytes.error()));
+  const State state(state_);
+  ++pending.plan->seen->lost;
+  add_once(pending.plan->seen->coverage.notes, "results lost: " + first_message(bytes.error()));
 }
 
 /// True: the kernel's next launches should take care of it.
 bool Session::note_wrapped_words(Pending& pending, double milliseconds) {
+  const Plan& plan = *pending.plan;
   bool may_wrap = false;
-  if (pending.words == nullptr) return may_wrap;
+  if (plan.words == nullptr) return may_wrap;
   for (std::size_t i = 0; i < pending.notes.size(); ++i) {
-    const cod::Specification& specification = *pending.attached->specifications[i];
-    if (!pending.words->may_wrap(specification, milliseconds, pending.device.clock_khz)) continue;
+    const cod::Specification& specification = *plan.attached->specifications[i];
+    if (!plan.words->may_wrap(specification, milliseconds, plan.device.clock_khz)) continue;
     may_wrap = true;
     pending.notes[i].emplace_back(
         "counts of words have 32 bits, of which one may have wrapped around in so long a launch; those of "
@@ -125,48 +126,52 @@ bool Session::note_wrapped_words(Pending& pending, double milliseconds) {
 }
 
 void Session::report(Pending& pending, std::span<std::byte> bytes) {
+  const Plan& plan = *pending.plan;
   add_times(pending);
   if (configuration_.times_only()) return;
   // The time until the launch was seen to be over is an upper bound. The device may know a lower one.
   const std::chrono::duration<double, std::milli> passed = std::chrono::steady_clock::now() - pending.begin;
-  if (pending.counting != nullptr) {
+  if (plan.counting != nullptr) {
     fill_counted_arrays(pending, bytes);
     const auto may_wrap = [&](double milliseconds) {
-      return engine::may_wrap(*pending.counting, milliseconds, pending.device.clock_khz);
+      return engine::may_wrap(*plan.counting, milliseconds, plan.device.clock_khz);
     };
     pending.counters_may_have_wrapped =
         may_wrap(passed.count()) && may_wrap(pending.readback->most_milliseconds().value_or(passed.count()));
     pending.indices_may_have_wrapped =
-        engine::may_wrap_indices(*pending.counting, pending.layout.counters_of(bytes));
+        engine::may_wrap_indices(*plan.counting, plan.layout.counters_of(bytes));
   }
   pending.place.end_us = host_clock_us();
   if (!pending.readback->modelled()) pending.place.device_ms = pending.readback->kernel_milliseconds();
-  if (pending.device_record != nullptr) tell(*pending.device_record);
-  const bool replays = pending.words == nullptr ||
-                       pending.words->finish(pending.layout, bytes, pending.attached->specifications,
-                                             pending.view, pending.notes);
+  if (plan.device_record != nullptr) tell(*plan.device_record);
+  cod::LaunchView view = plan.view;
+  const bool replays =
+      plan.words == nullptr ||
+      plan.words->finish(plan.layout, bytes, plan.attached->specifications, view, pending.notes);
   const bool words_may_have_wrapped = note_wrapped_words(
       pending, std::min(passed.count(), pending.readback->most_milliseconds().value_or(passed.count())));
-  {
+  const bool may_have_wrapped =
+      pending.counters_may_have_wrapped || pending.indices_may_have_wrapped || words_may_have_wrapped;
+  if (may_have_wrapped || !replays) {
     const State state(state_);
-    pending.seen->wide_counters |=
-        pending.counters_may_have_wrapped || pending.indices_may_have_wrapped || words_may_have_wrapped;
-    pending.seen->replays &= replays;
+    plan.seen->wide_counters |= may_have_wrapped;
+    plan.seen->replays &= replays;
   }
-  for (std::size_t i = 0; i < pending.attached->specifications.size(); ++i) {
-    const bool is_sampled = pending.launch % pending.attached->specifications[i]->sampling().launches == 0;
-    if (is_sampled) report_specification(pending, i, bytes);
+  for (std::size_t i = 0; i < plan.attached->specifications.size(); ++i) {
+    const bool is_sampled = pending.launch % plan.attached->specifications[i]->sampling().launches == 0;
+    if (is_sampled) report_specification(pending, i, bytes, view);
   }
 }
 
 void Session::add_times(const Pending& pending) {
+  if (configuration_.timing == Timing::off) return;
   const std::optional<double> kernel = pending.readback->kernel_milliseconds();
   const std::optional<double> buffers = pending.readback->buffer_milliseconds();
   const std::optional<device::ModelledTime> modelled = pending.readback->modelled();
   const State state(state_);
-  report::TimingRecord& timing = pending.seen->timing;
+  report::TimingRecord& timing = pending.plan->seen->timing;
   if (modelled) timing.modelled = modelled->machine;
-  timing.device = pending.device.name;
+  timing.device = pending.plan->device.name;
   if (kernel) {
     timing.execute += *kernel;
     ++timing.launches;
@@ -175,84 +180,86 @@ void Session::add_times(const Pending& pending) {
 }
 
 void Session::fill_counted_arrays(const Pending& pending, std::span<std::byte> bytes) {
+  const Plan& plan = *pending.plan;
   std::vector<std::vector<std::span<std::byte>>> arrays;
-  for (std::size_t i = 0; i < pending.layout.specifications.size(); ++i)
-    arrays.push_back(pending.layout.arrays_of(i, bytes));
-  ptx::LaunchedGrid launched{pending.layout.extents.threads, pending.layout.extents.warps};
-  std::copy(std::begin(pending.view.grid), std::end(pending.view.grid), launched.blocks);
-  engine::fill_counted_arrays(*pending.counting, pending.attached->specifications,
-                              pending.layout.counters_of(bytes), launched, arrays);
+  for (std::size_t i = 0; i < plan.layout.specifications.size(); ++i)
+    arrays.push_back(plan.layout.arrays_of(i, bytes));
+  ptx::LaunchedGrid launched{plan.layout.extents.threads, plan.layout.extents.warps};
+  std::copy(std::begin(plan.view.grid), std::end(plan.view.grid), launched.blocks);
+  engine::fill_counted_arrays(*plan.counting, plan.attached->specifications, plan.layout.counters_of(bytes),
+                              launched, arrays);
 }
 
-void Session::report_specification(const Pending& pending, std::size_t index, std::span<std::byte> bytes) {
+void Session::report_specification(const Pending& pending, std::size_t index, std::span<std::byte> bytes,
+                                   const cod::LaunchView& launched) {
+  const Plan& plan = *pending.plan;
   report::LaunchRecord record;
-  record.kernel = pending.seen->coverage.kernel;
+  record.kernel = plan.seen->coverage.kernel;
   record.launch = pending.launch;
-  record.device = pending.device.name;
-  std::copy(std::begin(pending.view.grid), std::end(pending.view.grid), record.grid);
-  std::copy(std::begin(pending.view.block), std::end(pending.view.block), record.block);
-  record.spec = pending.attached->specifications[index]->name();
+  record.device = plan.device.name;
+  std::copy(std::begin(plan.view.grid), std::end(plan.view.grid), record.grid);
+  std::copy(std::begin(plan.view.block), std::end(plan.view.block), record.block);
+  record.spec = plan.attached->specifications[index]->name();
   record.ranges = pending.activity.ranges;
   record.place = pending.place;
+  record.place->module = plan.module;
 
-  cod::LaunchView view = pending.view;
+  cod::LaunchView view = launched;
   view.kernel = record.kernel;
-  Seen::Sites sites;
-  {
-    const State state(state_);
-    sites = pending.seen->sites[pending.sites];
-  }
-  view.sites = sites.table.get();
-  view.arrays = pending.layout.arrays_of(index, bytes);
+  view.sites = plan.site_table.get();
+  view.arrays = plan.layout.arrays_of(index, bytes);
   view.device = record.device;
-  view.multiprocessors = pending.device.multiprocessors;
-  view.compute_capability = static_cast<std::uint32_t>(pending.device.compute_capability);
+  view.multiprocessors = plan.device.multiprocessors;
+  view.compute_capability = static_cast<std::uint32_t>(plan.device.compute_capability);
   view.launch = pending.launch;
-  view.host = pending.attached->host[index];
-  pending.attached->has_launches = true;
+  view.host = plan.attached->host[index];
+  plan.attached->has_launches = true;
   view.emit = [&](cod::Emitted emitted) { record.results.push_back(result_of(std::move(emitted))); };
-  record.sampling =
-      sampling_of(pending.attached->specifications[index]->samplings(record.kernel), record.notes);
+  record.sampling = sampling_of(plan.attached->specifications[index]->samplings(record.kernel), record.notes);
   view.print = [&](std::string_view text) { record.notes.emplace_back(text); };
-  if (std::ranges::any_of(pending.attached->specifications[index]->arrays(), cod::is_of_words)) {
+  if (std::ranges::any_of(plan.attached->specifications[index]->arrays(), cod::is_of_words)) {
     record.notes.insert(record.notes.end(), pending.notes[index].begin(), pending.notes[index].end());
-    if (pending.needs && pending.device.limits)
-      record.resources =
-          resources_of(*pending.needs, pending.words->dynamic_shared_bytes(), *pending.device.limits);
+    if (plan.needs && plan.device.limits)
+      record.resources = resources_of(*plan.needs, plan.words->dynamic_shared_bytes(), *plan.device.limits);
   }
-  if (const Status ran = pending.attached->reports[index]->run(view); !ran) {
+  if (const Status ran = plan.attached->reports[index]->run(view); !ran) {
     const std::vector<std::string> mishaps = mishaps_of(ran.error());
     record.notes.insert(record.notes.end(), mishaps.begin(), mishaps.end());
   }
-  if (pending.counters_may_have_wrapped && !pending.attached->specifications[index]->counters().empty()) {
+  if (pending.counters_may_have_wrapped && !plan.attached->specifications[index]->counters().empty()) {
     record.notes.emplace_back(
         "counts are an estimate: the launch may have run for so long that a counter wrapped; the kernel's "
         "next launches "
         "count in 64 bits");
   }
-  if (pending.indices_may_have_wrapped && !pending.attached->specifications[index]->tallies().empty()) {
+  if (pending.indices_may_have_wrapped && !plan.attached->specifications[index]->tallies().empty()) {
     record.notes.emplace_back(
         "sectors are an estimate: an array index of 32 bits may have wrapped around between the lanes of a "
         "warp; the kernel's next launches assume nothing about indices");
   }
-  if (const std::uint64_t dropped = pending.layout.dropped(index, bytes); dropped != 0) {
+  if (const std::uint64_t dropped = plan.layout.dropped(index, bytes); dropped != 0) {
     record.notes.push_back(std::to_string(dropped) + " accesses out of an array's bounds were dropped");
   }
   record.modelled = modelled_time_of(*pending.readback);
-  if (has_values_per_site(record)) {
-    if (!sites.number) {
-      {
-        const State state(state_);
-        sites.number = first_of_name_.at(record.kernel)->written_sites++;
-        pending.seen->sites[pending.sites].number = sites.number;
-      }
-      report::SitesRecord places = site_record(*sites.table, record.kernel, *sites.number);
-      if (sites.ptx != nullptr) places.ptx = *sites.ptx;
-      sink_->sites(places);
-    }
-    record.sites = sites.number;
-  }
+  if (has_values_per_site(record)) record.sites = number_of_sites(plan);
   sink_->launch(record);
+}
+
+/// Precondition: `records_` is held.
+std::uint64_t Session::number_of_sites(const Plan& plan) {
+  const std::string& kernel = plan.seen->coverage.kernel;
+  Seen::Sites sites;
+  {
+    const State state(state_);
+    Seen::Sites& known = plan.seen->sites[plan.sites];
+    if (known.number) return *known.number;
+    known.number = first_of_name_.at(kernel)->written_sites++;
+    sites = known;
+  }
+  report::SitesRecord places = site_record(*sites.table, kernel, *sites.number);
+  if (sites.ptx != nullptr) places.ptx = *sites.ptx;
+  sink_->sites(places);
+  return *sites.number;
 }
 
 void Session::report_ends() {
@@ -288,7 +295,7 @@ void Session::save_results(std::span<const device::Device* const> ending) {
   last->waiting = take_all_of(ending);
   const bool is_over = ends(
       [this, last] {
-        while (std::optional<Pending> next = last->next()) {
+        while (const PendingPtr next = last->next()) {
           const Result<std::span<std::byte>> bytes = next->readback->wait();
           {
             const std::lock_guard records(records_);
@@ -305,14 +312,14 @@ void Session::save_results(std::span<const device::Device* const> ending) {
   drop_graphs([&](const Graph& graph) { return std::ranges::find(ending, graph.device) != ending.end(); });
 }
 
-std::deque<Session::Pending> Session::take_all_of(std::span<const device::Device* const> ending) {
+std::deque<Session::PendingPtr> Session::take_all_of(std::span<const device::Device* const> ending) {
   const std::unique_lock taking(taking_, patience);
   const State state(state_);
-  std::deque<Pending> taken;
-  std::deque<Pending> others;
-  for (Pending& pending : std::exchange(pending_, {})) {
-    const bool is_one = ending.empty() || std::ranges::find(ending, pending.on) != ending.end();
-    if (is_one) pending_bytes_ -= pending.layout.bytes;
+  std::deque<PendingPtr> taken;
+  std::deque<PendingPtr> others;
+  for (PendingPtr& pending : std::exchange(pending_, {})) {
+    const bool is_one = ending.empty() || std::ranges::find(ending, pending->on) != ending.end();
+    if (is_one) pending_bytes_ -= pending->plan->layout.bytes;
     (is_one ? taken : others).push_back(std::move(pending));
   }
   pending_ = std::move(others);
@@ -322,11 +329,11 @@ std::deque<Session::Pending> Session::take_all_of(std::span<const device::Device
 void Session::give_up(LastResults& last) {
   const State state(state_);
   // To let go of one is to wait for it.
-  while (std::optional<Pending> next = last.next()) {
-    --next->seen->outstanding;
-    ++next->seen->lost;
-    add_once(next->seen->coverage.notes, "results lost: the context ended before the launch had");
-    given_up_.push_back(std::move(*next));
+  while (PendingPtr next = last.next()) {
+    --next->plan->seen->outstanding;
+    ++next->plan->seen->lost;
+    add_once(next->plan->seen->coverage.notes, "results lost: the context ended before the launch had");
+    given_up_.push_back(std::move(next));
   }
 }
 
@@ -365,21 +372,21 @@ void Session::finish_now() {
 void Session::take_what_is_there() {
   State state(state_, patience);
   if (!state || finished_) return;
-  std::deque<Pending> all = std::exchange(pending_, {});
-  std::deque<Pending> rest;  // to let go of one is to wait for it
+  std::deque<PendingPtr> all = std::exchange(pending_, {});
+  std::deque<PendingPtr> rest;  // to let go of one is to wait for it
   state.unlock();
-  for (Pending& pending : all) {
-    if (!pending.readback->ready()) {
+  for (PendingPtr& pending : all) {
+    if (!pending->readback->ready()) {
       rest.push_back(std::move(pending));
       continue;
     }
-    const Result<std::span<std::byte>> bytes = pending.readback->wait();
+    const Result<std::span<std::byte>> bytes = pending->readback->wait();
     const std::lock_guard records(records_);
-    if (!finished_) settle(pending, bytes);
+    if (!finished_) settle(*pending, bytes);
     ++settled_;
   }
   state.lock();
-  for (Pending& pending : rest) pending_.push_back(std::move(pending));
+  for (PendingPtr& pending : rest) pending_.push_back(std::move(pending));
 }
 
 void Session::close_books_without_rest() {
@@ -392,11 +399,12 @@ void Session::close_books_without_rest() {
 /// Precondition: `state_` is held.
 void Session::note_missing_results() {
   for (const auto& [key, seen] : seen_) {
-    if (seen->outstanding == 0) continue;
-    const std::string many = std::to_string(seen->outstanding);
+    const std::uint64_t outstanding = seen->outstanding;
+    if (outstanding == 0) continue;
+    const std::string many = std::to_string(outstanding);
     report::CoverageRecord& coverage = seen->coverage;
     coverage.notes.push_back("the program was ended before " + many + " launch" +
-                             (seen->outstanding == 1 ? "" : "es") + " had; the results are missing");
+                             (outstanding == 1 ? "" : "es") + " had; the results are missing");
     if (!coverage.instrumented) coverage.reason = "the program was ended before its first launch had";
   }
 }

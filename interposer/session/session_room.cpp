@@ -84,8 +84,10 @@ bool Session::makes_room() {
 
 Result<std::unique_ptr<device::Buffer>> Session::allocate(Seen& seen, device::Device& device,
                                                           std::uint64_t bytes, const device::Launch& launch) {
-  Result<std::unique_ptr<device::Buffer>> buffer = failure("");
-  const Status taken = take_memory([&] {
+  const std::uint64_t settled = settled_;
+  Result<std::unique_ptr<device::Buffer>> buffer = device.allocate_zeroed(bytes, launch);
+  if (buffer) return buffer;
+  const Status taken = take_memory_of_others(buffer.error(), settled, [&] {
     buffer = device.allocate_zeroed(bytes, launch);
     return buffer ? success() : Status(buffer.error());
   });
@@ -96,9 +98,13 @@ Result<std::unique_ptr<device::Buffer>> Session::allocate(Seen& seen, device::De
 }
 
 Status Session::take_memory(const std::function<Status()>& take) {
-  std::uint64_t settled = settled_;
+  const std::uint64_t settled = settled_;
   Status taken = take();
-  if (taken) return taken;
+  return taken ? taken : take_memory_of_others(std::move(taken), settled, take);
+}
+
+Status Session::take_memory_of_others(Status taken, std::uint64_t settled,
+                                      const std::function<Status()>& take) {
   take_results_until([&] {
     if (std::exchange(settled, settled_.load()) != settled_) taken = take();
     return taken.ok();

@@ -16,6 +16,7 @@
 #include "interposer/results/launched_words.h"
 #include "interposer/results/probe_buffer.h"
 #include "interposer/session/session.h"
+#include "support/recycled.h"
 
 namespace lynxpp::interposer {
 
@@ -36,6 +37,7 @@ struct Session::Attached {
   std::vector<engine::SpecificationPtr> specifications;
   std::vector<std::uint64_t> every_launch;  ///< of each specification, which launches it wants
   std::vector<std::shared_ptr<const cod::HostReport>> reports;
+  bool counts_shared_memory = false;
   // Guarded by Session::records_: variables of the host, and whether a launch has been reported.
   mutable std::vector<std::vector<std::byte>> host;
   mutable bool has_launches = false;
@@ -55,6 +57,7 @@ struct Session::Attached {
     specifications.push_back(std::move(*specification));
     host.push_back((*compiled)->initial_state());
     reports.push_back(std::move(*compiled));
+    counts_shared_memory = LaunchedWords::count_shared_memory(specifications);
     return success();
   }
 };
@@ -84,6 +87,30 @@ struct Session::Kernel {
   bool wide_counters = false;
   bool replays = true;  ///< accesses that follow from parameters have no probe
   std::string problem;  ///< why it runs uninstrumented; empty when it does not
+  /// Of its last launches, where they have one in common. Guarded by Session::state_.
+  std::vector<std::shared_ptr<const Plan>> plans;
+};
+
+/// What launches of one variant with one grid have in common, besides what words are counted for: made once
+/// for many of them. Holds what they and their reports need.
+struct Session::Plan {
+  std::shared_ptr<const Attached> attached;
+  Seen* seen = nullptr;
+  std::string module;  ///< report::LaunchPlace::module
+  device::DeviceInfo device;
+  std::shared_ptr<const report::DeviceRecord> device_record;  ///< null: the original was timed
+  std::size_t sites = 0;                                      ///< of Seen::sites
+  std::shared_ptr<const cod::SiteTable> site_table;
+  cod::LaunchView view;
+  std::shared_ptr<const engine::Counting> counting;
+  std::shared_ptr<device::Variant> variant;    ///< stays loaded while it runs
+  std::shared_ptr<const LaunchedWords> words;  ///< null: none are counted
+  std::optional<device::KernelNeeds> needs;    ///< of launches whose words are counted
+  ProbeLayout layout;
+
+  bool is_for(const device::Launch& launch) const {
+    return std::ranges::equal(view.grid, launch.grid) && std::ranges::equal(view.block, launch.block);
+  }
 };
 
 /// Launches that ran as they are because there was no memory for what they would count.
@@ -119,7 +146,7 @@ struct Session::Seen {
   /// Launches that no filter selected and that were counted without `state_`, by the device's ordinal.
   std::map<int, std::atomic<std::uint64_t>> unselected;
   std::map<std::string, std::uint64_t> natively;  ///< launches that are never instrumented, by the way
-  std::uint64_t outstanding = 0;                  ///< launches made whose results have not been taken
+  std::atomic<std::uint64_t> outstanding = 0;     ///< launches made whose results have not been taken
   std::uint64_t lost = 0;                         ///< launches whose results could not be had
   NoRoom no_room;
   report::CoverageRecord coverage;
@@ -152,40 +179,30 @@ struct Session::Seen {
   }
 };
 
-/// An instrumented launch whose results (or an original one whose time) are on their way. Holds what the
-/// launch and the report need.
-struct Session::Pending {
-  std::shared_ptr<const Attached> attached;
-  Seen* seen = nullptr;
+/// An instrumented launch whose results (or an original one whose time) are on their way.
+struct Session::Pending : Recycled<Pending> {
+  std::shared_ptr<const Plan> plan;
   std::uint64_t launch = 0;
   report::ActivityRecord activity;
-  report::LaunchPlace place;
-  std::shared_ptr<const report::DeviceRecord> device_record;  ///< null: the original was timed
-  std::size_t sites = 0;                                      ///< of Seen::sites
-  const device::Device* on = nullptr;                         ///< compared only
-  device::DeviceInfo device;
-  cod::LaunchView view;
-  std::shared_ptr<const engine::Counting> counting;
-  std::shared_ptr<device::Variant> variant;     ///< stays loaded while it runs
-  std::shared_ptr<const LaunchedWords> words;   ///< null: none are counted
-  std::optional<device::KernelNeeds> needs;     ///< of launches whose words are counted
+  report::LaunchPlace place;                    ///< but its module
+  const device::Device* on = nullptr;           ///< compared only
   std::vector<std::vector<std::string>> notes;  ///< of each specification, about words
   std::chrono::steady_clock::time_point begin;  ///< before the launch was made
   bool counters_may_have_wrapped = false;
   bool indices_may_have_wrapped = false;
-  ProbeLayout layout;
   std::unique_ptr<device::Readback> readback;
 };
 
 /// Outstanding launches of contexts that end, shared with the thread that waits for them.
 struct Session::LastResults {
   std::mutex mutex;
-  std::deque<Pending> waiting;
+  std::deque<PendingPtr> waiting;
 
-  std::optional<Pending> next() {
+  /// Null: there is none left.
+  PendingPtr next() {
     const std::lock_guard lock(mutex);
-    if (waiting.empty()) return std::nullopt;
-    Pending first = std::move(waiting.front());
+    if (waiting.empty()) return nullptr;
+    PendingPtr first = std::move(waiting.front());
     waiting.pop_front();
     return first;
   }
@@ -201,7 +218,7 @@ struct Session::GraphNode {
   report::ActivityRecord activity;
   KernelPtr made;           ///< null: the original runs
   std::uint64_t first = 0;  ///< byte of the graph's buffers
-  std::optional<Pending> pending;
+  PendingPtr pending;
 };
 
 /// An executable graph of the program's, as the session launches it.
@@ -250,14 +267,9 @@ inline constexpr std::size_t outstanding_launches_limit = 4096;
 /// midst.
 class Session::Outstanding {
  public:
-  Outstanding(Session& session, Seen& seen) : session_(session), seen_(&seen) {
-    const State state(session_.state_);
-    ++seen.outstanding;
-  }
+  explicit Outstanding(Seen& seen) : seen_(&seen) { ++seen.outstanding; }
   ~Outstanding() {
-    if (seen_ == nullptr) return;
-    const State state(session_.state_);
-    --seen_->outstanding;
+    if (seen_ != nullptr) --seen_->outstanding;
   }
   Outstanding(const Outstanding&) = delete;
   Outstanding& operator=(const Outstanding&) = delete;
@@ -266,7 +278,6 @@ class Session::Outstanding {
   void settled_later() { seen_ = nullptr; }
 
  private:
-  Session& session_;
   Seen* seen_;
 };
 

@@ -68,7 +68,8 @@ struct Memory {
   std::vector<CUstream> freed_on;
   std::mutex mutex;  ///< guards `pinned`
   std::vector<std::thread::id> freed_by;
-  std::shared_future<void> idle;  ///< valid: freeing pinned memory waits for the device
+  std::vector<std::thread::id> made_by;
+  std::shared_future<void> idle;  ///< valid: freeing pinned memory waits for the device, as getting more does
 };
 Memory* memory = nullptr;
 
@@ -94,7 +95,10 @@ cuda::Driver allocating_driver() {
     return CUDA_SUCCESS;
   };
   driver.cuMemHostAlloc = [](void** address, std::size_t bytes, unsigned) {
+    if (memory->idle.valid()) memory->idle.wait();
     const std::lock_guard lock(memory->mutex);
+    if (memory->is_full) return CUDA_ERROR_OUT_OF_MEMORY;
+    memory->made_by.push_back(std::this_thread::get_id());
     memory->pinned[memory->next] = bytes;
     *address = reinterpret_cast<void*>(memory->next++);
     return CUDA_SUCCESS;
@@ -155,6 +159,24 @@ TEST_F(BoundedPool, FreesNothingOnAStreamThatTheProgramMayCapture) {
   EXPECT_THAT(memory_.freed_on, testing::ElementsAre(reinterpret_cast<CUstream>(0x77)));
 }
 
+TEST_F(BoundedPool, PinnedMemoryIsMadeByAThreadOfItsOwn) {
+  ASSERT_TRUE(pool_.pinned_memory(5000).ok());
+  EXPECT_THAT(memory_.made_by, testing::ElementsAre(testing::Ne(std::this_thread::get_id())));
+}
+
+TEST_F(BoundedPool, ALaunchDoesNotWaitForPinnedMemoryThatIsLate) {
+  std::promise<void> idle;
+  memory_.idle = idle.get_future().share();
+  pool_.limit(*MemoryBudget::parse("8K"));
+  const auto late = pool_.pinned_memory(8000);
+  ASSERT_FALSE(late.ok());
+  EXPECT_THAT(late.error().diagnostics.front().message, HasSubstr("not given pinned host memory in time"));
+  EXPECT_FALSE(pool_.pinned_memory(100).ok()) << "nor again";
+  idle.set_value();
+  while (!pool_.pinned_memory(8000).ok()) std::this_thread::yield();
+  EXPECT_EQ(memory_.pinned.size(), 1u) << "the one that was late";
+}
+
 TEST_F(BoundedPool, PinnedMemoryIsFreedByAThreadOfItsOwn) {
   pool_.limit(*MemoryBudget::parse("8K"));
   const auto first = pool_.pinned_memory(5000);
@@ -167,10 +189,10 @@ TEST_F(BoundedPool, PinnedMemoryIsFreedByAThreadOfItsOwn) {
 /// The device waits for the host: for what the launch is followed by, perhaps.
 TEST_F(BoundedPool, ALaunchDoesNotWaitForADeviceThatIsNeverIdle) {
   std::promise<void> idle;
-  memory_.idle = idle.get_future().share();
   pool_.limit(*MemoryBudget::parse("8K"));
   const auto first = pool_.pinned_memory(5000);
   ASSERT_TRUE(first.ok());
+  memory_.idle = idle.get_future().share();
   pool_.give_back_pinned_memory(*first);
   EXPECT_FALSE(pool_.pinned_memory(8000).ok());
   EXPECT_FALSE(pool_.pinned_memory(8000).ok());
@@ -183,8 +205,10 @@ TEST_F(BoundedPool, CountsNothingThatTheDriverRefused) {
   pool_.limit(*MemoryBudget::parse("8K"));
   memory_.is_full = true;
   for (int i = 0; i < 5; ++i) EXPECT_FALSE(pool_.device_memory(8000, nullptr).ok());
+  for (int i = 0; i < 5; ++i) EXPECT_FALSE(pool_.pinned_memory(8000).ok());
   memory_.is_full = false;
   EXPECT_TRUE(pool_.device_memory(8000, nullptr).ok());
+  EXPECT_TRUE(pool_.pinned_memory(8000).ok());
 }
 
 }  // namespace pool_of_driver

@@ -187,17 +187,21 @@ class SessionTest : public ::testing::Test {
   bool launch(const std::string& name = "k", std::uint64_t image = 1) { return launch(name, image, 3, 33); }
   /// Takes the results, too, if they are there.
   bool launch(const std::string& name, std::uint64_t image, std::uint32_t blocks, std::uint32_t threads) {
-    device::Launch request;
-    request.grid[0] = blocks;
-    request.block[0] = threads;
     KernelSource source{name, image, [&]() -> Result<std::string> {
                           ++decoded_;
                           if (while_decoding_) while_decoding_();
                           return text_;
                         }};
-    const bool is_made = session_->launch(device_, request, source);
+    found_ = {};
+    const bool is_made = session_->launch(device_, request_of(blocks, threads), source, &found_);
     session_->collect();
     return is_made;
+  }
+  static device::Launch request_of(std::uint32_t blocks, std::uint32_t threads) {
+    device::Launch request;
+    request.grid[0] = blocks;
+    request.block[0] = threads;
+    return request;
   }
 
   const TemporaryFolder folder_;
@@ -205,6 +209,7 @@ class SessionTest : public ::testing::Test {
   std::string text_ = kernel_ptx;
   int decoded_ = 0;
   std::function<void()> while_decoding_;
+  Session::Found found_;  ///< by the last launch()
   FakeDevice device_;
   Records records_;
   std::unique_ptr<Session> session_;

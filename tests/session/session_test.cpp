@@ -118,9 +118,9 @@ TEST_F(SessionTest, LongLaunchesGetWideCounters) {
                           "ON_BASIC_BLOCK_ENTRY: { counts[basicBlockId()]++; }\n";
   text_.insert(text_.find("ret;"), ".reg .pred %p;\nL: setp.ne.u64 %p, %rd1, 0;\n@%p bra L;\n");
   start({});
-  EXPECT_TRUE(launch());
   // At this clock a counter may wrap in 43 ms.
   device_.set_clock_khz(200'000'000);
+  EXPECT_TRUE(launch());
   device_.milliseconds = 50;
   device_.ready = false;
   EXPECT_TRUE(launch()) << "the one that takes so long";

@@ -122,16 +122,15 @@ void launched_natively(const char* kernel, std::uint64_t launches, const char* w
 }
 
 void profile(int on) { log_event("engine profile %d", on); }
-int launch_unselected(const lynxpp_launch*) { return 0; }
+int launch_again(const lynxpp_launch*, int*) { return 0; }
 int launch_graph(const lynxpp_graph_launch*, lynxpp_driver_lookup, int*) { return 0; }
 void forget_graph(std::uint64_t) { log_event("engine forget_graph"); }
 
-constexpr lynxpp_engine fake_engine = {FAKE_ENGINE_ABI, use_allocations,   attach,     launch,
-                                       forget_image,    save_results,      collect,    finish,
-                                       cpu_functions,   cpu_refusal,       use_ranges, copied,
-                                       nullptr,         launched_natively, nullptr,    launch_graph,
-                                       forget_graph,    profile,           nullptr,    nullptr,
-                                       nullptr,         launch_unselected};
+constexpr lynxpp_engine fake_engine = {
+    FAKE_ENGINE_ABI, use_allocations, attach,       launch,     forget_image, save_results, collect,
+    finish,          cpu_functions,   cpu_refusal,  use_ranges, copied,       nullptr,      launched_natively,
+    nullptr,         launch_graph,    forget_graph, profile,    nullptr,      nullptr,      nullptr,
+    launch_again};
 
 }  // namespace
 

@@ -1,0 +1,159 @@
+#include "device/cuda/pinned_memory.h"
+
+#include <pthread.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <mutex>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "device/cuda/our_calls.h"
+
+namespace lynxpp::device::cuda {
+namespace {
+
+constexpr std::chrono::milliseconds patience(100);
+
+}  // namespace
+
+/// Guarded by Shared::mutex.
+struct PinnedMemory::Request {
+  std::size_t bytes = 0;
+  std::optional<Result<MemoryBlock>> made;
+  bool is_given_up = false;
+};
+
+struct PinnedMemory::Shared {
+  Shared(const Driver& the_driver, CUcontext the_context, Listener the_listener)
+      : driver(the_driver), context(the_context), listener(std::move(the_listener)) {}
+
+  void run() {
+    std::unique_lock lock(mutex);
+    while (!requests.empty() || !released.empty()) {
+      // A launch may be waiting for what is asked for.
+      if (!requests.empty()) {
+        answer(lock);
+      } else {
+        free_one(lock);
+      }
+    }
+    is_running = false;
+    was_in_vain = false;
+    changed.notify_all();
+  }
+
+  void answer(std::unique_lock<std::mutex>& lock) {
+    const std::shared_ptr<Request> request = std::move(requests.back());
+    requests.pop_back();
+    lock.unlock();
+    void* memory = nullptr;
+    CUresult result = CUDA_SUCCESS;
+    {
+      const InContext ours(driver, context);
+      result = driver.cuMemHostAlloc(&memory, request->bytes, CU_MEMHOSTALLOC_PORTABLE);
+    }
+    const MemoryBlock block{reinterpret_cast<std::uint64_t>(memory), request->bytes};
+    if (result != CUDA_SUCCESS) listener.freed(request->bytes);
+    lock.lock();
+    request->made = result == CUDA_SUCCESS ? Result<MemoryBlock>(block)
+                                           : Result<MemoryBlock>(driver.error("cuMemHostAlloc", result));
+    if (!request->is_given_up) {
+      changed.notify_all();
+    } else if (result == CUDA_SUCCESS) {
+      lock.unlock();
+      listener.is_late(block);
+      lock.lock();
+    }
+  }
+
+  void free_one(std::unique_lock<std::mutex>& lock) {
+    const MemoryBlock block = released.back();
+    released.pop_back();
+    lock.unlock();
+    {
+      const InContext ours(driver, context);
+      driver.cuMemFreeHost(reinterpret_cast<void*>(block.address));
+    }
+    listener.freed(block.size);
+    lock.lock();
+  }
+
+  /// Precondition: `mutex` is held. False: there is no thread.
+  bool start(const std::shared_ptr<Shared>& self) {
+    if (std::exchange(is_running, true)) return true;
+    // The program's signals are handled by the program's threads.
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    try {
+      std::thread([self] { self->run(); }).detach();
+    } catch (const std::system_error&) {
+      is_running = false;  // the next call tries again
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return is_running;
+  }
+
+  const Driver& driver;
+  const CUcontext context;
+  const Listener listener;
+  std::mutex mutex;  ///< guards what follows; not held while the driver works
+  std::condition_variable changed;
+  std::vector<std::shared_ptr<Request>> requests;
+  std::vector<MemoryBlock> released;
+  bool is_running = false;
+  bool was_in_vain = false;
+};
+
+PinnedMemory::PinnedMemory(const Driver& driver, CUcontext context, Listener listener)
+    : shared_(std::make_shared<Shared>(driver, context, std::move(listener))) {}
+
+PinnedMemory::~PinnedMemory() {
+  std::unique_lock lock(shared_->mutex);
+  shared_->changed.wait(lock, [&] { return !shared_->is_running; });
+}
+
+Result<MemoryBlock> PinnedMemory::make(std::size_t bytes) {
+  const auto late = [] { return failure("the driver has not given pinned host memory in time"); };
+  auto request = std::make_shared<Request>();
+  request->bytes = bytes;
+  std::unique_lock lock(shared_->mutex);
+  if (shared_->was_in_vain) {
+    lock.unlock();
+    shared_->listener.freed(bytes);
+    return late();
+  }
+  shared_->requests.push_back(request);
+  if (!shared_->start(shared_)) {
+    shared_->requests.pop_back();
+    lock.unlock();
+    shared_->listener.freed(bytes);
+    return failure("there is no thread that could ask for pinned host memory");
+  }
+  shared_->changed.wait_for(lock, patience, [&] { return request->made.has_value(); });
+  if (request->made) return std::move(*request->made);
+  request->is_given_up = true;
+  shared_->was_in_vain = true;
+  return late();
+}
+
+void PinnedMemory::release(const std::vector<MemoryBlock>& blocks) {
+  const std::lock_guard lock(shared_->mutex);
+  shared_->released.insert(shared_->released.end(), blocks.begin(), blocks.end());
+  if (!shared_->released.empty()) shared_->start(shared_);
+}
+
+bool PinnedMemory::finish() {
+  std::unique_lock lock(shared_->mutex);
+  if (shared_->was_in_vain) return false;
+  const bool is_over = shared_->changed.wait_for(lock, patience, [&] { return !shared_->is_running; });
+  shared_->was_in_vain = !is_over;
+  return is_over && shared_->released.empty();
+}
+
+}  // namespace lynxpp::device::cuda

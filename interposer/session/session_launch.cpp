@@ -1,0 +1,252 @@
+// The part of the session that launches variants: what launches of one variant have in common is found out
+// once.
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <utility>
+
+#include "interposer/launch_shape.h"
+#include "interposer/session/session.h"
+#include "interposer/session/session_state.h"
+#include "interposer/this_process.h"
+#include "support/log.h"
+#include "support/text.h"
+
+namespace lynxpp::interposer {
+namespace {
+
+/// Of one variant: programs that launch a kernel with ever other grids are not to fill memory.
+constexpr std::size_t most_plans = 8;
+
+/// Of a launch that is about to be made.
+report::LaunchPlace place_of(const device::Device& device, const device::Launch& launch,
+                             const report::ActivityRecord& activity) {
+  report::LaunchPlace place;
+  place.correlation = launch.correlation;
+  place.ordinal = static_cast<std::uint64_t>(device.info().ordinal);
+  place.context = device.info().context;
+  place.stream = activity.stream;
+  place.thread = this_thread();
+  place.begin_us = host_clock_us();
+  return place;
+}
+
+}  // namespace
+
+// ---- plans
+
+BlockRoom Session::room_of(const Attached& attached, const device::Launch& launch) const {
+  if (!attached.counts_shared_memory ||
+      (configuration_.words.shared_bits == 0 && !configuration_.words.spare_counters()))
+    return {};
+  return {launch.threads_per_block(), launch.shared_bytes};
+}
+
+Session::KernelPtr* Session::place_of_kernel(Seen& seen, const Attached& attached,
+                                             const device::Device& device, const device::Launch& launch,
+                                             std::uint64_t image) const {
+  const engine::LaunchShape shape = shape_of(launch);
+  const BlockRoom room = room_of(attached, launch);
+  const auto found = std::ranges::find_if(seen.kernels, [&](const KernelPtr& kernel) {
+    return kernel->device == &device && kernel->image == image && kernel->shape == shape &&
+           kernel->room == room;
+  });
+  return found != seen.kernels.end() ? &*found : nullptr;
+}
+
+bool Session::is_current(const Kernel& kernel, const Seen& seen,
+                         const std::shared_ptr<const Attached>& attached) {
+  return kernel.attached == attached && kernel.wide_counters == seen.wide_counters &&
+         kernel.replays == seen.replays;
+}
+
+Session::PlanPtr Session::known_plan(const Kernel& kernel, const device::Launch& launch) {
+  const auto found =
+      std::ranges::find_if(kernel.plans, [&](const PlanPtr& plan) { return plan->is_for(launch); });
+  return found != kernel.plans.end() ? *found : nullptr;
+}
+
+Result<Session::PlanPtr> Session::plan_for(Seen& seen, Kernel& kernel, device::Device& device,
+                                           const device::Launch& launch) {
+  {
+    const State state(state_);
+    if (PlanPtr known = known_plan(kernel, launch)) return known;
+  }
+  auto plan = std::make_shared<Plan>();
+  plan->attached = kernel.attached;
+  plan->seen = &seen;
+  plan->module = seen.coverage.module;
+  plan->device = device.info();
+  plan->device_record = kernel.device_record;
+  plan->sites = kernel.sites;
+  plan->site_table = kernel.instrumented.sites;
+  plan->view.basic_blocks = kernel.instrumented.size.basic_blocks;
+  plan->view.instructions = kernel.instrumented.size.instructions;
+  plan->view.sms = plan->device.sm_id_limit;
+  plan->view.clock_khz = plan->device.clock_khz;
+  std::copy(std::begin(launch.grid), std::end(launch.grid), plan->view.grid);
+  std::copy(std::begin(launch.block), std::end(launch.block), plan->view.block);
+  plan->counting = kernel.instrumented.counting;
+  plan->variant = kernel.variant;
+  Result<std::shared_ptr<LaunchedWords>> words =
+      LaunchedWords::of(kernel.instrumented, kernel.attached->specifications, device, launch);
+  if (!words) return words.error();
+  plan->words = std::move(*words);
+  SharedParts parts;
+  if (plan->counting != nullptr) parts.counters = plan->counting->plan->slots();
+  if (plan->words != nullptr) {
+    plan->needs = device.needs(launch);
+    plan->view.shared_words = plan->words->shared_words();
+    plan->view.device_words = plan->words->device_words();
+    parts.shared_addresses = plan->words->shared_addresses();
+    parts.words = plan->words->word_map();
+    parts.shared_counters = plan->words->block_counters().first;
+    parts.shared_counter_bytes = plan->words->block_counters().bytes_each;
+  }
+  Result<ProbeLayout> layout =
+      lay_out(kernel.attached->specifications, extents_of(launch, plan->view), parts);
+  if (!layout) return layout.error();
+  plan->layout = std::move(*layout);
+  // Words go by the program's memory as it is now, and by the launch's parameters.
+  if (plan->words != nullptr) return PlanPtr(std::move(plan));
+  const State state(state_);
+  if (kernel.plans.size() == most_plans) kernel.plans.erase(kernel.plans.begin());
+  kernel.plans.push_back(plan);
+  return PlanPtr(std::move(plan));
+}
+
+// ---- launches
+
+Session::PendingPtr Session::pending_with(PlanPtr plan, device::Device& device, const device::Launch& launch,
+                                          report::ActivityRecord& activity) {
+  auto pending = std::make_unique<Pending>();
+  pending->launch = activity.launch->launch;
+  pending->place = place_of(device, launch, activity);
+  pending->plan = std::move(plan);
+  pending->on = &device;
+  pending->begin = std::chrono::steady_clock::now();
+  if (configuration_.timeline) {
+    pending->activity = activity;
+  } else {
+    pending->activity = std::move(activity);
+  }
+  return pending;
+}
+
+Result<Session::PendingPtr> Session::pending_for(Seen& seen, Kernel& kernel, device::Device& device,
+                                                 const device::Launch& launch,
+                                                 report::ActivityRecord& activity) {
+  Result<PlanPtr> plan = plan_for(seen, kernel, device, launch);
+  if (!plan) return plan.error();
+  PendingPtr pending = pending_with(std::move(*plan), device, launch, activity);
+  if (configuration_.timeline) {
+    report::ActivityRecord::Launch& record = *pending->activity.launch;
+    note_arrays(record, device, launch, kernel.instrumented.parameters);
+    record.registers_are_estimated = !record.registers && kernel.instrumented.registers;
+    if (record.registers_are_estimated) record.registers = kernel.instrumented.registers->original;
+  }
+  return pending;
+}
+
+Status Session::launch_variant(Seen& seen, Kernel& kernel, device::Device& device,
+                               const device::Launch& launch, report::ActivityRecord& activity) {
+  Result<PendingPtr> pending = pending_for(seen, kernel, device, launch, activity);
+  if (!pending) return pending.error();
+  Outstanding outstanding(seen);
+  return launch_with(kernel, device, launch, std::move(*pending), outstanding);
+}
+
+std::optional<bool> Session::launch_again(device::Device& device, const device::Launch& launch,
+                                          const Found& found) {
+  const Launching here(*this);
+  if (const Result<bool> captured = device.capturing(launch); !captured || *captured) return std::nullopt;
+  Seen& known = *found.selected;
+  State state(state_);
+  if (finished_ || attached_ == nullptr || is_crowded()) return std::nullopt;
+  const KernelPtr* const place = place_of_kernel(known, *attached_, device, launch, found.image);
+  if (place == nullptr || !(*place)->is_made || !is_current(**place, known, attached_)) return std::nullopt;
+  const KernelPtr kernel = *place;
+  PlanPtr plan = known_plan(*kernel, launch);
+  if (plan == nullptr) return std::nullopt;
+  known.add_unselected();
+  const std::uint64_t number = known.numbers.next(device.info().ordinal);
+  if (!wanted(known, number)) return false;
+  Outstanding outstanding(known);
+  state.unlock();
+  report::ActivityRecord activity = timeline_.launch(launch, known.coverage.kernel, number);
+  const Status launched = launch_with(*kernel, device, launch,
+                                      pending_with(std::move(plan), device, launch, activity), outstanding);
+  if (launched) return true;
+  state.lock();
+  note_refusal(known, launched);
+  return false;
+}
+
+Status Session::launch_with(const Kernel& kernel, device::Device& device, const device::Launch& launch,
+                            PendingPtr pending, Outstanding& outstanding) {
+  const Plan& plan = *pending->plan;
+  Seen& seen = *plan.seen;
+  const ProbeLayout& layout = plan.layout;
+  std::unique_ptr<device::Together> together;
+  if (configuration_.timing != Timing::off) together = device.together();
+  device::Launch variant_launch = launch;
+  if (plan.words != nullptr) plan.words->add_block_counters(variant_launch);
+  Result<std::unique_ptr<device::Buffer>> buffer = allocate(seen, device, layout.bytes, launch);
+  if (!buffer) return buffer.error();
+  const std::vector<engine::ProbeWord>& asked = kernel.instrumented.probe;
+  std::array<std::uint64_t, 64> few;
+  std::vector<std::uint64_t> many(asked.size() > few.size() ? asked.size() : 0);
+  const std::span<std::uint64_t> words = many.empty() ? std::span(few).first(asked.size()) : std::span(many);
+  std::ranges::transform(asked, words.begin(), [&](const engine::ProbeWord& word) {
+    return probe_word(word, layout, (*buffer)->address());
+  });
+  if (configuration_.timing != Timing::off)
+    note_resources(seen, device, launch, variant_launch, kernel.variant.get());
+  if (layout.word_map.second != 0) {
+    Status written =
+        device.write(**buffer, layout.word_map.first, std::as_bytes(layout.words->entries()), launch);
+    if (!written) return written;
+  }
+  Status launched =
+      device.launch(*kernel.variant, variant_launch, kernel.instrumented.parameters, words, **buffer);
+  if (!launched) return launched;
+  // Whatever goes wrong now, the launch has been made.
+  try {
+    take_back(std::move(pending), std::move(*buffer), device, launch, outstanding);
+  } catch (const std::exception& error) {
+    log().error("{}: results of a launch are lost: {}", demangle(seen.coverage.kernel), error.what());
+  }
+  return success();
+}
+
+void Session::take_back(PendingPtr pending, std::unique_ptr<device::Buffer> buffer, device::Device& device,
+                        const device::Launch& launch, Outstanding& outstanding) {
+  const auto read_back = [&]() -> Result<std::unique_ptr<device::Readback>> {
+    try {
+      return device.read_back(std::move(buffer), launch);
+    } catch (const std::exception& error) {
+      return failure(error.what());
+    }
+  };
+  Result<std::unique_ptr<device::Readback>> readback = read_back();
+  Seen& seen = *pending->plan->seen;
+  State state(state_);
+  seen.coverage.instrumented = true;
+  seen.coverage.reason.clear();
+  ++seen.coverage.instrumented_launches;
+  if (readback) {
+    pending->readback = std::move(*readback);
+    keep(std::move(pending), outstanding);
+    state.unlock();
+    if (worker_ != nullptr) worker_->wake();
+    return;
+  }
+  const std::string reason = first_message(readback.error());
+  ++seen.lost;
+  add_once(seen.coverage.notes, "results lost: " + reason);
+  state.unlock();
+  log().error("{}: launch {}: results are lost: {}", demangle(seen.coverage.kernel), pending->launch, reason);
+  write(pending->activity);
+}
+
+}  // namespace lynxpp::interposer
