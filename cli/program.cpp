@@ -4,10 +4,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -67,6 +69,24 @@ std::string preload_obstacle(const std::string& path) {
     return "runs with another user's rights, where the system ignores LD_PRELOAD";
   if (is_statically_linked(path)) return "is linked statically, so LD_PRELOAD does not reach it";
   return {};
+}
+
+bool uses_program_api(const std::string& path) {
+  // lynxpp.h looks it up by this name.
+  constexpr std::string_view name = "lynxpp_open_api";
+  constexpr std::size_t part_bytes = std::size_t{1} << 20;
+  std::ifstream file(path, std::ios::binary);
+  std::string part;
+  while (file) {
+    // What was read last may end with its beginning.
+    part.erase(0, part.size() - std::min(part.size(), name.size() - 1));
+    const std::size_t before = part.size();
+    part.resize(before + part_bytes);
+    file.read(part.data() + before, part_bytes);
+    part.resize(before + static_cast<std::size_t>(file.gcount()));
+    if (part.find(name) != std::string::npos) return true;
+  }
+  return false;
 }
 
 std::string executable_folder() {

@@ -18,6 +18,9 @@ ProgramSearch find_program(const std::string& name);
 /// sentence; empty when nothing stands against it.
 std::string preload_obstacle(const std::string& path);
 
+/// Whether the program names the functions of lynxpp.h: it attaches what it wants by itself.
+bool uses_program_api(const std::string& path);
+
 /// The folder of this executable; empty when the system does not tell.
 std::string executable_folder();
 

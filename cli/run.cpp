@@ -147,12 +147,14 @@ int run(const RunArguments& arguments) {
     print(prepared.error().diagnostics);
     return exit_usage_error;
   }
-  if (trim(*specifications).empty()) {
+  const bool attaches_itself = uses_program_api(program.path);
+  if (trim(*specifications).empty() && !attaches_itself) {
     print_warning("no specification is attached, nothing will be measured",
                   "name one with -s; `lynxpp list` shows the ready-made ones");
   }
   if (const std::string obstacle = preload_obstacle(program.path); !obstacle.empty()) {
-    print_warning("'" + program.path + "' " + obstacle + "; nothing will be measured");
+    print_warning("'" + program.path + "' " + obstacle + "; nothing will be measured" +
+                  (attaches_itself ? ", and the functions of lynxpp.h answer that lynxpp is not there" : ""));
   }
   return execute(program.path, arguments.command);
 }

@@ -230,6 +230,32 @@ TEST_F(Run, WithoutASpecificationItWarns) {
             "  hint: name one with -s; `lynxpp list` shows the ready-made ones\n");
 }
 
+TEST_F(Run, AProgramThatAttachesByItselfIsLeftToDoSo) {
+  // The name may stand across two parts of what is read at a time.
+  for (const std::size_t bytes_before : {0u, (1u << 20) - 30u}) {
+    const std::string program = folder_.write(
+        "own", "#!/bin/sh\n#" + std::string(bytes_before, '-') + "lynxpp_open_api\necho \"$LD_PRELOAD\"\n");
+    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+    const Outcome outcome = run({"--", program});
+    EXPECT_EQ(outcome.err, "");
+    EXPECT_EQ(outcome.out, library() + "\n");
+  }
+}
+
+TEST_F(Run, AProgramThatLynxppDoesNotReachIsNamed) {
+  const std::string program = folder_.write("other", "#!/bin/sh\nexit 0\n");
+  const auto rights = std::filesystem::perms::owner_all | std::filesystem::perms::set_uid;
+  const std::string reason = "' runs with another user's rights, where the system ignores LD_PRELOAD; ";
+  std::filesystem::permissions(program, rights);
+  EXPECT_EQ(run({"-s", specification_, "--", program}).err,
+            "lynxpp: warning: '" + program + reason + "nothing will be measured\n");
+  folder_.write("other", "#!/bin/sh\n# lynxpp_open_api\n");
+  std::filesystem::permissions(program, rights);
+  EXPECT_EQ(run({"--", program}).err,
+            "lynxpp: warning: '" + program + reason +
+                "nothing will be measured, and the functions of lynxpp.h answer that lynxpp is not there\n");
+}
+
 TEST_F(Run, APathWithACommaCannotBePassedOn) {
   std::filesystem::create_directory(folder_.path("a,b"));
   folder_.write("a,b/x.cod", "");
