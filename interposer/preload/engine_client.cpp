@@ -220,7 +220,9 @@ void finish_at_exit() {
 void finish() {
   const lynxpp_engine* const opened = opened_engine();
   if (opened == nullptr) {
-    if (is_run_program() && !finished.exchange(true)) say_no_launch();
+    if (!is_run_program() || finished.exchange(true)) return;
+    say_what_passed_unseen();
+    say_no_launch();
     return;
   }
   if (opening_process.load(std::memory_order_relaxed) != getpid()) return;
@@ -230,6 +232,7 @@ void finish() {
   attached_flag.store(0, std::memory_order_relaxed);
   await_answer();
   const Passthrough passthrough;
+  if (settings.specifications != nullptr || attachments() != 0) say_what_passed_unseen();
   if (opened->finish() != 0) tell_run_program_of_launch();
 }
 

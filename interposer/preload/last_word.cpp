@@ -1,6 +1,7 @@
 #include "interposer/preload/last_word.h"
 
 #include <fcntl.h>
+#include <link.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -37,6 +38,22 @@ bool had_children() {
   return getrusage(RUSAGE_CHILDREN, &used) == 0 && used.ru_maxrss > 0;
 }
 
+/// The path of one that is in another namespace than this library; null: there is none.
+const char* driver_elsewhere() {
+  constexpr int with_namespaces = 2;
+  constexpr char driver[] = "libcuda.so";
+  if (_r_debug.r_version < with_namespaces) return nullptr;
+  const auto* space = reinterpret_cast<const r_debug_extended*>(&_r_debug)->r_next;
+  for (; space != nullptr; space = space->r_next) {
+    for (const link_map* object = space->base.r_map; object != nullptr; object = object->l_next) {
+      const char* const slash = strrchr(object->l_name, '/');
+      const char* const name = slash != nullptr ? slash + 1 : object->l_name;
+      if (strncmp(name, driver, sizeof driver - 1) == 0) return object->l_name;
+    }
+  }
+  return nullptr;
+}
+
 const char* reason() {
   const bool on_cpu = settings.device == DeviceChoice::cpu ||
                       (settings.device == DeviceChoice::automatic && !driver_present());
@@ -57,6 +74,11 @@ void say_no_launch() {
   if (child_saw_launch()) return;
   say("no kernel launch was seen in '%s': %s%s", program_invocation_short_name, reason(),
       had_children() ? "; nor in its child processes" : "");
+}
+
+void say_what_passed_unseen() {
+  if (const char* const path = driver_elsewhere())
+    say("%s was opened into a namespace of its own (dlmopen): what was launched there was not seen", path);
 }
 
 void tell_run_program_of_launch() {

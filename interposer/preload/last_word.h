@@ -1,5 +1,5 @@
-// What is said when the program of `lynxpp run` ends without a launch. A process that is merely preloaded,
-// such as a shell or the children of the program, says nothing of the kind.
+// What is said when the program of `lynxpp run` ends without a launch, or launches have passed unseen. A
+// process that is merely preloaded, such as a shell or the children of the program, says nothing of the kind.
 #pragma once
 
 namespace lynxpp::preload {
@@ -9,6 +9,9 @@ bool is_run_program();
 
 /// Says that no kernel launch was seen, and why, unless a child process has seen one.
 void say_no_launch();
+
+/// Names a CUDA driver that was opened into a namespace of its own (dlmopen), where nothing of ours is.
+void say_what_passed_unseen();
 
 /// Lets the program of `lynxpp run` know that this process, a child of its, has seen a launch.
 void tell_run_program_of_launch();

@@ -11,6 +11,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 from harness import Build, clean_environment, read_json_lines
@@ -236,6 +237,47 @@ class ControlTest(unittest.TestCase):
         for peer in peers:
             peer.close()
         self.assertEqual(program.end()[0], 0)
+
+    def test_peers_that_crowd_and_peers_that_take_their_time(self):
+        """One peer has a second, however slowly it speaks; what more of them connect than may wait is the peers' affair. The
+        program launches as before, and who asks then is answered."""
+        program = self.start(LYNXPP_SPEC="instruction_count")
+        slow = program.connect()
+        slow.sendall(b'{"sta')
+        begin = time.monotonic()
+        answer = b""
+        while not answer and time.monotonic() - begin < WAIT:
+            try:
+                slow.sendall(b" ")  # a byte now and then is no reason to wait for more
+                time.sleep(0.05)
+                slow.setblocking(False)
+                try:
+                    if slow.recv(1) == b"":
+                        break
+                except BlockingIOError:
+                    pass
+                slow.setblocking(True)
+            except (BrokenPipeError, ConnectionResetError):
+                break
+        self.assertLess(time.monotonic() - begin, 30, "it was let go after a second")
+        slow.close()
+        crowd = []
+        for _ in range(200):
+            peer = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            peer.setblocking(False)
+            try:
+                peer.connect(str(program.socket))
+            except BlockingIOError:
+                pass  # no place in the queue
+            crowd.append(peer)
+        for number in range(1, 4):
+            self.assertEqual(program.say("one"), f"launched {number}")
+        for peer in crowd:
+            peer.close()
+        self.assertEqual(self.status_of(program.number)["instrumented"], "3")
+        status, errors = program.end()
+        self.assertEqual(status, 0, errors)
+        self.assertEqual([record[:2] for record in program.records()], [("_Z3onePi", number) for number in range(3)])
 
     def test_a_specification_that_is_gone(self):
         """What is attached goes on; who wants to attach it again is told, and nothing changes."""

@@ -1,10 +1,15 @@
-// Opens the program of linked.cpp as a library that prefers its own symbols to everybody's (RTLD_DEEPBIND).
-// Arguments: the PTX of examples/apps/vecadd.cu, the library.
+// Opens the program of linked.cpp as a library that prefers its own symbols to everybody's (RTLD_DEEPBIND),
+// or into a namespace of its own. Arguments: the PTX of examples/apps/vecadd.cu, the library, "deep" or
+// "apart".
 #include <dlfcn.h>
 
+#include <cstring>
+
 int main(int count, char** arguments) {
-  if (count != 3) return 2;
-  void* const library = dlopen(arguments[2], RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+  if (count != 4) return 2;
+  void* const library = std::strcmp(arguments[3], "apart") == 0
+                            ? dlmopen(LM_ID_NEWLM, arguments[2], RTLD_NOW | RTLD_LOCAL)
+                            : dlopen(arguments[2], RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
   if (library == nullptr || dlerror() != nullptr) return 3;
   const auto run = reinterpret_cast<int (*)(int, char**)>(dlsym(library, "run_as_plugin"));
   return run != nullptr ? run(count, arguments) : 4;

@@ -1,0 +1,25 @@
+"""A library that is opened into a namespace of its own has a driver of its own there: the program is as it was, and that its
+launches passed unseen is said.
+
+Arguments: the build folder, the program, its arguments.
+"""
+import sys
+
+from harness import Build, TestFailure, demand_equal, expect
+
+
+def main():
+    build = Build(sys.argv[1])
+    run = build.run(build.command, "run", "-d", "cpu", "-s", "instruction_count", "--", *sys.argv[2:], preload=False)
+    demand_equal(f"status of {run}", run.status, 0)
+    demand_equal("output", run.stdout, b"ok\n")
+    expect("libcuda.so.1 was opened into a namespace of its own (dlmopen): what was launched there was not seen" in run.stderr,
+           f"nothing is said of the launches\n{run}")
+    expect("no kernel launch was seen in" in run.stderr, f"nothing is said of the run\n{run}")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except TestFailure as failure:
+        sys.exit(f"failed: {failure}")
