@@ -1,0 +1,78 @@
+"""Calls of the driver that never return: the program goes on and comes to its end, what is complete is on disk, and coverage says
+what is missing. A program that hangs in such a call itself can be ended.
+
+Arguments: the build folder, the program, the library whose functions never return.
+"""
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+
+from harness import TIMEOUT, Build, TestFailure, clean_environment, demand_equal, expect, read_json_lines
+
+
+class Stuck:
+    def __init__(self, build, program, driver, folder):
+        self.program, self.output = program, folder / "records.jsonl"
+        (folder / "libcuda.so.1").symlink_to(driver)
+        self.environment = {**clean_environment(), "LD_PRELOAD": str(build.library), "LYNXPP_DEVICE": "cuda",
+                            "LYNXPP_SPEC": "instruction_count", "LYNXPP_OUTPUT": str(self.output), "LYNXPP_TABLE": "0",
+                            "LYNXPP_CONTROL": "0", "LD_LIBRARY_PATH": str(folder)}
+
+    def run(self, function):
+        """What it says, and its records."""
+        self.output.unlink(missing_ok=True)
+        run = subprocess.run([self.program], env={**self.environment, "STUCK_IN": function}, capture_output=True, text=True,
+                             timeout=TIMEOUT)
+        demand_equal(f"status while {function or 'nothing'} is stuck: {run}", run.returncode, 0)
+        demand_equal("output", run.stdout, "done\n")
+        expect((f"stuck in {function}" in run.stderr) == bool(function), f"no call was stuck: {run}")
+        return self.records()
+
+    def records(self):
+        records = read_json_lines(self.output)
+        coverage, = [each for each in records if each["record"] == "coverage"]
+        return [each["launch"] for each in records if each["record"] == "launch"], coverage
+
+    def ended_by(self, function, number):
+        """The same, of a program that is ended while it hangs."""
+        self.output.unlink(missing_ok=True)
+        with subprocess.Popen([self.program], env={**self.environment, "STUCK_IN": function}, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, text=True) as process:
+            line = process.stderr.readline()
+            while line and line != f"stuck in {function}\n":
+                line = process.stderr.readline()
+            process.send_signal(number)
+            process.communicate(timeout=TIMEOUT)
+            demand_equal("status", process.returncode, -number)
+        return self.records()
+
+
+def main():
+    build = Build(sys.argv[1])
+    with tempfile.TemporaryDirectory() as folder:
+        stuck = Stuck(build, sys.argv[2], sys.argv[3], pathlib.Path(folder))
+        launches, coverage = stuck.run("")
+        demand_equal("records of a driver that returns", (launches, coverage["notes"]), ([0, 1, 2], []))
+        launches, coverage = stuck.run("cuMemcpyDtoHAsync")
+        demand_equal("records while no copy comes back", launches, [])
+        demand_equal("what coverage says", coverage["notes"], ["the program was ended before 3 launches had; the results are missing"])
+        launches, coverage = stuck.run("cuMemHostAlloc")
+        demand_equal("records of launches that had no memory", (launches, coverage["instrumented_launches"]), ([], 0))
+        expect(any(note.startswith("3 launches ran uninstrumented for want of up to ")
+                   and note.endswith(": the driver has not given pinned host memory in time") for note in coverage["notes"]),
+               f"coverage says {coverage['notes']}")
+        launches, coverage = stuck.ended_by("cuLaunchKernelEx", signal.SIGTERM)
+        demand_equal("records of a launch that hangs", launches, [])
+        demand_equal("launches seen", coverage["launches"], 1)
+        demand_equal("what coverage says then", coverage["notes"],
+                     ["the program was ended before 1 launch had; the results are missing"])
+    print("three functions were stuck")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except TestFailure as failure:
+        sys.exit(f"failed: {failure}")
