@@ -15,6 +15,7 @@
 #include <span>
 #include <string>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 
 #include "image/bytes.h"
@@ -150,11 +151,6 @@ constexpr std::array<GetCubin, sizeof...(index)> forwarding_functions(std::index
 
 constexpr auto forward_to = forwarding_functions(std::make_index_sequence<most_libraries>());
 
-template <typename Function>
-void look_up(void* handle, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(real_dlsym(handle, name));
-}
-
 }  // namespace
 
 void watch_ptxas(int count, char** arguments) {
@@ -172,12 +168,20 @@ void remember_what_ptxas_wrote() {
 }
 
 void* watched_compiler_function(void* handle, const char* name) {
-  if (strcmp(name, "nvrtcGetCUBIN") != 0 || handle == RTLD_NEXT || handle == RTLD_DEFAULT) return nullptr;
+  if (handle == RTLD_NEXT || handle == RTLD_DEFAULT) return nullptr;
+  return watched_compiler_function([handle](const char* wanted) { return real_dlsym(handle, wanted); }, name);
+}
+
+void* watched_compiler_function(const std::function<void*(const char*)>& find, const char* name) {
+  if (strcmp(name, "nvrtcGetCUBIN") != 0) return nullptr;
   Nvrtc library;
-  look_up(handle, "nvrtcGetCUBIN", library.cubin);
-  look_up(handle, "nvrtcGetCUBINSize", library.cubin_size);
-  look_up(handle, "nvrtcGetPTX", library.ptx);
-  look_up(handle, "nvrtcGetPTXSize", library.ptx_size);
+  const auto look_up = [&find](auto& function, const char* wanted) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(find(wanted));
+  };
+  look_up(library.cubin, "nvrtcGetCUBIN");
+  look_up(library.cubin_size, "nvrtcGetCUBINSize");
+  look_up(library.ptx, "nvrtcGetPTX");
+  look_up(library.ptx_size, "nvrtcGetPTXSize");
   if (library.cubin == nullptr || library.cubin_size == nullptr || library.ptx == nullptr ||
       library.ptx_size == nullptr) {
     return nullptr;

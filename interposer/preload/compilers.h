@@ -1,6 +1,8 @@
 // Compilers at work: what ptxas and NVRTC make of which PTX is remembered (image/compiled_ptx.h).
 #pragma once
 
+#include <functional>
+
 namespace lynxpp::preload {
 
 /// In a process that runs ptxas (the preload library is inherited by child processes): when it ends well, the
@@ -14,5 +16,7 @@ void remember_what_ptxas_wrote();
 /// `name` as looked up in `handle`: a function that forwards to the library's nvrtcGetCUBIN and remembers
 /// what it gave; null for every other name, or when the library has none.
 void* watched_compiler_function(void* handle, const char* name);
+/// The same of a library whose functions `find` gives.
+void* watched_compiler_function(const std::function<void*(const char*)>& find, const char* name);
 
 }  // namespace lynxpp::preload

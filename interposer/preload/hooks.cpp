@@ -4,6 +4,7 @@
 #include "interposer/preload/cpu_binding.h"
 #include "interposer/preload/engine_client.h"
 #include "interposer/preload/file_content.h"
+#include "interposer/preload/linked_compilers.h"
 #include "interposer/preload/memory_hooks.h"
 #include "interposer/preload/registry.h"
 
@@ -63,6 +64,7 @@ void tell_engine_of(const Registry::Removed& removed) {
 void remember_module(void* module, const void* image) {
   if (Passthrough::active()) return;
   begin_control();
+  bind_linked_compilers();  // of libraries that were opened since
   if (image == nullptr) return;
   explain_driver_use();
   quietly([&] {

@@ -225,12 +225,11 @@ struct Name {
   }
 };
 
-Linker find_linker(void* handle, const Name& name) {
+Linker find_linker(const FunctionFinder& find, const Name& name) {
   Linker linker;
   const auto look_up = [&](auto& function, const char* plain) {
     const std::string whole = name.before + "nvJitLink" + plain + name.after;
-    function =
-        reinterpret_cast<std::remove_reference_t<decltype(function)>>(real_dlsym(handle, whole.c_str()));
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(find(whole.c_str()));
   };
   look_up(linker.create, "Create");
   look_up(linker.destroy, "Destroy");
@@ -252,10 +251,10 @@ void* function_of(const Linker& linker, const std::string& plain) {
   return plain == "GetLinkedCubin" ? reinterpret_cast<void*>(linker.cubin) : nullptr;
 }
 
-void* forwarding_to(void* handle, const char* asked) {
+void* forwarding_to(const FunctionFinder& find, const char* asked) {
   const Name name(asked);
   if (function_of(forward_to[0], name.plain) == nullptr) return nullptr;
-  const Linker linker = find_linker(handle, name);
+  const Linker linker = find_linker(find, name);
   if (!linker.is_complete()) return nullptr;
   const std::lock_guard lock(mutex);
   const std::size_t known = linker_count.load(std::memory_order_relaxed);
@@ -272,9 +271,13 @@ void* forwarding_to(void* handle, const char* asked) {
 
 void* watched_linker_function(void* handle, const char* name) {
   // Behind the caller is what only the caller's own call finds.
-  if (handle == RTLD_NEXT || strstr(name, "nvJitLink") == nullptr) return nullptr;
+  if (handle == RTLD_NEXT) return nullptr;
+  return watched_linker_function([handle](const char* wanted) { return real_dlsym(handle, wanted); }, name);
+}
+
+void* watched_linker_function(const FunctionFinder& find, const char* name) {
   void* found = nullptr;
-  quietly([&] { found = forwarding_to(handle, name); });
+  if (strstr(name, "nvJitLink") != nullptr) quietly([&] { found = forwarding_to(find, name); });
   return found;
 }
 

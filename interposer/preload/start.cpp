@@ -15,6 +15,7 @@
 #include "interposer/preload/jit_linking.h"
 #include "interposer/preload/last_word.h"
 #include "interposer/preload/late_start.h"
+#include "interposer/preload/linked_compilers.h"
 #include "interposer/preload/process.h"
 
 #define LYNXPP_EXPORT extern "C" [[gnu::visibility("default")]]
@@ -59,10 +60,12 @@ Leave real_quick_exit = nullptr;
   }
   // The rest is InitializeInjection's, and where another copy was first, nobody's.
   if (!is_loaded_with_program()) return;
+  bind_linked_compilers();
+  // Whoever opens a library now has the C library initialised with this, and so does the engine, which reads
+  // its environment.
+  if (environ == nullptr) environ = environment;
   if (settings.device != DeviceChoice::cuda && links_shared_runtime() &&
       (settings.device == DeviceChoice::cpu || !driver_present())) {
-    // The engine reads its environment now, but the C library learns it only in a constructor of its own.
-    if (environ == nullptr) environ = environment;
     bind_to_cpu_device();
     return;
   }

@@ -2,7 +2,7 @@
 the process.
 
 Arguments: the build folder, ptxas, a program that asks NVRTC for a cubin, the library of NVRTC; where there is one, a program
-that asks nvJitLink, and its library.
+that asks nvJitLink, and its library; where both are, a program that is linked with them.
 """
 import pathlib
 import stat
@@ -89,14 +89,32 @@ def linker_is_watched(build, program, library, nvrtc, folder):
     expect(b".entry twice(" in kept[len(machine_code):], "the entry does not end with the PTX")
 
 
+def linked_compilers_are_watched(build, program, folder):
+    source, store = folder / "in.ptx", folder / "store_of_linked"
+    cubins = [folder / "by_linker.cubin", folder / "by_nvrtc.cubin"]
+    source.write_text(PTX)
+    run = build.run(program, source, *cubins, environment={"LYNXPP_PTX_STORE": str(store)})
+    demand_equal(f"status of {run}", run.status, 0)
+    kept = [entry.read_bytes() for entry in entries(store)]
+    demand_equal("how many are kept", len(kept), 2)
+    by_linker, by_nvrtc = [cubin.read_bytes() for cubin in cubins]
+    expect(by_linker + PTX.encode() in kept, "nvJitLink's cubin is not kept with its PTX")
+    expect(any(entry.startswith(by_nvrtc) and b".visible .entry twice(" in entry for entry in kept),
+           "NVRTC's cubin is not kept with its PTX")
+
+
 def main():
     build = Build(sys.argv[1])
     ptxas, program, library, *linker = sys.argv[2:]
+    linked = linker[2:]
+    linker = linker[:2]
     with tempfile.TemporaryDirectory() as folder:
         ptxas_is_watched(build, ptxas, pathlib.Path(folder))
         nvrtc_is_watched(build, program, library, pathlib.Path(folder))
         if linker:
             linker_is_watched(build, *linker, library, pathlib.Path(folder))
+        if linked:
+            linked_compilers_are_watched(build, *linked, pathlib.Path(folder))
 
 
 if __name__ == "__main__":
