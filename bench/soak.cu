@@ -1,10 +1,12 @@
 // Launches from several threads over many streams, on all devices in turn, while specifications come and go.
-// Prints the resident memory at a quarter and at the end, in KiB, and then for each device how many launches
-// there were and how many of them the kernel itself has counted.
+// Prints the most resident memory in the first half and in the second, in KiB, as it goes up and down with
+// what is outstanding, and then for each device how many launches there were and how many of them the kernel
+// itself has counted.
 //   soak SECONDS SPECIFICATION      for so long
 //   soak LAUNCHESx SPECIFICATION    until there were so many
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -90,7 +92,7 @@ int main(int count_of_arguments, char** arguments) {
     });
   }
   const auto begin = std::chrono::steady_clock::now();
-  long early = 0;
+  long most_resident[2] = {};
   const auto passed = [&] {
     const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
     return (counts ? static_cast<double>(launched) : time.count()) / amount;
@@ -102,12 +104,13 @@ int main(int count_of_arguments, char** arguments) {
       setenv("LYNXPP_SPEC", arguments[2], 1);
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    if (early == 0 && passed() > 0.25) early = resident_kib();
+    long& most = most_resident[passed() < 0.5 ? 0 : 1];
+    most = std::max(most, resident_kib());
   }
   is_over = true;
   for (std::thread& thread : threads) thread.join();
   for (const Device& device : devices) device.finish();
-  std::printf("%ld %ld\n", early, resident_kib());
+  std::printf("%ld %ld\n", most_resident[0], most_resident[1]);
   for (const Device& device : devices) std::printf("%llu %llu\n", device.launched.load(), device.finish());
   return 0;
 }
