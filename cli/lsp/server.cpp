@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "cli/lsp/definition.h"
 #include "cli/lsp/diagnose.h"
 #include "cli/lsp/embedded.h"
 #include "cli/lsp/text.h"
@@ -148,6 +149,7 @@ void Server::answer(Exchange& exchange) {
                       {{"positionEncoding", "utf-16"},
                        {"textDocumentSync", {{"openClose", true}, {"change", 1}}},
                        {"hoverProvider", true},
+                       {"definitionProvider", true},
                        {"completionProvider", Json::object()}}},
                      {"serverInfo", {{"name", "lynxpp"}, {"version", LYNXPP_VERSION}}}});
   } else if (!is_initialized_) {
@@ -159,6 +161,8 @@ void Server::answer(Exchange& exchange) {
     exchange.result(nullptr);
   } else if (exchange.method == "textDocument/hover") {
     hover(exchange);
+  } else if (exchange.method == "textDocument/definition") {
+    define(exchange);
   } else if (exchange.method == "textDocument/completion") {
     complete(exchange);
   } else {
@@ -250,6 +254,22 @@ void Server::hover(Exchange& exchange) const {
   exchange.result({{"contents", markdown("```cod\n" + line + "\n```")}});
 }
 
+void Server::define(Exchange& exchange) const {
+  const std::string* const document = document_of(exchange);
+  if (document == nullptr) return;
+  const auto position = position_in(exchange.parameters);
+  if (!position) return exchange.error(invalid_parameters, "no position is named");
+  const Text text(*document);
+  const std::size_t offset = text.offset_of(*position);
+  const Word* const word = text.word_at(offset);
+  if (word == nullptr || reference().contains(word->text)) return exchange.result(nullptr);
+  const std::string& uri = *string_of(exchange.parameters, {"textDocument", "uri"});
+  const auto found = definition_at(*document, offset, path_of(uri));
+  if (!found) return exchange.result(nullptr);
+  exchange.result({{"uri", found->path.empty() ? uri : uri_of(found->path)},
+                   {"range", {{"start", json_of(found->begin)}, {"end", json_of(found->end)}}}});
+}
+
 void Server::complete(Exchange& exchange) const {
   const std::string* const document = document_of(exchange);
   if (document == nullptr) return;
@@ -282,6 +302,21 @@ void Server::complete(Exchange& exchange) const {
   }
   for (auto& [name, item] : found) items.push_back(std::move(item));
   exchange.result(items);
+}
+
+std::string uri_of(std::string_view path) {
+  constexpr std::string_view plain = "/-._~";
+  constexpr std::string_view digits = "0123456789ABCDEF";
+  std::string uri = "file://";
+  for (const char c : path) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (is_name_character(c) || plain.find(c) != plain.npos) {
+      uri += c;
+    } else {
+      uri += {'%', digits[byte >> 4], digits[byte & 15]};
+    }
+  }
+  return uri;
 }
 
 std::string path_of(std::string_view uri) {

@@ -31,6 +31,7 @@ class Server {
   /// Null, the exchange being answered with an error, when the message names no open document.
   const std::string* document_of(Exchange& exchange) const;
   void hover(Exchange& exchange) const;
+  void define(Exchange& exchange) const;
   void complete(Exchange& exchange) const;
 
   std::map<std::string, std::string> documents_;  ///< texts by URI
@@ -41,5 +42,7 @@ class Server {
 
 /// The path of a "file:" URI; of others the URI.
 std::string path_of(std::string_view uri);
+/// The "file:" URI of an absolute path.
+std::string uri_of(std::string_view path);
 
 }  // namespace lynxpp::cli::lsp

@@ -170,6 +170,41 @@ TEST(LanguageServer, HoverTellsWhatTheReferenceAndTheFileSay) {
   EXPECT_TRUE(found.answer(6).at("result").is_null()) << "behind the end";
 }
 
+TEST(LanguageServer, GoesToWhereNamesAreDeclared) {
+  const TemporaryFolder folder;
+  const std::string included =
+      folder.write("my tools.cod", "// tools\nstatic int twice(int n) { return 2 * n; }\n");
+  const std::string name = "file://" + folder.path("my.cod");
+  const std::string text =
+      "include \"my tools.cod\"\nenum { ONE, TWO };\nglobal int n;\nstatic int both(int a, int b) { return a "
+      "+ b; }\n"
+      "ON_KERNEL_EXIT: {\n  int a = both(ONE, TWO), *p = &a;\n  n = twice(a) + *p;\n}\n";
+  const auto asked = [&](int id, int line, int character) {
+    Json place = at(line, character);
+    place["textDocument"]["uri"] = name;
+    return request(id, "textDocument/definition", place);
+  };
+  const Session found = session(begin + opened(text, name) + asked(2, 3, 39) + asked(3, 3, 43) +
+                                asked(4, 5, 11) + asked(5, 5, 15) + asked(6, 6, 2) + asked(7, 6, 7) +
+                                asked(8, 6, 12) + asked(9, 4, 3) + asked(10, 6, 18) + end);
+  const auto place = [&](int id) {
+    const Json result = found.answer(id).at("result");
+    if (result.is_null()) return std::string("nowhere");
+    const Json& start = result.at("range").at("start");
+    return (result.at("uri") == name ? "" : result.at("uri").get<std::string>() + " ") +
+           start.at("line").dump() + ":" + start.at("character").dump();
+  };
+  EXPECT_EQ(place(2), "3:20") << "a parameter";
+  EXPECT_EQ(place(3), "3:27");
+  EXPECT_EQ(place(4), "3:11") << "a helper function";
+  EXPECT_EQ(place(5), "1:7") << "an enumerator";
+  EXPECT_EQ(place(6), "2:11");
+  EXPECT_EQ(place(7), "file://" + folder.path("my%20tools.cod") + " 1:11");
+  EXPECT_EQ(place(8), "5:6") << "a variable of the handler, not the parameter";
+  EXPECT_EQ(place(9), "nowhere") << "the language's own";
+  EXPECT_EQ(place(10), "5:27");
+}
+
 TEST(LanguageServer, CompletesWhatTheLanguageHasAndTheFileDeclares) {
   const std::string text = good + "ON_\nwarp\nloa\n// ON_\n\"ON_\n\n";
   const Session found = session(
