@@ -75,4 +75,10 @@ struct SiteTable {
   bool operator==(const SiteTable&) const = default;
 };
 
+/// What instructions can have in common.
+enum class Alike { source_line, source_file, opcode, call_target };
+/// By instruction the first one that has the same; of what calls no function by its name the instruction
+/// itself.
+std::vector<std::uint32_t> first_alike(const SiteTable& sites, Alike what);
+
 }  // namespace lynxpp::cod

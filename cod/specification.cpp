@@ -50,6 +50,8 @@ class CompiledSpecification final : public Specification {
         source_(std::move(source)),
         program_(std::move(program)) {
     for (const HandlerBody& body : program_->handlers) handlers_.push_back(body.handler);
+    for (const auto& [position, array] : program_->accesses)
+      accesses_.push_back({array, program_->locate(position)});
   }
 
   const std::string& name() const override { return name_; }
@@ -76,6 +78,7 @@ class CompiledSpecification final : public Specification {
   const std::vector<ModuleVariable>& variables() const override { return program_->variables; }
   const std::vector<SiteCounter>& counters() const override { return program_->counters; }
   const std::vector<Tally>& tallies() const override { return program_->tallies; }
+  const std::vector<CheckedAccess>& checked_accesses() const override { return accesses_; }
   bool lists_arrays() const override { return program_->lists_arrays; }
   bool asks_for_transfers() const override { return program_->asks_for_transfers; }
 
@@ -103,6 +106,7 @@ class CompiledSpecification final : public Specification {
   std::string source_;
   std::shared_ptr<const Program> program_;
   std::vector<Handler> handlers_;
+  std::vector<CheckedAccess> accesses_;
   mutable std::mutex mutex_;
   mutable std::map<std::tuple<int, bool, bool, bool, WordScheme>, Result<DeviceCode>> device_code_;
   mutable std::optional<Result<std::shared_ptr<const HostReport>>> report_;
@@ -154,6 +158,15 @@ std::uint64_t element_count(const GlobalArray& array, const LaunchExtents& exten
     count *= extent;
   }
   return count;
+}
+
+std::uint64_t initial_bytes(const GlobalArray& array, std::uint64_t bytes) {
+  return array.fills ? bytes : std::min<std::uint64_t>(array.initial.size(), bytes);
+}
+
+void set_initial_values(const GlobalArray& array, std::span<std::byte> elements) {
+  const std::uint64_t bytes = initial_bytes(array, elements.size());
+  for (std::uint64_t i = 0; i < bytes; ++i) elements[i] = std::byte{array.initial[i % array.initial.size()]};
 }
 
 bool is_of_words(const GlobalArray& array) {

@@ -139,12 +139,16 @@ struct Dimension {
 enum class ScalarType { i8, u8, i16, u16, i32, u32, i64, u64, f32, f64 };
 std::uint32_t size_of(ScalarType type);
 
-/// `global unsigned long counts[THREADS];` No dimension: one element. Zero when a launch begins.
+/// `global unsigned long counts[THREADS];` No dimension: one element. Zero when a launch begins, but for what
+/// set_initial_values() writes.
 struct GlobalArray {
   std::string name;
   ScalarType type = ScalarType::u64;
   std::vector<Dimension> dimensions;
   bool is_hidden = false;  ///< belongs to a trace, histogram or map and is no result by itself
+  std::vector<std::uint8_t> initial = {};  ///< bytes of the first elements
+  bool fills = false;                      ///< … of one element, which all begin with
+  bool counts_words = false;               ///< countWords() adds to it
 };
 
 /// Memory that the variant declares for the handlers, which name it `__lynxpp_memory_<index>`: a `shared`
@@ -157,16 +161,25 @@ struct ModuleVariable {
   std::vector<std::uint8_t> initial;  ///< of tables: `bytes` of them
 };
 
+/// A place in a handler where an element of an array is accessed, if there is one of that number.
+struct CheckedAccess {
+  std::string array;
+  SourceLocation location;
+};
+
 /// A 64-bit word of the hidden kernel parameter, which a handler reads as `__lynxpp_word_<index>`.
 struct Word {
   enum class Kind {
     array_address,  ///< device address of arrays()[index]
     extent,         ///< value of `extent` for the launch
-    dropped,        ///< address of a 64-bit count of accesses out of bounds
-    word_map,       ///< what leads from an address to its element: WordMap::word(index)
+    /// Address of 64-bit counts of accesses out of bounds: that of all others, and one for each of
+    /// checked_accesses().
+    dropped,
+    word_map,  ///< what leads from an address to its element: WordMap::word(index)
     /// Bytes from the beginning of dynamic shared memory to the counters that stand for arrays()[index] there
     /// (WordScheme::shared_bits); 0 where there are none.
     shared_counters,
+    allocations,  ///< address of what allocation_table() gives
   };
   Kind kind = Kind::array_address;
   std::uint32_t index = 0;
@@ -219,6 +232,10 @@ enum class SiteValue {
   vector_width,    ///< elements per thread
   source_line,     ///< 0: not known
   ptx_line,        ///< of the original module
+  source_id,       ///< first_alike() of Alike::source_line, and so on
+  source_file_id,
+  opcode_id,
+  call_target_id,
   instruction_is,  ///< 1 when a filter fits; the parameter is the filter, packed
   loaded_value,    ///< bits of element <parameter> that was read, u64 (behind the instruction)
   stored_value,    ///< bits of element <parameter> that is written, u64
@@ -383,8 +400,11 @@ enum class Folding : std::uint8_t {
   mean,
   least,
   greatest,
-  same,  ///< no amount
-  key,   ///< of a column that names the rows of its table
+  same,   ///< no amount
+  key,    ///< of a column that names the rows of its table
+  first,  ///< of the first launch
+  last,
+  concatenate,  ///< rows of a table, one launch's behind the other's
 };
 
 /// One result of a launch; their names differ. `values` in row-major order of `dimensions`; no dimension: a
@@ -404,6 +424,7 @@ struct Emitted {
   std::vector<std::uint64_t> underflow = {};
   std::vector<std::uint64_t> overflow = {};
   std::vector<std::string> labels = {};  ///< of the indices of the first dimension; none: their numbers
+  std::vector<std::string> texts = {};   ///< column: what its values stand for, as many; or none
   /// Of a ratio, whose `values` are its numerators.
   std::optional<std::variant<std::vector<double>, std::vector<std::int64_t>, std::vector<std::uint64_t>>>
       denominators = {};
@@ -424,6 +445,7 @@ struct PlacedArray {
   std::uint64_t address = 0;  ///< of shared memory: in its own window
   std::uint64_t bytes = 0;
   bool is_shared = false;
+  std::uint64_t id = 0;  ///< of device memory: what allocationId() gives
 };
 
 /// What ON_REPORT sees of one launch. Pointers are borrowed for the call.
@@ -487,7 +509,8 @@ class Specification {
   virtual const std::vector<ModuleVariable>& variables() const = 0;
   virtual const std::vector<SiteCounter>& counters() const = 0;
   virtual const std::vector<Tally>& tallies() const = 0;
-  /// Whether its report asks where the program's arrays are: LaunchView::placed_arrays.
+  virtual const std::vector<CheckedAccess>& checked_accesses() const = 0;
+  /// Whether it asks where the program's arrays are: LaunchView::placed_arrays.
   virtual bool lists_arrays() const = 0;
   /// Whether some filter asks which instructions transfer.
   virtual bool asks_for_transfers() const = 0;
@@ -517,6 +540,10 @@ struct LaunchExtents {
 std::uint64_t value_of(const Dimension& dimension, const LaunchExtents& extents);
 /// Elements of the array; 0 when the product does not fit 64 bits.
 std::uint64_t element_count(const GlobalArray& array, const LaunchExtents& extents);
+/// Bytes at the beginning of an array of `bytes` bytes that are not zero when a launch begins.
+std::uint64_t initial_bytes(const GlobalArray& array, std::uint64_t bytes);
+/// Writes them. Precondition: `elements` has at least so many bytes, and holds zeros.
+void set_initial_values(const GlobalArray& array, std::span<std::byte> elements);
 /// Whether an extent is SHARED_WORDS or DEVICE_WORDS: elements stand for words of memory.
 bool is_of_words(const GlobalArray& array);
 

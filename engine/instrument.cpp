@@ -145,7 +145,10 @@ void set_filter(const cod::InstructionFilter& filter, const ptx::Instrumentation
   probe.access = [filter, &unit](const ptx::Instruction& instruction) {
     return filter.choose(labels_of(unit, instruction)).value_or(0);
   };
-  probe.constant = [&unit](std::string_view name, const ptx::Instruction& instruction) -> std::uint64_t {
+  const auto alike = std::make_shared<AlikeSites>(unit);
+  probe.constant = [alike, &unit](std::string_view name,
+                                  const ptx::Instruction& instruction) -> std::uint64_t {
+    if (const std::optional<std::uint32_t> number = alike->value(name, instruction)) return *number;
     const std::optional<cod::InstructionFilter> asked = cod::filter_of_value(name);
     return asked && asked->choose(labels_of(unit, instruction)) ? 1 : 0;
   };

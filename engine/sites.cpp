@@ -1,7 +1,7 @@
 #include "engine/sites.h"
 
-#include <map>
-#include <string_view>
+#include <functional>
+#include <utility>
 
 #include "engine/places.h"
 
@@ -23,7 +23,35 @@ class Names {
   std::map<std::string_view, std::uint32_t> known_;  // of the module's text
 };
 
+std::optional<cod::Alike> alike_of(std::string_view value) {
+  using cod::Alike, cod::SiteValue;
+  constexpr std::pair<SiteValue, Alike> values[] = {{SiteValue::source_id, Alike::source_line},
+                                                    {SiteValue::source_file_id, Alike::source_file},
+                                                    {SiteValue::opcode_id, Alike::opcode},
+                                                    {SiteValue::call_target_id, Alike::call_target}};
+  for (const auto& [named, alike] : values) {
+    if (cod::name_of(named) == value) return alike;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
+
+std::optional<std::uint32_t> AlikeSites::value(std::string_view name, const ptx::Instruction& instruction) {
+  const std::optional<cod::Alike> what = alike_of(name);
+  if (!what) return std::nullopt;
+  if (!table_) table_ = describe_sites(unit_);
+  const auto [known, is_new] = first_.try_emplace(*what);
+  if (is_new) known->second = cod::first_alike(*table_, *what);
+  for (const ptx::FunctionUnit& function : unit_.reached.functions) {
+    if (!function.instrumented) continue;
+    const std::vector<ptx::Instruction>& own = function.function->body->instructions;
+    const bool is_here = !own.empty() && !std::less<>()(&instruction, &own.front()) &&
+                         !std::less<>()(&own.back(), &instruction);
+    if (is_here) return known->second[function.first_instruction + (&instruction - own.data())];
+  }
+  return 0;
+}
 
 cod::SiteTable describe_sites(const ptx::InstrumentationUnit& unit) {
   cod::SiteTable table;

@@ -1,6 +1,12 @@
 // The site table of an instrumented kernel.
 #pragma once
 
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <vector>
+
 #include "cod/site_table.h"
 #include "ptx/passes/unit.h"
 
@@ -8,5 +14,19 @@ namespace lynxpp::engine {
 
 /// Describes every block and instruction of the unit's instrumented functions, in the order of their ids.
 cod::SiteTable describe_sites(const ptx::InstrumentationUnit& unit);
+
+/// Site values that say what instructions have in common (cod::first_alike). Precondition of value(): the
+/// unit's functions are numbered.
+class AlikeSites {
+ public:
+  explicit AlikeSites(const ptx::InstrumentationUnit& unit) : unit_(unit) {}
+  /// nullopt: `name` is another site value's.
+  std::optional<std::uint32_t> value(std::string_view name, const ptx::Instruction& instruction);
+
+ private:
+  const ptx::InstrumentationUnit& unit_;
+  std::optional<cod::SiteTable> table_;  ///< once somebody has asked
+  std::map<cod::Alike, std::vector<std::uint32_t>> first_;
+};
 
 }  // namespace lynxpp::engine

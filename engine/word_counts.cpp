@@ -495,7 +495,7 @@ void finish_counted_words(const cod::WordScheme& scheme,
   for (std::size_t i = 0; i < specifications.size(); ++i) {
     for (std::size_t k = 0; k < arrays[i].size(); ++k) {
       const cod::GlobalArray& array = specifications[i]->arrays()[k];
-      if (!cod::is_of_words(array)) continue;
+      if (!array.counts_words) continue;
       cod::size_of(array.type) == sizeof(std::uint64_t)
           ? finish_elements<std::uint64_t>(scheme, arrays[i][k])
           : finish_elements<std::uint32_t>(scheme, arrays[i][k]);

@@ -176,18 +176,31 @@ void ObjectWriter::write(const std::vector<Row>& rows) {
 void ObjectWriter::results(std::string_view name, std::string_view units,
                            const std::vector<ResultValue>& results) {
   bool has_units = false;
+  bool has_folds = false;
+  const auto has_fold_beside = [](const ResultValue& result) {
+    return result.extents.empty() && result.fold;
+  };
   key(name);
   open();
   for (std::size_t i = 0; i < results.size(); ++i) {
     has_units |= !results[i].unit.empty();
+    has_folds |= has_fold_beside(results[i]);
     key(results[i].name);
     results[i].extents.empty() ? write_number(results[i]) : write(results[i]);
   }
   close();
-  if (!has_units) return;
-  key(units);
+  if (has_units) {
+    key(units);
+    open();
+    for (std::size_t i = 0; i < results.size(); ++i) if_any(results[i].name, results[i].unit);
+    close();
+  }
+  if (!has_folds) return;
+  key(folds_member);
   open();
-  for (std::size_t i = 0; i < results.size(); ++i) if_any(results[i].name, results[i].unit);
+  for (const ResultValue& result : results) {
+    if (has_fold_beside(result)) (*this)(result.name, *result.fold);
+  }
   close();
 }
 

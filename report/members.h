@@ -18,6 +18,8 @@ inline constexpr const char* kind_member = "record";
 
 /// … and whose it is.
 inline constexpr const char* process_member = "process";
+/// How results that are numbers are folded, by their names, where they say so themselves.
+inline constexpr const char* folds_member = "folds";
 
 template <typename Record>
 inline constexpr std::string_view kind_of = "";
@@ -63,6 +65,7 @@ void visit_members(Is<ResultValue> auto& result, auto&& visit) {
   visit.if_any("fold", result.fold);
   visit.if_any("left_out", result.left_out);
   visit.if_any("labels", result.labels);
+  visit.if_any("texts", result.texts);
   visit.if_any("bounds", result.bounds);
   if (!result.bounds.empty()) {
     visit("underflow", result.underflow);

@@ -105,14 +105,17 @@ std::string_view name_of(Fold fold) {
     case Fold::ratio: return "ratio";
     case Fold::same: return "same";
     case Fold::key: return "key";
+    case Fold::first: return "first";
+    case Fold::last: return "last";
+    case Fold::concatenate: return "concatenate";
     case Fold::sum: break;
   }
   return "sum";
 }
 
 std::optional<Fold> find_fold(std::string_view name) {
-  for (const Fold fold :
-       {Fold::sum, Fold::mean, Fold::minimum, Fold::maximum, Fold::ratio, Fold::same, Fold::key}) {
+  for (const Fold fold : {Fold::sum, Fold::mean, Fold::minimum, Fold::maximum, Fold::ratio, Fold::same,
+                          Fold::key, Fold::first, Fold::last, Fold::concatenate}) {
     if (name_of(fold) == name) return fold;
   }
   return std::nullopt;

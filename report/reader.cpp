@@ -172,6 +172,7 @@ bool is_consistent(const ResultValue& result) {
   if (result.denominators && size_of(*result.denominators) != size) return false;
   if (!result.extent_names.empty() && result.extent_names.size() != result.extents.size()) return false;
   if (!result.labels.empty() && result.labels.size() != result.extents.front()) return false;
+  if (!result.texts.empty() && result.texts.size() != size) return false;
   if (result.bounds.empty()) return true;
   const std::size_t bins = result.extents.back();
   return bins != 0 && result.bounds.size() == bins + 1 && result.underflow.size() == size / bins &&
@@ -183,6 +184,7 @@ void MemberReader::results(const char* name, const char* units, std::vector<Resu
   if (!complaint_.empty()) return;
   if (member == object_.end() || !member->is_object()) return complain(name, "an object");
   const auto known_units = object_.find(units);
+  const auto known_folds = object_.find(folds_member);
   for (const auto& [key, value] : member->items()) {
     const std::string path = std::string(name) + "." + key;
     ResultValue result;
@@ -205,6 +207,11 @@ void MemberReader::results(const char* name, const char* units, std::vector<Resu
     if (known_units != object_.end() && known_units->is_object()) {
       const auto unit = known_units->find(key);
       if (unit != known_units->end() && unit->is_string()) result.unit = unit->get<std::string>();
+    }
+    if (known_folds != object_.end() && known_folds->is_object()) {
+      const auto fold = known_folds->find(key);
+      if (fold != known_folds->end() && fold->is_string() && !result.fold)
+        result.fold = find_fold(fold->get<std::string>());
     }
     results.push_back(std::move(result));
   }

@@ -56,6 +56,9 @@ enum class Fold {
   ratio,  ///< the sum of the numerators over the sum of the denominators
   same,   ///< no amount (an address, a number of something): the value, where all launches have the same
   key,    ///< the same, of a column that names the rows of its table
+  first,  ///< of the first launch that has it
+  last,
+  concatenate,  ///< rows of a table stay apart by launch
 };
 
 /// The names of a record's results differ.
@@ -72,6 +75,7 @@ struct ResultValue {
   std::vector<std::uint64_t> underflow = {};
   std::vector<std::uint64_t> overflow = {};
   std::vector<std::string> labels = {};  ///< of the indices of the first extent; none: their numbers
+  std::vector<std::string> texts = {};   ///< column: what its values stand for, as many; or none
   std::optional<Values> denominators =
       {};                         ///< of a ratio, as many as values; where one is 0 there is no value
   std::optional<Fold> fold = {};  ///< none: follows from name and unit (report/totals.h)

@@ -67,14 +67,18 @@ Json json_of(const TableTotals& table) {
               {"columns", Json::array()},
               {"folded", table.is_folded()},
               {"rows", Json::array()}};
-  for (const TableTotals::Column& column : table.columns())
-    object["columns"].push_back(
-        {{"name", column.name}, {"unit", column.unit}, {"fold", name_of(column.fold)}});
+  for (const TableTotals::Column& column : table.columns()) {
+    Json& made = object["columns"].emplace_back(
+        Json{{"name", column.name}, {"unit", column.unit}, {"fold", name_of(column.fold)}});
+    if (column.is_text) made["text"] = true;
+  }
   for (const TableTotals::Row& row : table.rows()) {
     Json& entry = object["rows"].emplace_back(Json::object());
     if (!table.is_folded()) entry["launch"] = row.launch;
     entry["values"] = Json::array();
-    for (const FoldedNumber& cell : row.cells) entry["values"].push_back(json_of(cell));
+    for (std::size_t i = 0; i < row.cells.size(); ++i)
+      entry["values"].push_back(table.columns()[i].is_text ? Json(table.text_in(row, i))
+                                                           : json_of(row.cells[i]));
   }
   object["further"] = table.further();
   return object;

@@ -54,6 +54,12 @@ ArraySummary summarise(const Values& values) {
       values);
 }
 
+/// Whether it is a column of a table whose rows have no names and are no places.
+bool is_of_rows(const ResultValue& result) {
+  return !result.table.empty() && !result.extents.empty() && result.labels.empty() &&
+         !site_kind_of(result.extent_names);
+}
+
 ArrayTotals new_array(const ResultValue& result) {
   ArrayTotals array;
   array.name = result.name;
@@ -65,8 +71,7 @@ ArrayTotals new_array(const ResultValue& result) {
   array.bounds = result.bounds;
   array.extent_names = result.extent_names;
   // The columns of other tables hold keys and values of all kinds.
-  array.has_sum =
-      array.fold == Fold::sum && (result.table.empty() || array.site_kind || !result.labels.empty());
+  array.has_sum = array.fold == Fold::sum && !is_of_rows(result);
   return array;
 }
 
@@ -101,10 +106,9 @@ void add_elements(ArrayTotals& array, const ResultValue& result, bool is_first, 
   const std::size_t elements = size_of(result.values);
   const bool is_alike = is_first || (!array.each.empty() && has_same_elements(array, result));
   const std::size_t most = array.site_kind ? kept_sites : kept;
-  const bool is_of_table = !array.table.empty() && !array.site_kind && result.labels.empty();
   array.extents = result.extents;
   array.elements = elements;
-  if (!is_alike || elements > most || is_of_table) return array.each.clear();
+  if (!is_alike || elements > most || is_of_rows(result)) return array.each.clear();
   const std::size_t rows = result.extents.empty() || result.extents[0] == 0 ? 1 : result.extents[0];
   const std::size_t inner = elements / rows;
   const std::vector<std::size_t> places = places_of(array, result, inner);
@@ -132,13 +136,10 @@ void add_array(KernelTotals& kernel, const ResultValue& result, std::size_t kept
   known->greatest.add(summary.greatest);
 }
 
-/// Columns that are no results by site and have no names for their rows.
 void add_tables(KernelTotals& kernel, const LaunchRecord& record, std::size_t kept) {
   std::map<std::string, std::vector<const ResultValue*>> tables;
   for (const ResultValue& result : record.results) {
-    const bool is_column = !result.table.empty() && !result.extents.empty() && result.labels.empty() &&
-                           !site_kind_of(result.extent_names);
-    if (is_column) tables[result.table].push_back(&result);
+    if (is_of_rows(result)) tables[result.table].push_back(&result);
   }
   for (const auto& [name, results] : tables) {
     std::vector<TableTotals::Column> columns = TableTotals::columns_of(results);
@@ -213,6 +214,7 @@ void SpecificationTotals::add(const LaunchRecord& record) {
     kernel.sites = record.sites;
   }
   for (const ResultValue& result : record.results) {
+    if (!result.texts.empty()) continue;  // the numbers say nothing without its table
     if (!result.extents.empty()) {
       add_array(kernel, result, kept);
     } else if (size_of(result.values) != 0) {

@@ -146,7 +146,9 @@ void add_rows(const TableTotals& table, std::size_t column, std::optional<Folded
     std::string key;
     for (std::size_t i = 0; i < row.cells.size(); ++i) {
       const bool is_key = table.columns()[i].fold == report::Fold::key;
-      if (is_key) key += (key.empty() ? "" : " ") + key_text(row.cells[i].value());
+      if (!is_key) continue;
+      key += (key.empty() ? "" : " ") +
+             (table.columns()[i].is_text ? table.text_in(row, i) : key_text(row.cells[i].value()));
     }
     elements.add(side, key, row.cells[column]);
   }

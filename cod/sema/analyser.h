@@ -57,7 +57,8 @@ class Analyser {
 
   // sema.cpp
   void declare_globals();
-  void declare_array(const Item& item);
+  void declare_array(Item& item);
+  std::optional<std::uint64_t> open_extent(const Item& item, std::size_t dimension);
   std::vector<Dimension> global_dimensions(const Item& item);
   void declare_shared_array(const Item& item);
   void declare_lynx_arrays();
@@ -149,9 +150,13 @@ class Analyser {
                                   const std::string& what);
   void declare_local(Statement& statement, Declarator& declarator);
   void declare_table(Statement& statement, Declarator& declarator);
+  // sema_initial_values.cpp
+  void set_initial_values(Item& item, Symbol* symbol);
   void spread(Symbol* symbol, std::vector<std::uint64_t> indices, Cursor& cursor, std::vector<Spread>& out);
   std::vector<Spread> spread_list(Symbol* symbol, Declarator& declarator);
-  void store_table_value(const Spread& each);
+  void store_constant(const Spread& each);
+  std::uint8_t* place_of(const Symbol& leaf, std::uint64_t element);
+  // sema_records.cpp
   void assign_list(Symbol* symbol, Declarator& declarator, std::vector<ExpressionPtr>& out);
   static void set_const(Symbol& symbol);
   void set_target(Symbol& target, const Symbol& pointer, std::uint32_t& leaf);
@@ -174,6 +179,7 @@ class Analyser {
   Symbol* resolve_member(Expression& expression, Place& place, bool column);
   Symbol* resolve_value(Expression& expression, Place& place);
   Type use(Expression& expression, Symbol* symbol);
+  void note_access(const Expression& expression, const Symbol& array);
   Type assign_record(Expression& expression);
   Type size(Expression& expression);
 
@@ -186,16 +192,16 @@ class Analyser {
   bool read_key(const Item& item, Collection& collection);
   std::optional<std::int64_t> constant_bound(Expression& expression);
   void add_leaves(Symbol* content, Collection& collection, const Position& position);
-  Symbol* hidden_array(const Collection& collection, const std::string& part,
-                       std::vector<Dimension> dimensions, const Position& position);
-  const Collection* collection_argument(ExpressionPtr& argument, std::optional<Collection::Kind> kind,
-                                        bool is_address, const ApiFunction& api);
+  Symbol* hidden_array(Collection& collection, const std::string& part, std::vector<Dimension> dimensions,
+                       const Position& position);
+  Collection* collection_argument(ExpressionPtr& argument, std::optional<Collection::Kind> kind,
+                                  bool is_address, const ApiFunction& api);
   Type collection_call(Expression& expression, const ApiFunction& api);
   Type append_call(Expression& expression, const ApiFunction& api);
   Type record_call(Expression& expression, const ApiFunction& api);
   Type entry_call(Expression& expression, const ApiFunction& api, const std::string* field);
   const Collection* emitted_collection(Expression& argument);
-  void push_key(Expression& key, const Collection& collection, std::vector<ExpressionPtr>& indices);
+  void push_key(Expression& key, Collection& collection, std::vector<ExpressionPtr>& indices);
   bool check_collection_use(const Expression& expression, const Symbol& symbol);
   std::vector<ExpressionPtr> fields_of(Expression& record, const Position& position);
 
@@ -256,6 +262,7 @@ class Analyser {
   Type site_call(Expression& expression, const ApiFunction& api);
   void label_arguments(Expression& expression, const ApiFunction& api, std::size_t first);
   Type position_call(Expression& expression, const ApiFunction& api);
+  Type address_call(Expression& expression, const ApiFunction& api);
   void text_or_value(Expression& expression);
   void words_argument(Expression& argument, const ApiFunction& api);
   void emit_words_call(Expression& expression, const ApiFunction& api);
@@ -268,7 +275,9 @@ class Analyser {
   void emit_table_call(Expression& expression);
   void emit_record(Expression& result, Symbol* record);
   void emitted_text(Expression& argument, const std::string& what);
-  void note_emitted(const Expression& name);
+  void note_emitted(const Expression& name, bool is_table = false);
+  void fold_call(Expression& expression);
+  void check_folds();
   // sema_calls.cpp
   void print_call(Expression& expression);
   void check_place(const ApiFunction& api, const Position& position, std::uint32_t places,
@@ -300,8 +309,11 @@ class Analyser {
     std::vector<int> branches;  ///< Context::branches of the call
     Position position;
     bool at_end = false;
+    bool is_table = false;
   };
   std::vector<EmittedName> emitted_;      ///< names that reports spell out, in order
+  bool emits_other_names_ = false;        ///< or helper functions do
+  std::vector<const Expression*> folds_;  ///< calls of fold()
   int branches_ = 0;                      ///< numbers of branches given so far
   std::vector<Declarator*> initialized_;  ///< state variables with an initialiser, in order
 };

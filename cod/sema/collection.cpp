@@ -1,6 +1,30 @@
+#include <algorithm>
+#include <tuple>
+
 #include "cod/sema/program.h"
 
 namespace lynxpp::cod {
+
+/// Whether ON_REPORT knows a text for each of its values.
+static bool stands_for_text(Api api) {
+  switch (api) {
+    case Api::source_id:
+    case Api::source_file_id:
+    case Api::opcode_id:
+    case Api::call_target_id:
+    case Api::allocation_id: return true;
+    default: return false;
+  }
+}
+
+void Collection::Naming::note(const Expression& value) {
+  const bool is_named =
+      value.kind == ExpressionKind::call && value.api != nullptr && stands_for_text(value.api->api);
+  const ApiFunction* given = is_named ? value.api : nullptr;
+  if (!is_given) function = given;
+  if (function != given) function = nullptr;
+  is_given = true;
+}
 
 std::uint32_t Collection::key_bits() const {
   std::uint32_t bits = 0;
@@ -12,6 +36,15 @@ std::int64_t Collection::bin_bound(std::uint64_t bin) const {
   // Unsigned: the declaration has made sure that the bounds themselves fit.
   const auto start = static_cast<std::uint64_t>(first);
   return static_cast<std::int64_t>(is_linear ? start + bin * width : start << bin);
+}
+
+std::uint64_t Program::count_of_drops(const Position& access) const {
+  const auto is_it = [&](const auto& each) {
+    return std::tie(each.first.file, each.first.line, each.first.column) ==
+           std::tie(access.file, access.line, access.column);
+  };
+  const auto found = std::ranges::find_if(accesses, is_it);
+  return found == accesses.end() ? 0 : static_cast<std::uint64_t>(found - accesses.begin()) + 1;
 }
 
 }  // namespace lynxpp::cod

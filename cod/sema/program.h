@@ -20,15 +20,23 @@ struct Symbol;
 /// zero at launch.
 struct Collection {
   enum class Kind : std::uint8_t { trace, histogram, map };
+  /// The function that gives all numbers of a column, if it is one that stands for a text in the report.
+  struct Naming {
+    bool is_given = false;
+    const ApiFunction* function = nullptr;
+    void note(const Expression& value);
+  };
   struct KeyField {
     std::string name;  ///< empty: the key is a number
     Type type = Type::none;
+    Naming naming = {};
   };
   Kind kind = Kind::trace;
   std::string name;
   std::vector<Dimension> leading;  ///< there is one for each index of these
   std::uint64_t capacity = 0;      ///< entries of a trace, bins, places of a map (a power of two)
   std::vector<Symbol*> leaves;     ///< fields of the elements: arrays of the leading dimensions and stride()
+  std::vector<Naming> namings;     ///< trace: of the leaves
   /// Arrays of the leading dimensions. Trace: appends so far, those without room included. Histogram: values
   /// below the first bin. Map: updates that found no room.
   Symbol* counter = nullptr;
@@ -85,7 +93,7 @@ struct Symbol {
   std::uint64_t value = 0;                  ///< constant of an integer type, sign extended
   double real = 0;                          ///< constant of a floating type
   Function* function = nullptr;
-  const Collection* collection = nullptr;  ///< array, record: it is a part of this
+  Collection* collection = nullptr;  ///< array, record: it is a part of this
 };
 
 /// What a piece of code refers to, helper functions not followed.
@@ -142,17 +150,22 @@ struct Program {
   std::vector<StateVariable> state;
   std::vector<Word> words;
   std::vector<ModuleVariable> variables;
+  std::vector<std::pair<Position, std::string>> accesses;  ///< Specification::checked_accesses()
   std::uint32_t every_launch = 1;
   bool asks_for_transfers = false;
-  bool checks_bounds = false;  ///< some array's accesses may have to be dropped and counted
-  bool lists_arrays = false;   ///< a report asks where the program's arrays are
+  bool checks_bounds = false;      ///< some array's accesses may have to be dropped and counted
+  bool lists_arrays = false;       ///< it asks where the program's arrays are
+  bool finds_allocations = false;  ///< … on the device, which allocation holds an address
   std::vector<HandlerBody> handlers;
   std::vector<HandlerBody> reports;        ///< ON_REPORT parts, in order
   std::vector<HandlerBody> ends;           ///< ON_END parts, in order
   std::vector<std::uint8_t> host_initial;  ///< 'host' variables, as they are before the first launch
   std::vector<SiteCounter> counters;
   std::vector<Tally> tallies;
+  std::map<std::string, Folding, std::less<>> folds;  ///< by name of a result, a table or a column
 
+  /// Where drops of the access are counted: its number in `accesses` + 1, or 0.
+  std::uint64_t count_of_drops(const Position& access) const;
   SourceLocation locate(const Position& position) const { return location_of(tree.files, position); }
 };
 

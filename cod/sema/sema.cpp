@@ -16,6 +16,7 @@ namespace {
 constexpr std::uint64_t maximum_nodes = 20000;
 constexpr int maximum_depth = 50;
 constexpr std::size_t maximum_errors = 50;
+constexpr std::uint64_t lanes = 32;
 
 }  // namespace
 
@@ -78,6 +79,7 @@ void Analyser::run() {
   declare_lynx_arrays();
   analyse_functions();
   analyse_bodies();
+  check_folds();
   if (program_.handlers.empty() && program_.reports.empty() && program_.ends.empty() && errors.empty()) {
     errors.push_back({Severity::error,
                       {program_.file, 0, 0, 1},
@@ -105,14 +107,15 @@ void Analyser::declare_globals() {
 std::vector<Dimension> Analyser::global_dimensions(const Item& item) {
   std::vector<Dimension> dimensions;
   for (const ExpressionPtr& extent : item.extents) {
-    if (extent->kind == ExpressionKind::name) {
+    if (extent != nullptr && extent->kind == ExpressionKind::name) {
       if (const auto named = find_extent(extent->text)) {
-        dimensions.push_back({*named, 1, extent->text});
+        dimensions.push_back({*named, *named == Extent::lanes ? lanes : 1, extent->text});
         used_extents_.insert(*named);
         continue;
       }
     }
-    const auto constant = constant_extent(*extent, "global");
+    const auto constant =
+        extent == nullptr ? open_extent(item, dimensions.size()) : constant_extent(*extent, "global");
     // After an error any extent does, so that uses of the array bring no further ones.
     const std::uint64_t extent_value = constant.value_or(1);
     dimensions.push_back({Extent::constant, extent_value, std::to_string(extent_value)});
@@ -120,7 +123,15 @@ std::vector<Dimension> Analyser::global_dimensions(const Item& item) {
   return dimensions;
 }
 
-void Analyser::declare_array(const Item& item) {
+/// Of `[]`.
+std::optional<std::uint64_t> Analyser::open_extent(const Item& item, std::size_t dimension) {
+  if (dimension == 0 && !item.initial.list.empty()) return item.initial.list.size();
+  error(item.position, "the array '" + item.name + "' needs its extent",
+        "write '" + item.name + "[8]', or its values in braces");
+  return std::nullopt;
+}
+
+void Analyser::declare_array(Item& item) {
   const StorageClause& clause = item.storage;
   if (!clause.kind.empty()) return declare_collection(item);
   if (!clause.has_type) {
@@ -133,7 +144,10 @@ void Analyser::declare_array(const Item& item) {
           clause.has_key ? "write 'global map'" : "write 'global histogram'");
   }
   const std::vector<Dimension> dimensions = global_dimensions(item);
-  declare_variable(Storage::global, {item.name, item.type, item.structure, dimensions, item.position});
+  const std::size_t before = errors.size();
+  Symbol* symbol =
+      declare_variable(Storage::global, {item.name, item.type, item.structure, dimensions, item.position});
+  if (item.has_initial && errors.size() == before) set_initial_values(item, symbol);
 }
 
 void Analyser::declare_shared_array(const Item& item) {
@@ -142,9 +156,13 @@ void Analyser::declare_shared_array(const Item& item) {
     return error(item.position, "only arrays can be 'shared'",
                  "write 'global' before a trace, histogram or map");
   }
+  if (item.has_initial)
+    error(item.initial.position, "what a 'shared' array holds at first is undefined",
+          "set it in ON_KERNEL_ENTRY, and let the block wait there: 'syncThreads();'");
   std::vector<Dimension> dimensions;
-  for (const ExpressionPtr& extent : item.extents) {
-    const auto constant = constant_extent(*extent, "shared");
+  for (std::size_t i = 0; i < item.extents.size(); ++i) {
+    const auto constant =
+        item.extents[i] == nullptr ? open_extent(item, i) : constant_extent(*item.extents[i], "shared");
     // After an error any extent does, so that uses of the array bring no further ones.
     const std::uint64_t extent_value = constant.value_or(1);
     dimensions.push_back({Extent::constant, extent_value, std::to_string(extent_value)});
@@ -250,12 +268,12 @@ void Analyser::declare_host(Statement& statement) {
     if (symbol == nullptr) continue;
     if (declarator.initializer != nullptr && symbol->kind == Symbol::Kind::array &&
         symbol->dimensions.empty()) {
-      store_table_value({symbol, {}, std::move(declarator.initializer)});
+      store_constant({symbol, {}, std::move(declarator.initializer)});
     } else if (declarator.initializer != nullptr) {
       error(declarator.initializer->position, "this does not fit '" + declarator.name + "'",
             "write the values in braces");
     }
-    for (Spread& each : spread_list(symbol, declarator)) store_table_value(each);
+    for (Spread& each : spread_list(symbol, declarator)) store_constant(each);
   }
 }
 
@@ -459,6 +477,7 @@ void Analyser::make_words() {
     const bool is_fixed = extent == Extent::lanes || extent == Extent::constant;
     if (!is_fixed) program_.words.push_back({Word::Kind::extent, 0, extent});
   }
+  if (program_.finds_allocations) program_.words.push_back({Word::Kind::allocations, 0, Extent::constant});
   if (program_.checks_bounds) program_.words.push_back({Word::Kind::dropped, 0, Extent::constant});
   if (used_extents_.contains(Extent::device_words)) {
     for (std::uint32_t part = 0; part < WordMap::parts; ++part)

@@ -176,10 +176,12 @@ Type Analyser::api_call(Expression& expression, const ApiFunction& named) {
       {&api, expression.position, context_.elections > 0, context_.conditions > 0});
   // not a constant at file scope either
   const bool is_handler = context_.helper == nullptr && !context_.label.empty();
+  const std::size_t before = errors.size();
   if (is_handler) {
     check_place(api, expression.position, context_.places, context_.label, context_.elections > 0,
                 context_.conditions > 0, "");
   }
+  if (errors.size() != before) return Type::none;  // it means nothing here, whatever its arguments are
   if (!check_arguments(expression, api)) return Type::none;
   switch (api.arguments) {
     case ApiArguments::none: break;
@@ -196,6 +198,7 @@ Type Analyser::api_call(Expression& expression, const ApiFunction& named) {
     case ApiArguments::labels:
     case ApiArguments::block: return site_call(expression, api);
     case ApiArguments::position: return position_call(expression, api);
+    case ApiArguments::address: return address_call(expression, api);
     case ApiArguments::emit:
     case ApiArguments::emit_top: emit_call(expression, api); break;
     case ApiArguments::print: print_call(expression); break;
@@ -206,6 +209,7 @@ Type Analyser::api_call(Expression& expression, const ApiFunction& named) {
     case ApiArguments::entry: return entry_call(expression, api, nullptr);
     case ApiArguments::emit_ratio: emit_ratio_call(expression); break;
     case ApiArguments::emit_table: emit_table_call(expression); break;
+    case ApiArguments::fold: fold_call(expression); break;
     case ApiArguments::words: words_argument(*expression.operands[0], api); break;
     case ApiArguments::emit_words: emit_words_call(expression, api); break;
     case ApiArguments::emit_arrays: emit_arrays_call(expression); break;
@@ -223,6 +227,7 @@ bool Analyser::check_arguments(Expression& expression, const ApiFunction& api) {
     case ApiArguments::value:
     case ApiArguments::bits:
     case ApiArguments::floating:
+    case ApiArguments::address:
     case ApiArguments::element:
     case ApiArguments::array:
     case ApiArguments::instruction:
@@ -244,6 +249,7 @@ bool Analyser::check_arguments(Expression& expression, const ApiFunction& api) {
     case ApiArguments::words: least = most = 1; break;
     case ApiArguments::emit_words: least = 2, most = 3; break;
     case ApiArguments::emit_ranges: least = most = 5; break;
+    case ApiArguments::fold:
     case ApiArguments::bin:
     case ApiArguments::entry: least = most = 2; break;
   }

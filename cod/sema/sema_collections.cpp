@@ -77,6 +77,11 @@ void Analyser::declare_collection(const Item& item) {
   }
   if (!clause.binning.empty() && collection.kind != Collection::Kind::histogram)
     return error(clause.binning_position, "only a histogram has bins", hint);
+  if (item.has_initial)
+    error(item.initial.position, "a " + name_of(collection.kind) + " begins empty",
+          collection.kind == Collection::Kind::histogram
+              ? "its bins are made by 'linear(0, 100)' or 'log2(1)'"
+              : "only arrays begin with values");
   std::vector<Dimension> dimensions = global_dimensions(item);
   if (dimensions.empty() || dimensions.back().extent != Extent::constant) {
     return error(item.position, "how many entries '" + item.name + "' has must be a constant",
@@ -96,7 +101,7 @@ void Analyser::declare_collection(const Item& item) {
 }
 
 /// An array that no one can name.
-Symbol* Analyser::hidden_array(const Collection& collection, const std::string& part,
+Symbol* Analyser::hidden_array(Collection& collection, const std::string& part,
                                std::vector<Dimension> dimensions, const Position& position) {
   Symbol* symbol = declare_leaf(
       Storage::global, {collection.name + " " + part, Type::u64, {}, std::move(dimensions), position});
@@ -126,6 +131,7 @@ void Analyser::declare_trace(const Item& item, Collection& collection) {
   Symbol* content = declare_variable(
       Storage::global, {item.name, item.type, item.structure, std::move(dimensions), item.position});
   add_leaves(content, collection, item.position);
+  collection.namings.resize(collection.leaves.size());
   collection.counter = hidden_array(collection, "length", collection.leading, item.position);
 }
 
@@ -253,11 +259,12 @@ void Analyser::declare_map(const Item& item, Collection& collection) {
 // ---------------------------------------------------------------- uses
 
 /// The key of map[key]: a number, or a structure, of which every field becomes an index.
-void Analyser::push_key(Expression& key, const Collection& collection, std::vector<ExpressionPtr>& indices) {
+void Analyser::push_key(Expression& key, Collection& collection, std::vector<ExpressionPtr>& indices) {
   const bool is_number = collection.key.size() == 1 && collection.key[0].name.empty();
   const Type type = is_number ? value(key) : expression(key);
   if (is_number) {
     require_integer(key, type, "the key");
+    if (!context_.on_host()) collection.key[0].naming.note(key);
     indices.push_back(std::make_unique<Expression>(std::move(key)));
     return;
   }
@@ -321,8 +328,8 @@ bool Analyser::check_collection_use(const Expression& expression, const Symbol& 
 }
 
 /// `&accesses[i]`, or `accesses[i]` in a report ▶ the element of the counter array. Null after an error.
-const Collection* Analyser::collection_argument(ExpressionPtr& argument, std::optional<Collection::Kind> kind,
-                                                bool is_address, const ApiFunction& api) {
+Collection* Analyser::collection_argument(ExpressionPtr& argument, std::optional<Collection::Kind> kind,
+                                          bool is_address, const ApiFunction& api) {
   const std::string what = kind ? "a " + name_of(*kind) : "a trace, a histogram or a map";
   const std::string hint =
       "write '" + std::string(api.name) + "(" + (is_address ? "&name, value" : "name") + ")'";
@@ -331,7 +338,7 @@ const Collection* Analyser::collection_argument(ExpressionPtr& argument, std::op
   std::vector<ExpressionPtr*> indices;
   Expression* base = base_of(place, indices);
   const Symbol* symbol = base->kind == ExpressionKind::name ? find(base->text) : nullptr;
-  const Collection* collection = symbol != nullptr ? symbol->collection : nullptr;
+  Collection* collection = symbol != nullptr ? symbol->collection : nullptr;
   if (collection == nullptr || (kind && collection->kind != *kind) || has_address != is_address) {
     const std::size_t before = errors.size();
     if (base->kind == ExpressionKind::name && symbol == nullptr) static_cast<void>(value(*base));
@@ -365,7 +372,7 @@ const Collection* Analyser::collection_argument(ExpressionPtr& argument, std::op
 
 /// append(&trace, value) or append(&trace, first field, second field, …) or append(&trace, structure)
 Type Analyser::append_call(Expression& expression, const ApiFunction& api) {
-  const Collection* trace = collection_argument(expression.operands[0], Collection::Kind::trace, true, api);
+  Collection* trace = collection_argument(expression.operands[0], Collection::Kind::trace, true, api);
   std::vector<ExpressionPtr> values;
   for (std::size_t i = 1; i < expression.operands.size(); ++i) {
     Expression& operand = *expression.operands[i];
@@ -389,7 +396,10 @@ Type Analyser::append_call(Expression& expression, const ApiFunction& api) {
     return Type::none;
   }
   expression.operands.resize(1);
-  for (ExpressionPtr& each : values) expression.operands.push_back(std::move(each));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    trace->namings[i].note(*values[i]);
+    expression.operands.push_back(std::move(values[i]));
+  }
   return api.result;
 }
 

@@ -165,6 +165,7 @@ Type Analyser::use(Expression& expression, Symbol* symbol) {
         context_.uses->shared_arrays.emplace_back(symbol, expression.position);
         ++symbol->reads;
       }
+      note_access(expression, *symbol);
       expression.kind = ExpressionKind::index;  // `global T name;` is an array without dimensions
       return symbol->type;
     case Symbol::Kind::record:
@@ -184,6 +185,15 @@ Type Analyser::use(Expression& expression, Symbol* symbol) {
     expression.to_const = symbol->to_const;
   }
   return symbol->type;
+}
+
+/// Of the device; what a map drops it counts itself.
+void Analyser::note_access(const Expression& expression, const Symbol& array) {
+  constexpr std::size_t most = 255;
+  const bool is_map = array.collection != nullptr && array.collection->kind == Collection::Kind::map;
+  const bool is_kept = program_.accesses.size() < most && program_.count_of_drops(expression.position) == 0;
+  if (is_kept && !is_map && !context_.on_host() && !array.dimensions.empty())
+    program_.accesses.emplace_back(expression.position, array.name);
 }
 
 /// Arrays and extents of a launch are there while it is reported.

@@ -34,7 +34,7 @@ Symbol* Analyser::resolve(Expression& expression, Place& place, bool column) {
       place.indices.push_back(unsigned_literal(0));
       return symbol;
     }
-    const Collection* collection = symbol != nullptr ? symbol->collection : nullptr;
+    Collection* collection = symbol != nullptr ? symbol->collection : nullptr;
     if (collection != nullptr && collection->kind == Collection::Kind::map &&
         place.indices.size() == collection->leading.size()) {
       push_key(*expression.operands[1], *collection, place.indices);

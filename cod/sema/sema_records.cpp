@@ -1,7 +1,6 @@
 // Arrays and structures. A structure becomes one symbol for each of its fields, an array of structures one
 // array for each field, so that behind semantic analysis there are numbers and arrays of numbers alone.
 #include <algorithm>
-#include <cstring>
 
 #include "cod/sema/analyser.h"
 #include "cod/sema/constant.h"
@@ -348,81 +347,7 @@ void Analyser::declare_table(Statement& statement, Declarator& declarator) {
     return error(declarator.position, "the table '" + declarator.name + "' has no values",
                  "write '= { ... }' behind it");
   }
-  for (Spread& each : spread_list(symbol, declarator)) store_table_value(each);
-}
-
-void Analyser::store_table_value(const Spread& each) {
-  Uses unused;
-  context_ = Context{};
-  context_.uses = &unused;
-  const std::size_t before = errors.size();
-  if (value(*each.value) == Type::none || errors.size() != before) return;
-  const auto constant = evaluate(*each.value);
-  const bool is_host = each.leaf->memory == Symbol::Memory::host;
-  if (!constant)
-    return error(each.value->position, is_host ? "a 'host' variable begins with a value known at compile time"
-                                               : "a table needs values known at compile time");
-  const Constant converted = convert(*constant, each.leaf->type);
-  std::uint64_t position = 0;
-  for (std::size_t i = 0; i < each.indices.size(); ++i)
-    position = position * each.leaf->dimensions[i].constant + each.indices[i];
-  const std::size_t bytes = bytes_of(each.leaf->type);
-  std::uint8_t* begin = each.leaf->memory == Symbol::Memory::host
-                            ? program_.host_initial.data() + each.leaf->index
-                            : program_.variables[each.leaf->index].initial.data();
-  std::uint8_t* target = begin + position * bytes;
-  if (each.leaf->type == Type::f32) {
-    const auto single = static_cast<float>(converted.real);
-    std::memcpy(target, &single, bytes);
-  } else if (each.leaf->type == Type::f64) {
-    std::memcpy(target, &converted.real, bytes);
-  } else {
-    std::memcpy(target, &converted.integer, bytes);
-  }
-}
-
-// ---------------------------------------------------------------- initial values
-
-std::vector<Analyser::Spread> Analyser::spread_list(Symbol* symbol, Declarator& declarator) {
-  std::vector<Spread> result;
-  if (declarator.list.empty()) return result;
-  Cursor cursor{&declarator.list, 0};
-  spread(symbol, {}, cursor, result);
-  if (!cursor.ended())
-    error(declarator.list[cursor.next].position, "'" + declarator.name + "' has more values than elements");
-  return result;
-}
-
-/// C's rules: a list in braces is for one array or structure; without braces the values run on.
-void Analyser::spread(Symbol* symbol, std::vector<std::uint64_t> indices, Cursor& cursor,
-                      std::vector<Spread>& out) {
-  const auto part = [&](Symbol* inner, std::vector<std::uint64_t> inner_indices) {
-    if (cursor.ended()) return;
-    Initializer& next = (*cursor.list)[cursor.next];
-    if (next.expression != nullptr) return spread(inner, std::move(inner_indices), cursor, out);
-    Cursor own{&next.list, 0};
-    ++cursor.next;
-    if (!next.list.empty()) spread(inner, std::move(inner_indices), own, out);
-    if (!own.ended())
-      error(next.list[own.next].position, "there are more values in these braces than elements");
-  };
-  if (indices.size() < symbol->dimensions.size()) {
-    const std::uint64_t extent = symbol->dimensions[indices.size()].constant;
-    indices.push_back(0);
-    for (std::uint64_t i = 0; i < extent && !cursor.ended(); ++i) {
-      indices.back() = i;
-      part(symbol, indices);
-    }
-  } else if (symbol->kind == Symbol::Kind::record) {
-    for (const auto& [name, field] : symbol->fields) part(field, indices);
-  } else if (!cursor.ended()) {
-    Initializer& next = (*cursor.list)[cursor.next++];
-    if (next.expression == nullptr) {
-      error(next.position, "one value is wanted here, not a list");
-    } else {
-      out.push_back({symbol, std::move(indices), std::move(next.expression)});
-    }
-  }
+  for (Spread& each : spread_list(symbol, declarator)) store_constant(each);
 }
 
 // ---------------------------------------------------------------- copies

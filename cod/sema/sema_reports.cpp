@@ -14,8 +14,11 @@ void Analyser::emitted_text(Expression& argument, const std::string& what) {
 
 /// Refuses a name that has been emitted whenever this call is reached: by a call further up that stands under
 /// no branch but those around this one.
-void Analyser::note_emitted(const Expression& name) {
-  if (name.kind != ExpressionKind::string || context_.helper != nullptr) return;
+void Analyser::note_emitted(const Expression& name, bool is_table) {
+  if (name.kind != ExpressionKind::string || context_.helper != nullptr) {
+    emits_other_names_ = true;
+    return;
+  }
   const auto is_surely_before = [&](const EmittedName& each) {
     return each.name == name.text && each.at_end == context_.at_end() &&
            each.branches.size() <= context_.branches.size() &&
@@ -26,7 +29,7 @@ void Analyser::note_emitted(const Expression& name) {
     error(name.position, "there is a result '" + name.text + "' already",
           "line " + std::to_string(before->position.line) + " emits it; results have names of their own");
   }
-  emitted_.push_back({name.text, context_.branches, name.position, context_.at_end()});
+  emitted_.push_back({name.text, context_.branches, name.position, context_.at_end(), is_table});
 }
 
 /// emitRatio(name, numerator, denominator, unit)
@@ -43,7 +46,7 @@ void Analyser::emit_table_call(Expression& expression) {
   if (expression.operands.size() % 2 == 0)
     error(expression.position, "each column of a table is a name and an array", hint);
   Expression& name = *expression.operands[0];
-  note_emitted(name);
+  note_emitted(name, true);
   if (name.kind != ExpressionKind::string || name.text.empty())
     error(name.position, "the name of a table must be a string that is not empty", hint);
   const Symbol* first = nullptr;
@@ -70,14 +73,69 @@ void Analyser::emit_table_call(Expression& expression) {
   }
 }
 
+/// fold(name, how): says it of all launches' results of that name, wherever it stands.
+void Analyser::fold_call(Expression& expression) {
+  static const std::map<std::string, Folding, std::less<>> ways{
+      {"sum", Folding::sum},      {"mean", Folding::mean}, {"min", Folding::least},
+      {"max", Folding::greatest}, {"same", Folding::same}, {"first", Folding::first},
+      {"last", Folding::last},    {"key", Folding::key},   {"concatenate", Folding::concatenate}};
+  const Expression& name = *expression.operands[0];
+  const Expression& how = *expression.operands[1];
+  if (name.kind != ExpressionKind::string || name.text.empty())
+    return error(name.position, "fold() takes the name of a result", "write 'fold(\"cycles\", \"max\")'");
+  const auto way = how.kind == ExpressionKind::string ? ways.find(how.text) : ways.end();
+  if (way == ways.end()) {
+    std::vector<std::string> names;
+    for (const auto& [each, folding] : ways) names.push_back(each);
+    const std::string match = how.kind == ExpressionKind::string ? suggestion(how.text, names) : "";
+    return error(
+        how.position, "this is no way to make one of several launches' results",
+        match.empty() ? "there are sum, mean, min, max, same, first, last, key and concatenate" : match);
+  }
+  const auto [known, is_new] = program_.folds.emplace(name.text, way->second);
+  if (!is_new && known->second != way->second)
+    error(name.position, "'" + name.text + "' is folded in another way already");
+  folds_.push_back(&expression);
+}
+
+/// When it is known what is emitted.
+void Analyser::check_folds() {
+  for (const Expression* call : folds_) {
+    const Expression& name = *call->operands[0];
+    const auto is_named = [&](const EmittedName& each) {
+      return !each.at_end &&
+             (each.name == name.text || (each.is_table && name.text.starts_with(each.name + ".")));
+    };
+    const auto found = std::ranges::find_if(emitted_, is_named);
+    if (found == emitted_.end()) {
+      std::vector<std::string> names;
+      for (const EmittedName& each : emitted_) names.push_back(each.name);
+      if (!emits_other_names_)
+        error(name.position, "nothing emits a result '" + name.text + "'", suggestion(name.text, names));
+      continue;
+    }
+    const std::string& how = call->operands[1]->text;
+    const bool is_column = found->is_table && found->name != name.text;
+    if (how == "concatenate" && !found->is_table)
+      error(call->operands[1]->position, "only tables have rows to concatenate");
+    if (how == "key" && !is_column)
+      error(call->operands[1]->position, "only a column of a table is a key",
+            "name it with its table: 'fold(\"loads.line\", \"key\")'");
+  }
+}
+
 /// emit(name, value, unit) and emitTop(name, map, count, unit).
 void Analyser::emit_call(Expression& expression, const ApiFunction& api) {
   emitted_text(*expression.operands[0], "the name of a result");
-  note_emitted(*expression.operands[0]);
   const std::size_t unit = api.api == Api::emit_top ? 3 : 2;
   if (expression.operands.size() > unit) emitted_text(*expression.operands[unit], "the unit of a result");
   Expression& result = *expression.operands[1];
   const Collection* collection = emitted_collection(result);
+  Symbol* record = result.kind == ExpressionKind::name ? find(result.text) : nullptr;
+  const bool is_record =
+      record != nullptr && record->kind == Symbol::Kind::record && !record->dimensions.empty();
+  note_emitted(*expression.operands[0],
+               collection != nullptr ? collection->kind != Collection::Kind::histogram : is_record);
   if (api.api == Api::emit_top) {
     Expression& count = *expression.operands[2];
     require_integer(count, value(count), "the number of entries");
@@ -86,11 +144,7 @@ void Analyser::emit_call(Expression& expression, const ApiFunction& api) {
     return;
   }
   if (collection != nullptr) return;
-  Symbol* record = result.kind == ExpressionKind::name ? find(result.text) : nullptr;
-  if (record != nullptr && record->kind == Symbol::Kind::record && !record->dimensions.empty()) {
-    emit_record(result, record);
-    return;
-  }
+  if (is_record) return emit_record(result, record);
   const std::size_t before = errors.size();
   result.symbol = array_argument(result);
   if (result.symbol == nullptr && errors.size() == before) static_cast<void>(value(result));

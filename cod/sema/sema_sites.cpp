@@ -14,6 +14,10 @@ const ApiFunction& overload_of(const Expression& call, const ApiFunction& here) 
     case Api::instruction_is: return api_of(Api::instruction_is_of);
     case Api::source_line: return api_of(Api::source_line_of);
     case Api::ptx_line: return api_of(Api::ptx_line_of);
+    case Api::source_id: return api_of(Api::source_id_of);
+    case Api::source_file_id: return api_of(Api::source_file_id_of);
+    case Api::opcode_id: return api_of(Api::opcode_id_of);
+    case Api::call_target_id: return api_of(Api::call_target_id_of);
     default: return here;
   }
 }
@@ -42,6 +46,20 @@ void Analyser::label_arguments(Expression& expression, const ApiFunction& api, s
   }
   program_.asks_for_transfers |= filter.transfers != 0;
   expression.value = pack(filter);
+}
+
+/// allocationId(address), deviceWord(address)
+Type Analyser::address_call(Expression& expression, const ApiFunction& api) {
+  Expression& address = *expression.operands[0];
+  const Type type = value(address);
+  if (type != Type::none) require_integer(address, type, std::string(api.name) + "()");
+  program_.lists_arrays = true;
+  if (api.api == Api::device_word) {
+    used_extents_.insert(Extent::device_words);
+  } else {
+    program_.finds_allocations = true;
+  }
+  return api.result;
 }
 
 /// loadedValue(k): which element must be known where the routine is made.

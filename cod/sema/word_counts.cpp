@@ -59,6 +59,7 @@ void Analyser::words_argument(Expression& argument, const ApiFunction& api) {
   argument.symbol = symbol;
   argument.type = symbol->type;
   program_.checks_bounds = true;
+  if (api.api == Api::count_words) program_.arrays[symbol->index].counts_words = true;
 }
 
 /// emitWords(name, array, unit)

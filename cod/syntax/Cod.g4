@@ -20,13 +20,13 @@ inclusion : 'include' String ';'? ;
 targetHandler : label+ statement ;
 label         : Identifier ('(' expression (',' expression)* ')')? ':' ;
 
-// `storage` is trace, histogram or map and `by` is `by`: words that stay free for names.
+// `storage` is trace, histogram or map and `by` is `by`: words that stay free for names. The initializer of a
+// histogram is how it makes its bins.
 globalDeclaration
   : space=('global' | 'shared') storage=Identifier? element=typeName? globalDeclarator (',' globalDeclarator)*
-    (by=Identifier key=typeName)? ('=' binning)? ';'
+    (by=Identifier key=typeName)? ';'
   ;
-globalDeclarator : Identifier ('[' expression ']')* ;
-binning : Identifier '(' (expression (',' expression)*)? ')' ;
+globalDeclarator : Identifier ('[' expression? ']')* ('=' initializer)? ;
 
 // `word` is host.
 hostDeclaration : word=Identifier declaration ';' ;

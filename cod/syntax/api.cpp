@@ -399,6 +399,10 @@ std::string_view name_of(SiteValue value) {
     case SiteValue::vector_width: return "vector_width";
     case SiteValue::source_line: return "source_line";
     case SiteValue::ptx_line: return "ptx_line";
+    case SiteValue::source_id: return "source_id";
+    case SiteValue::source_file_id: return "source_file_id";
+    case SiteValue::opcode_id: return "opcode_id";
+    case SiteValue::call_target_id: return "call_target_id";
     case SiteValue::instruction_is: return "instruction_is";
     case SiteValue::loaded_value: return "loaded_value";
     case SiteValue::stored_value: return "stored_value";

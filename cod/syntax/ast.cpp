@@ -1,8 +1,32 @@
 #include "cod/syntax/ast.h"
 
 #include <algorithm>
+#include <map>
 
 namespace lynxpp::cod {
+
+Operator operator_of(std::string_view text) {
+  static const std::map<std::string, Operator, std::less<>> operators{
+      {"+", Operator::add},          {"-", Operator::subtract},       {"*", Operator::multiply},
+      {"/", Operator::divide},       {"%", Operator::remainder},      {"<<", Operator::shift_left},
+      {">>", Operator::shift_right}, {"<", Operator::less},           {">", Operator::greater},
+      {"<=", Operator::less_equal},  {">=", Operator::greater_equal}, {"==", Operator::equal},
+      {"!=", Operator::not_equal},   {"&", Operator::bit_and},        {"^", Operator::bit_xor},
+      {"|", Operator::bit_or},       {"&&", Operator::logical_and},   {"||", Operator::logical_or},
+      {"++", Operator::increment},   {"--", Operator::decrement}};
+  const auto found = operators.find(text);
+  return found == operators.end() ? Operator::none : found->second;
+}
+
+Operator unary_operator_of(std::string_view text) {
+  if (text == "+") return Operator::plus;
+  if (text == "-") return Operator::minus;
+  if (text == "!") return Operator::logical_not;
+  if (text == "~") return Operator::complement;
+  if (text == "&") return Operator::address_of;
+  if (text == "*") return Operator::dereference;
+  return operator_of(text);
+}
 
 ExpressionPtr clone(const Expression& expression) {
   auto result = std::make_unique<Expression>();

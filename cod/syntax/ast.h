@@ -6,6 +6,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cod/syntax/type.h"
@@ -50,6 +51,11 @@ enum class Operator : std::uint8_t {
   increment,
   decrement,
 };
+
+/// Between operands, or behind one; none: there is no such operator.
+Operator operator_of(std::string_view text);
+/// Of an operator before its operand.
+Operator unary_operator_of(std::string_view text);
 
 enum class ExpressionKind : std::uint8_t {
   integer,   ///< value
@@ -221,8 +227,10 @@ struct Item {
   Type type = Type::none;              ///< arrays: element
   std::string structure;               ///< arrays of Type::structure
   FullType result;                     ///< function
-  std::vector<ExpressionPtr> extents;  ///< arrays
+  std::vector<ExpressionPtr> extents;  ///< arrays; null for `[]`
   StorageClause storage;               ///< arrays
+  bool has_initial = false;            ///< arrays
+  Initializer initial;                 ///< arrays: what the elements begin with
   std::vector<Parameter> parameters;   ///< function
   std::vector<Label> labels;           ///< handler
   bool is_host = false;                ///< statement: the declaration of 'host' variables

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
-#include <map>
 #include <tuple>
 
 #include "cod/syntax/literals.h"
@@ -14,29 +13,6 @@ namespace lynxpp::cod {
 namespace {
 
 using grammar::CodParser;
-
-Operator operator_of(const std::string& text) {
-  static const std::map<std::string, Operator, std::less<>> operators{
-      {"+", Operator::add},          {"-", Operator::subtract},       {"*", Operator::multiply},
-      {"/", Operator::divide},       {"%", Operator::remainder},      {"<<", Operator::shift_left},
-      {">>", Operator::shift_right}, {"<", Operator::less},           {">", Operator::greater},
-      {"<=", Operator::less_equal},  {">=", Operator::greater_equal}, {"==", Operator::equal},
-      {"!=", Operator::not_equal},   {"&", Operator::bit_and},        {"^", Operator::bit_xor},
-      {"|", Operator::bit_or},       {"&&", Operator::logical_and},   {"||", Operator::logical_or},
-      {"++", Operator::increment},   {"--", Operator::decrement}};
-  const auto found = operators.find(text);
-  return found == operators.end() ? Operator::none : found->second;
-}
-
-Operator unary_operator_of(const std::string& text) {
-  if (text == "+") return Operator::plus;
-  if (text == "-") return Operator::minus;
-  if (text == "!") return Operator::logical_not;
-  if (text == "~") return Operator::complement;
-  if (text == "&") return Operator::address_of;
-  if (text == "*") return Operator::dereference;
-  return operator_of(text);
-}
 
 /// Recursion is bounded by DepthLimit (parser.cpp) and expression().
 class TreeBuilder {
@@ -159,8 +135,48 @@ class TreeBuilder {
                     "leave out 'const', or '" + space + "' for a table");
       }
     }
-    for (auto* extent : declarator->expression()) result.extents.push_back(expression(extent));
+    result.extents = extents(declarator);
     result.storage = storage(context, result.position, first);
+    if (declarator->initializer() != nullptr) read_initial(declarator->initializer(), result);
+    return result;
+  }
+
+  /// `= linear(0, 100)` says how a histogram makes its bins; elsewhere it is what the elements begin with.
+  void read_initial(CodParser::InitializerContext* context, Item& item) {
+    Initializer initial = initializer(context);
+    Expression* const call = initial.expression.get();
+    StorageClause& clause = item.storage;
+    const bool makes_bins = call != nullptr && call->kind == ExpressionKind::call &&
+                            (clause.kind == "histogram" || call->text == "linear" || call->text == "log2");
+    if (!makes_bins) {
+      item.initial = std::move(initial);
+      item.has_initial = true;
+      return;
+    }
+    clause.binning = call->text;
+    clause.binning_position = call->position;
+    clause.binning_position.length = static_cast<std::uint32_t>(call->text.size());
+    clause.bounds = std::move(call->operands);
+  }
+
+  /// What stands between the brackets of a declaration; null for `[]`.
+  std::vector<ExpressionPtr> extents(antlr4::ParserRuleContext* context) {
+    std::vector<ExpressionPtr> result;
+    bool is_open = false;
+    for (auto* child : context->children) {
+      // Of words only: the text of an expression may be deeply nested.
+      auto* word = dynamic_cast<antlr4::tree::TerminalNode*>(child);
+      const std::string text = word != nullptr ? word->getSymbol()->getText() : std::string();
+      if (auto* extent = dynamic_cast<CodParser::ExpressionContext*>(child)) {
+        result.push_back(expression(extent));
+        is_open = false;
+      } else if (text == "[") {
+        is_open = true;
+      } else if (text == "]" && is_open) {
+        result.push_back(nullptr);
+        is_open = false;
+      }
+    }
     return result;
   }
 
@@ -187,11 +203,6 @@ class TreeBuilder {
       result.has_key = true;
       result.key = key.type;
       result.key_structure = key.structure;
-    }
-    if (auto* binning = context->binning()) {
-      result.binning = text_of(binning->Identifier()->getSymbol());
-      result.binning_position = position_of(binning->Identifier()->getSymbol());
-      for (auto* bound : binning->expression()) result.bounds.push_back(expression(bound));
     }
     return result;
   }
@@ -275,21 +286,7 @@ class TreeBuilder {
       result.is_pointer = true;
       result.is_const_pointer = context->pointer()->getText().ends_with("const");
     }
-    bool is_open = false;
-    for (auto* child : context->children) {
-      // Of words only: the text of an expression may be deeply nested.
-      auto* word = dynamic_cast<antlr4::tree::TerminalNode*>(child);
-      const std::string text = word != nullptr ? word->getSymbol()->getText() : std::string();
-      if (auto* extent = dynamic_cast<CodParser::ExpressionContext*>(child)) {
-        result.dimensions.push_back(expression(extent));
-        is_open = false;
-      } else if (text == "[") {
-        is_open = true;
-      } else if (text == "]" && is_open) {
-        result.dimensions.push_back(nullptr);
-        is_open = false;
-      }
-    }
+    result.dimensions = extents(context);
     if (context->initializer() != nullptr) {
       Initializer initial = initializer(context->initializer());
       result.has_list = initial.expression == nullptr;

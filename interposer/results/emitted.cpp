@@ -13,6 +13,9 @@ std::optional<report::Fold> fold_of(cod::Folding folding) {
     case cod::Folding::greatest: return report::Fold::maximum;
     case cod::Folding::same: return report::Fold::same;
     case cod::Folding::key: return report::Fold::key;
+    case cod::Folding::first: return report::Fold::first;
+    case cod::Folding::last: return report::Fold::last;
+    case cod::Folding::concatenate: return report::Fold::concatenate;
     case cod::Folding::by_name: break;
   }
   return std::nullopt;
@@ -21,11 +24,17 @@ std::optional<report::Fold> fold_of(cod::Folding folding) {
 }  // namespace
 
 report::ResultValue result_of(cod::Emitted emitted) {
-  report::ResultValue result{
-      std::move(emitted.name),   std::move(emitted.dimensions),      std::move(emitted.values),
-      std::move(emitted.unit),   std::move(emitted.dimension_names), std::move(emitted.table),
-      std::move(emitted.bounds), std::move(emitted.underflow),       std::move(emitted.overflow),
-      std::move(emitted.labels)};
+  report::ResultValue result{std::move(emitted.name),
+                             std::move(emitted.dimensions),
+                             std::move(emitted.values),
+                             std::move(emitted.unit),
+                             std::move(emitted.dimension_names),
+                             std::move(emitted.table),
+                             std::move(emitted.bounds),
+                             std::move(emitted.underflow),
+                             std::move(emitted.overflow),
+                             std::move(emitted.labels),
+                             std::move(emitted.texts)};
   result.denominators = std::move(emitted.denominators);
   result.fold = fold_of(emitted.folding);
   if (emitted.left_out != 0) result.left_out = emitted.left_out;
@@ -41,6 +50,22 @@ report::LaunchRecord::Sampling sampling_of(const std::vector<cod::HandlerSamplin
   if (cod::are_alike(handlers)) return sampling;
   for (const auto& [line, own] : handlers) sampling.handlers.push_back({line, own.blocks, own.warps});
   return sampling;
+}
+
+void add_drops(const cod::Specification& specification, const std::vector<std::uint64_t>& counts,
+               std::vector<std::string>& notes) {
+  const std::vector<cod::CheckedAccess>& places = specification.checked_accesses();
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] == 0) continue;
+    const std::string many = std::to_string(counts[i]) + " accesses out of ";
+    if (i == 0) {
+      notes.push_back(many + "an array's bounds were dropped");
+      continue;
+    }
+    const cod::CheckedAccess& place = places[i - 1];
+    notes.push_back(many + "the bounds of '" + place.array + "' were dropped (" + place.location.file + ":" +
+                    std::to_string(place.location.line) + ")");
+  }
 }
 
 std::vector<std::string> mishaps_of(const Failure& failure) {

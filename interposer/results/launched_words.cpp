@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "cod/allocation_table.h"
 #include "support/text.h"
 
 namespace lynxpp::interposer {
@@ -28,6 +29,13 @@ bool asks_for(const std::vector<engine::SpecificationPtr>& specifications, cod::
   return std::ranges::any_of(specifications, [extent](const engine::SpecificationPtr& specification) {
     return std::ranges::any_of(specification->arrays(),
                                [extent](const cod::GlobalArray& array) { return is_of(array, extent); });
+  });
+}
+
+bool has_word(const std::vector<engine::SpecificationPtr>& specifications, cod::Word::Kind kind) {
+  return std::ranges::any_of(specifications, [kind](const engine::SpecificationPtr& specification) {
+    return std::ranges::any_of(specification->words(),
+                               [kind](const cod::Word& each) { return each.kind == kind; });
   });
 }
 
@@ -77,8 +85,14 @@ Result<std::shared_ptr<LaunchedWords>> LaunchedWords::of(
       variant.words->static_shared_bytes + shared_alignment + launch.shared_bytes;
   words->shared_words_ = (shared_bytes + word - 1) / word;
   words->lists_arrays_ = std::ranges::any_of(specifications, &cod::Specification::lists_arrays);
-  const bool counts = asks_for(specifications, cod::Extent::device_words);
+  const bool counts = asks_for(specifications, cod::Extent::device_words) ||
+                      has_word(specifications, cod::Word::Kind::word_map);
   if (counts || words->lists_arrays_) words->find_arrays(device);
+  if (has_word(specifications, cod::Word::Kind::allocations)) {
+    std::vector<cod::AllocatedRange> ranges;
+    for (const Array& each : words->arrays_) ranges.push_back({each.address, each.bytes, each.id});
+    words->allocations_ = cod::allocation_table(std::move(ranges));
+  }
   if (!counts) return words;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
   for (const Array& each : words->arrays_) ranges.emplace_back(each.address, each.bytes);
@@ -89,14 +103,16 @@ Result<std::shared_ptr<LaunchedWords>> LaunchedWords::of(
 void LaunchedWords::find_arrays(device::Device& device) {
   const std::shared_ptr<const device::LiveAllocations> live = device.allocations();
   for (const device::LiveAllocation& each : live->sorted) {
-    arrays_.push_back({each.address, each.bytes, each.number, "#" + std::to_string(each.number),
+    arrays_.push_back({each.address, each.bytes, each.number, each.number, "#" + std::to_string(each.number),
                        std::string(each.site.caller)});
   }
   constexpr std::uint64_t behind_allocations = ~std::uint64_t{0};
+  std::uint64_t id = cod::first_variable_id;
   for (const engine::WordCounting::DeviceVariable& each : counting_->device_variables) {
     const bool is_known = live->find(each.address) != nullptr;
     if (!is_known && each.bytes != 0)
-      arrays_.push_back({each.address, each.bytes, behind_allocations, short_name(each.name), {}});
+      arrays_.push_back({each.address, each.bytes, behind_allocations, id, short_name(each.name), {}});
+    ++id;
   }
   std::ranges::sort(arrays_, {}, &Array::address);
 }
@@ -141,7 +157,7 @@ void LaunchedWords::place_arrays(std::span<const std::uint64_t> addresses, cod::
     view.placed_arrays.push_back({short_name(array.name), addresses[i], bytes, true});
   }
   for (const Array& array : arrays_)
-    view.placed_arrays.push_back({name_of(array), array.address, array.bytes, false});
+    view.placed_arrays.push_back({name_of(array), array.address, array.bytes, false, array.id});
 }
 
 /// visit(parameter, offset in it) for every aligned word of a parameter that points into the array.
@@ -239,7 +255,7 @@ void LaunchedWords::add_scheme_notes(const cod::Specification& specification,
   std::size_t arrays = 0;
   for (std::size_t k = 0; k < counts.size(); ++k) {
     const cod::GlobalArray& array = specification.arrays()[k];
-    if (!cod::is_of_words(array)) continue;
+    if (!array.counts_words) continue;
     const bool is_shared = is_of(array, cod::Extent::shared_words);
     for (const cod::MemoryArray& each : is_shared ? view.shared_arrays : view.device_arrays) {
       if (!reaches(counts[k], cod::size_of(array.type), each, scheme.threshold)) continue;
@@ -255,7 +271,7 @@ void LaunchedWords::add_scheme_notes(const cod::Specification& specification,
 bool LaunchedWords::may_wrap(const cod::Specification& specification, double milliseconds,
                              std::uint32_t clock_khz) const {
   const bool is_narrow = std::ranges::any_of(specification.arrays(), [](const cod::GlobalArray& array) {
-    return cod::is_of_words(array) && cod::size_of(array.type) == sizeof(std::uint32_t);
+    return array.counts_words && cod::size_of(array.type) == sizeof(std::uint32_t);
   });
   const cod::WordScheme& scheme = counting_->scheme;
   if (!is_narrow || counting_->saturates || scheme.threshold != 0) return false;
@@ -292,7 +308,7 @@ bool LaunchedWords::finish(const ProbeLayout& layout, std::span<std::byte> buffe
     std::uint64_t outside = filled ? (*filled)[i] : 0;
     for (std::size_t k = 0; k < arrays[i].size(); ++k) {
       const cod::GlobalArray& counts = specifications[i]->arrays()[k];
-      if (is_of(counts, cod::Extent::device_words))
+      if (counts.counts_words && is_of(counts, cod::Extent::device_words))
         outside += between_arrays(arrays[i][k], cod::size_of(counts.type));
     }
     if (outside != 0)

@@ -45,6 +45,8 @@ class LaunchedWords {
   void add_block_counters(device::Launch& launch) const;
   /// What the device finds elements by; null: it need not.
   const cod::WordMap* word_map() const { return map_.get(); }
+  /// What the device finds allocations by (cod::allocation_table); empty: nobody asks.
+  std::span<const std::uint64_t> allocations() const { return allocations_; }
 
   /// Whether probes may have added to a count of 32 bits so often, in a launch of no more than this time,
   /// that it wrapped around. `clock_khz` 0: not known, of the cpu device.
@@ -62,6 +64,7 @@ class LaunchedWords {
     std::uint64_t address = 0;
     std::uint64_t bytes = 0;
     std::uint64_t order = 0;  ///< of allocations their number; variables stand behind
+    std::uint64_t id = 0;     ///< what allocationId() gives
     std::string name;
     std::string caller;  ///< of the call that allocated it
   };
@@ -85,6 +88,7 @@ class LaunchedWords {
   std::vector<device::ParameterSlot> slots_;
   std::vector<Array> arrays_;  ///< ascending by address, none overlap
   std::shared_ptr<const cod::WordMap> map_;
+  std::vector<std::uint64_t> allocations_;
   std::uint64_t shared_words_ = 0;
   std::uint64_t dynamic_bytes_ = 0;
   bool lists_arrays_ = false;

@@ -19,10 +19,20 @@ std::vector<std::span<std::byte>> ProbeLayout::arrays_of(std::size_t specificati
   return spans;
 }
 
-std::uint64_t ProbeLayout::dropped(std::size_t specification, std::span<std::byte> buffer) const {
-  std::uint64_t count = 0;
-  std::memcpy(&count, buffer.data() + specifications[specification].dropped, sizeof count);
-  return count;
+std::vector<std::uint64_t> ProbeLayout::dropped(std::size_t specification,
+                                                std::span<const std::byte> buffer) const {
+  const Specification& placed = specifications[specification];
+  std::vector<std::uint64_t> counts(placed.dropped_counts);
+  std::memcpy(counts.data(), buffer.data() + placed.dropped, counts.size() * sizeof counts[0]);
+  return counts;
+}
+
+std::vector<device::BufferWrite> ProbeLayout::writes() const {
+  std::vector<device::BufferWrite> all;
+  if (word_map.second != 0) all.push_back({word_map.first, std::as_bytes(words->entries())});
+  if (!allocation_table.empty()) all.push_back({allocations, std::as_bytes(allocation_table)});
+  for (const Initial& each : initial) all.push_back({each.offset, each.bytes});
+  return all;
 }
 
 std::span<const std::uint64_t> ProbeLayout::counters_of(std::span<const std::byte> buffer) const {
@@ -62,10 +72,13 @@ Result<ProbeLayout> lay_out(const std::vector<engine::SpecificationPtr>& specifi
   const std::uint64_t map_bytes = parts.words == nullptr ? 0 : parts.words->entries().size_bytes();
   layout.word_map = {take(map_bytes), map_bytes};
   layout.words = parts.words;
+  layout.allocation_table = parts.allocations;
+  layout.allocations = take(parts.allocations.size_bytes());
   std::uint64_t shared_counter_arrays = 0;
   for (const engine::SpecificationPtr& specification : specifications) {
     ProbeLayout::Specification placed;
-    placed.dropped = take(array_alignment);
+    placed.dropped_counts = 1 + specification->checked_accesses().size();
+    placed.dropped = take(placed.dropped_counts * sizeof(std::uint64_t));
     placed.shared_counters.assign(specification->arrays().size(), 0);
     for (const cod::Word& word : specification->words()) {
       if (word.kind != cod::Word::Kind::shared_counters || parts.shared_counters == 0) continue;
@@ -81,6 +94,11 @@ Result<ProbeLayout> lay_out(const std::vector<engine::SpecificationPtr>& specifi
       }
       const std::uint64_t size = elements * cod::size_of(array.type);
       placed.arrays.emplace_back(take(size), size);
+      if (array.initial.empty()) continue;
+      ProbeLayout::Initial begin{placed.arrays.back().first, {}};
+      begin.bytes.resize(cod::initial_bytes(array, size));
+      cod::set_initial_values(array, begin.bytes);
+      layout.initial.push_back(std::move(begin));
     }
     layout.specifications.push_back(std::move(placed));
   }
@@ -96,6 +114,7 @@ std::uint64_t probe_word(const engine::ProbeWord& word, const ProbeLayout& layou
   switch (word.word.kind) {
     case cod::Word::Kind::array_address: return address + specification.arrays[word.word.index].first;
     case cod::Word::Kind::extent: return cod::value_of({word.word.extent, 1, {}}, layout.extents);
+    case cod::Word::Kind::allocations: return address + layout.allocations;
     case cod::Word::Kind::dropped: return address + specification.dropped;
     case cod::Word::Kind::shared_counters: return specification.shared_counters[word.word.index];
     case cod::Word::Kind::word_map:

@@ -10,6 +10,7 @@
 #include "cod/specification.h"
 #include "cod/word_map.h"
 #include "device/device.h"
+#include "device/graphs.h"
 #include "engine/instrument.h"
 #include "support/result.h"
 
@@ -18,7 +19,8 @@ namespace lynxpp::interposer {
 struct ProbeLayout {
   struct Specification {
     std::vector<std::pair<std::uint64_t, std::uint64_t>> arrays;  ///< offset, bytes; in the order of arrays()
-    std::uint64_t dropped = 0;  ///< offset of the count of accesses out of bounds
+    std::uint64_t dropped = 0;         ///< offset of the counts of accesses out of bounds
+    std::uint64_t dropped_counts = 1;  ///< how many counts
     /// By array: where its counters in shared memory begin (cod::Word::Kind::shared_counters), or 0.
     std::vector<std::uint64_t> shared_counters;
   };
@@ -27,11 +29,22 @@ struct ProbeLayout {
   std::pair<std::uint64_t, std::uint64_t> shared_addresses;  ///< offset, how many
   std::pair<std::uint64_t, std::uint64_t> word_map;          ///< offset, bytes; written before the launch
   const cod::WordMap* words = nullptr;                       ///< what it is of
+  std::uint64_t allocations = 0;                             ///< offset of allocation_table
+  std::span<const std::uint64_t> allocation_table;
+  struct Initial {
+    std::uint64_t offset = 0;
+    std::vector<std::byte> bytes;
+  };
+  std::vector<Initial> initial;  ///< what arrays begin with; written before the launch
   cod::LaunchExtents extents;
   std::uint64_t bytes = 0;
 
+  /// All that is written before the launch, on zeros; valid as long as the layout and what it is of.
+  std::vector<device::BufferWrite> writes() const;
+
   std::vector<std::span<std::byte>> arrays_of(std::size_t specification, std::span<std::byte> buffer) const;
-  std::uint64_t dropped(std::size_t specification, std::span<std::byte> buffer) const;
+  /// The first one of others than checked_accesses().
+  std::vector<std::uint64_t> dropped(std::size_t specification, std::span<const std::byte> buffer) const;
   std::span<const std::uint64_t> counters_of(std::span<const std::byte> buffer) const;
   std::span<const std::uint64_t> shared_addresses_of(std::span<const std::byte> buffer) const;
 };
@@ -40,9 +53,10 @@ cod::LaunchExtents extents_of(const device::Launch& launch, const cod::LaunchVie
 
 /// What a variant wants in the buffer besides the specifications' arrays.
 struct SharedParts {
-  std::uint64_t counters = 0;              ///< slots
-  std::uint64_t shared_addresses = 0;      ///< how many
-  const cod::WordMap* words = nullptr;     ///< lives as long as the layout
+  std::uint64_t counters = 0;                       ///< slots
+  std::uint64_t shared_addresses = 0;               ///< how many
+  const cod::WordMap* words = nullptr;              ///< lives as long as the layout
+  std::span<const std::uint64_t> allocations = {};  ///< lives as long as the layout
   std::uint64_t shared_counters = 0;       ///< where those of the first array begin; 0: there are none
   std::uint64_t shared_counter_bytes = 0;  ///< of each array
 };

@@ -255,9 +255,9 @@ Status Session::reserve(const std::vector<GraphNode>& nodes, std::uint64_t bytes
 Status Session::launch_graph(std::vector<GraphNode>& nodes, Graph& graph, const GraphLaunch& launch) {
   std::vector<device::BufferWrite> writes;
   for (const GraphNode& node : nodes) {
-    if (!node.pending || node.pending->plan->layout.word_map.second == 0) continue;
-    const ProbeLayout& layout = node.pending->plan->layout;
-    writes.push_back({node.first + layout.word_map.first, std::as_bytes(layout.words->entries())});
+    if (!node.pending) continue;
+    for (const device::BufferWrite& each : node.pending->plan->layout.writes())
+      writes.push_back({node.first + each.offset, each.bytes});
   }
   return graph.runs->launch(writes, launch.in);
 }

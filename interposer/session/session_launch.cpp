@@ -100,6 +100,7 @@ Result<Session::PlanPtr> Session::plan_for(Seen& seen, Kernel& kernel, device::D
     plan->view.device_words = plan->words->device_words();
     parts.shared_addresses = plan->words->shared_addresses();
     parts.words = plan->words->word_map();
+    parts.allocations = plan->words->allocations();
     parts.shared_counters = plan->words->block_counters().first;
     parts.shared_counter_bytes = plan->words->block_counters().bytes_each;
   }
@@ -202,10 +203,8 @@ Status Session::launch_with(const Kernel& kernel, device::Device& device, const 
   });
   if (configuration_.timing != Timing::off)
     note_resources(seen, device, launch, variant_launch, kernel.variant.get());
-  if (layout.word_map.second != 0) {
-    Status written =
-        device.write(**buffer, layout.word_map.first, std::as_bytes(layout.words->entries()), launch);
-    if (!written) return written;
+  for (const device::BufferWrite& each : layout.writes()) {
+    if (Status written = device.write(**buffer, each.offset, each.bytes, launch); !written) return written;
   }
   Status launched =
       device.launch(*kernel.variant, variant_launch, kernel.instrumented.parameters, words, **buffer);

@@ -237,9 +237,7 @@ void Session::report_specification(const Pending& pending, std::size_t index, st
         "sectors are an estimate: an array index of 32 bits may have wrapped around between the lanes of a "
         "warp; the kernel's next launches assume nothing about indices");
   }
-  if (const std::uint64_t dropped = plan.layout.dropped(index, bytes); dropped != 0) {
-    record.notes.push_back(std::to_string(dropped) + " accesses out of an array's bounds were dropped");
-  }
+  add_drops(*plan.attached->specifications[index], plan.layout.dropped(index, bytes), record.notes);
   record.modelled = modelled_time_of(*pending.readback);
   if (has_values_per_site(record)) record.sites = number_of_sites(plan);
   sink_->launch(record);

@@ -47,6 +47,7 @@ class Array:
         self.values = result["values"]
         self.names = result.get("names", [])
         self.labels = result.get("labels", [])
+        self.texts = result.get("texts", [])  # of a table's column: what its values stand for
         self.table = result.get("table")
         self.bounds = result.get("bounds")  # of a histogram
         self.underflow = result.get("underflow")
@@ -84,7 +85,7 @@ class Table:
 
     def rows(self):
         names = list(self.columns)
-        return [dict(zip(names, cells)) for cells in zip(*(self.columns[name].values for name in names))]
+        return [dict(zip(names, cells)) for cells in zip(*(self.columns[name].texts or self.columns[name].values for name in names))]
 
     def by_key(self):
         """{key: the row}; the key is a tuple where several columns are keys."""

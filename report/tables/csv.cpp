@@ -53,8 +53,9 @@ std::string place_cells(const SiteLabel& label) {
 
 constexpr const char* no_place = ",,,,,";
 
-/// The name of the first index.
+/// The name of the first index, or what the value stands for.
 std::string label_cell(const ResultValue& result, std::size_t index) {
+  if (!result.texts.empty()) return csv_cell(result.texts[index]);
   if (result.labels.empty()) return {};
   const std::size_t row = index / (size_of(result.values) / result.labels.size());
   return csv_cell(result.labels[row]);

@@ -28,7 +28,8 @@ TableCells cells_of(const TableTotals& table, std::size_t most) {
     if (has_numbers) row.push_back(rows[i].index);
     for (std::size_t column = 0; column < rows[i].cells.size(); ++column) {
       const TableTotals::Column& of = table.columns()[column];
-      row.push_back(to_text(rows[i].cells[column], of.name, of.unit));
+      row.push_back(of.is_text ? printable(table.text_in(rows[i], column))
+                               : to_text(rows[i].cells[column], of.name, of.unit));
     }
   }
   cells.further = table.further() + (rows.size() - shown);

@@ -58,11 +58,15 @@ void FoldedNumber::add(const ResultValue& result, std::size_t index) {
 
 void FoldedNumber::add(const Number& value, const Number& denominator) {
   const bool is_amount = fold_ == Fold::sum || fold_ == Fold::ratio;
-  const bool is_identity = fold_ == Fold::same || fold_ == Fold::key;
+  const bool is_identity = fold_ == Fold::same || fold_ == Fold::key || fold_ == Fold::concatenate;
   if (!is_amount && !is_identity && value.is_nan()) return;
   if (count_++ == 0) {
     number_ = value;
     denominator_ = denominator;
+  } else if (fold_ == Fold::first) {
+    return;
+  } else if (fold_ == Fold::last) {
+    number_ = value;
   } else if (is_identity) {
     differs_ = differs_ || !is_same(number_, value);
   } else if (fold_ == Fold::minimum) {
@@ -113,17 +117,44 @@ TableTotals::TableTotals(std::string name, std::vector<Column> columns, std::siz
     : name_(std::move(name)), columns_(std::move(columns)), kept_(kept) {
   has_keys_ = std::ranges::any_of(columns_, [](const Column& column) { return column.fold == Fold::key; });
   has_all_keys_ = has_keys_;
+  const auto is_foldable = [](const Column& column) {
+    return column.is_declared && column.fold != Fold::concatenate;
+  };
+  // What is the same in all launches alone declares nothing about the others.
+  is_by_row_ = !has_keys_ && std::ranges::all_of(columns_, is_foldable) && !all_columns_are(Fold::same);
+}
+
+bool TableTotals::all_columns_are(Fold fold) const {
+  return std::ranges::all_of(columns_, [fold](const Column& column) { return column.fold == fold; });
 }
 
 std::vector<TableTotals::Column> TableTotals::columns_of(const std::vector<const ResultValue*>& results) {
   std::vector<Column> columns;
   for (const ResultValue* result : results)
-    columns.push_back({column_name(*result), result->unit, fold_of(*result)});
+    columns.push_back({column_name(*result), result->unit, fold_of(*result), !result->texts.empty(),
+                       result->fold.has_value()});
   return columns;
+}
+
+/// Of a text column the number of the text.
+Number TableTotals::cell_of(const ResultValue& result, std::size_t column, std::size_t row) {
+  if (!columns_[column].is_text) return number_at(result, row);
+  const auto [known, is_new] = number_of_text_.try_emplace(result.texts[row], texts_.size());
+  if (is_new) texts_.push_back(result.texts[row]);
+  return Number::of(known->second);
+}
+
+const std::string& TableTotals::text_in(const Row& row, std::size_t column) const {
+  static const std::string varies = "varies";
+  const FoldedNumber& cell = row.cells[column];
+  return cell.differs() ? varies : texts_.at(static_cast<std::size_t>(cell.value().as_double()));
 }
 
 void TableTotals::add(const std::vector<const ResultValue*>& results, std::uint64_t launch) {
   ++launches_;
+  // Of one launch: rows that another one has besides do not belong to it.
+  if (is_by_row_ && launches_ > 1 && all_columns_are(Fold::first)) return;
+  if (is_by_row_ && all_columns_are(Fold::last)) keyed_.clear();
   std::size_t rows = size_of(results[0]->values);
   std::uint64_t left_out = 0;
   for (const ResultValue* result : results) {
@@ -136,27 +167,32 @@ void TableTotals::add(const std::vector<const ResultValue*>& results, std::uint6
   for (std::size_t row = 0; row < rows; ++row) {
     if (by_launch_.size() < kept_) {
       Row& kept = by_launch_.emplace_back(Row{launch, index_text(row, results[0]->extents), {}});
-      for (std::size_t i = 0; i < columns_.size(); ++i)
-        kept.cells.emplace_back(columns_[i].fold).add(*results[i], row);
+      for (std::size_t i = 0; i < columns_.size(); ++i) add_cell(kept, i, *results[i], row);
     }
-    if (has_all_keys_) add_keyed(results, row, launch);
+    if (has_all_keys_ || is_by_row_) add_folded(results, row, launch);
   }
-  if (!has_all_keys_) keyed_.clear();
+  if (!has_all_keys_ && !is_by_row_) keyed_.clear();
 }
 
-void TableTotals::add_keyed(const std::vector<const ResultValue*>& results, std::size_t row,
-                            std::uint64_t launch) {
+/// The first cells of a row are made in the order of the columns.
+void TableTotals::add_cell(Row& row, std::size_t column, const ResultValue& result, std::size_t index) {
+  if (row.cells.size() <= column) row.cells.emplace_back(columns_[column].fold);
+  columns_[column].is_text ? row.cells[column].add(cell_of(result, column, index))
+                           : row.cells[column].add(result, index);
+}
+
+void TableTotals::add_folded(const std::vector<const ResultValue*>& results, std::size_t row,
+                             std::uint64_t launch) {
   std::vector<Number> key;
+  if (is_by_row_) key.push_back(Number::of(row));
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    if (columns_[i].fold == Fold::key) key.push_back(number_at(*results[i], row));
+    if (columns_[i].fold == Fold::key) key.push_back(cell_of(*results[i], i, row));
   }
-  const auto [entry, is_new] = keyed_.try_emplace(std::move(key), Row{launch, "", {}});
-  std::vector<FoldedNumber>& cells = entry->second.cells;
-  for (std::size_t i = 0; i < columns_.size(); ++i) {
-    if (is_new) cells.emplace_back(columns_[i].fold);
-    cells[i].add(*results[i], row);
-  }
-  has_all_keys_ = keyed_.size() <= most_keys;
+  const std::string index = is_by_row_ ? index_text(row, results[0]->extents) : std::string();
+  Row& folded = keyed_.try_emplace(std::move(key), Row{launch, index, {}}).first->second;
+  for (std::size_t i = 0; i < columns_.size(); ++i) add_cell(folded, i, *results[i], row);
+  if (keyed_.size() <= most_keys) return;
+  has_all_keys_ = is_by_row_ = false;
 }
 
 std::vector<TableTotals::Row> TableTotals::rows() const {
@@ -165,7 +201,7 @@ std::vector<TableTotals::Row> TableTotals::rows() const {
   for (const auto& [key, row] : keyed_) rows.push_back(row);
   const auto value =
       std::ranges::find_if(columns_, [](const Column& each) { return each.fold != Fold::key; });
-  if (value != columns_.end()) {
+  if (value != columns_.end() && !is_by_row_) {
     const auto first = static_cast<std::size_t>(value - columns_.begin());
     std::ranges::stable_sort(rows, [first](const Row& a, const Row& b) {
       return b.cells[first].value() < a.cells[first].value();

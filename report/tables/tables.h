@@ -61,14 +61,16 @@ std::string to_text(const FoldedNumber& value, std::string_view name, std::strin
                     NumberStyle style = NumberStyle::exact);
 
 /// A table of one kernel over all launches. Where columns are keys and every launch has all its rows, rows of
-/// the same key are folded into one; elsewhere (traces, the first entries of a map) rows stay apart by
-/// launch.
+/// the same key are folded into one; where the records say how to fold every column, rows of the same number.
+/// Elsewhere (traces, the first entries of a map) rows stay apart by launch.
 class TableTotals {
  public:
   struct Column {
     std::string name;  ///< without the table's
     std::string unit;
     Fold fold = Fold::sum;
+    bool is_text = false;      ///< its numbers stand for texts, which text_in() gives
+    bool is_declared = false;  ///< the records say the fold
     bool operator==(const Column&) const = default;
   };
   struct Row {
@@ -86,18 +88,25 @@ class TableTotals {
   const std::string& name() const { return name_; }
   const std::vector<Column>& columns() const { return columns_; }
   bool has_keys() const { return has_keys_; }
-  /// Whether rows() are folded over several launches. False: each is of one.
-  bool is_folded() const { return has_all_keys_ && launches_ > 1; }
+  /// Whether rows() are folded, over several launches or those of one key. False: each is one of a launch.
+  bool is_folded() const {
+    return (has_all_keys_ && (launches_ > 1 || keyed_.size() < seen_rows_)) || (is_by_row_ && launches_ > 1);
+  }
   std::uint64_t launches() const { return launches_; }  ///< that had the table
-  /// Folded ones: the greatest first value first.
+  /// Folded by key: the greatest first value first.
   std::vector<Row> rows() const;
+  /// What a row has in a column that is_text.
+  const std::string& text_in(const Row& row, std::size_t column) const;
   std::uint64_t further() const;  ///< rows that are not among them
 
  private:
   struct Less {
     bool operator()(const std::vector<Number>& a, const std::vector<Number>& b) const;
   };
-  void add_keyed(const std::vector<const ResultValue*>& results, std::size_t row, std::uint64_t launch);
+  void add_folded(const std::vector<const ResultValue*>& results, std::size_t row, std::uint64_t launch);
+  Number cell_of(const ResultValue& result, std::size_t column, std::size_t row);
+  void add_cell(Row& row, std::size_t column, const ResultValue& result, std::size_t index);
+  bool all_columns_are(Fold fold) const;
 
   std::string name_;
   std::vector<Column> columns_;
@@ -105,10 +114,13 @@ class TableTotals {
   std::uint64_t launches_ = 0;
   bool has_keys_ = false;
   bool has_all_keys_ = false;    ///< all rows of all launches are in keyed_
+  bool is_by_row_ = false;       ///< the same, by the numbers of rows
   std::vector<Row> by_launch_;   ///< the first ones
   std::uint64_t seen_rows_ = 0;  ///< of all launches
   std::uint64_t left_out_ = 0;   ///< rows that the records lack
   std::map<std::vector<Number>, Row, Less> keyed_;
+  std::vector<std::string> texts_;  ///< of text columns, by the number in the cell
+  std::map<std::string, std::size_t, std::less<>> number_of_text_;
 };
 
 }  // namespace lynxpp::report

@@ -11,7 +11,7 @@ import tarfile
 from common import Build, LIBRARY_FOLDERS, TestFailure, values
 
 # Numbers that depend on the device's clock or on how blocks are spread over SMs are not compared.
-NOT_COMPARED = {"kernel_runtime", "memory_trace", "warp_timeline"}
+NOT_COMPARED = {"kernel_runtime", "memory_trace", "reuse_distance", "warp_timeline"}
 RANDOM_FUNCTIONS = 2000
 
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 
+#include "cod/allocation_table.h"
 #include "cod/specification.h"
 #include "cod/word_map.h"
 #include "cod/word_scheme.h"
@@ -331,9 +332,12 @@ class Run {
       shared_addresses_.assign(variant.words->shared_arrays.size(), 0);
     }
     for (std::size_t i = 0; i < specifications_.size(); ++i) {
-      for (const GlobalArray& array : specifications_[i]->arrays())
-        arrays_[i].emplace_back((element_count(array, extents_) * size_of(array.type) + 7) / 8,
-                                how_ ? how_->initial : 0);
+      for (const GlobalArray& array : specifications_[i]->arrays()) {
+        const std::uint64_t bytes = element_count(array, extents_) * size_of(array.type);
+        arrays_[i].emplace_back((bytes + 7) / 8, how_ ? how_->initial : 0);
+        if (!array.initial.empty())
+          set_initial_values(array, std::as_writable_bytes(std::span(arrays_[i].back())).first(bytes));
+      }
     }
   }
 
@@ -361,11 +365,19 @@ class Run {
           if (how_ && each.word.index == WordMap::part_window_bytes)
             values.back() = std::min(values.back(), how_->bytes_in_window);
           break;
+        case Word::Kind::allocations:
+          allocations_ =
+              allocation_table({{range_of(memory_.input()).first, range_of(memory_.input()).second, 0},
+                                {range_of(memory_.output()).first, range_of(memory_.output()).second, 1}});
+          values.push_back(reinterpret_cast<std::uint64_t>(allocations_.data()));
+          break;
         case Word::Kind::shared_counters:
           values.push_back(counts_in_block() ? dynamic_shared_bytes() + ptx::BlockCounters::header_bytes : 0);
           break;
         case Word::Kind::dropped:
-          values.push_back(reinterpret_cast<std::uint64_t>(&results_[each.specification].dropped));
+          dropped_[each.specification].assign(
+              1 + specifications_[each.specification]->checked_accesses().size(), 0);
+          values.push_back(reinterpret_cast<std::uint64_t>(dropped_[each.specification].data()));
           break;
       }
     }
@@ -481,6 +493,9 @@ class Run {
           {"in", *map_.element_of(range_of(memory_.input()).first), memory_.input().size()},
           {"out", *map_.element_of(range_of(memory_.output()).first), memory_.output().size()}};
     }
+    view.placed_arrays = {
+        {"in", range_of(memory_.input()).first, range_of(memory_.input()).second, false, 0},
+        {"out", range_of(memory_.output()).first, range_of(memory_.output()).second, false, 1}};
     view.emit = [&](const Emitted& emitted) {
       std::visit(
           [&](const auto& values) { result.results[emitted.name].assign(values.begin(), values.end()); },
@@ -490,6 +505,12 @@ class Run {
     view.print = [&](std::string_view text) { result.notes.emplace_back(text); };
     const Status status = (*report)->run(view);
     result.arrays = arrays_[index];
+    for (std::size_t i = 0; i < dropped_[index].size(); ++i) {
+      result.dropped += dropped_[index][i];
+      if (i != 0 && dropped_[index][i] != 0)
+        result.dropped_at[specifications_[index]->checked_accesses()[i - 1].location.line] +=
+            dropped_[index][i];
+    }
     if (!status) result.failure = text_of(status.error(), sources_[index]);
   }
 
@@ -507,6 +528,8 @@ class Run {
   std::vector<std::vector<std::vector<std::uint64_t>>> arrays_;
   std::vector<std::uint64_t> slots_;
   WordMap map_ = WordMap({});
+  std::vector<std::uint64_t> allocations_;
+  std::map<std::size_t, std::vector<std::uint64_t>> dropped_;  ///< by specification
   std::optional<CountedWith> how_;
   std::vector<std::uint64_t> shared_addresses_;
   Memory memory_;

@@ -18,8 +18,9 @@ struct Measured {
   std::map<std::string, std::vector<double>> results;
   std::map<std::string, Emitted> emitted;  ///< the same as they came
   std::vector<std::string> notes;
-  std::vector<std::vector<std::uint64_t>> arrays;  ///< the `global` arrays as they are in memory
-  std::uint64_t dropped = 0;                       ///< accesses out of bounds
+  std::vector<std::vector<std::uint64_t>> arrays;     ///< the `global` arrays as they are in memory
+  std::uint64_t dropped = 0;                          ///< accesses out of bounds
+  std::map<std::uint32_t, std::uint64_t> dropped_at;  ///< of them those of one line of the specification
   std::uint64_t thread_instructions = 0;  ///< of the kernel without instrumentation, counted by the device
   device::cpu::LaunchCounters counters;   ///< all of them; `words` where the specifications count words
   /// counters.words->global by element of DEVICE_WORDS arrays; words of shared memory are elements as they

@@ -297,6 +297,16 @@ TEST(Conformance, AccessesOutOfBoundsAreCountedInEveryMemory) {
   const Measured measured = measure(source, line(32, 1));
   ASSERT_EQ(measured.failure, "");
   EXPECT_EQ(measured.dropped, 5u * 32);
+  EXPECT_EQ(measured.dropped_at, (std::map<std::uint32_t, std::uint64_t>{{2, 5 * 32}}));
+}
+
+TEST(Conformance, AccessesOutOfBoundsAreCountedWhereTheyStand) {
+  const Measured measured = measure(
+      "global int g[2], h[4];\nstatic void set(int *p, int i) {\n p[i] = 1; }\nON_KERNEL_EXIT: {\n"
+      " int i = laneId();\n g[i] = 1;\n h[i] += 1; set(h, i); }",
+      line(32, 1));
+  ASSERT_EQ(measured.failure, "");
+  EXPECT_EQ(measured.dropped_at, (std::map<std::uint32_t, std::uint64_t>{{3, 28}, {6, 30}, {7, 28}}));
 }
 
 TEST(Conformance, GlobalMemAddsUpWhereThreadsMeet) {

@@ -51,8 +51,10 @@ const std::vector<Named>& specifications() {
   return all;
 }
 
+/// Or what depends on when blocks run where.
 bool measures_time(const Named& specification) {
-  return specification.name == "kernel_runtime" || specification.name == "warp_timeline";
+  return specification.name == "kernel_runtime" || specification.name == "warp_timeline" ||
+         specification.name == "reuse_distance";
 }
 
 void expect_same(const Measured& together, const Measured& alone, bool is_time, const std::string& what) {

@@ -2,7 +2,7 @@
 import collections
 
 from harness import demand_equal, expect, product
-from site_checks import check_sites, check_totals, ratio
+from site_checks import check_sites, check_totals, memory_counts, ratio
 from word_checks import counts_of, parts
 
 LANES = 33
@@ -150,7 +150,22 @@ def check_race_hints(what, record, launch, sites):
     demand_equal(f"{what}: hints", sum(record["results"]["hints"]["values"]), 0)
 
 
+def check_reuse_distance(what, record, launch, sites):
+    """Every sector was nobody's, another SM's or has a distance."""
+    check_sites(what, record, sites, launch, "of_instruction.sectors", lambda site: memory_counts(site, "global").get("sectors", 0))
+    results = record["results"]
+    sectors, reused, near = (sum(results[f"of_instruction.{name}"]["values"]) for name in ("sectors", "reused", "reused_near"))
+    distance = results["distance"]
+    demand_equal(f"{what}: distances", sum(distance["values"]) + sum(distance["overflow"]), reused)
+    demand_equal(f"{what}: distances of 0", sum(distance["underflow"]), 0)
+    demand_equal(f"{what}: sectors", results["first_accesses"] + results["of_other_sm"] + reused, sectors)
+    near_bins = sum(count for count, bound in zip(distance["values"], distance["bounds"]) if 2 * bound <= 4096)
+    expect(near_bins <= near <= reused, f"{what}: {near} of {reused} near")
+    check_totals(what, record, {"sectors": sectors, "reused_percent": ratio(100 * reused, sectors)})
+
+
 CHECKS = {
+    "reuse_distance": check_reuse_distance,
     "race_hints": check_race_hints,
     "memory_trace": check_memory_trace,
     "active_lanes": check_active_lanes,

@@ -126,6 +126,27 @@ TEST(Reader, WhatWasWrittenComesBack) {
   EXPECT_EQ(lines_of(reading.records), text);
 }
 
+TEST(Reader, FoldsAndTextsComeBack) {
+  LaunchRecord record = vecadd_launch();
+  record.results = {number<std::uint64_t>("blocks", 9), number<std::uint64_t>("cycles", 5),
+                    array<std::uint64_t>("lines.key", {3, 7})};
+  record.results[0].fold = Fold::maximum;
+  record.results[2].table = "lines";
+  record.results[2].fold = Fold::first;
+  record.results[2].texts = {"a.cu:1", "a.cu:2"};
+  const Reading reading = read_json_lines(lines_of({record}), "out.jsonl");
+  EXPECT_EQ(render(reading.diagnostics), "");
+  ASSERT_EQ(reading.records.size(), 1u);
+  const auto& results = std::get<LaunchRecord>(reading.records[0]).results;
+  ASSERT_EQ(results.size(), 3u);
+  EXPECT_EQ(results[0].fold, Fold::maximum);
+  EXPECT_EQ(results[1].fold, std::nullopt);
+  EXPECT_EQ(results[2].fold, Fold::first);
+  EXPECT_EQ(results[2].texts, record.results[2].texts);
+  record.results[2].texts.pop_back();
+  EXPECT_FALSE(read_json_lines(lines_of({record}), "out.jsonl").diagnostics.empty());
+}
+
 TEST(Reader, TablesAndHistogramsComeBack) {
   LaunchRecord record = vecadd_launch();
   ResultValue column = array<std::uint64_t>("lines.key", {7, 9});

@@ -437,6 +437,50 @@ k
       << table;
 }
 
+/// The numbers of a key may mean other texts in another launch; the texts are the keys.
+TEST(Table, KeysThatStandForTextsAreFoldedByText) {
+  const auto launch = [](std::vector<std::uint64_t> keys, std::vector<std::string> texts,
+                         std::vector<std::uint64_t> loads) {
+    ResultValue key = column("loads", "key", std::move(keys), Fold::key);
+    key.texts = std::move(texts);
+    return launch_of("k", {key, column("loads", "value", std::move(loads), Fold::sum)});
+  };
+  const std::string table = table_of(
+      {launch({4, 9}, {"a.cu:3", "b.cu:7"}, {10, 2}), launch({4, 5}, {"b.cu:7", "a.cu:3"}, {40, 7})});
+  EXPECT_NE(table.find(R"table(
+k: loads
+     key  value
+          (sum)
+  b.cu:7     42
+  a.cu:3     17
+)table"),
+            std::string::npos)
+      << table;
+}
+
+/// Where the records say how to fold every column of a table without keys, rows of one number are one.
+TEST(Table, RowsAreFoldedAsTheRecordsSay) {
+  const auto table_with = [](Fold fold) {
+    const auto launch = [fold](std::uint64_t index, std::vector<std::uint64_t> cycles) {
+      LaunchRecord record = launch_of("k", {column("steps", "cycles", std::move(cycles), fold)});
+      record.launch = index;
+      return record;
+    };
+    return table_of({launch(0, {10, 20}), launch(1, {7, 30, 5})});
+  };
+  const auto has = [&](Fold fold, const std::string& rows) {
+    const std::string table = table_with(fold);
+    EXPECT_NE(table.find("\nk: steps\n" + rows), std::string::npos) << table;
+  };
+  has(Fold::maximum, "  index  cycles\n          (max)\n      0      10\n      1      30\n      2       5\n");
+  has(Fold::sum, "  index  cycles\n          (sum)\n      0      17\n      1      50\n      2       5\n");
+  has(Fold::first, "  index   cycles\n         (first)\n      0       10\n      1       20\n");
+  has(Fold::last, "  index  cycles\n         (last)\n      0       7\n      1      30\n      2       5\n");
+  has(Fold::concatenate,
+      "  launch  index  cycles\n       0      0      10\n       0      1      20\n       1      0       7\n"
+      "       1      1      30\n       1      2       5\n");
+}
+
 TEST(Table, PicturesOfNamedRowsAreForOtherReports) {
   ResultValue heat = array<std::uint64_t>("heat", std::vector<std::uint64_t>(128, 3), {2, 64});
   heat.labels = {"a", "b"};

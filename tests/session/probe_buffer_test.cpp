@@ -1,7 +1,9 @@
 #include "interposer/results/probe_buffer.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace lynxpp::interposer {
@@ -51,8 +53,33 @@ TEST(ProbeBuffer, ArraysOfAllSpecificationsLieApart) {
   std::memset(arrays[0].data(), 0xff, arrays[0].size());
   EXPECT_EQ(arrays[1][0], std::byte{0});
   EXPECT_EQ(others[0][0], std::byte{0});
-  EXPECT_EQ(layout->dropped(0, buffer), 0u);
-  EXPECT_EQ(layout->dropped(1, buffer), 0u);
+  EXPECT_THAT(layout->dropped(0, buffer), testing::Each(0u));
+  EXPECT_THAT(layout->dropped(1, buffer), testing::Each(0u));
+}
+
+TEST(ProbeBuffer, WhatArraysBeginWithIsWritten) {
+  const auto specification = compile(
+      "global unsigned int none[4], few[8] = {1, 2}, all[BLOCKS] = 7;\nON_KERNEL_EXIT: { none[0] = few[1] + "
+      "all[0]; }\n");
+  ASSERT_TRUE(specification);
+  const Result<ProbeLayout> layout = lay_out({specification}, extents_of(launch_of(3, 64), {}));
+  ASSERT_TRUE(layout.ok());
+  std::vector<std::byte> buffer(layout->bytes);
+  std::size_t bytes = 0;
+  for (const device::BufferWrite& each : layout->writes()) {
+    std::ranges::copy(each.bytes, buffer.begin() + static_cast<std::ptrdiff_t>(each.offset));
+    bytes += each.bytes.size();
+  }
+  EXPECT_EQ(bytes, 2u * 4 + 3 * 4) << "zeros are there already";
+  const auto numbers = [&](std::size_t array) {
+    const std::span<std::byte> of = layout->arrays_of(0, buffer)[array];
+    std::vector<std::uint32_t> values(of.size() / 4);
+    std::memcpy(values.data(), of.data(), of.size());
+    return values;
+  };
+  EXPECT_THAT(numbers(0), testing::Each(0u));
+  EXPECT_THAT(numbers(1), testing::ElementsAre(1, 2, 0, 0, 0, 0, 0, 0));
+  EXPECT_THAT(numbers(2), testing::ElementsAre(7, 7, 7));
 }
 
 TEST(ProbeBuffer, RefusesWhatDoesNotFit) {

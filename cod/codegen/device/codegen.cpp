@@ -232,13 +232,15 @@ bool DeviceGenerator::surely_in_range(const Expression& index, const Dimension& 
 /// An update that found no room in a map has been counted where the map was searched.
 void DeviceGenerator::out_of_range(const Expression& place) {
   const Collection* collection = place.symbol != nullptr ? place.symbol->collection : nullptr;
-  if (collection == nullptr || collection->kind != Collection::Kind::map) count_dropped();
+  if (collection == nullptr || collection->kind != Collection::Kind::map)
+    count_dropped(program_.count_of_drops(place.position));
 }
 
-void DeviceGenerator::count_dropped() {
+void DeviceGenerator::count_dropped(std::uint64_t place) {
   llvm::Value* counter = word(Word::Kind::dropped, 0, Extent::constant);
-  assembly("red.global.add.u64 [$0], $1;", builder_.getVoidTy(), {counter, builder_.getInt64(1)},
-           Effect::memory);
+  const std::string offset = place == 0 ? "" : "+" + std::to_string(8 * place);
+  assembly("red.global.add.u64 [$0" + offset + "], $1;", builder_.getVoidTy(),
+           {counter, builder_.getInt64(1)}, Effect::memory);
 }
 
 // ---------------------------------------------------------------- functions of the language
@@ -399,6 +401,7 @@ llvm::Value* DeviceGenerator::call_api(const Expression& call) {
     case ApiArguments::append:
     case ApiArguments::record: return call_collection(call);
     case ApiArguments::words: count_words(call); return nullptr;
+    case ApiArguments::address: return address_call(call);
     default: break;
   }
   llvm::Value* value = thread_call(call.api->api);

@@ -17,6 +17,8 @@ inline constexpr unsigned global_space = 1;
 inline constexpr unsigned shared_space = 3;
 /// What global memory is read and written in.
 inline constexpr std::uint32_t sector_bytes = 32;
+/// Of the words of DEVICE_WORDS arrays.
+inline constexpr std::uint64_t word_bytes_log2 = 2;
 /// The mask of a full warp.
 inline constexpr std::uint32_t all_lanes = 0xffffffffu;
 
@@ -132,7 +134,7 @@ class DeviceGenerator final : public FunctionGenerator {
                    bool inserts, llvm::BasicBlock* same, llvm::BasicBlock* other, llvm::BasicBlock* absent);
   void search_entry(const Collection& map, const std::vector<llvm::Value*>& words, llvm::Value* lead,
                     bool inserts, llvm::AllocaInst* result);
-  void count_dropped();
+  void count_dropped(std::uint64_t place = 0);  ///< Program::count_of_drops()
 
   // atomics.cpp
   llvm::Value* atomic_call(const Expression& call);
@@ -173,6 +175,9 @@ class DeviceGenerator final : public FunctionGenerator {
   // words.cpp
   void count_words(const Expression& call);
   llvm::Value* word_of_device(llvm::Value* address);
+  // allocations.cpp
+  llvm::Value* address_call(const Expression& call);
+  llvm::Value* search_allocation(llvm::Value* table, llvm::Value* address);
   llvm::Value* address_in_shared_window();
   llvm::Value* address_in_space();
   llvm::Value* is_sampled();

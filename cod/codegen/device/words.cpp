@@ -5,7 +5,6 @@
 namespace lynxpp::cod {
 namespace {
 
-constexpr std::uint64_t word_bytes_log2 = 2;
 constexpr std::uint64_t unmapped = ~std::uint64_t{0};
 
 }  // namespace

@@ -181,6 +181,7 @@ class HostGenerator final : public FunctionGenerator {
       case ApiArguments::bin:
       case ApiArguments::entry: return collection_call(call);
       case ApiArguments::print: print(call); return nullptr;
+      case ApiArguments::fold: return nullptr;  // Program::folds
       case ApiArguments::emit_ratio: emit_ratio(call); return nullptr;
       case ApiArguments::emit_table:
         call_runtime(&host_emit_table, builder_.getVoidTy(), {pointer_to(call)});

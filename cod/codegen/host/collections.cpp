@@ -132,8 +132,9 @@ class Table {
       : run_(run), name_(run.take_name(name)), unit_(unit), left_out_(left_out) {}
 
   /// `has_unit`: the table's is that of its values.
+  /// `naming`: what its numbers stand for.
   void column(const std::string& name, Type type, const std::vector<std::uint64_t>& bits, bool has_unit,
-              Folding folding) {
+              Folding folding, const Collection::Naming& naming = {}) {
     Emitted emitted;
     emitted.name = name.empty() ? name_ : name_ + "." + name;
     emitted.table = name_;
@@ -142,6 +143,10 @@ class Table {
     if (has_unit) emitted.unit = unit_;
     emitted.folding = folding;
     emitted.left_out = left_out_;
+    if (naming.function != nullptr) {
+      for (const std::uint64_t number : bits)
+        emitted.texts.push_back(name_of_number(run_.launch, naming.function->api, number));
+    }
     run_.emit(std::move(emitted));
   }
 
@@ -200,15 +205,18 @@ void emit_table(HostRun& run, const Collection& collection, const std::string& n
   for (std::size_t i = 0; i < collection.key.size(); ++i) {
     std::vector<std::uint64_t> column;
     for (const std::uint64_t place : rows.places) column.push_back(key_field(run, collection, place, i));
-    table.column(collection.key[i].name.empty() ? "key" : collection.key[i].name, collection.key[i].type,
-                 column, false, Folding::key);
+    const Collection::KeyField& key = collection.key[i];
+    table.column(key.name.empty() ? "key" : key.name, key.type, column, false, Folding::key, key.naming);
   }
-  for (const Symbol* leaf : collection.leaves) {
+  for (std::size_t i = 0; i < collection.leaves.size(); ++i) {
+    const Symbol& leaf = *collection.leaves[i];
     std::vector<std::uint64_t> column;
-    for (const std::uint64_t place : rows.places) column.push_back(wide_bits(run, *leaf, place));
-    const bool is_record = leaf->name.size() > collection.name.size();
-    const std::string own = is_record ? leaf->name.substr(collection.name.size() + 1) : "value";
-    table.column(own, leaf->type, column, true, is_map ? folding_of(*leaf) : Folding::by_name);
+    for (const std::uint64_t place : rows.places) column.push_back(wide_bits(run, leaf, place));
+    const bool is_record = leaf.name.size() > collection.name.size();
+    const std::string own = is_record ? leaf.name.substr(collection.name.size() + 1) : "value";
+    const Collection::Naming naming = is_map ? Collection::Naming{} : collection.namings[i];
+    const Folding folding = naming.function != nullptr ? Folding::same : Folding::by_name;
+    table.column(own, leaf.type, column, true, is_map ? folding_of(leaf) : folding, naming);
   }
 }
 

@@ -78,10 +78,31 @@ decltype(Emitted::values) number_of(Type type, std::uint64_t bits) {
 
 }  // namespace
 
+namespace {
+
+/// What the report says of the column, the result or the whole table. A table's keys stay keys.
+void declare_fold(const Program& program, Emitted& emitted) {
+  const auto declared = [&](const std::string& name) {
+    return program.folds.find(std::string_view(name).substr(0, name.find('#')));
+  };
+  auto found = declared(emitted.name);
+  if (found == program.folds.end() && !emitted.table.empty()) {
+    // "loads#2.line" is of the same column as "loads.line".
+    const std::string first = emitted.table.substr(0, emitted.table.find('#'));
+    if (emitted.name.size() > emitted.table.size())
+      found = declared(first + emitted.name.substr(emitted.table.size()));
+    if (found == program.folds.end() && emitted.folding != Folding::key) found = declared(first);
+  }
+  if (found != program.folds.end()) emitted.folding = found->second;
+}
+
+}  // namespace
+
 std::string HostRun::take_name(const std::string& name) { return first_free(name, taken_names); }
 
 void HostRun::emit(Emitted emitted) {
   if (!launch.emit) return;
+  declare_fold(program, emitted);
   emitted.name = first_free(emitted.name, emitted_names);
   launch.emit(std::move(emitted));
 }

@@ -35,10 +35,10 @@ struct HostRun {
   std::byte* host = nullptr;  ///< LaunchView::host, or variables of this run alone
   std::string kernel_name;    ///< demangled
   std::string device_name;
-  std::vector<std::uint32_t> source_ids = {};  ///< by instruction, once somebody has asked
-  std::deque<std::string> texts = {};          ///< that the report has been given
-  std::set<std::string> taken_names = {};      ///< as calls of emit and its kin give them
-  std::set<std::string> emitted_names = {};    ///< of results, columns included
+  std::map<Alike, std::vector<std::uint32_t>> alike = {};  ///< by instruction, once somebody has asked
+  std::deque<std::string> texts = {};                      ///< that the report has been given
+  std::set<std::string> taken_names = {};                  ///< as calls of emit and its kin give them
+  std::set<std::string> emitted_names = {};                ///< of results, columns included
 
   /// `name`, or the first of "name#2", "name#3", … that no call before has taken.
   std::string take_name(const std::string& name);
@@ -82,6 +82,9 @@ void host_emit_array(HostRun* run, const Expression* call, const std::string* na
 /// std::string.
 std::uint64_t host_site_value(HostRun* run, const Expression* call, std::uint64_t index);
 const std::string* host_site_text(HostRun* run, const Expression* call, std::uint64_t index);
+/// The text that a number stands for which `api` has given on the device: sourceId() and its kin,
+/// allocationId().
+std::string name_of_number(const LaunchView& launch, Api api, std::uint64_t number);
 std::uint64_t host_reduce(HostRun* run, const Expression* call);
 void host_print(HostRun* run, const Expression* call, const std::uint64_t* values);
 

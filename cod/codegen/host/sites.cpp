@@ -1,6 +1,7 @@
 // What ON_REPORT asks of the site table.
 #include <algorithm>
 
+#include "cod/allocation_table.h"
 #include "cod/codegen/host/runtime.h"
 #include "support/text.h"
 
@@ -24,25 +25,50 @@ std::uint64_t first_of_block(HostRun& run, const Expression* call, std::uint64_t
   return 0;
 }
 
-/// The first instruction of the same line of the same file.
-std::uint64_t source_id(HostRun& run, std::uint64_t index) {
-  if (run.source_ids.empty()) {
-    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> first;
-    for (const SiteTable::Instruction& each : run.launch.sites->instructions) {
-      const auto position = static_cast<std::uint32_t>(run.source_ids.size());
-      run.source_ids.push_back(first.try_emplace({each.file, each.line}, position).first->second);
-    }
+Alike alike_of(Api api) {
+  switch (api) {
+    case Api::source_file_id:
+    case Api::source_file_id_of: return Alike::source_file;
+    case Api::opcode_id:
+    case Api::opcode_id_of: return Alike::opcode;
+    case Api::call_target_id:
+    case Api::call_target_id_of: return Alike::call_target;
+    default: return Alike::source_line;
   }
-  return run.source_ids[index];
 }
 
-/// The first instruction that calls the same function; of what calls none by its name the instruction itself.
-std::uint64_t call_target_id(const SiteTable& sites, std::uint64_t index) {
-  const auto callee = sites.callees.find(static_cast<std::uint32_t>(index));
-  if (callee == sites.callees.end()) return index;
-  const auto first =
-      std::ranges::find_if(sites.callees, [&](const auto& entry) { return entry.second == callee->second; });
-  return first->first;
+std::uint64_t alike(HostRun& run, Api api, std::uint64_t index) {
+  const Alike what = alike_of(api);
+  const auto [known, is_new] = run.alike.try_emplace(what);
+  if (is_new) known->second = first_alike(*run.launch.sites, what);
+  return known->second[index];
+}
+
+/// What the report has for an allocation that is not there, or an instruction of which nothing is known.
+constexpr const char* unknown_name = "(unknown)";
+
+std::string allocation_name(const LaunchView& launch, std::uint64_t id) {
+  if (id == no_allocation) return "(none)";
+  const auto found = std::ranges::find_if(
+      launch.placed_arrays, [id](const PlacedArray& each) { return !each.is_shared && each.id == id; });
+  return found == launch.placed_arrays.end() ? unknown_name : found->name;
+}
+
+std::string instruction_name(const SiteTable& sites, Api api, std::uint64_t id) {
+  if (id >= sites.instructions.size()) return unknown_name;
+  const SiteTable::Instruction& instruction = sites.instructions[id];
+  switch (alike_of(api)) {
+    case Alike::opcode: return sites.opcode_of(instruction);
+    case Alike::call_target: {
+      const auto callee = sites.callees.find(static_cast<std::uint32_t>(id));
+      return callee == sites.callees.end() ? unknown_name : demangle(callee->second);
+    }
+    case Alike::source_file:
+    case Alike::source_line: break;
+  }
+  if (instruction.file == SiteTable::unknown) return unknown_name;
+  const std::string& file = sites.files[instruction.file];
+  return alike_of(api) == Alike::source_file ? file : file + ":" + std::to_string(instruction.line);
 }
 
 }  // namespace
@@ -54,17 +80,20 @@ std::uint64_t host_site_value(HostRun* run, const Expression* call, std::uint64_
   switch (call->api->api) {
     case Api::instruction_is_of: return unpack(call->value).choose(instruction->labels) ? 1 : 0;
     case Api::instruction_block: return instruction->block;
-    case Api::opcode_id: return instruction->opcode;
     case Api::source_line_of: return instruction->line;
     case Api::ptx_line_of: return instruction->ptx_line;
-    case Api::source_id: return source_id(*run, index);
-    case Api::call_target_id: return call_target_id(*run->launch.sites, index);
+    case Api::opcode_id_of:
+    case Api::source_id_of:
+    case Api::source_file_id_of:
+    case Api::call_target_id_of: return alike(*run, call->api->api, index);
     default: return 0;
   }
 }
 
 const std::string* host_site_text(HostRun* run, const Expression* call, std::uint64_t index) {
   static const std::string unknown;
+  if (call->api->api == Api::allocation_name)
+    return &run->texts.emplace_back(allocation_name(run->launch, index));
   const SiteTable::Instruction* instruction = find_instruction(*run, call, index);
   if (instruction == nullptr) return &unknown;
   const SiteTable& sites = *run->launch.sites;
@@ -80,6 +109,11 @@ const std::string* host_site_text(HostRun* run, const Expression* call, std::uin
       return instruction->file == SiteTable::unknown ? &unknown : &sites.files[instruction->file];
     default: return &unknown;
   }
+}
+
+std::string name_of_number(const LaunchView& launch, Api api, std::uint64_t number) {
+  if (api == Api::allocation_id) return allocation_name(launch, number);
+  return launch.sites == nullptr ? unknown_name : instruction_name(*launch.sites, api, number);
 }
 
 }  // namespace lynxpp::cod

@@ -47,8 +47,7 @@ std::uint64_t length_of_copy(const Probe& probe) {
 
 /// Immediates that tell sites apart: no function for each of them.
 bool tells_sites_apart(std::string_view value) {
-  return value == "instruction_id" || value == "function_id" || value.starts_with("loop_") ||
-         value.starts_with("basic_block");
+  return value.ends_with("_id") || value.starts_with("loop_") || value.starts_with("basic_block");
 }
 
 std::string type_of(const char* opcode, std::uint32_t bytes) { return opcode + (".b" + number(8 * bytes)); }

@@ -149,7 +149,8 @@ function arraysTable(kernel) {
 
 function rowsTable(each) {
   const columns = [...(each.folded ? [] : [{ title: "launch", field: "launch", ...number }]),
-    ...each.columns.map((column, i) => ({ title: column.name + (column.unit ? ` (${column.unit})` : ""), field: `c${i}`, ...numbersOf(column.name, column.unit), ...numbersFiltered }))];
+    ...each.columns.map((column, i) => ({ title: column.name + (column.unit ? ` (${column.unit})` : ""), field: `c${i}`,
+      ...(column.text ? filtered : { ...numbersOf(column.name, column.unit), ...numbersFiltered }) }))];
   const rows = each.rows.map((row) => ({ launch: row.launch, ...Object.fromEntries(row.values.map((value, i) => [`c${i}`, value])) }));
   return element("div", {}, element("h4", {}, each.name), table(columns, rows), each.further ? element("p", {}, `and ${format(each.further)} more rows in the records`) : "");
 }
