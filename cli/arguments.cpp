@@ -534,6 +534,7 @@ Arguments parse_arguments(int count, char** values) {
   } catch (const CLI::Success& request) {                               // help or version
     return Finished{app.exit(request, std::cout, std::cerr)};
   } catch (const CLI::ParseError& error) {
+    if (!words.empty() && command.empty()) return usage_error("no option '" + words[0] + "'", command);
     return usage_error(error.what(), command);
   }
   if (control.command) {

@@ -14,6 +14,7 @@
 #include "report/tables/csv.h"
 #include "report/tables/table_sink.h"
 #include "report/timeline/perfetto.h"
+#include "support/text.h"
 
 namespace lynxpp::cli {
 namespace {
@@ -107,9 +108,21 @@ bool render(const ReportArguments& arguments, const Write& write) {
   return is_good;
 }
 
+/// Of several files those that can be read are shown; of none there is nothing to show.
+bool can_read_any(const std::vector<std::string>& files) {
+  Diagnostics problems;
+  for (const std::string& path : files) {
+    if (path == "-" || ::access(path.c_str(), R_OK) == 0) return true;
+    problems.push_back({Severity::error, {}, cannot_read(path), ""});
+  }
+  print(problems);
+  return false;
+}
+
 }  // namespace
 
 int report(const ReportArguments& arguments) {
+  if (!can_read_any(arguments.files)) return exit_input_error;
   Output output(arguments.output);
   if (!output.is_open()) {
     print_error("cannot write " + arguments.output);

@@ -1,0 +1,110 @@
+"""What every command prints, word for word: its output and its messages beside the files in expected/, which hold what has been reviewed.
+Times, addresses and folders are replaced. LYNXPP_UPDATE_GOLDEN=1 writes the files anew, for review.
+
+usage: commands_test.py BUILD_FOLDER
+"""
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import sys
+import tempfile
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+sys.path.insert(0, str(HERE.parent))
+sys.dont_write_bytecode = True
+from harness import Build  # noqa: E402
+
+BUILD = Build(sys.argv.pop())
+EXPECTED = HERE / "expected"
+INPUTS = HERE / "inputs"
+VECADD = "{examples}/vecadd"
+
+# Name of the file in expected/, and the commands whose output it holds, one after the other. `@` before a word: nothing is preloaded.
+COMMANDS = {
+    "run": [f"run -s instruction_count -- {VECADD}", f"run -e 'ON_INSTRUCTION: MEM_READ: GLOBAL: count[opcodeId()]++;' -- {VECADD}",
+            f"run -s instruction_count -k nothing -- {VECADD}", f"run -s no_such_name -- {VECADD}", "run -s instruction_count -- ./no_such_program",
+            f"run -s bad.cod -- {VECADD}", f"run -s instruction_count -k '(' -- {VECADD}", "run"],
+    "record": [f"record -o recorded.jsonl -- {VECADD}", "report recorded.jsonl --format summary", "record"],
+    "bench": ["bench -s instruction_count -- ./no_such_program", "bench"],
+    "report": ["report a.jsonl", "report a.jsonl --format csv", "report a.jsonl --format summary", "report a.jsonl --format json",
+               "report a.jsonl --format perfetto", "report a.jsonl b.jsonl --by process", "report no_such_file.jsonl", "report bad.jsonl",
+               "report a.jsonl --format nothing"],
+    "merge": ["merge a.jsonl b.jsonl -o merged.jsonl", "report merged.jsonl", "merge no_such_file.jsonl -o merged.jsonl", "merge"],
+    "diff": ["diff a.jsonl b.jsonl", "diff a.jsonl a.jsonl", "diff a.jsonl b.jsonl --json", "diff a.jsonl"],
+    "check": ["check instruction_count", "check good.cod --explain kernel.ptx", "check bad.cod", "check warned.cod", "check -e 'n++;'",
+              "check no_such_file.cod", "check"],
+    "check-run": [f"check-run -- {VECADD}", "check-run"],
+    "instrument": ["instrument kernel.ptx -s good.cod -o out.ptx", "instrument kernel.ptx -s good.cod -o -",
+                   "instrument kernel.ptx -s good.cod -k nothing -o out.ptx", "instrument bad.ptx -s good.cod -o out.ptx", "instrument"],
+    "ptx": ["ptx stat kernel.ptx", "ptx cfg kernel.ptx", "ptx annotate kernel.ptx -s good.cod", "ptx stat bad.ptx", "ptx"],
+    "advise": ["advise {source}/examples/advise/product.access -m compute_1_3 -D rows=1 -D padding=0 -D transposed=0", "advise --machine list",
+               "advise no_such_file.access", "advise"],
+    "quality": ["quality -- ./no_such_program", "quality"],
+    "calibrate": ["calibrate --machine no_such_machine", "calibrate --nothing"],
+    "band": ["band no_such_file.jsonl", "band"],
+    "list": ["list", "list instruction_count", "list no_such_name"],
+    "control": ["attach 999999999 -s instruction_count", "detach 999999999", "status 999999999", "top 999999999", "attach", "detach", "status", "top"],
+    "other": ["--version", "no_such_command", "help no_such_command", "--no-such-option"],
+}
+
+
+def plain(text, folder):
+    """Without what differs from run to run and from machine to machine."""
+    for path, name in ((folder, "FOLDER"), (str(BUILD.folder), "BUILD"), (str(ROOT), "SOURCE")):
+        text = text.replace(str(path), name)
+    text = re.sub(r"\b\d+(\.\d+)?(e-\d+)? ?(ms|us|ns|s|min)\b", r"N \3", text)
+    text = re.sub(r"0x[0-9a-f]{6,}", "0xN", text)
+    text = re.sub(r" *\d+\.\d %(?=  )", "  N %", text)
+    text = re.sub(r"(?m)^(\s+\S.*?) +N ms", r"\1  N ms", text)
+    return "\n".join(line.rstrip() for line in text.split("\n"))
+
+
+class Commands(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        for path in INPUTS.iterdir():
+            shutil.copy(path, self.folder.name)
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def said(self, command):
+        words = [word.replace("{examples}", str(BUILD.examples)).replace("{source}", str(ROOT)) for word in shlex.split(command)]
+        run = BUILD.run(BUILD.command, *words, preload=False, folder=self.folder.name,
+                        environment={"COLUMNS": "100", "LYNXPP_DEVICE": "cpu"})
+        text = f"$ lynxpp {command.replace('{examples}/', '').replace('{source}/', '')}\n{run.stdout.decode()}"
+        if run.stderr:
+            text += ("" if text.endswith("\n") else "\n") + "-- messages\n" + run.stderr
+        return plain(text + ("" if text.endswith("\n") else "\n") + f"-- status {run.status}\n", self.folder.name)
+
+    def check(self, name):
+        text = "\n".join(self.said(command) for command in COMMANDS[name])
+        path = EXPECTED / f"{name}.txt"
+        if os.environ.get("LYNXPP_UPDATE_GOLDEN"):
+            EXPECTED.mkdir(exist_ok=True)
+            path.write_text(text)
+        self.assertEqual(text, path.read_text())
+
+
+for each in COMMANDS:
+    setattr(Commands, f"test_{each.replace('-', '_')}", lambda self, name=each: self.check(name))
+
+
+class Table(unittest.TestCase):
+    def test_every_command_is_here(self):
+        commands = re.findall(r"(?m)^  ([a-z-]+)  ", BUILD.run(BUILD.command, "--help", preload=False).stdout.decode().split("Subcommands:")[1])
+        used = {command.split()[0] for group in COMMANDS.values() for command in group if not command.startswith("-")}
+        self.assertEqual(sorted(set(commands) - used - {"lsp"}), [], "lsp speaks a protocol: tests/cli/lsp")
+
+
+if __name__ == "__main__":
+    if not (BUILD.examples / "vecadd").exists():
+        print("skipped: the examples need nvcc")
+        sys.exit(77)
+    unittest.main()
