@@ -271,10 +271,8 @@ TEST_F(DriverTest, BadCallsGetTheDocumentedErrors) {
   const void* table = nullptr;
   const CUuuid id{};
   EXPECT_EQ(CALL(cuGetExportTable, &table, &id), CUDA_ERROR_NOT_SUPPORTED);
-  CUarray array = nullptr;
-  const CUDA_ARRAY_DESCRIPTOR format{16, 16, CU_AD_FORMAT_FLOAT, 1};
-  EXPECT_EQ(found<CUresult(CUarray*, const CUDA_ARRAY_DESCRIPTOR*)>("cuArrayCreate")(&array, &format),
-            CUDA_ERROR_NOT_SUPPORTED);
+  CUipcMemHandle handle{};
+  EXPECT_EQ(CALL(cuIpcGetMemHandle, &handle, data), CUDA_ERROR_NOT_SUPPORTED);
   ASSERT_EQ(CALL(cuCtxSetCurrent, nullptr), CUDA_SUCCESS);
   EXPECT_EQ(found<CUresult(CUcontext)>("cuCtxSynchronize")(nullptr), CUDA_ERROR_INVALID_CONTEXT);
 }

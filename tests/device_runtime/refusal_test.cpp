@@ -38,18 +38,18 @@ class RefusalTest : public RuntimeTest {
 };
 
 TEST_F(RefusalTest, FunctionsThatTheDeviceDoesNotHaveSaySo) {
-  cudaArray_t array = nullptr;
+  cudaIpcMemHandle_t handle{};
   const cudaChannelFormatDesc format = CUDA(cudaCreateChannelDesc)(32, 0, 0, 0, cudaChannelFormatKindFloat);
   EXPECT_EQ(format.x, 32);
   EXPECT_EQ(format.f, cudaChannelFormatKindFloat);
   testing::internal::CaptureStderr();
-  EXPECT_EQ(CUDA(cudaMallocArray)(&array, &format, 16, 16, 0), cudaErrorNotSupported);
+  EXPECT_EQ(CUDA(cudaIpcGetMemHandle)(&handle, nullptr), cudaErrorNotSupported);
   EXPECT_EQ(CUDA(cudaPeekAtLastError)(), cudaErrorNotSupported);
   EXPECT_EQ(CUDA(cudaGetLastError)(), cudaErrorNotSupported);
   EXPECT_EQ(CUDA(cudaGetLastError)(), cudaSuccess);
-  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("does not have cudaMallocArray;"));
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("does not have cudaIpcGetMemHandle;"));
   testing::internal::CaptureStderr();
-  EXPECT_EQ(CUDA(cudaMallocArray)(&array, &format, 16, 16, 0), cudaErrorNotSupported);
+  EXPECT_EQ(CUDA(cudaIpcGetMemHandle)(&handle, nullptr), cudaErrorNotSupported);
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "") << "once is enough";
 }
 

@@ -8,6 +8,7 @@
 #include "device/cpu/runtime/api.h"
 #include "device/cpu/runtime/error.h"
 #include "device/cpu/runtime/streams.h"
+#include "device/cpu/runtime/textures/arrays.h"
 
 namespace lynxpp::device::cpu {
 namespace {
@@ -84,6 +85,9 @@ void Contexts::end(CUcontext handle) {
   for (void* const pointer : gone->memory) {
     if (allocations().release(pointer, MemoryKind::device, MemoryKind::managed) != cudaSuccess)
       allocations().release(pointer, MemoryKind::pinned_host, MemoryKind::pinned_host);
+  }
+  for (const void* const array : gone->arrays) {
+    if (!arrays().destroy(array)) arrays().destroy_mipmapped(array);
   }
   // What a kernel that died has left behind was the context's.
   clear_sticky_error();

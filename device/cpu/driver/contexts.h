@@ -27,8 +27,9 @@ struct Context {
   std::uint64_t id = 0;
 
   // Guarded by Contexts.
-  std::set<void*> memory;      ///< allocated and not freed
-  std::set<CUstream> streams;  ///< created and not destroyed
+  std::set<void*> memory;        ///< allocated and not freed
+  std::set<CUstream> streams;    ///< created and not destroyed
+  std::set<const void*> arrays;  ///< likewise, mipmapped ones as well
   std::set<DriverModule*> modules;
 };
 

@@ -5,6 +5,7 @@
 #include "device/cpu/driver/contexts.h"
 #include "device/cpu/runtime/api.h"
 #include "device/cpu/runtime/copies.h"
+#include "device/cpu/runtime/textures/arrays.h"
 
 namespace lynxpp::device::cpu::driver_api {
 namespace {
@@ -25,6 +26,7 @@ struct End {
   const void* host;
   CUdeviceptr device;
   size_t x, y, z, pitch, height;
+  CUarray array;
 
   bool is_array() const { return type == CU_MEMORYTYPE_ARRAY; }
   bool is_known() const {
@@ -34,6 +36,12 @@ struct End {
 
 /// Where the end of a copy of that box lies.
 CUresult place_of(const End& end, const Box& box, Place& place) {
+  if (end.is_array()) {
+    const auto found = arrays().find(end.array);
+    return found != nullptr ? result_of(found->place(end.x, end.y, end.z, box, place))
+                            : CUDA_ERROR_INVALID_HANDLE;
+  }
+  if (!end.is_known()) return CUDA_ERROR_INVALID_VALUE;
   const size_t pitch = end.pitch != 0 ? end.pitch : end.x + box.width;
   const size_t rows = end.height != 0 ? end.height : end.y + box.height;
   if (end.x > pitch || box.width > pitch - end.x) return CUDA_ERROR_INVALID_VALUE;
@@ -60,9 +68,6 @@ cudaMemcpyKind kind_of(const End& to, const End& from) {
 }
 
 CUresult copy_ends(const End& to, const End& from, const Box& box, CUstream stream, Returns returns) {
-  // No call of this device gives out an array, so a handle to one is wrong.
-  if (to.is_array() || from.is_array()) return CUDA_ERROR_INVALID_HANDLE;
-  if (!to.is_known() || !from.is_known()) return CUDA_ERROR_INVALID_VALUE;
   if (box.empty()) return CUDA_SUCCESS;
   Place there;
   Place here;
@@ -76,20 +81,22 @@ CUresult copy_rows(const CUDA_MEMCPY2D* copy, CUstream stream, Returns returns) 
   const End to{copy->dstMemoryType, copy->dstHost,
                copy->dstDevice,     copy->dstXInBytes,
                copy->dstY,          0,
-               copy->dstPitch,      0};
+               copy->dstPitch,      0,
+               copy->dstArray};
   const End from{copy->srcMemoryType, copy->srcHost,
                  copy->srcDevice,     copy->srcXInBytes,
                  copy->srcY,          0,
-                 copy->srcPitch,      0};
+                 copy->srcPitch,      0,
+                 copy->srcArray};
   return copy_ends(to, from, {copy->WidthInBytes, copy->Height}, stream, returns);
 }
 
 CUresult copy_slices(const CUDA_MEMCPY3D* copy, CUstream stream, Returns returns) {
   if (copy == nullptr || copy->srcLOD != 0 || copy->dstLOD != 0) return CUDA_ERROR_INVALID_VALUE;
-  const End to{copy->dstMemoryType, copy->dstHost, copy->dstDevice, copy->dstXInBytes,
-               copy->dstY,          copy->dstZ,    copy->dstPitch,  copy->dstHeight};
-  const End from{copy->srcMemoryType, copy->srcHost, copy->srcDevice, copy->srcXInBytes,
-                 copy->srcY,          copy->srcZ,    copy->srcPitch,  copy->srcHeight};
+  const End to{copy->dstMemoryType, copy->dstHost,  copy->dstDevice, copy->dstXInBytes, copy->dstY,
+               copy->dstZ,          copy->dstPitch, copy->dstHeight, copy->dstArray};
+  const End from{copy->srcMemoryType, copy->srcHost,  copy->srcDevice, copy->srcXInBytes, copy->srcY,
+                 copy->srcZ,          copy->srcPitch, copy->srcHeight, copy->srcArray};
   return copy_ends(to, from, {copy->WidthInBytes, copy->Height, copy->Depth}, stream, returns);
 }
 
@@ -98,6 +105,27 @@ CUresult copy_between(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CU
   if (contexts().find(to_context) == nullptr || contexts().find(from_context) == nullptr)
     return CUDA_ERROR_INVALID_CONTEXT;
   return copy_bytes(to, from, bytes, cudaMemcpyDeviceToDevice, stream, returns);
+}
+
+/// `bytes` from a place in an array on, row after row.
+CUresult place_in(CUarray array, size_t offset, size_t bytes, Place& place) {
+  const auto found = arrays().find(array);
+  if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  return result_of(found->place_of_bytes(offset, 0, bytes, place));
+}
+
+CUresult copy_to_array(CUarray to, size_t offset, const void* from, size_t bytes, cudaMemcpyKind kind,
+                       CUstream stream, Returns returns) {
+  Place there;
+  if (const CUresult error = place_in(to, offset, bytes, there); error != CUDA_SUCCESS) return error;
+  return result_of(copy_box(there, at(from), {bytes}, kind, stream, returns));
+}
+
+CUresult copy_from_array(void* to, CUarray from, size_t offset, size_t bytes, cudaMemcpyKind kind,
+                         CUstream stream, Returns returns) {
+  Place here;
+  if (const CUresult error = place_in(from, offset, bytes, here); error != CUDA_SUCCESS) return error;
+  return result_of(copy_box(at(to), here, {bytes}, kind, stream, returns));
 }
 
 /// Elements of `value.bytes` bytes.
@@ -155,6 +183,33 @@ CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D* copy, CUstream stream) {
 CUresult cuMemcpy3D_v2(const CUDA_MEMCPY3D* copy) { return copy_slices(copy, nullptr, Returns::when_done); }
 CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D* copy, CUstream stream) {
   return copy_slices(copy, stream, Returns::at_once);
+}
+
+CUresult cuMemcpyHtoA_v2(CUarray to, size_t offset, const void* from, size_t bytes) {
+  return copy_to_array(to, offset, from, bytes, cudaMemcpyHostToDevice, nullptr, Returns::when_done);
+}
+CUresult cuMemcpyHtoAAsync_v2(CUarray to, size_t offset, const void* from, size_t bytes, CUstream stream) {
+  return copy_to_array(to, offset, from, bytes, cudaMemcpyHostToDevice, stream, Returns::at_once);
+}
+CUresult cuMemcpyDtoA_v2(CUarray to, size_t offset, CUdeviceptr from, size_t bytes) {
+  return copy_to_array(to, offset, reinterpret_cast<const void*>(from), bytes, cudaMemcpyDeviceToDevice,
+                       nullptr, Returns::when_done);
+}
+CUresult cuMemcpyAtoH_v2(void* to, CUarray from, size_t offset, size_t bytes) {
+  return copy_from_array(to, from, offset, bytes, cudaMemcpyDeviceToHost, nullptr, Returns::when_done);
+}
+CUresult cuMemcpyAtoHAsync_v2(void* to, CUarray from, size_t offset, size_t bytes, CUstream stream) {
+  return copy_from_array(to, from, offset, bytes, cudaMemcpyDeviceToHost, stream, Returns::at_once);
+}
+CUresult cuMemcpyAtoD_v2(CUdeviceptr to, CUarray from, size_t offset, size_t bytes) {
+  return copy_from_array(reinterpret_cast<void*>(to), from, offset, bytes, cudaMemcpyDeviceToDevice, nullptr,
+                         Returns::when_done);
+}
+CUresult cuMemcpyAtoA_v2(CUarray to, size_t to_offset, CUarray from, size_t from_offset, size_t bytes) {
+  Place here;
+  if (const CUresult error = place_in(from, from_offset, bytes, here); error != CUDA_SUCCESS) return error;
+  return copy_to_array(to, to_offset, here.first, bytes, cudaMemcpyDeviceToDevice, nullptr,
+                       Returns::when_done);
 }
 
 // ---------------------------------------------------------------- fills

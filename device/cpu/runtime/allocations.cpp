@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "device/cpu/runtime/checks.h"
+#include "device/cpu/runtime/properties.h"
 #include "device/cpu/simt/check/written_memory.h"
 #include "support/call_site.h"
 #include "support/text.h"
@@ -18,18 +19,21 @@
 namespace lynxpp::device::cpu {
 namespace {
 
-constexpr std::size_t alignment = 256;
+/// So that each may be a texture's memory.
+constexpr std::size_t alignment = texture_alignment;
 /// Unused bytes behind each allocation at least, so that an access beyond one does not meet the next.
 constexpr std::size_t gap = 256;
 /// What of freed memory is kept, so that an access to it does not meet what was allocated since.
 constexpr std::size_t most_freed_entries = 1024;
 constexpr std::size_t most_freed_bytes = std::size_t{1} << 30;
 
-bool counts_as_used(MemoryKind kind) { return kind == MemoryKind::device || kind == MemoryKind::managed; }
+bool counts_as_used(MemoryKind kind) {
+  return kind == MemoryKind::device || kind == MemoryKind::managed || kind == MemoryKind::array;
+}
 
 /// The host writes the others without a call that says so.
 bool begins_unwritten(MemoryKind kind) {
-  return kind == MemoryKind::device || kind == MemoryKind::kernel_heap;
+  return kind == MemoryKind::device || kind == MemoryKind::kernel_heap || kind == MemoryKind::array;
 }
 
 bool is_variable(const Allocation& allocation) {
@@ -42,10 +46,10 @@ bool is_foreign(const Allocation& allocation) {
          allocation.kind == MemoryKind::probe;
 }
 
-/// One of the arrays that the program's host code made or registered.
+/// Memory with addresses that the program's host code made or registered.
 bool is_listed(const Allocation& allocation) {
   return !is_variable(allocation) && allocation.kind != MemoryKind::probe &&
-         allocation.kind != MemoryKind::kernel_heap;
+         allocation.kind != MemoryKind::kernel_heap && allocation.kind != MemoryKind::array;
 }
 
 /// Gives the pages in the midst of freed memory back to the system; the addresses stay taken.
@@ -285,6 +289,15 @@ std::shared_ptr<const LiveAllocations> Allocations::live() {
   return live_;
 }
 
+std::vector<Allocation> Allocations::live_arrays() const {
+  const std::shared_lock lock(mutex_);
+  std::vector<Allocation> found;
+  for (const auto& [address, allocation] : by_address_) {
+    if (allocation.kind == MemoryKind::array) found.push_back(allocation);
+  }
+  return found;
+}
+
 std::size_t Allocations::used_bytes() const {
   const std::shared_lock lock(mutex_);
   return used_;
@@ -345,10 +358,12 @@ std::string name_of(const Allocation& allocation) {
   switch (allocation.kind) {
     case MemoryKind::kernel_heap: return text + " of the device's malloc";
     case MemoryKind::probe: return text + " of lynxpp";
+    case MemoryKind::array: text += ", an array's"; break;
     default: text += ", " + std::string(device::name_of(live_kind(allocation))) + " memory"; break;
   }
   const std::string_view chain = call_site(allocation.stack).chain;
   if (!chain.empty()) text += " allocated by " + std::string(chain);
+  if (!is_listed(allocation)) return text;
   return text + " (allocation " + std::to_string(allocation.number) + ")";
 }
 

@@ -14,6 +14,7 @@
 #include <shared_mutex>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "device/allocations.h"
 #include "device/cpu/simt/execute/global_memory.h"
@@ -28,6 +29,7 @@ enum class MemoryKind {
   registered_host,  ///< cudaHostRegister: the program's own memory
   variable,         ///< __device__ and __constant__ variables: storage of a loaded module
   kernel_heap,      ///< malloc of device code
+  array,            ///< of a CUDA array, which the program reaches by textures, surfaces and copies
   probe,            ///< lynxpp's own, for what instrumented kernels find out
 };
 
@@ -46,7 +48,9 @@ struct Allocation {
 
   void* pointer() const { return reinterpret_cast<void*>(address); }
   /// The host does not read or write it directly (though on this device it could).
-  bool is_device_only() const { return kind == MemoryKind::device || kind == MemoryKind::variable; }
+  bool is_device_only() const {
+    return kind == MemoryKind::device || kind == MemoryKind::variable || kind == MemoryKind::array;
+  }
 };
 
 /// Thread safe.
@@ -58,7 +62,7 @@ class Allocations final : public GlobalMemory {
   void* allocate_for_kernel(std::uint64_t bytes) override;
   bool free_for_kernel(void* pointer) override;
 
-  /// Uninitialised memory aligned to 256 bytes; *pointer is null when `bytes` is 0. Errors:
+  /// Uninitialised memory aligned to 512 bytes; *pointer is null when `bytes` is 0. Errors:
   /// cudaErrorMemoryAllocation.
   cudaError_t allocate(void** pointer, std::size_t bytes, MemoryKind kind, unsigned flags = 0,
                        void* pool = nullptr);
@@ -88,7 +92,10 @@ class Allocations final : public GlobalMemory {
   /// What the launch session is told: all but variables. One object until something changes.
   std::shared_ptr<const LiveAllocations> live();
 
-  std::size_t used_bytes() const;  ///< device and managed memory
+  /// What live() leaves out: they have no address that kernels could use.
+  std::vector<Allocation> live_arrays() const;
+
+  std::size_t used_bytes() const;  ///< device and managed memory, arrays
   /// Bytes that came from a pool, now and at most; the latter since reset_pool_high().
   struct PoolUse {
     std::size_t current = 0;

@@ -13,6 +13,7 @@
 
 #include "device/cpu/runtime/allocations.h"
 #include "device/cpu/simt/check/written_memory.h"
+#include "support/call_site.h"
 #include "support/log.h"
 #include "support/text.h"
 
@@ -149,6 +150,12 @@ std::map<std::string, Leak> find_leaks() {
     ++leak.allocations;
     leak.bytes += each.bytes;
     leak.kind = device::name_of(each.kind);
+  }
+  for (const Allocation& each : allocations().live_arrays()) {
+    Leak& leak = leaks[std::string(call_site(each.stack).chain)];
+    ++leak.allocations;
+    leak.bytes += each.bytes;
+    leak.kind = "array";
   }
   return leaks;
 }

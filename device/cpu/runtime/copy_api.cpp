@@ -1,4 +1,5 @@
 // Copies and fills, and the program's variables by symbol.
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <memory>
@@ -12,6 +13,7 @@
 #include "device/cpu/runtime/registry.h"
 #include "device/cpu/runtime/runtime.h"
 #include "device/cpu/runtime/streams.h"
+#include "device/cpu/runtime/textures/arrays.h"
 #include "device/cpu/simt/check/written_memory.h"
 
 namespace lynxpp::device::cpu {
@@ -241,22 +243,48 @@ cudaError_t place_3d(const cudaPitchedPtr& pointer, const cudaPos& position, con
   return cudaSuccess;
 }
 
+/// One side of a three-dimensional copy: an array or a pointer, and not both.
+struct Side3D {
+  cudaArray_t array;
+  const cudaPitchedPtr& pointer;
+  const cudaPos& position;
+  std::shared_ptr<Array> found = nullptr;
+
+  cudaError_t look_up() {
+    if (array == nullptr) return cudaSuccess;
+    found = arrays().find(array);
+    if (found == nullptr) return cudaErrorInvalidResourceHandle;
+    return pointer.ptr == nullptr ? cudaSuccess : cudaErrorInvalidValue;
+  }
+  std::size_t element_bytes() const { return found != nullptr ? found->shape.format.bytes() : 1; }
+  cudaError_t find_place(const cudaExtent& bytes, Place& place) const {
+    if (found == nullptr) return place_3d(pointer, position, bytes, place);
+    return found->place(position.x * element_bytes(), position.y, position.z,
+                        {bytes.width, bytes.height, bytes.depth}, place);
+  }
+};
+
+/// Where one side is an array, extents are in its elements; else in bytes, as positions in memory always are.
 cudaError_t copy_3d(const cudaMemcpy3DParms* parameters, cudaStream_t stream, Returns returns) {
   if (parameters == nullptr) return cudaErrorInvalidValue;
-  // No call of this device gives out an array, so a handle to one is wrong.
-  if (parameters->srcArray != nullptr || parameters->dstArray != nullptr)
-    return cudaErrorInvalidResourceHandle;
-  const cudaExtent& extent = parameters->extent;
-  Place to;
-  Place from;
-  if (const cudaError_t error = place_3d(parameters->dstPtr, parameters->dstPos, extent, to);
-      error != cudaSuccess)
-    return error;
-  if (const cudaError_t error = place_3d(parameters->srcPtr, parameters->srcPos, extent, from);
-      error != cudaSuccess) {
-    return error;
+  Side3D to{parameters->dstArray, parameters->dstPtr, parameters->dstPos};
+  Side3D from{parameters->srcArray, parameters->srcPtr, parameters->srcPos};
+  for (Side3D* const side : {&to, &from}) {
+    if (const cudaError_t error = side->look_up(); error != cudaSuccess) return error;
   }
-  return copy_box(to, from, {extent.width, extent.height, extent.depth}, parameters->kind, stream, returns);
+  const bool both = to.found != nullptr && from.found != nullptr;
+  if (both && to.element_bytes() != from.element_bytes()) return cudaErrorInvalidValue;
+  cudaExtent bytes = parameters->extent;
+  if (__builtin_mul_overflow(bytes.width, std::max(to.element_bytes(), from.element_bytes()), &bytes.width))
+    return cudaErrorInvalidValue;
+  Place there;
+  Place here;
+  if (const cudaError_t error = to.find_place(bytes, there); error != cudaSuccess) return error;
+  if (const cudaError_t error = from.find_place(bytes, here); error != cudaSuccess) return error;
+  cudaMemcpyKind kind = parameters->kind;
+  if (to.found != nullptr) kind = kind_to_array(kind);
+  if (from.found != nullptr) kind = kind_from_array(kind);
+  return copy_box(there, here, {bytes.width, bytes.height, bytes.depth}, kind, stream, returns);
 }
 
 cudaError_t fill_2d(void* pointer, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream,

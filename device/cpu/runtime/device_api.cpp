@@ -14,6 +14,8 @@
 #include "device/cpu/runtime/registry.h"
 #include "device/cpu/runtime/runtime.h"
 #include "device/cpu/runtime/streams.h"
+#include "device/cpu/runtime/textures/arrays.h"
+#include "device/cpu/runtime/textures/texture_objects.h"
 #include "device/cpu/simt/execute/device_heap.h"
 #include "device/cpu/simt/execute/device_output.h"
 
@@ -155,6 +157,8 @@ cudaError_t cudaDeviceReset() {
   streams().wait_for_all();
   streams().destroy_all();
   graphs().destroy_all();
+  texture_objects().destroy_all();
+  arrays().forget_all();
   allocations().release_all();
   registry().restore_variables();
   reset_limits();

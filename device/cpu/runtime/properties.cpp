@@ -7,6 +7,7 @@
 #include "device/cpu/runtime/allocations.h"
 #include "device/cpu/runtime/clock.h"
 #include "device/cpu/runtime/registry.h"
+#include "device/cpu/runtime/textures/limits.h"
 #include "device/cpu/simt/execute/executor.h"
 
 namespace lynxpp::device::cpu {
@@ -34,6 +35,7 @@ std::optional<int> modelled_attribute(cudaDeviceAttr attribute) {
 
 std::optional<int> device_attribute(cudaDeviceAttr attribute) {
   if (const std::optional<int> modelled = modelled_attribute(attribute)) return modelled;
+  if (const std::optional<int> limit = texture_limit(attribute)) return limit;
   // NOLINTBEGIN(bugprone-branch-clone): a table, in which numbers may coincide
   switch (attribute) {
     case cudaDevAttrMaxThreadsPerBlock: return max_threads_per_block;
@@ -61,8 +63,8 @@ std::optional<int> device_attribute(cudaDeviceAttr attribute) {
     case cudaDevAttrMemoryClockRate: return 1000000;
     case cudaDevAttrGlobalMemoryBusWidth: return 64;
     case cudaDevAttrL2CacheSize: return l2_cache_bytes();
-    case cudaDevAttrTextureAlignment: return 512;
-    case cudaDevAttrSurfaceAlignment: return 512;
+    case cudaDevAttrTextureAlignment: return texture_alignment;
+    case cudaDevAttrSurfaceAlignment: return texture_alignment;
     case cudaDevAttrTexturePitchAlignment: return texture_pitch_alignment;
     case cudaDevAttrSingleToDoublePrecisionPerfRatio: return 2;
     case cudaDevAttrNumaId: return -1;
@@ -89,41 +91,7 @@ std::optional<int> device_attribute(cudaDeviceAttr attribute) {
     case cudaDevAttrCooperativeLaunch:
     case cudaDevAttrAsyncEngineCount: return 1;
 
-    // Nothing of the kind: no textures and surfaces, no clusters, no bus.
-    case cudaDevAttrKernelExecTimeout:
-    case cudaDevAttrEccEnabled:
-    case cudaDevAttrPciBusId:
-    case cudaDevAttrPciDeviceId:
-    case cudaDevAttrPciDomainId:
-    case cudaDevAttrTccDriver:
-    case cudaDevAttrIsMultiGpuBoard:
-    case cudaDevAttrMultiGpuBoardGroupID:
-    case cudaDevAttrPageableMemoryAccess:
-    case cudaDevAttrCanFlushRemoteWrites:
-    case cudaDevAttrPageableMemoryAccessUsesHostPageTables:
-    case cudaDevAttrMaxPersistingL2CacheSize:
-    case cudaDevAttrMaxAccessPolicyWindowSize:
-    case cudaDevAttrSparseCudaArraySupported:
-    case cudaDevAttrTimelineSemaphoreInteropSupported:
-    case cudaDevAttrGPUDirectRDMASupported:
-    case cudaDevAttrGPUDirectRDMAFlushWritesOptions:
-    case cudaDevAttrGPUDirectRDMAWritesOrdering:
-    case cudaDevAttrMemoryPoolSupportedHandleTypes:
-    case cudaDevAttrClusterLaunch:
-    case cudaDevAttrDeferredMappingCudaArraySupported:
-    case cudaDevAttrIpcEventSupport:
-    case cudaDevAttrNumaConfig:
-    case cudaDevAttrMpsEnabled:
-    case cudaDevAttrD3D12CigSupported:
-    case cudaDevAttrVulkanCigSupported:
-    case cudaDevAttrGpuPciDeviceId:
-    case cudaDevAttrGpuPciSubsystemId:
-    case cudaDevAttrHostNumaMemoryPoolsSupported:
-    case cudaDevAttrHostNumaMultinodeIpcSupported:
-    case cudaDevAttrHostMemoryPoolsSupported:
-    case cudaDevAttrOnlyPartialHostNativeAtomicSupported:
-    case cudaDevAttrIntegrated:
-    case cudaDevAttrComputeMode:
+    // texture_limit() knows these.
     case cudaDevAttrMaxTexture1DWidth:
     case cudaDevAttrMaxTexture2DWidth:
     case cudaDevAttrMaxTexture2DHeight:
@@ -163,7 +131,43 @@ std::optional<int> device_attribute(cudaDeviceAttr attribute) {
     case cudaDevAttrMaxTexture2DLinearPitch:
     case cudaDevAttrMaxTexture2DMipmappedWidth:
     case cudaDevAttrMaxTexture2DMipmappedHeight:
-    case cudaDevAttrMaxTexture1DMipmappedWidth:
+    case cudaDevAttrMaxTexture1DMipmappedWidth: return std::nullopt;
+
+    // Nothing of the kind: no clusters, no bus.
+    case cudaDevAttrKernelExecTimeout:
+    case cudaDevAttrEccEnabled:
+    case cudaDevAttrPciBusId:
+    case cudaDevAttrPciDeviceId:
+    case cudaDevAttrPciDomainId:
+    case cudaDevAttrTccDriver:
+    case cudaDevAttrIsMultiGpuBoard:
+    case cudaDevAttrMultiGpuBoardGroupID:
+    case cudaDevAttrPageableMemoryAccess:
+    case cudaDevAttrCanFlushRemoteWrites:
+    case cudaDevAttrPageableMemoryAccessUsesHostPageTables:
+    case cudaDevAttrMaxPersistingL2CacheSize:
+    case cudaDevAttrMaxAccessPolicyWindowSize:
+    case cudaDevAttrSparseCudaArraySupported:
+    case cudaDevAttrTimelineSemaphoreInteropSupported:
+    case cudaDevAttrGPUDirectRDMASupported:
+    case cudaDevAttrGPUDirectRDMAFlushWritesOptions:
+    case cudaDevAttrGPUDirectRDMAWritesOrdering:
+    case cudaDevAttrMemoryPoolSupportedHandleTypes:
+    case cudaDevAttrClusterLaunch:
+    case cudaDevAttrDeferredMappingCudaArraySupported:
+    case cudaDevAttrIpcEventSupport:
+    case cudaDevAttrNumaConfig:
+    case cudaDevAttrMpsEnabled:
+    case cudaDevAttrD3D12CigSupported:
+    case cudaDevAttrVulkanCigSupported:
+    case cudaDevAttrGpuPciDeviceId:
+    case cudaDevAttrGpuPciSubsystemId:
+    case cudaDevAttrHostNumaMemoryPoolsSupported:
+    case cudaDevAttrHostNumaMultinodeIpcSupported:
+    case cudaDevAttrHostMemoryPoolsSupported:
+    case cudaDevAttrOnlyPartialHostNativeAtomicSupported:
+    case cudaDevAttrIntegrated:
+    case cudaDevAttrComputeMode:
     case cudaDevAttrReserved92:
     case cudaDevAttrReserved93:
     case cudaDevAttrReserved94:
@@ -238,6 +242,7 @@ cudaDeviceProp device_properties() {
   properties.memoryPoolsSupported = attribute(cudaDevAttrMemoryPoolsSupported);
   properties.deviceNumaId = attribute(cudaDevAttrNumaId);
   properties.hostNumaId = attribute(cudaDevAttrHostNumaId);
+  set_texture_limits(properties);
   // Every other field is 0, as the attribute of its name is.
   return properties;
 }

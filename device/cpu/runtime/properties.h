@@ -15,6 +15,7 @@ inline constexpr const char* device_bus_id = "0000:00:00.0";
 inline constexpr int max_block_dimension_z = 64;
 inline constexpr int max_grid_dimension_x = 2147483647;
 inline constexpr int max_grid_dimension_yz = 65535;
+inline constexpr int texture_alignment = 512;
 inline constexpr int texture_pitch_alignment = 32;
 inline constexpr int allocation_pitch = 512;
 

@@ -32,8 +32,10 @@ AccessRole role_of(std::string_view opcode, std::size_t address) {
     role.is_barrier = true;
     return role;
   }
-  const bool is_atomic = opcode.starts_with("atom") || opcode.starts_with("red");
-  const bool stores = opcode.starts_with("st") || opcode.starts_with("wmma.store");
+  const bool is_atomic =
+      opcode.starts_with("atom") || opcode.starts_with("red") || opcode.starts_with("sured");
+  const bool stores =
+      opcode.starts_with("st") || opcode.starts_with("sust") || opcode.starts_with("wmma.store");
   role.reads = is_atomic || !stores;
   role.writes = is_atomic || stores;
   const bool is_ordered = has_word(opcode, "acq_rel");

@@ -5,6 +5,7 @@
 
 #include "device/cpu/simt/check/written_memory.h"
 #include "device/cpu/simt/execute/faults.h"
+#include "device/cpu/simt/lanes/access_check.h"
 #include "device/cpu/simt/lanes/lane_loop.h"
 #include "support/text.h"
 
@@ -42,8 +43,8 @@ BlockCheck::Place BlockCheck::find_place(const WarpContext& warp, const AccessSi
     return {fits ? Kind::shared : Kind::none, offset};
   };
   if (site.kind == AddressKind::shared) return in_shared(access.address);
-  const bool is_checked = site.kind == AddressKind::host &&
-                          (site.space == ptx::StateSpace::global || site.space == ptx::StateSpace::generic);
+  const bool is_checked =
+      site.kind == AddressKind::host && (never_in_window(site) || reaches_global_memory(site));
   if (!is_checked) return {};
   const auto begins_in = [&](const std::byte* begin, std::uint64_t bytes) {
     return access.address - reinterpret_cast<std::uintptr_t>(begin) < bytes;

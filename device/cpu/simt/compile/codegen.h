@@ -293,6 +293,7 @@ class FunctionCodegen {
   };
   void emit_operation();
   std::optional<RegisterSlot> selected_register(const ptx::Operand& operand, std::string_view& selector);
+  void add_object(const ptx::Operand& operand, OperationSources& sources);
   void add_source(const ptx::Operand& operand, OperationSources& sources);
   void resolve_addresses_of(Operation& operation, OperationSources& sources);
   void write_result(const ptx::Operand& destination, Value* place, unsigned& at);

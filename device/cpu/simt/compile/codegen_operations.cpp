@@ -32,6 +32,21 @@ std::optional<RegisterSlot> FunctionCodegen::selected_register(const ptx::Operan
   return slot;
 }
 
+/// [handle, {coordinates}]
+void FunctionCodegen::add_object(const ptx::Operand& operand, OperationSources& sources) {
+  if (operand.elements.empty() || operand.elements.size() > 2 || operand.offset != 0)
+    return unsupported("samplers of their own (.texmode_independent)");
+  SourceSlot slot;
+  slot.kind = SourceSlot::Kind::object;
+  sources.slots.push_back(slot);
+  sources.values.push_back(read_bits(operand.elements[0], 64));
+  sources.operands.push_back(&operand);
+  if (operand.elements.size() == 1) return;
+  std::vector<const ptx::Operand*> coordinates;
+  flatten(operand.elements[1], coordinates);
+  for (const ptx::Operand* const each : coordinates) add_source(*each, sources);
+}
+
 /// Appends what stands for one operand: of 128 bits two values.
 void FunctionCodegen::add_source(const ptx::Operand& operand, OperationSources& sources) {
   SourceSlot slot;
@@ -41,6 +56,10 @@ void FunctionCodegen::add_source(const ptx::Operand& operand, OperationSources& 
     sources.values.push_back(value);
     sources.operands.push_back(&operand);
   };
+  const ptx::StateSpace space = instruction_->traits.space;
+  const bool is_of_object = space == ptx::StateSpace::texture || space == ptx::StateSpace::surface ||
+                            opcode_->root == "txq" || opcode_->root == "suq";
+  if (operand.kind == OperandKind::address && is_of_object) return add_object(operand, sources);
   if (operand.kind == OperandKind::address) {
     slot.kind = SourceSlot::Kind::address;
     return add(nullptr);
@@ -49,7 +68,9 @@ void FunctionCodegen::add_source(const ptx::Operand& operand, OperationSources& 
   if (!found) {
     slot.kind = SourceSlot::Kind::constant;
     slot.constant = operand.integer;
-    return add(read_bits(operand, 64));
+    // All numbers that these take have single precision; a literal may be written with more.
+    const bool is_single = is_of_object && operand.kind == OperandKind::floating;
+    return add(is_single ? resize(read(operand, DataType::f32), 64, false) : read_bits(operand, 64));
   }
   slot.bits = found->bits;
   slot.selector = selector;
@@ -82,8 +103,14 @@ void FunctionCodegen::write_result(const ptx::Operand& destination, Value* place
 void FunctionCodegen::resolve_addresses_of(Operation& operation, OperationSources& sources) {
   std::size_t next = 0;
   for (std::size_t i = 0; i < sources.slots.size(); ++i) {
-    if (sources.slots[i].kind != SourceSlot::Kind::address) continue;
+    const SourceSlot::Kind kind = sources.slots[i].kind;
+    if (kind != SourceSlot::Kind::address && kind != SourceSlot::Kind::object) continue;
     const Operation::Address& address = operation.addresses[next++];
+    if (kind == SourceSlot::Kind::object) {
+      const AccessSite& site = add_site(AddressKind::host, address.space, address.bytes, next - 1);
+      if (!again_) operation.sites.push_back(&site);
+      continue;
+    }
     const Access access = address_of(*sources.operands[i], address.space, address.bytes);
     sources.values[i] = access.uniform != nullptr
                             ? splat(builder_.CreatePtrToInt(access.uniform, builder_.getInt64Ty()))

@@ -48,7 +48,9 @@ enum class FaultKind : std::uint32_t {
   misaligned_address,
   wrong_space,  ///< .global and an address of shared or local memory
   breakpoint,
-  apart  ///< lanes of the warp were elsewhere at an instruction that all must execute together
+  no_object,        ///< a handle of no texture or surface; its address is the handle
+  outside_surface,  ///< with .trap; likewise
+  apart             ///< lanes of the warp were elsewhere at an instruction that all must execute together
 };
 
 struct SiteCounts;    // counters.h

@@ -5,6 +5,7 @@
 
 #include "device/cpu/simt/execute/faults.h"
 #include "device/cpu/simt/execute/scheduler.h"
+#include "device/cpu/simt/lanes/access_check.h"
 #include "support/text.h"
 
 namespace lynxpp::device::cpu {
@@ -29,6 +30,11 @@ std::string name_of_access(const AccessSite& site) {
   if (site.opcode.starts_with("st")) return "a store of " + bytes + " to";
   if (site.opcode.starts_with("cp.")) return "a copy of " + bytes + " from or to";
   if (site.opcode.starts_with("mbarrier")) return "a barrier operation on " + bytes + " at";
+  if (site.opcode.starts_with("tex") || site.opcode.starts_with("tld4")) return "a texture read at";
+  if (site.opcode.starts_with("txq") || site.opcode.starts_with("suq")) return "a query at";
+  if (site.opcode.starts_with("suld")) return "a surface load from";
+  if (site.opcode.starts_with("sust")) return "a surface store to";
+  if (site.opcode.starts_with("sured")) return "a surface reduction at";
   if (site.opcode.starts_with("wmma.load")) return "a load of " + bytes + " from";
   if (site.opcode.starts_with("wmma.store")) return "a store of " + bytes + " to";
   return "an atomic operation on " + bytes + " at";
@@ -69,10 +75,18 @@ std::string name_of_place(const WarpContext& warp, const Fault& fault) {
 
 std::string name_of_fault(const WarpContext& warp, const Fault& fault) {
   switch (fault.kind) {
-    case FaultKind::misaligned_address: return "which is no multiple of " + std::to_string(fault.site->bytes);
+    case FaultKind::misaligned_address:
+      return "which is no multiple of " +
+             (never_in_window(*fault.site) && fault.site->space != ptx::StateSpace::global
+                  ? "what it accesses"
+                  : std::to_string(fault.site->bytes));
     case FaultKind::wrong_space:
       return "which is memory of the block or of a thread, and " + std::string(fault.site->opcode) +
              " accesses global memory";
+    case FaultKind::no_object:
+      return std::string("which is the handle of no ") +
+             (fault.site->opcode.starts_with("su") ? "surface object" : "texture object");
+    case FaultKind::outside_surface: return "which is a surface that ends before";
     default: return name_of_place(warp, fault);
   }
 }

@@ -23,6 +23,12 @@ inline bool reaches_global_memory(const AccessSite& site) {
   return site.space == ptx::StateSpace::global || site.space == ptx::StateSpace::generic;
 }
 
+/// Whether shared, local and parameter memory are out of its reach, but global memory is not.
+inline bool never_in_window(const AccessSite& site) {
+  return site.space == ptx::StateSpace::global || site.space == ptx::StateSpace::texture ||
+         site.space == ptx::StateSpace::surface;
+}
+
 /// For an access by host address that is not where the site's last one was. When it is legal it becomes the
 /// site's last one, if it is to global memory; else the fault is raised.
 bool find_range(WarpContext* warp, const AccessSite* site, std::uint64_t address, std::uint32_t lane);

@@ -49,14 +49,30 @@ ptx::StateSpace take_space(OpcodeWords& words) {
 Result<Operation> make_operation(OperationRequest request) {
   using Maker = Result<Operation> (*)(OperationRequest&);
   static const std::map<std::string_view, Maker> makers = {
-      {"mma", &make_mma},           {"ldmatrix", &make_ldmatrix},
-      {"stmatrix", &make_stmatrix}, {"movmatrix", &make_movmatrix},
-      {"wmma", &make_wmma},         {"mbarrier", &make_mbarrier},
-      {"cp", &make_copy},           {"createpolicy", &make_hint},
-      {"setmaxnreg", &make_hint},   {"cvt", &make_conversion},
-      {"add", &make_packed},        {"sub", &make_packed},
-      {"mul", &make_packed},        {"fma", &make_packed},
-      {"atom", &make_wide_atomic},  {"red", &make_wide_atomic},
+      {"mma", &make_mma},
+      {"ldmatrix", &make_ldmatrix},
+      {"stmatrix", &make_stmatrix},
+      {"movmatrix", &make_movmatrix},
+      {"wmma", &make_wmma},
+      {"mbarrier", &make_mbarrier},
+      {"cp", &make_copy},
+      {"createpolicy", &make_hint},
+      {"setmaxnreg", &make_hint},
+      {"cvt", &make_conversion},
+      {"add", &make_packed},
+      {"sub", &make_packed},
+      {"mul", &make_packed},
+      {"fma", &make_packed},
+      {"atom", &make_wide_atomic},
+      {"red", &make_wide_atomic},
+      {"tex", &make_texture_fetch},
+      {"tld4", &make_texture_gather},
+      {"txq", &make_texture_query},
+      {"istypep", &make_type_test},
+      {"suld", &make_surface_load},
+      {"sust", &make_surface_store},
+      {"sured", &make_surface_reduction},
+      {"suq", &make_surface_query},
   };
   const bool is_video = request.words.root().starts_with('v');
   const auto found = makers.find(request.words.root());
@@ -65,7 +81,9 @@ Result<Operation> make_operation(OperationRequest request) {
   Result<Operation> made = is_video ? make_video(request) : found->second(request);
   if (!made) return made;
   if (!request.words.front().empty()) return refuse(request);
-  const auto addresses = std::ranges::count(request.sources, SourceSlot::Kind::address, &SourceSlot::kind);
+  const auto addresses = std::ranges::count_if(request.sources, [](const SourceSlot& source) {
+    return source.kind == SourceSlot::Kind::address || source.kind == SourceSlot::Kind::object;
+  });
   if (static_cast<std::size_t>(addresses) != made->addresses.size()) return failure("malformed operands");
   made->line = line;
   return made;
@@ -97,8 +115,7 @@ std::byte* OperationCall::place(std::size_t index, std::uint64_t address, std::u
       return warp->local + lane * warp->local_stride + address;
   } else {
     const AddressRange& known = warp->known[known_index(address)];
-    if (site->space == ptx::StateSpace::global && known.holds(address, bytes))
-      return reinterpret_cast<std::byte*>(address);
+    if (never_in_window(*site) && known.holds(address, bytes)) return reinterpret_cast<std::byte*>(address);
     if (!find_range(warp, site, address, lane)) return nullptr;
     if (bytes <= site->bytes || generic_range(*warp, address, lane).holds(address, bytes))
       return reinterpret_cast<std::byte*>(address);

@@ -43,7 +43,8 @@ class OpcodeWords {
 
 /// What stands for one value of an instruction's sources.
 struct SourceSlot {
-  enum class Kind { reg, predicate, address, constant } kind = Kind::reg;
+  /// object: the handle of a texture or surface, in front of the coordinates of an address.
+  enum class Kind { reg, predicate, address, object, constant } kind = Kind::reg;
   unsigned bits = 0;               ///< reg
   std::string_view selector = {};  ///< "b3" of `%r1.b3`
   std::int64_t constant = 0;
@@ -75,7 +76,7 @@ struct Operation {
     unsigned bytes = 0;  ///< of one access, for diagnostics
   };
   std::function<void(const OperationCall&)> run;
-  std::vector<Address> addresses = {};        ///< one for each source that is an address
+  std::vector<Address> addresses = {};        ///< one for each source that is an address or an object
   bool whole_warp = false;                    ///< `.aligned`: all lanes of the warp execute it together
   std::uint32_t line = 0;                     ///< PTX line
   std::vector<const AccessSite*> sites = {};  ///< filled in when code is generated
@@ -101,6 +102,15 @@ Result<Operation> make_conversion(OperationRequest& request);
 Result<Operation> make_packed(OperationRequest& request);
 Result<Operation> make_video(OperationRequest& request);
 Result<Operation> make_wide_atomic(OperationRequest& request);
+// In device/cpu/simt/textures.
+Result<Operation> make_texture_fetch(OperationRequest& request);
+Result<Operation> make_texture_gather(OperationRequest& request);
+Result<Operation> make_texture_query(OperationRequest& request);
+Result<Operation> make_type_test(OperationRequest& request);
+Result<Operation> make_surface_load(OperationRequest& request);
+Result<Operation> make_surface_store(OperationRequest& request);
+Result<Operation> make_surface_reduction(OperationRequest& request);
+Result<Operation> make_surface_query(OperationRequest& request);
 
 /// The refusal of a form, with the word that is not known.
 Failure refuse(const OperationRequest& request);
