@@ -25,6 +25,10 @@ bool is_of_shared_words(const cod::GlobalArray& array) {
   return array.dimensions.size() == 1 && array.dimensions[0].extent == cod::Extent::shared_words;
 }
 
+bool is_of_device_words(const cod::GlobalArray& array) {
+  return cod::is_of_words(array) && !is_of_shared_words(array);
+}
+
 /// Whether a function that the kernel calls may end the thread.
 bool may_exit_in_calls(const ptx::ReachedFunctions& reached) {
   if (reached.calls_indirectly) return true;
@@ -270,6 +274,26 @@ ptx::ReplayLaunch replay_launch(const WordCounting& counting, const LaunchedWord
   return replayed;
 }
 
+/// Textures and surfaces have coordinates: which words they access nobody knows.
+void note_textures(const Request& request, ptx::InstrumentationUnit& unit) {
+  std::size_t count = 0;
+  for (const ptx::FunctionUnit& function : unit.reached.functions) {
+    count += static_cast<std::size_t>(
+        std::ranges::count_if(function.function->body->instructions, [](const ptx::Instruction& instruction) {
+          const ptx::StateSpace space = instruction.traits.space;
+          return space == ptx::StateSpace::texture || space == ptx::StateSpace::surface;
+        }));
+  }
+  if (count == 0) return;
+  for (const SpecificationPtr& specification : request.specifications) {
+    if (std::ranges::none_of(specification->arrays(), is_of_device_words)) continue;
+    unit.notes.push_back(specification->name() + ": " + std::to_string(count) +
+                         (count == 1 ? " instruction on a texture or surface is"
+                                     : " instructions on textures and surfaces are") +
+                         " not counted: they have no address");
+  }
+}
+
 /// What of each specification's accesses was found to be of which kind.
 void note_kinds(const Request& request, const WordCounting& counting, ptx::InstrumentationUnit& unit) {
   for (std::size_t i = 0; i < request.specifications.size(); ++i) {
@@ -430,6 +454,7 @@ std::shared_ptr<WordCounting> plan_word_counts(const Request& request, ptx::Inst
     }
   }
   if (request.words.analysis == cod::WordScheme::Analysis::invariants) note_kinds(request, *counting, unit);
+  note_textures(request, unit);
   // Without a variable in shared memory no pointer leads there.
   if (request.has_spare_counters && (counting->shared_arrays.empty() || !probes_shared_words(request, unit)))
     unit.block_counters.arrays.clear();

@@ -24,6 +24,10 @@ bool may_lead_to(const Instruction& instruction, StateSpace space) {
   return instruction.traits.space == space || instruction.traits.space == StateSpace::generic;
 }
 
+bool is_of_texture(const Instruction& instruction) {
+  return instruction.traits.space == StateSpace::texture || instruction.traits.space == StateSpace::surface;
+}
+
 bool is_copy_to_shared(const Instruction& instruction) {
   return instruction.opcode.starts_with("cp.async.") &&
          instruction.opcode.find(".shared") != std::string_view::npos &&
@@ -154,6 +158,8 @@ Result<Transfers> find_transfers(std::string ptx, const std::string& name) {
     if (function.is_declaration()) continue;
     if (Status parsed = ptx::parse_body(*module, function, name); !parsed) return parsed.error();
     FunctionTransfers(function, transfers).find();
+    const auto textures = std::ranges::count_if(function.body->instructions, &is_of_texture);
+    if (textures != 0) transfers.textures[function.name] = static_cast<std::size_t>(textures);
   }
   return transfers;
 }

@@ -2,7 +2,9 @@
 // that are one reference of the source.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 
@@ -18,6 +20,9 @@ struct Transfers {
   /// Of a load the first of those from global and from shared memory of which one or the other gives a value
   /// that is used as one. Loads that are alone are left out.
   std::map<std::uint32_t, std::uint32_t> reference;
+  /// Instructions on textures and surfaces by the function's name. They have coordinates, so nobody observes
+  /// what they access. Functions that have none are left out.
+  std::map<std::string, std::size_t, std::less<>> textures;
 };
 
 /// Of all functions of a module; what passes from one function to another is not followed.

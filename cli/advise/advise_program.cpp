@@ -329,6 +329,14 @@ Result<int> observe_program(const AdviseArguments& arguments, const std::string&
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+void warn_of_textures(const std::string& kernel, const decltype(observe::Transfers::textures)& textures) {
+  const auto found = textures.find(kernel);
+  if (found == textures.end()) return;
+  print_warning(demangle(kernel) + ": accesses by " + std::to_string(found->second) +
+                (found->second == 1 ? " instruction on a texture or surface are not observed"
+                                    : " instructions on textures and surfaces are not observed"));
+}
+
 /// What the kernels' PTX says, each read when it is first asked for.
 class KnownTransfers {
  public:
@@ -342,6 +350,7 @@ class KnownTransfers {
       if (read_file(path, text)) {
         Result<observe::Transfers> found = observe::find_transfers(std::move(text), path);
         if (found) known->second = std::move(*found);
+        if (found) warn_of_textures(kernel, known->second->textures);
       }
     }
     return known->second ? &*known->second : nullptr;

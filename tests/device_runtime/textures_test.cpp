@@ -2,8 +2,10 @@
 // reads.
 #include <gmock/gmock.h>
 
+#include <chrono>
 #include <cstring>
 #include <numeric>
+#include <thread>
 #include <vector>
 
 #include "tests/device_runtime/runtime_fixture.h"
@@ -173,7 +175,8 @@ TEST_F(TextureTest, CopiesOfRectangles) {
   };
   EXPECT_EQ(to_array(4, 0, 16, 1, 16), cudaErrorInvalidValue);
   EXPECT_EQ(to_array(0, 1, 16, 3, 16), cudaErrorInvalidValue);
-  EXPECT_EQ(to_array(0, 0, 16, 1, 8), cudaErrorInvalidPitchValue);
+  EXPECT_EQ(to_array(0, 0, 16, 2, 8), cudaErrorInvalidPitchValue);
+  EXPECT_EQ(to_array(0, 0, 16, 1, 0), cudaSuccess) << "of one row the pitch does not matter";
   EXPECT_EQ(CUDA(cudaMemcpyToArray)(array, 4, 2, from.data(), 16, cudaMemcpyHostToDevice),
             cudaErrorInvalidValue);
   EXPECT_EQ(CUDA(cudaMemcpy2DToArray)(array, 0, 0, nullptr, 16, 16, 1, cudaMemcpyHostToDevice),
@@ -270,6 +273,27 @@ TEST_F(TextureTest, KernelsReadAndWriteWhatProgramsCopy) {
   // A fifth thread is outside.
   ASSERT_EQ(CUDA(cudaLaunchKernel)(store, dim3(1), dim3(5), surface_arguments, 0, nullptr), cudaSuccess);
   EXPECT_EQ(CUDA(cudaDeviceSynchronize)(), cudaErrorIllegalAddress);
+}
+
+TEST_F(TextureTest, DestroyingWaitsForKernelsThatRead) {
+  Program program(texture_kernels);
+  const void* const fetch = program.kernel("fetch");
+  cudaArray_t array = make_array(floats(), 4, 4);
+  const std::vector<float> from = numbers(16);
+  ASSERT_EQ(CUDA(cudaMemcpyToArray)(array, 0, 0, from.data(), 64, cudaMemcpyHostToDevice), cudaSuccess);
+  cudaTextureObject_t texture = 0;
+  ASSERT_EQ(create(resource_of(array), {}, &texture), cudaSuccess);
+  int* const out = device_ints({0, 0});
+  void* arguments[] = {&texture, const_cast<int**>(&out)};
+  // The kernel begins when the calls below are long made, if they do not wait.
+  const auto delay = [](void*) { std::this_thread::sleep_for(std::chrono::milliseconds(30)); };
+  ASSERT_EQ(CUDA(cudaLaunchHostFunc)(nullptr, delay, nullptr), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaLaunchKernel)(fetch, dim3(1), dim3(2), arguments, 0, nullptr), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaDestroyTextureObject)(texture), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaFreeArray)(array), cudaSuccess);
+  std::vector<float> got(2);
+  ASSERT_EQ(CUDA(cudaMemcpy)(got.data(), out, 8, cudaMemcpyDeviceToHost), cudaSuccess);
+  EXPECT_THAT(got, ElementsAre(1, 6));
 }
 
 TEST_F(TextureTest, TexturesOfFreedArraysEndTheKernel) {

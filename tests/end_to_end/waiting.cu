@@ -119,9 +119,8 @@ static int graph() {
 }
 
 static int refused() {
-  cudaArray_t array = nullptr;
-  const cudaChannelFormatDesc format = cudaCreateChannelDesc<float>();
-  std::printf("%s", cudaGetErrorName(cudaMallocArray(&array, &format, 4, 4)));
+  cudaIpcMemHandle_t handle;
+  std::printf("%s", cudaGetErrorName(cudaIpcGetMemHandle(&handle, nullptr)));
   std::printf(" %s", cudaGetErrorName(cudaGetLastError()));
   int* out;
   cudaStream_t stream;

@@ -43,6 +43,15 @@ class Textures(unittest.TestCase):
                 self.assertTrue(records.launches)
                 self.assertTrue(all("results" in each for each in records.launches), run)
 
+    def test_every_way_to_run_kernels_gives_the_same(self):
+        for variables in ({"LYNXPP_CPU_TIER": "segments"}, {"LYNXPP_CPU_TIER": "forms"},
+                          {"LYNXPP_CPU_CHECK": "memory,race,init,sync"}, {"LYNXPP_CPU_COUNTERS": "/dev/null"}):
+            with self.subTest(variables=variables):
+                run = self.build.run(PROGRAM, environment=variables)
+                self.assertEqual(run.stdout, self.native.stdout)
+                if "LYNXPP_CPU_CHECK" in variables:
+                    self.assertIn("no findings in 25 launches", run.stderr)
+
     def test_texture_reads_are_a_class_of_their_own(self):
         run, records = self.build.measure(PROGRAM, spec=ROOT / "tests/end_to_end/textures/texture_accesses.cod")
         self.assertEqual(run.stdout, self.native.stdout)

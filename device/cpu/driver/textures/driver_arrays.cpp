@@ -3,6 +3,7 @@
 #include "device/cpu/driver/contexts.h"
 #include "device/cpu/driver/textures/descriptions.h"
 #include "device/cpu/runtime/api.h"
+#include "device/cpu/runtime/streams.h"
 #include "device/cpu/runtime/textures/arrays.h"
 
 namespace lynxpp::device::cpu::driver_api {
@@ -82,6 +83,7 @@ CUresult cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR* description, CUarray
 }
 
 CUresult cuArrayDestroy(CUarray array) {
+  if (CallbackScope::active()) return CUDA_ERROR_NOT_PERMITTED;
   if (arrays().find(array) == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (!arrays().destroy(array)) return CUDA_ERROR_INVALID_VALUE;  // a level of another
   disown(array);
@@ -126,6 +128,7 @@ CUresult cuMipmappedArrayGetLevel(CUarray* level_array, CUmipmappedArray array, 
 }
 
 CUresult cuMipmappedArrayDestroy(CUmipmappedArray array) {
+  if (CallbackScope::active()) return CUDA_ERROR_NOT_PERMITTED;
   if (!arrays().destroy_mipmapped(array)) return CUDA_ERROR_INVALID_HANDLE;
   disown(array);
   return CUDA_SUCCESS;

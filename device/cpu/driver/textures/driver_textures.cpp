@@ -2,6 +2,7 @@
 #include "device/cpu/driver/api.h"
 #include "device/cpu/driver/contexts.h"
 #include "device/cpu/driver/textures/descriptions.h"
+#include "device/cpu/runtime/streams.h"
 #include "device/cpu/runtime/textures/limits.h"
 #include "device/cpu/runtime/textures/texture_objects.h"
 
@@ -18,6 +19,7 @@ CUresult create(unsigned long long* object, const CUDA_RESOURCE_DESC* resource,
 }
 
 CUresult destroy(unsigned long long object, bool is_surface) {
+  if (CallbackScope::active()) return CUDA_ERROR_NOT_PERMITTED;
   return texture_objects().destroy(object, is_surface) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 

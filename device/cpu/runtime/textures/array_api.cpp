@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "device/cpu/runtime/api.h"
+#include "device/cpu/runtime/streams.h"
 #include "device/cpu/runtime/textures/arrays.h"
 #include "device/cpu/runtime/textures/formats.h"
 #include "device/cpu/runtime/textures/limits.h"
@@ -65,7 +66,7 @@ cudaError_t copy_rows_to(cudaArray_t to, const void* from, std::size_t pitch, co
                          cudaMemcpyKind kind, cudaStream_t stream, Returns returns) {
   Place place;
   if (const cudaError_t error = place_in(to, rectangle, place); error != cudaSuccess) return error;
-  if (rectangle.width > pitch) return cudaErrorInvalidPitchValue;
+  if (rectangle.height > 1 && rectangle.width > pitch) return cudaErrorInvalidPitchValue;
   return copy_box(place, linear(from, pitch), rectangle.box(), kind_to_array(kind), stream, returns);
 }
 
@@ -73,7 +74,7 @@ cudaError_t copy_rows_from(cudaArray_const_t from, void* to, std::size_t pitch, 
                            cudaMemcpyKind kind, cudaStream_t stream, Returns returns) {
   Place place;
   if (const cudaError_t error = place_in(from, rectangle, place); error != cudaSuccess) return error;
-  if (rectangle.width > pitch) return cudaErrorInvalidPitchValue;
+  if (rectangle.height > 1 && rectangle.width > pitch) return cudaErrorInvalidPitchValue;
   return copy_box(linear(to, pitch), place, rectangle.box(), kind_from_array(kind), stream, returns);
 }
 
@@ -141,11 +142,13 @@ cudaError_t cudaGetMipmappedArrayLevel(cudaArray_t* level_array, cudaMipmappedAr
 }
 
 cudaError_t cudaFreeArray(cudaArray_t array) {
+  if (CallbackScope::active()) return cudaErrorNotPermitted;
   if (array == nullptr || arrays().destroy(array)) return cudaSuccess;
   return arrays().find(array) != nullptr ? cudaErrorInvalidValue : cudaErrorInvalidResourceHandle;
 }
 
 cudaError_t cudaFreeMipmappedArray(cudaMipmappedArray_t array) {
+  if (CallbackScope::active()) return cudaErrorNotPermitted;
   return array == nullptr || arrays().destroy_mipmapped(array) ? cudaSuccess : cudaErrorInvalidResourceHandle;
 }
 

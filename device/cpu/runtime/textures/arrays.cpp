@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "device/cpu/runtime/allocations.h"
+#include "device/cpu/runtime/streams.h"
 #include "device/cpu/runtime/textures/limits.h"
 
 namespace lynxpp::device::cpu {
@@ -263,6 +264,7 @@ cudaError_t Arrays::level(const std::shared_ptr<MipmappedArray>& array, unsigned
 }
 
 bool Arrays::destroy(const void* handle) {
+  streams().wait_for_all();
   const std::lock_guard lock(mutex_);
   const auto found = arrays_.find(handle);
   if (found == arrays_.end() || found->second->of != nullptr) return false;
@@ -272,6 +274,7 @@ bool Arrays::destroy(const void* handle) {
 }
 
 bool Arrays::destroy_mipmapped(const void* handle) {
+  streams().wait_for_all();
   const std::lock_guard lock(mutex_);
   const auto found = mipmapped_.find(handle);
   if (found == mipmapped_.end()) return false;

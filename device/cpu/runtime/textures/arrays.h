@@ -59,7 +59,8 @@ class Arrays {
   cudaError_t level(const std::shared_ptr<MipmappedArray>& array, unsigned level,
                     std::shared_ptr<Array>& made);
 
-  /// Frees the array's memory; false when the handle is none, or a level of another.
+  /// Waits for everything that may use the array, and frees its memory; false when the handle is none, or a
+  /// level of another. Not in a callback.
   bool destroy(const void* handle);
   bool destroy_mipmapped(const void* handle);
   /// Forgets all. Their memory is Allocations'.

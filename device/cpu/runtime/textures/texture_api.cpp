@@ -1,5 +1,6 @@
 // Texture and surface objects.
 #include "device/cpu/runtime/api.h"
+#include "device/cpu/runtime/streams.h"
 #include "device/cpu/runtime/textures/texture_objects.h"
 
 namespace lynxpp::device::cpu::api {
@@ -11,6 +12,7 @@ cudaError_t create_object(unsigned long long* object, const ObjectDescription& d
 }
 
 cudaError_t destroy_object(unsigned long long object, bool is_surface) {
+  if (CallbackScope::active()) return cudaErrorNotPermitted;
   // As CUDA has it, there is nothing to destroy in a handle of 0.
   return object == 0 || texture_objects().destroy(object, is_surface) ? cudaSuccess : cudaErrorInvalidValue;
 }

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "device/cpu/runtime/properties.h"
+#include "device/cpu/runtime/streams.h"
 #include "device/cpu/runtime/textures/arrays.h"
 #include "device/cpu/runtime/textures/formats.h"
 #include "device/cpu/runtime/textures/limits.h"
@@ -169,6 +170,7 @@ cudaError_t TextureObjects::create(const ObjectDescription& description, unsigne
 }
 
 bool TextureObjects::destroy(unsigned long long handle, bool is_surface) {
+  streams().wait_for_all();
   const std::lock_guard lock(mutex_);
   const auto found = objects_.find(handle);
   if (found == objects_.end() || found->second.is_surface != is_surface) return false;

@@ -25,7 +25,8 @@ struct ObjectDescription {
 class TextureObjects {
  public:
   cudaError_t create(const ObjectDescription& description, unsigned long long& handle);
-  /// False when the handle is none of that kind.
+  /// Waits for everything that may use the object. False when the handle is none of that kind. Not in a
+  /// callback.
   bool destroy(unsigned long long handle, bool is_surface);
   std::optional<ObjectDescription> find(unsigned long long handle, bool is_surface);
   void destroy_all();

@@ -46,9 +46,13 @@ ptx::StateSpace take_space(OpcodeWords& words) {
   return words.take("global") ? ptx::StateSpace::global : ptx::StateSpace::generic;
 }
 
-Result<Operation> make_operation(OperationRequest request) {
-  using Maker = Result<Operation> (*)(OperationRequest&);
-  static const std::map<std::string_view, Maker> makers = {
+namespace {
+
+using Maker = Result<Operation> (*)(OperationRequest&);
+
+/// By the opcode's root.
+const std::map<std::string_view, Maker>& makers() {
+  static const std::map<std::string_view, Maker> all = {
       {"mma", &make_mma},
       {"ldmatrix", &make_ldmatrix},
       {"stmatrix", &make_stmatrix},
@@ -74,9 +78,15 @@ Result<Operation> make_operation(OperationRequest request) {
       {"sured", &make_surface_reduction},
       {"suq", &make_surface_query},
   };
+  return all;
+}
+
+}  // namespace
+
+Result<Operation> make_operation(OperationRequest request) {
   const bool is_video = request.words.root().starts_with('v');
-  const auto found = makers.find(request.words.root());
-  if (found == makers.end() && !is_video) return refuse(request);
+  const auto found = makers().find(request.words.root());
+  if (found == makers().end() && !is_video) return refuse(request);
   const std::uint32_t line = request.line;
   Result<Operation> made = is_video ? make_video(request) : found->second(request);
   if (!made) return made;
