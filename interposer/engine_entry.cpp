@@ -283,7 +283,7 @@ bool intercept_cpu_launch(const device::Launch& asked, const device::cpu::Kernel
     source.image = reinterpret_cast<std::uintptr_t>(kernel.ptx);
     source.content = [&] { return name_of(std::as_bytes(std::span(*kernel.ptx))); };
     source.ptx = [&]() -> Result<std::string> { return *kernel.ptx; };
-    return engine().session->launch(device::cpu::cpu_device(), launch, source);
+    return engine().session->launch(device::cpu::cpu_device(kernel.device), launch, source);
   });
 }
 

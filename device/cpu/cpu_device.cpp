@@ -4,13 +4,16 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "device/cpu/runtime/allocations.h"
 #include "device/cpu/runtime/checks.h"
 #include "device/cpu/runtime/clock.h"
 #include "device/cpu/runtime/counters.h"
+#include "device/cpu/runtime/devices.h"
 #include "device/cpu/runtime/error.h"
 #include "device/cpu/runtime/launch.h"
 #include "device/cpu/runtime/module_variables.h"
@@ -106,9 +109,11 @@ class CpuReadback : public Readback {
 
 class CpuDevice : public Device {
  public:
-  CpuDevice() {
+  explicit CpuDevice(int number) {
     info_.name = "cpu";
-    info_.context = 1;
+    info_.ordinal = number;
+    info_.uuid = device_uuid(number);
+    info_.context = static_cast<std::uint64_t>(number) + 1;
     info_.compute_capability = compute_capability;
     const models::Machine* const machine = modelled_machine();
     if (machine != nullptr) info_.name = "cpu (times modelled for " + machine->name + ")";
@@ -141,26 +146,28 @@ class CpuDevice : public Device {
   std::uint32_t static_shared_bytes(const Launch& launch) override {
     Kernel* kernel = registry().find_kernel(launch.function);
     std::shared_ptr<const LoadedKernel> loaded;
-    if (kernel == nullptr || kernel->binary->load(*kernel, loaded) != cudaSuccess) return 0;
+    if (kernel == nullptr || kernel->binary->load(*kernel, info_.ordinal, loaded) != cudaSuccess) return 0;
     return static_cast<std::uint32_t>(loaded->info.static_shared_bytes);
   }
 
   std::optional<KernelNeeds> needs(const Launch& launch) override {
     Kernel* const kernel = registry().find_kernel(launch.function);
     std::shared_ptr<const LoadedKernel> loaded;
-    if (kernel == nullptr || kernel->binary->load(*kernel, loaded) != cudaSuccess) return std::nullopt;
+    if (kernel == nullptr || kernel->binary->load(*kernel, info_.ordinal, loaded) != cudaSuccess)
+      return std::nullopt;
     return KernelNeeds{0, static_cast<std::uint32_t>(loaded->info.static_shared_bytes)};
   }
 
   Result<std::unique_ptr<Variant>> load(const std::string& ptx, const std::string& kernel,
                                         const Launch& launch, const VariantTraits&) override {
-    auto module = load_module(ptx, "<instrumented " + kernel + ">", cpu::allocations());
+    auto module =
+        load_module(ptx, "<instrumented " + kernel + ">", cpu::allocations().of_device(info_.ordinal));
     if (!module) return std::move(module.error());
     auto kernel_info = (*module)->kernel(kernel);
     if (!kernel_info) return std::move(kernel_info.error());
     auto variant = std::make_unique<CpuVariant>();
     variant->module = std::move(*module);
-    variant->variables = std::make_unique<ModuleVariables>(*variant->module);
+    variant->variables = std::make_unique<ModuleVariables>(*variant->module, info_.ordinal);
     variant->kernel = kernel;
     variant->info = std::move(*kernel_info);
     const CodeKind kind = code_kind(*variant->module, kernel, shape_of(launch));
@@ -171,7 +178,7 @@ class CpuDevice : public Device {
   std::optional<std::uint64_t> variable_address(void* original_function, const std::string& name) override {
     Kernel* kernel = registry().find_kernel(original_function);
     if (kernel == nullptr) return std::nullopt;
-    const auto storage = Binary::variable_of(*kernel, name);
+    const auto storage = Binary::variable_of(*kernel, info_.ordinal, name);
     if (!storage) return std::nullopt;
     return reinterpret_cast<std::uint64_t>(storage->address);
   }
@@ -180,7 +187,8 @@ class CpuDevice : public Device {
     std::shared_ptr<const LoadedKernel> loaded;
     if (variant == nullptr) {
       Kernel* kernel = registry().find_kernel(launch.function);
-      if (kernel == nullptr || kernel->binary->load(*kernel, loaded) != cudaSuccess) return std::nullopt;
+      if (kernel == nullptr || kernel->binary->load(*kernel, info_.ordinal, loaded) != cudaSuccess)
+        return std::nullopt;
     }
     const KernelInfo& info =
         variant == nullptr ? loaded->info : static_cast<const CpuVariant*>(variant)->info;
@@ -199,7 +207,9 @@ class CpuDevice : public Device {
     }
     std::memset(memory, 0, rounded);
     const auto address = reinterpret_cast<std::uintptr_t>(memory);
-    if (bytes != 0) cpu::allocations().add_foreign({address, bytes, MemoryKind::probe});
+    Allocation probe{address, bytes, MemoryKind::probe};
+    probe.device = info_.ordinal;
+    if (bytes != 0) cpu::allocations().add_foreign(probe);
     return std::unique_ptr<Buffer>(
         std::make_unique<CpuBuffer>(static_cast<std::byte*>(memory), bytes, rounded));
   }
@@ -228,7 +238,7 @@ class CpuDevice : public Device {
       buffer->resize(offset + probe.size_bytes());
       std::memcpy(buffer->data() + offset, probe.data(), probe.size_bytes());
     }
-    const CountedLaunch counted{loaded.kernel, launch.number, true, shape_of(launch), {}};
+    const CountedLaunch counted{loaded.kernel, launch.number, true, shape_of(launch), info_.ordinal, {}};
     return enqueue(static_cast<CpuBuffer&>(results).run, loaded.module, loaded.variables, counted, launch,
                    std::move(*buffer));
   }
@@ -252,7 +262,8 @@ class CpuDevice : public Device {
     } else {
       Kernel* kernel = registry().find_kernel(launch.function);
       std::shared_ptr<const LoadedKernel> loaded;
-      if (kernel == nullptr || kernel->binary->load(*kernel, loaded) != cudaSuccess) return std::nullopt;
+      if (kernel == nullptr || kernel->binary->load(*kernel, info_.ordinal, loaded) != cudaSuccess)
+        return std::nullopt;
       info = loaded->info;
     }
     const auto threads = static_cast<std::uint32_t>(launch.threads_per_block());
@@ -269,7 +280,7 @@ class CpuDevice : public Device {
   Result<std::unique_ptr<Readback>> launch_original(const Launch& launch) override {
     Kernel* kernel = registry().find_kernel(launch.function);
     std::shared_ptr<const LoadedKernel> loaded;
-    if (kernel == nullptr || kernel->binary->load(*kernel, loaded) != cudaSuccess)
+    if (kernel == nullptr || kernel->binary->load(*kernel, info_.ordinal, loaded) != cudaSuccess)
       return failure("the kernel is not one of the program's");
     std::vector<ParameterSlot> slots;
     for (const auto& parameter : loaded->info.parameters)
@@ -278,7 +289,7 @@ class CpuDevice : public Device {
     if (!buffer) return std::move(buffer.error());
     const CodeKind kind = code_kind(*loaded->module, kernel->name, shape_of(launch));
     if (Status compiled = loaded->module->compile(kernel->name, kind); !compiled) return compiled.error();
-    const CountedLaunch counted{kernel->name, launch.number, false, shape_of(launch), {}};
+    const CountedLaunch counted{kernel->name, launch.number, false, shape_of(launch), info_.ordinal, {}};
     auto made = std::make_shared<Run>();
     if (Status enqueued = enqueue(made, loaded->module, nullptr, counted, launch, std::move(*buffer));
         !enqueued)
@@ -314,6 +325,7 @@ class CpuDevice : public Device {
   /// Runs the kernel, keeps the time it took, and writes what it counted where that is wanted.
   static void run(Run& made, LoadedModule& module, const CountedLaunch& launch,
                   const std::vector<std::byte>& parameters, const std::optional<std::string>& path) {
+    const DeviceScope device(launch.device);
     LaunchCounters counters;
     const auto begin = std::chrono::steady_clock::now();
     Status status = launch_with_clock(module, launch.kernel, launch.shape, parameters,
@@ -333,9 +345,14 @@ class CpuDevice : public Device {
 
 }  // namespace
 
-Device& cpu_device() {
-  static auto* const device = new CpuDevice;  // launches may come from the program's static destructors
-  return *device;
+Device& cpu_device(int number) {
+  // Launches may come from the program's static destructors.
+  static auto* const devices = [] {
+    auto* const made = new std::vector<std::unique_ptr<CpuDevice>>;
+    for (int each = 0; each < device_count(); ++each) made->push_back(std::make_unique<CpuDevice>(each));
+    return made;
+  }();
+  return *(*devices)[static_cast<std::size_t>(number)];
 }
 
 void finish_work(std::chrono::milliseconds patience) {

@@ -14,6 +14,7 @@
 #include "device/cuda/residency.h"
 #include "device/cuda/stream_hold.h"
 #include "device/cuda/variant.h"
+#include "device/uuid.h"
 #include "support/log.h"
 
 namespace lynxpp::device::cuda {
@@ -454,19 +455,6 @@ std::optional<MultiprocessorLimits> limits_of(const Attribute& attribute, int co
   return limits;
 }
 
-/// "GPU-" and five groups of hexadecimal digits, as nvidia-smi writes it.
-std::string text_of(const CUuuid& uuid) {
-  constexpr char digits[] = "0123456789abcdef";
-  std::string text = "GPU";
-  for (std::size_t i = 0; i < sizeof uuid.bytes; ++i) {
-    if (i == 0 || (i >= 4 && i <= 10 && i % 2 == 0)) text += '-';
-    const auto byte = static_cast<unsigned char>(uuid.bytes[i]);
-    text += digits[byte >> 4];
-    text += digits[byte & 15];
-  }
-  return text;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Device>> make_device(const Driver& driver, AllocationSource source) {
@@ -489,7 +477,8 @@ Result<std::unique_ptr<Device>> make_device(const Driver& driver, AllocationSour
   unsigned long long context_number = 0;
   if (driver.cuCtxGetId(context, &context_number) == CUDA_SUCCESS) info.context = context_number;
   CUuuid uuid = {};
-  if (driver.cuDeviceGetUuid(&uuid, device) == CUDA_SUCCESS) info.uuid = text_of(uuid);
+  if (driver.cuDeviceGetUuid(&uuid, device) == CUDA_SUCCESS)
+    info.uuid = text_of_uuid(std::as_bytes(std::span(uuid.bytes)));
   info.contracts = !driver.is_cpu_device;
   info.compute_capability = 10 * attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
                             attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);

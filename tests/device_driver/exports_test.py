@@ -26,9 +26,10 @@ itself. A program that is linked with `libcuda.so.1` and started without `lynxpp
 its launches are instrumented by the same path.
 
 - Modules, libraries and linker take PTX: as text, in fatbinaries, from files. The linker takes one text.
-- There is one device, number 0. All contexts share its memory and its default stream; what a context has
-  allocated, loaded and created goes away with it.
-- A kernel that died is a sticky error of the process until its context is destroyed or reset.
+- There is one device, or as many as [`LYNXPP_CPU_DEVICES`](cpu-runtime.md) says. All contexts of a device
+  share its memory and its default stream; what a context has allocated, loaded and created goes away with it.
+  A module belongs to the device of the context that loads it, a library to all.
+- A kernel that died is a sticky error of its device until a context there is destroyed or reset.
 - `cuGetExportTable` gives out no table. CUDA runtimes that are linked statically need one, so they stay
   refused.
 """

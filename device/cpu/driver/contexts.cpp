@@ -18,6 +18,8 @@ thread_local std::vector<CUcontext> context_stack;
 /// What the thread has found last, and Contexts::ended() then.
 thread_local CUcontext found_context = nullptr;
 thread_local std::uint64_t found_when = 0;
+/// device_choices() when the stack was looked at last.
+thread_local std::uint64_t choices_seen = 0;
 
 }  // namespace
 
@@ -48,8 +50,9 @@ Contexts& contexts() {
 }
 
 /// Precondition: `mutex_` is held.
-CUcontext Contexts::add(unsigned flags, bool is_primary) {
+CUcontext Contexts::add(int device, unsigned flags, bool is_primary) {
   auto context = std::make_shared<Context>();
+  context->device = device;
   context->is_primary = is_primary;
   context->flags = flags;
   context->id = next_id_++;
@@ -58,9 +61,9 @@ CUcontext Contexts::add(unsigned flags, bool is_primary) {
   return handle;
 }
 
-CUcontext Contexts::create(unsigned flags) {
+CUcontext Contexts::create(int device, unsigned flags) {
   const std::lock_guard lock(mutex_);
-  return add(flags, false);
+  return add(device, flags, false);
 }
 
 std::shared_ptr<Context> Contexts::find(CUcontext handle) {
@@ -89,8 +92,10 @@ void Contexts::end(CUcontext handle) {
   for (const void* const array : gone->arrays) {
     if (!arrays().destroy(array)) arrays().destroy_mipmapped(array);
   }
+  for (const int peer : gone->peers) peer_access().disable(gone->device, peer);
+  if (!gone->peers.empty()) allocations().note_lost_access();
   // What a kernel that died has left behind was the context's.
-  clear_sticky_error();
+  clear_sticky_error(gone->device);
 }
 
 bool Contexts::destroy(CUcontext handle) {
@@ -101,60 +106,83 @@ bool Contexts::destroy(CUcontext handle) {
   return true;
 }
 
-CUcontext Contexts::retain_primary() {
+CUcontext Contexts::retain_primary(int device) {
   const std::lock_guard lock(mutex_);
-  if (primary_ == nullptr) primary_ = add(primary_flags_, true);
-  ++primary_holders_;
-  return primary_;
+  Primary& primary = primary_of(device);
+  if (primary.handle == nullptr) primary.handle = add(device, primary.flags, true);
+  ++primary.holders;
+  return primary.handle;
 }
 
-bool Contexts::release_primary() {
+bool Contexts::release_primary(int device) {
   {
     const std::lock_guard lock(mutex_);
-    if (primary_holders_ == 0) return false;
-    if (--primary_holders_ != 0) return true;
+    Primary& primary = primary_of(device);
+    if (primary.holders == 0) return false;
+    if (--primary.holders != 0) return true;
   }
-  reset_primary();
+  reset_primary(device);
   return true;
 }
 
-void Contexts::reset_primary() {
+void Contexts::reset_primary(int device) {
   CUcontext ended = nullptr;
   {
     const std::lock_guard lock(mutex_);
-    ended = std::exchange(primary_, nullptr);
-    primary_holders_ = 0;
+    Primary& primary = primary_of(device);
+    ended = std::exchange(primary.handle, nullptr);
+    primary.holders = 0;
   }
   if (ended != nullptr) end(ended);
 }
 
-bool Contexts::primary_active() {
+bool Contexts::primary_active(int device) {
   const std::lock_guard lock(mutex_);
-  return primary_ != nullptr;
+  return primary_of(device).handle != nullptr;
 }
 
-unsigned Contexts::primary_flags() {
+unsigned Contexts::primary_flags(int device) {
   const std::lock_guard lock(mutex_);
-  return primary_flags_;
+  return primary_of(device).flags;
 }
 
-void Contexts::set_primary_flags(unsigned flags) {
+void Contexts::set_primary_flags(int device, unsigned flags) {
   const std::lock_guard lock(mutex_);
-  primary_flags_ = flags;
-  if (primary_ != nullptr) contexts_[primary_]->flags = flags;
+  Primary& primary = primary_of(device);
+  primary.flags = flags;
+  if (primary.handle != nullptr) contexts_[primary.handle]->flags = flags;
 }
 
-CUcontext Contexts::primary_of_runtime() {
+CUcontext Contexts::primary_of_runtime(int device) {
   const std::lock_guard lock(mutex_);
-  if (primary_ == nullptr) {
-    primary_ = add(primary_flags_, true);
-    ++primary_holders_;  // the runtime's own
+  Primary& primary = primary_of(device);
+  if (primary.handle == nullptr) {
+    primary.handle = add(device, primary.flags, true);
+    ++primary.holders;  // the runtime's own
   }
-  return primary_;
+  return primary.handle;
 }
+
+namespace {
+
+/// What the thread has chosen by the runtime since the stack was looked at last.
+void take_over_choice() {
+  if (const std::uint64_t now = device_choices(); std::exchange(choices_seen, now) == now) return;
+  if (!context_stack.empty()) context_stack.back() = contexts().primary_of_runtime(current_device());
+}
+
+void follow_top() {
+  if (context_stack.empty()) return;
+  if (const auto top = contexts().find(context_stack.back()); top != nullptr) follow_device(top->device);
+}
+
+}  // namespace
 
 CUcontext current_context() {
-  if (context_stack.empty()) return uses_runtime() ? contexts().primary_of_runtime() : nullptr;
+  take_over_choice();
+  if (context_stack.empty()) {
+    return uses_runtime() ? contexts().primary_of_runtime(current_device()) : nullptr;
+  }
   CUcontext const top = context_stack.back();
   const std::uint64_t ended = contexts().ended();
   if (top == found_context && ended == found_when) return top;
@@ -164,12 +192,18 @@ CUcontext current_context() {
   return top;
 }
 
-void push_context(CUcontext handle) { context_stack.push_back(handle); }
+void push_context(CUcontext handle) {
+  take_over_choice();
+  context_stack.push_back(handle);
+  follow_top();
+}
 
 CUcontext pop_context() {
+  take_over_choice();
   if (context_stack.empty()) return nullptr;
   CUcontext const top = context_stack.back();
   context_stack.pop_back();
+  follow_top();
   return top;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <map>
@@ -11,6 +12,7 @@
 #include <set>
 
 #include "device/cpu/driver/api.h"
+#include "device/cpu/runtime/devices.h"
 
 namespace lynxpp::device::cpu {
 
@@ -19,9 +21,10 @@ class DriverModule;  // modules.h
 /// The driver's number of an error of the runtime.
 CUresult result_of(cudaError_t error);
 
-/// One device's state for one part of the program. All contexts share the device's memory and default stream;
-/// what a context has given out goes away with it.
+/// One device's state for one part of the program. All contexts of a device share its memory and default
+/// stream; what a context has given out goes away with it.
 struct Context {
+  int device = 0;
   bool is_primary = false;
   unsigned flags = 0;
   std::uint64_t id = 0;
@@ -31,12 +34,13 @@ struct Context {
   std::set<CUstream> streams;    ///< created and not destroyed
   std::set<const void*> arrays;  ///< likewise, mipmapped ones as well
   std::set<DriverModule*> modules;
+  std::set<int> peers;  ///< devices whose memory it has got access to
 };
 
 /// Thread safe.
 class Contexts {
  public:
-  CUcontext create(unsigned flags);
+  CUcontext create(int device, unsigned flags);
   /// Waits for the device and frees what the context owns. False when it is none, or a primary context.
   bool destroy(CUcontext handle);
   /// The context of a handle; null when it is none.
@@ -45,14 +49,14 @@ class Contexts {
   /// How many have ended: what was found before may be gone when it has changed.
   std::uint64_t ended() const { return ended_.load(std::memory_order_acquire); }
 
-  CUcontext retain_primary();
-  bool release_primary();  ///< false when it is not retained
-  void reset_primary();
-  bool primary_active();
-  unsigned primary_flags();
-  void set_primary_flags(unsigned flags);
-  /// Of every thread that has called the runtime: its context is the primary one.
-  CUcontext primary_of_runtime();
+  CUcontext retain_primary(int device);
+  bool release_primary(int device);  ///< false when it is not retained
+  void reset_primary(int device);
+  bool primary_active(int device);
+  unsigned primary_flags(int device);
+  void set_primary_flags(int device, unsigned flags);
+  /// Of a thread that has called the runtime: its context is the device's primary one.
+  CUcontext primary_of_runtime(int device);
 
   template <typename Change>
   void with(CUcontext handle, Change change) {
@@ -68,23 +72,28 @@ class Contexts {
   }
 
  private:
-  CUcontext add(unsigned flags, bool is_primary);
+  struct Primary {
+    CUcontext handle = nullptr;
+    unsigned flags = 0;
+    unsigned holders = 0;
+  };
+  Primary& primary_of(int device) { return primaries_[static_cast<std::size_t>(device)]; }
+  CUcontext add(int device, unsigned flags, bool is_primary);
   void end(CUcontext handle);
 
   std::atomic<std::uint64_t> ended_ = 0;
   std::mutex mutex_;
   std::uint64_t next_id_ = 1;
   std::map<CUcontext, std::shared_ptr<Context>> contexts_;
-  CUcontext primary_ = nullptr;
-  unsigned primary_flags_ = 0;
-  unsigned primary_holders_ = 0;
+  std::array<Primary, most_devices> primaries_;
 };
 
 /// The process's contexts. Never destroyed.
 Contexts& contexts();
 
-/// The calling thread's stack of contexts. current_context() is null when it is empty or its top is
-/// destroyed.
+/// The calling thread's stack of contexts, whose top says which device is the thread's current one.
+/// current_context() is null when it is empty or its top is destroyed. When the thread chooses another device
+/// (cudaSetDevice), that device's primary context becomes the top.
 CUcontext current_context();
 void push_context(CUcontext handle);
 CUcontext pop_context();  ///< null when the stack is empty

@@ -1,4 +1,4 @@
-// cuInit, versions, errors, the device, contexts. There is one device, number 0.
+// cuInit, versions, errors, devices, contexts.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -12,6 +12,7 @@
 #include "device/cpu/driver/contexts.h"
 #include "device/cpu/runtime/allocations.h"
 #include "device/cpu/runtime/api.h"
+#include "device/cpu/runtime/devices.h"
 #include "device/cpu/runtime/error.h"
 #include "device/cpu/runtime/properties.h"
 #include "device/cpu/runtime/runtime.h"
@@ -43,14 +44,16 @@ CUresult give_text(CUresult error, const char** to, const char* DriverError::*te
   return *to != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult check_ordinal(CUdevice device) { return device == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE; }
+CUresult check_ordinal(CUdevice device) {
+  return is_device(device) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
 
 int attribute_of_device(cudaDeviceAttr which) { return device_attribute(which).value_or(0); }
 
 CUresult give_uuid(CUuuid* uuid, CUdevice device) {
   if (uuid == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (const CUresult error = check_ordinal(device); error != CUDA_SUCCESS) return error;
-  std::memcpy(uuid->bytes, device_properties().uuid.bytes, sizeof uuid->bytes);
+  std::memcpy(uuid->bytes, device_properties(device).uuid.bytes, sizeof uuid->bytes);
   return CUDA_SUCCESS;
 }
 
@@ -68,12 +71,12 @@ void inject() {
 
 CUresult end_primary(CUdevice device) {
   if (const CUresult error = check_ordinal(device); error != CUDA_SUCCESS) return error;
-  return contexts().release_primary() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+  return contexts().release_primary(device) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 
 CUresult reset_primary(CUdevice device) {
   if (const CUresult error = check_ordinal(device); error != CUDA_SUCCESS) return error;
-  contexts().reset_primary();
+  contexts().reset_primary(device);
   return CUDA_SUCCESS;
 }
 
@@ -84,14 +87,14 @@ constexpr unsigned known_context_flags = CU_CTX_SCHED_MASK | CU_CTX_MAP_HOST | C
 CUresult set_primary_flags(CUdevice device, unsigned flags) {
   if (const CUresult error = check_ordinal(device); error != CUDA_SUCCESS) return error;
   if ((flags & ~known_context_flags) != 0) return CUDA_ERROR_INVALID_VALUE;
-  contexts().set_primary_flags(flags);
+  contexts().set_primary_flags(device, flags);
   return CUDA_SUCCESS;
 }
 
 CUresult create_context(CUcontext* context, unsigned flags, CUdevice device) {
   if (context == nullptr || (flags & ~known_context_flags) != 0) return CUDA_ERROR_INVALID_VALUE;
   if (const CUresult error = check_ordinal(device); error != CUDA_SUCCESS) return error;
-  *context = contexts().create(flags);
+  *context = contexts().create(device, flags);
   push_context(*context);
   return CUDA_SUCCESS;
 }
@@ -116,8 +119,9 @@ CUresult pop(CUcontext* context) {
 /// Of null: the current one.
 CUresult give_device(CUdevice* device, CUcontext context) {
   if (device == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (context != nullptr && contexts().find(context) == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
-  *device = 0;
+  const auto found = contexts().find(context != nullptr ? context : current_context());
+  if (found == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  *device = found->device;
   return CUDA_SUCCESS;
 }
 
@@ -158,7 +162,7 @@ CUresult cuDeviceGetCount(int* count) { return result_of(api::cudaGetDeviceCount
 CUresult cuDeviceGetName(char* name, int length, CUdevice device) {
   if (name == nullptr || length <= 0) return CUDA_ERROR_INVALID_VALUE;
   if (const CUresult error = check_ordinal(device); error != CUDA_SUCCESS) return error;
-  const std::string text = device_properties().name;
+  const std::string text = device_properties(device).name;
   const std::size_t kept = std::min(text.size(), static_cast<std::size_t>(length) - 1);
   std::memcpy(name, text.data(), kept);
   name[kept] = '\0';
@@ -183,7 +187,7 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice
 CUresult cuDeviceGetProperties(CUdevprop* properties, CUdevice device) {
   if (properties == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (const CUresult error = check_ordinal(device); error != CUDA_SUCCESS) return error;
-  const cudaDeviceProp all = device_properties();
+  const cudaDeviceProp all = device_properties(device);
   properties->maxThreadsPerBlock = all.maxThreadsPerBlock;
   std::copy(std::begin(all.maxThreadsDim), std::end(all.maxThreadsDim), properties->maxThreadsDim);
   std::copy(std::begin(all.maxGridSize), std::end(all.maxGridSize), properties->maxGridSize);
@@ -242,7 +246,7 @@ CUresult cuDeviceGetExecAffinitySupport(int* supported, CUexecAffinityType type,
 CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
   if (context == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (const CUresult error = check_ordinal(device); error != CUDA_SUCCESS) return error;
-  *context = contexts().retain_primary();
+  *context = contexts().retain_primary(device);
   return CUDA_SUCCESS;
 }
 
@@ -260,8 +264,8 @@ CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned int flags) {
 CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned int* flags, int* active) {
   if (flags == nullptr || active == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (const CUresult error = check_ordinal(device); error != CUDA_SUCCESS) return error;
-  *flags = contexts().primary_flags();
-  *active = contexts().primary_active() ? 1 : 0;
+  *flags = contexts().primary_flags(device);
+  *active = contexts().primary_active(device) ? 1 : 0;
   return CUDA_SUCCESS;
 }
 
@@ -339,7 +343,9 @@ CUresult cuCtxSetFlags(unsigned int flags) {
 CUresult cuCtxSynchronize() { return result_of(api::cudaDeviceSynchronize()); }
 
 CUresult cuCtxSynchronize_v2(CUcontext context) {
-  if (context != nullptr && contexts().find(context) == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  const auto found = contexts().find(context != nullptr ? context : current_context());
+  if (found == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  const DeviceScope scope(found->device);
   return result_of(api::cudaDeviceSynchronize());
 }
 
@@ -370,12 +376,23 @@ CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
 CUresult cuCtxResetPersistingL2Cache() { return CUDA_SUCCESS; }
 
 CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags) {
+  const auto found = contexts().find(peer);
+  if (found == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
-  // All contexts are of one device, which is no peer of itself.
-  return contexts().find(peer) != nullptr ? CUDA_ERROR_PEER_ACCESS_UNSUPPORTED : CUDA_ERROR_INVALID_CONTEXT;
+  const int device = current_device();
+  if (found->device == device) return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
+  if (!peer_access().enable(device, found->device)) return CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
+  contexts().with(current_context(), [&](Context& context) { context.peers.insert(found->device); });
+  return CUDA_SUCCESS;
 }
+
 CUresult cuCtxDisablePeerAccess(CUcontext peer) {
-  return contexts().find(peer) != nullptr ? CUDA_ERROR_PEER_ACCESS_NOT_ENABLED : CUDA_ERROR_INVALID_CONTEXT;
+  const auto found = contexts().find(peer);
+  if (found == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  const CUresult result = result_of(api::cudaDeviceDisablePeerAccess(found->device));
+  if (result == CUDA_SUCCESS)
+    contexts().with(current_context(), [&](Context& context) { context.peers.erase(found->device); });
+  return result;
 }
 
 CUresult cuProfilerStart() { return CUDA_SUCCESS; }

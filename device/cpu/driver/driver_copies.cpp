@@ -100,6 +100,37 @@ CUresult copy_slices(const CUDA_MEMCPY3D* copy, CUstream stream, Returns returns
   return copy_ends(to, from, {copy->WidthInBytes, copy->Height, copy->Depth}, stream, returns);
 }
 
+CUresult copy_slices_between(const CUDA_MEMCPY3D_PEER* copy, CUstream stream, Returns returns) {
+  if (copy == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (contexts().find(copy->srcContext) == nullptr || contexts().find(copy->dstContext) == nullptr)
+    return CUDA_ERROR_INVALID_CONTEXT;
+  CUDA_MEMCPY3D same{};
+  same.srcXInBytes = copy->srcXInBytes;
+  same.srcY = copy->srcY;
+  same.srcZ = copy->srcZ;
+  same.srcLOD = copy->srcLOD;
+  same.srcMemoryType = copy->srcMemoryType;
+  same.srcHost = copy->srcHost;
+  same.srcDevice = copy->srcDevice;
+  same.srcArray = copy->srcArray;
+  same.srcPitch = copy->srcPitch;
+  same.srcHeight = copy->srcHeight;
+  same.dstXInBytes = copy->dstXInBytes;
+  same.dstY = copy->dstY;
+  same.dstZ = copy->dstZ;
+  same.dstLOD = copy->dstLOD;
+  same.dstMemoryType = copy->dstMemoryType;
+  same.dstHost = copy->dstHost;
+  same.dstDevice = copy->dstDevice;
+  same.dstArray = copy->dstArray;
+  same.dstPitch = copy->dstPitch;
+  same.dstHeight = copy->dstHeight;
+  same.WidthInBytes = copy->WidthInBytes;
+  same.Height = copy->Height;
+  same.Depth = copy->Depth;
+  return copy_slices(&same, stream, returns);
+}
+
 CUresult copy_between(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
                       size_t bytes, CUstream stream, Returns returns) {
   if (contexts().find(to_context) == nullptr || contexts().find(from_context) == nullptr)
@@ -153,6 +184,12 @@ CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CU
 CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
                            size_t bytes, CUstream stream) {
   return copy_between(to, to_context, from, from_context, bytes, stream, Returns::at_once);
+}
+CUresult cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER* copy) {
+  return copy_slices_between(copy, nullptr, Returns::when_done);
+}
+CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER* copy, CUstream stream) {
+  return copy_slices_between(copy, stream, Returns::at_once);
 }
 CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void* from, size_t bytes) {
   return copy_bytes(to, from, bytes, cudaMemcpyHostToDevice, nullptr, Returns::when_done);

@@ -5,6 +5,7 @@
 #include "device/cpu/driver/contexts.h"
 #include "device/cpu/driver/modules.h"
 #include "device/cpu/runtime/api.h"
+#include "device/cpu/runtime/devices.h"
 #include "device/cpu/runtime/launch.h"
 #include "device/cpu/runtime/properties.h"
 
@@ -154,13 +155,17 @@ CUresult cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t* offset, siz
 }
 
 CUresult cuKernelGetAttribute(int* value, CUfunction_attribute attribute, CUkernel kernel, CUdevice device) {
-  return device == 0 ? give_attribute(value, attribute, kernel) : CUDA_ERROR_INVALID_DEVICE;
+  if (!is_device(device)) return CUDA_ERROR_INVALID_DEVICE;
+  const DeviceScope scope(device);
+  return give_attribute(value, attribute, kernel);
 }
 CUresult cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkernel kernel, CUdevice device) {
-  return device == 0 ? set_attribute_of(kernel, attribute, value) : CUDA_ERROR_INVALID_DEVICE;
+  if (!is_device(device)) return CUDA_ERROR_INVALID_DEVICE;
+  const DeviceScope scope(device);
+  return set_attribute_of(kernel, attribute, value);
 }
 CUresult cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache, CUdevice device) {
-  return device == 0 ? check_kernel(kernel) : CUDA_ERROR_INVALID_DEVICE;
+  return is_device(device) ? check_kernel(kernel) : CUDA_ERROR_INVALID_DEVICE;
 }
 
 // ---------------------------------------------------------------- occupancy

@@ -2,6 +2,7 @@
 #include "device/cpu/driver/api.h"
 #include "device/cpu/driver/contexts.h"
 #include "device/cpu/runtime/api.h"
+#include "device/cpu/runtime/devices.h"
 #include "device/cpu/runtime/graphs.h"
 
 namespace lynxpp::device::cpu::driver_api {
@@ -13,6 +14,9 @@ cudaError_t error_of_call(CUresult result) { return static_cast<cudaError_t>(res
 cudaError_t launch_of_node(const CUDA_KERNEL_NODE_PARAMS* node, bool cooperative = false) {
   if (node == nullptr) return cudaErrorInvalidValue;
   CUfunction const function = node->func != nullptr ? node->func : reinterpret_cast<CUfunction>(node->kern);
+  // Nodes of one graph may be of several devices.
+  const Kernel* const kernel = registry().find_kernel(function);
+  const DeviceScope scope(kernel != nullptr ? kernel->device.value_or(current_device()) : current_device());
   if (cooperative) {
     return error_of_call(driver_api::cuLaunchCooperativeKernel(
         function, node->gridDimX, node->gridDimY, node->gridDimZ, node->blockDimX, node->blockDimY,

@@ -3,6 +3,7 @@
 #include "device/cpu/driver/contexts.h"
 #include "device/cpu/runtime/allocations.h"
 #include "device/cpu/runtime/api.h"
+#include "device/cpu/runtime/devices.h"
 #include "device/cpu/runtime/streams.h"
 
 namespace lynxpp::device::cpu::driver_api {
@@ -53,10 +54,21 @@ CUresult store(void* to, T value) {
   return CUDA_SUCCESS;
 }
 
+/// The context that a pointer belongs to: the one that has allocated it, or its device's.
+CUcontext context_of(const Allocation& allocation) {
+  CUcontext owner = nullptr;
+  contexts().with_all([&](Context& context) {
+    if (context.memory.contains(allocation.pointer())) owner = reinterpret_cast<CUcontext>(&context);
+  });
+  if (owner != nullptr) return owner;
+  return allocation.device == current_device() ? current_context()
+                                               : contexts().primary_of_runtime(allocation.device);
+}
+
 CUresult attribute_of(void* data, CUpointer_attribute attribute, CUdeviceptr address,
                       const Allocation& allocation) {
   switch (attribute) {
-    case CU_POINTER_ATTRIBUTE_CONTEXT: return store(data, current_context());
+    case CU_POINTER_ATTRIBUTE_CONTEXT: return store(data, context_of(allocation));
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE: return store(data, type_of(allocation));
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: return store(data, address);
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
@@ -65,7 +77,7 @@ CUresult attribute_of(void* data, CUpointer_attribute attribute, CUdeviceptr add
     case CU_POINTER_ATTRIBUTE_BUFFER_ID: return store<unsigned long long>(data, allocation.number + 1);
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
       return store(data, allocation.kind == MemoryKind::managed ? 1u : 0u);
-    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: return store(data, 0);
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: return store(data, allocation.device);
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE: return store(data, 0);
     case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: return store<CUdeviceptr>(data, allocation.address);
@@ -165,6 +177,17 @@ CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* properties) {
 CUresult cuMemPoolDestroy(CUmemoryPool pool) { return result_of(api::cudaMemPoolDestroy(pool)); }
 CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t bytes) {
   return result_of(api::cudaMemPoolTrimTo(pool, bytes));
+}
+CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc* wanted, size_t count) {
+  // The structures have the same members with the same numbers.
+  static_assert(sizeof(CUmemAccessDesc) == sizeof(cudaMemAccessDesc));
+  return result_of(
+      api::cudaMemPoolSetAccess(pool, reinterpret_cast<const cudaMemAccessDesc*>(wanted), count));
+}
+CUresult cuMemPoolGetAccess(CUmemAccess_flags* flags, CUmemoryPool pool, CUmemLocation* location) {
+  if (flags == nullptr || location == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  cudaMemLocation same = location_of(*location);
+  return result_of(api::cudaMemPoolGetAccess(reinterpret_cast<cudaMemAccessFlags*>(flags), pool, &same));
 }
 CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void* value) {
   return result_of(api::cudaMemPoolSetAttribute(pool, static_cast<cudaMemPoolAttr>(attribute), value));

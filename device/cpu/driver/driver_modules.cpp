@@ -18,7 +18,8 @@ namespace {
 CUresult load_image(CUmodule* module, const void* image) {
   if (module == nullptr) return CUDA_ERROR_INVALID_VALUE;
   DriverModule* loaded = nullptr;
-  if (const CUresult error = driver_modules().load(image, loaded); error != CUDA_SUCCESS) return error;
+  if (const CUresult error = driver_modules().load(image, current_device(), loaded); error != CUDA_SUCCESS)
+    return error;
   contexts().with(current_context(), [&](Context& context) { context.modules.insert(loaded); });
   *module = reinterpret_cast<CUmodule>(loaded);
   return CUDA_SUCCESS;
@@ -89,7 +90,8 @@ CUresult give_variable(CUdeviceptr* address, size_t* bytes, const void* module, 
 CUresult load_library(CUlibrary* library, const void* image) {
   if (library == nullptr) return CUDA_ERROR_INVALID_VALUE;
   DriverModule* loaded = nullptr;
-  if (const CUresult error = driver_modules().load(image, loaded); error != CUDA_SUCCESS) return error;
+  if (const CUresult error = driver_modules().load(image, std::nullopt, loaded); error != CUDA_SUCCESS)
+    return error;
   *library = reinterpret_cast<CUlibrary>(loaded);
   return CUDA_SUCCESS;
 }

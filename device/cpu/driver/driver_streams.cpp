@@ -2,6 +2,7 @@
 #include "device/cpu/driver/api.h"
 #include "device/cpu/driver/contexts.h"
 #include "device/cpu/runtime/api.h"
+#include "device/cpu/runtime/devices.h"
 #include "device/cpu/runtime/streams.h"
 
 namespace lynxpp::device::cpu::driver_api {
@@ -26,8 +27,10 @@ CUresult elapsed(float* milliseconds, CUevent start, CUevent end) {
 
 CUresult give_context(CUstream stream, CUcontext* context) {
   if (context == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (streams().find(stream) == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  *context = current_context();
+  const auto found = streams().find(stream);
+  if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  *context =
+      found->device == current_device() ? current_context() : contexts().primary_of_runtime(found->device);
   contexts().with_all([&](Context& each) {
     if (each.streams.contains(stream)) *context = reinterpret_cast<CUcontext>(&each);
   });

@@ -21,19 +21,22 @@ Kernel* DriverModule::kernel(const std::string& name) {
   if (const auto found = kernels_.find(name); found != kernels_.end()) return found->second;
   const auto names = binary_->kernel_names();
   if (std::find(names.begin(), names.end(), name) == names.end()) return nullptr;
-  return kernels_[name] = registry().add_kernel(binary_, nullptr, name.c_str());
+  Kernel* const made = registry().add_kernel(binary_, nullptr, name.c_str());
+  made->device = device_;
+  return kernels_[name] = made;
 }
 
-CUresult DriverModules::load(const void* image, DriverModule*& module) {
+CUresult DriverModules::load(const void* image, std::optional<int> device, DriverModule*& module) {
   if (image == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const auto bytes = image::image_bytes(image);
   if (!bytes) return CUDA_ERROR_INVALID_IMAGE;
   auto made = std::make_unique<DriverModule>();
+  made->device_ = device;
   constexpr std::size_t end_of_text = 8;  // PTX text ends in a zero byte
   made->image_.resize(bytes->size() + end_of_text);
   std::memcpy(made->image_.data(), bytes->data(), bytes->size());
   made->binary_ = registry().add_binary(made->image_.data());
-  const cudaError_t error = made->binary_->load_all("the program");
+  const cudaError_t error = made->binary_->load_all("the program", device.value_or(current_device()));
   if (error != cudaSuccess) {
     registry().remove_binary(made->binary_);
     if (error == cudaErrorNoKernelImageForDevice) {

@@ -27,6 +27,8 @@ constexpr std::size_t gap = 256;
 constexpr std::size_t most_freed_entries = 1024;
 constexpr std::size_t most_freed_bytes = std::size_t{1} << 30;
 
+std::size_t index_of(int device) { return static_cast<std::size_t>(device); }
+
 bool counts_as_used(MemoryKind kind) {
   return kind == MemoryKind::device || kind == MemoryKind::managed || kind == MemoryKind::array;
 }
@@ -90,11 +92,18 @@ Allocations& allocations() {
   return *map;
 }
 
+Allocations::Allocations() {
+  for (int device = 0; device < device_count(); ++device)
+    memories_.push_back(std::make_unique<DeviceMemory>(*this, device));
+}
+
 std::size_t Allocations::total_bytes() {
   const long pages = sysconf(_SC_PHYS_PAGES);
   const long page = sysconf(_SC_PAGESIZE);
-  return pages > 0 && page > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(page)
+  const std::size_t host = pages > 0 && page > 0
+                               ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(page)
                                : std::size_t{1} << 30;
+  return host / static_cast<std::size_t>(device_count());
 }
 
 cudaError_t Allocations::allocate(void** pointer, std::size_t bytes, MemoryKind kind, unsigned flags,
@@ -103,8 +112,10 @@ cudaError_t Allocations::allocate(void** pointer, std::size_t bytes, MemoryKind 
   if (bytes == 0) return cudaSuccess;
   const std::size_t total = total_bytes();
   const CallStack stack = program_stack();
+  const int device = current_device();
   const std::unique_lock lock(mutex_);
-  if (bytes > total || used_ > total - bytes) return cudaErrorMemoryAllocation;
+  std::size_t& used = used_[index_of(device)];
+  if (bytes > total || used > total - bytes) return cudaErrorMemoryAllocation;
   const std::size_t storage_bytes = (bytes + gap + alignment - 1) / alignment * alignment;
   void* storage = std::aligned_alloc(alignment, storage_bytes);
   if (storage == nullptr) {
@@ -114,10 +125,10 @@ cudaError_t Allocations::allocate(void** pointer, std::size_t bytes, MemoryKind 
   if (storage == nullptr) return cudaErrorMemoryAllocation;
   const auto address = reinterpret_cast<std::uintptr_t>(storage);
   forget_stale(address, bytes);
-  enter({address, bytes, kind, flags, pool, false, 0, stack});
+  enter({address, bytes, kind, flags, pool, false, 0, stack, {}, {}, device});
   if (WrittenMemory* const written = written_memory(); written != nullptr && begins_unwritten(kind))
     written->enter(address, bytes);
-  if (counts_as_used(kind)) used_ += bytes;
+  if (counts_as_used(kind)) used += bytes;
   if (pool != nullptr) {
     PoolUse& use = pools_[pool];
     use.current += bytes;
@@ -154,7 +165,7 @@ void Allocations::enter(Allocation allocation) {
 
 void Allocations::free_storage(const Allocation& allocation, const CallStack& stack) {
   if (WrittenMemory* const written = written_memory(); written != nullptr) written->leave(allocation.address);
-  if (counts_as_used(allocation.kind)) used_ -= allocation.bytes;
+  if (counts_as_used(allocation.kind)) used_[index_of(allocation.device)] -= allocation.bytes;
   if (allocation.pool != nullptr) pools_[allocation.pool].current -= allocation.bytes;
   give_pages_back(allocation);
   freed_bytes_ += allocation.bytes;
@@ -247,24 +258,21 @@ bool Allocations::remove_foreign(const void* address, MemoryKind kind) {
 }
 
 std::optional<Allocation> Allocations::find(const void* pointer) const {
-  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
   const std::shared_lock lock(mutex_);
-  auto next = by_address_.upper_bound(address);
-  if (next == by_address_.begin()) return std::nullopt;
-  --next;
-  if (address - next->first >= next->second.bytes) return std::nullopt;
-  return next->second;
+  const Allocation* const found = entry_of(reinterpret_cast<std::uintptr_t>(pointer));
+  return found != nullptr ? std::optional(*found) : std::nullopt;
 }
 
-void Allocations::release_all() {
+void Allocations::release_all(int device) {
   const CallStack stack = program_stack();
   const std::unique_lock lock(mutex_);
   ++version_;
   note_removal();
   for (auto entry = by_address_.begin(); entry != by_address_.end();) {
     const Allocation& allocation = entry->second;
-    const bool stays = is_foreign(allocation) && allocation.kind != MemoryKind::registered_host;
-    if (!is_foreign(allocation)) free_storage(allocation, stack);
+    const bool stays = allocation.device != device ||
+                       (is_foreign(allocation) && allocation.kind != MemoryKind::registered_host);
+    if (!stays && !is_foreign(allocation)) free_storage(allocation, stack);
     entry = stays ? std::next(entry) : by_address_.erase(entry);
   }
 }
@@ -298,9 +306,9 @@ std::vector<Allocation> Allocations::live_arrays() const {
   return found;
 }
 
-std::size_t Allocations::used_bytes() const {
+std::size_t Allocations::used_bytes(int device) const {
   const std::shared_lock lock(mutex_);
-  return used_;
+  return used_[index_of(device)];
 }
 
 Allocations::PoolUse Allocations::pool_use(const void* pool) const {
@@ -317,32 +325,73 @@ void Allocations::reset_pool_high(const void* pool) {
 
 // ---------------------------------------------------------------- what kernels access
 
-AddressRange Allocations::around(std::uint64_t address) const {
+void Allocations::note_removal() {
+  for (const auto& memory : memories_) memory->note_removal();
+}
+
+/// Precondition: `mutex_` is held.
+bool Allocations::is_open_to(const Allocation& allocation, int device) const {
+  if (allocation.device == device) return true;
+  switch (allocation.kind) {
+    case MemoryKind::managed:
+    case MemoryKind::pinned_host:
+    case MemoryKind::registered_host: return true;
+    default: break;
+  }
+  if (allocation.pool == nullptr) return peer_access().enabled(device, allocation.device);
+  const auto pool = pools_.find(allocation.pool);
+  return pool != pools_.end() && (pool->second.access >> device & 1) != 0;
+}
+
+bool Allocations::is_accessible(const Allocation& allocation, int device) const {
   const std::shared_lock lock(mutex_);
+  return is_open_to(allocation, device);
+}
+
+void Allocations::set_pool_access(const void* pool, std::uint32_t devices) {
+  const std::unique_lock lock(mutex_);
+  pools_[pool].access = devices;
+  note_removal();
+}
+
+std::uint32_t Allocations::pool_access(const void* pool) const { return pool_use(pool).access; }
+
+/// Precondition: `mutex_` is held.
+const Allocation* Allocations::entry_of(std::uint64_t address) const {
   auto next = by_address_.upper_bound(address);
-  if (next == by_address_.begin()) return {};
+  if (next == by_address_.begin()) return nullptr;
   --next;
-  if (address - next->first >= next->second.bytes) return {};
-  return {next->first, next->second.bytes};
+  return address - next->first < next->second.bytes ? &next->second : nullptr;
 }
 
-bool Allocations::is_freed(std::uint64_t address) const {
-  const std::shared_lock lock(mutex_);
-  return std::ranges::any_of(
-      freed_, [&](const Freed& each) { return address - each.allocation.address < each.allocation.bytes; });
+AddressRange DeviceMemory::around(std::uint64_t address) const {
+  const std::shared_lock lock(all_.mutex_);
+  const Allocation* const found = all_.entry_of(address);
+  if (found == nullptr || !all_.is_open_to(*found, device_)) return {};
+  return {found->address, found->bytes};
 }
 
-void* Allocations::allocate_for_kernel(std::uint64_t bytes) {
+std::string DeviceMemory::describe(std::uint64_t address) const { return all_.describe(address, device_); }
+
+bool DeviceMemory::is_freed(std::uint64_t address) const {
+  const std::shared_lock lock(all_.mutex_);
+  return std::ranges::any_of(all_.freed_, [&](const Allocations::Freed& each) {
+    return address - each.allocation.address < each.allocation.bytes;
+  });
+}
+
+void* DeviceMemory::allocate_for_kernel(std::uint64_t bytes) {
+  const DeviceScope device(device_);
   void* pointer = nullptr;
   // Without a call stack: it is nobody's call of the runtime.
   const ProgramCall scope(nullptr);
-  allocate(&pointer, bytes, MemoryKind::kernel_heap);
+  all_.allocate(&pointer, bytes, MemoryKind::kernel_heap);
   return pointer;
 }
 
-bool Allocations::free_for_kernel(void* pointer) {
+bool DeviceMemory::free_for_kernel(void* pointer) {
   const ProgramCall scope(nullptr);
-  return release(pointer, MemoryKind::kernel_heap, MemoryKind::kernel_heap) == cudaSuccess;
+  return all_.release(pointer, MemoryKind::kernel_heap, MemoryKind::kernel_heap) == cudaSuccess;
 }
 
 namespace {
@@ -381,17 +430,19 @@ bool is_near(const Allocation& allocation, std::uint64_t distance) {
 
 }  // namespace
 
-std::string Allocations::describe(std::uint64_t address) const {
+std::string Allocations::describe(std::uint64_t address, int device) const {
   constexpr std::uint64_t first_page = 4096;
   if (address < first_page) return "a null pointer";
   std::optional<Freed> freed;
   std::optional<Allocation> close;
+  bool is_open = true;
   {
     const std::shared_lock lock(mutex_);
     for (const Freed& each : freed_) {
       if (address - each.allocation.address < each.allocation.bytes) freed = each;
     }
     if (const Allocation* const found = nearest(address)) close = *found;
+    is_open = !close || is_open_to(*close, device);
   }
   const std::uint64_t end = close ? close->address + close->bytes : 0;
   const bool inside = close && address >= close->address && address < end;
@@ -401,7 +452,12 @@ std::string Allocations::describe(std::uint64_t address) const {
            " of freed memory: " + name_of(freed->allocation) +
            (chain.empty() ? "" : ", freed by " + std::string(chain));
   }
-  if (inside) return "offset " + std::to_string(address - close->address) + " of " + name_of(*close);
+  if (inside) {
+    const std::string closed = ", of device " + std::to_string(close->device) + ", to whose memory device " +
+                               std::to_string(device) + " has no access";
+    return "offset " + std::to_string(address - close->address) + " of " + name_of(*close) +
+           (is_open ? "" : closed);
+  }
   if (close && address >= end && is_near(*close, address - end)) {
     const std::string distance = address == end ? "just" : std::to_string(address - end) + " bytes";
     return distance + " behind the end of " + name_of(*close);

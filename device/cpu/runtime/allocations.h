@@ -5,6 +5,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "device/allocations.h"
+#include "device/cpu/runtime/devices.h"
 #include "device/cpu/simt/execute/global_memory.h"
 #include "support/call_stack.h"
 
@@ -45,6 +47,7 @@ struct Allocation {
   std::string_view name = {};  ///< of a variable; borrowed from its module
   /// Of the call that frees it when its stream comes to it; nullopt: there is none yet.
   std::optional<CallStack> retired_by = {};
+  int device = 0;  ///< whose memory it is; of host memory, where it was asked for
 
   void* pointer() const { return reinterpret_cast<void*>(address); }
   /// The host does not read or write it directly (though on this device it could).
@@ -53,17 +56,36 @@ struct Allocation {
   }
 };
 
-/// Thread safe.
-class Allocations final : public GlobalMemory {
+class Allocations;
+
+/// What kernels of one device may access: its own memory, what host and devices share, and the memory of
+/// peers that it has access to.
+class DeviceMemory final : public GlobalMemory {
  public:
+  DeviceMemory(Allocations& all, int device) : all_(all), device_(device) {}
+
+  int device() const override { return device_; }
   AddressRange around(std::uint64_t address) const override;
   std::string describe(std::uint64_t address) const override;
   bool is_freed(std::uint64_t address) const override;
   void* allocate_for_kernel(std::uint64_t bytes) override;
   bool free_for_kernel(void* pointer) override;
 
-  /// Uninitialised memory aligned to 512 bytes; *pointer is null when `bytes` is 0. Errors:
-  /// cudaErrorMemoryAllocation.
+ private:
+  friend class Allocations;
+  Allocations& all_;
+  const int device_;
+};
+
+/// Thread safe.
+class Allocations {
+ public:
+  Allocations();
+
+  DeviceMemory& of_device(int device) { return *memories_[static_cast<std::size_t>(device)]; }
+
+  /// For the current device: uninitialised memory aligned to 512 bytes; *pointer is null when `bytes` is 0.
+  /// Errors: cudaErrorMemoryAllocation.
   cudaError_t allocate(void** pointer, std::size_t bytes, MemoryKind kind, unsigned flags = 0,
                        void* pool = nullptr);
 
@@ -86,8 +108,17 @@ class Allocations final : public GlobalMemory {
   /// The entry `pointer` points into.
   std::optional<Allocation> find(const void* pointer) const;
 
-  /// Frees everything allocate() gave out and forgets registered host memory; variables and probes stay.
-  void release_all();
+  /// Frees everything that allocate() gave out for a device and forgets host memory that was registered
+  /// there; variables and probes stay.
+  void release_all(int device);
+
+  /// Whether kernels of `device` may access it.
+  bool is_accessible(const Allocation& allocation, int device) const;
+  /// Devices, a bit for each, that may access memory of a pool besides its own device.
+  void set_pool_access(const void* pool, std::uint32_t devices);
+  std::uint32_t pool_access(const void* pool) const;
+  /// To be called when a device has lost access to memory.
+  void note_lost_access() { note_removal(); }
 
   /// What the launch session is told: all but variables. One object until something changes.
   std::shared_ptr<const LiveAllocations> live();
@@ -95,17 +126,19 @@ class Allocations final : public GlobalMemory {
   /// What live() leaves out: they have no address that kernels could use.
   std::vector<Allocation> live_arrays() const;
 
-  std::size_t used_bytes() const;  ///< device and managed memory, arrays
+  std::size_t used_bytes(int device) const;  ///< device and managed memory, arrays
   /// Bytes that came from a pool, now and at most; the latter since reset_pool_high().
   struct PoolUse {
     std::size_t current = 0;
     std::size_t high = 0;
+    std::uint32_t access = 0;  ///< set_pool_access()
   };
   PoolUse pool_use(const void* pool) const;
   void reset_pool_high(const void* pool);
-  static std::size_t total_bytes();  ///< the host's memory
+  static std::size_t total_bytes();  ///< of each device: an equal share of the host's memory
 
  private:
+  friend class DeviceMemory;
   using Entry = std::map<std::uintptr_t, Allocation>::iterator;
   /// Memory that was freed and is kept from being used again.
   struct Freed {
@@ -113,6 +146,10 @@ class Allocations final : public GlobalMemory {
     CallStack stack;  ///< of the call that freed it
   };
 
+  void note_removal();
+  bool is_open_to(const Allocation& allocation, int device) const;
+  const Allocation* entry_of(std::uint64_t address) const;
+  std::string describe(std::uint64_t address, int device) const;
   void free_storage(const Allocation& allocation, const CallStack& stack);
   void drain_freed(std::size_t most_entries, std::size_t most_bytes);
   Entry find_own(void* pointer, MemoryKind kind, MemoryKind other_kind);
@@ -125,11 +162,12 @@ class Allocations final : public GlobalMemory {
   std::map<std::uintptr_t, Allocation> by_address_;
   std::deque<Freed> freed_;
   std::size_t freed_bytes_ = 0;
-  std::size_t used_ = 0;
+  std::array<std::size_t, most_devices> used_{};
   std::map<const void*, PoolUse> pools_;
   std::uint64_t next_ = 0;
   std::uint64_t version_ = 0;
   std::shared_ptr<const LiveAllocations> live_;  // of its version; may be out of date
+  std::vector<std::unique_ptr<DeviceMemory>> memories_;
 };
 
 /// While one lives, what this thread allocates is known as the doing of the program's call that returns to

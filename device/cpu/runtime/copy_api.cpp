@@ -4,11 +4,14 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "device/cpu/runtime/allocations.h"
 #include "device/cpu/runtime/api.h"
 #include "device/cpu/runtime/copies.h"
+#include "device/cpu/runtime/devices.h"
 #include "device/cpu/runtime/error.h"
 #include "device/cpu/runtime/registry.h"
 #include "device/cpu/runtime/runtime.h"
@@ -112,6 +115,43 @@ cudaError_t enqueue_copy(const Place& to, const Place& from, const Box& box, cud
       stream, {cudaGraphNodeTypeMemcpy, [=, kept = staged] { move_box(to, middle, box); }, nullptr});
 }
 
+/// Devices other than the stream's whose memory a copy moves, where it is one in the default stream: it waits
+/// for everything that these were told before.
+std::set<int> devices_to_wait_for(const Place& to, const Place& from, cudaStream_t handle) {
+  std::set<int> devices;
+  const auto stream = streams().find(handle);
+  if (device_count() == 1 || stream == nullptr || !stream->is_legacy || streams().capturing(handle))
+    return devices;
+  for (const std::byte* const pointer : {to.first, from.first}) {
+    const auto found = allocations().find(pointer);
+    if (found && found->is_device_only() && found->device != stream->device) devices.insert(found->device);
+  }
+  return devices;
+}
+
+/// The default streams of several devices at a time. In ascending order, so that no two copies wait for each
+/// other.
+class Turns {
+ public:
+  Turns(std::set<int> devices, int own) {
+    for (const int device : devices) streams().wait_for_device(device);
+    devices.insert(own);
+    for (const int device : devices) {
+      const DeviceScope scope(device);
+      turns_.push_back(std::make_unique<StreamTurn>(cudaStreamLegacy));
+    }
+  }
+  cudaError_t status() const {
+    for (const auto& turn : turns_) {
+      if (turn->status() != cudaSuccess) return turn->status();
+    }
+    return cudaSuccess;
+  }
+
+ private:
+  std::vector<std::unique_ptr<StreamTurn>> turns_;
+};
+
 cudaError_t make_copy(const Place& to, const Place& from, const Box& box, cudaMemcpyKind kind,
                       cudaStream_t stream, Returns returns, bool& is_asynchronous) {
   Side destination = Side::any;
@@ -128,6 +168,11 @@ cudaError_t make_copy(const Place& to, const Place& from, const Box& box, cudaMe
       return error != cudaSuccess ? error : check_side(from.first, *from_span, source);
     };
     if (const cudaError_t error = check_sides(); error != cudaSuccess) return error;
+    if (std::set<int> others = devices_to_wait_for(to, from, stream); !others.empty()) {
+      const Turns turns(std::move(others), streams().find(stream)->device);
+      if (turns.status() == cudaSuccess) move_box(to, from, box);
+      return turns.status();
+    }
     const bool within_device = is_device_only(to.first) && is_device_only(from.first);
     is_asynchronous =
         within_device || (returns == Returns::at_once && !is_pageable(to.first) && !is_pageable(from.first));
@@ -203,7 +248,7 @@ cudaError_t fill_box(const Place& to, const Box& box, const FillValue& value, cu
   if (error != cudaSuccess || filled == nullptr || returns == Returns::at_once || is_device_only(to.first))
     return error;
   streams().wait_for(filled);
-  return sticky_error();
+  return sticky_error(filled->stream->device);
 }
 
 namespace api {
@@ -287,6 +332,21 @@ cudaError_t copy_3d(const cudaMemcpy3DParms* parameters, cudaStream_t stream, Re
   return copy_box(there, here, {bytes.width, bytes.height, bytes.depth}, kind, stream, returns);
 }
 
+cudaError_t copy_3d_peer(const cudaMemcpy3DPeerParms* parameters, cudaStream_t stream, Returns returns) {
+  if (parameters == nullptr) return cudaErrorInvalidValue;
+  if (!is_device(parameters->srcDevice) || !is_device(parameters->dstDevice)) return cudaErrorInvalidDevice;
+  cudaMemcpy3DParms same{};
+  same.srcArray = parameters->srcArray;
+  same.srcPos = parameters->srcPos;
+  same.srcPtr = parameters->srcPtr;
+  same.dstArray = parameters->dstArray;
+  same.dstPos = parameters->dstPos;
+  same.dstPtr = parameters->dstPtr;
+  same.extent = parameters->extent;
+  same.kind = cudaMemcpyDeviceToDevice;
+  return copy_3d(&same, stream, returns);
+}
+
 cudaError_t fill_2d(void* pointer, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream,
                     Returns returns) {
   if (width > pitch) return cudaErrorInvalidPitchValue;
@@ -303,7 +363,7 @@ cudaError_t fill_3d(const cudaPitchedPtr& pointer, int value, const cudaExtent& 
 /// The storage of the variable a symbol stands for.
 cudaError_t resolve(const void* symbol, Variable*& variable) {
   variable = registry().find_variable(symbol);
-  return variable != nullptr ? variable->binary->load(*variable) : cudaErrorInvalidSymbol;
+  return variable != nullptr ? variable->binary->load(*variable, current_device()) : cudaErrorInvalidSymbol;
 }
 
 /// The address `offset` into a symbol's storage where `bytes` have room.
@@ -311,7 +371,7 @@ cudaError_t resolve(const void* symbol, size_t offset, size_t bytes, void*& addr
   Variable* variable = nullptr;
   if (const cudaError_t error = resolve(symbol, variable); error != cudaSuccess) return error;
   if (offset > variable->bytes || bytes > variable->bytes - offset) return cudaErrorInvalidValue;
-  address = static_cast<std::byte*>(variable->storage) + offset;
+  address = static_cast<std::byte*>(variable->storage_on(current_device())) + offset;
   return cudaSuccess;
 }
 
@@ -337,7 +397,7 @@ cudaError_t copy_from_symbol(void* to, const void* symbol, size_t bytes, size_t 
 
 cudaError_t copy_peer(void* to, int to_device, const void* from, int from_device, size_t bytes,
                       cudaStream_t stream, Returns returns) {
-  if (to_device != 0 || from_device != 0) return cudaErrorInvalidDevice;
+  if (!is_device(to_device) || !is_device(from_device)) return cudaErrorInvalidDevice;
   return copy_linear(to, from, bytes, cudaMemcpyDeviceToDevice, stream, returns);
 }
 
@@ -367,6 +427,13 @@ cudaError_t cudaMemcpy3D(const struct cudaMemcpy3DParms* parameters) {
 }
 cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms* parameters, cudaStream_t stream) {
   return copy_3d(parameters, stream, Returns::at_once);
+}
+
+cudaError_t cudaMemcpy3DPeer(const struct cudaMemcpy3DPeerParms* parameters) {
+  return copy_3d_peer(parameters, nullptr, Returns::when_done);
+}
+cudaError_t cudaMemcpy3DPeerAsync(const struct cudaMemcpy3DPeerParms* parameters, cudaStream_t stream) {
+  return copy_3d_peer(parameters, stream, Returns::at_once);
 }
 
 cudaError_t cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device, size_t bytes) {
@@ -419,7 +486,7 @@ cudaError_t cudaGetSymbolAddress(void** pointer, const void* symbol) {
   if (pointer == nullptr) return cudaErrorInvalidValue;
   Variable* variable = nullptr;
   const cudaError_t error = resolve(symbol, variable);
-  *pointer = error == cudaSuccess ? variable->storage : nullptr;
+  *pointer = error == cudaSuccess ? variable->storage_on(current_device()) : nullptr;
   return error;
 }
 

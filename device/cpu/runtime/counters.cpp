@@ -214,6 +214,7 @@ void write_counters(const std::string& path, const CountedLaunch& launch, const 
                {"grid", {grid.x, grid.y, grid.z}},
                {"block", {block.x, block.y, block.z}}};
   if (launch.is_instrumented) line["instrumented"] = true;
+  if (launch.device != 0) line["device"] = launch.device;
   line.update(totals(counters));
   if (time) line["modelled"] = to_json(*time);
   line["blocks"] = std::move(blocks);

@@ -3,7 +3,8 @@
 // `sites`, the instructions that a warp reached, in order of function and place, without the members that are
 // zero. Their meaning: executor.h. `launch` is the number among all launches of the kernel by the program,
 // by its graphs each time they are launched;
-// those of instrumented variants have a member `instrumented`, true.
+// those of instrumented variants have a member `instrumented`, true. `device` is there for others than the
+// first.
 //
 // With LYNXPP_CPU_WORDS=1 also `words`, how often each 4-byte word was accessed: an object for each part of
 // memory that was, with `space` (shared or global), `allocation` (its number) or `variable` (a name) where it
@@ -48,6 +49,7 @@ struct CountedLaunch {
   bool is_instrumented =
       false;  ///< an instrumented variant's: the line says so, and counts what was added, too
   LaunchShape shape;
+  int device = 0;
   std::vector<CountedArray> arrays = {};  ///< before the launch; where words are counted
 };
 

@@ -1,9 +1,11 @@
 #include "device/cpu/runtime/error.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <iterator>
 
+#include "device/cpu/runtime/devices.h"
 #include "support/log.h"
 #include "support/text.h"
 
@@ -12,7 +14,11 @@ namespace {
 
 thread_local bool runtime_used = false;
 thread_local cudaError_t last_error = cudaSuccess;
-std::atomic<cudaError_t> process_error{cudaSuccess};
+std::array<std::atomic<cudaError_t>, most_devices> device_errors{};
+
+std::atomic<cudaError_t>& error_of_device(int device) {
+  return device_errors[static_cast<std::size_t>(device)];
+}
 
 struct ErrorText {
   int code;
@@ -59,9 +65,12 @@ cudaError_t take_last_error() {
 void note_use_of_runtime() { runtime_used = true; }
 bool uses_runtime() { return runtime_used; }
 
-void set_sticky_error(cudaError_t error) { process_error.store(error, std::memory_order_relaxed); }
-cudaError_t sticky_error() { return process_error.load(std::memory_order_relaxed); }
-void clear_sticky_error() { set_sticky_error(cudaSuccess); }
+void set_sticky_error(cudaError_t error) {
+  error_of_device(current_device()).store(error, std::memory_order_relaxed);
+}
+cudaError_t sticky_error() { return sticky_error(current_device()); }
+cudaError_t sticky_error(int device) { return error_of_device(device).load(std::memory_order_relaxed); }
+void clear_sticky_error(int device) { error_of_device(device).store(cudaSuccess, std::memory_order_relaxed); }
 
 const char* error_name(cudaError_t error) {
   const ErrorText* found = find(error);

@@ -1,5 +1,5 @@
-// Error state of the cpu device's runtime API: a last error per host thread, and the sticky error of the
-// whole process that a failed kernel leaves behind.
+// Error state of the cpu device's runtime API: a last error per host thread, and the sticky error of each
+// device that a failed kernel leaves behind.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -14,8 +14,8 @@ namespace lynxpp::device::cpu {
 /// Remembers a failure as the calling thread's last error. Returns `error`.
 cudaError_t record_error(cudaError_t error);
 
-/// The calling thread's last error, or the sticky error. take_ resets the former; nothing but a device reset
-/// ends the latter.
+/// The calling thread's last error, or its current device's sticky error. take_ resets the former; nothing
+/// but a device reset ends the latter.
 cudaError_t take_last_error();
 cudaError_t peek_last_error();
 
@@ -24,10 +24,11 @@ void note_use_of_runtime();
 bool uses_runtime();
 
 /// The error of a kernel that died half-way: every later call reports it, as on hardware, because memory can
-/// no longer be trusted.
+/// no longer be trusted. Of the thread's current device, unless another one is named.
 void set_sticky_error(cudaError_t error);
 cudaError_t sticky_error();
-void clear_sticky_error();
+cudaError_t sticky_error(int device);
+void clear_sticky_error(int device);
 
 /// As cudaGetErrorName and cudaGetErrorString; never null.
 const char* error_name(cudaError_t error);

@@ -5,6 +5,7 @@
 
 #include "device/cpu/runtime/api.h"
 #include "device/cpu/runtime/clock.h"
+#include "device/cpu/runtime/devices.h"
 #include "device/cpu/runtime/launch.h"
 #include "device/cpu/runtime/properties.h"
 #include "device/cpu/runtime/registry.h"
@@ -15,7 +16,8 @@ namespace {
 /// The registered kernel, loaded.
 cudaError_t load(const void* function, Kernel*& kernel, std::shared_ptr<const LoadedKernel>& loaded) {
   kernel = registry().find_kernel(function);
-  return kernel != nullptr ? kernel->binary->load(*kernel, loaded) : cudaErrorInvalidDeviceFunction;
+  return kernel != nullptr ? kernel->binary->load(*kernel, current_device(), loaded)
+                           : cudaErrorInvalidDeviceFunction;
 }
 
 /// 75 for `.target sm_75`.
@@ -34,11 +36,11 @@ cudaError_t set_attribute(const void* function, cudaFuncAttribute attribute, int
       if (value < 0 || value > optin_shared_limit - static_cast<int>(loaded->info.static_shared_bytes)) {
         return cudaErrorInvalidValue;
       }
-      kernel->max_dynamic_shared = value;
+      kernel->on(current_device()).max_dynamic_shared = value;
       return cudaSuccess;
     case cudaFuncAttributePreferredSharedMemoryCarveout:
       if (value < -1 || value > 100) return cudaErrorInvalidValue;
-      kernel->shared_carveout = value;
+      kernel->on(current_device()).shared_carveout = value;
       return cudaSuccess;
     case cudaFuncAttributeNonPortableClusterSizeAllowed:
     case cudaFuncAttributeClusterSchedulingPolicyPreference:
@@ -77,8 +79,8 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes* attributes, const v
   attributes->numRegs = static_cast<int>(std::min<std::uint32_t>(info.registers, 255));
   attributes->ptxVersion = target_of(*loaded->ptx);
   attributes->binaryVersion = compute_capability;
-  attributes->maxDynamicSharedSizeBytes = kernel->max_dynamic_shared;
-  attributes->preferredShmemCarveout = kernel->shared_carveout;
+  attributes->maxDynamicSharedSizeBytes = kernel->on(current_device()).max_dynamic_shared;
+  attributes->preferredShmemCarveout = kernel->on(current_device()).shared_carveout;
   return cudaSuccess;
 }
 
@@ -88,7 +90,9 @@ cudaError_t cudaFuncSetAttribute(const void* function, enum cudaFuncAttribute at
 
 cudaError_t cudaKernelSetAttributeForDevice(cudaKernel_t kernel, enum cudaFuncAttribute attribute, int value,
                                             int device) {
-  return device == 0 ? set_attribute(kernel, attribute, value) : cudaErrorInvalidDevice;
+  if (!is_device(device)) return cudaErrorInvalidDevice;
+  const DeviceScope scope(device);
+  return set_attribute(kernel, attribute, value);
 }
 
 cudaError_t cudaFuncSetCacheConfig(const void* function, enum cudaFuncCache) {

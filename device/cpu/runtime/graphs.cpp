@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "device/cpu/runtime/devices.h"
 #include "device/cpu/runtime/launch.h"
 #include "device/cpu/runtime/runtime.h"
 #include "device/cpu/runtime/streams.h"
@@ -21,8 +22,8 @@ cudaError_t replay(const KernelCall& call, cudaStream_t stream) {
   launch.cooperative = call.cooperative;
   launch.stream = stream;
   launch.parameters = const_cast<void**>(call.parameters.data());
-  return launch_kernel(*call.kernel, launch,
-                       DriverCall::active() ? Interception::none : Interception::allowed);
+  return launch_node(*call.kernel, launch, call.device,
+                     DriverCall::active() ? Interception::none : Interception::allowed);
 }
 
 GraphNode* node_of(const Graph& graph, cudaGraphNode_t handle) {
@@ -54,6 +55,7 @@ Graphs& graphs() {
 cudaGraph_t Graphs::create() { return enter(std::make_shared<Graph>()); }
 
 cudaGraph_t Graphs::enter(std::shared_ptr<Graph> graph) {
+  graph->device = current_device();
   const std::lock_guard lock(mutex_);
   auto* const handle = reinterpret_cast<cudaGraph_t>(graph.get());
   graphs_[handle] = std::move(graph);
@@ -91,10 +93,10 @@ GraphNode* Graphs::find_node(cudaGraphNode_t handle) {
   return nullptr;
 }
 
-void Graphs::destroy_all() {
+void Graphs::destroy_all(int device) {
   const std::lock_guard lock(mutex_);
-  graphs_.clear();
-  executables_.clear();
+  std::erase_if(graphs_, [&](const auto& entry) { return entry.second->device == device; });
+  std::erase_if(executables_, [&](const auto& entry) { return entry.second->device == device; });
 }
 
 cudaError_t Graphs::add(cudaGraph_t handle, const cudaGraphNode_t* dependencies, std::size_t count,
@@ -247,6 +249,7 @@ cudaError_t Graphs::instantiate(cudaGraph_t handle, cudaGraphExec_t* made) {
   const auto graph = find(handle);
   if (graph == nullptr || made == nullptr) return cudaErrorInvalidValue;
   auto executable = std::make_shared<ExecutableGraph>();
+  executable->device = current_device();
   const std::lock_guard lock(mutex_);
   if (!append_steps(*graph, executable->steps)) return cudaErrorInvalidValue;
   *made = reinterpret_cast<cudaGraphExec_t>(executable.get());
@@ -280,8 +283,10 @@ cudaError_t Graphs::launch(cudaGraphExec_t handle, cudaStream_t stream) {
   for (ExecutableGraph::Step& step : steps) {
     if (!step.work.run || !step.is_enabled) continue;
     const bool is_launch = step.work.kernel != nullptr && !is_captured;
+    const bool is_here = !is_launch || step.work.kernel->device == current_device();
     const cudaError_t error =
-        is_launch ? replay(*step.work.kernel, stream) : streams().enqueue(stream, std::move(step.work));
+        is_launch ? replay(*step.work.kernel, is_here ? stream : streams().fixed_handle(stream))
+                  : streams().enqueue(stream, std::move(step.work));
     if (error != cudaSuccess) return error;
   }
   return cudaSuccess;

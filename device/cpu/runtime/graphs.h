@@ -28,6 +28,7 @@ struct KernelCall {
   KernelCall& operator=(const KernelCall&) = delete;
 
   Kernel* kernel = nullptr;
+  int device = 0;  ///< it runs on
   std::uint32_t grid[3] = {1, 1, 1};
   std::uint32_t block[3] = {1, 1, 1};
   std::uint32_t shared_bytes = 0;  ///< dynamic
@@ -45,11 +46,13 @@ struct GraphNode {
 
 /// Guarded by Graphs, as its nodes are.
 struct Graph {
+  int device = 0;                                 ///< that was current when it was made
   std::vector<std::unique_ptr<GraphNode>> nodes;  ///< in the order they were added
 };
 
 /// A graph that can be launched: the work of a graph's nodes as they were when it was made, in order.
 struct ExecutableGraph {
+  int device = 0;  ///< as of its graph
   struct Step {
     const GraphNode* node;  ///< of the graph it was made from; not to be followed
     Work work;
@@ -106,8 +109,8 @@ class Graphs {
   /// Whether a kernel, a copy or a fill of it is done. Errors: cudaErrorInvalidValue for any other node.
   cudaError_t enable(cudaGraphExec_t handle, cudaGraphNode_t node, bool is_enabled);
   cudaError_t is_enabled(cudaGraphExec_t handle, cudaGraphNode_t node, bool* is_enabled);
-  /// Of the program's device being reset: there is none left.
-  void destroy_all();
+  /// Of a device that is reset: there is none left.
+  void destroy_all(int device);
 
  private:
   GraphNode* find_node(cudaGraphNode_t handle);

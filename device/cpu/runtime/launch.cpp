@@ -10,6 +10,7 @@
 
 #include "device/cpu/runtime/clock.h"
 #include "device/cpu/runtime/counters.h"
+#include "device/cpu/runtime/devices.h"
 #include "device/cpu/runtime/error.h"
 #include "device/cpu/runtime/graphs.h"
 #include "device/cpu/runtime/properties.h"
@@ -46,7 +47,7 @@ cudaError_t check_resources(const Kernel& kernel, const KernelInfo& info, const 
                 info.max_threads, launch.threads_per_block());
     return cudaErrorInvalidValue;
   }
-  const int opted = kernel.max_dynamic_shared;
+  const int opted = kernel.on(current_device()).max_dynamic_shared;
   // Static and dynamic memory share the default limit; a limit that was raised is the dynamic part's own.
   const std::uint64_t limit =
       opted > default_shared_limit ? std::uint64_t{optin_shared_limit} : std::uint64_t{default_shared_limit};
@@ -100,6 +101,7 @@ void log_failure(Kernel& kernel, const Failure& failure) {
 void run_counted(Kernel& kernel, LoadedModule& module, const CountedLaunch& launch,
                  const std::vector<std::byte>& parameters, const std::optional<std::string>& path,
                  bool with_words) {
+  const DeviceScope device(launch.device);
   LaunchCounters counters;
   if (with_words) counters.words.emplace();
   std::optional<models::clock::KernelTime> time;
@@ -118,6 +120,7 @@ std::shared_ptr<const KernelCall> call_of(Kernel& kernel, const Launch& launch,
                                           const std::vector<std::byte>& buffer) {
   auto call = std::make_shared<KernelCall>();
   call->kernel = &kernel;
+  call->device = current_device();
   std::copy(std::begin(launch.grid), std::end(launch.grid), call->grid);
   std::copy(std::begin(launch.block), std::end(launch.block), call->block);
   call->shared_bytes = launch.shared_bytes;
@@ -143,7 +146,7 @@ cudaError_t enqueue(Kernel& kernel, const LoadedKernel& loaded, const Launch& la
     log_failure(kernel, compiled.error());
     return error_of(compiled.error());
   }
-  CountedLaunch counted{kernel.name, launch.number, false, shape, {}};
+  CountedLaunch counted{kernel.name, launch.number, false, shape, current_device(), {}};
   const bool with_words = path && counts_words();
   if (with_words) counted.arrays = reachable_arrays(*loaded.module);
   auto* const stream = static_cast<cudaStream_t>(launch.stream);
@@ -197,13 +200,15 @@ cudaError_t error_of(const Failure& failure) {
   return cudaErrorLaunchFailure;
 }
 
-cudaError_t launch_kernel(Kernel& kernel, Launch launch, Interception interception) {
+cudaError_t launch_node(Kernel& kernel, Launch launch, int device, Interception interception) {
+  const DeviceScope scope(device);
   launch.function = &kernel;
   launch.per_thread_stream = PerThreadDefaultStream::active();
   if (const cudaError_t error = check_shape(launch); error != cudaSuccess) return error;
 
   std::shared_ptr<const LoadedKernel> loaded;
-  if (const cudaError_t error = kernel.binary->load(kernel, loaded); error != cudaSuccess) return error;
+  if (const cudaError_t error = kernel.binary->load(kernel, device, loaded); error != cudaSuccess)
+    return error;
   for (const cudaError_t error :
        {check_resources(kernel, loaded->info, launch), check_attributes(kernel, launch),
         check_cooperative(loaded->info, launch)}) {
@@ -216,9 +221,18 @@ cudaError_t launch_kernel(Kernel& kernel, Launch launch, Interception intercepti
   const LaunchInterceptor intercept = interception == Interception::allowed ? interceptor.load() : nullptr;
   if (intercept != nullptr) {
     set_variant_error(cudaSuccess);
-    if (intercept(launch, KernelIdentity{&kernel.name, loaded->ptx.get()})) return take_variant_error();
+    if (intercept(launch, KernelIdentity{&kernel.name, loaded->ptx.get(), device}))
+      return take_variant_error();
   }
   return enqueue(kernel, *loaded, launch);
+}
+
+cudaError_t launch_kernel(Kernel& kernel, Launch launch, Interception interception) {
+  const int device = current_device();
+  if (kernel.device.value_or(device) != device) return cudaErrorInvalidDeviceFunction;
+  const auto stream = streams().find(static_cast<cudaStream_t>(launch.stream));
+  if (stream != nullptr && stream->device != device) return cudaErrorInvalidResourceHandle;
+  return launch_node(kernel, launch, device, interception);
 }
 
 }  // namespace lynxpp::device::cpu

@@ -12,12 +12,16 @@
 
 namespace lynxpp::device::cpu {
 
-/// Launches `kernel`; the interceptor (runtime.h) sees it first. launch.function and per_thread_stream are
-/// filled in. It runs when its turn in the stream has come; that it died is then the sticky error. Errors:
-/// cudaErrorInvalidConfiguration, cudaErrorInvalidValue (shared memory, attributes), those of Binary::load
-/// and Streams::admit, cudaErrorNotSupported when the cpu device cannot run it.
+/// Launches `kernel` on the current device; the interceptor (runtime.h) sees it first. launch.function and
+/// per_thread_stream are filled in. It runs when its turn in the stream has come; that it died is then the
+/// sticky error. Errors: cudaErrorInvalidConfiguration, cudaErrorInvalidValue (shared memory, attributes),
+/// those of Binary::load and Streams::admit, cudaErrorInvalidResourceHandle for a stream of another device,
+/// cudaErrorInvalidDeviceFunction for a kernel of another device's, cudaErrorNotSupported when the cpu device
+/// cannot run it.
 enum class Interception { allowed, none };
 cudaError_t launch_kernel(Kernel& kernel, Launch launch, Interception interception = Interception::allowed);
+/// As above, of a node of a graph, in whichever stream the graph is launched.
+cudaError_t launch_node(Kernel& kernel, Launch launch, int device, Interception interception);
 
 /// The CUDA error for a failure of the executor.
 cudaError_t error_of(const Failure& failure);

@@ -3,6 +3,7 @@
 
 #include "device/cpu/runtime/allocations.h"
 #include "device/cpu/runtime/api.h"
+#include "device/cpu/runtime/devices.h"
 #include "device/cpu/runtime/error.h"
 #include "device/cpu/runtime/memory_pools.h"
 #include "device/cpu/runtime/properties.h"
@@ -31,9 +32,10 @@ cudaError_t allocate_pitched(void** pointer, size_t* pitch, size_t width, size_t
 }
 
 /// Memory of a stream's order: what is still to be freed may make room for it.
-cudaError_t allocate_in_order(void** pointer, size_t bytes, void* pool, cudaStream_t stream) {
+cudaError_t allocate_in_order(void** pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream) {
   if (const cudaError_t error = streams().refuse_in_capture(stream); error != cudaSuccess) return error;
   if (const cudaError_t error = streams().admit(stream); error != cudaSuccess) return error;
+  const DeviceScope device(memory_pools().device_of(pool).value_or(current_device()));
   const cudaError_t error = allocate(pointer, bytes, MemoryKind::device, 0, pool);
   if (error != cudaErrorMemoryAllocation) return error;
   streams().wait_for_all();
@@ -54,7 +56,7 @@ cudaError_t check_managed(const void* pointer, size_t bytes) {
 
 bool known_location(const cudaMemLocation& location) {
   switch (location.type) {
-    case cudaMemLocationTypeDevice: return location.id == 0;
+    case cudaMemLocationTypeDevice: return is_device(location.id);
     case cudaMemLocationTypeHost:
     case cudaMemLocationTypeHostNuma:
     case cudaMemLocationTypeHostNumaCurrent: return true;
@@ -111,7 +113,9 @@ cudaError_t cudaFreeHost(void* pointer) {
 }
 
 cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t stream) {
-  return allocate_in_order(pointer, bytes, memory_pools().current(), stream);
+  const auto found = streams().find(stream);
+  if (found == nullptr) return cudaErrorInvalidResourceHandle;
+  return allocate_in_order(pointer, bytes, memory_pools().current(found->device), stream);
 }
 
 cudaError_t cudaMallocFromPoolAsync(void** pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream) {
@@ -135,7 +139,9 @@ cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned int flags) {
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
   if (pointer == nullptr || bytes == 0 || (flags & ~known) != 0 || address + bytes < address)
     return cudaErrorInvalidValue;
-  const bool added = allocations().add_foreign({address, bytes, MemoryKind::registered_host, flags});
+  Allocation registered{address, bytes, MemoryKind::registered_host, flags};
+  registered.device = current_device();
+  const bool added = allocations().add_foreign(registered);
   return added ? cudaSuccess : cudaErrorHostMemoryAlreadyRegistered;
 }
 
@@ -169,7 +175,7 @@ cudaError_t cudaHostGetFlags(unsigned int* flags, void* pointer) {
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
   if (free == nullptr || total == nullptr) return cudaErrorInvalidValue;
   *total = Allocations::total_bytes();
-  *free = *total - allocations().used_bytes();
+  *free = *total - allocations().used_bytes(current_device());
   return cudaSuccess;
 }
 
@@ -184,7 +190,7 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes* attributes, c
     attributes->hostPointer = both;
     return cudaSuccess;
   }
-  attributes->device = 0;
+  attributes->device = found->device;
   attributes->devicePointer = both;
   attributes->hostPointer = found->is_device_only() ? nullptr : both;
   attributes->type = found->kind == MemoryKind::managed ? cudaMemoryTypeManaged

@@ -10,11 +10,16 @@ MemoryPools& memory_pools() {
   return *pools;
 }
 
-MemoryPools::MemoryPools() : default_(create()), current_(default_) {}
+MemoryPools::MemoryPools() {
+  for (int device = 0; device < device_count(); ++device)
+    default_[static_cast<std::size_t>(device)] = create(device);
+  current_ = default_;
+}
 
-cudaMemPool_t MemoryPools::create() {
+cudaMemPool_t MemoryPools::create(int device) {
   const std::lock_guard lock(mutex_);
   auto pool = std::make_unique<Pool>();
+  pool->device = device;
   auto* handle = reinterpret_cast<cudaMemPool_t>(pool.get());
   pools_[handle] = std::move(pool);
   return handle;
@@ -22,25 +27,31 @@ cudaMemPool_t MemoryPools::create() {
 
 bool MemoryPools::destroy(cudaMemPool_t pool) {
   const std::lock_guard lock(mutex_);
-  if (pool == default_ || pools_.erase(pool) == 0) return false;
-  if (current_ == pool) current_ = default_;
+  const auto found = pools_.find(pool);
+  if (found == pools_.end()) return false;
+  const auto device = static_cast<std::size_t>(found->second->device);
+  if (pool == default_[device]) return false;
+  pools_.erase(found);
+  if (current_[device] == pool) current_[device] = default_[device];
   return true;
 }
 
-bool MemoryPools::is_pool(cudaMemPool_t pool) {
+std::optional<int> MemoryPools::device_of(cudaMemPool_t pool) {
   const std::lock_guard lock(mutex_);
-  return pools_.contains(pool);
+  const auto found = pools_.find(pool);
+  return found != pools_.end() ? std::optional(found->second->device) : std::nullopt;
 }
 
-cudaMemPool_t MemoryPools::current() {
+cudaMemPool_t MemoryPools::current(int device) {
   const std::lock_guard lock(mutex_);
-  return current_;
+  return current_[static_cast<std::size_t>(device)];
 }
 
-bool MemoryPools::set_current(cudaMemPool_t pool) {
+bool MemoryPools::set_current(int device, cudaMemPool_t pool) {
   const std::lock_guard lock(mutex_);
-  if (!pools_.contains(pool)) return false;
-  current_ = pool;
+  const auto found = pools_.find(pool);
+  if (found == pools_.end() || found->second->device != device) return false;
+  current_[static_cast<std::size_t>(device)] = pool;
   return true;
 }
 
@@ -91,30 +102,32 @@ namespace api {
 
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
   if (pool == nullptr) return cudaErrorInvalidValue;
-  if (device != 0) return cudaErrorInvalidDevice;
-  *pool = memory_pools().default_pool();
+  if (!is_device(device)) return cudaErrorInvalidDevice;
+  *pool = memory_pools().default_pool(device);
   return cudaSuccess;
 }
 
 cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int device) {
   if (pool == nullptr) return cudaErrorInvalidValue;
-  if (device != 0) return cudaErrorInvalidDevice;
-  *pool = memory_pools().current();
+  if (!is_device(device)) return cudaErrorInvalidDevice;
+  *pool = memory_pools().current(device);
   return cudaSuccess;
 }
 
 cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool) {
-  if (device != 0) return cudaErrorInvalidDevice;
-  return memory_pools().set_current(pool) ? cudaSuccess : cudaErrorInvalidValue;
+  if (!is_device(device)) return cudaErrorInvalidDevice;
+  return memory_pools().set_current(device, pool) ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const struct cudaMemPoolProps* properties) {
   if (pool == nullptr || properties == nullptr || properties->allocType != cudaMemAllocationTypePinned) {
     return cudaErrorInvalidValue;
   }
-  // One memory serves every location; memory shared between processes is another matter.
+  const bool is_of_device = properties->location.type == cudaMemLocationTypeDevice;
+  if (is_of_device && !is_device(properties->location.id)) return cudaErrorInvalidDevice;
+  // Memory shared between processes is another matter.
   if (properties->handleTypes != cudaMemHandleTypeNone) return cudaErrorNotSupported;
-  *pool = memory_pools().create();
+  *pool = memory_pools().create(is_of_device ? properties->location.id : current_device());
   return cudaSuccess;
 }
 
@@ -133,6 +146,37 @@ cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr att
 cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t) {
   // a pool keeps nothing in reserve
   return memory_pools().is_pool(pool) ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const struct cudaMemAccessDesc* wanted, size_t count) {
+  const std::optional<int> own = memory_pools().device_of(pool);
+  if (!own || (wanted == nullptr && count != 0)) return cudaErrorInvalidValue;
+  std::uint32_t access = allocations().pool_access(pool);
+  for (size_t i = 0; i < count; ++i) {
+    const cudaMemAccessDesc& each = wanted[i];
+    if (each.location.type != cudaMemLocationTypeDevice) return cudaErrorInvalidValue;
+    if (!is_device(each.location.id)) return cudaErrorInvalidDevice;
+    const bool is_revoked = each.flags == cudaMemAccessFlagsProtNone;
+    // A device keeps its own memory, and reads what it may write.
+    if ((!is_revoked && each.flags != cudaMemAccessFlagsProtReadWrite) ||
+        (is_revoked && each.location.id == *own))
+      return cudaErrorInvalidValue;
+    const std::uint32_t bit = std::uint32_t{1} << each.location.id;
+    access = is_revoked ? access & ~bit : access | bit;
+  }
+  allocations().set_pool_access(pool, access);
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemPoolGetAccess(enum cudaMemAccessFlags* flags, cudaMemPool_t pool,
+                                 struct cudaMemLocation* location) {
+  const std::optional<int> own = memory_pools().device_of(pool);
+  if (!own || flags == nullptr || location == nullptr || location->type != cudaMemLocationTypeDevice)
+    return cudaErrorInvalidValue;
+  if (!is_device(location->id)) return cudaErrorInvalidDevice;
+  const bool may = location->id == *own || (allocations().pool_access(pool) >> location->id & 1) != 0;
+  *flags = may ? cudaMemAccessFlagsProtReadWrite : cudaMemAccessFlagsProtNone;
+  return cudaSuccess;
 }
 
 }  // namespace api

@@ -4,10 +4,14 @@
 
 #include <cuda_runtime_api.h>
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+
+#include "device/cpu/runtime/devices.h"
 
 namespace lynxpp::device::cpu {
 
@@ -16,13 +20,15 @@ class MemoryPools {
  public:
   MemoryPools();
 
-  cudaMemPool_t default_pool() const { return default_; }
-  /// The pool of cudaMallocAsync.
-  cudaMemPool_t current();
-  /// False when `pool` is none.
-  bool set_current(cudaMemPool_t pool);
-  bool is_pool(cudaMemPool_t pool);
-  cudaMemPool_t create();
+  cudaMemPool_t default_pool(int device) const { return default_[static_cast<std::size_t>(device)]; }
+  /// The pool of cudaMallocAsync on a device.
+  cudaMemPool_t current(int device);
+  /// False when `pool` is none of the device's.
+  bool set_current(int device, cudaMemPool_t pool);
+  bool is_pool(cudaMemPool_t pool) { return device_of(pool).has_value(); }
+  /// Whose memory the pool gives out; nullopt when it is none.
+  std::optional<int> device_of(cudaMemPool_t pool);
+  cudaMemPool_t create(int device);
   /// False for the default pool and for what is no pool.
   bool destroy(cudaMemPool_t pool);
 
@@ -32,14 +38,15 @@ class MemoryPools {
 
  private:
   struct Pool {
+    int device = 0;
     int reuse[3] = {1, 1, 1};  ///< the three cudaMemPoolReuse… switches
     std::uint64_t release_threshold = 0;
   };
 
   std::mutex mutex_;
   std::map<cudaMemPool_t, std::unique_ptr<Pool>> pools_;
-  cudaMemPool_t default_ = nullptr;
-  cudaMemPool_t current_ = nullptr;
+  std::array<cudaMemPool_t, most_devices> default_{};
+  std::array<cudaMemPool_t, most_devices> current_{};
 };
 
 /// The process's pools. Never destroyed.

@@ -2,7 +2,7 @@
 
 namespace lynxpp::device::cpu {
 
-ModuleVariables::ModuleVariables(LoadedModule& module,
+ModuleVariables::ModuleVariables(LoadedModule& module, int device,
                                  const std::function<bool(std::string_view)>& is_managed) {
   for (const auto& [name, storage] : module.variables()) {
     if (storage.bytes == 0) continue;
@@ -12,6 +12,7 @@ ModuleVariables::ModuleVariables(LoadedModule& module,
     variable.is_managed_variable = is_managed(name);
     variable.kind = variable.is_managed_variable ? MemoryKind::managed : MemoryKind::variable;
     variable.name = name;
+    variable.device = device;
     if (allocations().add_foreign(variable)) entered_.push_back({storage.address, variable.kind});
   }
 }

@@ -14,8 +14,8 @@ namespace lynxpp::device::cpu {
 class ModuleVariables {
  public:
   /// `is_managed` tells by the name which are __managed__. Borrows the module, which must outlive this.
-  explicit ModuleVariables(
-      LoadedModule& module,
+  ModuleVariables(
+      LoadedModule& module, int device,
       const std::function<bool(std::string_view)>& is_managed = [](std::string_view) { return false; });
   ~ModuleVariables();
   ModuleVariables(const ModuleVariables&) = delete;

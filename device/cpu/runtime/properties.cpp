@@ -2,13 +2,16 @@
 
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstring>
+#include <span>
 
 #include "device/cpu/runtime/allocations.h"
 #include "device/cpu/runtime/clock.h"
 #include "device/cpu/runtime/registry.h"
 #include "device/cpu/runtime/textures/limits.h"
 #include "device/cpu/simt/execute/executor.h"
+#include "device/uuid.h"
 
 namespace lynxpp::device::cpu {
 namespace {
@@ -33,7 +36,7 @@ std::optional<int> modelled_attribute(cudaDeviceAttr attribute) {
 
 }  // namespace
 
-std::optional<int> device_attribute(cudaDeviceAttr attribute) {
+std::optional<int> device_attribute(cudaDeviceAttr attribute, int device) {
   if (const std::optional<int> modelled = modelled_attribute(attribute)) return modelled;
   if (const std::optional<int> limit = texture_limit(attribute)) return limit;
   // NOLINTBEGIN(bugprone-branch-clone): a table, in which numbers may coincide
@@ -91,6 +94,8 @@ std::optional<int> device_attribute(cudaDeviceAttr attribute) {
     case cudaDevAttrCooperativeLaunch:
     case cudaDevAttrAsyncEngineCount: return 1;
 
+    case cudaDevAttrPciBusId: return device;
+
     // texture_limit() knows these.
     case cudaDevAttrMaxTexture1DWidth:
     case cudaDevAttrMaxTexture2DWidth:
@@ -136,7 +141,6 @@ std::optional<int> device_attribute(cudaDeviceAttr attribute) {
     // Nothing of the kind: no clusters, no bus.
     case cudaDevAttrKernelExecTimeout:
     case cudaDevAttrEccEnabled:
-    case cudaDevAttrPciBusId:
     case cudaDevAttrPciDeviceId:
     case cudaDevAttrPciDomainId:
     case cudaDevAttrTccDriver:
@@ -188,13 +192,28 @@ std::optional<int> device_attribute(cudaDeviceAttr attribute) {
   return std::nullopt;
 }
 
-cudaDeviceProp device_properties() {
+std::string device_bus_id(int device) {
+  char text[16];
+  std::snprintf(text, sizeof text, "0000:%02x:00.0", static_cast<unsigned>(device));
+  return text;
+}
+
+std::string device_uuid(int device) {
+  const cudaDeviceProp properties = device_properties(device);
+  return text_of_uuid(std::as_bytes(std::span(properties.uuid.bytes)));
+}
+
+cudaDeviceProp device_properties(int device) {
   const auto attribute = [](cudaDeviceAttr which) { return device_attribute(which).value_or(0); };
   const auto bytes = [&](cudaDeviceAttr which) { return static_cast<std::size_t>(attribute(which)); };
   cudaDeviceProp properties;
   std::memset(&properties, 0, sizeof properties);
-  std::strncpy(properties.name, device_name, sizeof properties.name - 1);
+  std::string name = device_name;
+  if (device != 0) name += " " + std::to_string(device);
+  std::strncpy(properties.name, name.c_str(), sizeof properties.name - 1);
   std::memcpy(properties.uuid.bytes, device_name, sizeof properties.uuid.bytes);
+  properties.uuid.bytes[sizeof properties.uuid.bytes - 1] += static_cast<char>(device);
+  properties.pciBusID = device;
   properties.totalGlobalMem = Allocations::total_bytes();
   properties.sharedMemPerBlock = bytes(cudaDevAttrMaxSharedMemoryPerBlock);
   properties.regsPerBlock = attribute(cudaDevAttrMaxRegistersPerBlock);

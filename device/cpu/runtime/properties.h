@@ -5,13 +5,13 @@
 #include <cuda_runtime_api.h>
 
 #include <optional>
+#include <string>
 
 #include "device/cpu/simt/execute/occupancy.h"
 
 namespace lynxpp::device::cpu {
 
 inline constexpr const char* device_name = "lynxpp cpu device";
-inline constexpr const char* device_bus_id = "0000:00:00.0";
 inline constexpr int max_block_dimension_z = 64;
 inline constexpr int max_grid_dimension_x = 2147483647;
 inline constexpr int max_grid_dimension_yz = 65535;
@@ -19,9 +19,14 @@ inline constexpr int texture_alignment = 512;
 inline constexpr int texture_pitch_alignment = 32;
 inline constexpr int allocation_pitch = 512;
 
-/// Nullopt for a number that is no attribute.
-std::optional<int> device_attribute(cudaDeviceAttr attribute);
+/// Nullopt for a number that is no attribute. Devices differ in their bus number.
+std::optional<int> device_attribute(cudaDeviceAttr attribute, int device = 0);
 
-cudaDeviceProp device_properties();
+/// The first device has the name above, others have their number behind it.
+cudaDeviceProp device_properties(int device);
+/// "0000:01:00.0": the bus is the device's number.
+std::string device_bus_id(int device);
+/// "GPU-…", as nvidia-smi names devices.
+std::string device_uuid(int device);
 
 }  // namespace lynxpp::device::cpu

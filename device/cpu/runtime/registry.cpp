@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "device/cpu/runtime/allocations.h"
+#include "device/cpu/runtime/devices.h"
 #include "device/cpu/runtime/error.h"
 #include "device/cpu/runtime/streams.h"
 #include "image/fatbinary.h"
@@ -49,6 +50,11 @@ Registry& registry() {
   return *all;
 }
 
+void* Variable::storage_anywhere() const {
+  const auto found = std::ranges::find_if(devices, [](const OnDevice& each) { return each.storage; });
+  return found != devices.end() ? found->storage : nullptr;
+}
+
 // ---------------------------------------------------------------- Binary
 
 cudaError_t Binary::decode() {
@@ -80,31 +86,44 @@ cudaError_t Binary::decode() {
   return decode_error_ = modules_.empty() ? cudaErrorNoKernelImageForDevice : cudaSuccess;
 }
 
-cudaError_t Binary::load_module_of(Module& module, const std::string& symbol) {
-  if (module.loaded != nullptr || module.load_error != cudaSuccess) return module.load_error;
-  auto loaded = load_module(*module.ptx, "<module of " + symbol + ">", allocations());
+/// Where managed variables lie once they have been placed on some device.
+SharedVariables Binary::managed_variables() const {
+  SharedVariables found;
+  for (const auto& variable : variables) {
+    void* const place = variable->managed_pointer != nullptr ? variable->storage_anywhere() : nullptr;
+    if (place != nullptr) found[variable->name] = {place, variable->bytes};
+  }
+  return found;
+}
+
+cudaError_t Binary::load_module_of(Module& module, int device, const std::string& symbol) {
+  Module::OnDevice& here = module.devices[device];
+  if (here.loaded != nullptr || here.load_error != cudaSuccess) return here.load_error;
+  auto loaded = load_module(*module.ptx, "<module of " + symbol + ">", allocations().of_device(device),
+                            managed_variables());
   if (!loaded) {
     log().error("the PTX of {} cannot be loaded: {}", demangle(symbol), one_line(loaded.error()));
-    return module.load_error = cudaErrorInvalidPtx;
+    return here.load_error = cudaErrorInvalidPtx;
   }
-  module.loaded = std::move(*loaded);
-  place_variables(module);
+  here.loaded = std::move(*loaded);
+  place_variables(module, device);
   return cudaSuccess;
 }
 
-bool Binary::holds(Module& module, const Kernel& kernel) {
+bool Binary::holds(Module& module, int device, const Kernel& kernel) {
   // Scanning a module costs much more than this look.
   if (module.ptx->find(kernel.name) == std::string::npos) return false;
-  if (load_module_of(module, kernel.name) != cudaSuccess) return false;
-  const auto names = module.loaded->kernel_names();
+  if (load_module_of(module, device, kernel.name) != cudaSuccess) return false;
+  const auto names = module.devices[device].loaded->kernel_names();
   return std::find(names.begin(), names.end(), kernel.name) != names.end();
 }
 
 /// Takes older PTX of the module where the cpu device cannot run the kernel as it is there and the program
 /// has nothing of the module yet. False: nothing has changed.
-bool Binary::fall_back(Module& module, const Kernel& kernel) {
+bool Binary::fall_back(Module& module, int device, const Kernel& kernel) {
   if (module.in_use || module.older.empty()) return false;
-  const Status compiled = module.loaded->compile(kernel.name, {});
+  const std::shared_ptr<LoadedModule> loaded = module.devices[device].loaded;
+  const Status compiled = loaded->compile(kernel.name, {});
   if (compiled) return false;
   const auto text = image::ptx_text(module.older.back());
   if (!text) return false;
@@ -112,70 +131,74 @@ bool Binary::fall_back(Module& module, const Kernel& kernel) {
              one_line(compiled.error()), module.older.back().sm);
   module.older.pop_back();
   for (const auto& variable : variables) {
-    if (variable->storage == nullptr || !module.loaded->variable(variable->name)) continue;
-    variable->storage = nullptr;
-    variable->initial_value.clear();
+    if (loaded->variable(variable->name)) variable->devices = {};
   }
-  module.entered.reset();
-  module.loaded.reset();
+  module.devices.clear();
   module.ptx = std::make_shared<const std::string>(*text);
   return true;
 }
 
-cudaError_t Binary::load(Kernel& kernel, std::shared_ptr<const LoadedKernel>& loaded) {
+cudaError_t Binary::load(Kernel& kernel, int device, std::shared_ptr<const LoadedKernel>& loaded) {
   const std::lock_guard lock(mutex_);
-  if (kernel.loaded == nullptr && kernel.load_error == cudaSuccess) {
-    kernel.load_error = decode();
-    if (kernel.load_error == cudaErrorNoKernelImageForDevice) {
-      log().error("kernel {} cannot run on the cpu device: {}", demangle(kernel.name),
-                  why_no_ptx(wrapper_, kernel.name));
-    }
-    for (Module& module : modules_) {
-      if (kernel.load_error != cudaSuccess || kernel.loaded != nullptr) break;
-      bool has_kernel = holds(module, kernel);
-      while (has_kernel && fall_back(module, kernel)) has_kernel = holds(module, kernel);
-      if (!has_kernel) continue;
-      auto info = module.loaded->kernel(kernel.name);
-      if (!info) {
-        log().error("kernel {} cannot be loaded: {}", demangle(kernel.name), one_line(info.error()));
-        kernel.load_error = cudaErrorInvalidPtx;
-        break;
-      }
-      kernel.loaded =
-          std::make_shared<const LoadedKernel>(LoadedKernel{module.loaded, module.ptx, std::move(*info)});
-      module.in_use = true;
-    }
-    if (kernel.loaded == nullptr && kernel.load_error == cudaSuccess) {
-      const auto broken = std::find_if(modules_.begin(), modules_.end(),
-                                       [](const Module& module) { return module.load_error != cudaSuccess; });
-      kernel.load_error = broken != modules_.end() ? broken->load_error : cudaErrorInvalidDeviceFunction;
-      if (broken == modules_.end())
-        log().error("kernel {} is not in the PTX of its fatbinary", demangle(kernel.name));
-    }
-  }
-  loaded = kernel.loaded;
-  return kernel.load_error;
+  Kernel::OnDevice& here = kernel.on(device);
+  if (here.loaded == nullptr && here.load_error == cudaSuccess)
+    here.load_error = find_and_load(kernel, device);
+  loaded = here.loaded;
+  return here.load_error;
 }
 
-void Binary::place_variables(Module& module) {
+cudaError_t Binary::find_and_load(Kernel& kernel, int device) {
+  const cudaError_t decoded = decode();
+  if (decoded == cudaErrorNoKernelImageForDevice) {
+    log().error("kernel {} cannot run on the cpu device: {}", demangle(kernel.name),
+                why_no_ptx(wrapper_, kernel.name));
+  }
+  if (decoded != cudaSuccess) return decoded;
+  for (Module& module : modules_) {
+    bool has_kernel = holds(module, device, kernel);
+    while (has_kernel && fall_back(module, device, kernel)) has_kernel = holds(module, device, kernel);
+    if (!has_kernel) continue;
+    const std::shared_ptr<LoadedModule>& found = module.devices[device].loaded;
+    auto info = found->kernel(kernel.name);
+    if (!info) {
+      log().error("kernel {} cannot be loaded: {}", demangle(kernel.name), one_line(info.error()));
+      return cudaErrorInvalidPtx;
+    }
+    kernel.on(device).loaded =
+        std::make_shared<const LoadedKernel>(LoadedKernel{found, module.ptx, std::move(*info)});
+    module.in_use = true;
+    return cudaSuccess;
+  }
+  for (Module& module : modules_) {
+    if (module.devices[device].load_error != cudaSuccess) return module.devices[device].load_error;
+  }
+  log().error("kernel {} is not in the PTX of its fatbinary", demangle(kernel.name));
+  return cudaErrorInvalidDeviceFunction;
+}
+
+void Binary::place_variables(Module& module, int device) {
+  LoadedModule& loaded = *module.devices[device].loaded;
   std::set<std::string_view> managed;
   for (const auto& variable : variables) {
     if (variable->managed_pointer != nullptr) managed.insert(variable->name);
-    if (variable->storage != nullptr) continue;
-    const auto storage = module.loaded->variable(variable->name);
+    if (variable->storage_on(device) != nullptr) continue;
+    const auto storage = loaded.variable(variable->name);
     if (!storage) continue;
-    variable->storage = storage->address;
     variable->bytes = std::min<std::size_t>(variable->bytes, storage->bytes);
+    Variable::OnDevice here{storage->address, {}};
     const auto* first = static_cast<const std::byte*>(storage->address);
-    variable->initial_value.assign(first, first + storage->bytes);
+    // What another device has placed is not new.
+    if (variable->managed_pointer == nullptr || variable->storage_anywhere() == nullptr)
+      here.initial_value.assign(first, first + storage->bytes);
+    variable->on(device) = std::move(here);
   }
   // Kernels may access those that the host code does not know, too.
-  module.entered = std::make_unique<ModuleVariables>(
-      *module.loaded, [&](std::string_view name) { return managed.contains(name); });
+  module.devices[device].entered = std::make_unique<ModuleVariables>(
+      loaded, device, [&](std::string_view name) { return managed.contains(name); });
 }
 
-cudaError_t Binary::place(Variable& variable) {
-  if (variable.storage != nullptr) return cudaSuccess;
+cudaError_t Binary::place(Variable& variable, int device) {
+  if (variable.storage_on(device) != nullptr) return cudaSuccess;
   if (const cudaError_t error = decode(); error != cudaSuccess) {
     if (error == cudaErrorNoKernelImageForDevice && !std::exchange(variable.failure_logged, true)) {
       log().error("variable {} cannot be used on the cpu device: {}", demangle(variable.name),
@@ -185,40 +208,43 @@ cudaError_t Binary::place(Variable& variable) {
   }
   for (Module& module : modules_) {
     if (module.ptx->find(variable.name) == std::string::npos) continue;
-    if (const cudaError_t error = load_module_of(module, variable.name); error != cudaSuccess) return error;
-    if (variable.storage == nullptr) continue;
+    if (const cudaError_t error = load_module_of(module, device, variable.name); error != cudaSuccess)
+      return error;
+    if (variable.storage_on(device) == nullptr) continue;
     module.in_use = true;
     return cudaSuccess;
   }
   return cudaErrorInvalidSymbol;
 }
 
-cudaError_t Binary::load(Variable& variable) {
+cudaError_t Binary::load(Variable& variable, int device) {
   const std::lock_guard lock(mutex_);
-  return place(variable);
+  return place(variable, device);
 }
 
 cudaError_t Binary::load_managed() {
   const std::lock_guard lock(mutex_);
+  const int device = current_device();
   for (const auto& variable : variables) {
     if (variable->managed_pointer == nullptr) continue;
-    if (const cudaError_t error = place(*variable); error != cudaSuccess) return error;
-    *variable->managed_pointer = variable->storage;
+    if (const cudaError_t error = place(*variable, device); error != cudaSuccess) return error;
+    *variable->managed_pointer = variable->storage_on(device);
   }
   return cudaSuccess;
 }
 
-std::optional<LoadedModule::VariableStorage> Binary::variable_of(Kernel& kernel, const std::string& name) {
+std::optional<LoadedModule::VariableStorage> Binary::variable_of(Kernel& kernel, int device,
+                                                                 const std::string& name) {
   std::shared_ptr<const LoadedKernel> loaded;
-  if (kernel.binary->load(kernel, loaded) != cudaSuccess) return std::nullopt;
+  if (kernel.binary->load(kernel, device, loaded) != cudaSuccess) return std::nullopt;
   return loaded->module->variable(name);
 }
 
-cudaError_t Binary::load_all(const std::string& name) {
+cudaError_t Binary::load_all(const std::string& name, int device) {
   const std::lock_guard lock(mutex_);
   if (const cudaError_t error = decode(); error != cudaSuccess) return error;
   for (Module& module : modules_) {
-    if (const cudaError_t error = load_module_of(module, name); error != cudaSuccess) return error;
+    if (const cudaError_t error = load_module_of(module, device, name); error != cudaSuccess) return error;
   }
   return cudaSuccess;
 }
@@ -227,15 +253,19 @@ std::vector<std::string> Binary::kernel_names() {
   const std::lock_guard lock(mutex_);
   std::vector<std::string> names;
   for (const Module& module : modules_) {
-    for (std::string& name : module.loaded->kernel_names()) names.push_back(std::move(name));
+    const auto loaded = std::ranges::find_if(
+        module.devices, [](const auto& device) { return device.second.loaded != nullptr; });
+    if (loaded == module.devices.end()) continue;
+    for (std::string& name : loaded->second.loaded->kernel_names()) names.push_back(std::move(name));
   }
   return names;
 }
 
-std::optional<LoadedModule::VariableStorage> Binary::find_variable(const std::string& name) {
+std::optional<LoadedModule::VariableStorage> Binary::find_variable(const std::string& name, int device) {
   const std::lock_guard lock(mutex_);
   for (Module& module : modules_) {
-    const auto found = module.loaded->variable(name);
+    if (load_module_of(module, device, name) != cudaSuccess) continue;
+    const auto found = module.devices[device].loaded->variable(name);
     if (!found) continue;
     module.in_use = true;
     return found;
@@ -243,19 +273,22 @@ std::optional<LoadedModule::VariableStorage> Binary::find_variable(const std::st
   return std::nullopt;
 }
 
-void Binary::restore_variables() {
+void Binary::restore_variables(int device) {
   const std::lock_guard lock(mutex_);
   for (const auto& variable : variables) {
-    if (variable->storage == nullptr) continue;
-    std::memcpy(variable->storage, variable->initial_value.data(), variable->initial_value.size());
+    const Variable::OnDevice& here = variable->on(device);
+    if (!here.initial_value.empty())
+      std::memcpy(here.storage, here.initial_value.data(), here.initial_value.size());
   }
 }
 
 void Binary::retire(const std::vector<Kernel*>& kernels) {
   const std::lock_guard lock(mutex_);
   for (Kernel* kernel : kernels) {
-    kernel->loaded.reset();
-    kernel->load_error = cudaErrorCudartUnloading;
+    for (Kernel::OnDevice& device : kernel->devices) {
+      device.loaded.reset();
+      device.load_error = cudaErrorCudartUnloading;
+    }
   }
   variables.clear();
   // What is still to run may use them; then they stay.
@@ -330,9 +363,9 @@ Variable* Registry::find_variable(const void* symbol) const {
   return nullptr;
 }
 
-void Registry::restore_variables() {
+void Registry::restore_variables(int device) {
   const std::shared_lock lock(mutex_);
-  for (const auto& binary : binaries_) binary->restore_variables();
+  for (const auto& binary : binaries_) binary->restore_variables(device);
 }
 
 }  // namespace lynxpp::device::cpu

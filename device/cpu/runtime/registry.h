@@ -4,8 +4,10 @@
 
 #include <cuda_runtime_api.h>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -14,6 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "device/cpu/runtime/devices.h"
 #include "device/cpu/runtime/module_variables.h"
 #include "device/cpu/simt/execute/executor.h"
 #include "device/cpu/simt/execute/occupancy.h"
@@ -38,15 +41,22 @@ class Binary;
 struct Kernel {
   Binary* binary = nullptr;
   const void* host_function = nullptr;
-  std::string name;                                           ///< mangled
-  std::atomic<int> max_dynamic_shared{default_shared_limit};  ///< as cudaFuncSetAttribute left it
-  std::atomic<int> shared_carveout{-1};
+  std::string name;                        ///< mangled
+  std::optional<int> device;               ///< the only one it runs on; nullopt: it runs on all
   std::atomic<std::uint64_t> launches{0};  ///< by the program
   std::atomic<bool> failure_logged{false};
 
-  // Guarded by the binary's mutex.
-  std::shared_ptr<const LoadedKernel> loaded;
-  cudaError_t load_error = cudaSuccess;
+  struct OnDevice {
+    std::atomic<int> max_dynamic_shared{default_shared_limit};  ///< as cudaFuncSetAttribute left it
+    std::atomic<int> shared_carveout{-1};
+
+    // Guarded by the binary's mutex.
+    std::shared_ptr<const LoadedKernel> loaded;
+    cudaError_t load_error = cudaSuccess;
+  };
+  OnDevice& on(int device) { return devices[static_cast<std::size_t>(device)]; }
+  const OnDevice& on(int device) const { return devices[static_cast<std::size_t>(device)]; }
+  std::array<OnDevice, most_devices> devices;
 };
 
 struct Variable {
@@ -58,34 +68,44 @@ struct Variable {
 
   // Guarded by the binary's mutex.
   bool failure_logged = false;
-  void* storage = nullptr;
-  std::vector<std::byte> initial_value;
+  struct OnDevice {
+    void* storage = nullptr;  ///< of a managed variable the same on all devices
+    std::vector<std::byte> initial_value;
+  };
+  std::array<OnDevice, most_devices> devices;
+
+  OnDevice& on(int device) { return devices[static_cast<std::size_t>(device)]; }
+  void* storage_on(int device) const { return devices[static_cast<std::size_t>(device)].storage; }
+  /// On some device; null: nowhere yet.
+  void* storage_anywhere() const;
 };
 
-/// One registered fatbinary. Thread safe.
+/// One registered fatbinary: each device it is used on has variables of its own. Thread safe.
 class Binary {
  public:
   explicit Binary(const void* wrapper) : wrapper_(wrapper) {}
 
-  /// The kernel, loaded on first use. Errors are logged once: cudaErrorNoKernelImageForDevice (no PTX),
-  /// cudaErrorInvalidKernelImage, cudaErrorInvalidPtx, cudaErrorInvalidDeviceFunction (no such kernel in the
-  /// PTX).
-  cudaError_t load(Kernel& kernel, std::shared_ptr<const LoadedKernel>& loaded);
-  /// Gives the variable its storage. Errors: cudaErrorInvalidSymbol and those of load().
-  cudaError_t load(Variable& variable);
+  /// The kernel, loaded on a device on first use there. Errors are logged once:
+  /// cudaErrorNoKernelImageForDevice (no PTX), cudaErrorInvalidKernelImage, cudaErrorInvalidPtx,
+  /// cudaErrorInvalidDeviceFunction (no such kernel in the PTX).
+  cudaError_t load(Kernel& kernel, int device, std::shared_ptr<const LoadedKernel>& loaded);
+  /// Gives the variable its storage on a device. Errors: cudaErrorInvalidSymbol and those of load().
+  cudaError_t load(Variable& variable, int device);
   /// Stores the addresses of managed variables where the program looks for them.
   cudaError_t load_managed();
   /// Any variable of the kernel's module, registered or not.
-  static std::optional<LoadedModule::VariableStorage> variable_of(Kernel& kernel, const std::string& name);
+  static std::optional<LoadedModule::VariableStorage> variable_of(Kernel& kernel, int device,
+                                                                  const std::string& name);
 
   /// Loads everything now. Errors: those of load(); logged.
-  cudaError_t load_all(const std::string& name);
-  /// Of all its modules. Precondition of this and find_variable(): load_all() has succeeded.
+  cudaError_t load_all(const std::string& name, int device);
+  /// Of all its modules, of which one is loaded somewhere.
   std::vector<std::string> kernel_names();
-  std::optional<LoadedModule::VariableStorage> find_variable(const std::string& name);
+  /// Loaded there, if need be.
+  std::optional<LoadedModule::VariableStorage> find_variable(const std::string& name, int device);
 
-  /// Gives every variable its initial value back.
-  void restore_variables();
+  /// Gives every variable of a device its initial value back.
+  void restore_variables(int device);
   /// Lets go of modules and storage; `kernels` (its own) and its variables are not usable any more.
   void retire(const std::vector<Kernel*>& kernels);
 
@@ -95,18 +115,24 @@ class Binary {
   struct Module {
     std::shared_ptr<const std::string> ptx;
     std::vector<image::Entry> older = {};  ///< other PTX for no higher compute capability, the highest last
-    std::shared_ptr<LoadedModule> loaded = nullptr;
-    std::unique_ptr<ModuleVariables> entered = nullptr;  ///< those of `loaded`
-    cudaError_t load_error = cudaSuccess;
-    bool in_use = false;  ///< the program has a kernel or variable of it
+    bool in_use = false;                   ///< the program has a kernel or variable of it
+
+    struct OnDevice {
+      std::shared_ptr<LoadedModule> loaded;
+      std::unique_ptr<ModuleVariables> entered;  ///< those of `loaded`
+      cudaError_t load_error = cudaSuccess;
+    };
+    std::map<int, OnDevice> devices = {};
   };
 
   cudaError_t decode();
-  cudaError_t load_module_of(Module& module, const std::string& symbol);
-  bool holds(Module& module, const Kernel& kernel);
-  bool fall_back(Module& module, const Kernel& kernel);
-  void place_variables(Module& module);
-  cudaError_t place(Variable& variable);
+  cudaError_t load_module_of(Module& module, int device, const std::string& symbol);
+  SharedVariables managed_variables() const;
+  bool holds(Module& module, int device, const Kernel& kernel);
+  bool fall_back(Module& module, int device, const Kernel& kernel);
+  cudaError_t find_and_load(Kernel& kernel, int device);
+  void place_variables(Module& module, int device);
+  cudaError_t place(Variable& variable, int device);
 
   const void* wrapper_;
   std::mutex mutex_;
@@ -132,7 +158,7 @@ class Registry {
   /// By the address of the shadow variable, or a managed variable's own address; null when it is neither.
   Variable* find_variable(const void* symbol) const;
 
-  void restore_variables();
+  void restore_variables(int device);
 
  private:
   mutable std::shared_mutex mutex_;

@@ -29,6 +29,7 @@ void* unknown_function();
 struct KernelIdentity {
   const std::string* name = nullptr;  ///< mangled
   const std::string* ptx = nullptr;   ///< text of its module
+  int device = 0;                     ///< it is launched on
 };
 
 /// Sees every launch, those that graphs make included, before it is made; returns true when it has made the
@@ -56,9 +57,9 @@ void set_copy_observer(CopyObserver observer);
 using ProfilerObserver = void (*)(bool starts);
 void set_profiler_observer(ProfilerObserver observer);
 
-/// The one cpu device. Counters (LYNXPP_CPU_COUNTERS) are written for every launch, of the program's kernels
-/// and of variants.
-Device& cpu_device();
+/// The cpu device of that number (devices.h). Counters (LYNXPP_CPU_COUNTERS) are written for every launch, of
+/// the program's kernels and of variants.
+Device& cpu_device(int number = 0);
 
 /// The program is about to end: waits for what is enqueued, for `patience` at most, and ends what is then
 /// still running, which fails. Later launches are waited for.

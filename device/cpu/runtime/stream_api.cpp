@@ -84,7 +84,7 @@ cudaError_t cudaStreamGetId(cudaStream_t handle, unsigned long long* id) {
 }
 
 cudaError_t cudaStreamGetDevice(cudaStream_t handle, int* device) {
-  return inspect(handle, device, [&](const Stream&) { *device = 0; });
+  return inspect(handle, device, [&](const Stream& stream) { *device = stream.device; });
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t handle) {
@@ -92,15 +92,16 @@ cudaError_t cudaStreamQuery(cudaStream_t handle) {
   if (stream == nullptr) return cudaErrorInvalidResourceHandle;
   if (const cudaError_t error = streams().refuse_in_capture(handle); error != cudaSuccess) return error;
   // A callback's own stream is at work.
-  return streams().idle(*stream) ? sticky_error() : cudaErrorNotReady;
+  return streams().idle(*stream) ? sticky_error(stream->device) : cudaErrorNotReady;
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
   if (const cudaError_t error = streams().refuse_in_capture(handle); error != cudaSuccess) return error;
   if (const cudaError_t error = streams().admit(handle); error != cudaSuccess) return error;
-  streams().wait_for(*streams().find(handle));
+  const auto stream = streams().find(handle);
+  streams().wait_for(*stream);
   program_has_waited();
-  return sticky_error();
+  return sticky_error(stream->device);
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t handle, unsigned int flags) {
@@ -208,7 +209,7 @@ cudaError_t cudaEventQuery(cudaEvent_t handle) {
   const auto event = streams().find_event(handle);
   if (event == nullptr) return cudaErrorInvalidResourceHandle;
   const OperationPtr mark = streams().mark_of(*event);
-  return mark == nullptr || streams().is_done(mark) ? sticky_error() : cudaErrorNotReady;
+  return mark == nullptr || streams().is_done(mark) ? sticky_error(event->device) : cudaErrorNotReady;
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t handle) {
@@ -217,19 +218,21 @@ cudaError_t cudaEventSynchronize(cudaEvent_t handle) {
   if (CallbackScope::active()) return cudaErrorNotPermitted;
   if (const OperationPtr mark = streams().mark_of(*event)) streams().wait_for(mark);
   program_has_waited();
-  return sticky_error();
+  return sticky_error(event->device);
 }
 
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {
   if (milliseconds == nullptr) return cudaErrorInvalidValue;
   OperationPtr marks[2];
   const cudaEvent_t handles[2] = {start, end};
+  int device = -1;
   for (int i = 0; i < 2; ++i) {
     const auto event = streams().find_event(handles[i]);
     if (event == nullptr || (event->flags & cudaEventDisableTiming) != 0)
       return cudaErrorInvalidResourceHandle;
     const OperationPtr mark = streams().mark_of(*event);
-    if (mark == nullptr) return cudaErrorInvalidResourceHandle;
+    const bool is_of_other_device = std::exchange(device, event->device) != event->device && i != 0;
+    if (mark == nullptr || is_of_other_device) return cudaErrorInvalidResourceHandle;
     if (!streams().is_done(mark)) return cudaErrorNotReady;
     marks[i] = mark;
   }

@@ -1,12 +1,14 @@
 #include "device/cpu/runtime/streams.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <exception>
 #include <set>
 #include <utility>
 
 #include "device/cpu/runtime/clock.h"
+#include "device/cpu/runtime/devices.h"
 #include "device/cpu/runtime/error.h"
 #include "device/cpu/runtime/graphs.h"
 #include "device/cpu/runtime/runtime.h"
@@ -33,9 +35,18 @@ thread_local RecordedWork* recorded_work = nullptr;
 // A static destructor may still use the API after the thread's own objects are gone.
 thread_local bool own_stream_gone = false;
 struct OwnStream {
-  std::shared_ptr<Stream> stream;
+  std::array<std::shared_ptr<Stream>, most_devices> streams;  // of each device
   ~OwnStream() { own_stream_gone = true; }
 };
+OwnStream& own_streams() {
+  thread_local OwnStream own;
+  return own;
+}
+
+/// Handles are opaque to the program; an object's own address is unique while it lives.
+cudaStream_t handle_of(const std::shared_ptr<Stream>& stream) {
+  return reinterpret_cast<cudaStream_t>(stream.get());
+}
 
 }  // namespace
 
@@ -71,14 +82,15 @@ StreamTurn::StreamTurn(cudaStream_t handle) {
   status_ = all.refuse_in_capture(handle);
   if (status_ == cudaSuccess) status_ = all.admit(handle);
   if (status_ != cudaSuccess) return;
-  turn_ = all.add(all.find(handle), Operation::Kind::turn, {});
+  const auto stream = all.find(handle);
+  turn_ = all.add(stream, Operation::Kind::turn, {});
   {
     std::unique_lock lock(all.mutex_);
     all.changed_.wait(lock, [&] { return turn_->waits_for == 0 || all.abandoned_; });
   }
   device_output().flush();
   program_has_waited();
-  status_ = sticky_error();
+  status_ = sticky_error(stream->device);
 }
 
 StreamTurn::~StreamTurn() {
@@ -87,7 +99,10 @@ StreamTurn::~StreamTurn() {
 
 // ---------------------------------------------------------------- operations
 
-Streams::Streams() : legacy_(make(cudaStreamDefault, 0)) { legacy_->is_legacy = true; }
+Streams::Streams() {
+  for (int device = 0; device < device_count(); ++device)
+    legacy_.emplace_back(make(cudaStreamDefault, 0, device))->is_legacy = true;
+}
 
 cudaError_t Streams::admit(cudaStream_t handle) {
   const auto stream = find(handle);
@@ -157,9 +172,10 @@ void Streams::append(const OperationPtr& operation, const OperationPtr& behind, 
   wait_for_one(behind);
   const Stream& own = *operation->stream;
   for (const auto& [other, last] : last_) {
-    const bool ordered =
-        other == &own || (own.is_legacy && other->is_blocking()) || (own.is_blocking() && other->is_legacy);
-    if (ordered) wait_for_one(last);
+    const bool is_ordered =
+        other == &own || (other->device == own.device && ((own.is_legacy && other->is_blocking()) ||
+                                                          (own.is_blocking() && other->is_legacy)));
+    if (is_ordered) wait_for_one(last);
   }
   ++operation->stream->unfinished;
   last_[&own] = operation;
@@ -205,6 +221,7 @@ void Streams::start(const Ready& ready) {
 }
 
 void Streams::run(const OperationPtr& operation) {
+  const DeviceScope scope(operation->stream->device);
   try {
     operation->work();
   } catch (const std::exception& error) {
@@ -217,20 +234,24 @@ void Streams::run(const OperationPtr& operation) {
 
 // ---------------------------------------------------------------- waiting
 
-/// The last ones that are not over: of `stream` (and of blocking streams for the legacy one), or of all.
-/// Precondition: `mutex_` is held.
-std::vector<OperationPtr> Streams::last_operations(const Stream* stream) {
+/// Whether who waits for `stream` waits for `each`, too.
+bool Streams::goes_with(const Stream& each, const Stream& stream) {
+  return &each == &stream || (stream.is_legacy && each.is_blocking() && each.device == stream.device);
+}
+
+/// The last ones that are not over, of the streams that are wanted. Precondition: `mutex_` is held.
+template <typename Wanted>
+std::vector<OperationPtr> Streams::last_operations(const Wanted& is_wanted) {
   std::vector<OperationPtr> found;
   for (const auto& [each, last] : last_) {
-    if (stream == nullptr || each == stream || (stream->is_legacy && each->is_blocking()))
-      found.push_back(last);
+    if (is_wanted(*each)) found.push_back(last);
   }
   return found;
 }
 
 bool Streams::idle(Stream& stream) {
   const std::lock_guard lock(mutex_);
-  return last_operations(&stream).empty();
+  return last_operations([&](const Stream& each) { return goes_with(each, stream); }).empty();
 }
 
 bool Streams::all_idle() {
@@ -251,24 +272,36 @@ void Streams::wait_for(const OperationPtr& operation) {
   device_output().flush();
 }
 
+void Streams::wait_for_each(const std::vector<OperationPtr>& operations) {
+  for (const OperationPtr& each : operations) wait_for(each);
+  device_output().flush();
+}
+
 void Streams::wait_for(Stream& stream) {
   std::vector<OperationPtr> last;
   {
     const std::lock_guard lock(mutex_);
-    last = last_operations(&stream);
+    last = last_operations([&](const Stream& each) { return goes_with(each, stream); });
   }
-  for (const OperationPtr& each : last) wait_for(each);
-  device_output().flush();
+  wait_for_each(last);
+}
+
+void Streams::wait_for_device(int device) {
+  std::vector<OperationPtr> last;
+  {
+    const std::lock_guard lock(mutex_);
+    last = last_operations([&](const Stream& each) { return each.device == device; });
+  }
+  wait_for_each(last);
 }
 
 void Streams::wait_for_all() {
   std::vector<OperationPtr> last;
   {
     const std::lock_guard lock(mutex_);
-    last = last_operations(nullptr);
+    last = last_operations([](const Stream&) { return true; });
   }
-  for (const OperationPtr& each : last) wait_for(each);
-  device_output().flush();
+  wait_for_each(last);
 }
 
 void Streams::finish(std::chrono::milliseconds patience) {
@@ -289,8 +322,9 @@ void Streams::finish(std::chrono::milliseconds patience) {
 
 // ---------------------------------------------------------------- streams
 
-std::shared_ptr<Stream> Streams::make(unsigned flags, int priority) {
+std::shared_ptr<Stream> Streams::make(unsigned flags, int priority, int device) {
   auto stream = std::make_shared<Stream>();
+  stream->device = device;
   stream->flags = flags;
   stream->priority = priority;
   stream->id = next_id_++;
@@ -299,9 +333,8 @@ std::shared_ptr<Stream> Streams::make(unsigned flags, int priority) {
 
 cudaStream_t Streams::create(unsigned flags, int priority) {
   const std::lock_guard lock(mutex_);
-  auto stream = make(flags, priority);
-  // The handle is opaque to the program; the object's own address is unique while it lives.
-  auto* handle = reinterpret_cast<cudaStream_t>(stream.get());
+  auto stream = make(flags, priority, current_device());
+  auto* const handle = handle_of(stream);
   streams_[handle] = std::move(stream);
   return handle;
 }
@@ -320,21 +353,33 @@ bool Streams::destroy(cudaStream_t handle) {
 std::shared_ptr<Stream> Streams::find(cudaStream_t handle) {
   if (handle == nullptr) handle = null_is_per_thread ? cudaStreamPerThread : cudaStreamLegacy;
   const std::lock_guard lock(mutex_);
-  if (handle == cudaStreamLegacy) return legacy_;
+  const int device = current_device();
+  const auto index = static_cast<std::size_t>(device);
+  if (handle == cudaStreamLegacy) return legacy_[index];
   if (handle == cudaStreamPerThread) {
-    if (own_stream_gone) return make(cudaStreamDefault, 0);
-    thread_local OwnStream own;
-    if (own.stream == nullptr) own.stream = make(cudaStreamDefault, 0);
-    return own.stream;
+    if (own_stream_gone) return make(cudaStreamDefault, 0, device);
+    std::shared_ptr<Stream>& own = own_streams().streams[index];
+    if (own == nullptr) own = make(cudaStreamDefault, 0, device);
+    return own;
   }
-  const auto found = streams_.find(handle);
-  return found != streams_.end() ? found->second : nullptr;
+  if (const auto found = streams_.find(handle); found != streams_.end()) return found->second;
+  const auto stands_for = [&](const std::shared_ptr<Stream>& each) { return handle_of(each) == handle; };
+  if (const auto found = std::ranges::find_if(legacy_, stands_for); found != legacy_.end()) return *found;
+  if (own_stream_gone) return nullptr;
+  const auto& own = own_streams().streams;
+  const auto found = std::ranges::find_if(own, stands_for);
+  return found != own.end() ? *found : nullptr;
 }
 
-void Streams::destroy_all() {
+cudaStream_t Streams::fixed_handle(cudaStream_t handle) {
+  const auto stream = find(handle);
+  return stream != nullptr ? handle_of(stream) : handle;
+}
+
+void Streams::destroy_all(int device) {
   const std::lock_guard lock(mutex_);
-  streams_.clear();
-  events_.clear();
+  std::erase_if(streams_, [&](const auto& entry) { return entry.second->device == device; });
+  std::erase_if(events_, [&](const auto& entry) { return entry.second->device == device; });
 }
 
 // ---------------------------------------------------------------- captures
@@ -433,7 +478,7 @@ bool Streams::captured(const std::shared_ptr<Stream>& stream, Work& work) {
 
 cudaError_t Streams::record(Event& event, cudaStream_t handle) {
   const auto stream = find(handle);
-  if (stream == nullptr) return cudaErrorInvalidResourceHandle;
+  if (stream == nullptr || stream->device != event.device) return cudaErrorInvalidResourceHandle;
   {
     const std::lock_guard lock(mutex_);
     event.capture = active(stream->capture) ? stream->capture : nullptr;
@@ -481,6 +526,7 @@ OperationPtr Streams::mark_of(Event& event) {
 cudaEvent_t Streams::create_event(unsigned flags) {
   const std::lock_guard lock(mutex_);
   auto event = std::make_shared<Event>();
+  event->device = current_device();
   event->flags = flags;
   auto* handle = reinterpret_cast<cudaEvent_t>(event.get());
   events_[handle] = std::move(event);

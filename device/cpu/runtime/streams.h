@@ -44,6 +44,7 @@ struct Capture {
 };
 
 struct Stream {
+  int device = 0;
   unsigned flags = cudaStreamDefault;
   int priority = 0;
   std::uint64_t id = 0;
@@ -73,6 +74,7 @@ struct Operation {
 using OperationPtr = std::shared_ptr<Operation>;
 
 struct Event {
+  int device = 0;
   unsigned flags = cudaEventDefault;
   OperationPtr mark;                        ///< where it was recorded last; null: nowhere. Guarded by Streams
   std::shared_ptr<Capture> capture;         ///< it was recorded in; guarded by Streams
@@ -107,7 +109,8 @@ class CallbackScope {
 /// later waits.
 class StreamTurn {
  public:
-  /// Waits. status() is that of Streams::admit(), or the sticky error when the stream's turn has come.
+  /// Waits. status() is that of Streams::admit(), or the device's sticky error when the stream's turn has
+  /// come.
   explicit StreamTurn(cudaStream_t handle);
   ~StreamTurn();
   StreamTurn(const StreamTurn&) = delete;
@@ -125,12 +128,17 @@ class Streams {
  public:
   Streams();
 
+  /// For the current device, as events are.
   cudaStream_t create(unsigned flags, int priority);
   /// What is in the stream is still done.
   bool destroy(cudaStream_t handle);
-  /// The stream a handle stands for, the null, legacy and per-thread handles included; null when it is none.
+  /// The stream a handle stands for, the null, legacy and per-thread handles included, which are the current
+  /// device's; null when it is none.
   std::shared_ptr<Stream> find(cudaStream_t handle);
-  void destroy_all();
+  /// A handle that stands for the same stream whatever the current device is.
+  cudaStream_t fixed_handle(cudaStream_t handle);
+  /// Streams and events.
+  void destroy_all(int device);
 
   /// Whether work may be put into the stream. Errors: cudaErrorInvalidResourceHandle for a handle that is no
   /// stream, cudaErrorNotPermitted in a callback, cudaErrorStreamCaptureInvalidated while a capture that was
@@ -151,7 +159,8 @@ class Streams {
   /// Waits for what is in the stream now; for the legacy stream, for what is in blocking streams, too.
   void wait_for(Stream& stream);
   void wait_for(const OperationPtr& operation);
-  /// Waits for all streams.
+  /// Waits for all streams of a device, or of every one.
+  void wait_for_device(int device);
   void wait_for_all();
   bool all_idle();
   /// The process is about to end: waits for all streams, for `patience` at most, ends the kernels that are
@@ -161,7 +170,7 @@ class Streams {
   cudaEvent_t create_event(unsigned flags);
   bool destroy_event(cudaEvent_t handle);
   std::shared_ptr<Event> find_event(cudaEvent_t handle);
-  /// Errors: those of admit().
+  /// Errors: those of admit(), cudaErrorInvalidResourceHandle for a stream of another device.
   cudaError_t record(Event& event, cudaStream_t handle);
   cudaError_t wait_event(cudaStream_t handle, Event& event);
   /// Where the event was recorded last.
@@ -190,7 +199,7 @@ class Streams {
 
   static bool active(std::shared_ptr<Capture>& capture);
   bool captured(const std::shared_ptr<Stream>& stream, Work& work);
-  std::shared_ptr<Stream> make(unsigned flags, int priority);
+  std::shared_ptr<Stream> make(unsigned flags, int priority, int device);
   OperationPtr add(const std::shared_ptr<Stream>& stream, Operation::Kind kind, std::function<void()> work,
                    const OperationPtr& behind = nullptr);
   void append(const OperationPtr& operation, const OperationPtr& behind, Ready& ready);
@@ -198,7 +207,10 @@ class Streams {
   void mark_done(const OperationPtr& operation, Ready& ready);
   void start(const Ready& ready);
   void run(const OperationPtr& operation);
-  std::vector<OperationPtr> last_operations(const Stream* stream);
+  template <typename Wanted>
+  std::vector<OperationPtr> last_operations(const Wanted& is_wanted);
+  static bool goes_with(const Stream& each, const Stream& stream);
+  void wait_for_each(const std::vector<OperationPtr>& operations);
 
   std::atomic<bool> has_captured_ = false;  ///< a capture has begun: only then streams are asked for theirs
   std::mutex mutex_;
@@ -206,7 +218,7 @@ class Streams {
   std::uint64_t next_id_ = 1;
   bool abandoned_ = false;  ///< nobody waits any more
   bool finished_ = false;
-  std::shared_ptr<Stream> legacy_;
+  std::vector<std::shared_ptr<Stream>> legacy_;  ///< of each device
   std::map<cudaStream_t, std::shared_ptr<Stream>> streams_;
   std::map<cudaEvent_t, std::shared_ptr<Event>> events_;
   std::unordered_map<const Stream*, OperationPtr> last_;  ///< of each stream with something to do

@@ -286,11 +286,4 @@ bool Arrays::destroy_mipmapped(const void* handle) {
   return true;
 }
 
-void Arrays::forget_all() {
-  const std::lock_guard lock(mutex_);
-  for (const auto& [handle, array] : mipmapped_) array->levels.clear();
-  mipmapped_.clear();
-  arrays_.clear();
-}
-
 }  // namespace lynxpp::device::cpu

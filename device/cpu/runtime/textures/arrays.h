@@ -63,8 +63,6 @@ class Arrays {
   /// level of another. Not in a callback.
   bool destroy(const void* handle);
   bool destroy_mipmapped(const void* handle);
-  /// Forgets all. Their memory is Allocations'.
-  void forget_all();
 
  private:
   std::mutex mutex_;

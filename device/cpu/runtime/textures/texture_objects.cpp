@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "device/cpu/runtime/properties.h"
+#include "device/cpu/runtime/devices.h"
 #include "device/cpu/runtime/streams.h"
 #include "device/cpu/runtime/textures/arrays.h"
 #include "device/cpu/runtime/textures/formats.h"
@@ -166,6 +167,7 @@ cudaError_t TextureObjects::create(const ObjectDescription& description, unsigne
   const std::lock_guard lock(mutex_);
   handle = image_objects().add(std::move(object));
   objects_[handle] = description;
+  objects_[handle].device = current_device();
   return cudaSuccess;
 }
 
@@ -186,10 +188,13 @@ std::optional<ObjectDescription> TextureObjects::find(unsigned long long handle,
   return found->second;
 }
 
-void TextureObjects::destroy_all() {
+void TextureObjects::destroy_all(int device) {
   const std::lock_guard lock(mutex_);
-  for (const auto& [handle, description] : objects_) image_objects().remove(handle);
-  objects_.clear();
+  std::erase_if(objects_, [device](const auto& entry) {
+    if (entry.second.device != device) return false;
+    image_objects().remove(entry.first);
+    return true;
+  });
 }
 
 TextureObjects& texture_objects() {

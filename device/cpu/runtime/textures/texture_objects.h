@@ -17,6 +17,7 @@ struct ObjectDescription {
   cudaTextureDesc texture = {};  ///< of a texture
   std::optional<cudaResourceViewDesc> view;
   bool is_surface = false;
+  int device = 0;  ///< whose context it belongs to
 };
 
 /// Thread safe. Errors of create(): cudaErrorInvalidValue, cudaErrorInvalidResourceHandle for an array that
@@ -29,7 +30,7 @@ class TextureObjects {
   /// callback.
   bool destroy(unsigned long long handle, bool is_surface);
   std::optional<ObjectDescription> find(unsigned long long handle, bool is_surface);
-  void destroy_all();
+  void destroy_all(int device);
 
  private:
   std::mutex mutex_;

@@ -170,7 +170,7 @@ Result<std::uint64_t> print(const BuiltinCall& call) {
 
 Result<std::uint64_t> free_memory(const BuiltinCall& call) {
   const std::uint64_t address = call.arguments[0];
-  if (address == 0 || device_heap().free(reinterpret_cast<void*>(address), *call.memory))
+  if (address == 0 || device_heap(call.memory->device()).free(reinterpret_cast<void*>(address), *call.memory))
     return std::uint64_t{0};
   CallMemory memory(call);
   memory.miss("free of what malloc of the device did not give out,", address);
@@ -195,7 +195,8 @@ Result<std::uint64_t> run_builtin(const BuiltinCall& call) {
   switch (call.builtin) {
     case Builtin::vprintf: return print(call);
     case Builtin::malloc:
-      return reinterpret_cast<std::uintptr_t>(device_heap().allocate(call.arguments[0], *call.memory));
+      return reinterpret_cast<std::uintptr_t>(
+          device_heap(call.memory->device()).allocate(call.arguments[0], *call.memory));
     case Builtin::free: return free_memory(call);
     case Builtin::assertfail: return report_assertion(call);
     case Builtin::none: break;

@@ -1,15 +1,20 @@
 #include "device/cpu/simt/execute/device_heap.h"
 
+#include <array>
+
 namespace lynxpp::device::cpu {
 
-DeviceHeap& device_heap() {
-  static auto* const heap = new DeviceHeap;
-  return *heap;
+DeviceHeap& device_heap(int device) {
+  static auto* const heaps = new std::array<DeviceHeap, most_devices>;
+  return (*heaps)[static_cast<std::size_t>(device)];
 }
 
-std::atomic<std::size_t>& stack_limit() {
-  static std::atomic<std::size_t> limit{default_stack_limit};
-  return limit;
+std::atomic<std::size_t>& stack_limit(int device) {
+  struct Limit {
+    std::atomic<std::size_t> bytes{default_stack_limit};
+  };
+  static std::array<Limit, most_devices> limits;
+  return limits[static_cast<std::size_t>(device)].bytes;
 }
 
 void* DeviceHeap::allocate(std::size_t bytes, GlobalMemory& memory) {

@@ -34,12 +34,12 @@ class DeviceHeap {
   bool is_fixed_ = false;
 };
 
-/// The process's heap. Never destroyed.
-DeviceHeap& device_heap();
+/// The heap of a device. Never destroyed.
+DeviceHeap& device_heap(int device);
 
 /// Bytes that the calls of one thread may take where their depth is not known when the kernel is compiled
-/// (recursion, calls through pointers), beyond one frame of each function. Read by every launch.
+/// (recursion, calls through pointers), beyond one frame of each function. Of a device; read by every launch.
 inline constexpr std::size_t default_stack_limit = 1024;
-std::atomic<std::size_t>& stack_limit();
+std::atomic<std::size_t>& stack_limit(int device);
 
 }  // namespace lynxpp::device::cpu

@@ -239,7 +239,7 @@ Status SimtModule::launch(const std::string& kernel_name, const LaunchShape& sha
   if (WrittenMemory* const written = written_memory(); written != nullptr && workspace != nullptr)
     written->write(reinterpret_cast<std::uintptr_t>(workspace.get()), sizeof(GridWorkspace));
   launch.local_bytes = launch.program->local_bytes;
-  if (launch.program->has_unbounded_calls) launch.local_bytes += align_up(stack_limit(), 16);
+  if (launch.program->has_unbounded_calls) launch.local_bytes += align_up(stack_limit(memory_.device()), 16);
   if (checks != nullptr) clock = nullptr;
   launch.resident_blocks = static_cast<std::size_t>(
       std::max(1, resident_blocks(*info, static_cast<int>(launch.threads()), shape.shared_bytes)));
@@ -260,10 +260,10 @@ Status SimtModule::launch(const std::string& kernel_name, const LaunchShape& sha
 }  // namespace
 
 Result<std::shared_ptr<LoadedModule>> load_module(std::string ptx, const std::string& name,
-                                                  GlobalMemory& memory) {
+                                                  GlobalMemory& memory, const SharedVariables& shared) {
   Result<ptx::Module> module = ptx::parse_module(std::move(ptx), name);
   if (!module) return module.error();
-  Result<ModuleStorage> storage = ModuleStorage::create(*module, name);
+  Result<ModuleStorage> storage = ModuleStorage::create(*module, name, shared);
   if (!storage) return storage.error();
   return std::shared_ptr<LoadedModule>(
       std::make_shared<SimtModule>(std::move(*module), std::move(*storage), name, memory));

@@ -166,11 +166,15 @@ class LoadedModule {
                         LaunchClock* clock = nullptr, LaunchChecks* checks = nullptr) = 0;
 };
 
-/// Parses the module and places its variables. `name` is used in diagnostics. `ptx` is compiled lazily. Of
-/// global memory its kernels access what `memory` holds, which outlives the module; the module's own
-/// variables are to be entered there.
+/// Variables that lie where another module has placed them, with the contents that they have.
+using SharedVariables = std::unordered_map<std::string, LoadedModule::VariableStorage>;
+
+/// Parses the module and places its variables, but those that are `shared`. `name` is used in diagnostics.
+/// `ptx` is compiled lazily. Of global memory its kernels access what `memory` holds, which outlives the
+/// module; the module's own variables are to be entered there.
 Result<std::shared_ptr<LoadedModule>> load_module(std::string ptx, const std::string& name,
-                                                  GlobalMemory& memory = unchecked_memory());
+                                                  GlobalMemory& memory = unchecked_memory(),
+                                                  const SharedVariables& shared = {});
 
 /// A kernel is named in the log, with where it is, when it has run for as long as this (10 s unless changed),
 /// and again whenever that time has doubled.

@@ -16,10 +16,16 @@ struct AddressRange {
   }
 };
 
+/// So many devices a process has at most, which differ in their memory only.
+inline constexpr int most_devices = 16;
+
 /// Thread safe.
 class GlobalMemory {
  public:
   virtual ~GlobalMemory() = default;
+
+  /// Whose memory it is, below `most_devices`.
+  virtual int device() const { return 0; }
 
   /// The allocation or variable that holds the byte at `address`, to its exact size; empty when none does.
   virtual AddressRange around(std::uint64_t address) const = 0;

@@ -37,7 +37,8 @@ std::uint64_t place(const ptx::Module& module, ptx::StateSpace space,
 
 void ModuleStorage::Free::operator()(std::byte* memory) const { std::free(memory); }
 
-Result<ModuleStorage> ModuleStorage::create(const ptx::Module& module, const std::string& name) {
+Result<ModuleStorage> ModuleStorage::create(const ptx::Module& module, const std::string& name,
+                                            const SharedVariables& shared) {
   ModuleStorage storage;
   for (const ptx::StateSpace space : {ptx::StateSpace::global, ptx::StateSpace::constant}) {
     std::unordered_map<std::string, std::uint64_t> offsets;
@@ -58,7 +59,13 @@ Result<ModuleStorage> ModuleStorage::create(const ptx::Module& module, const std
       storage.globals_.reset(memory);
     }
   }
+  for (const auto& [variable, place] : shared) {
+    const auto found = storage.symbols_.variables.find(variable);
+    if (found != storage.symbols_.variables.end() && found->second.bytes == place.bytes)
+      found->second.address = static_cast<std::byte*>(place.address);
+  }
   for (const ptx::Variable& variable : module.variables) {
+    if (shared.contains(variable.name)) continue;
     if (!variable.has_initializer || !storage.symbols_.variables.contains(variable.name)) continue;
     if (Status initialized = storage.initialize(module, variable); !initialized) return initialized.error();
   }

@@ -5,15 +5,17 @@
 #include <string>
 
 #include "device/cpu/simt/compile/program.h"
+#include "device/cpu/simt/execute/executor.h"
 
 namespace lynxpp::device::cpu {
 
 /// Owns the memory; the symbols point into it.
 class ModuleStorage {
  public:
-  /// Places and initialises every variable. Failure: an initial value that cannot be understood, or no
-  /// memory.
-  static Result<ModuleStorage> create(const ptx::Module& module, const std::string& name);
+  /// Places and initialises every variable that is not `shared`. Failure: an initial value that cannot be
+  /// understood, or no memory.
+  static Result<ModuleStorage> create(const ptx::Module& module, const std::string& name,
+                                      const SharedVariables& shared);
 
   const ModuleSymbols& symbols() const { return symbols_; }
 
