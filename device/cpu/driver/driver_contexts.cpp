@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
+#include <optional>
 #include <string>
 
 #include "device/cpu/driver/api.h"
@@ -46,6 +47,22 @@ CUresult give_text(CUresult error, const char** to, const char* DriverError::*te
 
 CUresult check_ordinal(CUdevice device) {
   return is_device(device) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+
+/// What the runtime has no number for; nullopt: it has one.
+std::optional<int> attribute_of_driver(CUdevice_attribute attribute) {
+  switch (attribute) {
+    case CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED: return 1;
+    case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_WIN32_HANDLE_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_WIN32_KMT_HANDLE_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_MEM_DECOMPRESS_ALGORITHM_MASK:
+    case CU_DEVICE_ATTRIBUTE_MEM_DECOMPRESS_MAXIMUM_LENGTH:
+    case CU_DEVICE_ATTRIBUTE_HOST_ALLOC_DMA_BUF_SUPPORTED: return 0;
+    default: return std::nullopt;
+  }
 }
 
 int attribute_of_device(cudaDeviceAttr which) { return device_attribute(which).value_or(0); }
@@ -180,8 +197,13 @@ CUresult cuDeviceTotalMem_v2(size_t* bytes, CUdevice device) {
 }
 
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
-  // The numbers are the runtime's.
-  return result_of(api::cudaDeviceGetAttribute(value, static_cast<cudaDeviceAttr>(attribute), device));
+  const std::optional<int> own = attribute_of_driver(attribute);
+  if (!own || value == nullptr || !is_device(device)) {
+    // The numbers are the runtime's.
+    return result_of(api::cudaDeviceGetAttribute(value, static_cast<cudaDeviceAttr>(attribute), device));
+  }
+  *value = *own;
+  return CUDA_SUCCESS;
 }
 
 CUresult cuDeviceGetProperties(CUdevprop* properties, CUdevice device) {

@@ -1,6 +1,7 @@
 // Memory: allocation, host memory, pools, what is known of a pointer.
 #include "device/cpu/driver/api.h"
 #include "device/cpu/driver/contexts.h"
+#include "device/cpu/driver/virtual_memory.h"
 #include "device/cpu/runtime/allocations.h"
 #include "device/cpu/runtime/api.h"
 #include "device/cpu/runtime/devices.h"
@@ -65,6 +66,16 @@ CUcontext context_of(const Allocation& allocation) {
                                                : contexts().primary_of_runtime(allocation.device);
 }
 
+/// By which mapped memory may be exported.
+unsigned long long handle_types_at(CUdeviceptr address) {
+  CUmemGenericAllocationHandle handle = 0;
+  if (virtual_memory().retain(address, &handle) != CUDA_SUCCESS) return CU_MEM_HANDLE_TYPE_NONE;
+  CUmemAllocationProp properties{};
+  virtual_memory().properties_of(handle, &properties);
+  virtual_memory().release(handle);
+  return properties.requestedHandleTypes;
+}
+
 CUresult attribute_of(void* data, CUpointer_attribute attribute, CUdeviceptr address,
                       const Allocation& allocation) {
   switch (attribute) {
@@ -84,7 +95,8 @@ CUresult attribute_of(void* data, CUpointer_attribute attribute, CUdeviceptr add
     case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE: return store<size_t>(data, allocation.bytes);
     case CU_POINTER_ATTRIBUTE_MAPPED: return store(data, 1);
-    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: return store<unsigned long long>(data, 0);
+    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
+      return store<unsigned long long>(data, handle_types_at(address));
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: return store(data, 0);
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: return store(data, static_cast<CUmemoryPool>(allocation.pool));
     default: return CUDA_ERROR_NOT_SUPPORTED;

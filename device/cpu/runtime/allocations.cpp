@@ -45,7 +45,7 @@ bool is_variable(const Allocation& allocation) {
 /// Owned elsewhere.
 bool is_foreign(const Allocation& allocation) {
   return is_variable(allocation) || allocation.kind == MemoryKind::registered_host ||
-         allocation.kind == MemoryKind::probe;
+         allocation.kind == MemoryKind::probe || allocation.kind == MemoryKind::mapped;
 }
 
 /// Memory with addresses that the program's host code made or registered.
@@ -75,6 +75,7 @@ AllocationKind live_kind(const Allocation& allocation) {
     case MemoryKind::managed: return AllocationKind::managed;
     case MemoryKind::pinned_host: return AllocationKind::host;
     case MemoryKind::registered_host: return AllocationKind::registered_host;
+    case MemoryKind::mapped: return AllocationKind::mapped;
     default: return allocation.pool != nullptr ? AllocationKind::pool : AllocationKind::device;
   }
 }
@@ -306,6 +307,29 @@ std::vector<Allocation> Allocations::live_arrays() const {
   return found;
 }
 
+void Allocations::set_access(std::uint64_t address, int device, bool may) {
+  const std::unique_lock lock(mutex_);
+  const auto found = by_address_.find(address);
+  if (found == by_address_.end() || found->second.kind != MemoryKind::mapped) return;
+  const std::uint32_t bit = std::uint32_t{1} << device;
+  found->second.access = may ? found->second.access | bit : found->second.access & ~bit;
+  if (!may) note_removal();
+}
+
+bool Allocations::take(int device, std::size_t bytes) {
+  const std::size_t total = total_bytes();
+  const std::unique_lock lock(mutex_);
+  std::size_t& used = used_[index_of(device)];
+  if (bytes > total || used > total - bytes) return false;
+  used += bytes;
+  return true;
+}
+
+void Allocations::give_back(int device, std::size_t bytes) {
+  const std::unique_lock lock(mutex_);
+  used_[index_of(device)] -= bytes;
+}
+
 std::size_t Allocations::used_bytes(int device) const {
   const std::shared_lock lock(mutex_);
   return used_[index_of(device)];
@@ -331,6 +355,7 @@ void Allocations::note_removal() {
 
 /// Precondition: `mutex_` is held.
 bool Allocations::is_open_to(const Allocation& allocation, int device) const {
+  if (allocation.kind == MemoryKind::mapped) return (allocation.access >> device & 1) != 0;
   if (allocation.device == device) return true;
   switch (allocation.kind) {
     case MemoryKind::managed:

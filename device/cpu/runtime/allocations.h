@@ -33,6 +33,7 @@ enum class MemoryKind {
   kernel_heap,      ///< malloc of device code
   array,            ///< of a CUDA array, which the program reaches by textures, surfaces and copies
   probe,            ///< lynxpp's own, for what instrumented kernels find out
+  mapped,           ///< where cuMemMap has put memory; owned elsewhere
 };
 
 struct Allocation {
@@ -47,12 +48,14 @@ struct Allocation {
   std::string_view name = {};  ///< of a variable; borrowed from its module
   /// Of the call that frees it when its stream comes to it; nullopt: there is none yet.
   std::optional<CallStack> retired_by = {};
-  int device = 0;  ///< whose memory it is; of host memory, where it was asked for
+  int device = 0;            ///< whose memory it is; of host memory, where it was asked for
+  std::uint32_t access = 0;  ///< mapped memory: devices that may access it, a bit for each
 
   void* pointer() const { return reinterpret_cast<void*>(address); }
   /// The host does not read or write it directly (though on this device it could).
   bool is_device_only() const {
-    return kind == MemoryKind::device || kind == MemoryKind::variable || kind == MemoryKind::array;
+    return kind == MemoryKind::device || kind == MemoryKind::variable || kind == MemoryKind::array ||
+           kind == MemoryKind::mapped;
   }
 };
 
@@ -99,8 +102,8 @@ class Allocations {
   cudaError_t retire(void* pointer, MemoryKind kind, MemoryKind other_kind);
   void release_retired(void* pointer);
 
-  /// Enters memory that is owned elsewhere (registered_host, variable, probe). False when it overlaps an
-  /// entry.
+  /// Enters memory that is owned elsewhere (registered_host, variable, probe, mapped). False when it overlaps
+  /// an entry.
   bool add_foreign(const Allocation& allocation);
   /// Removes an entry of add_foreign; false when there is none of that kind at the address.
   bool remove_foreign(const void* address, MemoryKind kind);
@@ -117,6 +120,8 @@ class Allocations {
   /// Devices, a bit for each, that may access memory of a pool besides its own device.
   void set_pool_access(const void* pool, std::uint32_t devices);
   std::uint32_t pool_access(const void* pool) const;
+  /// Of the mapped memory that begins at the address.
+  void set_access(std::uint64_t address, int device, bool may);
   /// To be called when a device has lost access to memory.
   void note_lost_access() { note_removal(); }
 
@@ -126,7 +131,10 @@ class Allocations {
   /// What live() leaves out: they have no address that kernels could use.
   std::vector<Allocation> live_arrays() const;
 
-  std::size_t used_bytes(int device) const;  ///< device and managed memory, arrays
+  std::size_t used_bytes(int device) const;  ///< device and managed memory, arrays, and what was taken
+  /// Memory of a device that has no address here. False when there is not so much left.
+  bool take(int device, std::size_t bytes);
+  void give_back(int device, std::size_t bytes);
   /// Bytes that came from a pool, now and at most; the latter since reset_pool_high().
   struct PoolUse {
     std::size_t current = 0;

@@ -40,6 +40,8 @@ cudaError_t check_side(const void* pointer, size_t bytes, Side side) {
   const auto found = allocations().find(pointer);
   if (!found) return side == Side::device ? cudaErrorInvalidValue : cudaSuccess;
   if (side == Side::host && found->is_device_only()) return cudaErrorInvalidValue;
+  if (found->kind == MemoryKind::mapped && !allocations().is_accessible(*found, current_device()))
+    return cudaErrorInvalidValue;
   // What lies behind registered memory is the program's own as well.
   if (side != Side::device && found->kind == MemoryKind::registered_host) return cudaSuccess;
   const size_t offset = reinterpret_cast<std::uintptr_t>(pointer) - found->address;
