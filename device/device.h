@@ -54,10 +54,11 @@ struct Launch {
   void** extra = nullptr;            ///< CU_LAUNCH_PARAM_BUFFER_POINTER list, or null
   const void* attributes = nullptr;  ///< CUlaunchAttribute[attribute_count]
   std::uint32_t attribute_count = 0;
-  std::uint64_t number = 0;             ///< of the kernel's launches, from 0, on the cpu device
-  int cache_config = -1;                ///< CUfunc_cache that the program has set of the function; < 0: none
-  std::uint64_t attribute_changes = 0;  ///< how often the program has set an attribute of some function
-  std::uint64_t correlation = 0;        ///< of all calls of the process that launch, from 0
+  std::uint64_t number = 0;              ///< of the kernel's launches, from 0, on the cpu device
+  int cache_config = -1;                 ///< CUfunc_cache that the program has set of the function; < 0: none
+  std::uint64_t attribute_changes = 0;   ///< how often the program has set an attribute of some function
+  std::uint32_t cluster[3] = {0, 0, 0};  ///< blocks of a cluster on the cpu device; 0: it has none
+  std::uint64_t correlation = 0;         ///< of all calls of the process that launch, from 0
 
   std::uint64_t threads_per_block() const { return std::uint64_t{block[0]} * block[1] * block[2]; }
   std::uint64_t blocks() const { return std::uint64_t{grid[0]} * grid[1] * grid[2]; }

@@ -298,13 +298,6 @@ class CpuDevice : public Device {
   }
 
  private:
-  static LaunchShape shape_of(const Launch& launch) {
-    return {{launch.grid[0], launch.grid[1], launch.grid[2]},
-            {launch.block[0], launch.block[1], launch.block[2]},
-            launch.shared_bytes,
-            launch.cooperative};
-  }
-
   /// Failure: the stream does not take it, which is then the variant error.
   static Status enqueue(const std::shared_ptr<Run>& made, std::shared_ptr<LoadedModule> module,
                         std::shared_ptr<ModuleVariables> variables, const CountedLaunch& counted,

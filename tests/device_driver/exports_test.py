@@ -30,8 +30,8 @@ its launches are instrumented by the same path.
   share its memory and its default stream; what a context has allocated, loaded and created goes away with it.
   A module belongs to the device of the context that loads it, a library to all.
 - A kernel that died is a sticky error of its device until a context there is destroyed or reset.
-- Virtual memory comes in units of 2 MB, of devices alone. A mapping begins at its memory's beginning; access is
-  for reading and writing or none. Memory is exported as a file descriptor.
+- Virtual memory comes in units of 2 MB, of devices alone. A mapping begins at its memory's beginning;
+  access is for reading and writing or none. Memory is exported as a file descriptor.
 - `cuGetExportTable` gives out no table. CUDA runtimes that are linked statically need one, so they stay
   refused.
 """

@@ -79,7 +79,7 @@ TEST_F(LaunchTest, PopWithoutPushIsAnError) {
   EXPECT_EQ(CUDA(__cudaPopCallConfiguration)(&grid, &block, &shared, &stream), cudaErrorMissingConfiguration);
 }
 
-TEST_F(LaunchTest, ExtendedLaunchTakesAttributesAndRefusesClusters) {
+TEST_F(LaunchTest, ExtendedLaunchTakesAttributes) {
   set_factor(2);
   int* data = device_ints(std::vector<int>(32, 4));
   int n = 32;
@@ -95,8 +95,104 @@ TEST_F(LaunchTest, ExtendedLaunchTakesAttributesAndRefusesClusters) {
   EXPECT_THAT(host_ints(data, 32), Each(8));
   attribute.id = cudaLaunchAttributeClusterDimension;
   attribute.val.clusterDim = {2, 1, 1};
-  EXPECT_EQ(CUDA(cudaLaunchKernelExC)(&configuration, scale_, arguments), cudaErrorNotSupported);
-  EXPECT_THAT(host_ints(data, 32), Each(8));
+  EXPECT_EQ(CUDA(cudaLaunchKernelExC)(&configuration, scale_, arguments), cudaErrorInvalidClusterSize)
+      << "two blocks of a grid of one";
+  attribute.val.clusterDim = {1, 1, 1};
+  EXPECT_EQ(CUDA(cudaLaunchKernelExC)(&configuration, scale_, arguments), cudaSuccess);
+  EXPECT_THAT(host_ints(data, 32), Each(16));
+}
+
+TEST_F(LaunchTest, ClustersAreWhatLaunchKernelAndAttributesSay) {
+  Program program{R"(.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry size(.param .u64 out) { .reg .b64 %o; .reg .b32 %n;
+  ld.param.u64 %o, [out]; mov.u32 %n, %cluster_nctarank; st.global.u32 [%o], %n; ret; }
+.visible .entry fixed(.param .u64 out) .explicitcluster .reqnctapercluster 2, 1, 1 { .reg .b64 %o; .reg .b32 %n;
+  ld.param.u64 %o, [out]; mov.u32 %n, %cluster_nctarank; st.global.u32 [%o], %n; ret; }
+)"};
+  const void* const size = program.kernel("size");
+  const void* const fixed = program.kernel("fixed");
+  int* data = device_ints({0});
+  void* arguments[] = {&data};
+  cudaLaunchAttribute attribute = {};
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  cudaLaunchConfig_t configuration = {};
+  configuration.gridDim = 32;
+  configuration.blockDim = 32;
+  configuration.attrs = &attribute;
+  configuration.numAttrs = 1;
+  const auto launch = [&](const void* kernel, unsigned blocks) {
+    attribute.val.clusterDim = {blocks, 1, 1};
+    return CUDA(cudaLaunchKernelExC)(&configuration, kernel, arguments);
+  };
+  EXPECT_EQ(launch(size, 4), cudaSuccess);
+  EXPECT_EQ(host_ints(data, 1)[0], 4);
+  EXPECT_EQ(launch(size, 3), cudaErrorInvalidClusterSize) << "does not divide the grid";
+  EXPECT_EQ(launch(size, 16), cudaErrorInvalidClusterSize) << "not portable";
+  ASSERT_EQ(CUDA(cudaFuncSetAttribute)(size, cudaFuncAttributeNonPortableClusterSizeAllowed, 1), cudaSuccess);
+  EXPECT_EQ(launch(size, 16), cudaSuccess);
+  EXPECT_EQ(host_ints(data, 1)[0], 16);
+  EXPECT_EQ(launch(size, 32), cudaErrorInvalidClusterSize);
+  EXPECT_EQ(launch(fixed, 4), cudaErrorInvalidClusterSize) << "another one is required";
+  EXPECT_EQ(CUDA(cudaLaunchKernel)(fixed, 2, 32, arguments, 0, nullptr), cudaSuccess);
+  EXPECT_EQ(host_ints(data, 1)[0], 2);
+  EXPECT_EQ(CUDA(cudaLaunchKernel)(fixed, 3, 32, arguments, 0, nullptr), cudaErrorInvalidClusterSize);
+  cudaFuncAttributes of_kernel{};
+  ASSERT_EQ(CUDA(cudaFuncGetAttributes)(&of_kernel, fixed), cudaSuccess);
+  EXPECT_EQ(of_kernel.requiredClusterWidth, 2);
+  EXPECT_EQ(of_kernel.clusterDimMustBeSet, 1);
+  EXPECT_EQ(CUDA(cudaFuncSetAttribute)(fixed, cudaFuncAttributeRequiredClusterWidth, 4),
+            cudaErrorNotPermitted);
+  for (int axis = 0; axis < 3; ++axis) {
+    const auto which = static_cast<cudaFuncAttribute>(cudaFuncAttributeRequiredClusterWidth + axis);
+    ASSERT_EQ(CUDA(cudaFuncSetAttribute)(size, which, axis == 0 ? 8 : 1), cudaSuccess);
+  }
+  EXPECT_EQ(CUDA(cudaLaunchKernel)(size, 16, 32, arguments, 0, nullptr), cudaSuccess);
+  EXPECT_EQ(host_ints(data, 1)[0], 8);
+
+  int count = 0;
+  attribute.val.clusterDim = {2, 1, 1};
+  ASSERT_EQ(CUDA(cudaOccupancyMaxActiveClusters)(&count, fixed, &configuration), cudaSuccess);
+  int blocks = 0;
+  ASSERT_EQ(CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor)(&blocks, fixed, 32, 0), cudaSuccess);
+  cudaDeviceProp properties{};
+  ASSERT_EQ(CUDA(cudaGetDeviceProperties)(&properties, 0), cudaSuccess);
+  EXPECT_EQ(count, blocks / 2 * properties.multiProcessorCount);
+  EXPECT_EQ(properties.clusterLaunch, 1);
+  ASSERT_EQ(CUDA(cudaOccupancyMaxPotentialClusterSize)(&count, fixed, &configuration), cudaSuccess);
+  EXPECT_EQ(count, 2);
+  ASSERT_EQ(CUDA(cudaOccupancyMaxPotentialClusterSize)(&count, size, &configuration), cudaSuccess);
+  EXPECT_EQ(count, 16);
+}
+
+TEST_F(LaunchTest, GraphsKeepTheClustersOfALaunch) {
+  Program program{R"(.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry size(.param .u64 out) { .reg .b64 %o; .reg .b32 %n;
+  ld.param.u64 %o, [out]; mov.u32 %n, %cluster_nctarank; st.global.u32 [%o], %n; ret; }
+)"};
+  int* data = device_ints({0});
+  void* arguments[] = {&data};
+  cudaLaunchAttribute attribute = {};
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  attribute.val.clusterDim = {4, 1, 1};
+  cudaLaunchConfig_t configuration = {};
+  configuration.gridDim = 8;
+  configuration.blockDim = 32;
+  configuration.attrs = &attribute;
+  configuration.numAttrs = 1;
+  ASSERT_EQ(CUDA(cudaStreamCreate)(&configuration.stream), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaStreamBeginCapture)(configuration.stream, cudaStreamCaptureModeGlobal), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaLaunchKernelExC)(&configuration, program.kernel("size"), arguments), cudaSuccess);
+  cudaGraph_t graph = nullptr;
+  ASSERT_EQ(CUDA(cudaStreamEndCapture)(configuration.stream, &graph), cudaSuccess);
+  cudaGraphExec_t executable = nullptr;
+  ASSERT_EQ(CUDA(cudaGraphInstantiate)(&executable, graph, 0), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaGraphLaunch)(executable, configuration.stream), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaStreamSynchronize)(configuration.stream), cudaSuccess);
+  EXPECT_EQ(host_ints(data, 1)[0], 4);
 }
 
 TEST_F(LaunchTest, CooperativeLaunchMustFitTheDevice) {

@@ -246,8 +246,8 @@ TEST(AsynchronousCopies, AreRefusedByNameWhereUnknown) {
        {"cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%to], [%from, {%n}], "
         "[bar]",
         "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%from], [%to], 16",
-        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%to], "
-        "[%from], 16, "
+        "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes.multicast::cluster [%to], [%from], "
+        "16, "
         "[bar], %n",
         "cp.async.ca.shared.global [%to], [%from], 12"}) {
     const auto module =

@@ -27,13 +27,15 @@ CUresult give_attribute(int* value, CUfunction_attribute attribute, const void* 
     case CU_FUNC_ATTRIBUTE_BINARY_VERSION: *value = all.binaryVersion; break;
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: *value = all.maxDynamicSharedSizeBytes; break;
     case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: *value = all.preferredShmemCarveout; break;
-    // No caching to choose, no clusters.
-    case CU_FUNC_ATTRIBUTE_CACHE_MODE_CA:
-    case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET:
-    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
-    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
-    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
+    case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET: *value = all.clusterDimMustBeSet; break;
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH: *value = all.requiredClusterWidth; break;
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT: *value = all.requiredClusterHeight; break;
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH: *value = all.requiredClusterDepth; break;
     case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
+      *value = all.nonPortableClusterSizeAllowed;
+      break;
+    // No caching to choose, no policies.
+    case CU_FUNC_ATTRIBUTE_CACHE_MODE_CA:
     case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE: *value = 0; break;
     default: return CUDA_ERROR_INVALID_VALUE;
   }
@@ -196,6 +198,33 @@ CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int* least_grid, int* block, 
 CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* shared_bytes, CUfunction function, int blocks,
                                                  int threads) {
   return result_of(api::cudaOccupancyAvailableDynamicSMemPerBlock(shared_bytes, function, blocks, threads));
+}
+
+namespace {
+
+cudaLaunchConfig_t configuration_of(const CUlaunchConfig& config) {
+  static_assert(sizeof(CUlaunchAttribute) == sizeof(cudaLaunchAttribute));
+  cudaLaunchConfig_t same{};
+  same.gridDim = {config.gridDimX, config.gridDimY, config.gridDimZ};
+  same.blockDim = {config.blockDimX, config.blockDimY, config.blockDimZ};
+  same.dynamicSmemBytes = config.sharedMemBytes;
+  same.stream = config.hStream;
+  same.attrs = reinterpret_cast<cudaLaunchAttribute*>(config.attrs);
+  same.numAttrs = config.numAttrs;
+  return same;
+}
+
+}  // namespace
+
+CUresult cuOccupancyMaxActiveClusters(int* clusters, CUfunction function, const CUlaunchConfig* config) {
+  if (config == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const cudaLaunchConfig_t same = configuration_of(*config);
+  return result_of(api::cudaOccupancyMaxActiveClusters(clusters, function, &same));
+}
+CUresult cuOccupancyMaxPotentialClusterSize(int* blocks, CUfunction function, const CUlaunchConfig* config) {
+  if (config == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const cudaLaunchConfig_t same = configuration_of(*config);
+  return result_of(api::cudaOccupancyMaxPotentialClusterSize(blocks, function, &same));
 }
 
 // ---------------------------------------------------------------- launches

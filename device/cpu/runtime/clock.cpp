@@ -48,12 +48,16 @@ ModelledDevice& modelled_device() {
   return *device;
 }
 
-bool fits(LoadedModule& module, const std::string& kernel, const LaunchShape& shape) {
+/// Why a launch has no modelled time; empty: it has one.
+std::string obstacle_to_model(LoadedModule& module, const std::string& kernel, const LaunchShape& shape) {
   const Result<KernelInfo> info = module.kernel(kernel);
-  if (!info) return false;
+  if (!info) return "it cannot be loaded";
+  if (shape.cluster || info->cluster) return "it is launched in clusters, which the models do not know";
   const std::uint32_t threads = shape.block.x * shape.block.y * shape.block.z;
-  return models::occupancy(*modelled_machine(), {threads, 0, info->static_shared_bytes + shape.shared_bytes})
-             .blocks != 0;
+  const auto blocks =
+      models::occupancy(*modelled_machine(), {threads, 0, info->static_shared_bytes + shape.shared_bytes})
+          .blocks;
+  return blocks != 0 ? "" : "a block does not fit a multiprocessor of " + modelled_machine()->name;
 }
 
 }  // namespace
@@ -69,14 +73,13 @@ double modelled_seconds() {
 
 bool is_modelled(LoadedModule& module, const std::string& kernel, const LaunchShape& shape) {
   if (modelled_machine() == nullptr || wanted_checks() != nullptr) return false;
-  if (fits(module, kernel, shape)) return true;
+  const std::string obstacle = obstacle_to_model(module, kernel, shape);
+  if (obstacle.empty()) return true;
   static std::mutex mutex;
   static auto* const known = new std::set<std::string>;
   const std::lock_guard lock(mutex);
-  if (known->insert(kernel).second) {
-    log().warn("a block of kernel {} does not fit a multiprocessor of {}: its launches have no modelled time",
-               demangle(kernel), modelled_machine()->name);
-  }
+  if (known->insert(kernel).second)
+    log().warn("launches of kernel {} have no modelled time: {}", demangle(kernel), obstacle);
   return false;
 }
 

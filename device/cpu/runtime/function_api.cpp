@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 
 #include "device/cpu/runtime/api.h"
 #include "device/cpu/runtime/clock.h"
@@ -9,6 +10,7 @@
 #include "device/cpu/runtime/launch.h"
 #include "device/cpu/runtime/properties.h"
 #include "device/cpu/runtime/registry.h"
+#include "device/cpu/simt/execute/cluster_window.h"
 
 namespace lynxpp::device::cpu::api {
 namespace {
@@ -43,8 +45,18 @@ cudaError_t set_attribute(const void* function, cudaFuncAttribute attribute, int
       kernel->on(current_device()).shared_carveout = value;
       return cudaSuccess;
     case cudaFuncAttributeNonPortableClusterSizeAllowed:
-    case cudaFuncAttributeClusterSchedulingPolicyPreference:
-      return cudaSuccess;  // a preference about clusters; a launch in clusters is refused on its own
+      if (value != 0 && value != 1) return cudaErrorInvalidValue;
+      kernel->on(current_device()).takes_large_clusters = value != 0;
+      return cudaSuccess;
+    case cudaFuncAttributeRequiredClusterWidth:
+    case cudaFuncAttributeRequiredClusterHeight:
+    case cudaFuncAttributeRequiredClusterDepth:
+      if (loaded->info.cluster) return cudaErrorNotPermitted;  // the PTX says it
+      if (value < 0) return cudaErrorInvalidValue;
+      kernel->on(current_device()).required_cluster[attribute - cudaFuncAttributeRequiredClusterWidth] =
+          value;
+      return cudaSuccess;
+    case cudaFuncAttributeClusterSchedulingPolicyPreference: return cudaSuccess;  // of no effect
     default: return cudaErrorInvalidValue;
   }
 }
@@ -79,8 +91,18 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes* attributes, const v
   attributes->numRegs = static_cast<int>(std::min<std::uint32_t>(info.registers, 255));
   attributes->ptxVersion = target_of(*loaded->ptx);
   attributes->binaryVersion = compute_capability;
-  attributes->maxDynamicSharedSizeBytes = kernel->on(current_device()).max_dynamic_shared;
-  attributes->preferredShmemCarveout = kernel->on(current_device()).shared_carveout;
+  const Kernel::OnDevice& here = kernel->on(current_device());
+  attributes->clusterDimMustBeSet = info.needs_cluster || info.cluster ? 1 : 0;
+  const Dim3 required =
+      info.cluster.value_or(Dim3{static_cast<std::uint32_t>(here.required_cluster[0].load()),
+                                 static_cast<std::uint32_t>(here.required_cluster[1].load()),
+                                 static_cast<std::uint32_t>(here.required_cluster[2].load())});
+  attributes->requiredClusterWidth = static_cast<int>(required.x);
+  attributes->requiredClusterHeight = static_cast<int>(required.y);
+  attributes->requiredClusterDepth = static_cast<int>(required.z);
+  attributes->nonPortableClusterSizeAllowed = here.takes_large_clusters ? 1 : 0;
+  attributes->maxDynamicSharedSizeBytes = here.max_dynamic_shared;
+  attributes->preferredShmemCarveout = here.shared_carveout;
   return cudaSuccess;
 }
 
@@ -142,6 +164,65 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, 
                                                                    unsigned int flags) {
   const bool known = flags == cudaOccupancyDefault || flags == cudaOccupancyDisableCachingOverride;
   return known ? occupancy(blocks, function, threads, shared_bytes) : cudaErrorInvalidValue;
+}
+
+namespace {
+
+/// A launch as a configuration describes it, and its kernel.
+cudaError_t take_configuration(const cudaLaunchConfig_t* configuration, const void* function, Launch& launch,
+                               Kernel*& kernel, std::shared_ptr<const LoadedKernel>& loaded) {
+  if (configuration == nullptr || (configuration->numAttrs != 0 && configuration->attrs == nullptr))
+    return cudaErrorInvalidValue;
+  const dim3& grid = configuration->gridDim;
+  const dim3& block = configuration->blockDim;
+  const unsigned grids[] = {grid.x, grid.y, grid.z};
+  const unsigned blocks[] = {block.x, block.y, block.z};
+  std::copy(std::begin(grids), std::end(grids), launch.grid);
+  std::copy(std::begin(blocks), std::end(blocks), launch.block);
+  launch.shared_bytes = static_cast<std::uint32_t>(configuration->dynamicSmemBytes);
+  launch.attributes = configuration->attrs;
+  launch.attribute_count = configuration->numAttrs;
+  return load(function, kernel, loaded);
+}
+
+}  // namespace
+
+cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, const void* function,
+                                           const cudaLaunchConfig_t* configuration) {
+  if (clusters == nullptr) return cudaErrorInvalidValue;
+  Launch launch;
+  Kernel* kernel = nullptr;
+  std::shared_ptr<const LoadedKernel> loaded;
+  if (const cudaError_t error = take_configuration(configuration, function, launch, kernel, loaded);
+      error != cudaSuccess)
+    return error;
+  if (const cudaError_t error = find_cluster(*kernel, loaded->info, launch); error != cudaSuccess)
+    return error;
+  *clusters = resident_clusters(loaded->info, launch);
+  return cudaSuccess;
+}
+
+cudaError_t cudaOccupancyMaxPotentialClusterSize(int* blocks, const void* function,
+                                                 const cudaLaunchConfig_t* configuration) {
+  if (blocks == nullptr) return cudaErrorInvalidValue;
+  Launch launch;
+  Kernel* kernel = nullptr;
+  std::shared_ptr<const LoadedKernel> loaded;
+  if (const cudaError_t error = take_configuration(configuration, function, launch, kernel, loaded);
+      error != cudaSuccess)
+    return error;
+  const KernelInfo& info = loaded->info;
+  const auto threads = static_cast<int>(launch.threads_per_block());
+  if (resident_blocks(info, threads, launch.shared_bytes) == 0) {
+    *blocks = 0;
+    return cudaSuccess;
+  }
+  std::uint32_t most =
+      kernel->on(current_device()).takes_large_clusters ? most_cluster_blocks : most_portable_cluster_blocks;
+  if (info.max_cluster_rank != 0) most = std::min(most, info.max_cluster_rank);
+  if (info.cluster) most = info.cluster->x * info.cluster->y * info.cluster->z;
+  *blocks = static_cast<int>(most);
+  return cudaSuccess;
 }
 
 cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* shared_bytes, const void* function, int blocks,

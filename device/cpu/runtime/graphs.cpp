@@ -20,6 +20,7 @@ cudaError_t replay(const KernelCall& call, cudaStream_t stream) {
   std::copy(std::begin(call.block), std::end(call.block), launch.block);
   launch.shared_bytes = call.shared_bytes;
   launch.cooperative = call.cooperative;
+  std::copy(std::begin(call.cluster), std::end(call.cluster), launch.cluster);
   launch.stream = stream;
   launch.parameters = const_cast<void**>(call.parameters.data());
   return launch_node(*call.kernel, launch, call.device,

@@ -33,8 +33,9 @@ struct KernelCall {
   std::uint32_t block[3] = {1, 1, 1};
   std::uint32_t shared_bytes = 0;  ///< dynamic
   bool cooperative = false;
-  std::vector<std::byte> buffer;  ///< of the parameters
-  std::vector<void*> parameters;  ///< where each of them lies in `buffer`
+  std::uint32_t cluster[3] = {0, 0, 0};  ///< as of Launch
+  std::vector<std::byte> buffer;         ///< of the parameters
+  std::vector<void*> parameters;         ///< where each of them lies in `buffer`
 };
 
 struct GraphNode {

@@ -16,6 +16,7 @@
 #include "device/cpu/runtime/properties.h"
 #include "device/cpu/runtime/runtime.h"
 #include "device/cpu/runtime/streams.h"
+#include "device/cpu/simt/execute/cluster_window.h"
 #include "support/log.h"
 #include "support/text.h"
 
@@ -56,26 +57,28 @@ cudaError_t check_resources(const Kernel& kernel, const KernelInfo& info, const 
   return fits ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-/// Clusters change what a kernel computes, so they cannot be ignored; the other attributes only say how fast.
-cudaError_t check_attributes(const Kernel& kernel, const Launch& launch) {
-  const auto* attributes = static_cast<const cudaLaunchAttribute*>(launch.attributes);
-  for (std::uint32_t i = 0; i < launch.attribute_count; ++i) {
-    if (attributes[i].id != cudaLaunchAttributeClusterDimension) continue;
-    const auto& cluster = attributes[i].val.clusterDim;
-    if (std::uint64_t{cluster.x} * cluster.y * cluster.z > 1) {
-      log().error("kernel {} is launched in thread block clusters, which the cpu device does not have",
-                  demangle(kernel.name));
-      return cudaErrorNotSupported;
-    }
+/// Of what the kernel requires: all 0 for nothing.
+void required_cluster(const Kernel& kernel, const KernelInfo& info, std::uint32_t (&extents)[3]) {
+  if (info.cluster) {
+    extents[0] = info.cluster->x;
+    extents[1] = info.cluster->y;
+    extents[2] = info.cluster->z;
+    return;
   }
-  return cudaSuccess;
+  for (int axis = 0; axis < 3; ++axis)
+    extents[axis] = static_cast<std::uint32_t>(kernel.on(current_device()).required_cluster[axis].load());
+}
+
+bool is_none(const std::uint32_t (&extents)[3]) {
+  return extents[0] == 0 && extents[1] == 0 && extents[2] == 0;
 }
 
 cudaError_t check_cooperative(const KernelInfo& info, const Launch& launch) {
   if (!launch.cooperative) return cudaSuccess;
-  const auto resident = static_cast<std::uint64_t>(
-      resident_blocks(info, static_cast<int>(launch.threads_per_block()), launch.shared_bytes));
-  return launch.blocks() <= resident * multiprocessors() ? cudaSuccess : cudaErrorCooperativeLaunchTooLarge;
+  const std::uint64_t of_cluster =
+      is_none(launch.cluster) ? 1 : std::uint64_t{launch.cluster[0]} * launch.cluster[1] * launch.cluster[2];
+  const auto resident = static_cast<std::uint64_t>(resident_clusters(info, launch)) * of_cluster;
+  return launch.blocks() <= resident ? cudaSuccess : cudaErrorCooperativeLaunchTooLarge;
 }
 
 /// Without the "kernel 'name': " that the executor begins with.
@@ -125,6 +128,7 @@ std::shared_ptr<const KernelCall> call_of(Kernel& kernel, const Launch& launch,
   std::copy(std::begin(launch.block), std::end(launch.block), call->block);
   call->shared_bytes = launch.shared_bytes;
   call->cooperative = launch.cooperative;
+  std::copy(std::begin(launch.cluster), std::end(launch.cluster), call->cluster);
   call->buffer = buffer;
   for (const ParameterSlot& slot : slots) call->parameters.push_back(call->buffer.data() + slot.offset);
   return call;
@@ -137,10 +141,7 @@ cudaError_t enqueue(Kernel& kernel, const LoadedKernel& loaded, const Launch& la
   if (!buffer) return cudaErrorInvalidValue;
   // A kernel that cannot run is refused here and now.
   const auto path = counters_path();
-  const LaunchShape shape{{launch.grid[0], launch.grid[1], launch.grid[2]},
-                          {launch.block[0], launch.block[1], launch.block[2]},
-                          launch.shared_bytes,
-                          launch.cooperative};
+  const LaunchShape shape = shape_of(launch);
   const CodeKind kind = code_kind(*loaded.module, kernel.name, shape);
   if (Status compiled = loaded.module->compile(kernel.name, kind); !compiled) {
     log_failure(kernel, compiled.error());
@@ -173,6 +174,51 @@ void set_launch_interceptor(LaunchInterceptor wanted) { interceptor = wanted; }
 
 cudaError_t take_variant_error() { return std::exchange(variant_error, cudaSuccess); }
 void set_variant_error(cudaError_t error) { variant_error = error; }
+
+LaunchShape shape_of(const Launch& launch) {
+  LaunchShape shape{{launch.grid[0], launch.grid[1], launch.grid[2]},
+                    {launch.block[0], launch.block[1], launch.block[2]},
+                    launch.shared_bytes,
+                    launch.cooperative};
+  if (!is_none(launch.cluster)) shape.cluster = Dim3{launch.cluster[0], launch.cluster[1], launch.cluster[2]};
+  return shape;
+}
+
+cudaError_t find_cluster(const Kernel& kernel, const KernelInfo& info, Launch& launch) {
+  std::uint32_t required[3];
+  required_cluster(kernel, info, required);
+  const auto* const attributes = static_cast<const cudaLaunchAttribute*>(launch.attributes);
+  for (std::uint32_t i = 0; i < launch.attribute_count; ++i) {
+    if (attributes[i].id != cudaLaunchAttributeClusterDimension) continue;
+    const auto& cluster = attributes[i].val.clusterDim;
+    launch.cluster[0] = cluster.x;
+    launch.cluster[1] = cluster.y;
+    launch.cluster[2] = cluster.z;
+  }
+  if (is_none(launch.cluster)) std::copy(std::begin(required), std::end(required), launch.cluster);
+  if (is_none(launch.cluster)) return info.needs_cluster ? cudaErrorInvalidClusterSize : cudaSuccess;
+  const bool is_other =
+      !is_none(required) && !std::equal(std::begin(required), std::end(required), launch.cluster);
+  std::uint64_t blocks = 1;
+  bool divides = true;
+  for (int axis = 0; axis < 3; ++axis) {
+    blocks *= launch.cluster[axis];
+    divides &= launch.cluster[axis] != 0 && launch.grid[axis] % launch.cluster[axis] == 0;
+  }
+  std::uint64_t most =
+      kernel.on(current_device()).takes_large_clusters ? most_cluster_blocks : most_portable_cluster_blocks;
+  if (info.max_cluster_rank != 0) most = std::min<std::uint64_t>(most, info.max_cluster_rank);
+  return is_other || !divides || blocks > most ? cudaErrorInvalidClusterSize : cudaSuccess;
+}
+
+int resident_clusters(const KernelInfo& info, const Launch& launch) {
+  const int blocks = resident_blocks(info, static_cast<int>(launch.threads_per_block()), launch.shared_bytes);
+  if (blocks == 0) return 0;
+  const std::uint32_t of_cluster =
+      is_none(launch.cluster) ? 1 : launch.cluster[0] * launch.cluster[1] * launch.cluster[2];
+  // One cluster always has its turn as a whole.
+  return std::max(1, blocks / static_cast<int>(of_cluster)) * static_cast<int>(multiprocessors());
+}
 
 cudaError_t error_of(const Failure& failure) {
   const auto says = [&](std::initializer_list<std::string_view> words) {
@@ -209,9 +255,10 @@ cudaError_t launch_node(Kernel& kernel, Launch launch, int device, Interception 
   std::shared_ptr<const LoadedKernel> loaded;
   if (const cudaError_t error = kernel.binary->load(kernel, device, loaded); error != cudaSuccess)
     return error;
+  if (const cudaError_t error = find_cluster(kernel, loaded->info, launch); error != cudaSuccess)
+    return error;
   for (const cudaError_t error :
-       {check_resources(kernel, loaded->info, launch), check_attributes(kernel, launch),
-        check_cooperative(loaded->info, launch)}) {
+       {check_resources(kernel, loaded->info, launch), check_cooperative(loaded->info, launch)}) {
     if (error != cudaSuccess) return error;
   }
 

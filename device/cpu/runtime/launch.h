@@ -23,6 +23,17 @@ cudaError_t launch_kernel(Kernel& kernel, Launch launch, Interception intercepti
 /// As above, of a node of a graph, in whichever stream the graph is launched.
 cudaError_t launch_node(Kernel& kernel, Launch launch, int device, Interception interception);
 
+/// What the executor is told of a launch.
+LaunchShape shape_of(const Launch& launch);
+
+/// Fills in launch.cluster: what its attributes say, or else what the kernel requires. Errors:
+/// cudaErrorInvalidClusterSize for clusters that do not divide the grid, are too large, or are not those
+/// required.
+cudaError_t find_cluster(const Kernel& kernel, const KernelInfo& info, Launch& launch);
+
+/// Clusters of a launch (launch.cluster) that the device holds at a time; 0 when a block does not fit.
+int resident_clusters(const KernelInfo& info, const Launch& launch);
+
 /// The CUDA error for a failure of the executor.
 cudaError_t error_of(const Failure& failure);
 

@@ -92,6 +92,7 @@ std::optional<int> device_attribute(cudaDeviceAttr attribute, int device) {
     case cudaDevAttrGpuOverlap:
     case cudaDevAttrConcurrentKernels:
     case cudaDevAttrCooperativeLaunch:
+    case cudaDevAttrClusterLaunch:
     case cudaDevAttrAsyncEngineCount: return 1;
 
     case cudaDevAttrPciBusId: return device;
@@ -157,7 +158,6 @@ std::optional<int> device_attribute(cudaDeviceAttr attribute, int device) {
     case cudaDevAttrGPUDirectRDMAFlushWritesOptions:
     case cudaDevAttrGPUDirectRDMAWritesOrdering:
     case cudaDevAttrMemoryPoolSupportedHandleTypes:
-    case cudaDevAttrClusterLaunch:
     case cudaDevAttrDeferredMappingCudaArraySupported:
     case cudaDevAttrIpcEventSupport:
     case cudaDevAttrNumaConfig:
@@ -251,6 +251,7 @@ cudaDeviceProp device_properties(int device) {
   properties.computePreemptionSupported = attribute(cudaDevAttrComputePreemptionSupported);
   properties.canUseHostPointerForRegisteredMem = attribute(cudaDevAttrCanUseHostPointerForRegisteredMem);
   properties.cooperativeLaunch = attribute(cudaDevAttrCooperativeLaunch);
+  properties.clusterLaunch = attribute(cudaDevAttrClusterLaunch);
   properties.sharedMemPerBlockOptin = bytes(cudaDevAttrMaxSharedMemoryPerBlockOptin);
   properties.pageableMemoryAccess = attribute(cudaDevAttrPageableMemoryAccess);
   properties.directManagedMemAccessFromHost = attribute(cudaDevAttrDirectManagedMemAccessFromHost);

@@ -49,6 +49,8 @@ struct Kernel {
   struct OnDevice {
     std::atomic<int> max_dynamic_shared{default_shared_limit};  ///< as cudaFuncSetAttribute left it
     std::atomic<int> shared_carveout{-1};
+    std::atomic<bool> takes_large_clusters{false};
+    std::atomic<int> required_cluster[3] = {0, 0, 0};  ///< 0: none is required
 
     // Guarded by the binary's mutex.
     std::shared_ptr<const LoadedKernel> loaded;

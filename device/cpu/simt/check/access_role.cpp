@@ -28,7 +28,8 @@ AccessRole role_of_copy(std::string_view opcode, std::size_t address) {
 AccessRole role_of(std::string_view opcode, std::size_t address) {
   if (opcode.starts_with("cp.")) return role_of_copy(opcode, address);
   AccessRole role;
-  if (opcode.starts_with("mbarrier")) {
+  // st.async and red.async tell a barrier at their second address.
+  if (opcode.starts_with("mbarrier") || (address == 1 && has_word(opcode, "async"))) {
     role.is_barrier = true;
     return role;
   }

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "device/cpu/simt/check/written_memory.h"
+#include "device/cpu/simt/execute/cluster_window.h"
 #include "device/cpu/simt/execute/faults.h"
 #include "device/cpu/simt/lanes/access_check.h"
 #include "device/cpu/simt/lanes/lane_loop.h"
@@ -30,27 +31,44 @@ void BlockCheck::start(std::uint64_t block, const std::uint32_t* coordinates, co
   places_.clear();
   clocks_.clear();
   for (std::uint32_t warp = 0; warp < warps_; ++warp) clocks_.emplace_back(block_, warp, warps_);
-  std::fill(std::begin(barriers_), std::end(barriers_), Barrier{});
+  std::fill(std::begin(barriers_), std::end(barriers_), BarrierKnowledge{});
+  alone_ = {};
+  cluster_ = &alone_;
+}
+
+void BlockCheck::join_cluster(ClusterKnowledge& cluster, std::uint32_t rank) {
+  cluster_ = &cluster;
+  if (cluster.blocks.size() <= rank) cluster.blocks.resize(rank + 1);
+  cluster.blocks[rank] = this;
+}
+
+void BlockCheck::close_cluster() {
+  cluster_->over = std::move(cluster_->arriving);
+  cluster_->arriving = {};
 }
 
 // ---------------------------------------------------------------- accesses
 
 BlockCheck::Place BlockCheck::find_place(const WarpContext& warp, const AccessSite& site,
-                                         const LaneAccess& access) const {
+                                         const LaneAccess& access) {
   using Kind = Place::Kind;
-  const auto in_shared = [&](std::uint64_t offset) -> Place {
+  const auto in_shared = [&](std::uint32_t rank, std::uint64_t offset) -> Place {
     const bool fits = AddressRange{0, warp.shared_bytes}.holds(offset, access.bytes);
-    return {fits ? Kind::shared : Kind::none, offset};
+    if (!fits || rank >= warp.cluster_nctarank) return {};
+    return {Kind::shared, offset, rank == warp.cluster_ctarank ? this : cluster_->blocks[rank]};
   };
-  if (site.kind == AddressKind::shared) return in_shared(access.address);
+  if (site.kind == AddressKind::shared) {
+    if (!site.in_cluster) return in_shared(warp.cluster_ctarank, access.address);
+    return in_shared(rank_of_shared(warp, access.address), access.address & cluster_offset_mask);
+  }
   const bool is_checked =
       site.kind == AddressKind::host && (never_in_window(site) || reaches_global_memory(site));
   if (!is_checked) return {};
   const auto begins_in = [&](const std::byte* begin, std::uint64_t bytes) {
     return access.address - reinterpret_cast<std::uintptr_t>(begin) < bytes;
   };
-  if (begins_in(warp.shared, warp.shared_bytes))
-    return in_shared(access.address - reinterpret_cast<std::uintptr_t>(warp.shared));
+  if (const auto rank = rank_of_generic(warp, access.address))
+    return in_shared(*rank, access.address - generic_shared(warp, *rank));
   if (begins_in(warp.local, warp.local_stride * warp_size) ||
       begins_in(warp.parameters, warp.parameter_bytes) || begins_in(warp.constants, warp.constant_bytes))
     return {};
@@ -65,14 +83,18 @@ void BlockCheck::access(const WarpContext& warp, const AccessSite& site, const L
   if (place.kind == Place::Kind::none) return;
   const AccessRole& role = site.role;
   WarpClock& clock = clocks_[warp.warpid];
-  SyncPlaces& places = place.kind == Place::Kind::shared ? places_ : launch_.places();
+  SyncPlaces& places = place.kind == Place::Kind::shared ? place.owner->places_ : launch_.places();
   if (role.is_barrier) {
     check_written(warp, site, access, place);
-    if (place.kind == Place::Kind::shared)
-      std::fill_n(shared_written_.begin() + static_cast<std::ptrdiff_t>(place.address), access.bytes, true);
-    clock.fence(Reach::block);
-    places.hear(place.address, block_, clock, Reach::block);
-    places.publish(place.address, block_, clock, Reach::block);
+    if (place.kind == Place::Kind::shared) {
+      std::fill_n(place.owner->shared_written_.begin() + static_cast<std::ptrdiff_t>(place.address),
+                  access.bytes, true);
+    }
+    // Blocks of a cluster meet at each other's barriers.
+    const Reach reach = cluster_ != &alone_ ? Reach::device : Reach::block;
+    clock.fence(reach);
+    places.hear(place.address, block_, clock, reach);
+    places.publish(place.address, block_, clock, reach);
     clock.settle();
     return;
   }
@@ -123,7 +145,7 @@ bool BlockCheck::is_unwritten(Place place, std::uint64_t bytes) const {
     const WrittenMemory* const memory = written_memory();
     return memory != nullptr && memory->is_unwritten(place.address, bytes);
   }
-  const auto first = shared_written_.begin() + static_cast<std::ptrdiff_t>(place.address);
+  const auto first = place.owner->shared_written_.begin() + static_cast<std::ptrdiff_t>(place.address);
   return std::none_of(first, first + static_cast<std::ptrdiff_t>(bytes), [](bool each) { return each; });
 }
 
@@ -139,7 +161,8 @@ void BlockCheck::check_written(const WarpContext& warp, const AccessSite& site, 
   }
   if (!site.role.writes) return;
   if (is_shared) {
-    std::fill_n(shared_written_.begin() + static_cast<std::ptrdiff_t>(place.address), access.bytes, true);
+    std::fill_n(place.owner->shared_written_.begin() + static_cast<std::ptrdiff_t>(place.address),
+                access.bytes, true);
   } else if (global != nullptr) {
     global->write(place.address, access.bytes);
   }
@@ -149,7 +172,7 @@ void BlockCheck::check_written(const WarpContext& warp, const AccessSite& site, 
 
 void BlockCheck::check_race(const WarpContext& warp, const AccessSite& site, const LaneAccess& access,
                             Place place, const std::byte* value) {
-  AccessShadow& shadow = place.kind == Place::Kind::shared ? shared_ : launch_.global();
+  AccessShadow& shadow = place.kind == Place::Kind::shared ? place.owner->shared_ : launch_.global();
   const WarpClock& clock = clocks_[warp.warpid];
   AccessMark mark;
   mark.time = clock.now();
@@ -176,7 +199,7 @@ void BlockCheck::check_race(const WarpContext& warp, const AccessSite& site, con
 bool BlockCheck::changes_nothing(Place place, const LaneAccess& access, const std::byte* value) const {
   if (value == nullptr) return false;
   if (place.kind == Place::Kind::shared)
-    return std::memcmp(shared_memory_ + place.address, value, access.bytes) == 0;
+    return std::memcmp(place.owner->shared_memory_ + place.address, value, access.bytes) == 0;
   return launch_.memory().around(place.address).holds(place.address, access.bytes) &&
          std::memcmp(reinterpret_cast<const std::byte*>(place.address), value, access.bytes) == 0;
 }
@@ -213,19 +236,17 @@ void BlockCheck::meet(const WarpContext& warp, const AccessSite& site, const std
   });
 }
 
-void BlockCheck::arrive(std::uint32_t barrier, std::uint32_t warp) {
+void BlockCheck::arrive(BarrierKnowledge& arrived, std::uint32_t warp) {
   WarpClock& clock = clocks_[warp];
   clock.settle();
-  Barrier& arrived = barriers_[barrier];
   arrived.known.join(clock.snapshot());
   arrived.released_to_block.join(clock.released(Reach::block));
   arrived.released_to_device.join(clock.released(Reach::device));
   clock.meet();
 }
 
-void BlockCheck::leave(std::uint32_t barrier, std::uint32_t warp) {
+void BlockCheck::leave(const BarrierKnowledge& arrived, std::uint32_t warp) {
   WarpClock& clock = clocks_[warp];
-  const Barrier& arrived = barriers_[barrier];
   clock.learn(arrived.known);
   clock.release(arrived.released_to_block, arrived.released_to_device);
   clock.meet();

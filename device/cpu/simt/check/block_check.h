@@ -9,6 +9,22 @@
 
 namespace lynxpp::device::cpu {
 
+class BlockCheck;
+
+/// What those that have arrived at a barrier know, and what they publish from now on.
+struct BarrierKnowledge {
+  Knowledge known;
+  Knowledge released_to_block;
+  Knowledge released_to_device;
+};
+
+/// What the blocks of a cluster share.
+struct ClusterKnowledge {
+  std::vector<BlockCheck*> blocks;  ///< by rank
+  BarrierKnowledge arriving;        ///< at the cluster's barrier, in its present phase
+  BarrierKnowledge over;            ///< in the one before
+};
+
 class BlockCheck {
  public:
   BlockCheck(LaunchCheck& launch, std::uint32_t warps) : launch_(launch), warps_(warps) {}
@@ -33,17 +49,26 @@ class BlockCheck {
             std::uint32_t mask);
   void fault(const WarpContext& warp, const Fault& fault);
 
-  void arrive(std::uint32_t barrier, std::uint32_t warp);
-  void leave(std::uint32_t barrier, std::uint32_t warp);
+  void arrive(std::uint32_t barrier, std::uint32_t warp) { arrive(barriers_[barrier], warp); }
+  void leave(std::uint32_t barrier, std::uint32_t warp) { leave(barriers_[barrier], warp); }
   void close(std::uint32_t barrier) { barriers_[barrier] = {}; }
+
+  // In a cluster, from start() on: what its blocks share, and its barrier.
+  void join_cluster(ClusterKnowledge& cluster, std::uint32_t rank);
+  void arrive_at_cluster(std::uint32_t warp) { arrive(cluster_->arriving, warp); }
+  void leave_cluster(std::uint32_t warp) { leave(cluster_->over, warp); }
+  void close_cluster();
 
  private:
   /// Where in the launch's memory an access goes.
   struct Place {
     enum class Kind { none, shared, global } kind = Kind::none;
-    std::uint64_t address = 0;  ///< shared: the offset
+    std::uint64_t address = 0;    ///< shared: the offset
+    BlockCheck* owner = nullptr;  ///< shared: of the block whose memory it is
   };
-  Place find_place(const WarpContext& warp, const AccessSite& site, const LaneAccess& access) const;
+  void arrive(BarrierKnowledge& barrier, std::uint32_t warp);
+  void leave(const BarrierKnowledge& barrier, std::uint32_t warp);
+  Place find_place(const WarpContext& warp, const AccessSite& site, const LaneAccess& access);
   void check_written(const WarpContext& warp, const AccessSite& site, const LaneAccess& access, Place place);
   bool check_gap(const WarpContext& warp, const AccessSite& site, const LaneAccess& access, Place place);
   void check_race(const WarpContext& warp, const AccessSite& site, const LaneAccess& access, Place place,
@@ -66,13 +91,9 @@ class BlockCheck {
   AccessShadow shared_;
   SyncPlaces places_;  // in shared memory
   std::vector<WarpClock> clocks_;
-  /// What those that have arrived at a barrier know, and what they publish from now on.
-  struct Barrier {
-    Knowledge known;
-    Knowledge released_to_block;
-    Knowledge released_to_device;
-  };
-  Barrier barriers_[16];
+  BarrierKnowledge barriers_[16];
+  ClusterKnowledge alone_;  ///< of a block in no cluster
+  ClusterKnowledge* cluster_ = &alone_;
 };
 
 // Called by compiled code, and by what accesses memory in C++. The launch is checked.

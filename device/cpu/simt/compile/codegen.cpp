@@ -147,6 +147,8 @@ const std::map<std::string_view, FunctionCodegen::Emitter>& FunctionCodegen::emi
       {"sust", &F::emit_operation},
       {"sured", &F::emit_operation},
       {"suq", &F::emit_operation},
+      {"mapa", &F::emit_operation},
+      {"getctarank", &F::emit_operation},
       {"cp", &F::emit_operation},
       {"createpolicy", &F::emit_operation},
       {"setmaxnreg", &F::emit_operation},
@@ -407,7 +409,13 @@ void FunctionCodegen::emit_indirect() {
 /// Operands: [d,] a {, b} {, {!}c}. The scheduler takes ids and counts from the first active lane.
 void FunctionCodegen::emit_barrier() {
   if (opcode_->has("warp")) return;  // a meeting: the scheduler has let its lanes wait
-  if (opcode_->has("cluster")) return unsupported("thread block clusters");
+  if (opcode_->has("cluster")) {
+    // Who arrives and waits is the scheduler's matter; every order is kept.
+    const bool arrives = opcode_->has("arrive");
+    if (arrives == opcode_->has("wait")) return unsupported();
+    opcode_->first_of({arrives ? "release" : "acquire", arrives ? "relaxed" : "acquire"});
+    return;
+  }
   const bool reduces = opcode_->has("red");
   std::size_t next = reduces ? 1 : 0;
   std::size_t end = instruction_->operands.size();

@@ -172,6 +172,8 @@ AccessSite& FunctionCodegen::add_site(AddressKind kind, StateSpace space, unsign
     made.source_file = *file;
     made.source_line = instruction_->source_line;
   }
+  made.in_cluster =
+      kind == AddressKind::shared && made.opcode.find("shared::cluster") != std::string_view::npos;
   if (program_.checked) made.role = role_of(made.opcode, address);
   return made;
 }
@@ -268,7 +270,8 @@ void FunctionCodegen::emit_store() {
   const unsigned bits = bits_of(type);
   const unsigned count = vector_count(*opcode_);
   if (bits == 128 && count == 1 && !opcode_->has("async")) return emit_wide_access();
-  if (bits < 8 || bits > 64 || opcode_->has("async") || opcode_->has("bulk")) return unsupported();
+  if (opcode_->has("async")) return emit_operation();
+  if (bits < 8 || bits > 64 || opcode_->has("bulk")) return unsupported();
   const ptx::Operand& source = operand(1);
   if (count > 1 && source.elements.size() != count) return unsupported("malformed source");
   const Access access = address_of(operand(0), space_of(*opcode_), bits / 8 * count);
@@ -291,7 +294,7 @@ void FunctionCodegen::emit_store() {
 
 /// atom.op.type d, [a], b {, c}; red.op.type [a], b.
 void FunctionCodegen::emit_atomic() {
-  if (!opcode_->has("async") && (vector_count(*opcode_) != 1 || opcode_->type() == DataType::b128))
+  if (opcode_->has("async") || vector_count(*opcode_) != 1 || opcode_->type() == DataType::b128)
     return emit_operation();
   const bool reduction = opcode_->root == "red";
   const std::size_t first = reduction ? 0 : 1;
@@ -303,7 +306,7 @@ void FunctionCodegen::emit_atomic() {
     if (ptx::parse_data_type(modifier) != DataType::none) suffix = modifier;
   }
   const AtomicOperation* const operation = find_atomic(std::string(op) + "." + std::string(suffix));
-  if (operation == nullptr || vector_count(*opcode_) != 1 || opcode_->has("async")) return unsupported();
+  if (operation == nullptr || vector_count(*opcode_) != 1) return unsupported();
   const unsigned bytes = operation->bits / 8;
   const Access access = address_of(operand(first), space_of(*opcode_), bytes);
   if (access.uniform != nullptr) return unsupported("a kernel parameter cannot be written");
@@ -324,6 +327,7 @@ void FunctionCodegen::emit_atomic() {
 
 /// cvta.space: into a generic address; cvta.to.space: out of one.
 void FunctionCodegen::emit_convert_address() {
+  if (opcode_->has("shared::cluster")) return emit_operation();
   Value* const source = resize(read(1, opcode_->type()), 64, false);
   Value* base = nullptr;
   switch (space_of(*opcode_)) {
@@ -350,6 +354,7 @@ void FunctionCodegen::emit_convert_address() {
 }
 
 void FunctionCodegen::emit_is_space() {
+  if (opcode_->has("shared::cluster")) return emit_operation();
   Value* const address = read_bits(operand(1), 64);
   const auto within = [&](Value* begin, Value* bytes) {
     return builder_.CreateICmpULT(builder_.CreateSub(address, splat(begin)), splat(bytes));
@@ -380,7 +385,10 @@ void FunctionCodegen::emit_is_space() {
       if (!parameters_) return unsupported("in a device function");
       return write_predicate(operand(0), in_parameters());
     case StateSpace::global: {
-      Value* const special = builder_.CreateOr(builder_.CreateOr(in_shared(), in_local()), in_constant());
+      // The window of a cluster has the block's own memory, too.
+      Value* const in_cluster = within(context_load(offsetof(WarpContext, cluster_shared), 64),
+                                       context_load(offsetof(WarpContext, cluster_bytes), 64));
+      Value* const special = builder_.CreateOr(builder_.CreateOr(in_cluster, in_local()), in_constant());
       return write_predicate(operand(0), builder_.CreateNot(special));
     }
     default: return unsupported();

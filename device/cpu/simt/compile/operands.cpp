@@ -295,6 +295,8 @@ Value* FunctionCodegen::read_predicate(const ptx::Operand& operand) {
     const auto slot = find_register(operand.name);
     if (slot && slot->bits == 1) return read_predicate_register(*slot, operand.negated);
   }
+  if (operand.name == "%is_explicit_cluster" && value == nullptr)
+    value = builder_.CreateICmpNE(read_special(operand.name, 32), splat(32, 0));
   if (value == nullptr) {
     unsupported("operand '" + std::string(ptx_.text(operand.text)) + "' is no predicate");
     return splat(1, 0);
@@ -343,14 +345,14 @@ Value* FunctionCodegen::read_special(std::string_view name, unsigned bits) {
     if (base == "%ntid") return scalar(offsetof(WarpContext, ntid) + at);
     if (base == "%ctaid") return scalar(offsetof(WarpContext, ctaid) + at);
     if (base == "%nctaid") return scalar(offsetof(WarpContext, nctaid) + at);
-    // Without clusters every block is one of its own.
-    if (base == "%clusterid") return scalar(offsetof(WarpContext, ctaid) + at);
-    if (base == "%nclusterid") return scalar(offsetof(WarpContext, nctaid) + at);
-    if (base == "%cluster_ctaid") return splat(bits, 0);
-    if (base == "%cluster_nctaid") return splat(bits, 1);
+    if (base == "%clusterid") return scalar(offsetof(WarpContext, clusterid) + at);
+    if (base == "%nclusterid") return scalar(offsetof(WarpContext, nclusterid) + at);
+    if (base == "%cluster_ctaid") return scalar(offsetof(WarpContext, cluster_ctaid) + at);
+    if (base == "%cluster_nctaid") return scalar(offsetof(WarpContext, cluster_nctaid) + at);
   }
-  if (name == "%cluster_ctarank") return splat(bits, 0);
-  if (name == "%cluster_nctarank") return splat(bits, 1);
+  if (name == "%cluster_ctarank") return scalar(offsetof(WarpContext, cluster_ctarank));
+  if (name == "%cluster_nctarank") return scalar(offsetof(WarpContext, cluster_nctarank));
+  if (name == "%is_explicit_cluster") return scalar(offsetof(WarpContext, is_explicit_cluster));
   if (name == "%laneid") return lanes([](std::uint32_t lane) { return lane; });
   if (name == "%lanemask_eq") return lanes([](std::uint32_t lane) { return 1u << lane; });
   if (name == "%lanemask_lt") return lanes([](std::uint32_t lane) { return (1u << lane) - 1; });

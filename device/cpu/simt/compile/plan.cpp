@@ -8,15 +8,17 @@
 namespace lynxpp::device::cpu {
 namespace {
 
-bool is_block_barrier(std::string_view opcode) {
+/// Of a block or a cluster.
+bool is_barrier(std::string_view opcode) {
   const bool barrier = opcode.starts_with("bar.") || opcode.starts_with("barrier.");
-  return barrier && !opcode.starts_with("bar.warp") && !opcode.starts_with("barrier.cluster");
+  return barrier && !opcode.starts_with("bar.warp");
 }
 
 BarrierKind barrier_kind(std::string_view opcode) {
   const auto has = [opcode](std::string_view modifier) {
     return opcode.find(modifier) != std::string_view::npos;
   };
+  if (has(".cluster")) return has(".wait") ? BarrierKind::cluster_wait : BarrierKind::cluster_arrive;
   if (has(".red")) {
     if (has(".popc")) return BarrierKind::reduce_popc;
     return has(".and") ? BarrierKind::reduce_and : BarrierKind::reduce_or;
@@ -159,7 +161,7 @@ Status Planner::plan_function(CompiledFunction& function) {
         segment.source_file = *file;
         segment.source_line = instruction.source_line;
       }
-      if (!is_block_barrier(instruction.opcode)) continue;
+      if (!is_barrier(instruction.opcode)) continue;
       segment.end = i + 1;
       segment.control = Control::barrier;
       segment.barrier = barrier_kind(instruction.opcode);

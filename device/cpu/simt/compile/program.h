@@ -36,7 +36,7 @@ inline constexpr std::uint32_t no_function = 0xffffffff;
 
 enum class Control { next, branch, indexed_branch, call, ret, exit, trap, barrier, meeting };
 
-enum class BarrierKind { sync, arrive, reduce_popc, reduce_and, reduce_or };
+enum class BarrierKind { sync, arrive, cluster_arrive, cluster_wait, reduce_popc, reduce_and, reduce_or };
 
 /// Functions the cpu device provides itself.
 enum class Builtin { none, vprintf, malloc, free, assertfail };

@@ -33,6 +33,7 @@ struct AccessSite {
   std::uint32_t source_line = 0;
   AccessRole role;             ///< checked code only, as the next one
   unsigned element_bytes = 0;  ///< of a store: of each of its values
+  bool in_cluster = false;     ///< it names shared::cluster
 };
 
 /// Where WarpContext::known has what holds an address, if it was found lately. Allocations begin at multiples
@@ -98,6 +99,16 @@ struct WarpContext {
   std::uint32_t ntid[3] = {};
   std::uint32_t ctaid[3] = {};
   std::uint32_t nctaid[3] = {};
+  std::uint32_t clusterid[3] = {};
+  std::uint32_t nclusterid[3] = {};
+  std::uint32_t cluster_ctaid[3] = {};
+  std::uint32_t cluster_nctaid[3] = {1, 1, 1};
+  std::uint32_t cluster_ctarank = 0;
+  std::uint32_t cluster_nctarank = 1;
+  std::uint32_t is_explicit_cluster = 0;
+  std::byte* cluster_shared = nullptr;  ///< shared memory of the cluster's first block (cluster_window.h)
+  std::uint64_t cluster_stride = 0;     ///< from there to the next block's
+  std::uint64_t cluster_bytes = 0;      ///< of all of it
   std::uint32_t warpid = 0;
   std::uint32_t nwarpid = 0;
   std::uint32_t smid = 0;

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "device/cpu/simt/compile/program.h"
+#include "device/cpu/simt/execute/cluster_window.h"
 #include "device/cpu/simt/lanes/lane_loop.h"
 
 namespace lynxpp::device::cpu {
@@ -262,7 +263,8 @@ SpacesOfLanes spaces_of(const WarpContext& warp, const std::uint64_t* addresses,
   if (space == AccessSpace::global) lanes.global = mask;
   if (space == AccessSpace::shared) {
     lanes.shared = mask;
-    std::copy_n(addresses, warp_size, lanes.offsets.begin());
+    for (std::uint32_t lane = 0; lane < warp_size; ++lane)
+      lanes.offsets[lane] = addresses[lane] & cluster_offset_mask;
   }
   if (space != AccessSpace::generic) return lanes;
   for_each_lane(mask, [&](std::uint32_t lane) {
@@ -270,7 +272,8 @@ SpacesOfLanes spaces_of(const WarpContext& warp, const std::uint64_t* addresses,
     if (within(address, warp.shared, warp.shared_bytes)) {
       lanes.shared |= 1u << lane;
       lanes.offsets[lane] = address - reinterpret_cast<std::uintptr_t>(warp.shared);
-    } else if (!within(address, warp.local, warp.local_stride * warp_size) &&
+    } else if (!within(address, warp.cluster_shared, warp.cluster_bytes) &&  // another block's is neither
+               !within(address, warp.local, warp.local_stride * warp_size) &&
                !within(address, warp.constants, warp.constant_bytes) &&
                !within(address, warp.parameters, warp.parameter_bytes)) {
       lanes.global |= 1u << lane;

@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cfenv>
 #include <charconv>
 #include <map>
@@ -12,6 +13,7 @@
 #include "device/cpu/simt/check/launch_check.h"
 #include "device/cpu/simt/check/written_memory.h"
 #include "device/cpu/simt/execute/clock.h"
+#include "device/cpu/simt/execute/cluster_window.h"
 #include "device/cpu/simt/execute/device_heap.h"
 #include "device/cpu/simt/execute/module_storage.h"
 #include "device/cpu/simt/execute/occupancy.h"
@@ -45,10 +47,29 @@ std::uint32_t header_threads(std::string_view header, std::string_view directive
   return static_cast<std::uint32_t>(std::min(product, largest_block));
 }
 
+/// Three extents behind `directive`, 1 where there are fewer; nullopt when it is not there.
+std::optional<Dim3> header_extents(std::string_view header, std::string_view directive) {
+  const std::size_t found = header.find(directive);
+  if (found == std::string_view::npos) return std::nullopt;
+  std::uint32_t extents[3] = {1, 1, 1};
+  const char* at = header.data() + found + directive.size();
+  const char* const end = header.data() + header.size();
+  for (std::uint32_t& extent : extents) {
+    while (at != end && (std::isspace(static_cast<unsigned char>(*at)) != 0 || *at == ',')) ++at;
+    const auto [next, error] = std::from_chars(at, end, extent);
+    if (error != std::errc()) break;
+    at = next;
+  }
+  return Dim3{extents[0], extents[1], extents[2]};
+}
+
+std::string_view header_of(const ptx::Module& module, const ptx::Function& kernel) {
+  return module.text({kernel.parameter_list.empty() ? kernel.name_text.end : kernel.parameter_list.end,
+                      kernel.body_text.begin});
+}
+
 std::uint32_t thread_limit(const ptx::Module& module, const ptx::Function& kernel) {
-  const std::string_view header =
-      module.text({kernel.parameter_list.empty() ? kernel.name_text.end : kernel.parameter_list.end,
-                   kernel.body_text.begin});
+  const std::string_view header = header_of(module, kernel);
   for (const std::string_view directive : {".reqntid", ".maxntid"}) {
     if (const std::uint32_t threads = header_threads(header, directive); threads != 0) return threads;
   }
@@ -98,7 +119,7 @@ class SimtModule final : public LoadedModule {
 Status run(LaunchState& launch, std::uint32_t timed_blocks, LaunchCounters* counters) {
   const bool alone = launch.clock != nullptr || launch.check != nullptr;
   const auto workers =
-      alone ? 1u : static_cast<unsigned>(std::min<std::uint64_t>(multiprocessors(), launch.blocks()));
+      alone ? 1u : static_cast<unsigned>(std::min<std::uint64_t>(multiprocessors(), launch.clusters()));
   std::vector<WorkerCounts> counts;
   if (counters != nullptr) counts.assign(workers, WorkerCounts(*launch.program, counters->words.has_value()));
   std::vector<Status> results(workers, success());
@@ -168,6 +189,10 @@ Result<KernelInfo> SimtModule::kernel(const std::string& name) {
   info.static_shared_bytes = planned->shared.static_bytes;
   info.local_bytes = static_cast<std::uint32_t>(planned->local_bytes);
   info.max_threads = thread_limit(module_, function);
+  const std::string_view header = header_of(module_, function);
+  info.cluster = header_extents(header, ".reqnctapercluster");
+  info.needs_cluster = header.find(".explicitcluster") != std::string_view::npos;
+  if (const auto most = header_extents(header, ".maxclusterrank")) info.max_cluster_rank = most->x;
   for (const ptx::RegisterDeclaration& declaration : function.body->registers) {
     info.registers += std::max(declaration.count, 1u);
   }
@@ -198,6 +223,27 @@ SimtModule::Compiled SimtModule::program(const std::string& kernel, CodeKind kin
       .first->second;
 }
 
+/// Clusters divide the grid, and are what the kernel was made for.
+Status check_cluster(const KernelInfo& info, const LaunchShape& shape) {
+  const std::string kernel = "kernel '" + info.name + "': ";
+  if (!shape.cluster) {
+    return info.needs_cluster ? failure(kernel + "it is to be launched in clusters") : Status(success());
+  }
+  const Dim3& each = *shape.cluster;
+  const Dim3& grid = shape.grid;
+  const std::string text =
+      std::to_string(each.x) + " x " + std::to_string(each.y) + " x " + std::to_string(each.z);
+  const std::uint64_t blocks = std::uint64_t{each.x} * each.y * each.z;
+  if (blocks == 0 || blocks > most_cluster_blocks || grid.x % each.x != 0 || grid.y % each.y != 0 ||
+      grid.z % each.z != 0)
+    return failure(kernel + "clusters of " + text + " blocks do not divide the grid, or are too large");
+  if (info.max_cluster_rank != 0 && blocks > info.max_cluster_rank)
+    return failure(kernel + "clusters of " + text + " blocks are more than its .maxclusterrank");
+  if (info.cluster && (info.cluster->x != each.x || info.cluster->y != each.y || info.cluster->z != each.z))
+    return failure(kernel + "clusters of " + text + " blocks are not what its .reqnctapercluster says");
+  return success();
+}
+
 Status SimtModule::check(const KernelInfo& info, const LaunchShape& shape) const {
   const std::uint64_t threads = std::uint64_t{shape.block.x} * shape.block.y * shape.block.z;
   const bool empty = threads == 0 || shape.grid.x == 0 || shape.grid.y == 0 || shape.grid.z == 0;
@@ -208,14 +254,18 @@ Status SimtModule::check(const KernelInfo& info, const LaunchShape& shape) const
                    std::to_string(shape.block.y) + " x " + std::to_string(shape.block.z) +
                    " threads cannot be launched; the kernel takes 1 to " + std::to_string(info.max_threads));
   }
-  return success();
+  return check_cluster(info, shape);
 }
 
-Status SimtModule::launch(const std::string& kernel_name, const LaunchShape& shape,
+Status SimtModule::launch(const std::string& kernel_name, const LaunchShape& asked,
                           std::span<const std::byte> parameters, LaunchCounters* counters, LaunchClock* clock,
                           LaunchChecks* checks) {
   const Result<KernelInfo> info = kernel(kernel_name);
   if (!info) return info.error();
+  LaunchShape shape = asked;
+  if (!shape.cluster) shape.cluster = info->cluster;
+  // A model of one multiprocessor after the other knows nothing of blocks that are resident together.
+  if (shape.cluster) clock = nullptr;
   if (Status checked = check(*info, shape); !checked) return checked;
   if (parameters.size() < info->parameter_bytes) {
     return failure("kernel '" + kernel_name + "': its parameters take " +

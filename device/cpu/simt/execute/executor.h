@@ -30,8 +30,9 @@ struct Dim3 {
 
 struct LaunchShape {
   Dim3 grid, block;
-  std::uint32_t shared_bytes = 0;  ///< dynamic
-  bool cooperative = false;        ///< its blocks may wait for one another, all of them
+  std::uint32_t shared_bytes = 0;    ///< dynamic
+  bool cooperative = false;          ///< its blocks may wait for one another, all of them
+  std::optional<Dim3> cluster = {};  ///< blocks of a cluster, which divide the grid's; nullopt: no clusters
 };
 
 /// Exact counts of one launch, computed by the executor itself. Block indices are those of ptx/analysis'
@@ -123,7 +124,10 @@ struct KernelInfo {
   std::uint32_t static_shared_bytes = 0;
   std::uint32_t local_bytes = 0;
   std::uint32_t max_threads = 1024;
-  std::uint32_t registers = 0;  ///< PTX virtual registers, for cudaFuncGetAttributes
+  std::uint32_t registers = 0;         ///< PTX virtual registers, for cudaFuncGetAttributes
+  std::optional<Dim3> cluster = {};    ///< .reqnctapercluster: it is launched in such clusters
+  bool needs_cluster = false;          ///< .explicitcluster
+  std::uint32_t max_cluster_rank = 0;  ///< .maxclusterrank; 0: it says nothing
 };
 
 struct LaunchClock;  // clock.h

@@ -20,7 +20,7 @@ constexpr std::uint32_t patient_rounds_of_waiting_blocks = 1;
 Status ResidentBlocks::run() {
   for (;;) {
     if (running_.empty()) {
-      const Result<bool> started = start_block();
+      const Result<bool> started = start_cluster();
       if (!started) return started.error();
       if (!*started) return success();
     }
@@ -29,11 +29,11 @@ Status ResidentBlocks::run() {
   }
 }
 
-Result<bool> ResidentBlocks::start_block() {
-  const std::uint64_t block = launch_.next_block.fetch_add(1, std::memory_order_relaxed);
-  if (block >= launch_.blocks()) return false;
-  if (idle_.empty()) idle_.push_back(std::make_unique<BlockRunner>(launch_, counts_));
-  if (Status started = idle_.back()->start(block, worker_); !started) return started.error();
+Result<bool> ResidentBlocks::start_cluster() {
+  const std::uint64_t cluster = launch_.next_cluster.fetch_add(1, std::memory_order_relaxed);
+  if (cluster >= launch_.clusters()) return false;
+  if (idle_.empty()) idle_.push_back(std::make_unique<ClusterRunner>(launch_, counts_));
+  if (Status started = idle_.back()->start(cluster, worker_); !started) return started.error();
   running_.insert(running_.begin(), std::move(idle_.back()));
   idle_.pop_back();
   return true;
@@ -41,29 +41,31 @@ Result<bool> ResidentBlocks::start_block() {
 
 /// Until it is finished or gives way.
 Status ResidentBlocks::run_first() {
+  const std::size_t most = std::max<std::size_t>(1, launch_.resident_blocks / launch_.cluster_blocks());
   for (;;) {
-    BlockRunner& block = *running_.front();
-    const BlockRunner::Turn turn = block.run_round();
-    if (turn == BlockRunner::Turn::failed) return block.problem();
-    if (turn == BlockRunner::Turn::finished) {
+    ClusterRunner& cluster = *running_.front();
+    const ClusterRunner::Turn turn = cluster.run_round();
+    if (turn == ClusterRunner::Turn::failed) return cluster.problem();
+    if (turn == ClusterRunner::Turn::finished) {
       idle_.push_back(std::move(running_.front()));
       running_.erase(running_.begin());
       return success();
     }
     if (launch_.stops()) return success();
-    report_running(launch_, *running_.front());
+    report_running(launch_, cluster.block());
     const bool have_waited = launch_.blocks_wait.load(std::memory_order_relaxed);
-    if (block.waiting_rounds() <= (have_waited ? patient_rounds_of_waiting_blocks : patient_rounds)) continue;
-    const bool takes_more = running_.size() < launch_.resident_blocks;
+    if (cluster.waiting_rounds() <= (have_waited ? patient_rounds_of_waiting_blocks : patient_rounds))
+      continue;
+    const bool takes_more = running_.size() < most;
     if (running_.size() == 1 && !takes_more) {
       std::this_thread::yield();  // to the host, or to another worker
       continue;
     }
     launch_.blocks_wait.store(true, std::memory_order_relaxed);
-    block.wait_anew();
+    cluster.wait_anew();
     std::rotate(running_.begin(), running_.begin() + 1, running_.end());
     if (!takes_more) return success();
-    const Result<bool> started = start_block();
+    const Result<bool> started = start_cluster();
     return started ? success() : Status(started.error());
   }
 }

@@ -1,5 +1,6 @@
-// The thread blocks that one host thread runs at a time. A block that waits for others of its grid gives way
-// to them, up to the number that the device's occupancy promises.
+// The thread blocks that one host thread runs at a time, cluster by cluster (of one block where the launch
+// has none). A cluster that waits for others of its grid gives way to them, up to the number that the
+// device's occupancy promises, and to one where it promises less.
 #pragma once
 
 #include <chrono>
@@ -7,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "device/cpu/simt/execute/scheduler.h"
+#include "device/cpu/simt/execute/clusters.h"
 
 namespace lynxpp::device::cpu {
 
@@ -17,19 +18,19 @@ class ResidentBlocks {
   ResidentBlocks(LaunchState& launch, std::uint32_t worker, WorkerCounts* counts)
       : launch_(launch), worker_(worker), counts_(counts) {}
 
-  /// Takes blocks from the launch until none is left or something failed.
+  /// Takes clusters from the launch until none is left or something failed.
   Status run();
 
  private:
-  /// The next block of the launch becomes the first of `running_`. False when none is left.
-  Result<bool> start_block();
+  /// The next cluster of the launch becomes the first of `running_`. False when none is left.
+  Result<bool> start_cluster();
   Status run_first();
 
   LaunchState& launch_;
   const std::uint32_t worker_;
   WorkerCounts* const counts_;
-  std::vector<std::unique_ptr<BlockRunner>> running_;  ///< the first one's turn it is
-  std::vector<std::unique_ptr<BlockRunner>> idle_;     ///< kept for their memory
+  std::vector<std::unique_ptr<ClusterRunner>> running_;  ///< the first one's turn it is
+  std::vector<std::unique_ptr<ClusterRunner>> idle_;     ///< kept for their memory
 };
 
 /// A kernel that does not end says where it is, at intervals that double.

@@ -92,12 +92,15 @@ void BlockRunner::hand_on_runs() const {
   }
 }
 
-Status BlockRunner::start(std::uint64_t block, std::uint32_t multiprocessor) {
+Status BlockRunner::start(std::uint64_t block, std::uint32_t multiprocessor, const ClusterSeat* seat) {
   const LaunchShape& shape = launch_.shape;
   local_memory_ = local_.reserve(launch_.local_bytes * warp_size * warps_.size());
   if (local_memory_ == nullptr) return failure("no memory for the local variables of a thread block");
   const std::uint32_t total_shared = program_.shared.static_bytes + shape.shared_bytes;
-  std::byte* const shared = shared_.reserve(total_shared);
+  seat_ = seat;
+  rank_ = seat != nullptr ? seat->rank : 0;
+  std::byte* const shared =
+      seat != nullptr ? seat->shared + rank_ * seat->stride : shared_.reserve(total_shared);
   for (std::uint32_t i = 0; i < warps_.size(); ++i) {
     Warp& warp = *warps_[i];
     WarpContext& context = warp.context;
@@ -110,16 +113,42 @@ Status BlockRunner::start(std::uint64_t block, std::uint32_t multiprocessor) {
     context.ctaid[1] = static_cast<std::uint32_t>(block / shape.grid.x % shape.grid.y);
     context.ctaid[2] = static_cast<std::uint32_t>(block / shape.grid.x / shape.grid.y);
     context.smid = multiprocessor;
+    take_seat(context, shared);
     start_warp(warp, i);
     context.check = check_ ? &*check_ : nullptr;
   }
-  if (check_) check_->start(block, warps_.front()->context.ctaid, shared, total_shared);
+  if (check_) {
+    check_->start(block, warps_.front()->context.ctaid, shared, total_shared);
+    if (seat != nullptr) check_->join_cluster(*seat->knowledge, rank_);
+  }
+  cluster_arrived_.assign(warps_.size(), 0);
   for (Barrier& barrier : barriers_) {
     barrier = {};
     barrier.arrived.assign(warps_.size(), 0);
   }
   waiting_rounds_ = 0;
   return success();
+}
+
+/// Without a cluster the block is one of its own.
+void BlockRunner::take_seat(WarpContext& context, std::byte* shared) const {
+  const Dim3& grid = launch_.shape.grid;
+  const Dim3 each = seat_ != nullptr ? *launch_.shape.cluster : Dim3{};
+  const std::uint32_t blocks[3] = {grid.x, grid.y, grid.z};
+  const std::uint32_t extents[3] = {each.x, each.y, each.z};
+  for (int axis = 0; axis < 3; ++axis) {
+    context.cluster_nctaid[axis] = extents[axis];
+    context.nclusterid[axis] = blocks[axis] / extents[axis];
+    context.clusterid[axis] = context.ctaid[axis] / extents[axis];
+    context.cluster_ctaid[axis] = context.ctaid[axis] % extents[axis];
+  }
+  context.cluster_ctarank = rank_;
+  context.cluster_nctarank = launch_.cluster_blocks();
+  context.is_explicit_cluster = seat_ != nullptr ? 1 : 0;
+  context.cluster_shared = seat_ != nullptr ? seat_->shared : shared;
+  context.cluster_stride =
+      seat_ != nullptr ? seat_->stride : align_up(std::max<std::uint64_t>(context.shared_bytes, 1), 128);
+  context.cluster_bytes = context.cluster_stride * context.cluster_nctarank;
 }
 
 BlockRunner::Turn BlockRunner::run_round() {
@@ -137,6 +166,7 @@ BlockRunner::Turn BlockRunner::run_round() {
   waiting_rounds_ = waits ? waiting_rounds_ + 1 : 0;
   if (!unfinished) return Turn::finished;
   if (progress || launch_.stops()) return Turn::again;
+  if (waits_for_cluster()) return Turn::blocked;
   fail_for_ever_waiting();
   return Turn::failed;
 }
@@ -407,6 +437,8 @@ void BlockRunner::exit_lanes(Warp& warp, std::uint32_t lanes) {
   for_each_group(warp.used_frames(), [lanes](Frame&, LaneGroup& group) { group.mask &= ~lanes; });
   complete_barriers();
   complete_meetings(warp);
+  if (seat_ != nullptr || std::ranges::any_of(cluster_arrived_, [](std::uint32_t each) { return each != 0; }))
+    complete_cluster_barrier();
 }
 
 // ---------------------------------------------------------------- barriers
@@ -415,6 +447,10 @@ bool BlockRunner::arrive(Warp& warp, const Segment& segment, std::uint32_t lanes
   LaneGroup& group = warp.top().groups.back();
   group.pc = segment.next;
   if (lanes == 0) return true;
+  if (segment.barrier == BarrierKind::cluster_arrive || segment.barrier == BarrierKind::cluster_wait) {
+    meet_cluster(warp, group, segment.barrier, lanes);
+    return true;
+  }
   const std::uint32_t id = warp.context.barrier_id;
   const std::uint32_t threads = warp.context.barrier_threads;
   if (id >= barrier_count) return fail("barrier " + std::to_string(id) + " does not exist", segment.line);

@@ -32,6 +32,19 @@ struct GridWorkspace {
   std::uint32_t arrived = 0;
 };
 
+class BlockRunner;
+
+/// What a block is told of the cluster it is in; all but the rank is the same for all its blocks. Outlives
+/// them.
+struct ClusterSeat {
+  std::uint32_t rank = 0;
+  std::uint32_t id[3] = {};           ///< of the cluster in the grid
+  std::byte* shared = nullptr;        ///< shared memory of the first block
+  std::uint64_t stride = 0;           ///< … and from one block's to the next one's
+  std::vector<BlockRunner*> members;  ///< by rank
+  ClusterKnowledge* knowledge = nullptr;
+};
+
 /// What the threads of one launch share.
 struct LaunchState {
   const Program* program = nullptr;
@@ -39,9 +52,9 @@ struct LaunchState {
   const std::byte* parameters = nullptr;
   GlobalMemory* memory = nullptr;
   std::uint64_t grid_id = 0;
-  GridWorkspace* workspace = nullptr;  ///< of a cooperative launch
-  std::string name;                    ///< of the module, in diagnostics
-  std::atomic<std::uint64_t> next_block{0};
+  GridWorkspace* workspace = nullptr;          ///< of a cooperative launch
+  std::string name;                            ///< of the module, in diagnostics
+  std::atomic<std::uint64_t> next_cluster{0};  ///< one block each where there are none
   std::atomic<bool> failed{false};
   std::atomic<bool> spins{false};        ///< lanes have been seen to wait for lanes of their warp
   std::uint64_t local_bytes = 0;         ///< of local memory, of one thread
@@ -57,6 +70,10 @@ struct LaunchState {
   bool stops() const { return failed.load(std::memory_order_relaxed) || launches_abandoned(); }
 
   std::uint64_t blocks() const { return std::uint64_t{shape.grid.x} * shape.grid.y * shape.grid.z; }
+  std::uint32_t cluster_blocks() const {
+    return shape.cluster ? shape.cluster->x * shape.cluster->y * shape.cluster->z : 1;
+  }
+  std::uint64_t clusters() const { return blocks() / cluster_blocks(); }
   std::uint32_t threads() const { return shape.block.x * shape.block.y * shape.block.z; }
 };
 
@@ -93,7 +110,7 @@ struct Frame;
 
 /// Lanes of a warp that run together.
 struct LaneGroup {
-  enum class Wait { none, barrier, meeting };
+  enum class Wait { none, barrier, meeting, cluster };
   std::uint32_t pc = 0;                      ///< next segment; no_segment: the function returns
   std::uint32_t reconvergence = no_segment;  ///< where the group joins the one below
   std::uint32_t mask = 0;
@@ -154,9 +171,10 @@ class BlockRunner {
   enum class Turn { again, blocked, finished, failed };
 
   /// Sets out to run the block of this number, on the multiprocessor of that. To be called again once a block
-  /// is finished.
-  Status start(std::uint64_t block, std::uint32_t multiprocessor);
-  /// Gives every warp a turn. Never `blocked`: a block none of whose warps can go on has failed.
+  /// is finished. `seat`: in a cluster, whose blocks are all started before one runs; null: in none.
+  Status start(std::uint64_t block, std::uint32_t multiprocessor, const ClusterSeat* seat = nullptr);
+  /// Gives every warp a turn. `blocked`: it can go on when other blocks of its cluster have; any other block
+  /// none of whose warps can go on has failed.
   Turn run_round();
   /// Gives one warp a short turn, at this modelled time of the launch, and appends what it does. `blocked`:
   /// it can go on when another warp has. Precondition: the launch has a clock.
@@ -166,6 +184,8 @@ class BlockRunner {
   /// Rounds, the last ones, in which every warp may have waited for another block or the host.
   std::uint32_t waiting_rounds() const { return waiting_rounds_; }
   void wait_anew() { waiting_rounds_ = 0; }
+  /// No block of the cluster can go on.
+  void fail_waiting_for_cluster();
   /// Of the block: three coordinates.
   const std::uint32_t* index() const { return warps_.front()->context.ctaid; }
   /// Line in the PTX where a warp is that is not finished; 0 when all are.
@@ -219,6 +239,15 @@ class BlockRunner {
   bool call_builtin(Warp& warp, const Segment& segment, std::uint32_t lanes);
 
   bool arrive(Warp& warp, const Segment& segment, std::uint32_t lanes);
+  void take_seat(WarpContext& context, std::byte* shared) const;
+  std::span<BlockRunner* const> cluster_members() const {
+    return seat_ != nullptr ? std::span<BlockRunner* const>(seat_->members) : std::span(&self_, 1);
+  }
+  void meet_cluster(Warp& warp, LaneGroup& group, BarrierKind kind, std::uint32_t lanes);
+  bool has_arrived_at_cluster() const;
+  void complete_cluster_barrier();
+  void leave_cluster_barrier();
+  bool waits_for_cluster() const;
   void complete_barriers();
   void record_arrival(Warp& warp, Barrier& barrier, std::uint32_t id);
   bool complete(Barrier& barrier, std::uint32_t id);
@@ -237,10 +266,14 @@ class BlockRunner {
   WorkerCounts* const counts_;
   std::vector<std::unique_ptr<Warp>> warps_;
   std::vector<Barrier> barriers_;
-  std::vector<AddressRange> ranges_;  ///< of every AccessSite, then WarpContext::known
-  std::uint64_t removals_ = 0;        ///< of the memory's, as known to ranges_
-  const bool promotes_;               ///< segments that run often get code of their own
-  std::vector<std::uint32_t> runs_;   ///< of each segment's steps
+  const ClusterSeat* seat_ = nullptr;
+  BlockRunner* const self_ = this;
+  std::uint32_t rank_ = 0;
+  std::vector<std::uint32_t> cluster_arrived_;  ///< lanes at the cluster's barrier, per warp
+  std::vector<AddressRange> ranges_;            ///< of every AccessSite, then WarpContext::known
+  std::uint64_t removals_ = 0;                  ///< of the memory's, as known to ranges_
+  const bool promotes_;                         ///< segments that run often get code of their own
+  std::vector<std::uint32_t> runs_;             ///< of each segment's steps
   AlignedBuffer shared_;
   LocalArena local_;
   std::byte* local_memory_ = nullptr;

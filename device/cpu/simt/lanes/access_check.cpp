@@ -1,6 +1,7 @@
 #include "device/cpu/simt/lanes/access_check.h"
 
 #include "device/cpu/simt/check/block_check.h"
+#include "device/cpu/simt/execute/cluster_window.h"
 
 namespace lynxpp::device::cpu {
 namespace {
@@ -36,12 +37,25 @@ AddressRange generic_range(const WarpContext& warp, std::uint64_t address, std::
   for (const AddressRange& own : {shared_range(warp), local_range(warp, lane), parameter_range(warp)}) {
     if (own.holds(address, 1)) return own;
   }
+  if (const auto rank = rank_of_generic(warp, address))
+    return {generic_shared(warp, *rank), warp.shared_bytes};
   return warp.memory->around(address);
 }
 
+std::byte* find_in_cluster(WarpContext* warp, const AccessSite* site, std::uint64_t address,
+                           std::uint32_t lane, std::uint64_t bytes, std::uint64_t alignment) {
+  if (address % alignment != 0) {
+    raise(warp, FaultKind::misaligned_address, site, address, lane);
+    return nullptr;
+  }
+  std::byte* const place = site->in_cluster ? cluster_place(*warp, address, bytes) : nullptr;
+  if (place == nullptr) raise(warp, FaultKind::illegal_address, site, address, lane);
+  return place;
+}
+
 bool find_range(WarpContext* warp, const AccessSite* site, std::uint64_t address, std::uint32_t lane) {
-  const bool in_window = shared_range(*warp).holds(address, 1) || is_local(*warp, address) ||
-                         parameter_range(*warp).holds(address, 1);
+  const bool in_window = range_at(warp->cluster_shared, warp->cluster_bytes).holds(address, 1) ||
+                         is_local(*warp, address) || parameter_range(*warp).holds(address, 1);
   AddressRange range;
   switch (site->space) {
     case ptx::StateSpace::generic: range = generic_range(*warp, address, lane); break;

@@ -33,6 +33,11 @@ inline bool never_in_window(const AccessSite& site) {
 /// site's last one, if it is to global memory; else the fault is raised.
 bool find_range(WarpContext* warp, const AccessSite* site, std::uint64_t address, std::uint32_t lane);
 
+/// The host address of an access to shared memory that is not the block's own, or misaligned: in the memory
+/// of another block of the cluster, where the instruction names it. Null (and a fault) when it is illegal.
+std::byte* find_in_cluster(WarpContext* warp, const AccessSite* site, std::uint64_t address,
+                           std::uint32_t lane, std::uint64_t bytes, std::uint64_t alignment);
+
 /// The accesses of one instruction for one warp, each of `size` bytes.
 template <AddressKind kind, std::uint64_t size>
 class AccessCheck {
@@ -55,6 +60,8 @@ class AccessCheck {
   /// The host address of a lane's access; null (and a fault) when it is illegal.
   std::byte* place(std::uint64_t address, std::uint32_t lane) {
     if (address - begin_ >= room_ || address % size != 0) [[unlikely]] {
+      if constexpr (kind == AddressKind::shared)
+        return find_in_cluster(warp_, site_, address, lane, size, size);
       if (!look(address, lane)) return nullptr;
     }
     if constexpr (kind == AddressKind::host) return reinterpret_cast<std::byte*>(address);

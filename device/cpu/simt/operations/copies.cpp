@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "device/cpu/simt/execute/cluster_window.h"
 #include "device/cpu/simt/lanes/lane_loop.h"
 #include "device/cpu/simt/operations/barrier_objects.h"
 
@@ -49,7 +50,22 @@ Result<Operation> make_small_copy(OperationRequest& request) {
                    .addresses = {{StateSpace::shared, static_cast<unsigned>(size)}, {StateSpace::global, 4}}};
 }
 
-/// cp.async.bulk.to.from.completion{.hint} [to], [from], size{, [barrier]}{, policy}
+/// `lane` copies to `to`, and tells the barrier.
+void copy_bulk(const OperationCall& call, std::uint32_t lane, bool has_barrier, std::uint64_t to,
+               std::uint64_t barrier_address) {
+  const std::uint64_t bytes = call.in[2][lane] & 0xffff'ffff;
+  if (bytes != 0) {
+    std::byte* const target = call.place(0, to, lane, bytes, 16);
+    const std::byte* const source = call.place(1, call.in[1][lane], lane, bytes, 16);
+    if (target == nullptr || source == nullptr) return;
+    std::memcpy(target, source, bytes);
+  }
+  if (!has_barrier) return;
+  if (std::byte* const barrier = call.place(2, barrier_address, lane, 8, 8); barrier != nullptr)
+    complete_bytes(barrier, bytes);
+}
+
+/// cp.async.bulk.to.from.completion{.multicast}{.hint} [to], [from], size{, [barrier]}{, blocks}{, policy}
 Result<Operation> make_bulk_copy(OperationRequest& request) {
   OpcodeWords& words = request.words;
   if (words.take("commit_group")) return nothing();
@@ -61,27 +77,29 @@ Result<Operation> make_bulk_copy(OperationRequest& request) {
     if (!words.take_of({"shared::cta", "shared::cluster"}).empty()) return StateSpace::shared;
     return words.take("global") ? StateSpace::global : StateSpace::none;
   };
+  const bool to_cluster = words.front() == "shared::cluster";
   const StateSpace to = take();
+  const bool from_block = words.front() == "shared::cta";
   const StateSpace from = take();
-  if (to == StateSpace::none || from == StateSpace::none || to == from) return refuse(request);
+  // From one block of a cluster to another one.
+  const bool within_cluster = to_cluster && from_block;
+  if (to == StateSpace::none || from == StateSpace::none || (to == from && !within_cluster))
+    return refuse(request);
   const bool has_barrier = words.take("mbarrier::complete_tx::bytes");
   if (has_barrier != (to == StateSpace::shared) || (!has_barrier && !words.take("bulk_group")))
     return refuse(request);
+  const bool is_multicast = to_cluster && from == StateSpace::global && words.take("multicast::cluster");
   const bool has_policy = words.take("L2::cache_hint");
-  const std::size_t sources = 3 + (has_barrier ? 1 : 0) + (has_policy ? 1 : 0);
+  const std::size_t sources = 3 + (has_barrier ? 1 : 0) + (is_multicast ? 1 : 0) + (has_policy ? 1 : 0);
   if (request.sources.size() != sources) return failure("malformed operands");
-  const auto run = [has_barrier](const OperationCall& call) {
+  const auto run = [has_barrier, is_multicast](const OperationCall& call) {
     for_each_lane(call.mask, [&](std::uint32_t lane) {
-      const std::uint64_t bytes = call.in[2][lane] & 0xffff'ffff;
-      if (bytes != 0) {
-        std::byte* const target = call.place(0, call.in[0][lane], lane, bytes, 16);
-        const std::byte* const source = call.place(1, call.in[1][lane], lane, bytes, 16);
-        if (target == nullptr || source == nullptr) return;
-        std::memcpy(target, source, bytes);
-      }
-      if (!has_barrier) return;
-      if (std::byte* const barrier = call.place(2, call.in[3][lane], lane, 8, 8); barrier != nullptr)
-        complete_bytes(barrier, bytes);
+      if (!is_multicast) return copy_bulk(call, lane, has_barrier, call.in[0][lane], call.in[3][lane]);
+      // To the same place in each of the blocks, whose barrier at the same place is told.
+      for_each_lane(static_cast<std::uint32_t>(call.in[4][lane] & 0xffff), [&](std::uint32_t rank) {
+        copy_bulk(call, lane, true, cluster_address(rank, call.in[0][lane]),
+                  cluster_address(rank, call.in[3][lane]));
+      });
     });
   };
   Operation made{.run = run, .addresses = {{to, 16}, {from, 16}}};

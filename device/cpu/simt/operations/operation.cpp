@@ -68,7 +68,6 @@ const std::map<std::string_view, Maker>& makers() {
       {"mul", &make_packed},
       {"fma", &make_packed},
       {"atom", &make_wide_atomic},
-      {"red", &make_wide_atomic},
       {"tex", &make_texture_fetch},
       {"tld4", &make_texture_gather},
       {"txq", &make_texture_query},
@@ -77,6 +76,12 @@ const std::map<std::string_view, Maker>& makers() {
       {"sust", &make_surface_store},
       {"sured", &make_surface_reduction},
       {"suq", &make_surface_query},
+      {"red", &make_reduction},
+      {"st", &make_async_store},
+      {"mapa", &make_cluster_address},
+      {"cvta", &make_conversion_of_address},
+      {"getctarank", &make_rank},
+      {"isspacep", &make_is_in_cluster},
   };
   return all;
 }
@@ -120,6 +125,7 @@ std::byte* OperationCall::place(std::size_t index, std::uint64_t address, std::u
   }
   if (site->kind == AddressKind::shared) {
     if (AddressRange{0, warp->shared_bytes}.holds(address, bytes)) return warp->shared + address;
+    return find_in_cluster(warp, site, address, lane, bytes, alignment);
   } else if (site->kind == AddressKind::local) {
     if (AddressRange{0, warp->local_stride}.holds(address, bytes))
       return warp->local + lane * warp->local_stride + address;

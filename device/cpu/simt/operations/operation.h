@@ -111,6 +111,12 @@ Result<Operation> make_surface_load(OperationRequest& request);
 Result<Operation> make_surface_store(OperationRequest& request);
 Result<Operation> make_surface_reduction(OperationRequest& request);
 Result<Operation> make_surface_query(OperationRequest& request);
+Result<Operation> make_reduction(OperationRequest& request);  ///< red
+Result<Operation> make_async_store(OperationRequest& request);
+Result<Operation> make_cluster_address(OperationRequest& request);        ///< mapa
+Result<Operation> make_rank(OperationRequest& request);                   ///< getctarank
+Result<Operation> make_conversion_of_address(OperationRequest& request);  ///< cvta of shared::cluster
+Result<Operation> make_is_in_cluster(OperationRequest& request);          ///< isspacep.shared::cluster
 
 /// The refusal of a form, with the word that is not known.
 Failure refuse(const OperationRequest& request);

@@ -1,0 +1,142 @@
+#include "device/cpu/simt/execute/clusters.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace lynxpp::device::cpu {
+
+// ---------------------------------------------------------------- the blocks of a cluster
+
+ClusterRunner::ClusterRunner(LaunchState& launch, WorkerCounts* counts)
+    : launch_(launch), finished_(launch.cluster_blocks()) {
+  for (std::uint32_t rank = 0; rank < launch.cluster_blocks(); ++rank) {
+    blocks_.push_back(std::make_unique<BlockRunner>(launch, counts));
+    seat_.members.push_back(blocks_.back().get());
+  }
+}
+
+Status ClusterRunner::start(std::uint64_t cluster, std::uint32_t multiprocessor) {
+  std::fill(finished_.begin(), finished_.end(), false);
+  if (!launch_.shape.cluster) return blocks_[0]->start(cluster, multiprocessor);
+  const Dim3 each = *launch_.shape.cluster;
+  const Dim3& grid = launch_.shape.grid;
+  const std::uint64_t across = grid.x / each.x;
+  const std::uint64_t down = grid.y / each.y;
+  seat_.id[0] = static_cast<std::uint32_t>(cluster % across);
+  seat_.id[1] = static_cast<std::uint32_t>(cluster / across % down);
+  seat_.id[2] = static_cast<std::uint32_t>(cluster / across / down);
+  const std::uint64_t shared_bytes = launch_.program->shared.static_bytes + launch_.shape.shared_bytes;
+  seat_.stride = align_up(shared_bytes, 128);
+  seat_.shared = shared_.reserve(seat_.stride * blocks_.size());
+  if (seat_.shared == nullptr) return failure("no memory for the shared memory of a cluster");
+  knowledge_ = {};
+  seat_.knowledge = &knowledge_;
+  for (std::uint32_t rank = 0; rank < blocks_.size(); ++rank) {
+    seat_.rank = rank;
+    const std::uint64_t x = seat_.id[0] * each.x + rank % each.x;
+    const std::uint64_t y = seat_.id[1] * each.y + rank / each.x % each.y;
+    const std::uint64_t z = seat_.id[2] * each.z + rank / each.x / each.y;
+    const std::uint64_t block = x + grid.x * (y + grid.y * z);
+    if (Status started = blocks_[rank]->start(block, multiprocessor, &seat_); !started) return started;
+  }
+  return success();
+}
+
+ClusterRunner::Turn ClusterRunner::run_round() {
+  bool progress = false;
+  bool unfinished = false;
+  for (std::size_t rank = 0; rank < blocks_.size(); ++rank) {
+    if (finished_[rank]) continue;
+    const Turn turn = blocks_[rank]->run_round();
+    failed_ = rank;
+    if (turn == Turn::failed) return turn;
+    finished_[rank] = turn == Turn::finished;
+    unfinished |= turn != Turn::finished;
+    progress |= turn != Turn::blocked;
+  }
+  if (!unfinished) return Turn::finished;
+  if (progress || launch_.stops()) return Turn::again;
+  failed_ = static_cast<std::size_t>(std::ranges::find(finished_, false) - finished_.begin());
+  blocks_[failed_]->fail_waiting_for_cluster();
+  return Turn::failed;
+}
+
+std::uint32_t ClusterRunner::waiting_rounds() const {
+  std::uint32_t least = std::numeric_limits<std::uint32_t>::max();
+  for (std::size_t rank = 0; rank < blocks_.size(); ++rank) {
+    if (!finished_[rank]) least = std::min(least, blocks_[rank]->waiting_rounds());
+  }
+  return least;
+}
+
+void ClusterRunner::wait_anew() {
+  for (const auto& block : blocks_) block->wait_anew();
+}
+
+const BlockRunner& ClusterRunner::block() const {
+  const auto found = std::ranges::find(finished_, false);
+  return *blocks_[found != finished_.end() ? static_cast<std::size_t>(found - finished_.begin()) : 0];
+}
+
+// ---------------------------------------------------------------- barrier.cluster
+
+/// `lanes` arrive at the cluster's barrier, or the group waits until all threads have arrived that have not
+/// exited. Lanes whose phase is over have nothing to wait for.
+void BlockRunner::meet_cluster(Warp& warp, LaneGroup& group, BarrierKind kind, std::uint32_t lanes) {
+  std::uint32_t& arrived = cluster_arrived_[warp.context.warpid];
+  if (kind == BarrierKind::cluster_arrive) {
+    if (check_) check_->arrive_at_cluster(warp.context.warpid);
+    arrived |= lanes;
+    return complete_cluster_barrier();
+  }
+  if ((arrived & lanes) != 0) {
+    group.wait = LaneGroup::Wait::cluster;
+  } else if (check_) {
+    check_->leave_cluster(warp.context.warpid);
+  }
+}
+
+bool BlockRunner::has_arrived_at_cluster() const {
+  for (std::size_t i = 0; i < warps_.size(); ++i) {
+    if ((warps_[i]->live & ~cluster_arrived_[i]) != 0) return false;
+  }
+  return true;
+}
+
+void BlockRunner::complete_cluster_barrier() {
+  const std::span<BlockRunner* const> members = cluster_members();
+  const bool all =
+      std::ranges::all_of(members, [](BlockRunner* each) { return each->has_arrived_at_cluster(); });
+  if (!all) return;
+  if (check_) check_->close_cluster();
+  for (BlockRunner* const each : members) each->leave_cluster_barrier();
+}
+
+void BlockRunner::leave_cluster_barrier() {
+  std::fill(cluster_arrived_.begin(), cluster_arrived_.end(), 0);
+  for (const std::unique_ptr<Warp>& warp : warps_) {
+    for_each_group(warp->used_frames(), [&](Frame&, LaneGroup& group) {
+      if (group.wait != LaneGroup::Wait::cluster) return;
+      group.wait = LaneGroup::Wait::none;
+      if (check_) check_->leave_cluster(warp->context.warpid);
+    });
+  }
+}
+
+bool BlockRunner::waits_for_cluster() const {
+  bool waits = false;
+  for (const std::unique_ptr<Warp>& warp : warps_) {
+    for_each_group(warp->used_frames(),
+                   [&](Frame&, const LaneGroup& group) { waits |= group.wait == LaneGroup::Wait::cluster; });
+  }
+  return waits;
+}
+
+void BlockRunner::fail_waiting_for_cluster() {
+  fail(
+      "barrier.cluster can never complete: threads of the cluster that have not arrived wait for something "
+      "else",
+      line());
+}
+
+}  // namespace lynxpp::device::cpu

@@ -1,0 +1,162 @@
+// Distributed shared memory: addresses in the memory of the blocks of a cluster, and stores and reductions
+// that tell a barrier there when they are done. They are done at once, as asynchronous copies are.
+#include <bit>
+#include <cstring>
+
+#include "device/cpu/simt/execute/cluster_window.h"
+#include "device/cpu/simt/lanes/lane_functions.h"
+#include "device/cpu/simt/lanes/lane_loop.h"
+#include "device/cpu/simt/operations/barrier_objects.h"
+
+namespace lynxpp::device::cpu {
+namespace {
+
+using ptx::StateSpace;
+
+/// Of an address whatever space it is in; nullopt outside of the cluster's memory.
+std::optional<std::uint32_t> rank_of(const WarpContext& warp, std::uint64_t address, bool is_generic) {
+  if (is_generic) return rank_of_generic(warp, address);
+  const std::uint32_t rank = rank_of_shared(warp, address & 0xffff'ffff);
+  return rank < warp.cluster_nctarank ? std::optional(rank) : std::nullopt;
+}
+
+/// u32 or u64, of an address.
+bool takes_width(OpcodeWords& words) { return !words.take_of({"u32", "u64"}).empty(); }
+
+/// The bytes of one element; 0 for a type that is none.
+unsigned take_element(OpcodeWords& words) {
+  if (!words.take_of({"b32", "u32", "s32", "f32"}).empty()) return 4;
+  return words.take_of({"b64", "u64", "s64", "f64"}).empty() ? 0 : 8;
+}
+
+}  // namespace
+
+/// mapa{.shared::cluster}.type d, a, b: where the block of rank b has what this one has at a.
+Result<Operation> make_cluster_address(OperationRequest& request) {
+  const bool is_generic = !request.words.take("shared::cluster");
+  if (!takes_width(request.words) || request.results != 1 || request.sources.size() != 2)
+    return refuse(request);
+  return Operation{.run = [is_generic](const OperationCall& call) {
+    const WarpContext& warp = *call.warp;
+    for_each_lane(call.mask, [&](std::uint32_t lane) {
+      const std::uint64_t address = call.in[0][lane];
+      const auto rank = static_cast<std::uint32_t>(call.in[1][lane]);
+      if (!is_generic) {
+        call.out[0][lane] = cluster_address(rank, address);
+        return;
+      }
+      const std::uint32_t from = rank_of_generic(warp, address).value_or(warp.cluster_ctarank);
+      call.out[0][lane] = address - generic_shared(warp, from) + generic_shared(warp, rank);
+    });
+  }};
+}
+
+/// getctarank{.shared::cluster}.type d, a
+Result<Operation> make_rank(OperationRequest& request) {
+  const bool is_generic = !request.words.take("shared::cluster");
+  if (!takes_width(request.words) || request.results != 1 || request.sources.size() != 1)
+    return refuse(request);
+  return Operation{.run = [is_generic](const OperationCall& call) {
+    for_each_lane(call.mask, [&](std::uint32_t lane) {
+      call.out[0][lane] =
+          rank_of(*call.warp, call.in[0][lane], is_generic).value_or(call.warp->cluster_ctarank);
+    });
+  }};
+}
+
+/// cvta{.to}.shared::cluster.type d, a
+Result<Operation> make_conversion_of_address(OperationRequest& request) {
+  const bool to_shared = request.words.take("to");
+  if (!request.words.take("shared::cluster") || !takes_width(request.words) || request.results != 1 ||
+      request.sources.size() != 1)
+    return refuse(request);
+  return Operation{.run = [to_shared](const OperationCall& call) {
+    const WarpContext& warp = *call.warp;
+    for_each_lane(call.mask, [&](std::uint32_t lane) {
+      const std::uint64_t address = call.in[0][lane];
+      if (!to_shared) {
+        const std::uint32_t rank = rank_of_shared(warp, address & 0xffff'ffff);
+        call.out[0][lane] = generic_shared(warp, rank) + (address & cluster_offset_mask);
+        return;
+      }
+      const std::uint32_t rank = rank_of_generic(warp, address).value_or(warp.cluster_ctarank);
+      const std::uint64_t offset = address - generic_shared(warp, rank);
+      // The block's own memory has the same addresses in both windows.
+      call.out[0][lane] = rank == warp.cluster_ctarank ? offset : cluster_address(rank, offset);
+    });
+  }};
+}
+
+/// isspacep.shared::cluster p, a
+Result<Operation> make_is_in_cluster(OperationRequest& request) {
+  if (!request.words.take("shared::cluster") || request.results != 1 || request.sources.size() != 1)
+    return refuse(request);
+  return Operation{.run = [](const OperationCall& call) {
+    for_each_lane(call.mask, [&](std::uint32_t lane) {
+      call.out[0][lane] = rank_of_generic(*call.warp, call.in[0][lane]) ? 1 : 0;
+    });
+  }};
+}
+
+/// st.async{.weak}{.shared::cluster}.mbarrier::complete_tx::bytes{.vec}.type [a], b, [barrier]
+Result<Operation> make_async_store(OperationRequest& request) {
+  OpcodeWords& words = request.words;
+  if (!words.take("async")) return refuse(request);
+  words.take("weak");
+  const StateSpace space = take_space(words);
+  if (space == StateSpace::global || !words.take("mbarrier::complete_tx::bytes")) return refuse(request);
+  const std::string_view vector = words.take_of({"v2", "v4"});
+  const unsigned count = vector == "v4" ? 4 : vector == "v2" ? 2 : 1;
+  const unsigned bytes = take_element(words);
+  if (bytes == 0) return refuse(request);
+  if (request.sources.size() != count + 2 || request.results != 0) return failure("malformed operands");
+  const auto run = [count, bytes](const OperationCall& call) {
+    for_each_lane(call.mask, [&](std::uint32_t lane) {
+      std::byte* const to = call.place(0, call.in[0][lane], lane, count * bytes, count * bytes);
+      std::byte* const barrier = call.place(1, call.in[count + 1][lane], lane, 8, 8);
+      if (to == nullptr || barrier == nullptr) return;
+      for (unsigned i = 0; i < count; ++i) std::memcpy(to + i * bytes, &call.in[i + 1][lane], bytes);
+      complete_bytes(barrier, count * bytes);
+    });
+  };
+  return Operation{.run = run, .addresses = {{space, count * bytes}, {space, 8}}};
+}
+
+/// red.async.relaxed.cluster{.shared::cluster}.mbarrier::complete_tx::bytes.op.type [a], b, [barrier]; any
+/// other red is an atomic whose result nobody wants.
+Result<Operation> make_reduction(OperationRequest& request) {
+  OpcodeWords& words = request.words;
+  if (words.front() != "async") return make_wide_atomic(request);
+  words.take("async");
+  words.take("relaxed");
+  words.take("cluster");
+  const StateSpace space = take_space(words);
+  if (space == StateSpace::global || !words.take("mbarrier::complete_tx::bytes")) return refuse(request);
+  const std::string_view op = words.take_of({"inc", "dec", "min", "max", "add", "and", "or", "xor"});
+  const std::string_view type = words.take_of({"u32", "s32", "u64", "b32"});
+  const bool is_known = type == "u64"   ? op == "add"
+                        : type == "s32" ? op == "min" || op == "max" || op == "add"
+                        : type == "b32" ? op == "and" || op == "or" || op == "xor"
+                                        : op != "and" && op != "or" && op != "xor";
+  if (op.empty() || type.empty() || !is_known) return refuse(request);
+  const AtomicOperation* const operation = find_atomic(std::string(op) + "." + std::string(type));
+  if (operation == nullptr) return refuse(request);
+  if (request.sources.size() != 3 || request.results != 0) return failure("malformed operands");
+  const unsigned bytes = operation->bits / 8;
+  const auto run = [operation, bytes](const OperationCall& call) {
+    for_each_lane(call.mask, [&](std::uint32_t lane) {
+      std::byte* const to = call.place(0, call.in[0][lane], lane, bytes, bytes);
+      std::byte* const barrier = call.place(1, call.in[2][lane], lane, 8, 8);
+      if (to == nullptr || barrier == nullptr) return;
+      // The function looks for each value at its lane: here it has one lane.
+      const auto address = reinterpret_cast<std::uint64_t>(to);
+      const std::uint64_t value = call.in[1][lane];
+      std::uint64_t before = 0;
+      operation->function(&before, &address, &value, &value, 1);
+      complete_bytes(barrier, bytes);
+    });
+  };
+  return Operation{.run = run, .addresses = {{space, bytes}, {space, 8}}};
+}
+
+}  // namespace lynxpp::device::cpu
