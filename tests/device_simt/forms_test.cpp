@@ -478,6 +478,50 @@ TEST(Video, SelectsAndMergesElements) {
 }
 
 /// What needs an architecture that no test machine has: packed floats, and the shortest formats.
+TEST(Reductions, OfFloatsAreThoseOfMinAndMax) {
+  WarpValues numbers{};
+  for (std::uint32_t lane = 0; lane < 32; ++lane)
+    numbers[lane] = std::bit_cast<std::uint32_t>(static_cast<float>(lane) * 1.5f - 20.0f);
+  WarpValues with_nan = numbers;
+  with_nan[7] = 0xffc0'0001;
+  WarpValues zeros{};
+  zeros.fill(0);
+  zeros[9] = 0x8000'0000;
+  WarpValues nothing{};
+  nothing.fill(0x7fc0'0000);
+  const auto of = [](float value) { return std::bit_cast<std::uint32_t>(value); };
+  constexpr std::uint32_t nan = 0x7fff'ffff;
+  struct Case {
+    const char* opcode;
+    const WarpValues* in;
+    std::uint32_t expected;
+  };
+  for (const Case& each : {Case{"redux.sync.min.f32", &numbers, of(-20.0f)},
+                           {"redux.sync.max.f32", &numbers, of(26.5f)},
+                           {"redux.sync.min.abs.f32", &numbers, of(0.5f)},
+                           {"redux.sync.max.abs.f32", &numbers, of(26.5f)},
+                           {"redux.sync.min.f32", &with_nan, of(-20.0f)},
+                           {"redux.sync.max.NaN.f32", &with_nan, nan},
+                           {"redux.sync.min.abs.NaN.f32", &with_nan, nan},
+                           {"redux.sync.max.NaN.f32", &numbers, of(26.5f)},
+                           {"redux.sync.min.f32", &zeros, 0x8000'0000},
+                           {"redux.sync.max.f32", &zeros, 0},
+                           {"redux.sync.min.f32", &nothing, nan}}) {
+    const auto out = run_form({each.opcode, {{}}, {{}}, ", -1"}, {*each.in});
+    for (std::uint32_t lane = 0; lane < 32; ++lane) EXPECT_EQ(out[0][lane], each.expected) << each.opcode;
+  }
+  // Each half of the warp for itself.
+  const auto halves =
+      run_form({"redux.sync.max.f32", {{}}, {{}, {}}}, {numbers, [] {
+                                                          WarpValues members{};
+                                                          for (std::uint32_t lane = 0; lane < 32; ++lane)
+                                                            members[lane] = lane < 16 ? 0xffff : 0xffff'0000;
+                                                          return members;
+                                                        }()});
+  EXPECT_EQ(halves[0][3], of(2.5f));
+  EXPECT_EQ(halves[0][20], of(26.5f));
+}
+
 TEST(Packed, ComputesEachHalf) {
   const Registers& values = floats();
   std::vector<WarpValues> in(3);

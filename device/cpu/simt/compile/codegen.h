@@ -280,6 +280,7 @@ class FunctionCodegen {
   void emit_shuffle();
   void emit_match();
   void emit_reduce();
+  void emit_float_reduce(std::string_view op);
   void emit_active_mask();
   void emit_elect();
   void emit_breakpoint();

@@ -484,6 +484,7 @@ void FunctionCodegen::emit_reduce() {
   static constexpr std::string_view ops[] = {"add", "min", "max", "and", "or", "xor"};
   const std::string_view op = opcode_->first_of({"add", "min", "max", "and", "or", "xor"});
   const DataType type = opcode_->type();
+  if (type == DataType::f32) return emit_float_reduce(op);
   if (op.empty() || bits_of(type) != 32 || ptx::is_floating(type)) return unsupported();
   std::uint32_t index = 0;
   while (ops[index] != op) ++index;
@@ -493,6 +494,20 @@ void FunctionCodegen::emit_reduce() {
   call_helper(reinterpret_cast<const void*>(&reduce), builder_.getVoidTy(),
               {active(), participants(), constant32(index), constant32(is_signed(type)), result, a, members});
   write(0, type, builder_.CreateAlignedLoad(vector_type(32), result, llvm::Align(64)));
+}
+
+/// redux.sync.{min,max}{.abs}{.NaN}.f32 d, a, members.
+void FunctionCodegen::emit_float_reduce(std::string_view op) {
+  if (op != "min" && op != "max") return unsupported();
+  const bool absolute = opcode_->has("abs");
+  const bool keeps_nan = opcode_->has("NaN");
+  Value* const a = spill(1, exchanged(1, DataType::b32));
+  Value* const members = spill(2, read(2, DataType::b32));
+  Value* const result = buffer(0, warp_size * 4);
+  call_helper(reinterpret_cast<const void*>(&reduce_floats), builder_.getVoidTy(),
+              {active(), participants(), constant32(op == "max"), constant32(absolute), constant32(keeps_nan),
+               result, a, members});
+  write(0, DataType::b32, builder_.CreateAlignedLoad(vector_type(32), result, llvm::Align(64)));
 }
 
 void FunctionCodegen::emit_active_mask() { write(0, DataType::b32, splat(active())); }

@@ -67,6 +67,12 @@ void match64(std::uint32_t mask, std::uint32_t participants, std::uint32_t all, 
 void reduce(std::uint32_t mask, std::uint32_t participants, std::uint32_t op, std::uint32_t is_signed,
             std::uint32_t* dst, const std::uint32_t* a, const std::uint32_t* members);
 
+/// Likewise of floats, as min and max have them: −0 is less than +0, and a NaN is left out unless there is
+/// nothing else, or `keeps_nan`.
+void reduce_floats(std::uint32_t mask, std::uint32_t participants, std::uint32_t is_max,
+                   std::uint32_t absolute, std::uint32_t keeps_nan, std::uint32_t* dst,
+                   const std::uint32_t* a, const std::uint32_t* members);
+
 /// clock counters: nanoseconds since the process began, strictly monotonic per thread.
 std::uint64_t read_clock();
 /// Nanoseconds since 1970.

@@ -406,6 +406,32 @@ void reduce(std::uint32_t mask, std::uint32_t participants, std::uint32_t op, st
   });
 }
 
+void reduce_floats(std::uint32_t mask, std::uint32_t participants, std::uint32_t is_max,
+                   std::uint32_t absolute, std::uint32_t keeps_nan, std::uint32_t* dst,
+                   const std::uint32_t* a, const std::uint32_t* members) {
+  constexpr std::uint32_t sign = 0x8000'0000;
+  constexpr std::uint32_t infinity = 0x7f80'0000;
+  constexpr std::uint32_t canonical_nan = 0x7fff'ffff;
+  // Numbers in the order of floats.
+  const auto rank = [](std::uint32_t bits) { return (bits & sign) != 0 ? ~bits : bits | sign; };
+  for_each_lane(mask, [&](std::uint32_t lane) {
+    std::uint32_t best = canonical_nan;
+    bool has_number = false;
+    bool has_nan = false;
+    for_each_lane(participants & members[lane], [&](std::uint32_t other) {
+      const std::uint32_t bits = absolute != 0 ? a[other] & ~sign : a[other];
+      if ((bits & ~sign) > infinity) {
+        has_nan = true;
+        return;
+      }
+      const bool is_better = !has_number || (is_max != 0 ? rank(bits) > rank(best) : rank(bits) < rank(best));
+      if (is_better) best = bits;
+      has_number = true;
+    });
+    dst[lane] = has_nan && keeps_nan != 0 ? canonical_nan : best;
+  });
+}
+
 // ---------------------------------------------------------------- time, faults
 
 std::uint64_t read_clock() {
