@@ -81,7 +81,7 @@ TEST(ObservedRecords, AreRead) {
   run.access(0, 0x5, 0);
   run.access(0, all, 1, 3);
   run.leave(0, all);
-  const Transfers transfers{{{32, 31}}, {}};
+  const Transfers transfers{{{32, 31}}, {}, {}};
   const Observation observation = run.observation(&transfers);
   ASSERT_EQ(observation.sites.size(), 2u);
   EXPECT_EQ(observation.sites[0].opcode, "ld.global.f32");

@@ -200,7 +200,8 @@ cudaError_t cudaDeviceReset() {
   graphs().destroy_all(device);
   texture_objects().destroy_all(device);
   for (const Allocation& array : allocations().live_arrays()) {
-    if (array.device == device && !arrays().destroy(array.pointer())) arrays().destroy_mipmapped(array.pointer());
+    if (array.device == device && !arrays().destroy(array.pointer()))
+      arrays().destroy_mipmapped(array.pointer());
   }
   peer_access().disable_all(device);
   allocations().release_all(device);
