@@ -310,6 +310,18 @@ TEST(CountedKernels, SumsOfAnySizeAreExact) {
     }
   }
 }
+/// Lane i iterates 2^27 - 16 + i times: half of the lanes have numbers that are not summed, and all together
+/// iterate 2^32 - 16 times.
+TEST(CountedKernels, SumsBeyond32BitsAreExact) {
+  CountedLaunch launch(module_of("",
+                                 "and.b32 %r9, %r4, 31;\nadd.u32 %r9, %r9, 134217712;\nL: add.u32 %r7, "
+                                 "%r7, 1;\nsetp.lt.u32 %p1, %r7, %r9;\n@%p1 bra L;\n"
+                                 "st.global.u32 [%rd1], %r7;\nret;"),
+                       1, 32);
+  launch.native();
+  ASSERT_TRUE(launch.has_exact_instructions()) << launch.variant();
+}
+
 /// f is called by nobody, and the device does not know it; a launch is compared as often as one likes.
 TEST(CountedKernels, OfFunctionsThatNoThreadCallsAreExact) {
   const std::string function =
