@@ -1,17 +1,22 @@
 // Launches from several threads over many streams, on all devices in turn, while specifications come and go.
-// Prints the most resident memory in the first half and in the second, in KiB, as it goes up and down with
-// what is outstanding, and then for each device how many launches there were and how many of them the kernel
-// itself has counted.
+// At each quarter everything comes to rest: nothing is attached, every launch is over, and the allocator
+// has given back what is free. Prints in a line each the most resident memory in each quarter, the resident
+// memory at its end, when all is at rest, and what of the heap is in use then, in KiB; then for each device
+// how many launches there were and how many of them the kernel itself has counted.
 //   soak SECONDS SPECIFICATION      for so long
 //   soak LAUNCHESx SPECIFICATION    until there were so many
+#include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -23,6 +28,7 @@ namespace {
 
 constexpr int thread_count = 8;
 constexpr int stream_count = 32;
+constexpr int quarters = 4;
 
 long resident_kib() {
   long pages = 0;
@@ -63,6 +69,70 @@ struct Device {
   std::atomic<unsigned long long> launched = 0;
 };
 
+/// Threads go on until they are to rest, then stand until they may go on or are over.
+class Rests {
+ public:
+  /// False: the thread is over.
+  bool goes_on() {
+    if (!is_wanted_.load(std::memory_order_relaxed)) return true;
+    std::unique_lock lock(mutex_);
+    ++resting_;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return !is_wanted_ || is_over_; });
+    --resting_;
+    changed_.notify_all();
+    return !is_over_;
+  }
+  void begin() {
+    std::unique_lock lock(mutex_);
+    is_wanted_ = true;
+    changed_.wait(lock, [this] { return resting_ == thread_count; });
+  }
+  void end(bool is_over) {
+    std::unique_lock lock(mutex_);
+    is_over_ = is_over;
+    if (!is_over) is_wanted_ = false;
+    changed_.notify_all();
+    if (!is_over) changed_.wait(lock, [this] { return resting_ == 0; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::atomic<bool> is_wanted_ = false;
+  bool is_over_ = false;
+  int resting_ = 0;
+};
+
+/// Of a quarter, in KiB.
+struct Memory {
+  long most_resident = 0;
+  long resident_at_rest = 0;
+  long in_use_at_rest = 0;
+};
+
+void launch_many(Device& device, int thread, std::atomic<unsigned long long>& launched, Rests& rests) {
+  check(cudaSetDevice(device.ordinal));
+  for (unsigned long long i = 0; rests.goes_on(); ++i) {
+    const cudaStream_t stream = device.streams[(thread + i * thread_count) % stream_count];
+    count<<<1, 32, 0, stream>>>(device.counted);
+    check(cudaGetLastError());
+    ++device.launched;
+    ++launched;
+    if (i % 64 == 63) check(cudaStreamSynchronize(stream));
+  }
+}
+
+/// Everything that was launched is over, and what was counted of it has been taken.
+Memory memory_at_rest(const std::deque<Device>& devices, long most_resident) {
+  unsetenv("LYNXPP_SPEC");
+  for (const Device& device : devices) device.finish();
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  malloc_trim(0);
+  const struct mallinfo2 heap = mallinfo2();
+  return {most_resident, resident_kib(), static_cast<long>((heap.uordblks + heap.hblkhd) / 1024)};
+}
+
 }  // namespace
 
 int main(int count_of_arguments, char** arguments) {
@@ -74,43 +144,41 @@ int main(int count_of_arguments, char** arguments) {
   check(cudaGetDeviceCount(&device_count));
   std::deque<Device> devices;
   for (int ordinal = 0; ordinal < device_count; ++ordinal) devices.emplace_back(ordinal);
-  std::atomic<bool> is_over = false;
   std::atomic<unsigned long long> launched = 0;
+  Rests rests;
   std::vector<std::thread> threads;
   for (int thread = 0; thread < thread_count; ++thread) {
-    threads.emplace_back([&, thread] {
-      Device& device = devices[thread % devices.size()];
-      check(cudaSetDevice(device.ordinal));
-      for (unsigned long long i = 0; !is_over; ++i) {
-        const cudaStream_t stream = device.streams[(thread + i * thread_count) % stream_count];
-        count<<<1, 32, 0, stream>>>(device.counted);
-        check(cudaGetLastError());
-        ++device.launched;
-        ++launched;
-        if (i % 64 == 63) check(cudaStreamSynchronize(stream));
-      }
-    });
+    threads.emplace_back(
+        [&, thread] { launch_many(devices[thread % devices.size()], thread, launched, rests); });
   }
   const auto begin = std::chrono::steady_clock::now();
-  long most_resident[2] = {};
   const auto passed = [&] {
     const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
     return (counts ? static_cast<double>(launched) : time.count()) / amount;
   };
-  for (bool is_attached = false; passed() < 1; is_attached = !is_attached) {
-    if (is_attached) {
-      unsetenv("LYNXPP_SPEC");
-    } else {
-      setenv("LYNXPP_SPEC", arguments[2], 1);
+  std::array<Memory, quarters> memory;
+  for (int quarter = 0; quarter < quarters; ++quarter) {
+    long most = 0;
+    for (bool is_attached = false; passed() < (quarter + 1.0) / quarters; is_attached = !is_attached) {
+      if (is_attached) {
+        unsetenv("LYNXPP_SPEC");
+      } else {
+        setenv("LYNXPP_SPEC", arguments[2], 1);
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      most = std::max(most, resident_kib());
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    long& most = most_resident[passed() < 0.5 ? 0 : 1];
-    most = std::max(most, resident_kib());
+    rests.begin();
+    memory[quarter] = memory_at_rest(devices, most);
+    rests.end(quarter + 1 == quarters);
   }
-  is_over = true;
   for (std::thread& thread : threads) thread.join();
-  for (const Device& device : devices) device.finish();
-  std::printf("%ld %ld\n", most_resident[0], most_resident[1]);
+  for (const Memory& each : memory) std::printf("%ld ", each.most_resident);
+  std::printf("\n");
+  for (const Memory& each : memory) std::printf("%ld ", each.resident_at_rest);
+  std::printf("\n");
+  for (const Memory& each : memory) std::printf("%ld ", each.in_use_at_rest);
+  std::printf("\n");
   for (const Device& device : devices) std::printf("%llu %llu\n", device.launched.load(), device.finish());
   return 0;
 }

@@ -248,7 +248,7 @@ class JsonLinesSink final : public Sink {
   /// A line goes out in one write at the end of the file, so lines of several processes do not mix.
   void write(const std::string& line) {
     if (has_failed_) return;
-    const int error = write_fully(descriptor_, line);
+    const int error = append_line(descriptor_, line);
     if (error == 0) return;
     has_failed_ = true;
     log().error("cannot write {}: {}; the records from here on are missing in it", path_,

@@ -1,56 +1,76 @@
 #include "report/output.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
 #include <ctime>
+#include <utility>
 
 namespace lynxpp::report {
 namespace {
 
-/// Keeps SIGPIPE from the calling thread and takes back the one its writes raised.
-class SigpipeGuard {
+/// Keeps the signals of writes that cannot be made from the calling thread, and takes back those that its own
+/// have raised: they would end the program.
+class SignalGuard {
  public:
-  SigpipeGuard() {
+  SignalGuard() {
     sigset_t pending;
     sigpending(&pending);
-    was_pending_ = sigismember(&pending, SIGPIPE) == 1;
-    sigemptyset(&sigpipe_);
-    sigaddset(&sigpipe_, SIGPIPE);
-    blocked_ = pthread_sigmask(SIG_BLOCK, &sigpipe_, &previous_) == 0;
-  }
-  ~SigpipeGuard() {
-    if (!blocked_) return;
-    if (!was_pending_) {
-      const timespec no_wait{};
-      while (sigtimedwait(&sigpipe_, nullptr, &no_wait) == -1 && errno == EINTR) {}
+    sigemptyset(&blocked_);
+    sigemptyset(&ours_);
+    for (const int signal : {SIGPIPE, SIGXFSZ}) {
+      sigaddset(&blocked_, signal);
+      if (sigismember(&pending, signal) != 1) sigaddset(&ours_, signal);
     }
+    is_blocked_ = pthread_sigmask(SIG_BLOCK, &blocked_, &previous_) == 0;
+  }
+  ~SignalGuard() {
+    if (!is_blocked_) return;
+    const timespec no_wait{};
+    while (sigtimedwait(&ours_, nullptr, &no_wait) == -1 && errno == EINTR) {}
     pthread_sigmask(SIG_SETMASK, &previous_, nullptr);
   }
-  SigpipeGuard(const SigpipeGuard&) = delete;
-  SigpipeGuard& operator=(const SigpipeGuard&) = delete;
+  SignalGuard(const SignalGuard&) = delete;
+  SignalGuard& operator=(const SignalGuard&) = delete;
 
  private:
-  sigset_t sigpipe_;
+  sigset_t blocked_;
+  sigset_t ours_;  ///< that are not pending for another reason
   sigset_t previous_;
-  bool was_pending_ = false;
-  bool blocked_ = false;
+  bool is_blocked_ = false;
 };
+
+/// How many bytes could be written, and errno of what could not.
+std::pair<std::size_t, int> write_what_fits(int descriptor, std::string_view bytes) {
+  const SignalGuard guard;
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t written = ::write(descriptor, bytes.data() + done, bytes.size() - done);
+    if (written >= 0) {
+      done += static_cast<std::size_t>(written);
+    } else if (errno != EINTR) {
+      return {done, errno};
+    }
+  }
+  return {done, 0};
+}
 
 }  // namespace
 
-int write_fully(int descriptor, std::string_view bytes) {
-  const SigpipeGuard guard;
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
-    if (written < 0) {
-      if (errno == EINTR) continue;
-      return errno;
-    }
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return 0;
+int write_fully(int descriptor, std::string_view bytes) { return write_what_fits(descriptor, bytes).second; }
+
+int append_line(int descriptor, std::string_view line) {
+  const auto [written, error] = write_what_fits(descriptor, line);
+  if (error == 0 || written == 0) return error;
+  const off_t end = ::lseek(descriptor, 0, SEEK_CUR);
+  struct stat file {};
+  // Not when another process has appended meanwhile.
+  const bool is_last =
+      end >= 0 && ::fstat(descriptor, &file) == 0 && S_ISREG(file.st_mode) && file.st_size == end;
+  if (is_last) static_cast<void>(::ftruncate(descriptor, end - static_cast<off_t>(written)) == 0);
+  return error;
 }
 
 }  // namespace lynxpp::report

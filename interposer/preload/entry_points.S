@@ -13,6 +13,10 @@
 dlsym:
         .cfi_startproc
         endbr64
+        movq    lynxpp_has_opened@gottpoff(%rip), %rax
+        cmpb    $0, %fs:(%rax)          // has the thread called dlopen since its last dlsym?
+        jne     .Lopened
+.Lbound:
         testq   %rsi, %rsi
         jz      .Lreal_dlsym
         cmpb    $'c', (%rsi)            // names of the CUDA driver and runtime begin with "cu"
@@ -78,6 +82,21 @@ dlsym:
         popq    %rdi
         .cfi_adjust_cfa_offset -8
         jmp     *lynxpp_real_dlsym(%rip)
+.Lopened:
+        pushq   %rdi
+        .cfi_adjust_cfa_offset 8
+        pushq   %rsi
+        .cfi_adjust_cfa_offset 8
+        subq    $8, %rsp
+        .cfi_adjust_cfa_offset 8
+        call    lynxpp_bind_opened
+        addq    $8, %rsp
+        .cfi_adjust_cfa_offset -8
+        popq    %rsi
+        .cfi_adjust_cfa_offset -8
+        popq    %rdi
+        .cfi_adjust_cfa_offset -8
+        jmp     .Lbound
         .cfi_endproc
         .size   dlsym, . - dlsym
 
@@ -148,6 +167,8 @@ exported:                                                                       
         .hidden lynxpp_no_symbol
         .hidden lynxpp_observe_dlopen
         .hidden lynxpp_open_deeply
+        .hidden lynxpp_has_opened
+        .hidden lynxpp_bind_opened
         .hidden lynxpp_resolve_real_functions
         .hidden lynxpp_real_dlsym
         .hidden lynxpp_real_dlopen

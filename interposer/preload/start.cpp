@@ -23,6 +23,10 @@
 /// Only its address counts; entry_points.S compares with it.
 extern "C" {
 [[gnu::visibility("hidden")]] char lynxpp_no_symbol[1];
+
+/// The thread has called dlopen, and what that has loaded may have been linked with a compiler.
+[[gnu::visibility("hidden"), gnu::tls_model("initial-exec")]] constinit thread_local bool lynxpp_has_opened =
+    false;
 }
 
 namespace lynxpp::preload {
@@ -116,7 +120,15 @@ extern "C" [[gnu::visibility("hidden")]] const char* lynxpp_observe_dlopen(const
                                                                            const void* caller) {
   using namespace lynxpp::preload;  // NOLINT(google-build-using-namespace): its code, under a C name
   lynxpp_resolve_real_functions();
+  lynxpp_has_opened = true;
   return name != nullptr ? driver_to_open(name, caller) : nullptr;
+}
+
+/// A library that dlopen has loaded is used by what dlsym finds in it.
+extern "C" [[gnu::visibility("hidden")]] void lynxpp_bind_opened() {
+  using namespace lynxpp::preload;  // NOLINT(google-build-using-namespace): its code, under a C name
+  lynxpp_has_opened = false;
+  if (is_loaded_with_program() && !Passthrough::active()) bind_linked_compilers();
 }
 
 /// For RTLD_DEEPBIND. lynxpp_no_symbol: only the caller's own call finds what it means.
@@ -126,6 +138,7 @@ extern "C" [[gnu::visibility("hidden")]] void* lynxpp_open_deeply(const char* na
   lynxpp_resolve_real_functions();
   if (name == nullptr || Passthrough::active() || strchr(name, '$') != nullptr) return lynxpp_no_symbol;
   if (strchr(name, '/') == nullptr && has_search_path(caller)) return lynxpp_no_symbol;
+  lynxpp_has_opened = true;
   const char* const other = driver_to_open(name, caller);
   return open_and_bind(other != nullptr ? other : name, flags);
 }

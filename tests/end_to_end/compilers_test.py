@@ -2,7 +2,8 @@
 the process.
 
 Arguments: the build folder, ptxas, a program that asks NVRTC for a cubin, the library of NVRTC; where there is one, a program
-that asks nvJitLink, and its library; where both are, a program that is linked with them.
+that asks nvJitLink, and its library; where both are, a program that is linked with them, one that opens a library, and a
+library that is linked with them.
 """
 import pathlib
 import stat
@@ -89,11 +90,11 @@ def linker_is_watched(build, program, library, nvrtc, folder):
     expect(b".entry twice(" in kept[len(machine_code):], "the entry does not end with the PTX")
 
 
-def linked_compilers_are_watched(build, program, folder):
-    source, store = folder / "in.ptx", folder / "store_of_linked"
+def linked_compilers_are_watched(build, folder, name, program, *library):
+    source, store = folder / "in.ptx", folder / f"store_of_{name}"
     cubins = [folder / "by_linker.cubin", folder / "by_nvrtc.cubin"]
     source.write_text(PTX)
-    run = build.run(program, source, *cubins, environment={"LYNXPP_PTX_STORE": str(store)})
+    run = build.run(program, *library, source, *cubins, environment={"LYNXPP_PTX_STORE": str(store)})
     demand_equal(f"status of {run}", run.status, 0)
     kept = [entry.read_bytes() for entry in entries(store)]
     demand_equal("how many are kept", len(kept), 2)
@@ -114,7 +115,9 @@ def main():
         if linker:
             linker_is_watched(build, *linker, library, pathlib.Path(folder))
         if linked:
-            linked_compilers_are_watched(build, *linked, pathlib.Path(folder))
+            program, *opened = linked
+            linked_compilers_are_watched(build, pathlib.Path(folder), "program", program)
+            linked_compilers_are_watched(build, pathlib.Path(folder), "opened_library", *opened)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Eight threads launch over thirty-two streams, on two devices where there are two: each launch runs once and has one record,
+"""Eight threads launch over thirty-two streams, on two devices: each launch runs once and has one record,
 which names its device, stream and thread; launches of a device are numbered without a gap, those of a thread in their order.
 
 Arguments: the build folder, the program.
@@ -37,7 +37,7 @@ def main():
         demand_equal(f"status of {run}", run.status, 0)
         records = read_json_lines(output)
     devices = [tuple(map(int, line.split())) for line in run.stdout.decode().splitlines()]
-    expect(len(devices) in (1, 2), f"devices: {devices}")
+    demand_equal("devices", len(devices), 2)
     launches = [each for each in records if each["record"] == "launch"]
     for ordinal, (launched, counted) in enumerate(devices):
         # Two thread blocks, of which thread 0 counts.

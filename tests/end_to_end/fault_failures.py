@@ -36,6 +36,49 @@ def full_disk(build):
     demand_equal("how often it is said", run.stderr.count("/dev/full"), 1)
 
 
+def expect_whole_records_of_the_first(run, output):
+    """The program launched 2000 times and its file took some of their records: those are whole, and the next one is missing."""
+    demand_equal("status", run.status, 0)
+    expect(run.stdout.startswith(b"launching: 2000 of 2000, "), f"the program changed\n{run}")
+    text = output.read_text()
+    expect(text.endswith("}\n"), f"a part of a line is left: {text[-100:]!r}")
+    numbers = [record["launch"] for record in read_json_lines(output) if record["record"] == "launch"]
+    expect(10 < len(numbers) < 1900, f"{len(numbers)} records of 2000 launches")
+    demand_equal("each once", len(set(numbers)), len(numbers))
+    expect_words(run, f"cannot write {output}: ", "the records from here on are missing in it",
+                 "== lynxpp: instruction_count on cpu ==")
+    demand_equal("how often it is said", run.stderr.count("cannot write"), 1)
+
+
+@test
+def disk_that_fills(build):
+    """In the midst of a run: what was complete is there as whole lines, it is said once, and the program is as it was."""
+    small = 'mount -t tmpfs -o size=64k small "$1" && shift && kept="$1" && shift && "$@"; status=$?; cp "$LYNXPP_OUTPUT" "$kept"; exit $status'
+    if subprocess.run(["unshare", "-Urm", "true"], capture_output=True, check=False).returncode != 0:
+        print("no user namespaces: file_size_limit fails in the same place")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        disk, kept = pathlib.Path(folder, "disk"), pathlib.Path(folder, "kept.jsonl")
+        disk.mkdir()
+        output = disk / "out.jsonl"
+        run = build.run("unshare", "-Urm", "sh", "-c", small, "sh", disk, kept, build.examples / "tests" / "launching", "fork", "2000",
+                        spec="instruction_count", environment={"LYNXPP_OUTPUT": str(output)})
+        kept.rename(output)
+        expect_whole_records_of_the_first(run, output)
+        expect_words(run, "No space left on device")
+
+
+@test
+def file_size_limit(build):
+    """As a disk that fills; the signal that it is for programs which know nothing of it (SIGXFSZ) ends none of them."""
+    with tempfile.TemporaryDirectory() as folder:
+        output = pathlib.Path(folder, "out.jsonl")
+        run = build.run("bash", "-c", 'ulimit -f 40; exec "$@"', "bash", build.examples / "tests" / "launching", "fork", "2000",
+                        spec="instruction_count", environment={"LYNXPP_OUTPUT": str(output)})
+        expect_whole_records_of_the_first(run, output)
+        expect_words(run, "File too large")
+
+
 # ---------------------------------------------------------------- many launches
 
 @test

@@ -1,9 +1,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <fstream>
+#include <memory>
 
 #include "report/record.h"
 #include "support/text.h"
@@ -143,6 +145,25 @@ TEST(JsonLinesFailure, AFullDiskIsReportedOnce) {
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
             "lynxpp: error: cannot write /dev/full: No space left on device; the records from here on are "
             "missing in it\n");
+}
+
+TEST_F(JsonLines, AFileThatMayNotGrowHoldsWholeLines) {
+  make_json_lines_sink(path_)->launch(vecadd_launch());
+  const std::string line = written();
+  const pid_t child = fork();
+  if (child == 0) {
+    rlimit limit{};
+    getrlimit(RLIMIT_FSIZE, &limit);
+    limit.rlim_cur = line.size() * 5 / 2;
+    setrlimit(RLIMIT_FSIZE, &limit);
+    const std::unique_ptr<Sink> sink = make_json_lines_sink(path_);
+    for (int i = 0; i < 3; ++i) sink->launch(vecadd_launch());
+    _exit(0);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0) << "SIGXFSZ has ended it";
+  EXPECT_EQ(written(), line + line);
 }
 
 TEST_F(JsonLines, AReaderThatWentAwayDoesNotKillTheProcess) {

@@ -1,5 +1,5 @@
 // Linked with NVRTC and nvJitLink: has both make machine code alone. Arguments: a PTX file, where to write
-// nvJitLink's cubin, where NVRTC's.
+// nvJitLink's cubin, where NVRTC's. As a library: opener.cpp's.
 #include <nvJitLink.h>
 #include <nvrtc.h>
 
@@ -44,7 +44,11 @@ bool compile(const char* path) {
 
 }  // namespace
 
+#ifdef AS_LIBRARY
+extern "C" int run_as_plugin(int count, char** arguments) {
+#else
 int main(int count, char** arguments) {
+#endif
   if (count != 4) return 2;
   std::ifstream file(arguments[1]);
   const std::string ptx((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
