@@ -1,10 +1,10 @@
 #include "interposer/preload/hooks.h"
 
+#include "interposer/preload/compilers/linked_compilers.h"
 #include "interposer/preload/control.h"
 #include "interposer/preload/cpu_binding.h"
 #include "interposer/preload/engine_client.h"
 #include "interposer/preload/file_content.h"
-#include "interposer/preload/linked_compilers.h"
 #include "interposer/preload/memory_hooks.h"
 #include "interposer/preload/registry.h"
 
@@ -256,8 +256,8 @@ CUresult set_cache_config(void* function, int config, CUdevice device) {
 }  // namespace
 }  // namespace lynxpp::preload
 
+#include "interposer/preload/compilers/link_hooks.h"
 #include "interposer/preload/graph_hooks.h"
-#include "interposer/preload/link_hooks.h"
 
 namespace lynxpp::preload {
 namespace {

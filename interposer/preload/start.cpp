@@ -7,15 +7,15 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "interposer/preload/compilers.h"
+#include "interposer/preload/compilers/compilers.h"
+#include "interposer/preload/compilers/jit_linking.h"
+#include "interposer/preload/compilers/linked_compilers.h"
 #include "interposer/preload/control.h"
 #include "interposer/preload/cpu_binding.h"
 #include "interposer/preload/engine_client.h"
 #include "interposer/preload/hooks.h"
-#include "interposer/preload/jit_linking.h"
 #include "interposer/preload/last_word.h"
 #include "interposer/preload/late_start.h"
-#include "interposer/preload/linked_compilers.h"
 #include "interposer/preload/process.h"
 
 #define LYNXPP_EXPORT extern "C" [[gnu::visibility("default")]]

@@ -1,4 +1,4 @@
-#include "interposer/preload/linked_compilers.h"
+#include "interposer/preload/compilers/linked_compilers.h"
 
 #include <atomic>
 #include <cstring>
@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "interposer/preload/compilers.h"
-#include "interposer/preload/jit_linking.h"
+#include "interposer/preload/compilers/compilers.h"
+#include "interposer/preload/compilers/jit_linking.h"
 #include "interposer/preload/loaded_object.h"
 
 namespace lynxpp::preload {

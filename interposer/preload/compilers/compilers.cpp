@@ -1,4 +1,4 @@
-#include "interposer/preload/compilers.h"
+#include "interposer/preload/compilers/compilers.h"
 
 #include <dlfcn.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "interposer/preload/linking.h"
+#include "interposer/preload/compilers/linking.h"
 
 #include <cstdint>
 #include <cstring>

@@ -1,7 +1,7 @@
 // The wrappers of the driver's linker; part of preload/hooks.cpp.
 #pragma once
 
-#include "interposer/preload/linking.h"
+#include "interposer/preload/compilers/linking.h"
 
 namespace lynxpp::preload {
 namespace {

@@ -1,4 +1,4 @@
-#include "interposer/preload/jit_linking.h"
+#include "interposer/preload/compilers/jit_linking.h"
 
 #include <dlfcn.h>
 
