@@ -10,6 +10,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <new>
+#include <set>
+#include <string>
 
 #include "interposer/preload/allocations.h"
 #include "interposer/preload/cpu_binding.h"
@@ -47,6 +50,18 @@ std::atomic<std::uint64_t> attachment_count = 0;
 void set_attached(bool is_attached) {
   if (is_attached && !attached()) ++attachment_count;
   attached_flag.store(is_attached ? 1 : 0, std::memory_order_relaxed);
+}
+
+/// The program may free or overwrite a variable's text. Copies are not freed, as a launch may be reading an
+/// older one; a program that attaches the same again and again has one. Null: no memory. Precondition:
+/// `attaching` is held.
+const char* kept_copy(const char* text) {
+  static std::set<std::string>* const texts = new (std::nothrow) std::set<std::string>;
+  try {
+    return texts != nullptr ? texts->insert(text).first->c_str() : nullptr;
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
 }
 
 /// Precondition: `opening` is held.
@@ -152,9 +167,7 @@ void specifications_changed(const char* specifications) {
   const std::lock_guard lock(attaching);
   const char* const before = settings.specifications;
   if (wanted ? before != nullptr && strcmp(before, specifications) == 0 : before == nullptr) return;
-  // A copy: the program may free or overwrite the variable's text. Not freed, as a launch may be reading the
-  // old one.
-  settings.specifications = wanted ? strdup(specifications) : nullptr;
+  settings.specifications = wanted ? kept_copy(specifications) : nullptr;
   if (finished.load(std::memory_order_relaxed)) return;
   const lynxpp_engine* const opened = opened_engine();
   if (opened != nullptr && opening_process.load(std::memory_order_relaxed) != getpid()) return;

@@ -53,7 +53,8 @@ def expect_whole_records_of_the_first(run, output):
 @test
 def disk_that_fills(build):
     """In the midst of a run: what was complete is there as whole lines, it is said once, and the program is as it was."""
-    small = 'mount -t tmpfs -o size=64k small "$1" && shift && kept="$1" && shift && "$@"; status=$?; cp "$LYNXPP_OUTPUT" "$kept"; exit $status'
+    small = ('mount -t tmpfs -o size=64k small "$1" && shift && kept="$1" && shift && "$@"; status=$?; '
+             'cp "$LYNXPP_OUTPUT" "$kept"; exit $status')
     if subprocess.run(["unshare", "-Urm", "true"], capture_output=True, check=False).returncode != 0:
         print("no user namespaces: file_size_limit fails in the same place")
         return

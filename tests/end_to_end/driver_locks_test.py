@@ -1,0 +1,46 @@
+"""Launches of a known kernel look it up without a lock: a hundred thousand more launches take no more locks, over a driver that
+takes none, with nothing attached and with a filter that excludes the kernel.
+
+Arguments: the build folder, the program, the driver, the library that counts locks.
+"""
+import pathlib
+import re
+import sys
+import tempfile
+
+from harness import Build, TestFailure, demand_equal, expect
+
+FEW, MANY = 1000, 101000
+SLACK = 100  # of the threads beside the launching one, in the time that the launches take
+
+
+def locks_of(build, program, environment, launches):
+    run = build.run(program, launches, preload=False, environment=environment)
+    demand_equal(f"status of {run}", run.status, 0)
+    counted = re.search(r"^locks: (\d+)$", run.stderr, re.MULTILINE)
+    expect(counted is not None, f"no locks were counted\n{run}")
+    return int(counted[1])
+
+
+def main():
+    build = Build(sys.argv[1])
+    program, driver, counter = sys.argv[2:]
+    with tempfile.TemporaryDirectory() as folder:
+        pathlib.Path(folder, "libcuda.so.1").symlink_to(driver)
+        detached = {"LD_PRELOAD": f"{counter} {build.library}", "LYNXPP_DEVICE": "cuda", "LD_LIBRARY_PATH": folder, "LYNXPP_TABLE": "0"}
+        excluded = {**detached, "LYNXPP_SPEC": "instruction_count", "LYNXPP_KERNELS": "another"}
+        for name, environment in (("detached", detached), ("excluded", excluded)):
+            few, many = (locks_of(build, program, environment, launches) for launches in (FEW, MANY))
+            print(f"{name}: {few} locks in {FEW} launches, {many} in {MANY}")
+            expect(many - few < SLACK, f"{name}: {many - few} locks more in {MANY - FEW} launches more")
+        # That they are counted at all: launches that are measured take some.
+        measured = {**detached, "LYNXPP_SPEC": "instruction_count"}
+        few, many = (locks_of(build, program, measured, launches) for launches in (FEW, 3 * FEW))
+        expect(many - few > FEW, f"measured launches seem to take no lock: {few}, {many}")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except TestFailure as failure:
+        sys.exit(f"failed: {failure}")
