@@ -56,10 +56,11 @@ std::optional<Arena::Taken> Arena::take(std::size_t bytes, CUstream stream) {
 Status Arena::wait_until_cleared(CUstream stream) {
   const Driver& driver = owner_.driver_;
   const CaptureRelaxed relaxed(driver);
-  const std::lock_guard lock(mutex_);
-  if (is_cleared_) return success();
-  is_cleared_ = driver.cuEventQuery(memory_.cleared) == CUDA_SUCCESS;
-  if (is_cleared_) return success();
+  if (driver.cuEventQuery(memory_.cleared) == CUDA_SUCCESS) {
+    const std::lock_guard lock(mutex_);
+    is_cleared_ = true;
+    return success();
+  }
   const CUresult result = driver.cuStreamWaitEvent(stream, memory_.cleared, 0);
   return result == CUDA_SUCCESS ? success() : Status(driver.error("cuStreamWaitEvent", result));
 }
@@ -73,23 +74,40 @@ bool Arena::enqueued(std::size_t part, CUstream stream) {
   return done != nullptr;
 }
 
-bool Arena::is_over(Part& part) {
-  if (!part.is_over && part.done != nullptr)
-    part.is_over = owner_.driver_.cuEventQuery(part.done) == CUDA_SUCCESS;
-  return part.is_over;
+Arena::Part Arena::part_of(std::size_t part) {
+  const std::lock_guard lock(mutex_);
+  return parts_[part];
+}
+
+bool Arena::asks_whether_over(std::size_t part) {
+  const Part now = part_of(part);
+  if (now.is_over) return true;
+  if (now.done == nullptr || owner_.driver_.cuEventQuery(now.done) != CUDA_SUCCESS) return false;
+  const std::lock_guard lock(mutex_);
+  return parts_[part].is_over = true;
 }
 
 bool Arena::is_over(std::size_t part) {
   const InContext ours(owner_.driver_, owner_.pool_.context());
-  const std::lock_guard lock(mutex_);
-  return is_over(parts_[part]);
+  return asks_whether_over(part);
 }
 
-Status Arena::copy_from(std::size_t first) {
+bool Arena::goes_along(std::size_t part) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (part >= parts_.size() || parts_[part].copied != nullptr) return false;
+  }
+  return asks_whether_over(part);
+}
+
+Status Arena::have_copied(std::size_t first) {
+  const std::lock_guard copying(copying_);
+  const Part begin = part_of(first);
+  if (begin.copied != nullptr) return success();
   std::size_t end = first + 1;
-  while (end < parts_.size() && parts_[end].copied == nullptr && is_over(parts_[end])) ++end;
-  const Part& last = parts_[end - 1];
-  const std::size_t offset = parts_[first].offset;
+  while (goes_along(end)) ++end;
+  const Part last = part_of(end - 1);
+  const std::size_t offset = begin.offset;
   const Driver& driver = owner_.driver_;
   const CUresult result = driver.cuMemcpyDtoHAsync(reinterpret_cast<void*>(memory_.pinned.address + offset),
                                                    memory_.device.address + offset,
@@ -97,22 +115,20 @@ Status Arena::copy_from(std::size_t first) {
   if (result != CUDA_SUCCESS) return driver.error("cuMemcpyDtoHAsync", result);
   const CUevent copied = owner_.pool_.recorded_event(owner_.copying_);
   if (copied == nullptr) return failure("no event could be recorded behind a copy");
+  const std::lock_guard lock(mutex_);
   copies_.push_back(copied);
   for (std::size_t i = first; i < end; ++i) parts_[i].copied = copied;
   return success();
 }
 
 bool Arena::has_come(std::size_t part) {
-  std::unique_lock lock(mutex_);
-  if (parts_[part].has_come) return true;
+  if (part_of(part).has_come) return true;
   const Driver& driver = owner_.driver_;
   const InContext ours(driver, owner_.pool_.context());
-  Part& wanted = parts_[part];
-  if (!is_over(wanted)) return false;
+  if (!asks_whether_over(part)) return false;
   // A copy that is refused fails again in wait(), which tells why.
-  if (wanted.copied == nullptr && !copy_from(part)) return true;
-  const CUevent copied = wanted.copied;
-  lock.unlock();
+  if (!have_copied(part)) return true;
+  const CUevent copied = part_of(part).copied;
   const auto latest = std::chrono::steady_clock::now() + patience_with_copy;
   bool has_come = driver.cuEventQuery(copied) == CUDA_SUCCESS;
   while (!has_come && std::chrono::steady_clock::now() < latest) {
@@ -120,45 +136,40 @@ bool Arena::has_come(std::size_t part) {
     has_come = driver.cuEventQuery(copied) == CUDA_SUCCESS;
   }
   if (!has_come) return false;
-  lock.lock();
+  const std::lock_guard lock(mutex_);
   for (std::size_t i = part; i < parts_.size() && parts_[i].copied == copied; ++i) parts_[i].has_come = true;
   return true;
 }
 
 Result<std::span<std::byte>> Arena::wait(std::size_t part) {
-  std::unique_lock lock(mutex_);
-  if (!parts_[part].has_come) {
+  const Part now = part_of(part);
+  if (!now.has_come) {
     const Driver& driver = owner_.driver_;
     const InContext ours(driver, owner_.pool_.context());
-    const CUevent done = parts_[part].done;
-    lock.unlock();
-    const CUresult ended = done == nullptr ? CUDA_ERROR_INVALID_HANDLE : driver.cuEventSynchronize(done);
+    const CUresult ended =
+        now.done == nullptr ? CUDA_ERROR_INVALID_HANDLE : driver.cuEventSynchronize(now.done);
     if (ended != CUDA_SUCCESS) return driver.error("the launch", ended);
-    lock.lock();
-    parts_[part].is_over = true;
-    if (parts_[part].copied == nullptr) {
-      if (Status copied = copy_from(part); !copied) return copied.error();
+    {
+      const std::lock_guard lock(mutex_);
+      parts_[part].is_over = true;
     }
-    const CUevent copied = parts_[part].copied;
-    lock.unlock();
-    const CUresult came = driver.cuEventSynchronize(copied);
+    if (Status copied = have_copied(part); !copied) return copied.error();
+    const CUresult came = driver.cuEventSynchronize(part_of(part).copied);
     if (came != CUDA_SUCCESS) return driver.error("copying results", came);
-    lock.lock();
+    const std::lock_guard lock(mutex_);
     parts_[part].has_come = true;
   }
-  return std::span(reinterpret_cast<std::byte*>(memory_.pinned.address) + parts_[part].offset,
-                   parts_[part].bytes);
+  return std::span(reinterpret_cast<std::byte*>(memory_.pinned.address) + now.offset, now.bytes);
 }
 
 std::optional<double> Arena::most_milliseconds(std::size_t part) {
   const InContext ours(owner_.driver_, owner_.pool_.context());
-  const std::lock_guard lock(mutex_);
-  const Part& wanted = parts_[part];
+  const Part wanted = part_of(part);
   // Each thread has another stream behind that name.
   if (wanted.stream == CU_STREAM_PER_THREAD || !wanted.before) return std::nullopt;
   float milliseconds = 0;
   const CUresult result =
-      owner_.driver_.cuEventElapsedTime(&milliseconds, parts_[*wanted.before].done, wanted.done);
+      owner_.driver_.cuEventElapsedTime(&milliseconds, part_of(*wanted.before).done, wanted.done);
   if (result != CUDA_SUCCESS || milliseconds < 0) return std::nullopt;
   return milliseconds;
 }

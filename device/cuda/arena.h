@@ -74,13 +74,19 @@ class Arena {
     bool has_come = false;
   };
 
-  bool is_over(Part& part);
-  Status copy_from(std::size_t first);
+  Part part_of(std::size_t part);
+  /// Precondition of these: the arena's context is current.
+  bool asks_whether_over(std::size_t part);
+  /// Whether the part is one that is over and was not copied.
+  bool goes_along(std::size_t part);
+  /// Has the part, which is over, copied with those behind it that are, unless it has been.
+  Status have_copied(std::size_t first);
 
   Arenas& owner_;
   const Memory memory_;
   const std::size_t bytes_;
-  std::mutex mutex_;  // guards what follows
+  std::mutex copying_;  ///< one copy at a time; launches do not wait for it
+  std::mutex mutex_;    ///< guards what follows; not held while the driver works
   bool is_cleared_ = false;
   std::size_t used_ = 0;
   std::vector<Part> parts_;
