@@ -13,6 +13,8 @@
 #include <system_error>
 #include <vector>
 
+#include "support/user_cache.h"
+
 namespace lynxpp::image {
 namespace {
 
@@ -20,43 +22,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uintmax_t greatest_store = std::uintmax_t{256} << 20;
 constexpr std::size_t greatest_entry = std::size_t{64} << 20;
-constexpr mode_t only_owner = 0700;
-
-/// A file of this process, closed when it goes.
-class OwnFile {
- public:
-  OwnFile(const fs::path& path, int flags, mode_t mode = 0)
-      : descriptor_(open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW, mode)) {}
-  OwnFile(const OwnFile&) = delete;
-  OwnFile& operator=(const OwnFile&) = delete;
-  ~OwnFile() {
-    if (descriptor_ >= 0) close(descriptor_);
-  }
-
-  explicit operator bool() const { return descriptor_ >= 0; }
-  int descriptor() const { return descriptor_; }
-
- private:
-  int descriptor_;
-};
-
-fs::path store_folder() {
-  if (const char* named = secure_getenv("LYNXPP_PTX_STORE")) return named;
-  if (const char* cache = secure_getenv("XDG_CACHE_HOME"); cache != nullptr && *cache == '/') {
-    return fs::path(cache) / "lynxpp" / "ptx";
-  }
-  if (const char* home = secure_getenv("HOME"); home != nullptr && *home == '/') {
-    return fs::path(home) / ".cache" / "lynxpp" / "ptx";
-  }
-  return {};
-}
-
-/// What others can write must not decide which code is instrumented.
-bool is_own_folder(const fs::path& folder) {
-  struct stat status {};
-  return !folder.empty() && lstat(folder.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
-         status.st_uid == geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
-}
+fs::path store_folder() { return user_cache_folder("LYNXPP_PTX_STORE", "ptx"); }
 
 /// FNV-1a. It only names the file: the bytes decide.
 std::uint64_t hash_of(std::span<const std::byte> bytes) {
@@ -86,17 +52,6 @@ std::optional<std::string> contents(const fs::path& path) {
     done += static_cast<std::size_t>(count);
   }
   return text;
-}
-
-bool write_all(int descriptor, const void* data, std::size_t size) {
-  const char* at = static_cast<const char*>(data);
-  while (size > 0) {
-    const ssize_t count = write(descriptor, at, size);
-    if (count <= 0) return false;
-    at += count;
-    size -= static_cast<std::size_t>(count);
-  }
-  return true;
 }
 
 bool begins_with(const std::string& text, std::span<const std::byte> bytes) {
@@ -183,9 +138,7 @@ bool remember_ptx(std::span<const std::byte> cubin, std::string_view ptx) {
   if (cubin.empty() || ptx.empty() || cubin.size() + ptx.size() > greatest_entry) return false;
   const fs::path folder = store_folder();
   std::error_code error;
-  if (folder.empty()) return false;
-  fs::create_directories(folder.parent_path(), error);
-  if (mkdir(folder.c_str(), only_owner) != 0 && !is_own_folder(folder)) return false;
+  if (!make_own_folder(folder)) return false;
   const std::string name = name_of(cubin);
   const fs::path path = folder / name;
   if (fs::exists(path, error)) return true;

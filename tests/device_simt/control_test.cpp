@@ -178,14 +178,14 @@ TEST(Control, NamesAnUnsupportedInstructionOnlyInTheKernelThatHasIt) {
 .visible .entry good(.param .u64 out) { ret; }
 .visible .entry test(.param .u64 out) {
   .reg .b32 %r<3>;
-  vmad.s32.s32.s32 %r0, %r1, %r2;
+  szbias.s32 %r0, %r1, %r2;
   ret;
 })");
   ASSERT_NE(module, nullptr);
   const std::uint64_t out = 0;
   EXPECT_EQ(text_of(module->launch("good", {}, Arguments(out).bytes(), nullptr)), "");
   EXPECT_EQ(text_of(module->launch("test", {}, Arguments(out).bytes(), nullptr)),
-            "test.ptx:8:1: error: instruction 'vmad.s32.s32.s32' is not supported by the cpu device\n");
+            "test.ptx:8:1: error: instruction 'szbias.s32' is not supported by the cpu device\n");
 }
 
 TEST(Control, StopsEndlessRecursion) {

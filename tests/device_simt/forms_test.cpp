@@ -6,28 +6,15 @@
 #include <bit>
 #include <cfenv>
 #include <cmath>
-#include <functional>
 #include <limits>
 
+#include "form_table.h"
 #include "kernel_fixture.h"
-#include "operation_fixture.h"
 
 namespace lynxpp::device::cpu::test {
 namespace {
 
-using Registers = std::vector<std::uint64_t>;
-
-struct FormCase {
-  std::string name;
-  InstructionForm form;
-  std::vector<Registers> values;  ///< of each source register, one for each lane, repeated
-  std::function<Registers(const Registers&)> expected;
-};
-
 // ---------------------------------------------------------------- operands
-
-std::uint64_t bits_of(float value) { return std::bit_cast<std::uint32_t>(value); }
-float float_of(std::uint64_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits)); }
 
 /// Floats at which conversions go wrong, for a format of few bits.
 const Registers& floats() {
@@ -68,23 +55,6 @@ const Registers& floats() {
       bits.push_back(bits_of(value));
     return bits;
   }();
-  return values;
-}
-
-Registers rotated(Registers values, std::ptrdiff_t by) {
-  std::rotate(values.begin(), values.begin() + by, values.end());
-  return values;
-}
-
-Registers words() {
-  Registers values;
-  std::uint32_t state = 99;
-  for (int i = 0; i < 26; ++i) {
-    state = state * 1664525u + 1013904223u;
-    values.push_back(state);
-  }
-  for (const std::uint32_t edge : {0u, ~0u, 0x80000000u, 0x7fffffffu, 0x80808080u, 0x7f7f7f7fu})
-    values.push_back(edge);
   return values;
 }
 
@@ -284,22 +254,11 @@ void add_packs(std::vector<FormCase>& cases) {
 
 // ---------------------------------------------------------------- video
 
-std::int64_t field(std::uint64_t word, unsigned position, unsigned bits, bool sign) {
-  const std::uint64_t value = word >> position & ((std::uint64_t{1} << bits) - 1);
-  const bool negative = sign && (value >> (bits - 1) & 1) != 0;
-  return static_cast<std::int64_t>(value) - (negative ? std::int64_t{1} << bits : 0);
-}
-
 std::int64_t video(const std::string& name, std::int64_t a, std::int64_t b) {
   if (name == "add") return a + b;
   if (name == "sub") return a - b;
   if (name == "absdiff") return a > b ? a - b : b - a;
   return name == "min" ? std::min(a, b) : std::max(a, b);
-}
-
-std::int64_t clamp_to(std::int64_t value, unsigned bits, bool sign) {
-  const std::int64_t high = (std::int64_t{1} << (sign ? bits - 1 : bits)) - 1;
-  return std::clamp(value, sign ? -high - 1 : std::int64_t{0}, high);
 }
 
 void add_scalar_video(std::vector<FormCase>& cases, const std::string& name, bool sign, bool saturates) {
@@ -423,28 +382,7 @@ std::vector<FormCase> form_cases() {
 
 class Forms : public ::testing::TestWithParam<FormCase> {};
 
-TEST_P(Forms, ComputeWhatCComputes) {
-  const FormCase& form = GetParam();
-  std::size_t rounds = 1;
-  for (const Registers& values : form.values) rounds = std::max(rounds, (values.size() + 31) / 32);
-  for (std::size_t round = 0; round < rounds; ++round) {
-    std::vector<WarpValues> in(form.values.size());
-    for (std::size_t i = 0; i < in.size(); ++i) {
-      for (std::size_t lane = 0; lane < 32; ++lane)
-        in[i][lane] = form.values[i][(round * 32 + lane) % form.values[i].size()];
-    }
-    const std::vector<WarpValues> out = run_form(form.form, in);
-    for (std::size_t lane = 0; lane < 32; ++lane) {
-      Registers sources;
-      for (const WarpValues& values : in) sources.push_back(values[lane]);
-      const Registers expected = form.expected(sources);
-      for (std::size_t i = 0; i < expected.size(); ++i)
-        EXPECT_EQ(out[i][lane], expected[i]) << form.form.opcode << " of " << std::hex << sources[0];
-    }
-  }
-}
-
-std::string name_of_form(const ::testing::TestParamInfo<FormCase>& info) { return info.param.name; }
+TEST_P(Forms, ComputeWhatCComputes) { check_form(GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(Table, Forms, ::testing::ValuesIn(form_cases()), name_of_form);
 

@@ -238,9 +238,10 @@ TEST(Modifiers, OfOtherFormsAreRefused) {
   for (const char* instruction :
        {"fma.rn.oob.f16x2 %r1, %r2, %r3, %r4",
         "fma.rn.oob.relu.bf16 %h1, %h2, %h3, %h4",
-        "cvt.rs.f16x2.f32 %r1, %r2, %r3, %r4",
-        "cvt.rs.relu.bf16x2.f32 %r1, %r2, %r3, %r4",
-        "cvt.rn.satfinite.f16.f32 %h1, %r2",
+        "cvt.rs.satfinite.e2m1x4.f32 %h1, {%r2, %r3, %r4, %r5}, %r6",
+        "cvt.rm.satfinite.f16.f32 %h1, %r2",
+        "cvt.rs.f16.f32 %h1, %r2, %r3",
+        "atom.global.min.noftz.f16 %h1, [%l1], %h2",
         "cvt.rn.scaled::n2::ue8m0.f16x2.f32 %r1, %r2, %r3",
         "add.rn.f32.f16 %r1, %h2, %r3",
         "fma.rn.f32.bf16 %r1, %h2, %h3, %r4",

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "form_table.h"
 #include "kernel_fixture.h"
 
 namespace lynxpp::device::cpu::test {
@@ -87,6 +88,26 @@ std::vector<WarpValues> run_form(const InstructionForm& form, const std::vector<
             "")
       << form.opcode;
   return out;
+}
+
+void check_form(const FormCase& form) {
+  std::size_t rounds = 1;
+  for (const Registers& values : form.values) rounds = std::max(rounds, (values.size() + 31) / 32);
+  for (std::size_t round = 0; round < rounds; ++round) {
+    std::vector<WarpValues> in(form.values.size());
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      for (std::size_t lane = 0; lane < 32; ++lane)
+        in[i][lane] = form.values[i][(round * 32 + lane) % form.values[i].size()];
+    }
+    const std::vector<WarpValues> out = run_form(form.form, in);
+    for (std::size_t lane = 0; lane < 32; ++lane) {
+      Registers sources;
+      for (const WarpValues& values : in) sources.push_back(values[lane]);
+      const Registers expected = form.expected(sources);
+      for (std::size_t i = 0; i < expected.size(); ++i)
+        EXPECT_EQ(out[i][lane], expected[i]) << form.form.opcode << " of " << std::hex << sources[0];
+    }
+  }
 }
 
 }  // namespace lynxpp::device::cpu::test

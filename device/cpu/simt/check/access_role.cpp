@@ -17,8 +17,10 @@ AccessRole role_of_copy(std::string_view opcode, std::size_t address) {
   if (address == 2 || opcode.starts_with("cp.async.mbarrier")) {
     role.is_barrier = true;
   } else {
+    const bool reduces = address == 0 && opcode.starts_with("cp.reduce");
     role.writes = address == 0;
-    role.reads = address == 1;
+    role.reads = address == 1 || reduces;
+    if (reduces) role.reach = Reach::device;
   }
   return role;
 }

@@ -170,6 +170,11 @@ const std::map<std::string_view, FunctionCodegen::Emitter>& FunctionCodegen::emi
       {"vmin4", &F::emit_operation},
       {"vmax4", &F::emit_operation},
       {"vset4", &F::emit_operation},
+      {"vavrg2", &F::emit_operation},
+      {"vavrg4", &F::emit_operation},
+      {"vmad", &F::emit_operation},
+      {"vshl", &F::emit_operation},
+      {"vshr", &F::emit_operation},
   };
   return table;
 }

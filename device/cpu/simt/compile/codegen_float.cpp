@@ -231,10 +231,12 @@ void FunctionCodegen::emit_testp() {
 
 void FunctionCodegen::emit_convert() {
   const auto of_operation = [](DataType type) { return type == DataType::opaque || type == DataType::tf32; };
-  if (opcode_->has("pack") || std::ranges::any_of(opcode_->types, of_operation)) return emit_operation();
+  if (opcode_->has("pack") || opcode_->has("rs") || std::ranges::any_of(opcode_->types, of_operation))
+    return emit_operation();
   if (opcode_->types.size() != 2) return unsupported();
   const DataType to = opcode_->type(0);
   const DataType from = opcode_->type(1);
+  if (opcode_->has("satfinite")) return emit_operation();
   if (is_narrow(to) || is_narrow(from)) return convert_narrow(to, from);
   const bool to_float = is_vector_float(to);
   const bool from_float = is_vector_float(from);
@@ -322,7 +324,6 @@ void FunctionCodegen::convert_narrow(DataType to, DataType from) {
   if (pair || is_narrow(to)) {
     const std::string element = to == f16 || to == f16x2 ? "f16" : "bf16";
     std::string flags = rounding();
-    if (opcode_->has("satfinite")) return unsupported();
     if (opcode_->has("relu")) flags += ".relu";
     if (opcode_->has("sat")) flags += ".sat";
     const std::string_view integral = opcode_->first_of({"rni", "rzi", "rmi", "rpi"});

@@ -127,11 +127,11 @@ const FunctionCodegen::EmittedForm& FunctionCodegen::find_form(FormLibrary& libr
     function->eraseFromParent();
     return each->second;
   }
-  std::string text = text_of(*function);
-  EmittedForm form{function, library.find(text), nullptr};
-  function->setName(form.run != nullptr ? "known" : library.new_name());
+  const FormKey key = form_key(text_of(*function));
+  EmittedForm form{function, library.find(key), nullptr};
+  function->setName(form.run != nullptr ? "known" : key.name());
   if (form.run == nullptr)
-    form.missing = &missing_.emplace_back(MissingForm{{std::move(text), function->getName().str()}, {}});
+    form.missing = &missing_.emplace_back(MissingForm{{key, function->getName().str()}, {}});
   return emitted_.emplace(hash, form)->second;
 }
 

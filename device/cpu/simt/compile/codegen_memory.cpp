@@ -369,8 +369,8 @@ void FunctionCodegen::emit_is_space() {
     return within(context_load(offsetof(WarpContext, local), 64), bytes);
   };
   const auto in_constant = [&] {
-    return within(builder_.getInt64(reinterpret_cast<std::uintptr_t>(symbols_.constants.address)),
-                  builder_.getInt64(symbols_.constants.bytes));
+    return within(varying(reinterpret_cast<std::uintptr_t>(symbols_.constants.address), 64),
+                  varying(symbols_.constants.bytes, 64));
   };
   const auto in_parameters = [&]() -> Value* {
     Value* const bytes = builder_.getInt64(parameters_ ? parameters_->bytes : 0);

@@ -74,6 +74,7 @@ void FunctionCodegen::add_source(const ptx::Operand& operand, OperationSources& 
   }
   slot.bits = found->bits;
   slot.selector = selector;
+  slot.negated = operand.negated && found->bits != 1;
   if (found->bits == 1) {
     slot.kind = SourceSlot::Kind::predicate;
     return add(resize(read_predicate(operand), 64, false));

@@ -30,9 +30,12 @@ Result<std::shared_ptr<const Program>> compile_program(ptx::Module& module, cons
     segments += function.segments.size();
   }
   const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - begin;
-  log().debug("cpu device: compiled kernel {} ({} functions, {} segments) in {:.1f} ms; {} forms are known",
-              program->functions[0].name, program->functions.size(), segments, spent.count(),
-              FormLibrary::shared().size());
+  log().debug(
+      "cpu device: compiled kernel {} ({} functions, {} segments) in {:.1f} ms; {} forms are known, {} of "
+      "them "
+      "kept from earlier processes",
+      program->functions[0].name, program->functions.size(), segments, spent.count(),
+      FormLibrary::shared().size(), FormLibrary::shared().size_from_cache());
   return std::shared_ptr<const Program>(std::move(program));
 }
 

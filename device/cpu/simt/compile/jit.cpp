@@ -1,9 +1,12 @@
 #include "device/cpu/simt/compile/jit.h"
 
+#include <llvm/ExecutionEngine/Orc/CompileUtils.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
 #include <llvm/ExecutionEngine/Orc/ThreadSafeModule.h>
 #include <llvm/IR/Module.h>
+#include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
+#include <llvm/Target/TargetMachine.h>
 
 #include <mutex>
 
@@ -16,7 +19,8 @@ Failure llvm_failure(llvm::Error error) {
 
 }  // namespace
 
-Jit::Jit(std::unique_ptr<llvm::orc::LLJIT> jit) : jit_(std::move(jit)) {}
+Jit::Jit(std::unique_ptr<llvm::orc::LLJIT> jit, std::unique_ptr<llvm::TargetMachine> machine)
+    : jit_(std::move(jit)), machine_(std::move(machine)) {}
 Jit::~Jit() = default;
 
 Result<std::shared_ptr<Jit>> Jit::create() {
@@ -32,9 +36,14 @@ Result<std::shared_ptr<Jit>> Jit::create() {
   machine->setCodeGenOptLevel(llvm::CodeGenOptLevel::None);
   // a * b + c must stay two roundings unless the program wrote fma.
   machine->getOptions().AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  // What LLJIT would choose for the code that it compiles itself.
+  machine->setCodeModel(llvm::CodeModel::Small);
+  machine->setRelocationModel(llvm::Reloc::PIC_);
+  auto target = machine->createTargetMachine();
+  if (!target) return llvm_failure(target.takeError());
   auto jit = llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(std::move(*machine)).create();
   if (!jit) return llvm_failure(jit.takeError());
-  return std::shared_ptr<Jit>(new Jit(std::move(*jit)));
+  return std::shared_ptr<Jit>(new Jit(std::move(*jit), std::move(*target)));
 }
 
 void Jit::prepare(llvm::Module& module) const {
@@ -52,6 +61,32 @@ Result<void*> Jit::lookup(const std::string& function) {
   auto address = jit_->lookup(function);
   if (!address) return llvm_failure(address.takeError());
   return address->toPtr<void*>();
+}
+
+Result<std::unique_ptr<llvm::MemoryBuffer>> Jit::compile(llvm::Module& module) {
+  auto object = llvm::orc::SimpleCompiler(*machine_)(module);
+  if (!object) return llvm_failure(object.takeError());
+  return std::move(*object);
+}
+
+Result<std::vector<void*>> Jit::link(std::unique_ptr<llvm::MemoryBuffer> object,
+                                     const std::vector<std::string>& functions) {
+  auto library = jit_->createJITDylib("object " + std::to_string(linked_.fetch_add(1)));
+  if (!library) return llvm_failure(library.takeError());
+  if (llvm::Error error = jit_->addObjectFile(*library, std::move(object)))
+    return llvm_failure(std::move(error));
+  std::vector<void*> addresses;
+  for (const std::string& function : functions) {
+    auto address = jit_->lookup(*library, function);
+    if (!address) return llvm_failure(address.takeError());
+    addresses.push_back(address->toPtr<void*>());
+  }
+  return addresses;
+}
+
+std::string Jit::processor() const {
+  return machine_->getTargetTriple().str() + ' ' + machine_->getTargetCPU().str() + ' ' +
+         machine_->getTargetFeatureString().str();
 }
 
 }  // namespace lynxpp::device::cpu

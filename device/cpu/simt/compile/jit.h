@@ -1,14 +1,19 @@
 // Machine code for the host through LLVM ORC. No LLVM type is complete here.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "support/result.h"
 
 namespace llvm {
 class LLVMContext;
+class MemoryBuffer;
 class Module;
+class TargetMachine;
 }  // namespace llvm
 namespace llvm::orc {
 class LLJIT;
@@ -31,9 +36,19 @@ class Jit {
   Status add(std::unique_ptr<llvm::Module> module, std::unique_ptr<llvm::LLVMContext> context);
   Result<void*> lookup(const std::string& function);
 
+  /// An object file of the module. One thread at a time.
+  Result<std::unique_ptr<llvm::MemoryBuffer>> compile(llvm::Module& module);
+  /// Links an object file; its functions, by name. Their names need not differ from other files'.
+  Result<std::vector<void*>> link(std::unique_ptr<llvm::MemoryBuffer> object,
+                                  const std::vector<std::string>& functions);
+  /// What compiled code depends on.
+  std::string processor() const;
+
  private:
-  explicit Jit(std::unique_ptr<llvm::orc::LLJIT> jit);
+  Jit(std::unique_ptr<llvm::orc::LLJIT> jit, std::unique_ptr<llvm::TargetMachine> machine);
   std::unique_ptr<llvm::orc::LLJIT> jit_;
+  std::unique_ptr<llvm::TargetMachine> machine_;
+  std::atomic<std::uint64_t> linked_{0};
 };
 
 }  // namespace lynxpp::device::cpu

@@ -81,8 +81,7 @@ Value* FunctionCodegen::call_helper(const void* function, llvm::Type* result,
                                     std::initializer_list<Value*> arguments) {
   std::vector<llvm::Type*> types;
   for (Value* argument : arguments) types.push_back(argument->getType());
-  Value* const address = llvm::ConstantExpr::getIntToPtr(
-      builder_.getInt64(reinterpret_cast<std::uintptr_t>(function)), builder_.getPtrTy());
+  Value* const address = varying_pointer(function);
   return builder_.CreateCall(llvm::FunctionType::get(result, types, false), address,
                              std::vector<Value*>(arguments));
 }

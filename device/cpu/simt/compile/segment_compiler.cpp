@@ -45,17 +45,17 @@ Status SegmentCompiler::compile(std::uint32_t function) {
 
 Status SegmentCompiler::compile_forms(CompiledFunction& function) {
   FormLibrary& library = FormLibrary::shared();
-  auto context = std::make_unique<llvm::LLVMContext>();
-  auto code = std::make_unique<llvm::Module>(function.name, *context);
+  llvm::LLVMContext context;
+  const auto code = std::make_unique<llvm::Module>("forms", context);
   if (Status prepared = library.prepare(*code); !prepared) return prepared;
   FunctionCodegen codegen(*code, module_, symbols_, program_, function, name_);
   if (Status emitted = codegen.emit_forms(library); !emitted) return emitted;
   std::vector<FormLibrary::Definition> definitions;
   for (const FunctionCodegen::MissingForm& form : codegen.missing_forms())
     definitions.push_back(form.definition);
-  if (Status added = library.add(std::move(code), std::move(context), definitions); !added) return added;
+  if (Status added = library.add(*code, definitions); !added) return added;
   for (const FunctionCodegen::MissingForm& form : codegen.missing_forms()) {
-    const FormFunction run = library.find(form.definition.text);
+    const FormFunction run = library.find(form.definition.form);
     for (const auto& [segment, step] : form.steps) segment->steps[step].run = run;
   }
   return success();

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <string>
@@ -195,6 +196,36 @@ struct AtomicHalfAdd {
   }
 };
 
+/// Of two halves the lesser or the greater one; a number before NaN, −0 less than +0.
+template <const HalfFormat& format, bool minimum>
+struct AtomicHalfOrder {
+  static std::uint16_t pick(std::uint16_t a, std::uint16_t b) {
+    const double x = half_to_double(a, format);
+    const double y = half_to_double(b, format);
+    if (std::isnan(x) || std::isnan(y)) return std::isnan(x) ? (std::isnan(y) ? format.canonical_nan : b) : a;
+    if (x == y) return std::signbit(x) == minimum ? a : b;
+    return (x < y) == minimum ? a : b;
+  }
+  template <typename T>
+  static T of(T old, T b, T) {
+    T result = 0;
+    for (unsigned shift = 0; shift < sizeof(T) * 8; shift += 16)
+      result |= static_cast<T>(
+          T{pick(static_cast<std::uint16_t>(old >> shift), static_cast<std::uint16_t>(b >> shift))} << shift);
+    return result;
+  }
+};
+/// Subnormal operands and sums are zeros.
+struct AtomicFlushedAdd {
+  static float flushed(float value) {
+    return std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(0.0f, value) : value;
+  }
+  template <typename T>
+  static T of(T old, T b, T) {
+    return flushed(flushed(old) + flushed(b));
+  }
+};
+
 template <typename T, typename Operation>
 void atomic(void* dst, const std::uint64_t* addresses, const void* b, const void* c, std::uint32_t mask) {
   using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t,
@@ -235,6 +266,15 @@ void add_bitwise(AtomicTable& table, const std::string& type) {
   add<T, AtomicCompareSwap>(table, "cas." + type);
 }
 
+/// Of vectors, and of copies that reduce: the ISA has none of single halves.
+template <const HalfFormat& format>
+void add_half_order(AtomicTable& table, const std::string& type) {
+  add<std::uint16_t, AtomicHalfOrder<format, true>>(table, "vector.min." + type);
+  add<std::uint16_t, AtomicHalfOrder<format, false>>(table, "vector.max." + type);
+  add<std::uint32_t, AtomicHalfOrder<format, true>>(table, "vector.min." + type + "x2");
+  add<std::uint32_t, AtomicHalfOrder<format, false>>(table, "vector.max." + type + "x2");
+}
+
 AtomicTable build_atomics() {
   AtomicTable table;
   add_ordered<std::uint32_t>(table, "u32");
@@ -252,6 +292,9 @@ AtomicTable build_atomics() {
   add<std::uint32_t, AtomicHalfAdd<binary16>>(table, "add.f16x2");
   add<std::uint16_t, AtomicHalfAdd<brain16>>(table, "add.bf16");
   add<std::uint32_t, AtomicHalfAdd<brain16>>(table, "add.bf16x2");
+  add_half_order<binary16>(table, "f16");
+  add_half_order<brain16>(table, "bf16");
+  add<float, AtomicFlushedAdd>(table, "add.ftz.f32");
   return table;
 }
 

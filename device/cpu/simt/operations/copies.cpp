@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "device/cpu/simt/execute/cluster_window.h"
+#include "device/cpu/simt/lanes/lane_functions.h"
 #include "device/cpu/simt/lanes/lane_loop.h"
 #include "device/cpu/simt/operations/barrier_objects.h"
 
@@ -107,6 +108,71 @@ Result<Operation> make_bulk_copy(OperationRequest& request) {
   return made;
 }
 
+/// What each element of a bulk reduction goes through; null when the ISA has no such operation there.
+const AtomicOperation* take_reduction(OpcodeWords& words, bool to_global) {
+  const std::string op(words.take_of({"add", "min", "max", "inc", "dec", "and", "or", "xor"}));
+  const bool keeps_subnormals = words.take("noftz");
+  const std::string type(words.take_any());
+  const auto is_one_of = [&type](std::initializer_list<std::string_view> types) {
+    return std::ranges::find(types, type) != types.end();
+  };
+  const bool is_half = is_one_of({"f16", "bf16"});
+  if (keeps_subnormals != (is_half && op == "add")) return nullptr;
+  bool is_known = false;
+  if (op == "add")
+    is_known = is_one_of({"u32", "s32", "u64"}) || (to_global && (is_half || is_one_of({"f32", "f64"})));
+  if (op == "min" || op == "max")
+    is_known = is_one_of({"u32", "s32"}) || (to_global && (is_half || is_one_of({"u64", "s64"})));
+  if (op == "inc" || op == "dec") is_known = type == "u32";
+  if (op == "and" || op == "or" || op == "xor") is_known = type == "b32" || (to_global && type == "b64");
+  if (!is_known) return nullptr;
+  if (type == "f32") return find_atomic("add.ftz.f32");
+  return find_atomic((is_half && op != "add" ? "vector." : "") + op + "." + type);
+}
+
+/// `bytes` of `from` into `to`, element by element, each of them atomically.
+void reduce_bulk(const AtomicOperation& operation, std::byte* to, const std::byte* from,
+                 std::uint64_t bytes) {
+  const std::uint64_t width = operation.bits / 8;
+  for (std::uint64_t at = 0; at < bytes; at += width) {
+    // The function looks for each value at its lane: here it has one lane.
+    const auto address = reinterpret_cast<std::uint64_t>(to + at);
+    std::uint64_t before = 0;
+    operation.function(&before, &address, from + at, from + at, 1);
+  }
+}
+
+/// cp.reduce.async.bulk.to.shared::cta.completion{.hint}.op.type [to], [from], size{, [barrier]}{, policy}
+Result<Operation> make_bulk_reduction(OperationRequest& request) {
+  OpcodeWords& words = request.words;
+  const bool to_global = words.take("global");
+  if ((!to_global && !words.take("shared::cluster")) || !words.take("shared::cta")) return refuse(request);
+  if (!words.take(to_global ? "bulk_group" : "mbarrier::complete_tx::bytes")) return refuse(request);
+  const bool has_policy = to_global && words.take("L2::cache_hint");
+  const AtomicOperation* const operation = take_reduction(words, to_global);
+  if (operation == nullptr) return failure("an operation or a type that is not known there");
+  if (request.sources.size() != 3u + (to_global ? 0 : 1) + (has_policy ? 1 : 0))
+    return failure("malformed operands");
+  const auto run = [=](const OperationCall& call) {
+    for_each_lane(call.mask, [&](std::uint32_t lane) {
+      const std::uint64_t bytes = call.in[2][lane] & 0xffff'fff0;
+      if (bytes != 0) {
+        std::byte* const to = call.place(0, call.in[0][lane], lane, bytes, 16);
+        const std::byte* const from = call.place(1, call.in[1][lane], lane, bytes, 16);
+        if (to == nullptr || from == nullptr) return;
+        reduce_bulk(*operation, to, from, bytes);
+      }
+      if (to_global) return;
+      if (std::byte* const barrier = call.place(2, call.in[3][lane], lane, 8, 8); barrier != nullptr)
+        complete_bytes(barrier, bytes);
+    });
+  };
+  const StateSpace space = to_global ? StateSpace::global : StateSpace::shared;
+  Operation made{.run = run, .addresses = {{space, 16}, {StateSpace::shared, 16}}};
+  if (!to_global) made.addresses.push_back({StateSpace::shared, 8});
+  return made;
+}
+
 /// cp.async.mbarrier.arrive{.noinc}.shared.b64: copies are done, so without .noinc it adds an arrival to the
 /// pending ones and takes it away again.
 Result<Operation> make_copy_arrival(OperationRequest& request) {
@@ -128,6 +194,8 @@ Result<Operation> make_copy_arrival(OperationRequest& request) {
 
 Result<Operation> make_copy(OperationRequest& request) {
   OpcodeWords& words = request.words;
+  if (words.take("reduce"))
+    return words.take("async") && words.take("bulk") ? make_bulk_reduction(request) : refuse(request);
   if (!words.take("async")) return refuse(request);
   if (words.take("commit_group") || words.take("wait_group") || words.take("wait_all")) return nothing();
   if (words.take("mbarrier")) return make_copy_arrival(request);

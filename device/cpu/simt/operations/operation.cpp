@@ -96,6 +96,9 @@ Result<Operation> make_operation(OperationRequest request) {
   Result<Operation> made = is_video ? make_video(request) : found->second(request);
   if (!made) return made;
   if (!request.words.front().empty()) return refuse(request);
+  const bool takes_signs = request.words.root() == "vmad";
+  if (!takes_signs && std::ranges::any_of(request.sources, &SourceSlot::negated))
+    return failure("a negated operand");
   const auto addresses = std::ranges::count_if(request.sources, [](const SourceSlot& source) {
     return source.kind == SourceSlot::Kind::address || source.kind == SourceSlot::Kind::object;
   });

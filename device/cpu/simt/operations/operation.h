@@ -46,6 +46,7 @@ struct SourceSlot {
   /// object: the handle of a texture or surface, in front of the coordinates of an address.
   enum class Kind { reg, predicate, address, object, constant } kind = Kind::reg;
   unsigned bits = 0;               ///< reg
+  bool negated = false;            ///< reg: `-%r1`; the value is not
   std::string_view selector = {};  ///< "b3" of `%r1.b3`
   std::int64_t constant = 0;
 };

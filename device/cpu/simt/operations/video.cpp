@@ -45,21 +45,30 @@ bool compares(std::string_view comparison, std::int64_t a, std::int64_t b) {
 }
 
 struct VideoForm {
-  std::string_view name;  ///< "add", "sub", "absdiff", "min", "max", "set"
+  std::string_view name;  ///< "add", "sub", "absdiff", "min", "max", "set", "avrg", "shl", "shr"
   bool d_signed = false;
   bool a_signed = false;
   bool b_signed = false;
   bool saturates = false;
+  bool wraps = false;  ///< shifts: by 5 bits of b
   std::string_view comparison = {};
   std::string_view second = {};  ///< the operation with c: "add", "min", "max"
 
+  bool shifts() const { return name == "shl" || name == "shr"; }
   std::int64_t compute(std::int64_t a, std::int64_t b) const {
+    if (shifts()) return shifted(a, wraps ? b & 31 : std::min<std::int64_t>(b, 32));
     if (name == "add") return a + b;
     if (name == "sub") return a - b;
     if (name == "absdiff") return std::abs(a - b);
     if (name == "min") return std::min(a, b);
     if (name == "max") return std::max(a, b);
+    if (name == "avrg") return a + b >= 0 ? (a + b + 1) >> 1 : (a + b) >> 1;
     return compares(comparison, a, b) ? 1 : 0;
+  }
+
+  /// The lower 32 bits are the result's.
+  std::int64_t shifted(std::int64_t value, std::int64_t by) const {
+    return name == "shr" ? value >> by : static_cast<std::int64_t>(static_cast<std::uint64_t>(value) << by);
   }
 };
 
@@ -77,6 +86,12 @@ bool take_form(OpcodeWords& words, VideoForm& form, bool is_scalar) {
     if (form.comparison.empty()) return false;
   } else {
     form.saturates = words.take("sat");
+  }
+  if (form.shifts()) {
+    const std::string_view mode = words.take_of({"clamp", "wrap"});
+    form.wraps = mode == "wrap";
+    // An H100 gives something else than the ISA for a saturated shift to the left.
+    if (mode.empty() || form.b_signed || (form.saturates && form.name == "shl")) return false;
   }
   form.second = is_scalar ? words.take_of({"add", "min", "max"}) : words.take_of({"add"});
   return words.front().empty();
@@ -102,6 +117,9 @@ Result<Operation> make_scalar(OperationRequest& request, const VideoForm& form) 
   // An H100 does not give the ISA's value there: a negative one becomes 0.
   if (merges && form.saturates && form.d_signed)
     return failure("saturation of a signed result that is merged");
+  // Nor here.
+  if (form.name == "shr" && (merges || fields[0].bits != 32))
+    return failure("a shift to the right of parts of words");
   if (request.sources.size() != (merges || !form.second.empty() ? 3u : 2u) ||
       (merges && !form.second.empty()))
     return failure("malformed operands");
@@ -187,6 +205,67 @@ Result<Operation> make_vector(OperationRequest& request, const VideoForm& form, 
   }};
 }
 
+__extension__ using Wide = __int128;
+
+struct MultiplyAdd {
+  Field a, b;
+  bool a_signed = false, b_signed = false;
+  bool negates_product = false, negates_sum = false;
+  bool adds_one = false;
+  bool saturates = false;
+  unsigned scale = 0;
+
+  bool is_signed() const { return a_signed || b_signed || negates_product || negates_sum; }
+
+  std::uint64_t compute(std::uint64_t x, std::uint64_t y, std::uint64_t c) const {
+    // 33 bits times 33 bits.
+    Wide sum = static_cast<Wide>(a.get(x, a_signed)) * b.get(y, b_signed);
+    if (negates_product) sum = -sum;
+    const std::int64_t addend =
+        is_signed() ? static_cast<std::int32_t>(c) : static_cast<std::int64_t>(c & 0xffff'ffff);
+    sum += negates_sum ? -addend : addend;
+    sum = (sum + (adds_one ? 1 : 0)) >> scale;
+    if (saturates) {
+      constexpr Wide far = Wide{1} << 40;
+      sum = saturated(static_cast<std::int64_t>(std::clamp(sum, -far, far)), 32, is_signed());
+    }
+    return static_cast<std::uint32_t>(sum);
+  }
+};
+
+/// vmad.dtype.atype.btype{.po}{.sat}{.scale} d, {-}a, {-}b, {-}c
+Result<Operation> make_multiply_add(OperationRequest& request) {
+  OpcodeWords& words = request.words;
+  MultiplyAdd form;
+  const std::string_view types[3] = {words.take_of({"s32", "u32"}), words.take_of({"s32", "u32"}),
+                                     words.take_of({"s32", "u32"})};
+  form.a_signed = types[1] == "s32";
+  form.b_signed = types[2] == "s32";
+  form.adds_one = words.take("po");
+  form.saturates = words.take("sat");
+  const std::string_view scale = words.take_of({"shr7", "shr15"});
+  form.scale = scale == "shr7" ? 7 : scale == "shr15" ? 15 : 0;
+  if (types[2].empty() || !words.front().empty()) return refuse(request);
+  const std::vector<SourceSlot>& sources = request.sources;
+  if (sources.size() != 3 || request.results != 1 || !request.result_selectors[0].empty() ||
+      !sources[2].selector.empty())
+    return failure("malformed operands");
+  if (!parse_field(sources[0].selector, form.a) || !parse_field(sources[1].selector, form.b))
+    return failure("a selector is not known");
+  form.negates_product = sources[0].negated != sources[1].negated;
+  form.negates_sum = sources[2].negated;
+  if ((form.negates_product || form.adds_one) && form.negates_sum) return failure("malformed operands");
+  if (form.negates_product && form.adds_one) return failure("malformed operands");
+  // An H100 gives something else than the ISA there.
+  if (!form.is_signed() && (form.saturates || form.scale != 0))
+    return failure("scale or saturation of an unsigned result");
+  return Operation{.run = [form](const OperationCall& call) {
+    for_each_lane(call.mask, [&](std::uint32_t lane) {
+      call.out[0][lane] = form.compute(call.in[0][lane], call.in[1][lane], call.in[2][lane]);
+    });
+  }};
+}
+
 }  // namespace
 
 Result<Operation> make_video(OperationRequest& request) {
@@ -196,8 +275,11 @@ Result<Operation> make_video(OperationRequest& request) {
     count = static_cast<unsigned>(form.name.back() - '0');
     form.name.remove_suffix(1);
   }
-  static constexpr std::string_view known[] = {"add", "sub", "absdiff", "min", "max", "set"};
+  if (form.name == "mad" && count == 1) return make_multiply_add(request);
+  static constexpr std::string_view known[] = {"add", "sub",  "absdiff", "min", "max",
+                                               "set", "avrg", "shl",     "shr"};
   if (std::ranges::find(known, form.name) == std::end(known)) return failure({});
+  if ((form.name == "avrg" && count == 1) || (form.shifts() && count != 1)) return failure({});
   if (!take_form(request.words, form, count == 1)) return refuse(request);
   if (request.results != 1 || request.sources.size() < 2) return failure("malformed operands");
   return count == 1 ? make_scalar(request, form) : make_vector(request, form, count);

@@ -26,7 +26,8 @@ bool take_form(OpcodeWords& words, AtomicForm& form) {
       form.has_policy = true;
     } else if (const std::string_view vector = words.take_of({"v2", "v4", "v8"}); !vector.empty()) {
       form.count = static_cast<unsigned>(vector[1] - '0');
-    } else if (const std::string_view name = words.take_of({"add", "exch", "cas"}); !name.empty()) {
+    } else if (const std::string_view name = words.take_of({"add", "min", "max", "exch", "cas"});
+               !name.empty()) {
       form.operation = name;
     } else if (const std::string_view type = words.take_of({"f32", "f16", "bf16", "f16x2", "bf16x2", "b128"});
                !type.empty()) {
@@ -49,7 +50,8 @@ std::mutex& wide_mutex() {
 Result<Operation> make_128(OperationRequest& request, const AtomicForm& form) {
   const bool compares = form.operation == "cas";
   const std::size_t sources = 3 + (compares ? 2 : 0) + (form.has_policy ? 1 : 0);
-  if (form.count != 1 || form.operation == "add" || request.sources.size() != sources || request.results != 2)
+  const bool is_known = compares || form.operation == "exch";
+  if (form.count != 1 || !is_known || request.sources.size() != sources || request.results != 2)
     return failure("malformed operands");
   const auto run = [compares](const OperationCall& call) {
     const std::lock_guard lock(wide_mutex());
@@ -74,15 +76,15 @@ Result<Operation> make_128(OperationRequest& request, const AtomicForm& form) {
 
 }  // namespace
 
-/// {atom,red}{.order}{.global}.add{.noftz}.vector.type, {atom}.{exch,cas}.b128
+/// {atom,red}{.order}{.global}.{add,min,max}{.noftz}.vector.type, {atom}.{exch,cas}.b128; floats of 32 bits
+/// have sums alone.
 Result<Operation> make_wide_atomic(OperationRequest& request) {
   AtomicForm form;
   if (!take_form(request.words, form)) return refuse(request);
   if (form.type == "b128") return make_128(request, form);
-  const AtomicOperation* const operation =
-      find_atomic(std::string(form.operation) + "." + std::string(form.type));
-  if (operation == nullptr || form.operation != "add" || form.space == ptx::StateSpace::shared)
-    return refuse(request);
+  const std::string key = std::string(form.operation) + "." + std::string(form.type);
+  const AtomicOperation* const operation = find_atomic(form.operation == "add" ? key : "vector." + key);
+  if (operation == nullptr || form.space == ptx::StateSpace::shared) return refuse(request);
   const unsigned count = form.count;
   const unsigned bytes = operation->bits / 8;
   const bool returns = request.words.root() == "atom";

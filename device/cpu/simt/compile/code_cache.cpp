@@ -1,0 +1,226 @@
+#include "device/cpu/simt/compile/code_cache.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <llvm/Support/xxhash.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "support/user_cache.h"
+
+namespace lynxpp::device::cpu {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t record_mark = 0x4d524f46'58584e59;
+constexpr std::uint64_t alignment = 64;  // of records and of the objects inside
+constexpr std::size_t kept_files = 4;
+
+/// Its forms' keys follow, and, aligned, the object.
+struct RecordHeader {
+  std::uint64_t mark = record_mark;
+  std::uint64_t checksum = 0;  ///< of all that follows the header
+  std::uint64_t forms = 0;
+  std::uint64_t object_bytes = 0;
+};
+
+std::uint64_t aligned(std::uint64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
+
+std::uint64_t object_offset(const RecordHeader& header) {
+  return aligned(sizeof(RecordHeader) + header.forms * sizeof(FormKey));
+}
+
+std::uint64_t record_bytes(const RecordHeader& header) {
+  return object_offset(header) + aligned(header.object_bytes);
+}
+
+llvm::ArrayRef<std::uint8_t> bytes_at(const void* data, std::uint64_t bytes) {
+  return {static_cast<const std::uint8_t*>(data), bytes};
+}
+
+std::uint64_t checksum_of(const std::byte* record, std::uint64_t bytes) {
+  return llvm::xxh3_64bits(bytes_at(record + sizeof(RecordHeader), bytes - sizeof(RecordHeader)));
+}
+
+std::string hexadecimal(std::uint64_t high, std::uint64_t low) {
+  char digits[40];
+  snprintf(digits, sizeof digits, "%016llx%016llx", static_cast<unsigned long long>(high),
+           static_cast<unsigned long long>(low));
+  return digits;
+}
+
+/// Whether `at` begins a record that ends within `bytes`; the object may be damaged still.
+bool begins_record(const std::byte* at, std::uint64_t bytes, RecordHeader& header) {
+  if (bytes < sizeof header) return false;
+  std::memcpy(&header, at, sizeof header);
+  return header.mark == record_mark && header.forms <= CodeCache::greatest_file / sizeof(FormKey) &&
+         header.object_bytes <= CodeCache::greatest_file && record_bytes(header) <= bytes;
+}
+
+/// The files of other builds go, but for the newest.
+void remove_old_files(const fs::path& folder) {
+  std::error_code error;
+  std::vector<std::pair<fs::file_time_type, fs::path>> files;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    std::error_code gone;
+    const fs::file_time_type written = at->last_write_time(gone);
+    if (!gone) files.emplace_back(written, at->path());
+  }
+  std::ranges::sort(files, std::greater<>());
+  for (std::size_t i = kept_files; i < files.size(); ++i) fs::remove(files[i].second, error);
+}
+
+struct NoteSearch {
+  std::uintptr_t address = 0;
+  std::string found;  ///< the build id of the object that it lies in; empty when that has none
+};
+
+void search_notes(const std::byte* notes, std::size_t bytes, std::string& found) {
+  while (bytes >= sizeof(ElfW(Nhdr))) {
+    ElfW(Nhdr) header;
+    std::memcpy(&header, notes, sizeof header);
+    const std::size_t name = (header.n_namesz + 3u) & ~3u;
+    const std::size_t length = sizeof header + name + ((header.n_descsz + 3u) & ~3u);
+    if (length > bytes) return;
+    if (header.n_type == NT_GNU_BUILD_ID)
+      found.assign(reinterpret_cast<const char*>(notes + sizeof header + name), header.n_descsz);
+    notes += length;
+    bytes -= length;
+  }
+}
+
+int search_object(dl_phdr_info* object, std::size_t, void* data) {
+  auto& search = *static_cast<NoteSearch*>(data);
+  const std::span headers(object->dlpi_phdr, object->dlpi_phnum);
+  const bool holds = std::ranges::any_of(headers, [&](const ElfW(Phdr) & each) {
+    return each.p_type == PT_LOAD && search.address - object->dlpi_addr - each.p_vaddr < each.p_memsz;
+  });
+  if (!holds) return 0;
+  for (const ElfW(Phdr) & each : headers) {
+    if (each.p_type == PT_NOTE)
+      search_notes(reinterpret_cast<const std::byte*>(object->dlpi_addr + each.p_vaddr), each.p_memsz,
+                   search.found);
+  }
+  return 1;
+}
+
+}  // namespace
+
+std::string FormKey::name() const { return "form" + hexadecimal(high, low); }
+
+FormKey form_key(std::string_view text) {
+  const llvm::XXH128_hash_t hash = llvm::xxh3_128bits(bytes_at(text.data(), text.size()));
+  return {hash.low64, hash.high64};
+}
+
+/// Without a build id the file's own name, size and time.
+std::string build_identity() {
+  NoteSearch search{reinterpret_cast<std::uintptr_t>(&form_key), {}};
+  dl_iterate_phdr(&search_object, &search);
+  if (!search.found.empty()) return search.found;
+  Dl_info info{};
+  struct stat status {};
+  if (dladdr(reinterpret_cast<const void*>(&form_key), &info) == 0 || stat(info.dli_fname, &status) != 0)
+    return {};
+  return std::string(info.dli_fname) + ' ' + std::to_string(status.st_size) + ' ' +
+         std::to_string(status.st_mtim.tv_sec) + '.' + std::to_string(status.st_mtim.tv_nsec);
+}
+
+std::unique_ptr<CodeCache> CodeCache::of_user(std::string_view processor) {
+  const std::string identity = build_identity();
+  const fs::path folder = user_cache_folder("LYNXPP_CPU_CACHE", "cpu");
+  if (identity.empty() || folder == "off") return nullptr;
+  return open(folder, identity + '\n' + std::string(processor));
+}
+
+std::unique_ptr<CodeCache> CodeCache::open(const fs::path& folder, std::string_view version) {
+  if (!make_own_folder(folder)) return nullptr;
+  const llvm::XXH128_hash_t hash = llvm::xxh3_128bits(bytes_at(version.data(), version.size()));
+  std::unique_ptr<CodeCache> cache(new CodeCache(folder / hexadecimal(hash.high64, hash.low64)));
+  cache->read();
+  return cache;
+}
+
+CodeCache::~CodeCache() {
+  if (mapped_ != nullptr) munmap(const_cast<std::byte*>(mapped_), mapped_bytes_);
+}
+
+/// Stops at what a process that died left unfinished; the next one to append cuts that off.
+void CodeCache::read() {
+  const OwnFile file(file_, O_RDONLY);
+  struct stat status {};
+  if (!file || fstat(file.descriptor(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_size == 0)
+    return;
+  mapped_bytes_ = static_cast<std::uint64_t>(status.st_size);
+  void* const mapped = mmap(nullptr, mapped_bytes_, PROT_READ, MAP_PRIVATE, file.descriptor(), 0);
+  if (mapped == MAP_FAILED) return;
+  mapped_ = static_cast<const std::byte*>(mapped);
+  RecordHeader header;
+  for (std::uint64_t at = 0; begins_record(mapped_ + at, mapped_bytes_ - at, header);
+       at += record_bytes(header)) {
+    FormKey form;
+    for (std::uint64_t i = 0; i < header.forms; ++i) {
+      std::memcpy(&form, mapped_ + at + sizeof header + i * sizeof form, sizeof form);
+      records_.emplace(form, at);
+    }
+  }
+}
+
+std::optional<CodeCache::Record> CodeCache::find(const FormKey& form) const {
+  const auto found = records_.find(form);
+  if (found == records_.end()) return std::nullopt;
+  const std::byte* const record = mapped_ + found->second;
+  RecordHeader header;
+  std::memcpy(&header, record, sizeof header);
+  if (checksum_of(record, record_bytes(header)) != header.checksum) return std::nullopt;
+  return Record{{reinterpret_cast<const FormKey*>(record + sizeof header), header.forms},
+                {record + object_offset(header), header.object_bytes}};
+}
+
+namespace {
+
+/// Where the last whole record ends. Precondition: nobody else writes.
+std::uint64_t end_of_records(int file, std::uint64_t bytes) {
+  std::uint64_t at = 0;
+  RecordHeader header;
+  while (pread(file, &header, sizeof header, static_cast<off_t>(at)) == sizeof header &&
+         begins_record(reinterpret_cast<const std::byte*>(&header), bytes - at, header))
+    at += record_bytes(header);
+  return at;
+}
+
+}  // namespace
+
+void CodeCache::add(std::span<const FormKey> forms, std::span<const std::byte> object) const {
+  RecordHeader header;
+  header.forms = forms.size();
+  header.object_bytes = object.size();
+  std::vector<std::byte> record(record_bytes(header));
+  std::memcpy(record.data() + sizeof header, forms.data(), forms.size_bytes());
+  std::memcpy(record.data() + object_offset(header), object.data(), object.size());
+  header.checksum = checksum_of(record.data(), record.size());
+  std::memcpy(record.data(), &header, sizeof header);
+  if (!make_own_folder(file_.parent_path())) return;
+  const OwnFile file(file_, O_RDWR | O_CREAT, 0600);
+  struct stat status {};
+  if (!file || flock(file.descriptor(), LOCK_EX) != 0 || fstat(file.descriptor(), &status) != 0) return;
+  const auto bytes = static_cast<std::uint64_t>(status.st_size);
+  if (bytes + record.size() > greatest_file) {
+    unlink(file_.c_str());  // who has it open reads on
+    return;
+  }
+  if (bytes == 0) remove_old_files(file_.parent_path());
+  const auto end = static_cast<off_t>(end_of_records(file.descriptor(), bytes));
+  if (end != status.st_size && ftruncate(file.descriptor(), end) != 0) return;
+  if (lseek(file.descriptor(), end, SEEK_SET) != end) return;
+  if (!write_all(file.descriptor(), record.data(), record.size()) && ftruncate(file.descriptor(), end) != 0)
+    return;
+}
+
+}  // namespace lynxpp::device::cpu

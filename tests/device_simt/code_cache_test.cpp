@@ -1,0 +1,126 @@
+// Machine code that outlives the process: what was kept is found by later processes, and by no other build.
+#include "device/cpu/simt/compile/code_cache.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <fstream>
+
+namespace lynxpp::device::cpu::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+class CodeCacheTest : public ::testing::Test {
+ protected:
+  CodeCacheTest() {
+    std::string name = (fs::temp_directory_path() / "lynxpp-code-XXXXXX").string();
+    parent_ = mkdtemp(name.data());
+    folder_ = parent_ / "cpu";
+  }
+  ~CodeCacheTest() override { fs::remove_all(parent_); }
+
+  std::unique_ptr<CodeCache> open(std::string_view version = "build 1") const {
+    return CodeCache::open(folder_, version);
+  }
+  fs::path only_file() const {
+    fs::path found;
+    for (const auto& each : fs::directory_iterator(folder_)) {
+      EXPECT_TRUE(found.empty());
+      found = each.path();
+    }
+    return found;
+  }
+
+  fs::path parent_, folder_;
+};
+
+std::vector<std::byte> object_of(std::size_t bytes, int value) {
+  return std::vector<std::byte>(bytes, static_cast<std::byte>(value));
+}
+
+TEST_F(CodeCacheTest, GivesWhatWasStoredTogether) {
+  const std::array first = {form_key("a"), form_key("b")};
+  const std::array second = {form_key("c")};
+  {
+    const auto cache = open();
+    ASSERT_NE(cache, nullptr);
+    cache->add(first, object_of(1000, 1));
+    cache->add(second, object_of(3, 2));
+    EXPECT_FALSE(cache->find(first[0])) << "only what was there when it was opened";
+  }
+  const auto cache = open();
+  EXPECT_EQ(cache->size(), 3u);
+  for (const FormKey& form : first) {
+    const auto record = cache->find(form);
+    ASSERT_TRUE(record);
+    EXPECT_EQ(std::vector(record->forms.begin(), record->forms.end()),
+              std::vector(first.begin(), first.end()));
+    EXPECT_EQ(std::vector(record->object.begin(), record->object.end()), object_of(1000, 1));
+  }
+  const auto record = cache->find(second[0]);
+  ASSERT_TRUE(record);
+  EXPECT_EQ(std::vector(record->object.begin(), record->object.end()), object_of(3, 2));
+  EXPECT_FALSE(cache->find(form_key("d")));
+}
+
+TEST_F(CodeCacheTest, KeepsBuildsApart) {
+  const std::array form = {form_key("a")};
+  open("build 1")->add(form, object_of(10, 1));
+  EXPECT_FALSE(open("build 2")->find(form[0]));
+  EXPECT_TRUE(open("build 1")->find(form[0]));
+}
+
+/// Of a process that died while it wrote, and of a disk that forgets.
+TEST_F(CodeCacheTest, LeavesOutWhatIsDamaged) {
+  const std::array first = {form_key("a")};
+  const std::array second = {form_key("b")};
+  open()->add(first, object_of(1000, 1));
+  open()->add(second, object_of(1000, 2));
+  const fs::path file = only_file();
+  fs::resize_file(file, fs::file_size(file) - 100);
+  EXPECT_TRUE(open()->find(first[0]));
+  EXPECT_FALSE(open()->find(second[0]));
+  open()->add(second, object_of(1000, 3));
+  EXPECT_TRUE(open()->find(first[0]));
+  ASSERT_TRUE(open()->find(second[0]));
+  {
+    std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
+    stream.seekp(500);
+    stream.put('x');
+  }
+  EXPECT_FALSE(open()->find(first[0]));
+  EXPECT_TRUE(open()->find(second[0]));
+}
+
+TEST_F(CodeCacheTest, IsBounded) {
+  for (int i = 0; i < 10; ++i) {
+    const std::array form = {form_key(std::to_string(i))};
+    open()->add(form, object_of(std::size_t{10} << 20, i));
+    const std::uintmax_t bytes = fs::is_empty(folder_) ? 0 : fs::file_size(only_file());
+    EXPECT_LE(bytes, CodeCache::greatest_file);
+  }
+  EXPECT_TRUE(open()->find(form_key("9"))) << "it begins anew";
+  for (int i = 0; i < 8; ++i) {
+    const std::array form = {form_key("a")};
+    open("build " + std::to_string(i))->add(form, object_of(10, 1));
+  }
+  EXPECT_LE(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()), 5);
+}
+
+/// Others must not decide what runs.
+TEST_F(CodeCacheTest, IsTheUsersAlone) {
+  fs::create_directory(folder_);
+  chmod(folder_.c_str(), 0777);
+  EXPECT_EQ(open(), nullptr);
+  chmod(folder_.c_str(), 0700);
+  EXPECT_NE(open(), nullptr);
+}
+
+TEST(BuildIdentity, IsThere) { EXPECT_FALSE(build_identity().empty()); }
+
+}  // namespace
+}  // namespace lynxpp::device::cpu::test
