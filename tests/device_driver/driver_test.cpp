@@ -69,23 +69,37 @@ TEST_F(DriverTest, LibrariesShareTheirKernelsWithTheirModule) {
   EXPECT_EQ(launch(function, data, 1), CUDA_ERROR_INVALID_HANDLE);
 }
 
-TEST_F(DriverTest, TheLinkerPassesOneTextOn) {
-  CUlinkState state = nullptr;
+/// Adds the texts and completes; the image, or why there is none.
+CUresult linked(CUlinkState& state, std::vector<std::string> texts, void*& image) {
   using Create = CUresult(unsigned, CUjit_option*, void**, CUlinkState*);
   using Add =
       CUresult(CUlinkState, CUjitInputType, void*, std::size_t, const char*, unsigned, CUjit_option*, void**);
-  ASSERT_EQ(found<Create>("cuLinkCreate")(0, nullptr, nullptr, &state), CUDA_SUCCESS);
-  std::string text = ptx;
-  const auto add = [&] {
-    return found<Add>("cuLinkAddData")(state, CU_JIT_INPUT_PTX, text.data(), text.size() + 1, "a", 0, nullptr,
-                                       nullptr);
-  };
-  EXPECT_EQ(add(), CUDA_SUCCESS);
-  EXPECT_EQ(add(), CUDA_ERROR_NOT_SUPPORTED);
-  void* image = nullptr;
+  using Complete = CUresult(CUlinkState, void**, std::size_t*);
+  EXPECT_EQ(found<Create>("cuLinkCreate")(0, nullptr, nullptr, &state), CUDA_SUCCESS);
+  for (std::string& text : texts) {
+    EXPECT_EQ(found<Add>("cuLinkAddData")(state, CU_JIT_INPUT_PTX, text.data(), text.size() + 1, "a", 0,
+                                          nullptr, nullptr),
+              CUDA_SUCCESS);
+  }
   std::size_t bytes = 0;
-  ASSERT_EQ(CALL(cuLinkComplete, state, &image, &bytes), CUDA_SUCCESS);
+  return found<Complete>("cuLinkComplete")(state, &image, &bytes);
+}
+
+TEST_F(DriverTest, TheLinkerMakesOneImage) {
+  CUlinkState state = nullptr;
+  void* image = nullptr;
+  ASSERT_EQ(linked(state, {ptx}, image), CUDA_SUCCESS);
   EXPECT_EQ(CALL(cuModuleLoadData, &module, image), CUDA_SUCCESS);
+  EXPECT_EQ(CALL(cuLinkDestroy, state), CUDA_SUCCESS);
+  ASSERT_EQ(linked(state,
+                   {ptx, ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry another() { ret; }"},
+                   image),
+            CUDA_SUCCESS);
+  EXPECT_EQ(CALL(cuModuleLoadData, &module, image), CUDA_SUCCESS);
+  CUfunction function = nullptr;
+  EXPECT_EQ(CALL(cuModuleGetFunction, &function, module, "another"), CUDA_SUCCESS);
+  EXPECT_EQ(CALL(cuLinkDestroy, state), CUDA_SUCCESS);
+  EXPECT_EQ(linked(state, {ptx, ptx}, image), CUDA_ERROR_INVALID_PTX) << "names are defined twice";
   EXPECT_EQ(CALL(cuLinkDestroy, state), CUDA_SUCCESS);
 }
 

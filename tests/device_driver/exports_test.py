@@ -25,7 +25,8 @@ itself. A program that is linked with `libcuda.so.1` and started without `lynxpp
 `LD_LIBRARY_PATH` to name that folder. The hooks stand before the stand-in as before a GPU's driver, so
 its launches are instrumented by the same path.
 
-- Modules, libraries and linker take PTX: as text, in fatbinaries, from files. The linker takes one text.
+- Modules, libraries and linker take PTX: as text, in fatbinaries, from files. The linker makes one of
+  several.
 - There is one device, or as many as [`LYNXPP_CPU_DEVICES`](cpu-runtime.md) says. All contexts of a device
   share its memory and its default stream; what a context has allocated, loaded and created goes away with it.
   A module belongs to the device of the context that loads it, a library to all.

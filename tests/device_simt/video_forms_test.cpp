@@ -1,6 +1,6 @@
-// Video instructions that shift, average, and multiply and add, each form against the ISA's text. Of 33 forms an
-// H100 (driver 580, CUDA 13.0) agreed with it in 22, on 512 triples of words each; what the others have is
-// refused.
+// Video instructions that shift, average, and multiply and add, each form against the text of the ISA. Of 33
+// forms an H100 (driver 580, CUDA 13.0) agreed with it in 22, on 512 triples of words each; what the others
+// have is refused.
 #include <gmock/gmock.h>
 
 #include "form_table.h"

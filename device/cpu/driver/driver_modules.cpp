@@ -5,11 +5,16 @@
 #include <iterator>
 #include <memory>
 #include <set>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "device/cpu/driver/api.h"
 #include "device/cpu/driver/contexts.h"
 #include "device/cpu/driver/modules.h"
+#include "device/cpu/runtime/error.h"
+#include "device/cpu/simt/compile/linking.h"
+#include "image/fatbinary.h"
 #include "support/log.h"
 
 namespace lynxpp::device::cpu::driver_api {
@@ -96,9 +101,11 @@ CUresult load_library(CUlibrary* library, const void* image) {
   return CUDA_SUCCESS;
 }
 
-/// Links one text: what the linker gives out is the text itself, which the device takes as an image.
+/// What the linker gives out is PTX again, which the device takes as an image: one input as it is, or several
+/// linked into one text.
 struct Link {
-  std::vector<char> image;
+  std::vector<std::vector<char>> inputs;  ///< each ends with a zero
+  std::vector<char> image;                ///< once it is complete
 };
 std::mutex links_mutex;
 std::map<CUlinkState, std::unique_ptr<Link>> links;
@@ -126,13 +133,35 @@ CUresult add_to_link(CUlinkState state, CUjitInputType type, const void* data, s
     log().error("the cpu device links PTX only");
     return CUDA_ERROR_NOT_SUPPORTED;
   }
-  if (!link->image.empty()) {
-    log().error("the cpu device does not link several modules into one");
-    return CUDA_ERROR_NOT_SUPPORTED;
-  }
   const auto* const first = static_cast<const char*>(data);
-  link->image.assign(first, first + bytes);
-  link->image.push_back('\0');
+  link->inputs.emplace_back(first, first + bytes).push_back('\0');
+  return CUDA_SUCCESS;
+}
+
+/// The PTX of the inputs, a fatbinary's for this device.
+CUresult texts_of(const Link& link, std::vector<std::string>& texts) {
+  for (const std::vector<char>& input : link.inputs) {
+    const auto found = image::ptx_modules(std::as_bytes(std::span(input)), compute_capability);
+    if (!found || found->empty()) return found ? CUDA_ERROR_NO_BINARY_FOR_GPU : CUDA_ERROR_INVALID_IMAGE;
+    texts.insert(texts.end(), found->begin(), found->end());
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult complete(Link& link) {
+  if (link.inputs.size() == 1) {
+    link.image = link.inputs.front();
+    return CUDA_SUCCESS;
+  }
+  std::vector<std::string> texts;
+  if (const CUresult error = texts_of(link, texts); error != CUDA_SUCCESS) return error;
+  const Result<std::string> linked = link_modules(texts);
+  if (!linked) {
+    log().error("the modules cannot be linked: {}", one_line(linked.error()));
+    return CUDA_ERROR_INVALID_PTX;
+  }
+  link.image.assign(linked->begin(), linked->end());
+  link.image.push_back('\0');
   return CUDA_SUCCESS;
 }
 
@@ -253,7 +282,8 @@ CUresult cuLinkAddFile_v2(CUlinkState state, CUjitInputType type, const char* pa
 CUresult cuLinkComplete(CUlinkState state, void** image, size_t* bytes) {
   Link* const link = find_link(state);
   if (link == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  if (image == nullptr || link->image.empty()) return CUDA_ERROR_INVALID_VALUE;
+  if (image == nullptr || link->inputs.empty()) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult error = complete(*link); error != CUDA_SUCCESS) return error;
   *image = link->image.data();
   if (bytes != nullptr) *bytes = link->image.size();
   return CUDA_SUCCESS;

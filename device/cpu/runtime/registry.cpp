@@ -9,6 +9,7 @@
 #include "device/cpu/runtime/devices.h"
 #include "device/cpu/runtime/error.h"
 #include "device/cpu/runtime/streams.h"
+#include "device/cpu/simt/compile/linking.h"
 #include "image/fatbinary.h"
 #include "support/log.h"
 #include "support/text.h"
@@ -16,31 +17,43 @@
 namespace lynxpp::device::cpu {
 namespace {
 
-/// Why the image of `symbol` has no PTX to run, and what to do about it.
-std::string why_no_ptx(const void* wrapper, const std::string& symbol) {
-  const auto containers = image::prelinked_containers(wrapper);
-  if (containers.empty()) {
-    return "its fatbinary holds no PTX; build with -arch=compute_XX or keep PTX in the fatbinary "
-           "(-gencode arch=compute_XX,code=compute_XX)";
+/// Whether the text calls what launches kernels from the device, by the names that nvcc gives it now and gave
+/// it before CUDA 12. The library that defines it is no such text.
+bool launches_from_device(std::string_view text) {
+  for (const std::string_view name : {"__cudaCDP2LaunchDevice", "cudaLaunchDevice"}) {
+    const std::size_t at = text.find(name);
+    if (at == std::string_view::npos) continue;
+    const std::size_t before = text.find_last_of(";}", at);
+    const std::string_view header = text.substr(before == std::string_view::npos ? 0 : before, at - before);
+    if (header.find(".extern") != std::string_view::npos) return true;
   }
-  for (const auto container : containers) {
-    const auto texts = image::ptx_modules(container, 0);
-    if (!texts) continue;
-    for (const std::string& text : *texts) {
-      // The names that nvcc gives the device's launch functions, now and before CUDA 12.
-      const bool launches = text.find("__cudaCDP2LaunchDevice") != std::string::npos ||
-                            text.find("cudaLaunchDevice") != std::string::npos;
-      if (launches && text.find(symbol) != std::string::npos) {
-        return "its image holds relocatable device code (-rdc=true) that launches kernels from the device "
-               "(CUDA dynamic parallelism), which the cpu device does not have; launch them from the host "
-               "and "
-               "build without -rdc=true";
-      }
-    }
+  return false;
+}
+
+/// Of the modules that were linked into a program of relocatable device code (-rdc=true).
+std::vector<std::string> relocatable_texts(const void* wrapper) {
+  std::vector<std::string> texts;
+  for (const auto container : image::prelinked_containers(wrapper)) {
+    auto found = image::ptx_modules(container, compute_capability);
+    if (found && found->empty()) found = image::ptx_modules(container, 0);
+    if (!found) continue;
+    for (std::string& text : *found) texts.push_back(std::move(text));
   }
-  return "its image holds relocatable device code (-rdc=true), which the cpu device does not link; build "
-         "without "
-         "-rdc=true, every kernel in one source file with the device functions and variables it uses";
+  return texts;
+}
+
+/// Why an image has no PTX to run, and what to do about it.
+std::string why_no_ptx(const void* wrapper) {
+  if (std::ranges::any_of(relocatable_texts(wrapper), launches_from_device)) {
+    return "its image holds relocatable device code (-rdc=true) that launches kernels from the device "
+           "(CUDA dynamic parallelism), which the cpu device does not have; launch them from the host and "
+           "build without -rdc=true";
+  }
+  const bool is_relocatable = !image::prelinked_containers(wrapper).empty();
+  return std::string(is_relocatable ? "its relocatable device code holds no PTX"
+                                    : "its fatbinary holds no PTX") +
+         "; build with -arch=compute_XX or keep PTX in the fatbinary "
+         "(-gencode arch=compute_XX,code=compute_XX)";
 }
 
 }  // namespace
@@ -83,7 +96,22 @@ cudaError_t Binary::decode() {
     modules_.push_back({std::make_shared<const std::string>(std::move(*text)),
                         {of_container.rbegin(), of_container.rend() - 1}});
   }
-  return decode_error_ = modules_.empty() ? cudaErrorNoKernelImageForDevice : cudaSuccess;
+  if (modules_.empty()) return decode_error_ = link_relocatable();
+  return decode_error_ = cudaSuccess;
+}
+
+/// One module of those that each source file was compiled to.
+cudaError_t Binary::link_relocatable() {
+  const std::vector<std::string> texts = relocatable_texts(wrapper_);
+  if (texts.empty() || std::ranges::any_of(texts, launches_from_device))
+    return cudaErrorNoKernelImageForDevice;
+  Result<std::string> linked = link_modules(texts);
+  if (!linked) {
+    log().error("relocatable device code of the program cannot be linked: {}", one_line(linked.error()));
+    return cudaErrorInvalidKernelImage;
+  }
+  modules_.push_back({std::make_shared<const std::string>(std::move(*linked)), {}});
+  return cudaSuccess;
 }
 
 /// Where managed variables lie once they have been placed on some device.
@@ -150,8 +178,7 @@ cudaError_t Binary::load(Kernel& kernel, int device, std::shared_ptr<const Loade
 cudaError_t Binary::find_and_load(Kernel& kernel, int device) {
   const cudaError_t decoded = decode();
   if (decoded == cudaErrorNoKernelImageForDevice) {
-    log().error("kernel {} cannot run on the cpu device: {}", demangle(kernel.name),
-                why_no_ptx(wrapper_, kernel.name));
+    log().error("kernel {} cannot run on the cpu device: {}", demangle(kernel.name), why_no_ptx(wrapper_));
   }
   if (decoded != cudaSuccess) return decoded;
   for (Module& module : modules_) {
@@ -202,7 +229,7 @@ cudaError_t Binary::place(Variable& variable, int device) {
   if (const cudaError_t error = decode(); error != cudaSuccess) {
     if (error == cudaErrorNoKernelImageForDevice && !std::exchange(variable.failure_logged, true)) {
       log().error("variable {} cannot be used on the cpu device: {}", demangle(variable.name),
-                  why_no_ptx(wrapper_, variable.name));
+                  why_no_ptx(wrapper_));
     }
     return error;
   }

@@ -128,6 +128,7 @@ class Binary {
   };
 
   cudaError_t decode();
+  cudaError_t link_relocatable();
   cudaError_t load_module_of(Module& module, int device, const std::string& symbol);
   SharedVariables managed_variables() const;
   bool holds(Module& module, int device, const Kernel& kernel);

@@ -41,7 +41,10 @@ LocalArena::~LocalArena() {
   if (memory_ != nullptr) munmap(memory_, bytes_);
 }
 
+/// Of kernels that have none no byte is ever touched: a mapping would be much of what a short launch costs.
 std::byte* LocalArena::reserve(std::size_t bytes) {
+  alignas(128) static std::byte none[128];
+  if (bytes == 0) return none;
   if (memory_ != nullptr && bytes <= bytes_) return memory_;
   if (memory_ != nullptr) munmap(memory_, bytes_);
   bytes_ = std::max<std::size_t>(bytes, 4096);
@@ -180,17 +183,29 @@ std::uint32_t BlockRunner::line() const {
   return 0;
 }
 
+/// Without a division for each lane: every block of a launch does this anew.
+void BlockRunner::number_threads(WarpContext& context, const Dim3& block, std::uint32_t first) {
+  std::uint32_t x = first % block.x;
+  std::uint32_t y = first / block.x % block.y;
+  std::uint32_t z = first / block.x / block.y;
+  for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
+    context.tid[0][lane] = x;
+    context.tid[1][lane] = y;
+    context.tid[2][lane] = z;
+    if (++x < block.x) continue;
+    x = 0;
+    if (++y < block.y) continue;
+    y = 0;
+    ++z;
+  }
+}
+
 void BlockRunner::start_warp(Warp& warp, std::uint32_t index) {
   const LaunchShape& shape = launch_.shape;
   WarpContext& context = warp.context;
   const std::uint32_t threads = launch_.threads();
   const std::uint32_t first = index * warp_size;
-  for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
-    const std::uint32_t thread = first + lane;
-    context.tid[0][lane] = thread % shape.block.x;
-    context.tid[1][lane] = thread / shape.block.x % shape.block.y;
-    context.tid[2][lane] = thread / shape.block.x / shape.block.y;
-  }
+  number_threads(context, shape.block, first);
   const Dim3 sizes[2] = {shape.block, shape.grid};
   std::uint32_t* const targets[2] = {context.ntid, context.nctaid};
   for (int i = 0; i < 2; ++i) {

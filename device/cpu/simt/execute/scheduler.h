@@ -200,6 +200,7 @@ class BlockRunner {
     bool open = false;
     std::uint32_t recorded = 0;  ///< warps whose steps have it
   };
+  static void number_threads(WarpContext& context, const Dim3& block, std::uint32_t first);
   void start_warp(Warp& warp, std::uint32_t index);
   Turn run_warp(Warp& warp);
   bool settle(Warp& warp);  ///< pops joined and empty groups and returned frames; false: the warp is finished

@@ -42,7 +42,7 @@ class WorkerPool {
       // The blocks of concurrent launches may wait for one another, so every call has a thread of its own.
       start_threads(queue_.size());
     }
-    wake_.notify_all();
+    for (unsigned i = 1; i < count; ++i) wake_.notify_one();
     work(0);
     // What no thread has taken up yet is done here, so that a launch never waits for another one's threads.
     std::unique_lock lock(mutex_);

@@ -1,0 +1,172 @@
+#include "device/cpu/simt/compile/linking.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include "ptx/parser/parser.h"
+
+namespace lynxpp::device::cpu {
+namespace {
+
+bool is_name_character(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$' || c == '%';
+}
+
+/// With each of the names replaced where it stands alone.
+std::string with_names(std::string_view text, const std::map<std::string, std::string, std::less<>>& names) {
+  std::string result;
+  result.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t end = at;
+    while (end < text.size() && is_name_character(text[end])) ++end;
+    if (end == at) {
+      result += text[at++];
+      continue;
+    }
+    const std::string_view word = text.substr(at, end - at);
+    const auto found = names.find(word);
+    result += found != names.end() ? std::string_view(found->second) : word;
+    at = end;
+  }
+  return result;
+}
+
+/// Files have numbers of their own in each module.
+std::string without_lines(std::string_view text) {
+  std::string result;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::string_view line = text.substr(at, end - at);
+    const std::size_t first = line.find_first_not_of(" \t");
+    const std::string_view words = line.substr(std::min(first, line.size()));
+    if (!words.starts_with(".loc ") && !words.starts_with(".loc\t")) result += line;
+    result += '\n';
+    at = end + 1;
+  }
+  return result;
+}
+
+class Linker {
+ public:
+  Status read(std::span<const std::string> texts) {
+    for (const std::string& text : texts) {
+      Result<ptx::Module> module = ptx::parse_module(text);
+      if (!module) return module.error();
+      modules_.push_back(std::move(*module));
+    }
+    return rename_own();
+  }
+
+  Result<std::string> link() {
+    if (const Status known = note_definitions(); !known) return known.error();
+    const auto newest = std::ranges::max_element(modules_, {}, &ptx::Module::version);
+    std::string linked = ".version " + std::string(newest->text(newest->version_text)) + "\n.target " +
+                         std::string(newest->text(newest->target_text)) + "\n.address_size 64\n";
+    for (std::size_t i = 0; i < modules_.size(); ++i) {
+      for (const ptx::Item& item : modules_[i].items) {
+        if (!is_wanted(i, item)) continue;
+        const std::string_view text = modules_[i].text(item.text);
+        linked += (i == 0 ? std::string(text) : without_lines(text)) + "\n";
+      }
+    }
+    return linked;
+  }
+
+ private:
+  template <typename Declared>
+  static bool is_own(const Declared& declared) {
+    return !declared.is_visible && !declared.is_weak && !declared.is_extern;
+  }
+  static bool is_own(const ptx::Function& function) {
+    return !function.is_visible && !function.is_weak && !function.is_extern && !function.is_declaration();
+  }
+
+  /// A module's own names that another module has, too, get others.
+  Status rename_own() {
+    std::map<std::string, unsigned, std::less<>> uses;  // in how many modules
+    for (const ptx::Module& module : modules_) {
+      std::set<std::string_view> names;
+      for (const ptx::Variable& variable : module.variables) names.insert(variable.name);
+      for (const ptx::Function& function : module.functions) names.insert(function.name);
+      for (const std::string_view name : names) ++uses[std::string(name)];
+    }
+    for (std::size_t i = 0; i < modules_.size(); ++i) {
+      std::map<std::string, std::string, std::less<>> names;
+      const auto rename = [&](const auto& declared) {
+        if (is_own(declared) && uses[declared.name] > 1)
+          names[declared.name] = declared.name + "$" + std::to_string(i);
+      };
+      for (const ptx::Variable& variable : modules_[i].variables) rename(variable);
+      for (const ptx::Function& function : modules_[i].functions) rename(function);
+      if (names.empty()) continue;
+      Result<ptx::Module> renamed = ptx::parse_module(with_names(modules_[i].source(), names));
+      if (!renamed) return renamed.error();
+      modules_[i] = std::move(*renamed);
+    }
+    return success();
+  }
+
+  /// The first weak definition stands where there is no other one.
+  Status note_definitions() {
+    const auto note = [&](std::size_t module, const auto& declared, bool defines) -> Status {
+      if (!defines) return success();
+      const auto [known, is_new] =
+          definitions_.try_emplace(declared.name, Definition{module, declared.is_weak});
+      if (is_new || declared.is_weak) return success();
+      if (!known->second.is_weak)
+        return failure("two modules of relocatable device code define '" + declared.name + "'");
+      known->second = {module, false};
+      return success();
+    };
+    for (std::size_t i = 0; i < modules_.size(); ++i) {
+      for (const ptx::Variable& variable : modules_[i].variables) {
+        if (Status noted = note(i, variable, !variable.is_extern); !noted) return noted;
+      }
+      for (const ptx::Function& function : modules_[i].functions) {
+        if (Status noted = note(i, function, !function.is_declaration()); !noted) return noted;
+      }
+    }
+    return success();
+  }
+
+  /// Of several things of one name the definition, or else the first declaration.
+  bool is_wanted(std::size_t module, const ptx::Item& item) {
+    const auto one = [&](const std::string& name, bool defines) {
+      const auto found = definitions_.find(name);
+      if (found != definitions_.end()) return defines && found->second.module == module;
+      return declared_.insert(name).second;
+    };
+    if (item.kind == ptx::ItemKind::variable) {
+      const ptx::Variable& variable = modules_[module].variables[item.index];
+      return one(variable.name, !variable.is_extern);
+    }
+    if (item.kind == ptx::ItemKind::function) {
+      const ptx::Function& function = modules_[module].functions[item.index];
+      return one(function.name, !function.is_declaration());
+    }
+    if (item.name == ".alias") return true;
+    return module == 0 && item.name == ".file";
+  }
+
+  struct Definition {
+    std::size_t module = 0;
+    bool is_weak = false;
+  };
+  std::vector<ptx::Module> modules_;
+  std::map<std::string, Definition, std::less<>> definitions_;
+  std::set<std::string, std::less<>> declared_;
+};
+
+}  // namespace
+
+Result<std::string> link_modules(std::span<const std::string> texts) {
+  Linker linker;
+  if (const Status done = linker.read(texts); !done) return done.error();
+  return linker.link();
+}
+
+}  // namespace lynxpp::device::cpu
