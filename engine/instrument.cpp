@@ -316,7 +316,14 @@ std::shared_ptr<Counting> add_counters(const Request& request, ptx::Instrumentat
 std::shared_ptr<const WordCounting> count_words(const Request& request, ptx::InstrumentationUnit& unit,
                                                 Instrumented& result) {
   const std::shared_ptr<WordCounting> counting = plan_word_counts(request, unit);
-  if (counting == nullptr || counting->shared_arrays.empty()) return counting;
+  if (counting == nullptr) return counting;
+  for (const WordCounting::Runs& runs : counting->runs) {
+    cod::Word word;
+    word.index = runs.array;
+    result.probe.push_back({ProbeWord::Kind::runs, runs.specification, word});
+    result.probe.push_back({ProbeWord::Kind::run_bytes, runs.specification, word});
+  }
+  if (counting->shared_arrays.empty()) return counting;
   unit.shared.word = unit.spliced.words++;
   result.probe.push_back({ProbeWord::Kind::shared_addresses, 0, {}});
   return counting;

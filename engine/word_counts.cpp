@@ -8,6 +8,7 @@
 
 #include "cod/word_map.h"
 #include "engine/instrument.h"
+#include "engine/word_runs.h"
 #include "ptx/ir/memory_access.h"
 #include "ptx/passes/module/entry.h"
 #include "ptx/passes/module/shared_addresses.h"
@@ -455,6 +456,7 @@ std::shared_ptr<WordCounting> plan_word_counts(const Request& request, ptx::Inst
   }
   if (request.words.analysis == cod::WordScheme::Analysis::invariants) note_kinds(request, *counting, unit);
   note_textures(request, unit);
+  counting->runs = choose_runs(request, unit);
   // Without a variable in shared memory no pointer leads there.
   if (request.has_spare_counters && (counting->shared_arrays.empty() || !probes_shared_words(request, unit)))
     unit.block_counters.arrays.clear();

@@ -64,6 +64,13 @@ struct WordCounting {
     std::uint32_t fully_static = 0, by_one_thread = 0, behind_loops = 0, both = 0, each_time = 0;
   };
   std::vector<Kinds> kinds;  ///< of each specification
+  /// An array whose words are counted in runs, too (engine/word_runs.h).
+  struct Runs {
+    std::uint32_t specification = 0;
+    std::uint32_t array = 0;
+    std::uint32_t rows = 1;
+  };
+  std::vector<Runs> runs;
   /// By position in unit.spliced.probes: accesses that are counted without the probe.
   std::vector<std::uint64_t> predicted;
 };

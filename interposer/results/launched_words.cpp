@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "cod/allocation_table.h"
+#include "engine/word_runs.h"
 #include "support/text.h"
 
 namespace lynxpp::interposer {
@@ -280,6 +281,18 @@ bool LaunchedWords::may_wrap(const cod::Specification& specification, double mil
   return milliseconds * (clock_khz == 0 ? fastest_khz : lanes * clock_khz) >= counts;
 }
 
+void LaunchedWords::add_runs(const ProbeLayout& layout, std::span<std::byte> buffer,
+                             const std::vector<engine::SpecificationPtr>& specifications,
+                             const std::vector<std::vector<std::span<std::byte>>>& arrays) const {
+  for (std::size_t i = 0; i < layout.runs.size(); ++i) {
+    const engine::WordCounting::Runs& runs = layout.run_arrays[i];
+    const cod::GlobalArray& counts = specifications[runs.specification]->arrays()[runs.array];
+    engine::add_word_runs(buffer.subspan(layout.runs[i].first, layout.runs[i].second), runs.rows,
+                          layout.run_bytes, arrays[runs.specification][runs.array],
+                          cod::size_of(counts.type), cod::WordMap::margin_bytes / word);
+  }
+}
+
 bool LaunchedWords::finish(const ProbeLayout& layout, std::span<std::byte> buffer,
                            const std::vector<engine::SpecificationPtr>& specifications, cod::LaunchView& view,
                            std::vector<std::vector<std::string>>& notes) const {
@@ -296,6 +309,7 @@ bool LaunchedWords::finish(const ProbeLayout& layout, std::span<std::byte> buffe
   }
   std::vector<std::vector<std::span<std::byte>>> arrays;
   for (std::size_t i = 0; i < specifications.size(); ++i) arrays.push_back(layout.arrays_of(i, buffer));
+  add_runs(layout, buffer, specifications, arrays);
   const Result<std::vector<std::uint64_t>> filled =
       engine::fill_counted_words(*counting_, launched, specifications, arrays);
   notes.assign(specifications.size(), {});

@@ -45,6 +45,7 @@ class LaunchedWords {
   void add_block_counters(device::Launch& launch) const;
   /// What the device finds elements by; null: it need not.
   const cod::WordMap* word_map() const { return map_.get(); }
+  std::span<const engine::WordCounting::Runs> runs() const { return counting_->runs; }
   /// What the device finds allocations by (cod::allocation_table); empty: nobody asks.
   std::span<const std::uint64_t> allocations() const { return allocations_; }
 
@@ -71,6 +72,9 @@ class LaunchedWords {
   void find_arrays(device::Device& device);
   void add_shared_arrays(std::span<const std::uint64_t> addresses, cod::LaunchView& view) const;
   void place_arrays(std::span<const std::uint64_t> addresses, cod::LaunchView& view) const;
+  void add_runs(const ProbeLayout& layout, std::span<std::byte> buffer,
+                const std::vector<engine::SpecificationPtr>& specifications,
+                const std::vector<std::vector<std::span<std::byte>>>& arrays) const;
   void add_device_arrays(const ProbeLayout& layout, std::span<std::byte> buffer,
                          const std::vector<engine::SpecificationPtr>& specifications,
                          cod::LaunchView& view) const;

@@ -1,6 +1,9 @@
 #include "interposer/results/probe_buffer.h"
 
+#include <algorithm>
 #include <cstring>
+
+#include "engine/word_runs.h"
 
 namespace lynxpp::interposer {
 namespace {
@@ -8,6 +11,17 @@ namespace {
 // One L2 line apart, so that two arrays' atomics do not meet in one.
 constexpr std::uint64_t array_alignment = 256;
 constexpr std::uint64_t largest_buffer = 16ull << 30;
+/// Of all numbers for runs. Words behind what this is enough for are counted one by one.
+constexpr std::uint64_t largest_runs = 256ull << 20;
+
+/// How much of the window has numbers for runs.
+std::uint64_t run_bytes_of(const SharedParts& parts) {
+  if (parts.runs.empty() || parts.words == nullptr) return 0;
+  std::uint64_t each = 0;
+  for (const engine::WordCounting::Runs& runs : parts.runs) each += engine::bytes_of_runs(runs.rows, 1024);
+  const std::uint64_t fits = largest_runs / each * 1024;
+  return std::min(fits, parts.words->window().bytes);
+}
 
 }  // namespace
 
@@ -43,6 +57,13 @@ std::span<const std::uint64_t> ProbeLayout::counters_of(std::span<const std::byt
 std::span<const std::uint64_t> ProbeLayout::shared_addresses_of(std::span<const std::byte> buffer) const {
   return {reinterpret_cast<const std::uint64_t*>(buffer.data() + shared_addresses.first),
           shared_addresses.second};
+}
+
+std::uint64_t ProbeLayout::offset_of_runs(std::uint32_t specification, std::uint32_t array) const {
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (run_arrays[i].specification == specification && run_arrays[i].array == array) return runs[i].first;
+  }
+  return 0;
 }
 
 cod::LaunchExtents extents_of(const device::Launch& launch, const cod::LaunchView& view) {
@@ -102,13 +123,23 @@ Result<ProbeLayout> lay_out(const std::vector<engine::SpecificationPtr>& specifi
     }
     layout.specifications.push_back(std::move(placed));
   }
+  layout.run_bytes = run_bytes_of(parts);
+  layout.run_arrays = parts.runs;
+  for (const engine::WordCounting::Runs& runs : parts.runs) {
+    const std::uint64_t bytes = engine::bytes_of_runs(runs.rows, layout.run_bytes);
+    layout.runs.emplace_back(take(bytes), bytes);
+  }
   return layout;
 }
 
 std::uint64_t probe_word(const engine::ProbeWord& word, const ProbeLayout& layout, std::uint64_t address) {
-  if (word.kind != engine::ProbeWord::Kind::specification) {
-    const bool is_counters = word.kind == engine::ProbeWord::Kind::counters;
-    return address + (is_counters ? layout.counters.first : layout.shared_addresses.first);
+  using Kind = engine::ProbeWord::Kind;
+  switch (word.kind) {
+    case Kind::counters: return address + layout.counters.first;
+    case Kind::shared_addresses: return address + layout.shared_addresses.first;
+    case Kind::runs: return address + layout.offset_of_runs(word.specification, word.word.index);
+    case Kind::run_bytes: return layout.run_bytes;
+    case Kind::specification: break;
   }
   const ProbeLayout::Specification& specification = layout.specifications[word.specification];
   switch (word.word.kind) {

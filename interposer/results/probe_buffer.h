@@ -24,6 +24,10 @@ struct ProbeLayout {
     /// By array: where its counters in shared memory begin (cod::Word::Kind::shared_counters), or 0.
     std::vector<std::uint64_t> shared_counters;
   };
+  /// Of WordCounting::runs, in order: offset, bytes.
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> runs;
+  std::span<const engine::WordCounting::Runs> run_arrays;  ///< what they are of
+  std::uint64_t run_bytes = 0;  ///< of the window, from its begin on: what has numbers for runs
   std::vector<Specification> specifications;
   std::pair<std::uint64_t, std::uint64_t> counters;          ///< offset, number of slots
   std::pair<std::uint64_t, std::uint64_t> shared_addresses;  ///< offset, how many
@@ -47,6 +51,8 @@ struct ProbeLayout {
   std::vector<std::uint64_t> dropped(std::size_t specification, std::span<const std::byte> buffer) const;
   std::span<const std::uint64_t> counters_of(std::span<const std::byte> buffer) const;
   std::span<const std::uint64_t> shared_addresses_of(std::span<const std::byte> buffer) const;
+  /// 0: there are none.
+  std::uint64_t offset_of_runs(std::uint32_t specification, std::uint32_t array) const;
 };
 
 cod::LaunchExtents extents_of(const device::Launch& launch, const cod::LaunchView& view);
@@ -57,6 +63,7 @@ struct SharedParts {
   std::uint64_t shared_addresses = 0;               ///< how many
   const cod::WordMap* words = nullptr;              ///< lives as long as the layout
   std::span<const std::uint64_t> allocations = {};  ///< lives as long as the layout
+  std::span<const engine::WordCounting::Runs> runs = {};  ///< lives as long as the layout
   std::uint64_t shared_counters = 0;       ///< where those of the first array begin; 0: there are none
   std::uint64_t shared_counter_bytes = 0;  ///< of each array
 };

@@ -100,6 +100,7 @@ Result<Session::PlanPtr> Session::plan_for(Seen& seen, Kernel& kernel, device::D
     plan->view.device_words = plan->words->device_words();
     parts.shared_addresses = plan->words->shared_addresses();
     parts.words = plan->words->word_map();
+    parts.runs = plan->words->runs();
     parts.allocations = plan->words->allocations();
     parts.shared_counters = plan->words->block_counters().first;
     parts.shared_counter_bytes = plan->words->block_counters().bytes_each;

@@ -21,6 +21,7 @@
 #include "ptx/passes/analysis_cache.h"
 #include "ptx/passes/counting/counters.h"
 #include "ptx/passes/memory/sites.h"
+#include "ptx/passes/memory/word_runs.h"
 #include "ptx/passes/memory/word_sites.h"
 #include "ptx/passes/probes/routine.h"
 
@@ -150,6 +151,9 @@ struct CountedWords {
   /// Of BlockCounters::arrays: counters of 32 bits in shared memory, to which the routine adds instead,
   /// unless they have a window.
   std::optional<std::uint32_t> block_offset_word = {};
+  /// Device memory: where runs are added up (probes/word_run_sites.h), and in the word behind it of how many
+  /// bytes of the stretch. Nothing: there are no runs.
+  std::optional<std::uint32_t> runs_word = {};
 };
 
 /// What the specifications put into the variant.
@@ -236,6 +240,7 @@ struct InstrumentationUnit {
   SharedAddresses shared;
   BlockCounters block_counters;
   WordSites word_sites;  ///< of probes that count words: where they need not do so each time
+  WordRuns word_runs;    ///< of accesses that are counted behind their loop, by counted_words
   Transfers transfers;   ///< empty: nobody asks
   std::shared_ptr<const LaneValuePlan> lane_values;  ///< null: none are at hand
   EditList edits;

@@ -17,6 +17,7 @@
 #include "engine/word_counts.h"
 #include "ptx/passes/counting/refinements.h"
 #include "support/text.h"
+#include "tests/cod/launch_memory.h"
 #include "tests/cod/test_support.h"
 
 namespace lynxpp::cod {
@@ -179,37 +180,6 @@ void append(std::vector<std::byte>& bytes, T value) {
   bytes.insert(bytes.end(), begin, begin + sizeof(T));
 }
 
-std::size_t count_instructions(const std::string& ptx) {
-  std::size_t count = 0;
-  for (const std::string& line : split(ptx, '\n')) {
-    const std::string_view text = trim(line);
-    if (!text.starts_with(".") && !text.starts_with("//"))
-      count += static_cast<std::size_t>(std::count(text.begin(), text.end(), ';'));
-  }
-  return count;
-}
-
-/// The memory of one launch, placed alike in every run: each array begins on a page of WordMap, so neither
-/// sectors nor the elements of DEVICE_WORDS arrays depend on chance.
-class Memory {
- public:
-  void reserve(std::size_t words) {
-    constexpr std::size_t page = (std::size_t{1} << WordMap::page_bits) / sizeof(std::uint32_t);
-    const std::size_t pitch = (words + page - 1) / page * page;
-    storage_.assign(2 * pitch + page, 0);
-    const auto address = reinterpret_cast<std::uintptr_t>(storage_.data()) / sizeof(std::uint32_t);
-    const std::size_t first = (address + page - 1) / page * page - address;
-    input_ = std::span(storage_).subspan(first, words);
-    output_ = std::span(storage_).subspan(first + pitch, words);
-  }
-  std::span<std::uint32_t> input() const { return input_; }
-  std::span<std::uint32_t> output() const { return output_; }
-
- private:
-  std::vector<std::uint32_t> storage_;
-  std::span<std::uint32_t> input_, output_;
-};
-
 /// A launch of the kernel, with and without probes.
 class Run {
  public:
@@ -325,6 +295,8 @@ class Run {
     extents_.sms = device::cpu::multiprocessors();
     if (variant.words != nullptr) {
       map_ = WordMap({range_of(memory_.input()), range_of(memory_.output())});
+      const std::uint64_t window = how_ ? std::min(map_.window().bytes, how_->bytes_in_window) : map_.window().bytes;
+      runs_.reserve(variant.words->runs, how_ ? std::min(window, how_->bytes_with_runs) : window);
       extents_.device_words = map_.words();
       extents_.shared_words = (variant.words->static_shared_bytes + dynamic_shared_bytes() + 128 + 3) / 4;
       // All that is cleared at once are counters.
@@ -353,6 +325,10 @@ class Run {
         values.push_back(reinterpret_cast<std::uint64_t>(shared_addresses_.data()));
         continue;
       }
+      if (each.kind == engine::ProbeWord::Kind::run_bytes) values.push_back(runs_.bytes());
+      if (each.kind == engine::ProbeWord::Kind::runs)
+        values.push_back(runs_.address(each.specification, each.word.index));
+      if (each.kind != engine::ProbeWord::Kind::specification) continue;
       switch (each.word.kind) {
         case Word::Kind::array_address:
           values.push_back(
@@ -454,6 +430,9 @@ class Run {
     for (const auto& [address, bytes] : {range_of(memory_.input()), range_of(memory_.output())})
       launched.device.push_back({address, bytes, *map_.element_of(address)});
     std::ranges::sort(launched.device, {}, &engine::CountedRange::address);
+    runs_.add_to(arrays, [this](std::uint32_t specification, std::uint32_t array) {
+      return size_of(specifications_[specification]->arrays()[array].type);
+    });
     const auto filled = engine::fill_counted_words(*variant.words, launched, specifications_, arrays);
     if (!filled) failed(text_of(filled.error(), sources_[0]));
   }
@@ -532,6 +511,7 @@ class Run {
   std::map<std::size_t, std::vector<std::uint64_t>> dropped_;  ///< by specification
   std::optional<CountedWith> how_;
   std::vector<std::uint64_t> shared_addresses_;
+  LaunchRuns runs_;
   Memory memory_;
 };
 
@@ -586,6 +566,14 @@ Measured measure_module(const std::string& source, const Shape& shape, const std
 Measured measure_with_probes(const std::string& source, const Shape& shape, const std::string& kernel,
                              const CountedWith& how) {
   Run run({source}, shape, kernel, kernels(), true, false);
+  run.count_with_probes(how);
+  return run.measure().front();
+}
+
+Measured measure_module_with_probes(const std::string& source, const Shape& shape, const std::string& module,
+                                    const CountedWith& how) {
+  const std::string kernel = "k";
+  Run run({source}, shape, kernel, module, true, false);
   run.count_with_probes(how);
   return run.measure().front();
 }

@@ -58,6 +58,7 @@ Measured measure_module(const std::string& source, const Shape& shape, const std
 
 struct CountedWith {
   std::uint64_t bytes_in_window = ~std::uint64_t{0};  ///< of WordMap at most; what lies behind has tables
+  std::uint64_t bytes_with_runs = ~std::uint64_t{0};  ///< of the window at most; behind is one by one
   std::uint64_t initial = 0;                          ///< every 8 bytes of the `global` arrays
   /// Words of shared memory are counted in the block's, where counters begin with this number.
   std::optional<std::uint32_t> initial_in_block = {};
@@ -69,6 +70,8 @@ struct CountedWith {
 /// The same with a probe at every access whose words are counted.
 Measured measure_with_probes(const std::string& source, const Shape& shape, const std::string& kernel,
                              const CountedWith& how);
+Measured measure_module_with_probes(const std::string& source, const Shape& shape, const std::string& module,
+                                    const CountedWith& how);
 
 /// The same for a device of this compute capability, times ten, without ptxas.
 Measured measure_module_for(const std::string& source, const Shape& shape, const std::string& module,

@@ -21,6 +21,7 @@ struct Refinement {
 /// The one that is no part of the plan: the engine chooses the probes of counted words.
 inline constexpr std::string_view replayed_accesses = "replayed_accesses";
 inline constexpr std::string_view word_counters = "word_counters";
+inline constexpr std::string_view word_runs = "word_runs";
 /// Nor this: whoever knows the launch asks for them.
 inline constexpr std::string_view array_counters = "array_counters";
 

@@ -16,6 +16,7 @@
 #include "ptx/passes/probes/tallies.h"
 #include "ptx/passes/probes/word_count_sites.h"
 #include "ptx/passes/probes/word_counters.h"
+#include "ptx/passes/probes/word_run_sites.h"
 
 namespace lynxpp::ptx {
 namespace {
@@ -54,6 +55,7 @@ class FunctionSplicer {
         carry_(*function.function, function.graph),
         words_(unit, function),
         counters_(unit, function),
+        runs_(unit, function),
         loops_(unit, function, values_,
                [this](ProbePoint point, std::uint32_t loop, std::uint32_t block, CodeBuilder& code) {
                  add_probes({point, block, nullptr, 0, nullptr, loop}, code);
@@ -89,6 +91,7 @@ class FunctionSplicer {
       for (const VirtualRegister state : registers_.states) code.mov(state, 0);
     }
     words_.add_entry(code);
+    runs_.add_entry(code);
     frame_.add_entry(code);
     if (is_kernel_) {
       add_probes({ProbePoint::kernel_entry}, code, true);
@@ -119,6 +122,7 @@ class FunctionSplicer {
     values_.add_block_start(block, code);
     for (const WordCountSites::Kept& each : words_.left_where_begins(block))
       add_kept_words(each, block, code);
+    runs_.add_left(block, routine_of_run(block), code);
     loops_.add_block_start(block, code);
     add_probes({ProbePoint::block_entry, block}, code);
     if (range.size() == 0) {
@@ -180,6 +184,7 @@ class FunctionSplicer {
   /// A body that ends without ret returns there.
   void add_fall_off(const BasicBlock& range, std::uint32_t block, CodeBuilder& code) {
     if (!range.leaves_function) return;
+    runs_.add_before_exit(block, routine_of_run(block), code);
     add_probes({ProbePoint::function_exit, block}, code);
     if (is_kernel_) {
       add_probes({ProbePoint::kernel_exit, block}, code);
@@ -214,6 +219,7 @@ class FunctionSplicer {
         ++probe.sites;
         continue;
       }
+      if (add_to_run(probe, instruction, probes)) continue;
       if (add_word_counters(probe, block, instruction, probes)) continue;
       const Site site = site_at(probe, block, instruction);
       const WordSite* const words = probe.counts_words ? words_.find(lane_site(site)) : nullptr;
@@ -224,6 +230,15 @@ class FunctionSplicer {
     } else {
       add_guarded(predicate_of(instruction.guard), probes.take(), code);
     }
+  }
+
+  /// False: the access is in no run.
+  bool add_to_run(Probe& probe, const Instruction& instruction, CodeBuilder& code) {
+    const auto number = static_cast<std::size_t>(&probe - unit_.spliced.probes.data());
+    const auto index = static_cast<std::uint32_t>(&instruction - body_.instructions.data());
+    const bool is_in_run = runs_.add_execution(number, index, code);
+    probe.sites += is_in_run ? 1 : 0;
+    return is_in_run;
   }
 
   /// False: the routine is to stand there.
@@ -322,7 +337,21 @@ class FunctionSplicer {
   void add_kept_words_at_exit(std::uint32_t block, const Instruction& exit, CodeBuilder& code) {
     CodeBuilder words(names_);
     for (const WordCountSites::Kept& each : words_.kept_in(block)) add_kept_words(each, block, words);
+    runs_.add_before_exit(block, routine_of_run(block), words);
     add_guarded(predicate_of(exit.guard), words.take(), code);
+  }
+
+  /// Counts the words of an access that was made before, at this address.
+  WordRunSites::Routine routine_of_run(std::uint32_t block) {
+    return [this, block](Probe& probe, std::uint32_t instruction, const CodeOperand& address) {
+      CodeBuilder routine(names_), code(names_);
+      values_.stand_for({CodeOperand(1), address});
+      add_prepared(probe, site_at(probe, block, body_.instructions[instruction]), routine);
+      values_.stand_for({});
+      --probe.sites;
+      counters_.add_at(probe, instruction, address, routine.take(), code);
+      return code.take();
+    };
   }
 
   static bool stands_at(const Probe& probe, ProbePoint point, const Instruction& instruction) {
@@ -575,6 +604,7 @@ class FunctionSplicer {
   KeptCarry carry_;
   WordCountSites words_;
   WordCounters counters_;
+  WordRunSites runs_;
   LoopSites loops_;
 };
 

@@ -25,13 +25,21 @@ WordCounters::WordCounters(InstrumentationUnit& unit, const FunctionUnit& functi
       function_(function),
       body_(*function.function->body),
       analyses_(unit.analyses.of(*function.function)) {
+  const auto position = static_cast<std::size_t>(&function - unit.reached.functions.data());
+  for (const auto& [place, runs] : unit.word_runs) {
+    for (const WordRun& run : runs) {
+      for (const std::uint32_t each : run.instructions) {
+        if (place.second == position) in_runs_.emplace(place.first, each);
+      }
+    }
+  }
   for (const auto& [probe, words] : unit.spliced.counted_words) {
     std::size_t sites[2] = {0, 0};
     bool is_in_loop[2] = {false, false};
     for (std::uint32_t block = 0; block < function.graph.blocks.size(); ++block) {
       const BasicBlock& range = function.graph.blocks[block];
       for (std::uint32_t i = range.begin; i < range.end; ++i) {
-        if (!place_of(probe, i)) continue;
+        if (in_runs_.contains({probe, i}) || !place_of(probe, i)) continue;
         const bool in_block = counts_in_block(words, i);
         ++sites[in_block];
         is_in_loop[in_block] |= analyses_.loops().loop_of(block) != no_loop;
@@ -93,7 +101,7 @@ void WordCounters::group(std::size_t probe, std::uint32_t block) {
   std::map<std::uint32_t, std::uint32_t> firsts;  // by value of the register
   for (std::uint32_t i = range.begin; i < range.end; ++i) {
     const std::optional<Place> place = place_of(probe, i);
-    if (!place) continue;
+    if (!place || in_runs_.contains({probe, i})) continue;
     std::vector<std::uint32_t>& own = groups_[{probe, i}];
     const bool can_share = place->base && place->value != no_value && place->bytes >= word_bytes &&
                            !body_.instructions[i].guarded();
@@ -187,9 +195,24 @@ WordCounters::Kept WordCounters::kept(std::size_t probe, bool in_block, CodeBuil
 void WordCounters::add(const Probe& probe, const std::vector<std::uint32_t>& instructions,
                        const CodeOperand& address, Code routines, CodeBuilder& code) {
   const std::size_t number = key_of(probe, body_.instructions[instructions[0]]).first;
-  const CountedWords& words = unit_.spliced.counted_words.at(number);
   std::vector<Place> places;
   for (const std::uint32_t each : instructions) places.push_back(*place_of(number, each));
+  const bool in_block = counts_in_block(unit_.spliced.counted_words.at(number), instructions[0]);
+  add_places(number, std::move(places), in_block, address, std::move(routines), code);
+}
+
+void WordCounters::add_at(const Probe& probe, std::uint32_t instruction, const CodeOperand& address,
+                          Code routine, CodeBuilder& code) {
+  const std::size_t number = key_of(probe, body_.instructions[instruction]).first;
+  Place place = *place_of(number, instruction);
+  place.base.reset();
+  place.offset = 0;
+  add_places(number, {place}, false, address, std::move(routine), code);
+}
+
+void WordCounters::add_places(std::size_t number, std::vector<Place> places, bool in_block,
+                              const CodeOperand& address, Code routines, CodeBuilder& code) {
+  const CountedWords& words = unit_.spliced.counted_words.at(number);
   std::optional<Label> elsewhere;
   if (places[0].is_generic) {
     elsewhere = code.fresh_label();
@@ -204,7 +227,6 @@ void WordCounters::add(const Probe& probe, const std::vector<std::uint32_t>& ins
       routines = test.take();
     }
   }
-  const bool in_block = counts_in_block(words, instructions[0]);
   const Kept found = kept(number, in_block, code);
   if (!words.is_shared) {
     add_in_device(words, places, address, found, std::move(routines), code);

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -42,6 +43,10 @@ class WordCounters {
   void add(const Probe& probe, const std::vector<std::uint32_t>& instructions, const CodeOperand& address,
            Code routines, CodeBuilder& code);
 
+  /// Counts an access that was made before, at `address`.
+  void add_at(const Probe& probe, std::uint32_t instruction, const CodeOperand& address, Code routine,
+              CodeBuilder& code);
+
   /// Fills the registers that the blocks' code reads, behind everything else at the function's entry.
   void insert();
 
@@ -66,6 +71,8 @@ class WordCounters {
   Key key_of(const Probe& probe, const Instruction& instruction) const;
   std::optional<Place> place_of(std::size_t probe, std::uint32_t instruction) const;
   void group(std::size_t probe, std::uint32_t block);
+  void add_places(std::size_t number, std::vector<Place> places, bool in_block, const CodeOperand& address,
+                  Code routines, CodeBuilder& code);
   Kept kept(std::size_t probe, bool in_block, CodeBuilder& code) const;
   Kept fill(const CountedWords& words, bool in_block, CodeBuilder& code) const;
   VirtualRegister word(std::uint32_t index, CodeBuilder& code) const;
@@ -90,6 +97,7 @@ class WordCounters {
   const Body& body_;
   FunctionAnalyses& analyses_;
   std::map<Key, std::vector<std::uint32_t>> groups_;  ///< of the block
+  std::set<Key> in_runs_;  ///< what is counted behind a loop (probes/word_run_sites.h)
   /// By probe, and whether counters are in the block's shared memory: filled at the function's entry.
   std::map<std::pair<std::size_t, bool>, Kept> kept_;
   Code entry_;

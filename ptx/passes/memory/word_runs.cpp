@@ -1,0 +1,237 @@
+#include "ptx/passes/memory/word_runs.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "ptx/ir/memory_access.h"
+
+namespace lynxpp::ptx {
+namespace {
+
+/// Numbers of 64 bits, modulo 2^64, in an iteration of a loop.
+struct Sum {
+  ValueId phi = no_value;  ///< of the loop's header, or none
+  std::int64_t constant = 0;
+  std::map<ValueId, std::int64_t> outside;  ///< values from before the loop, and how often
+  bool operator==(const Sum&) const = default;
+};
+
+std::optional<Sum> added(const Sum& left, const Sum& right, std::int64_t factor) {
+  if (right.phi != no_value && (left.phi != no_value || factor != 1)) return std::nullopt;
+  Sum sum = left;
+  if (right.phi != no_value) sum.phi = right.phi;
+  sum.constant += factor * right.constant;
+  for (const auto& [value, times] : right.outside) {
+    std::int64_t& all = sum.outside[value];
+    all += factor * times;
+    if (all == 0) sum.outside.erase(value);
+  }
+  return sum;
+}
+
+/// An address that changes by the same step in every iteration: rest + position + iteration × step, where
+/// position and step are multiples of `unit`.
+struct Walk {
+  std::uint32_t block = no_block;
+  std::uint32_t bytes = 0;
+  Sum rest;
+  std::optional<ValueId> unit;  ///< nothing: bytes, or a step that is more than a multiple of one value
+  std::int64_t step = 0;
+  bool has_other_step = false;
+  auto key() const { return std::tie(block, bytes, rest.phi, rest.constant, rest.outside, unit, step); }
+};
+
+class RunFinder {
+ public:
+  explicit RunFinder(FunctionAnalyses& analyses)
+      : analyses_(analyses), body_(*analyses.function().body), loops_(analyses.loops()) {
+    calls_.resize(loops_.loops().size());
+    for (std::uint32_t block = 0; block < analyses.graph().blocks.size(); ++block) {
+      const BasicBlock& range = analyses.graph().blocks[block];
+      const auto begin = body_.instructions.begin();
+      const bool calls = std::any_of(begin + range.begin, begin + range.end, [](const Instruction& each) {
+        return each.traits.kind == OpcodeClass::call;
+      });
+      for (std::uint32_t loop = loops_.loop_of(block); calls && loop != no_loop;
+           loop = loops_.loops()[loop].parent)
+        calls_[loop] = true;
+    }
+  }
+
+  void add(std::uint32_t instruction) {
+    std::int64_t position = 0;
+    const std::optional<Walk> walk = walk_of(instruction, position);
+    if (!walk) return;
+    const auto same = std::ranges::find_if(
+        groups_, [&](const Group& group) { return group.walk.key() == walk->key(); });
+    Group& group = same != groups_.end() ? *same : groups_.emplace_back(Group{*walk, {}});
+    group.members.emplace_back(position, instruction);
+  }
+
+  std::vector<WordRun> take() {
+    for (Group& group : groups_) add_runs(group);
+    return std::move(runs_);
+  }
+
+ private:
+  struct Group {
+    Walk walk;
+    std::vector<std::pair<std::int64_t, std::uint32_t>> members;  ///< position, instruction
+  };
+
+  std::optional<Walk> walk_of(std::uint32_t instruction, std::int64_t& position) {
+    const Instruction& read = body_.instructions[instruction];
+    const MemoryAccesses accesses = memory_accesses(read);
+    const MemoryAccess& access = accesses.access[0];
+    const std::uint32_t block = analyses_.graph().block_of[instruction];
+    const std::uint32_t loop = loops_.loop_of(block);
+    const bool is_whole = access.bytes == 4 || access.bytes == 8 || access.bytes == 16;
+    const bool is_plain = accesses.count == 1 && is_whole && access.size == nullptr &&
+                          access.address != nullptr && access.space == StateSpace::global && !read.guarded();
+    if (!is_plain || loop == no_loop || calls_[loop] || loops_.is_irreducible(block)) return std::nullopt;
+    const bool is_in_every_iteration = std::ranges::all_of(loops_.loops()[loop].latches, [&](auto latch) {
+      return analyses_.dominators().dominates(block, latch);
+    });
+    const std::optional<ValueId> base = base_of(instruction, *access.address);
+    if (!is_in_every_iteration || !base) return std::nullopt;
+    const std::optional<Sum> address = sum_of(*base, loop, 0);
+    if (!address) return std::nullopt;
+    Walk walk{block, access.bytes, *address, {}, 0, false};
+    walk.rest.constant += access.address->offset + access.address->elements[0].offset;
+    return divide(loop, walk, position) ? std::optional(std::move(walk)) : std::nullopt;
+  }
+
+  /// The register of 64 bits that the address is, but for a constant.
+  std::optional<ValueId> base_of(std::uint32_t instruction, const Operand& address) {
+    if (address.elements.size() != 1 || address.elements[0].kind != OperandKind::identifier)
+      return std::nullopt;
+    const std::string_view name = address.elements[0].name;
+    const std::uint32_t scope = body_.statements[body_.instructions[instruction].statement].scope;
+    const RegisterDeclaration* const declared = body_.find_register(name, scope);
+    if (declared == nullptr || size_of(declared->type) != 8) return std::nullopt;
+    return read_of(instruction, name);
+  }
+
+  std::optional<ValueId> read_of(std::uint32_t instruction, std::string_view name) {
+    const RegisterId reg = analyses_.registers().find(name, instruction);
+    const ValueId value = reg == no_register ? no_value : analyses_.ssa().read_of(instruction, reg);
+    return value == no_value ? std::nullopt : std::optional(value);
+  }
+
+  /// Follows additions within the loop.
+  std::optional<Sum> sum_of(ValueId value, std::uint32_t loop, int depth) {
+    constexpr int deepest = 64;
+    const Value& known = analyses_.ssa().values()[value];
+    if (known.kind == ValueKind::entry || !loops_.contains(loop, known.block)) return Sum{no_value, 0, {{value, 1}}};
+    if (known.kind == ValueKind::phi) {
+      const bool is_of_header = known.block == loops_.loops()[loop].header;
+      return is_of_header ? std::optional(Sum{value, 0, {}}) : std::nullopt;
+    }
+    const Instruction& made_by = body_.instructions[known.instruction];
+    const std::string_view opcode = made_by.opcode;
+    if (known.previous != no_value || made_by.guarded() || depth == deepest) return std::nullopt;
+    const bool is_sum = opcode == "add.s64" || opcode == "add.u64";
+    const bool is_difference = opcode == "sub.s64" || opcode == "sub.u64";
+    const bool is_copy = opcode == "mov.b64" || opcode == "mov.u64" || opcode == "mov.s64";
+    if (is_copy) return operand_of(known.instruction, 1, loop, depth);
+    if (!is_sum && !is_difference) return std::nullopt;
+    const std::optional<Sum> left = operand_of(known.instruction, 1, loop, depth);
+    const std::optional<Sum> right = operand_of(known.instruction, 2, loop, depth);
+    return left && right ? added(*left, *right, is_sum ? 1 : -1) : std::nullopt;
+  }
+
+  std::optional<Sum> operand_of(std::uint32_t instruction, std::size_t index, std::uint32_t loop, int depth) {
+    const OperandList& operands = body_.instructions[instruction].operands;
+    if (index >= operands.size() || operands[index].negated) return std::nullopt;
+    const Operand& operand = operands[index];
+    if (operand.kind == OperandKind::integer) return Sum{no_value, operand.integer, {}};
+    if (operand.kind != OperandKind::identifier || operand.offset != 0) return std::nullopt;
+    const std::optional<ValueId> value = read_of(instruction, operand.name);
+    return value ? sum_of(*value, loop, depth + 1) : std::nullopt;
+  }
+
+  /// What one iteration adds to the phi.
+  std::optional<Sum> step_of(ValueId phi, std::uint32_t loop) {
+    const std::uint32_t header = loops_.loops()[loop].header;
+    const std::vector<std::uint32_t>& before = analyses_.graph().blocks[header].predecessors;
+    const std::span<const ValueId> inputs = analyses_.ssa().phi_inputs(phi);
+    std::optional<Sum> step;
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      if (!loops_.contains(loop, before[i])) continue;
+      std::optional<Sum> next = inputs[i] == no_value ? std::nullopt : sum_of(inputs[i], loop, 0);
+      if (!next || next->phi != phi || (step && *step != *next)) return std::nullopt;
+      step = std::move(next);
+    }
+    return step;
+  }
+
+  /// Divides the address, walk.rest, into the parts of a walk. False: it is none.
+  bool divide(std::uint32_t loop, Walk& walk, std::int64_t& position) {
+    Sum step;
+    if (walk.rest.phi != no_value) {
+      const std::optional<Sum> found = step_of(walk.rest.phi, loop);
+      if (!found) return false;
+      step = *found;
+    }
+    if (step.outside.empty()) {
+      walk.step = step.constant;
+      std::swap(position, walk.rest.constant);
+      return walk.step % 4 == 0;
+    }
+    walk.has_other_step = true;
+    if (step.outside.size() != 1 || step.constant != 0) return true;
+    const auto& [unit, times] = *step.outside.begin();
+    walk.unit = unit;
+    walk.step = times;
+    if (const auto own = walk.rest.outside.find(unit); own != walk.rest.outside.end()) {
+      position = own->second;
+      walk.rest.outside.erase(own);
+    }
+    return true;
+  }
+
+  void add_runs(Group& group) {
+    std::ranges::sort(group.members);
+    const Walk& walk = group.walk;
+    const auto count = static_cast<std::int64_t>(group.members.size());
+    bool is_one = walk.step > 0 && walk.step % (walk.unit ? count : 4 * count) == 0;
+    for (std::size_t i = 1; i < group.members.size(); ++i) {
+      is_one &= group.members[i].first - group.members[i - 1].first == walk.step / count;
+      // Two accesses that have been made tell a distance that the code does not.
+      is_one &= !walk.unit || group.members[i].second > group.members[i - 1].second;
+    }
+    const auto distance = [&](std::int64_t parts) {
+      return walk.has_other_step ? std::nullopt : std::optional(walk.step / parts);
+    };
+    const std::uint32_t loop = loops_.loop_of(walk.block);
+    if (is_one) {
+      WordRun run{loop, walk.block, {}, walk.bytes, distance(count)};
+      for (const auto& [position, instruction] : group.members) run.instructions.push_back(instruction);
+      runs_.push_back(std::move(run));
+      return;
+    }
+    for (const auto& [position, instruction] : group.members)
+      runs_.push_back({loop, walk.block, {instruction}, walk.bytes, distance(1)});
+  }
+
+  FunctionAnalyses& analyses_;
+  const Body& body_;
+  const LoopNest& loops_;
+  std::vector<bool> calls_;  ///< by loop
+  std::vector<Group> groups_;
+  std::vector<WordRun> runs_;
+};
+
+}  // namespace
+
+std::vector<WordRun> find_word_runs(FunctionAnalyses& analyses,
+                                    const std::function<bool(std::uint32_t)>& is_counted) {
+  RunFinder finder(analyses);
+  for (std::uint32_t i = 0; i < analyses.function().body->instructions.size(); ++i) {
+    if (is_counted(i) && analyses.dominators().is_reachable(analyses.graph().block_of[i])) finder.add(i);
+  }
+  return finder.take();
+}
+
+}  // namespace lynxpp::ptx

@@ -1,0 +1,86 @@
+// What the conformance tests give a launch on the cpu device: memory, and numbers for runs of words.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cod/word_map.h"
+#include "engine/word_runs.h"
+#include "support/text.h"
+
+namespace lynxpp::cod {
+
+/// In the text of a module.
+inline std::size_t count_instructions(const std::string& ptx) {
+  std::size_t count = 0;
+  for (const std::string& line : split(ptx, '\n')) {
+    const std::string_view text = trim(line);
+    if (!text.starts_with(".") && !text.starts_with("//"))
+      count += static_cast<std::size_t>(std::count(text.begin(), text.end(), ';'));
+  }
+  return count;
+}
+
+/// The memory of one launch, placed alike in every run: each array begins on a page of WordMap, so neither
+/// sectors nor the elements of DEVICE_WORDS arrays depend on chance.
+class Memory {
+ public:
+  void reserve(std::size_t words) {
+    constexpr std::size_t page = (std::size_t{1} << WordMap::page_bits) / sizeof(std::uint32_t);
+    const std::size_t pitch = (words + page - 1) / page * page;
+    storage_.assign(2 * pitch + page, 0);
+    const auto address = reinterpret_cast<std::uintptr_t>(storage_.data()) / sizeof(std::uint32_t);
+    const std::size_t first = (address + page - 1) / page * page - address;
+    input_ = std::span(storage_).subspan(first, words);
+    output_ = std::span(storage_).subspan(first + pitch, words);
+  }
+  std::span<std::uint32_t> input() const { return input_; }
+  std::span<std::uint32_t> output() const { return output_; }
+
+ private:
+  std::vector<std::uint32_t> storage_;
+  std::span<std::uint32_t> input_, output_;
+};
+
+/// Numbers for runs of words (engine/word_runs.h), for each array that has some.
+class LaunchRuns {
+ public:
+  void reserve(std::span<const engine::WordCounting::Runs> arrays, std::uint64_t bytes) {
+    arrays_ = arrays;
+    bytes_ = bytes;
+    numbers_.clear();
+    for (const engine::WordCounting::Runs& each : arrays)
+      numbers_.emplace_back(engine::bytes_of_runs(each.rows, bytes) / sizeof(std::uint64_t));
+  }
+  std::uint64_t bytes() const { return bytes_; }
+  std::uint64_t address(std::uint32_t specification, std::uint32_t array) const {
+    for (std::size_t i = 0; i < arrays_.size(); ++i) {
+      if (arrays_[i].specification == specification && arrays_[i].array == array)
+        return reinterpret_cast<std::uint64_t>(numbers_[i].data());
+    }
+    return 0;
+  }
+  /// `counts` and the bytes of an element, by specification and array.
+  template <typename Counts, typename Bytes>
+  void add_to(const Counts& counts, const Bytes& bytes_of_element) {
+    for (std::size_t i = 0; i < arrays_.size(); ++i) {
+      const engine::WordCounting::Runs& runs = arrays_[i];
+      engine::add_word_runs(std::as_writable_bytes(std::span(numbers_[i])), runs.rows, bytes_,
+                            counts[runs.specification][runs.array],
+                            bytes_of_element(runs.specification, runs.array),
+                            WordMap::margin_bytes / sizeof(std::uint32_t));
+    }
+  }
+
+ private:
+  std::span<const engine::WordCounting::Runs> arrays_;
+  std::uint64_t bytes_ = 0;
+  std::vector<std::vector<std::uint64_t>> numbers_;
+};
+
+}  // namespace lynxpp::cod
