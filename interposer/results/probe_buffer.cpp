@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint64_t array_alignment = 256;
 constexpr std::uint64_t largest_buffer = 16ull << 30;
 /// Of all numbers for runs. Words behind what this is enough for are counted one by one.
-constexpr std::uint64_t largest_runs = 256ull << 20;
+constexpr std::uint64_t largest_runs = 128ull << 20;
 
 /// How much of the window has numbers for runs.
 std::uint64_t run_bytes_of(const SharedParts& parts) {

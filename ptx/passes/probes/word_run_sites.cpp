@@ -10,6 +10,9 @@ namespace lynxpp::ptx {
 namespace {
 
 constexpr std::int64_t word_bytes = 4;
+/// Fewer accesses than this are counted one by one: lanes whose runs are short mostly access words that follow
+/// one another together, which is one addition to a sector, while each of their runs would be two.
+constexpr std::int64_t shortest_run = 8;
 
 CodeOperand multiple_of(const CodeOperand& value, std::int64_t factor, CodeBuilder& code) {
   if (factor == 1) return value;
@@ -111,6 +114,9 @@ void WordRunSites::add_run(const Run& run, const Kept& kept, const Routine& rout
   const Label elsewhere = code.fresh_label();
   const Label done = code.fresh_label();
   const Extent extent = extent_of(run, kept, code);
+  const VirtualRegister is_short =
+      code.compute(RegisterType::pred, "setp.lt.u64", {extent.accesses, shortest_run});
+  code.branch_if(CodePredicate(is_short), elsewhere);
   add_numbers(run, extent, elsewhere, code);
   code.branch(done);
   code.place(elsewhere);

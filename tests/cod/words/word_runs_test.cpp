@@ -31,6 +31,7 @@ std::string kernel(const std::string& before, const std::string& body, const std
   mad.lo.u32 %r3, %r2, 32, %r1;
   mul.wide.u32 %rd1, %r3, 4;
   add.s64 %rd2, %rd_in, %rd1;
+  add.s64 %rd_out, %rd_out, %rd1;
   ld.global.u32 %r4, [%rd2];
   rem.u32 %r5, %r3, 5;
   add.u32 %r_trips, %r4, %r5;
