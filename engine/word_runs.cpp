@@ -49,10 +49,9 @@ std::vector<WordCounting::Runs> choose_runs(const Request& request, ptx::Instrum
       for (std::size_t at = 0; at < unit.reached.functions.size() && probe.enabled; ++at) {
         const ptx::FunctionUnit& function = unit.reached.functions[at];
         if (!function.instrumented) continue;
-        std::vector<ptx::WordRun> runs =
-            ptx::find_word_runs(unit.analyses.of(*function.function), [&](std::uint32_t each) {
-              return probe.matches(function.function->body->instructions[each]);
-            });
+        std::vector<ptx::WordRun> runs = ptx::find_word_runs(
+            unit.analyses.of(*function.function),
+            [&](std::uint32_t each) { return probe.matches(function.function->body->instructions[each]); });
         for (const ptx::WordRun& run : runs) rows = std::max(rows, needs_other_distance(run) ? 2u : 1u);
         if (!runs.empty()) unit.word_runs.emplace(std::pair(number, at), std::move(runs));
       }
@@ -61,8 +60,7 @@ std::vector<WordCounting::Runs> choose_runs(const Request& request, ptx::Instrum
       const auto known = std::ranges::find_if(chosen, [&](const WordCounting::Runs& each) {
         return each.specification == i && each.array == array;
       });
-      counted->second.runs_word =
-          unit.spliced.words + 2 * static_cast<std::uint32_t>(known - chosen.begin());
+      counted->second.runs_word = unit.spliced.words + 2 * static_cast<std::uint32_t>(known - chosen.begin());
       if (known == chosen.end()) {
         chosen.push_back({i, array, rows});
       } else {

@@ -288,8 +288,8 @@ void LaunchedWords::add_runs(const ProbeLayout& layout, std::span<std::byte> buf
     const engine::WordCounting::Runs& runs = layout.run_arrays[i];
     const cod::GlobalArray& counts = specifications[runs.specification]->arrays()[runs.array];
     engine::add_word_runs(buffer.subspan(layout.runs[i].first, layout.runs[i].second), runs.rows,
-                          layout.run_bytes, arrays[runs.specification][runs.array],
-                          cod::size_of(counts.type), cod::WordMap::margin_bytes / word);
+                          layout.run_bytes, arrays[runs.specification][runs.array], cod::size_of(counts.type),
+                          cod::WordMap::margin_bytes / word);
   }
 }
 

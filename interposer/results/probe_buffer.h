@@ -59,10 +59,10 @@ cod::LaunchExtents extents_of(const device::Launch& launch, const cod::LaunchVie
 
 /// What a variant wants in the buffer besides the specifications' arrays.
 struct SharedParts {
-  std::uint64_t counters = 0;                       ///< slots
-  std::uint64_t shared_addresses = 0;               ///< how many
-  const cod::WordMap* words = nullptr;              ///< lives as long as the layout
-  std::span<const std::uint64_t> allocations = {};  ///< lives as long as the layout
+  std::uint64_t counters = 0;                             ///< slots
+  std::uint64_t shared_addresses = 0;                     ///< how many
+  const cod::WordMap* words = nullptr;                    ///< lives as long as the layout
+  std::span<const std::uint64_t> allocations = {};        ///< lives as long as the layout
   std::span<const engine::WordCounting::Runs> runs = {};  ///< lives as long as the layout
   std::uint64_t shared_counters = 0;       ///< where those of the first array begin; 0: there are none
   std::uint64_t shared_counter_bytes = 0;  ///< of each array

@@ -295,7 +295,8 @@ class Run {
     extents_.sms = device::cpu::multiprocessors();
     if (variant.words != nullptr) {
       map_ = WordMap({range_of(memory_.input()), range_of(memory_.output())});
-      const std::uint64_t window = how_ ? std::min(map_.window().bytes, how_->bytes_in_window) : map_.window().bytes;
+      const std::uint64_t window =
+          how_ ? std::min(map_.window().bytes, how_->bytes_in_window) : map_.window().bytes;
       runs_.reserve(variant.words->runs, how_ ? std::min(window, how_->bytes_with_runs) : window);
       extents_.device_words = map_.words();
       extents_.shared_words = (variant.words->static_shared_bytes + dynamic_shared_bytes() + 128 + 3) / 4;

@@ -9,9 +9,8 @@ namespace lynxpp::ptx {
 namespace {
 
 std::vector<WordRun> runs_of(Analysed& code) {
-  return find_word_runs(*code, [&](std::uint32_t i) {
-    return code.body().instructions[i].traits.is_memory_access();
-  });
+  return find_word_runs(
+      *code, [&](std::uint32_t i) { return code.body().instructions[i].traits.is_memory_access(); });
 }
 
 /// A loop whose trips and addresses come from memory.
@@ -23,7 +22,8 @@ std::string loop(const std::string& body) {
   ld.global.u64 %rd8, [%rd1+8];
   mul.wide.u32 %rd2, %r1, 4;
   add.s64 %rd3, %rd1, %rd2;
-again:)" + body +
+again:)" +
+         body +
          R"(
   add.s32 %r1, %r1, -1;
   setp.ne.s32 %p1, %r1, 0;
@@ -78,15 +78,15 @@ TEST(WordRunsOfACode, StayAtOneAddress) {
 }
 
 TEST(WordRunsOfACode, AreNoneWhereAddressesFollowNoStep) {
-  for (const char* const body :
-       {"  ld.global.u64 %rd3, [%rd3];",                                        // a list
-        "  ld.global.f32 %f1, [%rd3]; mul.lo.s64 %rd3, %rd3, 3;",               // other steps
-        "  @%p2 ld.global.f32 %f1, [%rd3]; add.s64 %rd3, %rd3, 4;",             // not in every iteration
-        "  ld.global.u8 %r5, [%rd3]; add.s64 %rd3, %rd3, 1;",                   // less than a word
-        "  ld.global.f32 %f1, [%rd3]; add.s64 %rd3, %rd3, 2;",                  // no words apart
-        "  ld.shared.f32 %f1, [%rd3]; add.s64 %rd3, %rd3, 4;",                  // other memory
-        "  ld.f32 %f1, [%rd3]; add.s64 %rd3, %rd3, 4;",                         // unknown memory
-        "  @%p2 bra on; ld.global.f32 %f1, [%rd3]; on: add.s64 %rd3, %rd3, 4;"  // on one path only
+  for (const char* const body : {
+           "  ld.global.u64 %rd3, [%rd3];",                                        // a list
+           "  ld.global.f32 %f1, [%rd3]; mul.lo.s64 %rd3, %rd3, 3;",               // other steps
+           "  @%p2 ld.global.f32 %f1, [%rd3]; add.s64 %rd3, %rd3, 4;",             // not in every iteration
+           "  ld.global.u8 %r5, [%rd3]; add.s64 %rd3, %rd3, 1;",                   // less than a word
+           "  ld.global.f32 %f1, [%rd3]; add.s64 %rd3, %rd3, 2;",                  // no words apart
+           "  ld.shared.f32 %f1, [%rd3]; add.s64 %rd3, %rd3, 4;",                  // other memory
+           "  ld.f32 %f1, [%rd3]; add.s64 %rd3, %rd3, 4;",                         // unknown memory
+           "  @%p2 bra on; ld.global.f32 %f1, [%rd3]; on: add.s64 %rd3, %rd3, 4;"  // on one path only
        }) {
     Analysed code(loop(body));
     EXPECT_TRUE(runs_of(code).empty()) << body;

@@ -63,8 +63,8 @@ class RunFinder {
     std::int64_t position = 0;
     const std::optional<Walk> walk = walk_of(instruction, position);
     if (!walk) return;
-    const auto same = std::ranges::find_if(
-        groups_, [&](const Group& group) { return group.walk.key() == walk->key(); });
+    const auto same =
+        std::ranges::find_if(groups_, [&](const Group& group) { return group.walk.key() == walk->key(); });
     Group& group = same != groups_.end() ? *same : groups_.emplace_back(Group{*walk, {}});
     group.members.emplace_back(position, instruction);
   }
@@ -123,7 +123,8 @@ class RunFinder {
   std::optional<Sum> sum_of(ValueId value, std::uint32_t loop, int depth) {
     constexpr int deepest = 64;
     const Value& known = analyses_.ssa().values()[value];
-    if (known.kind == ValueKind::entry || !loops_.contains(loop, known.block)) return Sum{no_value, 0, {{value, 1}}};
+    if (known.kind == ValueKind::entry || !loops_.contains(loop, known.block))
+      return Sum{no_value, 0, {{value, 1}}};
     if (known.kind == ValueKind::phi) {
       const bool is_of_header = known.block == loops_.loops()[loop].header;
       return is_of_header ? std::optional(Sum{value, 0, {}}) : std::nullopt;

@@ -18,14 +18,15 @@
 
 namespace lynxpp::ptx {
 
-/// Accesses of one block, which each iteration of the innermost loop around it makes, as many bytes apart from
-/// each other as the last one is from the first one of the next iteration.
+/// Accesses of one block, which each iteration of the innermost loop around it makes, as many bytes apart
+/// from each other as the last one is from the first one of the next iteration.
 struct WordRun {
   std::uint32_t loop = no_loop;
   std::uint32_t block = no_block;
   std::vector<std::uint32_t> instructions;  ///< in the order in which they lie in memory
   std::uint32_t bytes = 4;                  ///< of each access: 4, 8 or 16
-  /// From one access to the next; 0: all at one address. Nothing: the same in all iterations, found out there.
+  /// From one access to the next; 0: all at one address. Nothing: the same in all iterations, and found out
+  /// there.
   std::optional<std::int64_t> distance;
 };
 /// By position in unit.spliced.probes and in unit.reached.functions.

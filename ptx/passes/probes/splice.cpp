@@ -219,7 +219,7 @@ class FunctionSplicer {
         ++probe.sites;
         continue;
       }
-      if (add_to_run(probe, instruction, probes)) continue;
+      if (runs_.add_execution(probe, instruction, probes)) continue;
       if (add_word_counters(probe, block, instruction, probes)) continue;
       const Site site = site_at(probe, block, instruction);
       const WordSite* const words = probe.counts_words ? words_.find(lane_site(site)) : nullptr;
@@ -230,15 +230,6 @@ class FunctionSplicer {
     } else {
       add_guarded(predicate_of(instruction.guard), probes.take(), code);
     }
-  }
-
-  /// False: the access is in no run.
-  bool add_to_run(Probe& probe, const Instruction& instruction, CodeBuilder& code) {
-    const auto number = static_cast<std::size_t>(&probe - unit_.spliced.probes.data());
-    const auto index = static_cast<std::uint32_t>(&instruction - body_.instructions.data());
-    const bool is_in_run = runs_.add_execution(number, index, code);
-    probe.sites += is_in_run ? 1 : 0;
-    return is_in_run;
   }
 
   /// False: the routine is to stand there.
@@ -279,31 +270,11 @@ class FunctionSplicer {
   /// hardware ever bring lanes together that are in different iterations.
   void add_words_of_warp(Probe& probe, const Site& site, CodeBuilder& code) {
     values_.add_preparation(probe, site, code);
-    const VirtualRegister low = code.fresh(RegisterType::b32);
-    const VirtualRegister high = code.fresh(RegisterType::b32);
-    const CodeOperand address = values_.operand(probe, "memory_address", site);
-    code.emit("cvt.u32.u64", {low, address});
-    const VirtualRegister upper = code.compute(RegisterType::b64, "shr.u64", {address, 32});
-    code.emit("cvt.u32.u64", {high, upper});
-    const VirtualRegister mask = code.active_mask();
-    const VirtualRegister leader =
-        code.compute(RegisterType::b32, "clz.b32", {code.compute(RegisterType::b32, "brev.b32", {mask})});
-    VirtualRegister differs = code.compute(RegisterType::b32, "mov.b32", {0});
-    for (const VirtualRegister half : {low, high}) {
-      const VirtualRegister first =
-          code.compute(RegisterType::b32, "shfl.sync.idx.b32", {half, leader, 31, mask});
-      code.emit("or.b32", {differs, differs, code.compute(RegisterType::b32, "xor.b32", {half, first})});
-    }
-    const VirtualRegister is_same = code.compute(RegisterType::pred, "setp.eq.b32", {differs, 0});
-    const VirtualRegister group = code.compute(RegisterType::b32, "vote.sync.ballot.b32", {is_same, mask});
-    const VirtualRegister lanes = code.compute(RegisterType::b32, "popc.b32", {group});
-    const VirtualRegister number = code.compute(RegisterType::b32, "selp.b32", {lanes, 1, is_same});
-    const VirtualRegister lane = code.compute(RegisterType::b32, "mov.u32", {SpecialRegister{"%laneid"}});
-    const VirtualRegister follows = code.compute(RegisterType::pred, "setp.ne.u32", {lane, leader});
-    code.emit("and.pred", {follows, follows, is_same});
+    const WordCountSites::OfWarp warp =
+        WordCountSites::of_warp(values_.operand(probe, "memory_address", site), code);
     const Label counted = code.fresh_label();
-    code.branch_if(CodePredicate(follows), counted);
-    values_.stand_for({CodeOperand(number), {}});
+    code.branch_if(CodePredicate(warp.follows), counted);
+    values_.stand_for({CodeOperand(warp.number), {}});
     add_copy(probe, site, code);
     values_.stand_for({});
     code.place(counted);

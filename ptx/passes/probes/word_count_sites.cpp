@@ -52,6 +52,31 @@ void WordCountSites::add_execution(const LaneSite& site, const CodeOperand& addr
   code.mov(kept.address, address);
 }
 
+WordCountSites::OfWarp WordCountSites::of_warp(const CodeOperand& address, CodeBuilder& code) {
+  const VirtualRegister low = code.fresh(RegisterType::b32);
+  const VirtualRegister high = code.fresh(RegisterType::b32);
+  code.emit("cvt.u32.u64", {low, address});
+  const VirtualRegister upper = code.compute(RegisterType::b64, "shr.u64", {address, 32});
+  code.emit("cvt.u32.u64", {high, upper});
+  const VirtualRegister mask = code.active_mask();
+  const VirtualRegister leader =
+      code.compute(RegisterType::b32, "clz.b32", {code.compute(RegisterType::b32, "brev.b32", {mask})});
+  VirtualRegister differs = code.compute(RegisterType::b32, "mov.b32", {0});
+  for (const VirtualRegister half : {low, high}) {
+    const VirtualRegister first =
+        code.compute(RegisterType::b32, "shfl.sync.idx.b32", {half, leader, 31, mask});
+    code.emit("or.b32", {differs, differs, code.compute(RegisterType::b32, "xor.b32", {half, first})});
+  }
+  const VirtualRegister is_same = code.compute(RegisterType::pred, "setp.eq.b32", {differs, 0});
+  const VirtualRegister group = code.compute(RegisterType::b32, "vote.sync.ballot.b32", {is_same, mask});
+  const VirtualRegister lanes = code.compute(RegisterType::b32, "popc.b32", {group});
+  const VirtualRegister number = code.compute(RegisterType::b32, "selp.b32", {lanes, 1, is_same});
+  const VirtualRegister lane = code.compute(RegisterType::b32, "mov.u32", {SpecialRegister{"%laneid"}});
+  const VirtualRegister follows = code.compute(RegisterType::pred, "setp.ne.u32", {lane, leader});
+  code.emit("and.pred", {follows, follows, is_same});
+  return {number, follows};
+}
+
 std::vector<WordCountSites::Kept> WordCountSites::left_where_begins(std::uint32_t block) const {
   std::vector<Kept> left;
   for (const auto& [id, kept] : kept_) {

@@ -10,14 +10,13 @@ namespace lynxpp::ptx {
 namespace {
 
 constexpr std::int64_t word_bytes = 4;
-/// Fewer accesses than this are counted one by one: lanes whose runs are short mostly access words that follow
-/// one another together, which is one addition to a sector, while each of their runs would be two.
+/// Fewer accesses than this are counted one by one: lanes whose runs are short mostly access words together
+/// that follow one another, which is one addition to a sector, while each of their runs would be two.
 constexpr std::int64_t shortest_run = 8;
 
 CodeOperand multiple_of(const CodeOperand& value, std::int64_t factor, CodeBuilder& code) {
   if (factor == 1) return value;
-  if (const std::int64_t* const constant = std::get_if<std::int64_t>(&value.value))
-    return *constant * factor;
+  if (const std::int64_t* const constant = std::get_if<std::int64_t>(&value.value)) return *constant * factor;
   return code.compute(RegisterType::b64, "mul.lo.s64", {value, factor});
 }
 
@@ -63,14 +62,16 @@ void WordRunSites::add_entry(CodeBuilder& code) const {
   }
 }
 
-bool WordRunSites::add_execution(std::size_t probe, std::uint32_t instruction, CodeBuilder& code) {
-  const auto place = places_.find({probe, instruction});
+bool WordRunSites::add_execution(Probe& probe, const Instruction& instruction, CodeBuilder& code) const {
+  const std::vector<Instruction>& instructions = function_.function->body->instructions;
+  const auto place = places_.find({static_cast<std::size_t>(&probe - unit_.spliced.probes.data()),
+                                   static_cast<std::uint32_t>(&instruction - instructions.data())});
   if (place == places_.end()) return false;
+  ++probe.sites;
   const auto [number, access] = place->second;
   const Run& run = runs_[number];
   const Kept& kept = kept_.at(run.run->block);
-  const Instruction& at = function_.function->body->instructions[instruction];
-  const Name base{std::string(memory_accesses(at).access[0].address->elements[0].name)};
+  const Name base{std::string(memory_accesses(instruction).access[0].address->elements[0].name)};
   // Of several accesses the first two say how far they are apart, of one the last two iterations.
   const std::size_t tells = run.run->instructions.size() > 1 ? 1 : 0;
   if (run.distance && access == tells) code.emit("sub.s64", {*run.distance, base, run.last});
@@ -135,15 +136,15 @@ WordRunSites::Extent WordRunSites::extent_of(const Run& run, const Kept& kept, C
     extent.distance = sum_of(*run.distance, run.offsets[1] - run.offsets[0], code);
   } else {
     // After one iteration any distance will do.
-    const VirtualRegister is_one =
-        code.compute(RegisterType::pred, "setp.eq.u64", {extent.executions, 1});
-    extent.distance = code.compute(RegisterType::b64, "selp.b64",
-                                   {std::int64_t{run.run->bytes}, *run.distance, is_one});
+    const VirtualRegister is_one = code.compute(RegisterType::pred, "setp.eq.u64", {extent.executions, 1});
+    extent.distance =
+        code.compute(RegisterType::b64, "selp.b64", {std::int64_t{run.run->bytes}, *run.distance, is_one});
   }
   const std::optional<std::int64_t> constant = constant_of(extent.distance);
-  extent.length = constant ? multiple_of(extent.accesses, *constant, code)
-                           : CodeOperand(code.compute(RegisterType::b64, "mul.lo.s64",
-                                                      {extent.accesses, extent.distance}));
+  extent.length =
+      constant
+          ? multiple_of(extent.accesses, *constant, code)
+          : CodeOperand(code.compute(RegisterType::b64, "mul.lo.s64", {extent.accesses, extent.distance}));
   const CodeOperand behind_last =
       sum_of(sum_of(run.last, run.offsets[0], code), multiple_of(extent.distance, count, code), code);
   extent.first = code.compute(RegisterType::b64, "sub.s64", {behind_last, extent.length});
@@ -181,8 +182,8 @@ void WordRunSites::add_numbers(const Run& run, const Extent& extent, Label elsew
   const CodeOperand end = sum_of(behind, span, code);
   const CodeOperand last = compute("sub.s64", {end, distance});
   const VirtualRegister begins = code.compute(RegisterType::pred, "setp.lt.u64", {behind, all});
-  const VirtualRegister fits = code.compute(
-      RegisterType::pred, "setp.le.and.u64", {sum_of(last, bytes, code), all, begins});
+  const VirtualRegister fits =
+      code.compute(RegisterType::pred, "setp.le.and.u64", {sum_of(last, bytes, code), all, begins});
   code.branch_if(!CodePredicate(fits), elsewhere);
   const VirtualRegister runs = word(*words.runs_word, code);
   const bool follows = constant && (*constant == 0 || std::abs(*constant) == bytes);
@@ -197,8 +198,8 @@ void WordRunSites::add_numbers(const Run& run, const Extent& extent, Label elsew
       return CodeAddress{std::get<VirtualRegister>(base.value), place};
     };
     code.emit("red.global.add.u64", {address(number), weight});
-    const VirtualRegister is_inside = code.compute(
-        RegisterType::pred, "setp.lt.u64", {at == 0 ? end : sum_of(end, at, code), all});
+    const VirtualRegister is_inside =
+        code.compute(RegisterType::pred, "setp.lt.u64", {at == 0 ? end : sum_of(end, at, code), all});
     code.emit_if(CodePredicate(is_inside), "red.global.add.u64", {address(behind_number), opposite});
   }
 }
@@ -211,14 +212,11 @@ CodeOperand WordRunSites::row_of(const CodeOperand& distance, VirtualRegister nu
   const VirtualRegister row = code.compute(RegisterType::b64, "mov.b64", {numbers});
   const Label chosen = code.fresh_label();
   if (!constant_of(distance)) {
-    const VirtualRegister follow =
-        code.compute(RegisterType::pred, "setp.eq.s64", {distance, word_bytes});
+    const VirtualRegister follow = code.compute(RegisterType::pred, "setp.eq.s64", {distance, word_bytes});
     code.branch_if(CodePredicate(follow), chosen);
-    const VirtualRegister rest =
-        code.compute(RegisterType::b64, "and.b64", {distance, word_bytes - 1});
+    const VirtualRegister rest = code.compute(RegisterType::b64, "and.b64", {distance, word_bytes - 1});
     const VirtualRegister is_odd = code.compute(RegisterType::pred, "setp.ne.s64", {rest, 0});
-    const VirtualRegister is_none =
-        code.compute(RegisterType::pred, "setp.eq.or.s64", {distance, 0, is_odd});
+    const VirtualRegister is_none = code.compute(RegisterType::pred, "setp.eq.or.s64", {distance, 0, is_odd});
     code.branch_if(CodePredicate(is_none), elsewhere);
   }
   const VirtualRegister known = code.compute(RegisterType::b64, "ld.volatile.global.u64", {other});

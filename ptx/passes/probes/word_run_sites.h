@@ -40,7 +40,7 @@ class WordRunSites {
   /// At the function's entry.
   void add_entry(CodeBuilder& code) const;
   /// Before the instruction: what is kept of it. False: it is in no run of the probe.
-  bool add_execution(std::size_t probe, std::uint32_t instruction, CodeBuilder& code);
+  bool add_execution(Probe& probe, const Instruction& instruction, CodeBuilder& code) const;
   /// Where the block begins: the runs of loops that an edge to it leaves.
   void add_left(std::uint32_t block, const Routine& routine, CodeBuilder& code) const;
   /// Before an instruction of the block that ends the thread or returns.
@@ -56,17 +56,17 @@ class WordRunSites {
   struct Run {
     std::size_t probe = 0;
     const WordRun* run = nullptr;
-    std::vector<std::int64_t> offsets;  ///< of the accesses, from their registers
-    VirtualRegister last;               ///< b64: what the first one's was last
+    std::vector<std::int64_t> offsets;        ///< of the accesses, from their registers
+    VirtualRegister last;                     ///< b64: what the first one's was last
     std::optional<VirtualRegister> distance;  ///< b64: found out, but for the difference of two offsets
   };
   /// Registers of 64 bits, behind a loop.
   struct Extent {
     CodeOperand executions = 0;
-    CodeOperand distance = 0;   ///< from access to access
-    CodeOperand first = 0;      ///< address
+    CodeOperand distance = 0;  ///< from access to access
+    CodeOperand first = 0;     ///< address
     CodeOperand accesses = 0;
-    CodeOperand length = 0;     ///< distance × accesses
+    CodeOperand length = 0;  ///< distance × accesses
   };
 
   void add_run(const Run& run, const Kept& kept, const Routine& routine, CodeBuilder& code) const;

@@ -10,9 +10,9 @@ namespace {
 
 using Counts = std::map<std::uint64_t, std::uint64_t>;
 
-/// The body of a loop that goes on while %p_again holds. `in` holds 5 everywhere, which the code does not know:
-/// %r_trips is 5 to 9, %rd_five is 5, %rd_at an address in `in` that depends on it, %rd_low one that lies 64
-/// words lower.
+/// The body of a loop that goes on while %p_again holds. `in` holds 5 everywhere, which the code does not
+/// know: %r_trips is 5 to 9, %rd_five is 5, %rd_at an address in `in` that depends on it, %rd_low one that lies
+/// 100 words lower.
 std::string kernel(const std::string& before, const std::string& body, const std::string& behind = {}) {
   return R"(.version 7.8
 .target sm_80
@@ -200,7 +200,8 @@ INSTANTIATE_TEST_SUITE_P(Bytes, WordRunsOf, testing::Values(~std::uint64_t{0}, 1
 /// With both specifications the loop has the numbers of both.
 TEST(WordRuns, OfTwoSpecificationsAreApart) {
   const std::string source = counting("long");
-  const std::vector<Measured> measured = measure_together({source, source}, {{3, 1, 1}, {45, 1, 1}}, "divergent");
+  const std::vector<Measured> measured =
+      measure_together({source, source}, {{3, 1, 1}, {45, 1, 1}}, "divergent");
   for (const Measured& each : measured) {
     ASSERT_EQ(each.failure, "");
     EXPECT_EQ(counts_of(each.arrays[0]), each.device_words);
