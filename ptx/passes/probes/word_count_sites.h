@@ -30,8 +30,8 @@ class WordCountSites {
   const WordSite* find(const LaneSite& site) const;
   /// For all probes that stand there, whichever asks first.
   void add_execution(const LaneSite& site, const CodeOperand& address, CodeBuilder& code);
-  /// For how many lanes one counts, and a predicate that holds in those for which another one does: the lowest
-  /// lane that is here counts for all that have its address, the others count for themselves.
+  /// For how many lanes one counts, and a predicate that holds in those for which another one does: the
+  /// lowest lane that is here counts for all that have its address, the others count for themselves.
   struct OfWarp {
     VirtualRegister number, follows;
   };

@@ -11,8 +11,8 @@ namespace {
 using Counts = std::map<std::uint64_t, std::uint64_t>;
 
 /// The body of a loop that goes on while %p_again holds. `in` holds 5 everywhere, which the code does not
-/// know: %r_trips is 5 to 9, %rd_five is 5, %rd_at an address in `in` that depends on it, %rd_low one that lies
-/// 100 words lower.
+/// know: %r_trips is 5 to 9, %rd_five is 5, %rd_at an address in `in` that depends on it, %rd_low one that
+/// lies 100 words lower.
 std::string kernel(const std::string& before, const std::string& body, const std::string& behind = {}) {
   return R"(.version 7.8
 .target sm_80
