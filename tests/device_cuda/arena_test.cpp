@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstring>
+#include <functional>
+#include <future>
 #include <map>
 #include <memory>
 #include <set>
@@ -30,6 +33,7 @@ struct Simulation {
   std::uintptr_t next_handle = 16;
   bool clearing_is_slow = false;
   CUresult copy = CUDA_SUCCESS;
+  std::function<void()> while_copying;
   CUresult record = CUDA_SUCCESS;
   float elapsed = 1;
 
@@ -69,6 +73,7 @@ void simulate_memory(Driver& driver) {
   };
   driver.cuMemcpyDtoHAsync = [](void* to, CUdeviceptr from, std::size_t bytes, CUstream) {
     if (simulation->copy != CUDA_SUCCESS) return simulation->copy;
+    if (simulation->while_copying) simulation->while_copying();
     std::memcpy(to, reinterpret_cast<void*>(from), bytes);
     simulation->copies.push_back(bytes);
     return CUDA_SUCCESS;
@@ -174,6 +179,20 @@ TEST_F(ArenaTest, OneThatIsNotOverDoesNotKeepOthersBack) {
   EXPECT_FALSE(slow->ready());
   EXPECT_THAT(bytes_of(quick), Each(std::byte{2}));
   EXPECT_THAT(bytes_of(slow), Each(std::byte{1}));
+}
+
+TEST_F(ArenaTest, ACopyThatIsBeingMadeKeepsNoLaunch) {
+  const auto first = launched(1);
+  simulation_.end_launches();
+  std::future<std::unique_ptr<Buffer>> other;
+  std::future_status status = std::future_status::timeout;
+  simulation_.while_copying = [&] {
+    other = std::async(std::launch::async, [&] { return allocate(); });
+    status = other.wait_for(std::chrono::seconds(5));
+  };
+  EXPECT_TRUE(first->ready());
+  EXPECT_EQ(status, std::future_status::ready) << "it waits for the copy";
+  EXPECT_TRUE(is_zero(*other.get(), 1024));
 }
 
 TEST_F(ArenaTest, IsClearedForTheNextLaunchesWhenTheLastReaderHasGone) {
