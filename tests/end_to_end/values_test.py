@@ -13,7 +13,7 @@ sys.path.insert(0, str(ROOT / "tests/end_to_end"))
 from harness import Build  # noqa: E402
 
 PROGRAM = BUILD.resolve() / "examples/tests/values"
-SOURCE = ROOT / "tests/end_to_end/values.cu"
+SOURCE = ROOT / "tests/end_to_end/programs/values.cu"
 KINDS = ("nan", "infinite", "denormal", "made")
 
 if not PROGRAM.exists():

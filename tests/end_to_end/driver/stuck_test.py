@@ -9,7 +9,8 @@ import subprocess
 import sys
 import tempfile
 
-from harness import TIMEOUT, Build, TestFailure, clean_environment, demand_equal, expect, read_json_lines
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from harness import TIMEOUT, Build, TestFailure, clean_environment, demand_equal, expect, read_json_lines  # noqa: E402
 
 
 class Stuck:

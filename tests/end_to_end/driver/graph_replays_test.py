@@ -9,7 +9,8 @@ import pathlib
 import sys
 import tempfile
 
-from harness import Build, TestFailure, demand_equal, expect, read_json_lines
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from harness import Build, TestFailure, demand_equal, expect, read_json_lines  # noqa: E402
 
 # By the program: what runs between a detach and the launch after the next attach. Two kernels each.
 NOT_TOLD = 2

@@ -8,7 +8,8 @@ import re
 import sys
 import tempfile
 
-from harness import Build, TestFailure, demand_equal, expect
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from harness import Build, TestFailure, demand_equal, expect  # noqa: E402
 
 FEW, MANY = 1000, 101000
 SLACK = 100  # of the threads beside the launching one, in the time that the launches take

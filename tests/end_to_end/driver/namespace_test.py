@@ -3,9 +3,11 @@ launches passed unseen is said.
 
 Arguments: the build folder, the program, its arguments.
 """
+import pathlib
 import sys
 
-from harness import Build, TestFailure, demand_equal, expect
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from harness import Build, TestFailure, demand_equal, expect  # noqa: E402
 
 
 def main():

@@ -2,11 +2,13 @@
 
 Arguments: the build folder, the program, its arguments.
 """
+import pathlib
 import sys
 import tempfile
 
-from driver_test import measured
-from harness import Build, TestFailure, demand_equal
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from driver_test import measured  # noqa: E402
+from harness import Build, TestFailure, demand_equal  # noqa: E402
 
 
 def main():

@@ -7,7 +7,8 @@ import pathlib
 import sys
 import tempfile
 
-from harness import Build, TestFailure, demand_equal, expect, read_json_lines
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from harness import Build, TestFailure, demand_equal, expect, read_json_lines  # noqa: E402
 
 COUNTS = ("thread_instructions", "warp_instructions")
 

@@ -7,8 +7,9 @@ import pathlib
 import sys
 import tempfile
 
-from driver_test import counts_of, measured
-from harness import Build, TestFailure, demand_equal, expect
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from driver_test import counts_of, measured  # noqa: E402
+from harness import Build, TestFailure, demand_equal, expect  # noqa: E402
 
 
 def main():
