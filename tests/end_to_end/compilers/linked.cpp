@@ -45,7 +45,7 @@ bool compile(const char* path) {
 }  // namespace
 
 #ifdef AS_LIBRARY
-extern "C" int run_as_plugin(int count, char** arguments) {
+extern "C" [[gnu::visibility("default")]] int run_as_plugin(int count, char** arguments) {
 #else
 int main(int count, char** arguments) {
 #endif

@@ -7,12 +7,12 @@
 
 static atomic_long locks;
 
-#define COUNTED(name, type)                                   \
-  int name(type* lock) {                                      \
-    static int (*original)(type*);                            \
-    if (original == NULL) original = dlsym(RTLD_NEXT, #name); \
-    atomic_fetch_add(&locks, 1);                              \
-    return original(lock);                                    \
+#define COUNTED(name, type)                                     \
+  __attribute__((visibility("default"))) int name(type* lock) { \
+    static int (*original)(type*);                              \
+    if (original == NULL) original = dlsym(RTLD_NEXT, #name);   \
+    atomic_fetch_add(&locks, 1);                                \
+    return original(lock);                                      \
   }
 COUNTED(pthread_mutex_lock, pthread_mutex_t)
 COUNTED(pthread_mutex_trylock, pthread_mutex_t)
