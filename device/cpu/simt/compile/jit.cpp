@@ -23,7 +23,7 @@ Jit::Jit(std::unique_ptr<llvm::orc::LLJIT> jit, std::unique_ptr<llvm::TargetMach
     : jit_(std::move(jit)), machine_(std::move(machine)) {}
 Jit::~Jit() = default;
 
-Result<std::shared_ptr<Jit>> Jit::create() {
+Result<std::shared_ptr<Jit>> Jit::create(Aim aim) {
   static std::once_flag initialized;
   std::call_once(initialized, [] {
     llvm::InitializeNativeTarget();
@@ -33,7 +33,8 @@ Result<std::shared_ptr<Jit>> Jit::create() {
       llvm::orc::JITTargetMachineBuilder::detectHost();
   if (!machine) return llvm_failure(machine.takeError());
   // Most code runs for a shorter time than better code would take: it compiles twice as fast.
-  machine->setCodeGenOptLevel(llvm::CodeGenOptLevel::None);
+  machine->setCodeGenOptLevel(aim == Aim::quick ? llvm::CodeGenOptLevel::None
+                                                : llvm::CodeGenOptLevel::Default);
   // a * b + c must stay two roundings unless the program wrote fma.
   machine->getOptions().AllowFPOpFusion = llvm::FPOpFusion::Strict;
   // What LLJIT would choose for the code that it compiles itself.

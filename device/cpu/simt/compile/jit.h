@@ -28,7 +28,11 @@ class Jit {
   Jit(const Jit&) = delete;
   Jit& operator=(const Jit&) = delete;
 
-  static Result<std::shared_ptr<Jit>> create();
+  enum class Aim {
+    quick,  ///< to compile
+    fast,   ///< to run
+  };
+  static Result<std::shared_ptr<Jit>> create(Aim aim = Aim::quick);
 
   /// Sets the module's triple and data layout to the host's. Call before code is generated into it.
   void prepare(llvm::Module& module) const;

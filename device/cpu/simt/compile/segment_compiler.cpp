@@ -33,7 +33,9 @@ CodeTier code_tier() {
 
 Result<std::shared_ptr<Jit>> SegmentCompiler::jit() {
   if (jit_ != nullptr) return jit_;
-  Result<std::shared_ptr<Jit>> made = Jit::create();
+  // What has run often goes on doing so.
+  Result<std::shared_ptr<Jit>> made =
+      Jit::create(code_tier() == CodeTier::segments ? Jit::Aim::quick : Jit::Aim::fast);
   if (made) jit_ = *made;
   return made;
 }
