@@ -4,6 +4,7 @@ Steps one after the other, each within its own time and all within the budget; w
 fails leaves the others' tables. On the cpu device the sizes are small, the machine is compute_1_3, and nothing is compared with the profiler.
 """
 import json
+import math
 import pathlib
 import re
 import tempfile
@@ -72,7 +73,8 @@ def transactions(steps):
     findings, file = steps.findings, steps.calibration
     machine = () if steps.is_gpu else ("--machine", "compute_1_3", "--iterations", 64)
     run = steps.lynxpp("calibrate", *machine, "-o", file)
-    calibration = json.loads(file.read_text())
+    findings.files["calibration.json"] = file.read_text()
+    calibration = json.loads(findings.files["calibration.json"])
     findings.data["calibration"] = calibration
     for line in run.stdout.decode().splitlines():
         if " spread, " in line:
@@ -89,10 +91,11 @@ def transactions(steps):
         findings.table(f"equations, {form}", ["direction", "placement", "R²", "RMSE ms", "coefficients", "dropped"], rows)
 
 
-def bands(steps, equation, program, *arguments):
+def bands(steps, equation, program, *arguments, environment=None):
     """Those of the program's kernels; nothing, said, where there is no band."""
     try:
-        run = steps.lynxpp("band", "-c", steps.calibration, "-e", equation, "--json", "--", program, *arguments)
+        run = steps.lynxpp("band", "-c", steps.calibration, "-e", equation, "--json", "--", program, *arguments,
+                           environment=environment)
     except TestFailure as failure:
         if time.monotonic() >= steps.deadline:
             raise
@@ -120,6 +123,34 @@ def application_bands(steps):
                     rows.append([f"{app} {size}", band["kernel"].split("(")[0], equation, *cells(band)])
     finally:
         steps.findings.table("bands", ["program", "kernel", "equation", *HEADER], rows)
+
+
+def geometric_mean(values):
+    # As scripts/campprof_accuracy: an error of 0 is a hundredth of a percent.
+    return math.exp(sum(math.log(max(value, 1e-4)) for value in values) / len(values))
+
+
+def line_errors(found):
+    """Those of the best line, and of the application line from every starting point for every other number of warps."""
+    best = [abs(each["best_ms"] - each["ms"]) / each["ms"] for each in found]
+    line = [abs(end["best_ms"] + begin["degree"] * (end["worst_ms"] - end["best_ms"]) - end["ms"]) / end["ms"]
+            for begin in found for end in found if begin is not end and begin["degree"] is not None]
+    return best, line
+
+
+def application_lines(steps):
+    """The errors of the lines over numbers of active warps: blocks of 1 to 16 warps do the same work."""
+    rows = []
+    try:
+        for app, size in (("electrostatics", 64), ("cliques", 200000)) if steps.is_gpu else (("cliques", 500),):
+            found = []
+            for warps in range(1, 17) if steps.is_gpu else (8, 16):
+                found += bands(steps, "samples", steps.program(app), size, environment={"EXAMPLE_BLOCK": str(32 * warps)})[:1]
+            best, line = line_errors(found)
+            rows.append([app, len(found), *(f"{100 * geometric_mean(errors):.1f} %" if errors else "-" for errors in (best, line))])
+    finally:
+        steps.findings.table("errors of the lines, blocks of 1 to 16 warps (samples)",
+                             ["program", "blocks with a band", "best line, geometric mean", "application line, geometric mean"], rows)
 
 
 def camping_removed(steps):
@@ -151,7 +182,8 @@ def quality(steps):
     run = steps.lynxpp("quality", "-d", steps.package.device, "--fit", "-o", file, "--json", "--weights", "paper", "--",
                        steps.package.program("primitives", "shared"), 1000000 if steps.is_gpu else 5000, *primitives)
     found = json.loads(run.stdout.decode())
-    weights = json.loads(file.read_text())
+    steps.findings.files["weights.json"] = file.read_text()
+    weights = json.loads(steps.findings.files["weights.json"])
     steps.findings.data["quality"] = found
     steps.findings.data["weights"] = weights
     symbols = list(weights["weights"])
@@ -230,6 +262,7 @@ def calibrate(package, _apps, budget, keep=lambda _: None):
         steps.step("camping removed", 60, camping_removed)
         steps.step("hot places", 30, hot_places)
         steps.step("bands", 100, application_bands)
+        steps.step("lines", 90, application_lines)
         steps.step("quality", 150, quality)
         steps.step("caches", 100, cache_hits)
     return findings

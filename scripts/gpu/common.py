@@ -76,6 +76,7 @@ class Findings:
         self.tables = []  # (title, header, rows)
         self.failures = []
         self.data = {}
+        self.files = {}  # name: text, kept beside the tables as it is
 
     def say(self, line):
         self.lines.append(line)
@@ -96,6 +97,8 @@ class Findings:
         if self.failures:
             text += ["## Failures", ""] + [f"```\n{failure}\n```\n" for failure in self.failures]
         (folder / f"{self.part}.md").write_text("\n".join(text))
+        for name, content in self.files.items():
+            (folder / name).write_text(content)
         tables = [{"title": title, "header": header, "rows": rows} for title, header, rows in self.tables]
         (folder / f"{self.part}.json").write_text(json.dumps(
             {"part": self.part, "machine": machine, "lines": self.lines, "failures": self.failures, "data": self.data, "tables": tables}))

@@ -11,13 +11,14 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "scripts" / "gpu"))
+import calibrate  # noqa: E402
 import checks  # noqa: E402
 import cumapz  # noqa: E402
 import gmprof  # noqa: E402
 import overhead  # noqa: E402
 import package  # noqa: E402
 import profiler  # noqa: E402
-from common import Build, Package  # noqa: E402
+from common import Build, Findings, Package  # noqa: E402
 
 BUILD = pathlib.Path(sys.argv.pop()).resolve()
 SPECS = ["instruction_count", "basic_block_count"]
@@ -37,6 +38,22 @@ def make_package(folder):
     expected = {"version": "0", "commit": "0", "apps": {"vecadd": package.what_cpu_says(Build(BUILD), "vecadd", SPECS)}}
     (folder / "expected.json").write_text(json.dumps(expected))
     return Package(folder, "cpu")
+
+
+class Lines(unittest.TestCase):
+    def test_errors_of_the_lines(self):
+        found = [{"ms": 10, "best_ms": 8, "worst_ms": 16, "degree": 0.25}, {"ms": 5, "best_ms": 5, "worst_ms": 9, "degree": 0}]
+        best, line = calibrate.line_errors(found)
+        self.assertEqual(best, [0.2, 0])
+        self.assertEqual(line, [0.2, 0.2])  # 5 + 0.25 * 4 = 6 beside 5; 8 beside 10
+        self.assertAlmostEqual(calibrate.geometric_mean([0.1, 0.4]), 0.2)
+
+    def test_files_are_kept_beside_the_tables(self):
+        with tempfile.TemporaryDirectory() as folder:
+            findings = Findings("calibrate", "about")
+            findings.files["calibration.json"] = "{}"
+            findings.write(pathlib.Path(folder, "out"), "a machine")
+            self.assertEqual(pathlib.Path(folder, "out", "calibration.json").read_text(), "{}")
 
 
 class Parts(unittest.TestCase):
