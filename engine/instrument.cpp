@@ -321,7 +321,7 @@ std::shared_ptr<const WordCounting> count_words(const Request& request, ptx::Ins
     cod::Word word;
     word.index = runs.array;
     result.probe.push_back({ProbeWord::Kind::runs, runs.specification, word});
-    result.probe.push_back({ProbeWord::Kind::run_bytes, runs.specification, word});
+    result.probe.push_back({ProbeWord::Kind::most_runs, runs.specification, word});
   }
   if (counting->shared_arrays.empty()) return counting;
   unit.shared.word = unit.spliced.words++;

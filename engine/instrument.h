@@ -78,11 +78,11 @@ struct ProbeWord {
     counters,          ///< the address of Counting::plan->slots() zeroed numbers, for all specifications
     shared_addresses,  ///< the address of one number for each of WordCounting::shared_arrays
     runs,              ///< the address of the runs of an array's words (WordCounting::Runs)
-    run_bytes,         ///< of how much of the window there are
+    most_runs,         ///< for how many of them there is room
   };
   Kind kind = Kind::specification;
   std::uint32_t specification = 0;  ///< index in Request::specifications
-  cod::Word word;                   ///< of runs and run_bytes only its index, that of the array
+  cod::Word word;                   ///< of runs and most_runs only its index, that of the array
 };
 
 /// Of the kernel and the functions instrumented with it.

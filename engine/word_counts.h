@@ -68,7 +68,6 @@ struct WordCounting {
   struct Runs {
     std::uint32_t specification = 0;
     std::uint32_t array = 0;
-    std::uint32_t rows = 1;
   };
   std::vector<Runs> runs;
   /// By position in unit.spliced.probes: accesses that are counted without the probe.

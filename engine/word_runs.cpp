@@ -1,7 +1,6 @@
 #include "engine/word_runs.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <map>
@@ -13,24 +12,109 @@
 namespace lynxpp::engine {
 namespace {
 
-constexpr std::uint64_t word_bytes = 4;
+constexpr std::int64_t word_bytes = 4;
 
-/// Whether some words of a run may be further apart than those that follow one another.
-bool needs_other_distance(const ptx::WordRun& run) {
-  if (!run.distance) return true;
-  const std::int64_t distance = std::abs(*run.distance);
-  return distance != 0 && distance != run.bytes && distance != static_cast<std::int64_t>(word_bytes);
-}
+/// Words one distance apart, each accessed once.
+struct Span {
+  std::uint64_t first = 0;
+  std::uint64_t words = 0;
+};
 
 template <typename Element>
-void add_row(std::uint64_t* numbers, std::uint64_t words, std::uint64_t distance, Element* counts,
-             std::uint64_t room) {
-  constexpr std::uint64_t most = std::numeric_limits<Element>::max();
-  for (std::uint64_t i = 0; i < words; ++i) {
-    if (i >= distance) numbers[i] += numbers[i - distance];
-    if (numbers[i] == 0 || i >= room) continue;
-    counts[i] += static_cast<Element>(std::min<std::uint64_t>(numbers[i], most - counts[i]));
+class RunAdder {
+ public:
+  RunAdder(const cod::WordMap& map, std::span<Element> counts)
+      : map_(map), window_(map.window()), counts_(counts) {}
+
+  void add(ptx::RunRecord run) {
+    if (run.distance < 0) {
+      run.first += (run.accesses - 1) * static_cast<std::uint64_t>(run.distance);
+      run.distance = -run.distance;
+    }
+    const auto words_each = run.bytes / word_bytes;
+    if (run.distance == 0) {
+      for (std::uint64_t i = 0; i < words_each; ++i) add_word(run.first + i * word_bytes, run.accesses);
+    } else if (run.distance == static_cast<std::int64_t>(run.bytes)) {
+      spans_[word_bytes].push_back({run.first, run.accesses * words_each});
+    } else {
+      for (std::uint64_t i = 0; i < words_each; ++i)
+        spans_[run.distance].push_back({run.first + i * word_bytes, run.accesses});
+    }
   }
+
+  /// How many words had no element.
+  std::uint64_t finish() {
+    for (auto& [distance, spans] : spans_) {
+      if (distance % word_bytes == 0) add_together(static_cast<std::uint64_t>(distance), spans);
+      for (const Span& span : spans) {
+        for (std::uint64_t i = 0; i < span.words; ++i)
+          add_word(span.first + i * static_cast<std::uint64_t>(distance), 1);
+      }
+    }
+    return outside_;
+  }
+
+ private:
+  std::uint64_t words_of_window() const { return window_.bytes / word_bytes; }
+
+  /// Those of the window, where there are many: 1 where a span begins, -1 where it ends, and sums of these.
+  /// Takes them out of `spans`.
+  void add_together(std::uint64_t distance, std::vector<Span>& spans) {
+    constexpr std::uint64_t few = 4;  // words of the window for one that is accessed
+    std::uint64_t all = 0;
+    for (const Span& span : spans) all += span.words;
+    if (all < words_of_window() / few) return;
+    const auto outside = std::partition(spans.begin(), spans.end(), [&](const Span& span) {
+      const std::uint64_t behind = span.first - window_.begin;
+      return behind >= window_.bytes || (span.words - 1) * distance + word_bytes > window_.bytes - behind;
+    });
+    const std::uint64_t step = distance / word_bytes;
+    std::vector<std::int64_t> sums(words_of_window());
+    for (auto span = outside; span != spans.end(); ++span) {
+      const std::uint64_t begin = (span->first - window_.begin) / word_bytes;
+      ++sums[begin];
+      if (begin + span->words * step < sums.size()) --sums[begin + span->words * step];
+    }
+    spans.erase(outside, spans.end());
+    for (std::uint64_t i = 0; i < sums.size(); ++i) {
+      if (i >= step) sums[i] += sums[i - step];
+      if (sums[i] != 0) add_element(first_of_window + i, static_cast<std::uint64_t>(sums[i]));
+    }
+  }
+
+  void add_word(std::uint64_t address, std::uint64_t times) {
+    const std::uint64_t behind = address - window_.begin;
+    if (behind < window_.bytes) return add_element(first_of_window + behind / word_bytes, times);
+    const std::optional<std::uint64_t> element = map_.element_of(address);
+    if (!element) {
+      outside_ += times;
+    } else {
+      add_element(*element, times);
+    }
+  }
+
+  void add_element(std::uint64_t element, std::uint64_t times) {
+    if (element >= counts_.size()) return;
+    const std::uint64_t room = std::numeric_limits<Element>::max() - counts_[element];
+    counts_[element] = static_cast<Element>(counts_[element] + std::min(times, room));
+  }
+
+  static constexpr std::uint64_t first_of_window = cod::WordMap::margin_bytes / word_bytes;
+
+  const cod::WordMap& map_;
+  const cod::WordMap::Window& window_;
+  std::span<Element> counts_;
+  std::map<std::int64_t, std::vector<Span>> spans_;  ///< by distance
+  std::uint64_t outside_ = 0;
+};
+
+template <typename Element>
+std::uint64_t add_records(std::span<const ptx::RunRecord> records, const cod::WordMap& map,
+                          std::span<std::byte> counts) {
+  // Arrays begin at multiples of 256 (ProbeLayout), and are numbers for as long as the launch's results live.
+  RunAdder<Element> adder(map, {reinterpret_cast<Element*>(counts.data()), counts.size() / sizeof(Element)});
+  for (const ptx::RunRecord& record : records) adder.add(record);
+  return adder.finish();
 }
 
 }  // namespace
@@ -45,58 +129,43 @@ std::vector<WordCounting::Runs> choose_runs(const Request& request, ptx::Instrum
       const auto counted = unit.spliced.counted_words.find(number);
       if (counted == unit.spliced.counted_words.end() || counted->second.is_shared) continue;
       const ptx::Probe& probe = unit.spliced.probes[number];
-      std::uint32_t rows = 0;
+      bool has_runs = false;
       for (std::size_t at = 0; at < unit.reached.functions.size() && probe.enabled; ++at) {
         const ptx::FunctionUnit& function = unit.reached.functions[at];
         if (!function.instrumented) continue;
         std::vector<ptx::WordRun> runs = ptx::find_word_runs(
             unit.analyses.of(*function.function),
             [&](std::uint32_t each) { return probe.matches(function.function->body->instructions[each]); });
-        for (const ptx::WordRun& run : runs) rows = std::max(rows, needs_other_distance(run) ? 2u : 1u);
+        has_runs |= !runs.empty();
         if (!runs.empty()) unit.word_runs.emplace(std::pair(number, at), std::move(runs));
       }
-      if (rows == 0) continue;
+      if (!has_runs) continue;
       const std::uint32_t array = handler.counted_words[0];
       const auto known = std::ranges::find_if(chosen, [&](const WordCounting::Runs& each) {
         return each.specification == i && each.array == array;
       });
       counted->second.runs_word = unit.spliced.words + 2 * static_cast<std::uint32_t>(known - chosen.begin());
-      if (known == chosen.end()) {
-        chosen.push_back({i, array, rows});
-      } else {
-        known->rows = std::max(known->rows, rows);
-      }
+      if (known == chosen.end()) chosen.push_back({i, array});
     }
   }
   unit.spliced.words += 2 * static_cast<std::uint32_t>(chosen.size());
   return chosen;
 }
 
-std::uint64_t bytes_of_runs(std::uint32_t rows, std::uint64_t run_bytes) {
-  return ptx::RunNumbers::header_bytes + rows * ptx::RunNumbers::scale * run_bytes;
+std::uint64_t bytes_of_runs(std::uint64_t runs) {
+  return ptx::RunRecord::header_bytes + runs * sizeof(ptx::RunRecord);
 }
 
-void add_word_runs(std::span<std::byte> runs, std::uint32_t rows, std::uint64_t run_bytes,
-                   std::span<std::byte> counts, std::uint32_t element_bytes, std::uint64_t first) {
-  const std::uint64_t words = run_bytes / word_bytes;
-  const std::uint64_t elements = counts.size() / element_bytes;
-  if (runs.size() < bytes_of_runs(rows, run_bytes) || first >= elements) return;
-  std::uint64_t other = 0;
-  std::memcpy(&other, runs.data() + sizeof other, sizeof other);
-  // Both begin at multiples of 256 (ProbeLayout), and are numbers for as long as the launch's results live.
-  auto* const numbers = reinterpret_cast<std::uint64_t*>(runs.data() + ptx::RunNumbers::header_bytes);
-  std::byte* const begin = counts.data() + first * element_bytes;
-  for (std::uint32_t row = 0; row < rows; ++row) {
-    const std::uint64_t distance = row == 0 ? 1 : other / word_bytes;
-    if (distance == 0) continue;  // no run has been so
-    if (element_bytes == sizeof(std::uint64_t)) {
-      add_row(numbers + row * words, words, distance, reinterpret_cast<std::uint64_t*>(begin),
-              elements - first);
-    } else {
-      add_row(numbers + row * words, words, distance, reinterpret_cast<std::uint32_t*>(begin),
-              elements - first);
-    }
-  }
+std::uint64_t add_word_runs(std::span<const std::byte> runs, std::uint64_t most, const cod::WordMap& map,
+                            std::span<std::byte> counts, std::uint32_t element_bytes) {
+  if (runs.size() < bytes_of_runs(most)) return 0;
+  std::uint64_t written = 0;
+  std::memcpy(&written, runs.data(), sizeof written);
+  const auto* const first =
+      reinterpret_cast<const ptx::RunRecord*>(runs.data() + ptx::RunRecord::header_bytes);
+  const std::span<const ptx::RunRecord> records(first, std::min(written, most));
+  return element_bytes == sizeof(std::uint64_t) ? add_records<std::uint64_t>(records, map, counts)
+                                                : add_records<std::uint32_t>(records, map, counts);
 }
 
 }  // namespace lynxpp::engine

@@ -283,13 +283,14 @@ bool LaunchedWords::may_wrap(const cod::Specification& specification, double mil
 
 void LaunchedWords::add_runs(const ProbeLayout& layout, std::span<std::byte> buffer,
                              const std::vector<engine::SpecificationPtr>& specifications,
-                             const std::vector<std::vector<std::span<std::byte>>>& arrays) const {
+                             const std::vector<std::vector<std::span<std::byte>>>& arrays,
+                             std::vector<std::uint64_t>& outside) const {
   for (std::size_t i = 0; i < layout.runs.size(); ++i) {
     const engine::WordCounting::Runs& runs = layout.run_arrays[i];
     const cod::GlobalArray& counts = specifications[runs.specification]->arrays()[runs.array];
-    engine::add_word_runs(buffer.subspan(layout.runs[i].first, layout.runs[i].second), runs.rows,
-                          layout.run_bytes, arrays[runs.specification][runs.array], cod::size_of(counts.type),
-                          cod::WordMap::margin_bytes / word);
+    outside[runs.specification] +=
+        engine::add_word_runs(buffer.subspan(layout.runs[i].first, layout.runs[i].second), layout.most_runs,
+                              *map_, arrays[runs.specification][runs.array], cod::size_of(counts.type));
   }
 }
 
@@ -309,7 +310,8 @@ bool LaunchedWords::finish(const ProbeLayout& layout, std::span<std::byte> buffe
   }
   std::vector<std::vector<std::span<std::byte>>> arrays;
   for (std::size_t i = 0; i < specifications.size(); ++i) arrays.push_back(layout.arrays_of(i, buffer));
-  add_runs(layout, buffer, specifications, arrays);
+  std::vector<std::uint64_t> outside_runs(specifications.size());
+  add_runs(layout, buffer, specifications, arrays, outside_runs);
   const Result<std::vector<std::uint64_t>> filled =
       engine::fill_counted_words(*counting_, launched, specifications, arrays);
   notes.assign(specifications.size(), {});
@@ -319,7 +321,7 @@ bool LaunchedWords::finish(const ProbeLayout& layout, std::span<std::byte> buffe
       notes[i].push_back("counts of words are too low: " + filled.error().diagnostics.front().message +
                          "; the kernel's next launches count with probes alone");
     }
-    std::uint64_t outside = filled ? (*filled)[i] : 0;
+    std::uint64_t outside = outside_runs[i] + (filled ? (*filled)[i] : 0);
     for (std::size_t k = 0; k < arrays[i].size(); ++k) {
       const cod::GlobalArray& counts = specifications[i]->arrays()[k];
       if (counts.counts_words && is_of(counts, cod::Extent::device_words))

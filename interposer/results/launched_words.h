@@ -74,7 +74,8 @@ class LaunchedWords {
   void place_arrays(std::span<const std::uint64_t> addresses, cod::LaunchView& view) const;
   void add_runs(const ProbeLayout& layout, std::span<std::byte> buffer,
                 const std::vector<engine::SpecificationPtr>& specifications,
-                const std::vector<std::vector<std::span<std::byte>>>& arrays) const;
+                const std::vector<std::vector<std::span<std::byte>>>& arrays,
+                std::vector<std::uint64_t>& outside) const;
   void add_device_arrays(const ProbeLayout& layout, std::span<std::byte> buffer,
                          const std::vector<engine::SpecificationPtr>& specifications,
                          cod::LaunchView& view) const;

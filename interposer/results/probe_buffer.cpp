@@ -11,16 +11,12 @@ namespace {
 // One L2 line apart, so that two arrays' atomics do not meet in one.
 constexpr std::uint64_t array_alignment = 256;
 constexpr std::uint64_t largest_buffer = 16ull << 30;
-/// Of all numbers for runs. Words behind what this is enough for are counted one by one.
-constexpr std::uint64_t largest_runs = 128ull << 20;
-
-/// How much of the window has numbers for runs.
-std::uint64_t run_bytes_of(const SharedParts& parts) {
-  if (parts.runs.empty() || parts.words == nullptr) return 0;
-  std::uint64_t each = 0;
-  for (const engine::WordCounting::Runs& runs : parts.runs) each += engine::bytes_of_runs(runs.rows, 1024);
-  const std::uint64_t fits = largest_runs / each * 1024;
-  return std::min(fits, parts.words->window().bytes);
+/// For how many runs of words there is room: what half of the counts themselves take, but within bounds. More
+/// are counted access by access.
+std::uint64_t most_runs_for(const cod::LaunchExtents& extents) {
+  constexpr std::uint64_t least = 1ull << 20, most = 16ull << 20;
+  const std::uint64_t bytes = std::clamp(extents.device_words * sizeof(std::uint32_t) / 2, least, most);
+  return bytes / engine::bytes_of_runs(1);
 }
 
 }  // namespace
@@ -123,10 +119,10 @@ Result<ProbeLayout> lay_out(const std::vector<engine::SpecificationPtr>& specifi
     }
     layout.specifications.push_back(std::move(placed));
   }
-  layout.run_bytes = run_bytes_of(parts);
+  layout.most_runs = most_runs_for(extents);
   layout.run_arrays = parts.runs;
-  for (const engine::WordCounting::Runs& runs : parts.runs) {
-    const std::uint64_t bytes = engine::bytes_of_runs(runs.rows, layout.run_bytes);
+  for (std::size_t i = 0; i < parts.runs.size(); ++i) {
+    const std::uint64_t bytes = engine::bytes_of_runs(layout.most_runs);
     layout.runs.emplace_back(take(bytes), bytes);
   }
   return layout;
@@ -138,7 +134,7 @@ std::uint64_t probe_word(const engine::ProbeWord& word, const ProbeLayout& layou
     case Kind::counters: return address + layout.counters.first;
     case Kind::shared_addresses: return address + layout.shared_addresses.first;
     case Kind::runs: return address + layout.offset_of_runs(word.specification, word.word.index);
-    case Kind::run_bytes: return layout.run_bytes;
+    case Kind::most_runs: return layout.most_runs;
     case Kind::specification: break;
   }
   const ProbeLayout::Specification& specification = layout.specifications[word.specification];

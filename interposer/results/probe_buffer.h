@@ -27,7 +27,7 @@ struct ProbeLayout {
   /// Of WordCounting::runs, in order: offset, bytes.
   std::vector<std::pair<std::uint64_t, std::uint64_t>> runs;
   std::span<const engine::WordCounting::Runs> run_arrays;  ///< what they are of
-  std::uint64_t run_bytes = 0;  ///< of the window, from its begin on: what has numbers for runs
+  std::uint64_t most_runs = 0;                             ///< for how many each has room
   std::vector<Specification> specifications;
   std::pair<std::uint64_t, std::uint64_t> counters;          ///< offset, number of slots
   std::pair<std::uint64_t, std::uint64_t> shared_addresses;  ///< offset, how many

@@ -151,8 +151,8 @@ struct CountedWords {
   /// Of BlockCounters::arrays: counters of 32 bits in shared memory, to which the routine adds instead,
   /// unless they have a window.
   std::optional<std::uint32_t> block_offset_word = {};
-  /// Device memory: where runs are added up (probes/word_run_sites.h), and in the word behind it of how many
-  /// bytes of the stretch. Nothing: there are no runs.
+  /// Device memory: where runs are written down (probes/word_run_sites.h), and in the word behind it for how
+  /// many there is room. Nothing: there are none.
   std::optional<std::uint32_t> runs_word = {};
 };
 

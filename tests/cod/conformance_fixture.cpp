@@ -295,9 +295,7 @@ class Run {
     extents_.sms = device::cpu::multiprocessors();
     if (variant.words != nullptr) {
       map_ = WordMap({range_of(memory_.input()), range_of(memory_.output())});
-      const std::uint64_t window =
-          how_ ? std::min(map_.window().bytes, how_->bytes_in_window) : map_.window().bytes;
-      runs_.reserve(variant.words->runs, how_ ? std::min(window, how_->bytes_with_runs) : window);
+      runs_.reserve(variant.words->runs, how_ ? how_->most_runs : 1 << 16);
       extents_.device_words = map_.words();
       extents_.shared_words = (variant.words->static_shared_bytes + dynamic_shared_bytes() + 128 + 3) / 4;
       // All that is cleared at once are counters.
@@ -326,7 +324,7 @@ class Run {
         values.push_back(reinterpret_cast<std::uint64_t>(shared_addresses_.data()));
         continue;
       }
-      if (each.kind == engine::ProbeWord::Kind::run_bytes) values.push_back(runs_.bytes());
+      if (each.kind == engine::ProbeWord::Kind::most_runs) values.push_back(runs_.most());
       if (each.kind == engine::ProbeWord::Kind::runs)
         values.push_back(runs_.address(each.specification, each.word.index));
       if (each.kind != engine::ProbeWord::Kind::specification) continue;
@@ -431,9 +429,10 @@ class Run {
     for (const auto& [address, bytes] : {range_of(memory_.input()), range_of(memory_.output())})
       launched.device.push_back({address, bytes, *map_.element_of(address)});
     std::ranges::sort(launched.device, {}, &engine::CountedRange::address);
-    runs_.add_to(arrays, [this](std::uint32_t specification, std::uint32_t array) {
+    const auto bytes_of_element = [this](std::uint32_t specification, std::uint32_t array) {
       return size_of(specifications_[specification]->arrays()[array].type);
-    });
+    };
+    EXPECT_EQ(runs_.add_to(arrays, map_, bytes_of_element), 0u) << "runs outside of the arrays";
     const auto filled = engine::fill_counted_words(*variant.words, launched, specifications_, arrays);
     if (!filled) failed(text_of(filled.error(), sources_[0]));
   }

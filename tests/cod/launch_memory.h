@@ -47,40 +47,40 @@ class Memory {
   std::span<std::uint32_t> input_, output_;
 };
 
-/// Numbers for runs of words (engine/word_runs.h), for each array that has some.
+/// What is written down of runs of words (engine/word_runs.h), for each array that has some.
 class LaunchRuns {
  public:
-  void reserve(std::span<const engine::WordCounting::Runs> arrays, std::uint64_t bytes) {
+  void reserve(std::span<const engine::WordCounting::Runs> arrays, std::uint64_t most) {
     arrays_ = arrays;
-    bytes_ = bytes;
-    numbers_.clear();
-    for (const engine::WordCounting::Runs& each : arrays)
-      numbers_.emplace_back(engine::bytes_of_runs(each.rows, bytes) / sizeof(std::uint64_t));
+    most_ = most;
+    records_.assign(arrays.size(),
+                    std::vector<std::uint64_t>(engine::bytes_of_runs(most) / sizeof(std::uint64_t)));
   }
-  std::uint64_t bytes() const { return bytes_; }
+  std::uint64_t most() const { return most_; }
   std::uint64_t address(std::uint32_t specification, std::uint32_t array) const {
     for (std::size_t i = 0; i < arrays_.size(); ++i) {
       if (arrays_[i].specification == specification && arrays_[i].array == array)
-        return reinterpret_cast<std::uint64_t>(numbers_[i].data());
+        return reinterpret_cast<std::uint64_t>(records_[i].data());
     }
     return 0;
   }
-  /// `counts` and the bytes of an element, by specification and array.
+  /// `counts` by specification and array, and of how many bytes an element is. How many words had none.
   template <typename Counts, typename Bytes>
-  void add_to(const Counts& counts, const Bytes& bytes_of_element) {
+  std::uint64_t add_to(const Counts& counts, const WordMap& map, const Bytes& bytes_of_element) const {
+    std::uint64_t outside = 0;
     for (std::size_t i = 0; i < arrays_.size(); ++i) {
       const engine::WordCounting::Runs& runs = arrays_[i];
-      engine::add_word_runs(std::as_writable_bytes(std::span(numbers_[i])), runs.rows, bytes_,
-                            counts[runs.specification][runs.array],
-                            bytes_of_element(runs.specification, runs.array),
-                            WordMap::margin_bytes / sizeof(std::uint32_t));
+      outside += engine::add_word_runs(std::as_bytes(std::span(records_[i])), most_, map,
+                                       counts[runs.specification][runs.array],
+                                       bytes_of_element(runs.specification, runs.array));
     }
+    return outside;
   }
 
  private:
   std::span<const engine::WordCounting::Runs> arrays_;
-  std::uint64_t bytes_ = 0;
-  std::vector<std::vector<std::uint64_t>> numbers_;
+  std::uint64_t most_ = 0;
+  std::vector<std::vector<std::uint64_t>> records_;
 };
 
 }  // namespace lynxpp::cod

@@ -1,7 +1,6 @@
 #include "ptx/passes/probes/word_run_sites.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <string>
 
 #include "ptx/ir/memory_access.h"
@@ -9,7 +8,6 @@
 namespace lynxpp::ptx {
 namespace {
 
-constexpr std::int64_t word_bytes = 4;
 /// Fewer accesses than this are counted one by one: lanes whose runs are short mostly access words together
 /// that follow one another, which is one addition to a sector, while each of their runs would be two.
 constexpr std::int64_t shortest_run = 8;
@@ -118,7 +116,7 @@ void WordRunSites::add_run(const Run& run, const Kept& kept, const Routine& rout
   const VirtualRegister is_short =
       code.compute(RegisterType::pred, "setp.lt.u64", {extent.accesses, shortest_run});
   code.branch_if(CodePredicate(is_short), elsewhere);
-  add_numbers(run, extent, elsewhere, code);
+  add_record(run, extent, elsewhere, code);
   code.branch(done);
   code.place(elsewhere);
   add_routines(run, extent, routine, code);
@@ -141,96 +139,52 @@ WordRunSites::Extent WordRunSites::extent_of(const Run& run, const Kept& kept, C
         code.compute(RegisterType::b64, "selp.b64", {std::int64_t{run.run->bytes}, *run.distance, is_one});
   }
   const std::optional<std::int64_t> constant = constant_of(extent.distance);
-  extent.length =
+  const CodeOperand length =
       constant
           ? multiple_of(extent.accesses, *constant, code)
           : CodeOperand(code.compute(RegisterType::b64, "mul.lo.s64", {extent.accesses, extent.distance}));
   const CodeOperand behind_last =
       sum_of(sum_of(run.last, run.offsets[0], code), multiple_of(extent.distance, count, code), code);
-  extent.first = code.compute(RegisterType::b64, "sub.s64", {behind_last, extent.length});
+  extent.first = code.compute(RegisterType::b64, "sub.s64", {behind_last, length});
   return extent;
 }
 
-void WordRunSites::add_numbers(const Run& run, const Extent& extent, Label elsewhere,
-                               CodeBuilder& code) const {
-  const CountedWords& words = unit_.spliced.counted_words.at(run.probe);
-  const std::int64_t bytes = run.run->bytes;
-  const std::optional<std::int64_t> constant = run.run->distance;
-  const auto compute = [&](const char* opcode, std::vector<CodeOperand> operands) -> CodeOperand {
-    return code.compute(RegisterType::b64, opcode, std::move(operands));
+/// The lanes that are here take places for all of them at once.
+void WordRunSites::add_record(const Run& run, const Extent& extent, Label elsewhere,
+                              CodeBuilder& code) const {
+  constexpr std::int64_t greatest = 0xffffff00;  // places that there never are, with room for a warp
+  const std::uint32_t runs_word = *unit_.spliced.counted_words.at(run.probe).runs_word;
+  const VirtualRegister records = word(runs_word, code);
+  const auto narrow = [&](const char* opcode, std::vector<CodeOperand> operands) {
+    return code.compute(RegisterType::b32, opcode, std::move(operands));
   };
-  // The lowest access, and how far behind it the run ends.
-  CodeOperand lowest = extent.first, span = extent.length, distance = extent.distance;
-  if (constant == 0) {
-    span = bytes;
-    distance = bytes;
-  } else if (!constant || *constant < 0) {
-    const CodeOperand behind = sum_of(extent.first, extent.length, code);
-    lowest = compute("sub.s64", {behind, extent.distance});
-    span = compute("abs.s64", {extent.length});
-    if (constant) {
-      distance = -*constant;
-    } else {
-      const VirtualRegister is_down = code.compute(RegisterType::pred, "setp.lt.s64", {distance, 0});
-      lowest = compute("selp.b64", {lowest, extent.first, is_down});
-      distance = compute("abs.s64", {distance});
-    }
-  }
-  const VirtualRegister begin = word(words.begin_word, code);
-  const VirtualRegister all = word(*words.runs_word + 1, code);
-  const CodeOperand behind = compute("sub.u64", {lowest, begin});
-  const CodeOperand end = sum_of(behind, span, code);
-  const CodeOperand last = compute("sub.s64", {end, distance});
-  const VirtualRegister begins = code.compute(RegisterType::pred, "setp.lt.u64", {behind, all});
-  const VirtualRegister fits =
-      code.compute(RegisterType::pred, "setp.le.and.u64", {sum_of(last, bytes, code), all, begins});
-  code.branch_if(!CodePredicate(fits), elsewhere);
-  const VirtualRegister runs = word(*words.runs_word, code);
-  const bool follows = constant && (*constant == 0 || std::abs(*constant) == bytes);
-  const CodeOperand row = follows ? CodeOperand(runs) : row_of(distance, runs, all, elsewhere, code);
-  const CodeOperand number = sum_of(row, compute("shl.b64", {behind, 1}), code);
-  const CodeOperand behind_number = sum_of(row, compute("shl.b64", {end, 1}), code);
-  const CodeOperand weight = constant == 0 ? extent.executions : CodeOperand(1);
-  const CodeOperand opposite = constant == 0 ? compute("neg.s64", {weight}) : CodeOperand(-1);
-  for (std::int64_t at = 0; at < (follows ? word_bytes : bytes); at += word_bytes) {
-    const std::int64_t place = RunNumbers::header_bytes + RunNumbers::scale * at;
-    const auto address = [&](const CodeOperand& base) {
-      return CodeAddress{std::get<VirtualRegister>(base.value), place};
-    };
-    code.emit("red.global.add.u64", {address(number), weight});
-    const VirtualRegister is_inside =
-        code.compute(RegisterType::pred, "setp.lt.u64", {at == 0 ? end : sum_of(end, at, code), all});
-    code.emit_if(CodePredicate(is_inside), "red.global.add.u64", {address(behind_number), opposite});
-  }
-}
-
-/// The row for words so far apart, from `numbers` on; goes elsewhere where there is none.
-CodeOperand WordRunSites::row_of(const CodeOperand& distance, VirtualRegister numbers, VirtualRegister bytes,
-                                 Label elsewhere, CodeBuilder& code) {
-  if (constant_of(distance) == word_bytes) return numbers;
-  const CodeAddress other{numbers, 8};
-  const VirtualRegister row = code.compute(RegisterType::b64, "mov.b64", {numbers});
-  const Label chosen = code.fresh_label();
-  if (!constant_of(distance)) {
-    const VirtualRegister follow = code.compute(RegisterType::pred, "setp.eq.s64", {distance, word_bytes});
-    code.branch_if(CodePredicate(follow), chosen);
-    const VirtualRegister rest = code.compute(RegisterType::b64, "and.b64", {distance, word_bytes - 1});
-    const VirtualRegister is_odd = code.compute(RegisterType::pred, "setp.ne.s64", {rest, 0});
-    const VirtualRegister is_none = code.compute(RegisterType::pred, "setp.eq.or.s64", {distance, 0, is_odd});
-    code.branch_if(CodePredicate(is_none), elsewhere);
-  }
-  const VirtualRegister known = code.compute(RegisterType::b64, "ld.volatile.global.u64", {other});
-  const Label compare = code.fresh_label();
-  code.branch_if(CodePredicate(code.compute(RegisterType::pred, "setp.ne.s64", {known, 0})), compare);
-  code.emit("atom.global.cas.b64", {known, other, 0, distance});
-  const VirtualRegister is_first = code.compute(RegisterType::pred, "setp.eq.s64", {known, 0});
-  code.mov_if(CodePredicate(is_first), known, distance);
-  code.place(compare);
-  const VirtualRegister differs = code.compute(RegisterType::pred, "setp.ne.s64", {known, distance});
-  code.branch_if(CodePredicate(differs), elsewhere);
-  code.emit("mad.lo.s64", {row, bytes, RunNumbers::scale, row});
-  code.place(chosen);
-  return row;
+  const VirtualRegister mask = code.active_mask();
+  const VirtualRegister rank = narrow("popc.b32", {code.lanes_below(mask)});
+  const VirtualRegister leader = narrow("clz.b32", {narrow("brev.b32", {mask})});
+  const VirtualRegister lanes = code.compute(RegisterType::b64, "cvt.u64.u32", {narrow("popc.b32", {mask})});
+  const VirtualRegister taken = code.compute(RegisterType::b64, "mov.b64", {0});
+  const VirtualRegister leads = code.compute(RegisterType::pred, "setp.eq.u32", {rank, 0});
+  code.emit_if(CodePredicate(leads), "atom.global.add.u64", {taken, CodeAddress{records, 0}, lanes});
+  const VirtualRegister bounded = code.compute(RegisterType::b64, "min.u64", {taken, greatest});
+  const VirtualRegister first = narrow("cvt.u32.u64", {bounded});
+  const VirtualRegister of_warp = narrow("shfl.sync.idx.b32", {first, leader, 31, mask});
+  const VirtualRegister place = narrow("add.u32", {of_warp, rank});
+  const VirtualRegister capacity = narrow("cvt.u32.u64", {word(runs_word + 1, code)});
+  const VirtualRegister is_full = code.compute(RegisterType::pred, "setp.ge.u32", {place, capacity});
+  code.branch_if(CodePredicate(is_full), elsewhere);
+  const VirtualRegister record =
+      code.compute(RegisterType::b64, "mad.wide.u32", {place, std::int64_t{sizeof(RunRecord)}, records});
+  const auto in_register = [&](const CodeOperand& value) -> CodeOperand {
+    if (!constant_of(value)) return value;
+    return code.compute(RegisterType::b64, "mov.b64", {value});
+  };
+  const auto store = [&](std::int64_t offset, const CodeOperand& low, const CodeOperand& high) {
+    const CodeList both{CodeList::Kind::vector, {in_register(low), in_register(high)}};
+    code.emit("st.global.v2.b64",
+              {CodeAddress{record, static_cast<std::int64_t>(RunRecord::header_bytes) + offset}, both});
+  };
+  store(0, extent.first, extent.distance);
+  store(16, extent.accesses, std::int64_t{run.run->bytes});
 }
 
 void WordRunSites::add_routines(const Run& run, const Extent& extent, const Routine& routine,

@@ -1,16 +1,10 @@
-// Counts of the words that accesses go through in loops (memory/word_runs.h), in one function. In the loop a
+// Records of the words that accesses go through in loops (memory/word_runs.h), in one function. In the loop a
 // thread keeps how often it made the accesses of a block and where it made the last ones. Behind the loop it
-// adds 1 where the run begins and takes 1 where it ends, in numbers of which the host makes sums of words one
-// distance apart:
+// writes down where the run begins, how far its accesses are apart, and how many there are; the host adds that
+// up (engine/word_runs.h). Short runs, and those for which there is no room, are counted by the routine,
+// access by access.
 //
-//   numbers    0 0 +1 0 0 0 -1 0      a run of four words
-//   sums       0 0  1 1 1 1  0 0
-//
-// Numbers, of 64 bits, stand for the words of the launch's window (cod::WordMap), or of its beginning. There
-// are two rows of them: for words that follow one another, and for one other distance, that of the first run
-// which has one. All else is counted by the routine, access by access.
-//
-//   array of runs    0 other distance (0: none yet) … RunNumbers::header_bytes: first row, second row
+//   array of runs    how many there are, u64 … RunRecord::header_bytes: records
 #pragma once
 
 #include <cstdint>
@@ -25,9 +19,14 @@
 
 namespace lynxpp::ptx {
 
-struct RunNumbers {
-  static constexpr std::uint64_t header_bytes = 256;
-  static constexpr std::uint64_t scale = 2;  ///< bytes of numbers to a byte of memory
+/// As the device writes it.
+struct RunRecord {
+  static constexpr std::uint64_t header_bytes = 64;
+
+  std::uint64_t first = 0;  ///< the address of the first access
+  std::int64_t distance = 0;
+  std::uint64_t accesses = 0;
+  std::uint64_t bytes = 0;  ///< of each
 };
 
 class WordRunSites {
@@ -66,15 +65,12 @@ class WordRunSites {
     CodeOperand distance = 0;  ///< from access to access
     CodeOperand first = 0;     ///< address
     CodeOperand accesses = 0;
-    CodeOperand length = 0;  ///< distance × accesses
   };
 
   void add_run(const Run& run, const Kept& kept, const Routine& routine, CodeBuilder& code) const;
   void add_kept(const Kept& kept, const Routine& routine, CodeBuilder& code) const;
   Extent extent_of(const Run& run, const Kept& kept, CodeBuilder& code) const;
-  void add_numbers(const Run& run, const Extent& extent, Label elsewhere, CodeBuilder& code) const;
-  static CodeOperand row_of(const CodeOperand& distance, VirtualRegister numbers, VirtualRegister bytes,
-                            Label elsewhere, CodeBuilder& code);
+  void add_record(const Run& run, const Extent& extent, Label elsewhere, CodeBuilder& code) const;
   void add_routines(const Run& run, const Extent& extent, const Routine& routine, CodeBuilder& code) const;
   VirtualRegister word(std::uint32_t index, CodeBuilder& code) const;
 

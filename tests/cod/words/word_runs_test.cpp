@@ -1,5 +1,5 @@
 // Words of accesses that go through memory in equal steps are counted behind their loop, and have the counts
-// that the device has: whatever the steps, however the loop is left, and wherever the numbers for runs end.
+// that the device has: whatever the steps, however the loop is left, and whether there is room for the run or not.
 #include <gtest/gtest.h>
 
 #include "tests/cod/conformance_fixture.h"
@@ -174,17 +174,17 @@ constexpr Shape shape = {{64, 1, 1}, {32, 1, 1}};
 
 class WordRunsOf : public testing::TestWithParam<std::uint64_t> {};
 
-/// Numbers for runs of all words, of some of them, of none.
+/// Room for all runs, for some of them, for none.
 TEST_P(WordRunsOf, HaveTheDevicesCounts) {
   for (const auto& [name, module] : cases()) {
     const Measured wide =
-        measure_module_with_probes(counting("long"), shape, module, {.bytes_with_runs = GetParam()});
+        measure_module_with_probes(counting("long"), shape, module, {.most_runs = GetParam()});
     ASSERT_EQ(wide.failure, "") << name;
     EXPECT_FALSE(wide.device_words.empty());
     EXPECT_EQ(counts_of(wide.arrays[0]), wide.device_words) << name;
     EXPECT_EQ(wide.dropped, 0u);
     const Measured narrow =
-        measure_module_with_probes(counting("int"), shape, module, {.bytes_with_runs = GetParam()});
+        measure_module_with_probes(counting("int"), shape, module, {.most_runs = GetParam()});
     ASSERT_EQ(narrow.failure, "") << name;
     Counts halves;
     for (const auto& [i, both] : counts_of(narrow.arrays[0])) {
@@ -195,7 +195,7 @@ TEST_P(WordRunsOf, HaveTheDevicesCounts) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Bytes, WordRunsOf, testing::Values(~std::uint64_t{0}, 1536, 0));
+INSTANTIATE_TEST_SUITE_P(Room, WordRunsOf, testing::Values(1 << 16, 700, 0));
 
 /// With both specifications the loop has the numbers of both.
 TEST(WordRuns, OfTwoSpecificationsAreApart) {
