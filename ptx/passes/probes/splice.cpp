@@ -55,7 +55,7 @@ class FunctionSplicer {
         carry_(*function.function, function.graph),
         words_(unit, function),
         counters_(unit, function),
-        runs_(unit, function),
+        runs_(unit, function, counters_),
         loops_(unit, function, values_,
                [this](ProbePoint point, std::uint32_t loop, std::uint32_t block, CodeBuilder& code) {
                  add_probes({point, block, nullptr, 0, nullptr, loop}, code);
@@ -149,8 +149,7 @@ class FunctionSplicer {
     }
   }
 
-  /// Behind an instruction: its probes, and behind the last one the exit of a block that falls through, or
-  /// what follows a call.
+  /// Behind an instruction: its probes, behind the last one the exit of a block, or what follows a call.
   void splice_behind(std::uint32_t block, std::uint32_t index, Code probes) {
     const BasicBlock& range = function_.graph.blocks[block];
     const Instruction& instruction = body_.instructions[index];
@@ -312,15 +311,14 @@ class FunctionSplicer {
     add_guarded(predicate_of(exit.guard), words.take(), code);
   }
 
-  /// Counts the words of an access that was made before, at this address.
+  /// Of accesses that were made before.
   WordRunSites::Routine routine_of_run(std::uint32_t block) {
     return [this, block](Probe& probe, std::uint32_t instruction, const CodeOperand& address) {
-      CodeBuilder routine(names_), code(names_);
+      CodeBuilder code(names_);
       values_.stand_for({CodeOperand(1), address});
-      add_prepared(probe, site_at(probe, block, body_.instructions[instruction]), routine);
+      add_prepared(probe, site_at(probe, block, body_.instructions[instruction]), code);
       values_.stand_for({});
       --probe.sites;
-      counters_.add_at(probe, instruction, address, routine.take(), code);
       return code.take();
     };
   }

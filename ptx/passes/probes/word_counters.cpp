@@ -11,8 +11,6 @@ namespace lynxpp::ptx {
 namespace {
 
 constexpr std::uint32_t word_bytes = 4;
-/// Accesses that count together lie so near each other, or less.
-constexpr std::int64_t most_distance = 16 * 1024;
 constexpr std::size_t most_together = 16;
 constexpr std::uint32_t last_count = 0xffffffff;  // of 32 bits, before it wraps around
 
@@ -305,6 +303,27 @@ void WordCounters::add_in_device(const CountedWords& words, std::vector<Place> p
   code.branch_if(holds, done);
   code.append(std::move(routines));
   code.place(done);
+}
+
+void WordCounters::add_few(const Probe& probe, const WordRun& run, const CodeOperand& first,
+                           const CodeOperand& accesses, std::int64_t most, Label elsewhere,
+                           CodeBuilder& code) const {
+  const std::size_t number = key_of(probe, body_.instructions[run.instructions[0]]).first;
+  const CountedWords& words = unit_.spliced.counted_words.at(number);
+  const Kept found = kept(number, false, code);
+  const VirtualRegister behind = code.compute(RegisterType::b64, "sub.u64", {first, *found.begin});
+  const VirtualRegister holds = code.compute(RegisterType::pred, "setp.lt.u64", {behind, found.bytes});
+  code.branch_if(!CodePredicate(holds), elsewhere);
+  CodeOperand distance = behind;
+  if (words.element_bytes != word_bytes) distance = code.compute(RegisterType::b64, "shl.b64", {behind, 1});
+  const VirtualRegister counts = code.compute(RegisterType::b64, "add.u64", {found.counts, distance});
+  for (std::int64_t i = 0; i + 1 < most; ++i) {
+    const VirtualRegister is_made = code.compute(RegisterType::pred, "setp.gt.u64", {accesses, i});
+    Place place;
+    place.offset = i * *run.distance;
+    place.bytes = run.bytes;
+    add_reductions(words, {place}, is_made, counts, static_cast<std::int64_t>(words.margin_bytes), code);
+  }
 }
 
 /// Whether all the words have counts.

@@ -29,6 +29,9 @@ namespace lynxpp::ptx {
 /// The code of one function, block after block.
 class WordCounters {
  public:
+  /// Accesses that count together lie so near each other, or less.
+  static constexpr std::int64_t most_distance = 16 * 1024;
+
   WordCounters(InstrumentationUnit& unit, const FunctionUnit& function);
 
   void begin_block(std::uint32_t block);
@@ -46,6 +49,11 @@ class WordCounters {
   /// Counts an access that was made before, at `address`.
   void add_at(const Probe& probe, std::uint32_t instruction, const CodeOperand& address, Code routine,
               CodeBuilder& code);
+
+  /// Counts some of fewer than `most` accesses to device memory, `run.distance` apart. Goes elsewhere where
+  /// they do not begin in the window.
+  void add_few(const Probe& probe, const WordRun& run, const CodeOperand& first, const CodeOperand& accesses,
+               std::int64_t most, Label elsewhere, CodeBuilder& code) const;
 
   /// Fills the registers that the blocks' code reads, behind everything else at the function's entry.
   void insert();

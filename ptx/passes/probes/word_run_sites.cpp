@@ -1,16 +1,13 @@
 #include "ptx/passes/probes/word_run_sites.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <string>
 
 #include "ptx/ir/memory_access.h"
 
 namespace lynxpp::ptx {
 namespace {
-
-/// Fewer accesses than this are counted one by one: lanes whose runs are short mostly access words together
-/// that follow one another, which is one addition to a sector, while each of their runs would be two.
-constexpr std::int64_t shortest_run = 8;
 
 CodeOperand multiple_of(const CodeOperand& value, std::int64_t factor, CodeBuilder& code) {
   if (factor == 1) return value;
@@ -29,8 +26,8 @@ std::optional<std::int64_t> constant_of(const CodeOperand& value) {
 
 }  // namespace
 
-WordRunSites::WordRunSites(InstrumentationUnit& unit, const FunctionUnit& function)
-    : unit_(unit), function_(function) {
+WordRunSites::WordRunSites(InstrumentationUnit& unit, const FunctionUnit& function, WordCounters& counters)
+    : unit_(unit), function_(function), counters_(counters) {
   const auto position = static_cast<std::size_t>(&function - unit.reached.functions.data());
   NameSource& names = unit.edits.names(*function.function);
   for (const auto& [place, runs] : unit.word_runs) {
@@ -113,9 +110,19 @@ void WordRunSites::add_run(const Run& run, const Kept& kept, const Routine& rout
   const Label elsewhere = code.fresh_label();
   const Label done = code.fresh_label();
   const Extent extent = extent_of(run, kept, code);
-  const VirtualRegister is_short =
-      code.compute(RegisterType::pred, "setp.lt.u64", {extent.accesses, shortest_run});
-  code.branch_if(CodePredicate(is_short), elsewhere);
+  const VirtualRegister are_many = code.compute(RegisterType::pred, "setp.ge.u64", {extent.accesses, fewest});
+  // Lanes whose runs are short mostly access words together that follow one another, which is one addition to
+  // a sector, and writing down takes some thirty instructions.
+  if (run.run->distance && fewest * std::abs(*run.run->distance) <= WordCounters::most_distance) {
+    const Label many = code.fresh_label();
+    code.branch_if(CodePredicate(are_many), many);
+    const Probe& probe = unit_.spliced.probes[run.probe];
+    counters_.add_few(probe, *run.run, extent.first, extent.accesses, fewest, elsewhere, code);
+    code.branch(done);
+    code.place(many);
+  } else {
+    code.branch_if(!CodePredicate(are_many), elsewhere);
+  }
   add_record(run, extent, elsewhere, code);
   code.branch(done);
   code.place(elsewhere);
@@ -196,7 +203,7 @@ void WordRunSites::add_routines(const Run& run, const Extent& extent, const Rout
   const Label again = code.fresh_label();
   code.place(again);
   for (const std::uint32_t each : instructions) {
-    code.append(routine(probe, each, address));
+    counters_.add_at(probe, each, address, routine(probe, each, address), code);
     code.emit("add.s64", {address, address, extent.distance});
   }
   code.emit("sub.s64", {left, left, 1});

@@ -1,8 +1,8 @@
 // Records of the words that accesses go through in loops (memory/word_runs.h), in one function. In the loop a
 // thread keeps how often it made the accesses of a block and where it made the last ones. Behind the loop it
-// writes down where the run begins, how far its accesses are apart, and how many there are; the host adds that
-// up (engine/word_runs.h). Short runs, and those for which there is no room, are counted by the routine,
-// access by access.
+// writes down where the run begins, how far its accesses are apart, and how many there are; the host adds
+// that up (engine/word_runs.h). Short runs, and those for which there is no room, are counted access by
+// access.
 //
 //   array of runs    how many there are, u64 … RunRecord::header_bytes: records
 #pragma once
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "ptx/ir/code_builder.h"
+#include "ptx/passes/probes/word_counters.h"
 #include "ptx/passes/unit.h"
 
 namespace lynxpp::ptx {
@@ -31,10 +32,13 @@ struct RunRecord {
 
 class WordRunSites {
  public:
-  /// What counts the words of `instruction`'s access at this address.
+  /// The routine of `instruction`'s access for this address.
   using Routine = std::function<Code(Probe&, std::uint32_t instruction, const CodeOperand& address)>;
+  /// Accesses that are written down.
+  static constexpr std::int64_t fewest = 8;
 
-  WordRunSites(InstrumentationUnit& unit, const FunctionUnit& function);
+  /// The references outlive this.
+  WordRunSites(InstrumentationUnit& unit, const FunctionUnit& function, WordCounters& counters);
 
   /// At the function's entry.
   void add_entry(CodeBuilder& code) const;
@@ -76,6 +80,7 @@ class WordRunSites {
 
   InstrumentationUnit& unit_;
   const FunctionUnit& function_;
+  WordCounters& counters_;
   std::vector<Run> runs_;
   std::map<std::uint32_t, Kept> kept_;  ///< by block
   std::map<std::pair<std::size_t, std::uint32_t>, std::pair<std::size_t, std::size_t>>

@@ -1,5 +1,6 @@
 // Words of accesses that go through memory in equal steps are counted behind their loop, and have the counts
-// that the device has: whatever the steps, however the loop is left, and whether there is room for the run or not.
+// that the device has: whatever the steps, however the loop is left, and whether there is room for the run or
+// not.
 #include <gtest/gtest.h>
 
 #include "tests/cod/conformance_fixture.h"
