@@ -87,6 +87,16 @@ class Calibration(unittest.TestCase):
         self.assertEqual((calibration["multiprocessors"], calibration["partitions"], calibration["most_warps"]), (30, 8, 32))
         self.assertEqual(len(calibration["samples"]), 12 * 24)
 
+    def test_the_example_of_an_h100_is_read(self):
+        file = ROOT / "examples/calibrations/h100.json"
+        calibration = json.loads(file.read_text())
+        valid("calibration.schema.json", calibration)
+        self.assertFalse(calibration["modelled"])
+        run = lynxpp("band", "-c", file, "--json", "--gld-64", 65536, "--warps", 16, "--time", 0.35)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertEqual(json.loads(run.stdout)["device"], calibration["device"])
+        self.assertGreater(len(json.loads(run.stdout)["points"]), 30)
+
     def test_camped_takes_six_to_eight_times_as_long(self):
         """At the most warps, as in CampProf's Figure 3."""
         times = {(s["direction"], s["bytes"], s["placement"]): s["ms"] for s in json.loads(CALIBRATION.read_text())["samples"] if s["warps"] == 32}

@@ -194,6 +194,7 @@ class Fit(unittest.TestCase):
             self.assertIn(f"kept in {file}", outcome.stdout)
             stored = json.loads(file.read_text())
             jsonschema.Draft202012Validator(WEIGHTS_SCHEMA).validate(stored)
+            jsonschema.Draft202012Validator(WEIGHTS_SCHEMA).validate(json.loads((ROOT / "examples/calibrations/h100-weights.json").read_text()))
             self.assertTrue(stored["modelled"])
             self.assertEqual((stored["fit"]["primitives"], stored["fit"]["implementations"]), (4, 20))
             self.assertAlmostEqual(sum(stored["weights"].values()), 405)
