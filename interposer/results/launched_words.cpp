@@ -148,6 +148,13 @@ void LaunchedWords::add_shared_arrays(std::span<const std::uint64_t> addresses, 
   std::ranges::sort(view.shared_arrays, {}, &cod::MemoryArray::first);
 }
 
+/// Where they lie differs from run to run.
+std::vector<LaunchedWords::Array> LaunchedWords::in_order() const {
+  std::vector<Array> arrays = arrays_;
+  std::ranges::sort(arrays, {}, [](const Array& each) { return std::pair(each.order, each.address); });
+  return arrays;
+}
+
 /// As they are when the launch is made, whether it accesses them or not.
 void LaunchedWords::place_arrays(std::span<const std::uint64_t> addresses, cod::LaunchView& view) const {
   for (std::size_t i = 0; i < counting_->shared_arrays.size() && i < addresses.size(); ++i) {
@@ -157,7 +164,7 @@ void LaunchedWords::place_arrays(std::span<const std::uint64_t> addresses, cod::
     if (bytes == 0 || (array.is_dynamic && std::ranges::any_of(view.placed_arrays, is_same))) continue;
     view.placed_arrays.push_back({short_name(array.name), addresses[i], bytes, true});
   }
-  for (const Array& array : arrays_)
+  for (const Array& array : in_order())
     view.placed_arrays.push_back({name_of(array), array.address, array.bytes, false, array.id});
 }
 
@@ -195,9 +202,7 @@ bool LaunchedWords::is_carried(const Array& array) const {
 void LaunchedWords::add_device_arrays(const ProbeLayout& layout, std::span<std::byte> buffer,
                                       const std::vector<engine::SpecificationPtr>& specifications,
                                       cod::LaunchView& view) const {
-  std::vector<Array> arrays = arrays_;
-  std::ranges::sort(arrays, {}, [](const Array& each) { return std::pair(each.order, each.address); });
-  for (const Array& array : arrays) {
+  for (const Array& array : in_order()) {
     const std::uint64_t first = map_->element_of(array.address).value_or(0);
     const std::uint64_t words = (array.bytes + word - 1) / word;
     bool is_used = is_carried(array);

@@ -70,6 +70,7 @@ class LaunchedWords {
     std::string caller;  ///< of the call that allocated it
   };
   void find_arrays(device::Device& device);
+  std::vector<Array> in_order() const;  ///< as they were allocated
   void add_shared_arrays(std::span<const std::uint64_t> addresses, cod::LaunchView& view) const;
   void place_arrays(std::span<const std::uint64_t> addresses, cod::LaunchView& view) const;
   void add_runs(const ProbeLayout& layout, std::span<std::byte> buffer,
