@@ -1,6 +1,5 @@
-// Accesses in loops that go through device memory in equal steps. What a thread accesses between entering and
-// leaving the loop is a run of words, of which the beginning, the distance and the number say everything, so
-// nothing is counted inside:
+// Strided accesses in loops to device memory. What a thread accesses between entering and leaving the loop is
+// described by its first address, stride and trip count, a run, so nothing is counted inside:
 //
 //   for (i = begin[row]; i < begin[row + 1]; ++i) sum += values[i]      a run of 4-byte steps for each row
 //
