@@ -159,9 +159,9 @@ void print_summary(const engine::Instrumented& result, const std::string& path) 
   };
   const std::string where = path == standard_output ? "" : path + ": ";
   std::string registers;
-  if (result.registers) {
-    registers = ", live registers " + std::to_string(result.registers->original) + " to " +
-                std::to_string(result.registers->instrumented) + " (estimate)";
+  if (result.size.registers) {
+    registers = ", live registers " + std::to_string(result.size.registers->original) + " to " +
+                std::to_string(result.size.registers->instrumented) + " (estimate)";
   }
   std::fprintf(stderr, "%s%s: %s, %s, %s%s, %.1f ms\n", where.c_str(), demangle(result.kernel).c_str(),
                counted(result.size.instructions, "instruction").c_str(),
@@ -231,11 +231,11 @@ int instrument(const InstrumentArguments& arguments) {
     request.specifications = specifications.compiled;
     request.device_sm = arguments.sm;
     request.launch = arguments.launch;
-    request.words = *scheme;
+    request.words.scheme = *scheme;
     request.limits.without.merge(engine::names_in(arguments.without));
     request.launch.has_full_warps |= request.launch.has_whole_rows;
-    request.observer = printing_observer(arguments);
-    request.wants_register_estimate = true;
+    request.inspection.observer = printing_observer(arguments);
+    request.inspection.wants_registers = true;
     const Result<engine::Instrumented> result = engine::instrument(request);
     if (!result) {
       print_error("cannot instrument " + demangle(kernel));

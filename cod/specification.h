@@ -328,6 +328,14 @@ inline constexpr std::string_view tally_value = "tally_";
 inline constexpr std::string_view high_tally_value = "tally_high_";
 
 struct Handler {
+  /// What all of its code does.
+  enum class Measures : std::uint8_t {
+    anything,
+    /// Adds to tallies numbers that follow from which lanes are active, the size and kind of the access and
+    /// the differences between the lanes' addresses, for accesses of 4 bytes and more.
+    banks,
+    sectors  ///< adds one to tallies where firstInSector() is 1
+  };
   TargetKind target = TargetKind::kernel_entry;
   InstructionFilter filter;     ///< of instruction targets
   bool is_initializer = false;  ///< initialisers of state variables: runs before all other entry handlers
@@ -339,11 +347,7 @@ struct Handler {
   bool can_use_lane_values = false;
   /// A kernel-exit handler with syncThreads(): only for kernels that all threads of a block leave together.
   bool syncs_at_exit = false;
-  /// Its code does nothing but add to tallies numbers that follow from which lanes are active, the size and
-  /// kind of the access and the differences between the lanes' addresses, for accesses of 4 bytes and more.
-  bool measures_banks = false;
-  /// Its code does nothing but add one to tallies where firstInSector() is 1.
-  bool measures_sectors = false;
+  Measures measures = Measures::anything;
   /// All its code is countWords() of these arrays: there is nothing to splice where the engine finds the
   /// addresses out by itself. In Specification::arrays().
   std::vector<std::uint32_t> counted_words;

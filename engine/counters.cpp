@@ -133,7 +133,8 @@ class TermCollector {
           const std::optional<std::uint32_t> measured =
               unit_.memory.measured_at(first_probe + wanted.handler, id);
           if (!measured) {
-            if (probe.measures_sectors) add_by_warps(element, instructions[i], block, id, 1);
+            if (probe.effect == ptx::ProbeEffect::measures_sectors)
+              add_by_warps(element, instructions[i], block, id, 1);
             continue;
           }
           const ptx::MemorySite* const site = unit_.memory.find(first_probe + wanted.handler, *measured);
@@ -147,7 +148,7 @@ class TermCollector {
             add(element, Kind::tally, id, 0 - sectors);
           }
           for (const bool is_high : {false, true}) {
-            if (is_high && (wanted.adds_one || wanted.is_paced || request_.wide_counters)) continue;
+            if (is_high && (wanted.adds_one || wanted.is_paced || request_.counting.wide)) continue;
             term_.quantity.tally = {first_probe + wanted.handler, number, is_high, *measured};
             add(element, Kind::tally, id, is_high ? std::uint64_t{1} << 32 : 1);
           }
@@ -277,8 +278,9 @@ void add_to(std::span<std::byte> array, std::uint64_t element, std::uint64_t amo
 
 /// One for each function whose indices are checked; a number that none of the probe's tallies has.
 std::vector<ptx::Tally> marks_of(const ptx::InstrumentationUnit& unit) {
-  const auto measures = std::ranges::find_if(
-      unit.spliced.probes, [](const ptx::Probe& probe) { return probe.enabled && probe.measures_sectors; });
+  const auto measures = std::ranges::find_if(unit.spliced.probes, [](const ptx::Probe& probe) {
+    return probe.enabled && probe.effect == ptx::ProbeEffect::measures_sectors;
+  });
   std::vector<ptx::Tally> marks;
   if (measures == unit.spliced.probes.end()) return marks;
   std::uint32_t number = 0;

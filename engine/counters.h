@@ -39,7 +39,7 @@ struct Counting {
 bool may_wrap(const Counting& counting, double milliseconds, std::uint32_t clock_khz);
 
 /// Whether counts are wrong perhaps because an index of 32 bits wrapped around between the lanes of an access
-/// (ptx/passes/memory/index_checks.h). Request::wide_counters assumes nothing about indices. `slots` as for
+/// (ptx/passes/memory/index_checks.h). CountingChoices::wide assumes nothing about indices. `slots` as for
 /// fill_counted_arrays().
 bool may_wrap_indices(const Counting& counting, std::span<const std::uint64_t> slots);
 

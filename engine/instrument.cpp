@@ -46,6 +46,15 @@ ptx::ProbePoint point_of(cod::TargetKind target) {
   return ptx::ProbePoint::instruction;
 }
 
+ptx::ProbeEffect effect_of(const cod::Handler& handler) {
+  switch (handler.measures) {
+    case cod::Handler::Measures::banks: return ptx::ProbeEffect::measures_banks;
+    case cod::Handler::Measures::sectors: return ptx::ProbeEffect::measures_sectors;
+    case cod::Handler::Measures::anything: break;
+  }
+  return ptx::ProbeEffect::any;
+}
+
 Result<ptx::ProbeRoutine> routine_of(const cod::HandlerCode& code, const std::string& name,
                                      ptx::RoutineFunctions& functions) {
   Result<ptx::Module> module = ptx::parse_module(code.ptx, name);
@@ -199,10 +208,10 @@ Status add_lane_values(const cod::Specification& specification, const cod::Devic
 void add_word_counters(const Request& request, std::uint32_t index, ptx::InstrumentationUnit& unit) {
   const cod::Specification& specification = *request.specifications[index];
   if (std::ranges::none_of(specification.arrays(), cod::is_of_words)) return;
-  if (request.words.sample > 1) unit.spliced.state_bytes.push_back(4);
-  if (request.words.shared_bits == 0) return;
-  ptx::BlockCounters& counters = unit.block_counters;
-  counters.bits = request.words.shared_bits;
+  if (request.words.scheme.sample > 1) unit.spliced.state_bytes.push_back(4);
+  if (request.words.scheme.shared_bits == 0) return;
+  ptx::BlockCounters& counters = unit.words.block;
+  counters.bits = request.words.scheme.shared_bits;
   const std::vector<cod::Word>& words = specification.words();
   const auto position_of = [&](cod::Word::Kind kind, std::uint32_t array, cod::Extent extent) {
     const auto found = std::ranges::find_if(words, [&](const cod::Word& each) {
@@ -224,12 +233,12 @@ void add_word_counters(const Request& request, std::uint32_t index, ptx::Instrum
 
 Status add_probes(const Request& request, int sm, ptx::InstrumentationUnit& unit, Instrumented& result) {
   // Routines know of no window: what they count is in device memory.
-  cod::WordScheme words = request.words;
-  if (request.counter_window != CounterWindow::none) words.shared_bits = 0;
+  cod::WordScheme words = request.words.scheme;
+  if (request.words.window != CounterWindow::none) words.shared_bits = 0;
   for (std::uint32_t index = 0; index < request.specifications.size(); ++index) {
     const cod::Specification& specification = *request.specifications[index];
     const Result<cod::DeviceCode> code =
-        specification.lower_device({sm, request.plain_counters, request.wide_counters, false, words});
+        specification.lower_device({sm, request.counting.plain, request.counting.wide, false, words});
     if (!code) return code.error();
     if (code->minimum_sm > sm) {
       return failure("specification '" + specification.name() + "' needs sm_" +
@@ -240,7 +249,7 @@ Status add_probes(const Request& request, int sm, ptx::InstrumentationUnit& unit
     for (std::size_t i = 0; i < specification.handlers().size(); ++i) {
       const cod::Handler& handler = specification.handlers()[i];
       ptx::Probe probe;
-      if (handler.is_counted && !request.plain_counters) {
+      if (handler.is_counted && !request.counting.plain) {
         probe.enabled = false;
       } else {
         Result<ptx::ProbeRoutine> routine =
@@ -250,20 +259,18 @@ Status add_probes(const Request& request, int sm, ptx::InstrumentationUnit& unit
       }
       probe.point = point_of(handler.target);
       probe.is_initializer = handler.is_initializer;
-      probe.measures_banks = handler.measures_banks && !request.plain_counters;
-      probe.measures_sectors = handler.measures_sectors && !request.plain_counters;
+      if (!request.counting.plain) probe.effect = effect_of(handler);
       if (!handler.wants_kernel(request.kernel)) probe.enabled = false;
       if (probe.enabled && handler.syncs_at_exit) {
         if (Status together = leaves_together(unit, specification.name()); !together) return together.error();
       }
       set_filter(handler.filter, unit, probe);
-      probe.first_word = unit.spliced.words;
-      probe.first_state = static_cast<std::uint32_t>(unit.spliced.state_bytes.size());
-      probe.first_variable = static_cast<std::uint32_t>(unit.spliced.variables.size());
+      probe.first = {unit.spliced.words, static_cast<std::uint32_t>(unit.spliced.state_bytes.size()),
+                     static_cast<std::uint32_t>(unit.spliced.variables.size())};
       unit.spliced.probes.push_back(std::move(probe));
     }
-    if (request.lane_values) {
-      const cod::DeviceTarget target{sm, request.plain_counters, request.wide_counters, true, words};
+    if (request.counting.lane_values) {
+      const cod::DeviceTarget target{sm, request.counting.plain, request.counting.wide, true, words};
       const std::size_t first = unit.spliced.probes.size() - specification.handlers().size();
       if (Status added = add_lane_values(specification, target, first, unit); !added) return added;
     }
@@ -299,13 +306,13 @@ Status check_shared_memory(const ptx::InstrumentationUnit& unit) {
 /// needs.
 std::shared_ptr<Counting> add_counters(const Request& request, ptx::InstrumentationUnit& unit,
                                        Instrumented& result) {
-  if (request.plain_counters) return nullptr;
+  if (request.counting.plain) return nullptr;
   if (std::ranges::none_of(unit.spliced.probes, &ptx::Probe::enabled)) {
     result.probe.clear();
     unit.spliced.words = 0;
   }
   auto counting = std::make_shared<Counting>();
-  unit.counting.is_wide = request.wide_counters;
+  unit.counting.is_wide = request.counting.wide;
   unit.counting.demand = [&request, counting](ptx::InstrumentationUnit& asked) {
     return ask_for_counts(request, asked, *counting);
   };
@@ -324,7 +331,7 @@ std::shared_ptr<const WordCounting> count_words(const Request& request, ptx::Ins
     result.probe.push_back({ProbeWord::Kind::most_runs, runs.specification, word});
   }
   if (counting->shared_arrays.empty()) return counting;
-  unit.shared.word = unit.spliced.words++;
+  unit.words.shared.word = unit.spliced.words++;
   result.probe.push_back({ProbeWord::Kind::shared_addresses, 0, {}});
   return counting;
 }
@@ -423,19 +430,19 @@ int set_target(const Request& request, ptx::InstrumentationUnit& unit) {
 /// With counters of shared memory in device memory, as `obstacle` wants it.
 Result<Instrumented> without_shared_counters(const Request& request, const std::string& obstacle) {
   Request other = request;
-  other.words.shared_bits = 0;
-  other.counter_window = CounterWindow::none;
+  other.words.scheme.shared_bits = 0;
+  other.words.window = CounterWindow::none;
   Result<Instrumented> made = instrument(other);
-  if (made && made->words != nullptr && !request.has_spare_counters)
+  if (made && made->words != nullptr && !request.words.is_spare)
     made->notes.push_back("counters of shared memory stay in device memory: " + obstacle);
   return made;
 }
 
 /// What is known of the kernel when its variant is made.
 void describe(const Request& request, ptx::InstrumentationUnit& unit, Instrumented& result) {
-  if (request.wants_register_estimate) {
+  if (request.inspection.wants_registers) {
     if (const Result<RegisterEstimate> registers = estimate_registers(unit, result.ptx)) {
-      result.registers = *registers;
+      result.size.registers = *registers;
     } else {
       unit.notes.push_back("registers not estimated: " + registers.error().diagnostics.front().message);
     }
@@ -470,7 +477,7 @@ Result<Instrumented> instrument(const Request& request) {
                                      [](const SpecificationPtr& each) { return each->asks_for_transfers(); }),
                  unit);
   const int sm = set_target(request, unit);
-  if (request.words.shared_bits != 0) {
+  if (request.words.scheme.shared_bits != 0) {
     const std::string obstacle = ptx::obstacle_to_shared_counters(unit);
     if (!obstacle.empty()) return without_shared_counters(request, obstacle);
   }
@@ -481,8 +488,8 @@ Result<Instrumented> instrument(const Request& request) {
   result.words = count_words(request, unit, result);
 
   ptx::PassManager passes = ptx::make_pipeline();
-  if (request.verify) passes.verify_with(verify);
-  passes.observe_with(request.observer);
+  if (request.inspection.verify) passes.verify_with(verify);
+  passes.observe_with(request.inspection.observer);
   if (Status ran = passes.run(unit); !ran) return ran.error();
   if (unit.counting.plan != nullptr) {
     counting->plan = unit.counting.plan;

@@ -38,6 +38,35 @@ enum class CounterWindow : std::uint8_t {
   of_fixed_arrays  ///< … whose size the kernel's code says
 };
 
+/// How executions are counted.
+struct CountingChoices {
+  bool plain = false;  ///< at every place instead of on few edges (tests)
+  /// Counters in registers have 64 bits: for launches in which one may be raised 2^32 times; nor is anything
+  /// assumed about array indices.
+  bool wide = false;
+  /// Hoist what lanes can find out about their addresses once (ptx/passes/memory/lane_values.h).
+  bool lane_values = true;
+};
+
+/// How words of memory are counted.
+struct WordChoices {
+  cod::WordScheme scheme;
+  /// scheme.shared_bits is wanted only where an access keeps its probe, and needs no note where it cannot be
+  /// (cod::WordScheme::spare_counters).
+  bool is_spare = false;
+  /// Which part of shared memory has such counters, where there is no room for all.
+  CounterWindow window = CounterWindow::none;
+  std::uint32_t dynamic_shared_bytes = 0;  ///< of the launch, where there is a window
+};
+
+/// What whoever asks wants to see of the work.
+struct Inspection {
+  /// Check the text after every pass (engine/verify.h): slow, and on by default in debug builds only.
+  bool verify = verifies_by_default;
+  ptx::PassObserver observer;    ///< sees the unit between passes
+  bool wants_registers = false;  ///< fill in KernelSize::registers, which reads the variant again
+};
+
 struct Request {
   const std::string* ptx = nullptr;  ///< the module's text
   std::string kernel;                ///< mangled name of the entry
@@ -50,25 +79,11 @@ struct Request {
   /// What compiles the variant fuses products and sums that name no rounding, as ptxas does
   /// (ptx/analysis/flow/contraction.h).
   bool assembler_contracts = true;
-  LaunchShape launch;           ///< of all launches the variant is for; nothing is known by default
-  bool plain_counters = false;  ///< count at every place instead of on few edges (tests)
-  /// counters in registers have 64 bits: for launches in which one may be raised 2^32 times; nor is anything
-  /// assumed about array indices
-  bool wide_counters = false;
-  cod::WordScheme words;  ///< how words of memory are counted
-  /// words.shared_bits is wanted only where an access keeps its probe, and needs no note where it cannot be
-  /// (cod::WordScheme::spare_counters).
-  bool has_spare_counters = false;
-  /// Which part of shared memory has such counters, where there is no room for all.
-  CounterWindow counter_window = CounterWindow::none;
-  std::uint32_t dynamic_shared_bytes = 0;  ///< of the launch, where there is a window
-  /// hoist what lanes can find out about their addresses once (ptx/passes/memory/lane_values.h)
-  bool lane_values = true;
+  LaunchShape launch;  ///< of all launches the variant is for; nothing is known by default
+  CountingChoices counting;
+  WordChoices words;
   Limits limits = limits_of_environment();
-  /// Check the text after every pass (engine/verify.h): slow, and on by default in debug builds only.
-  bool verify = verifies_by_default;
-  ptx::PassObserver observer;            ///< sees the unit between passes
-  bool wants_register_estimate = false;  ///< fill in Instrumented::registers, which reads the variant again
+  Inspection inspection;
 };
 
 /// A word of the hidden parameter: what it stands for.
@@ -89,7 +104,8 @@ struct ProbeWord {
 struct KernelSize {
   std::uint64_t basic_blocks = 0;
   std::uint64_t instructions = 0;
-  std::uint64_t added_instructions = 0;  ///< an estimate, see limits.h
+  std::uint64_t added_instructions = 0;       ///< an estimate, see limits.h
+  std::optional<RegisterEstimate> registers;  ///< of the kernel alone, where Inspection wants it
 };
 
 /// Making a variant; all passes together are part of `instrument_ms`.
@@ -112,7 +128,6 @@ struct Instrumented {
   std::shared_ptr<const WordCounting> words;  ///< null: no words of memory are counted
   std::vector<std::string> notes;             ///< what could not be covered, for the coverage record
   TimeSpent spent;
-  std::optional<RegisterEstimate> registers;
 };
 
 /// Names of those specifications whose handlers for basic blocks and instructions have no place in the

@@ -240,12 +240,12 @@ void find_transfers(bool is_asked, ptx::InstrumentationUnit& unit) {
   std::vector<ptx::FunctionAnalyses*> analyses;
   for (const ptx::FunctionUnit& function : unit.reached.functions)
     analyses.push_back(&unit.analyses.of(*function.function));
-  unit.transfers = ptx::find_transfers(unit.module, analyses);
+  unit.reached.transfers = ptx::find_transfers(unit.module, analyses);
 }
 
 cod::LabelSets labels_of(const ptx::InstrumentationUnit& unit, const ptx::Instruction& instruction) {
   const auto bits = [&](std::uint32_t side) {
-    const ptx::TransferSet set = unit.transfers.of(instruction, side);
+    const ptx::TransferSet set = unit.reached.transfers.of(instruction, side);
     std::uint32_t transfers = 0;
     if ((set & ptx::transfer_into_shared) != 0) transfers |= cod::transfer_in;
     if ((set & ptx::transfer_into_device) != 0) transfers |= cod::transfer_out;

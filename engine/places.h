@@ -12,7 +12,7 @@
 
 namespace lynxpp::engine {
 
-/// Fills unit.transfers of the functions that are reached, when a specification asks for them.
+/// Fills unit.reached.transfers of the functions that are reached, when a specification asks for them.
 void find_transfers(bool is_asked, ptx::InstrumentationUnit& unit);
 
 /// What an instruction of the unit answers to, transfers included.

@@ -78,7 +78,7 @@ void find_shared_arrays(ptx::InstrumentationUnit& unit, WordCounting& counting) 
       if (!named.contains(each->name)) continue;
       const bool is_dynamic = each->is_extern && each->size_bytes() == 0;
       counting.shared_arrays.push_back({each->name, each->size_bytes(), is_dynamic});
-      unit.shared.variables.push_back({each->name, function.function});
+      unit.words.shared.variables.push_back({each->name, function.function});
     }
   }
 }
@@ -119,7 +119,8 @@ class ProbeSorter {
   std::uint64_t sort(std::uint32_t specification, const std::vector<cod::GlobalArray>& arrays,
                      const std::vector<std::uint32_t>& counted, ptx::Probe& probe) {
     std::set<const ptx::Instruction*> predicted;
-    probe.counts_words = counting_.scheme.analysis == cod::WordScheme::Analysis::invariants;
+    const bool sorts_kinds = counting_.scheme.analysis == cod::WordScheme::Analysis::invariants;
+    if (sorts_kinds) probe.effect = ptx::ProbeEffect::counts_words;
     for (const ptx::FunctionUnit& function : unit_.reached.functions) {
       const std::vector<ptx::Instruction>& instructions = function.function->body->instructions;
       for (const ptx::Instruction& instruction : instructions) {
@@ -127,10 +128,10 @@ class ProbeSorter {
         const auto index = static_cast<std::uint32_t>(&instruction - instructions.data());
         const std::uint32_t side = probe.access ? probe.access(instruction) : 0;
         if (!is_predicted(function, index, side)) {
-          if (probe.counts_words) sort_by_kind(specification, function, index, side);
+          if (sorts_kinds) sort_by_kind(specification, function, index, side);
           continue;
         }
-        if (probe.counts_words) ++counting_.kinds[specification].fully_static;
+        if (sorts_kinds) ++counting_.kinds[specification].fully_static;
         predicted.insert(&instruction);
         const bool in_shared = space_of(instruction, side) == ptx::StateSpace::shared;
         for (const std::uint32_t array : counted) {
@@ -170,7 +171,7 @@ class ProbeSorter {
     const bool is_kept = site->loop != ptx::no_loop;
     const bool is_each = site->threads == ptx::WordSite::Threads::each;
     ++(!is_kept ? kinds.by_one_thread : is_each ? kinds.behind_loops : kinds.both);
-    unit_.word_sites[{function.first_instruction + index, side}] = *site;
+    unit_.words.sites[{function.first_instruction + index, side}] = *site;
   }
 
   /// Replay follows no generic address but those of global memory.
@@ -359,7 +360,7 @@ ptx::CountedWords counted_words(const Request& request, const cod::Specification
   counted.is_shared = is_of_shared_words(specification.arrays()[array]);
   if (counted.is_shared) {
     counted.extent_word = position_of(Kind::extent, 0, cod::Extent::shared_words);
-    if (request.words.shared_bits != 0)
+    if (request.words.scheme.shared_bits != 0)
       counted.block_offset_word = position_of(Kind::shared_counters, array, none);
   } else {
     counted.begin_word = position_of(Kind::word_map, cod::WordMap::part_window_begin, none);
@@ -395,7 +396,7 @@ void choose_window(const Request& request, ptx::InstrumentationUnit& unit, WordC
   constexpr std::uint64_t alignment = 16;
   const auto rounded = [](std::uint64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; };
   const std::set<std::string_view> probed = probed_arrays(unit);
-  ptx::BlockCounters& counters = unit.block_counters;
+  ptx::BlockCounters& counters = unit.words.block;
   const ptx::Function& kernel = *unit.reached.kernel().function;
   std::uint64_t fixed = 0, dynamic = 0;
   for (const ptx::Variable* each : ptx::addressable_shared_variables(unit.module, kernel)) {
@@ -403,11 +404,11 @@ void choose_window(const Request& request, ptx::InstrumentationUnit& unit, WordC
         std::ranges::find(counting.shared_arrays, each->name, &WordCounting::SharedArray::name);
     if (array == counting.shared_arrays.end() || !probed.contains(each->name)) continue;
     if (each->text.begin > ptx::entry_position(kernel)) continue;  // its name is not known where code begins
-    if (array->is_dynamic && request.counter_window == CounterWindow::of_fixed_arrays) continue;
+    if (array->is_dynamic && request.words.window == CounterWindow::of_fixed_arrays) continue;
     counters.window.push_back(each->name);
     // A fixed one may begin behind a multiple of 16, all names of dynamic memory stand for the same.
     if (array->is_dynamic)
-      dynamic = rounded(request.dynamic_shared_bytes);
+      dynamic = rounded(request.words.dynamic_shared_bytes);
     else
       fixed += rounded(array->bytes) + alignment;
   }
@@ -428,9 +429,10 @@ std::shared_ptr<WordCounting> plan_word_counts(const Request& request, ptx::Inst
   if (std::ranges::none_of(request.specifications, counts_words)) return nullptr;
   auto counting = std::make_shared<WordCounting>();
   const ptx::Function& kernel = *unit.reached.kernel().function;
-  counting->scheme = request.words;
-  counting->saturates = request.wide_counters;
-  const bool replays = !request.plain_counters && request.words.analysis != cod::WordScheme::Analysis::none &&
+  counting->scheme = request.words.scheme;
+  counting->saturates = request.counting.wide;
+  const bool replays = !request.counting.plain &&
+                       request.words.scheme.analysis != cod::WordScheme::Analysis::none &&
                        !unit.options.without.contains(without_replay);
   if (replays)
     counting->program =
@@ -439,7 +441,7 @@ std::shared_ptr<WordCounting> plan_word_counts(const Request& request, ptx::Inst
   find_shared_arrays(unit, *counting);
   counting->kinds.resize(request.specifications.size());
   ProbeSorter sorter(unit, *counting);
-  const bool adds_in_line = !request.plain_counters && adds_exactly(request.words) &&
+  const bool adds_in_line = !request.counting.plain && adds_exactly(request.words.scheme) &&
                             !unit.options.without.contains(ptx::word_counters);
   std::size_t next = 0;
   for (std::uint32_t i = 0; i < request.specifications.size(); ++i) {
@@ -451,17 +453,18 @@ std::shared_ptr<WordCounting> plan_word_counts(const Request& request, ptx::Inst
       if (counts && adds_in_line && handler.counted_words.size() == 1)
         unit.spliced.counted_words.emplace(
             next - 1,
-            counted_words(request, *request.specifications[i], handler.counted_words[0], probe.first_word));
+            counted_words(request, *request.specifications[i], handler.counted_words[0], probe.first.word));
     }
   }
-  if (request.words.analysis == cod::WordScheme::Analysis::invariants) note_kinds(request, *counting, unit);
+  if (request.words.scheme.analysis == cod::WordScheme::Analysis::invariants)
+    note_kinds(request, *counting, unit);
   note_textures(request, unit);
   counting->runs = choose_runs(request, unit);
   // Without a variable in shared memory no pointer leads there.
-  if (request.has_spare_counters && (counting->shared_arrays.empty() || !probes_shared_words(request, unit)))
-    unit.block_counters.arrays.clear();
-  if (request.counter_window != CounterWindow::none) choose_window(request, unit, *counting);
-  counting->block_counters = static_cast<std::uint32_t>(unit.block_counters.arrays.size());
+  if (request.words.is_spare && (counting->shared_arrays.empty() || !probes_shared_words(request, unit)))
+    unit.words.block.arrays.clear();
+  if (request.words.window != CounterWindow::none) choose_window(request, unit, *counting);
+  counting->block_counters = static_cast<std::uint32_t>(unit.words.block.arrays.size());
   return counting;
 }
 

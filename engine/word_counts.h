@@ -27,7 +27,7 @@ inline constexpr std::string_view without_windows = ptx::array_counters;
 
 struct WordCounting {
   cod::WordScheme scheme;
-  bool saturates = false;  ///< counts of 32 bits stop at their greatest number (Request::wide_counters)
+  bool saturates = false;  ///< counts of 32 bits stop at their greatest number (CountingChoices::wide)
   std::uint32_t block_counters = 0;        ///< arrays that have counters in shared memory
   std::uint32_t counter_window_bytes = 0;  ///< how much shared memory has counters there; 0: all
   /// An access without a probe, and an array that counts its words.
@@ -75,7 +75,7 @@ struct WordCounting {
 };
 
 /// Null: no specification counts words or asks where arrays are. Takes the accesses that need no probe out of
-/// unit.spliced.probes, and asks for addresses in unit.shared.variables, in the order of shared_arrays.
+/// unit.spliced.probes, and asks for addresses in unit.words.shared.variables, in the order of shared_arrays.
 /// Precondition: these are those of the request's handlers, in order; variables' addresses are known.
 std::shared_ptr<WordCounting> plan_word_counts(const Request& request, ptx::InstrumentationUnit& unit);
 

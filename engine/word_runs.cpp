@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "engine/instrument.h"
-#include "ptx/passes/probes/word_run_sites.h"
+#include "ptx/passes/probes/words/word_run_sites.h"
 
 namespace lynxpp::engine {
 namespace {
@@ -120,7 +120,7 @@ std::uint64_t add_records(std::span<const ptx::RunRecord> records, const cod::Wo
 }  // namespace
 
 std::vector<WordCounting::Runs> choose_runs(const Request& request, ptx::InstrumentationUnit& unit) {
-  if (request.wide_counters || unit.options.without.contains(ptx::word_runs)) return {};
+  if (request.counting.wide || unit.options.without.contains(ptx::word_runs)) return {};
   std::vector<WordCounting::Runs> chosen;
   std::size_t next = 0;
   for (std::uint32_t i = 0; i < request.specifications.size(); ++i) {
@@ -137,7 +137,7 @@ std::vector<WordCounting::Runs> choose_runs(const Request& request, ptx::Instrum
             unit.analyses.of(*function.function),
             [&](std::uint32_t each) { return probe.matches(function.function->body->instructions[each]); });
         has_runs |= !runs.empty();
-        if (!runs.empty()) unit.word_runs.emplace(std::pair(number, at), std::move(runs));
+        if (!runs.empty()) unit.words.runs.emplace(std::pair(number, at), std::move(runs));
       }
       if (!has_runs) continue;
       const std::uint32_t array = handler.counted_words[0];

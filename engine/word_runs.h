@@ -1,4 +1,4 @@
-// Words that are counted in runs (ptx/passes/probes/word_run_sites.h): which arrays have some, and how those
+// Words that are counted in runs (ptx/passes/probes/words/word_run_sites.h): which arrays have some, and how those
 // of a launch become counts.
 #pragma once
 
@@ -14,7 +14,7 @@
 namespace lynxpp::engine {
 
 /// Finds them among the accesses that keep a probe, and takes two words of the hidden parameter for each
-/// array: ProbeWord::Kind::runs, then most_runs. Not with Request::wide_counters. Precondition:
+/// array: ProbeWord::Kind::runs, then most_runs. Not with CountingChoices::wide. Precondition:
 /// unit.spliced.counted_words is complete.
 std::vector<WordCounting::Runs> choose_runs(const Request& request, ptx::InstrumentationUnit& unit);
 

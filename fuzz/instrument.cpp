@@ -43,7 +43,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     request.ptx = &text;
     request.kernel = function.name;
     request.specifications = {specification()};
-    request.verify = true;
+    request.inspection.verify = true;
     const auto result = lynxpp::engine::instrument(request);
     if (result) continue;
     for (const lynxpp::Diagnostic& diagnostic : result.error().diagnostics) {

@@ -201,19 +201,22 @@ class CounterFinder {
       bool holds_counter = false;
       for (Statement* statement : body.statements) is_counted &= is_all_counted(*statement, holds_counter);
       body.handler.is_counted = is_counted && holds_counter;
-      body.handler.measures_banks = asks_all_lanes_for_banks(body.uses) &&
-                                    std::ranges::all_of(body.statements, [&](const Statement* statement) {
-                                      return measures_banks(*statement);
-                                    });
-      const bool is_sampled = body.sampling.blocks > 1 || body.sampling.warps > 1;
-      body.handler.measures_sectors =
-          !is_sampled && std::ranges::all_of(body.statements, [&](const Statement* statement) {
-            return measures_sectors(*statement, false);
-          });
+      body.handler.measures = measured_by(body);
     }
   }
 
  private:
+  Handler::Measures measured_by(const HandlerBody& body) const {
+    const auto all = [&](const auto& measures) { return std::ranges::all_of(body.statements, measures); };
+    const bool is_of_banks = asks_all_lanes_for_banks(body.uses) &&
+                             all([&](const Statement* each) { return measures_banks(*each); });
+    if (is_of_banks) return Handler::Measures::banks;
+    const bool is_sampled = body.sampling.blocks > 1 || body.sampling.warps > 1;
+    const bool is_of_sectors =
+        !is_sampled && all([&](const Statement* each) { return measures_sectors(*each, false); });
+    return is_of_sectors ? Handler::Measures::sectors : Handler::Measures::anything;
+  }
+
   struct Candidate {
     SiteCounter counter;
     const Symbol* array = nullptr;

@@ -144,8 +144,8 @@ Result<Session::PendingPtr> Session::pending_for(Seen& seen, Kernel& kernel, dev
   if (configuration_.timeline) {
     report::ActivityRecord::Launch& record = *pending->activity.launch;
     note_arrays(record, device, launch, kernel.instrumented.parameters);
-    record.registers_are_estimated = !record.registers && kernel.instrumented.registers;
-    if (record.registers_are_estimated) record.registers = kernel.instrumented.registers->original;
+    record.registers_are_estimated = !record.registers && kernel.instrumented.size.registers;
+    if (record.registers_are_estimated) record.registers = kernel.instrumented.size.registers->original;
   }
   return pending;
 }

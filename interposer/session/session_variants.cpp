@@ -40,8 +40,8 @@ Status Session::prepare(Seen& seen, Kernel& kernel, const device::Launch& launch
   request.ptx = &*text;
   request.kernel = std::string(source.name);
   request.launch = kernel.shape;
-  request.wide_counters = kernel.wide_counters;
-  request.words = configuration_.words;
+  request.counting.wide = kernel.wide_counters;
+  request.words.scheme = configuration_.words;
   if (!kernel.replays) request.limits.without.emplace(engine::without_replay);
   request.specifications = kernel.attached->specifications;
   request.device_sm = device.info().compute_capability;
@@ -49,7 +49,7 @@ Status Session::prepare(Seen& seen, Kernel& kernel, const device::Launch& launch
   request.variable_address = [&](const std::string& name) {
     return device.variable_address(launch.function, name);
   };
-  request.wants_register_estimate = configuration_.timeline || log().should_log(spdlog::level::debug);
+  request.inspection.wants_registers = configuration_.timeline || log().should_log(spdlog::level::debug);
   const bool has_spare_counters = make_with_spare_counters(seen, kernel, launch, request);
   Status loaded = has_spare_counters ? success() : make_variant(seen, kernel, launch, request);
   if (!loaded) {
@@ -64,7 +64,7 @@ Status Session::prepare(Seen& seen, Kernel& kernel, const device::Launch& launch
   }
   log().info("{}: instrumented, {} basic blocks", demangle(seen.coverage.kernel),
              kernel.instrumented.size.basic_blocks);
-  if (const auto& registers = kernel.instrumented.registers) {
+  if (const auto& registers = kernel.instrumented.size.registers) {
     log().debug("{}: live registers {} to {} (estimate)", demangle(seen.coverage.kernel), registers->original,
                 registers->instrumented);
   }
@@ -91,16 +91,16 @@ Status Session::prepare(Seen& seen, Kernel& kernel, const device::Launch& launch
 /// for counters of those arrays alone that probes access.
 bool Session::make_with_spare_counters(Seen& seen, Kernel& kernel, const device::Launch& launch,
                                        engine::Request request) {
-  const std::optional<cod::WordScheme> spare = request.words.spare_counters();
+  const std::optional<cod::WordScheme> spare = request.words.scheme.spare_counters();
   const bool is_asked = spare && LaunchedWords::count_shared_memory(kernel.attached->specifications);
   if (!is_asked || !kernel.device->resident_blocks(launch, nullptr)) return false;
-  request.words = *spare;
-  request.has_spare_counters = true;
-  request.dynamic_shared_bytes = launch.shared_bytes;
+  request.words.scheme = *spare;
+  request.words.is_spare = true;
+  request.words.dynamic_shared_bytes = launch.shared_bytes;
   using Window = engine::CounterWindow;
   for (const Window window : {Window::none, Window::of_arrays, Window::of_fixed_arrays}) {
     if (window != Window::none && request.limits.without.contains(engine::without_windows)) break;
-    request.counter_window = window;
+    request.words.window = window;
     std::string obstacle;
     if (const Status made = make_variant(seen, kernel, launch, request); !made) {
       obstacle = first_message(made.error());
@@ -142,7 +142,7 @@ Status Session::keep_occupancy(Seen& seen, Kernel& kernel, const device::Launch&
   const Result<std::string> obstacle = obstacle_to_block_counters(kernel, launch);
   if (!obstacle) return obstacle.error();
   if (obstacle->empty()) return success();
-  request.words.shared_bits = 0;
+  request.words.scheme.shared_bits = 0;
   kernel.variant = nullptr;
   if (Status made = make_variant(seen, kernel, launch, request); !made) return made;
   kernel.instrumented.notes.push_back("counters of shared memory stay in device memory: " + *obstacle);

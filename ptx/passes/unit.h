@@ -42,6 +42,18 @@ enum class ProbePoint {
   instruction_after
 };
 
+/// What all of a probe's routine does, where the passes know something better than a copy of it at each site.
+enum class ProbeEffect : std::uint8_t {
+  any,
+  /// Adds to tallies what follows from the lanes that are active, the access's size and kind, and the
+  /// differences between the lanes' addresses in whole words.
+  measures_banks,
+  /// Adds one to tallies in one lane of each sector of 32 bytes that the active lanes access.
+  measures_sectors,
+  /// Counts the words of the access, `executions` times.
+  counts_words
+};
+
 /// One handler of one specification.
 struct Probe {
   ProbePoint point = ProbePoint::kernel_entry;
@@ -53,18 +65,9 @@ struct Probe {
   std::function<std::uint64_t(std::string_view, const Instruction&)> constant;
   ProbeRoutine routine;
   std::optional<ProbeRoutine> with_lane_values = {};  ///< the same, with values that the lanes know already
-  std::uint32_t first_word = 0;
-  std::uint32_t first_state = 0;
-  std::uint32_t first_variable = 0;
+  FirstOfSpecification first = {};
   std::vector<std::uint32_t> tallies = {};  ///< numbers of the tallies that the routine adds to
-  /// All that the routine does is to add to tallies what follows from the lanes that are active, the access's
-  /// size and kind, and the differences between the lanes' addresses in whole words.
-  bool measures_banks = false;
-  /// All that the routine does is to add one to tallies in one lane of each sector of 32 bytes that the
-  /// active lanes access.
-  bool measures_sectors = false;
-  /// All that the routine does is to count the words of the access, `executions` times.
-  bool counts_words = false;
+  ProbeEffect effect = ProbeEffect::any;
   bool enabled = true;      ///< false: has no sites
   std::uint64_t sites = 0;  ///< filled in by the splice pass
 };
@@ -101,9 +104,8 @@ struct ThreadRegisters {
   std::optional<VirtualRegister> frame;  ///< the frame's address, where functions have one
 };
 
-struct CountPlan;      // ptx/passes/counting/plan.h
-struct CountRequest;   // ptx/passes/counting/demand.h
-struct LaneValuePlan;  // ptx/passes/memory/lane_values.h
+struct CountPlan;     // ptx/passes/counting/plan.h
+struct CountRequest;  // ptx/passes/counting/demand.h
 
 /// What whoever makes the variant chooses.
 struct VariantOptions {
@@ -124,6 +126,7 @@ struct ReachedFunctions {
   std::vector<std::string> address_taken;  ///< functions and kernels that the code names other than in a call
   std::uint32_t basic_blocks = 0;
   std::uint32_t instructions = 0;
+  Transfers transfers;  ///< empty: nobody asks
 
   const FunctionUnit& kernel() const { return functions.front(); }
   void add(FunctionUnit function) {
@@ -151,7 +154,7 @@ struct CountedWords {
   /// Of BlockCounters::arrays: counters of 32 bits in shared memory, to which the routine adds instead,
   /// unless they have a window.
   std::optional<std::uint32_t> block_offset_word = {};
-  /// Device memory: where runs are written down (probes/word_run_sites.h), and in the word behind it for how
+  /// Device memory: where runs are written down (probes/words/word_run_sites.h), and in the word behind it for how
   /// many there is room. Nothing: there are none.
   std::optional<std::uint32_t> runs_word = {};
 };
@@ -163,7 +166,7 @@ struct SplicedCode {
   std::vector<ModuleVariable> variables;   ///< of the probes, declared in the variant
   std::vector<std::uint32_t> state_bytes;  ///< per state register: 4 or 8
   std::uint32_t words = 0;                 ///< of the hidden parameter
-  /// By position in `probes`: of those that an access's own code can stand for (probes/word_counters.h).
+  /// By position in `probes`: of those that an access's own code can stand for (probes/words/word_counters.h).
   std::map<std::size_t, CountedWords> counted_words;
   /// What the value access_space says of a state space. Null: nobody asks.
   std::function<std::uint32_t(StateSpace)> space_code;
@@ -224,6 +227,14 @@ struct BlockCounters {
   std::uint32_t window_bytes = 0;
 };
 
+/// How words of memory are counted.
+struct WordPlan {
+  SharedAddresses shared;
+  BlockCounters block;
+  WordSites sites;  ///< of probes that count words: where they need not do so each time
+  WordRuns runs;    ///< of accesses that are counted behind their loop, by SplicedCode::counted_words
+};
+
 /// A kernel while its variant is made. Members in the order in which they are filled in: by the engine, by
 /// the planning passes, by those that add code.
 struct InstrumentationUnit {
@@ -237,12 +248,7 @@ struct InstrumentationUnit {
   VariantModule variant;
   MemorySites memory;
   KernelCounting counting;
-  SharedAddresses shared;
-  BlockCounters block_counters;
-  WordSites word_sites;  ///< of probes that count words: where they need not do so each time
-  WordRuns word_runs;    ///< of accesses that are counted behind their loop, by counted_words
-  Transfers transfers;   ///< empty: nobody asks
-  std::shared_ptr<const LaneValuePlan> lane_values;  ///< null: none are at hand
+  WordPlan words;
   EditList edits;
   AnalysisCache analyses;
   std::vector<std::string> notes;

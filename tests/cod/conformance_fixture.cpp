@@ -208,8 +208,8 @@ class Run {
     request.ptx = &module_;
     request.kernel = kernel_;
     request.device_sm = device_sm_;
-    request.verify = true;
-    request.plain_counters = plain_counters_;
+    request.inspection.verify = true;
+    request.counting.plain = plain_counters_;
     if (how_) set_how(request);
     auto variant = engine::instrument(request);
     if (!variant) return failed(text_of(variant.error(), sources_[0]));
@@ -256,10 +256,10 @@ class Run {
   void set_how(engine::Request& request) const {
     request.limits.without.insert(std::string(ptx::replayed_accesses));
     if (!how_->in_line) request.limits.without.insert(std::string(ptx::word_counters));
-    if (how_->initial_in_block) request.words = *parse_word_scheme("shared=32", "test");
-    request.wide_counters = how_->saturates;
-    request.counter_window = how_->window;
-    request.dynamic_shared_bytes = dynamic_shared_bytes();
+    if (how_->initial_in_block) request.words.scheme = *parse_word_scheme("shared=32", "test");
+    request.counting.wide = how_->saturates;
+    request.words.window = how_->window;
+    request.words.dynamic_shared_bytes = dynamic_shared_bytes();
   }
 
   /// The code that clears counters in shared memory leaves another number in them, but for the header.

@@ -88,14 +88,14 @@ std::string MeasuredLaunch::check(bool lane_values) {
   request.kernel = "k";
   request.specifications = {compiled(specification)};
   request.device_sm = 90;
-  request.lane_values = lane_values;
+  request.counting.lane_values = lane_values;
   request.launch.has_full_warps = knows_rows && shape_.threads() % 32 == 0;
   request.launch.has_whole_rows = knows_rows && shape_.x % 32 == 0;
-  request.verify = true;
-  request.wide_counters = wide_counters;
+  request.inspection.verify = true;
+  request.counting.wide = wide_counters;
   std::shared_ptr<const ptx::LaneValuePlan> plan;
-  request.observer.after = [&](std::string_view, const ptx::InstrumentationUnit& unit) {
-    plan = unit.lane_values;
+  request.inspection.observer.after = [&](std::string_view, const ptx::InstrumentationUnit& unit) {
+    plan = unit.memory.lane_values;
   };
   const auto variant = engine::instrument(request);
   if (!variant) {

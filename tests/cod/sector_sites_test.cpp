@@ -214,8 +214,8 @@ TEST(SectorSites, ShareWhatIsEqual) {
 TEST(SectorSites, AreOnlyThoseOfHandlersThatCountSectors) {
   const auto measures = [](const std::string& code) {
     return compiled("global unsigned long n; global unsigned long m; ON_INSTRUCTION: GLOBAL: {" + code + "}")
-        ->handlers()[0]
-        .measures_sectors;
+               ->handlers()[0]
+               .measures == Handler::Measures::sectors;
   };
   EXPECT_TRUE(measures("int first = firstInSector(); if (first) atomicAdd(&n, 1);"));
   EXPECT_TRUE(measures("if (firstInSector()) { atomicAdd(&n, 1); atomicIncrement(&m); }"));

@@ -96,9 +96,9 @@ std::vector<std::vector<std::uint64_t>> CountedLaunch::count(const std::string& 
   request.specifications = {compiled(specification)};
   request.device_sm = sm;
   request.launch = shape_;
-  request.plain_counters = plain;
-  request.wide_counters = wide;
-  request.verify = true;
+  request.counting.plain = plain;
+  request.counting.wide = wide;
+  request.inspection.verify = true;
   request.limits.without = without_;
   const auto variant = engine::instrument(request);
   if (!variant) {

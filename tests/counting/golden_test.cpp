@@ -68,13 +68,13 @@ void instrument_golden(const std::string& path, Golden& golden) {
   }
   const Result<cod::WordScheme> words = cod::parse_word_scheme(value_of(text, "words"), path);
   ASSERT_TRUE(words.ok()) << render(words.error().diagnostics, text);
-  request.words = *words;
+  request.words.scheme = *words;
   const std::string launch = value_of(text, "launch");
   ASSERT_THAT(launch, ::testing::AnyOf("any", "full_warps", "whole_rows"));
   request.launch = {launch != "any", launch == "whole_rows"};
   if (!value_of(text, "address").empty())
     request.variable_address = [&](const std::string&) { return std::stoull(value_of(text, "address")); };
-  request.observer.after = [&](std::string_view pass, const ptx::InstrumentationUnit& unit) {
+  request.inspection.observer.after = [&](std::string_view pass, const ptx::InstrumentationUnit& unit) {
     std::string& found = golden.after[std::string(pass)];
     for (const ptx::PassDescription& each : ptx::pass_table()) {
       if (each.make()->name() == pass && each.plan_text != nullptr) found = each.plan_text(unit);

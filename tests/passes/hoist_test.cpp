@@ -32,7 +32,7 @@ std::string instrument_with(const std::string& source) {
   if (!specification) return {};
   request.specifications = {*specification};
   request.device_sm = 80;
-  request.verify = true;
+  request.inspection.verify = true;
   Result<engine::Instrumented> result = engine::instrument(request);
   EXPECT_TRUE(result.ok()) << render(result.error().diagnostics);
   return result ? result->ptx : std::string();

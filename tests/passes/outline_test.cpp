@@ -42,9 +42,9 @@ Result<engine::Instrumented> instrument(const engine::Limits& limits, const std:
   if (!specification) return specification.error();
   request.specifications = {*specification};
   request.device_sm = 80;
-  request.verify = true;
+  request.inspection.verify = true;
   request.limits = limits;
-  request.wants_register_estimate = true;
+  request.inspection.wants_registers = true;
   return engine::instrument(request);
 }
 
@@ -73,8 +73,8 @@ TEST(Outline, LongHandlersBecomeAFunctionForEachSetOfImmediates) {
   bool available = false;
   std::string messages;
   EXPECT_TRUE(assemble(text, messages, available) || !available) << messages << text;
-  ASSERT_TRUE(result->registers.has_value());
-  EXPECT_GE(result->registers->instrumented, 10u);  // those of the function count
+  ASSERT_TRUE(result->size.registers.has_value());
+  EXPECT_GE(result->size.registers->instrumented, 10u);  // those of the function count
 }
 
 TEST(Outline, CallsLeaveTheCarryFlagAsItIs) {

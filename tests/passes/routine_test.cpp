@@ -43,8 +43,8 @@ TEST(ProbeRoutine, FillsPlaceholdersPerSite) {
       "mov.b64 __lynxpp_state_1, %rd1;\nret;\n");
   ASSERT_TRUE(routine.ok());
   SiteBinding binding;
-  binding.first_word = 3;
-  binding.first_state = 4;
+  binding.first.word = 3;
+  binding.first.state = 4;
   EXPECT_EQ(copy(*routine, binding),
             "\tld.param.b64 %lynxpp_rd0, [__lynxpp_probe+40];\n\tmov.b32 %lynxpp_r0, 7;\n"
             "\tmov.b64 %state5, %lynxpp_rd0;\n");
@@ -123,7 +123,7 @@ TEST(ProbeRoutine, NamesTheVariantsVariables) {
       make(".reg .b64 %rd<2>;\nmov.b64 %rd1, __lynxpp_shared_or_table_1;\nret;\n");
   ASSERT_TRUE(routine.ok());
   SiteBinding binding;
-  binding.first_variable = 3;
+  binding.first.variable = 3;
   EXPECT_THAT(copy(*routine, binding), HasSubstr("mov.b64 %lynxpp_rd0, __lynxpp_variable_4;"));
 }
 

@@ -30,7 +30,7 @@ Result<engine::Instrumented> instrument(const std::string& body, bool online = f
   request.ptx = &text;
   request.kernel = "k";
   request.specifications = {mark_blocks()};
-  request.verify = true;
+  request.inspection.verify = true;
   if (online)
     request.variable_address = [](const std::string&) {
       return std::optional<std::uint64_t>(0x7f0000000000);
@@ -264,7 +264,7 @@ Result<engine::Instrumented> with_operands(const std::string& body) {
       "ON_INSTRUCTION_AFTER: { sum[0] += operandValue(0) + loadedValue(); }\n",
       "operands.cod")};
   request.device_sm = 90;
-  request.verify = true;
+  request.inspection.verify = true;
   return engine::instrument(request);
 }
 

@@ -84,7 +84,7 @@ void DeviceGenerator::generate(const HandlerBody& body) {
   llvm::Function* function = new_routine();
   sampling_ = body.sampling;
   asks_about_lanes_ = asks_about_lanes(body.uses);
-  measures_banks_ = body.handler.measures_banks && skips_counted_;
+  measures_banks_ = body.handler.measures == Handler::Measures::banks && skips_counted_;
   generate_body(*function, {body.statements.begin(), body.statements.end()});
   write_states();
   builder_.CreateRetVoid();

@@ -255,7 +255,7 @@ class DeviceGenerator final : public FunctionGenerator {
   llvm::Value* entry_mask_ = nullptr;
   Sampling sampling_;  ///< of the handler
   bool asks_about_lanes_ = false;
-  bool measures_banks_ = false;  ///< Handler::measures_banks: without conflicts there is nothing to do
+  bool measures_banks_ = false;  ///< Handler::Measures::banks: without conflicts there is nothing to do
   std::vector<Lanes> lanes_{{true, nullptr, {}}};  ///< of the part that is generated and those around it
   std::map<std::pair<const Symbol*, bool>, llvm::AllocaInst*> unique_slots_;
   std::map<std::size_t, llvm::Value*> words_;

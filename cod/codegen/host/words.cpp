@@ -93,6 +93,56 @@ void add_array(const Words& counts, const MemoryArray& array, Columns& columns) 
   columns.beyond.push_back(beyond);
 }
 
+/// The columns of the table that `row` describes.
+void emit_table(HostRun* run, const Emitted& row, const Columns& columns, const std::string& counted) {
+  const auto emit = [&](const char* column, const std::vector<std::uint64_t>& values, const std::string& unit,
+                        Folding folding) {
+    Emitted emitted = row;
+    emitted.name = row.table + "." + column;
+    emitted.values = values;
+    if (std::string_view(column) == "mean") emitted.denominators = columns.words;
+    emitted.unit = unit;
+    emitted.folding = folding;
+    run->emit(std::move(emitted));
+  };
+  // Of several launches a row says what it says of one: words add up to those of the array.
+  emit("words", columns.words, "words", Folding::mean);
+  emit("accesses", columns.accesses, counted, Folding::sum);
+  emit("mean", columns.accesses, counted + " per word", Folding::by_name);
+  emit("least", columns.least, counted, Folding::least);
+  emit("greatest", columns.greatest, counted, Folding::greatest);
+  emit("never", columns.never, "words", Folding::mean);
+  emit("once", columns.once, "words", Folding::mean);
+  emit("reused", columns.reused, "words", Folding::mean);
+}
+
+/// What is drawn, a row for each array: counts over the array, how it is laid out, and how counts are
+/// distributed.
+void emit_pictures(HostRun* run, const Emitted& row, const Columns& columns, const std::string& counted,
+                   bool has_layout) {
+  const auto picture = [&](const char* suffix, std::uint64_t width, const std::vector<std::uint64_t>& values,
+                           Folding folding) {
+    Emitted emitted = row;
+    emitted.table.clear();
+    emitted.name = row.table + suffix;
+    emitted.folding = folding;
+    emitted.dimensions.push_back(width);
+    emitted.dimension_names.push_back(std::to_string(width));
+    emitted.values = values;
+    return emitted;
+  };
+  Emitted heat = picture("_heat", cells, columns.heat, Folding::sum);
+  heat.unit = counted;
+  run->emit(std::move(heat));
+  if (has_layout) run->emit(picture("_layout", layout_numbers, columns.layout, Folding::same));
+  Emitted distribution = picture("_distribution", bins, columns.bins_of_counts, Folding::sum);
+  distribution.unit = "words";
+  for (std::uint64_t bin = 0; bin <= bins; ++bin) distribution.bounds.push_back(std::int64_t{1} << bin);
+  distribution.underflow = columns.never;
+  distribution.overflow = columns.beyond;
+  run->emit(std::move(distribution));
+}
+
 }  // namespace
 
 void host_emit_words(HostRun* run, const Expression* call, const std::string* name, const std::string* unit) {
@@ -113,53 +163,9 @@ void host_emit_words(HostRun* run, const Expression* call, const std::string* na
   row.dimensions = {arrays.size()};
   row.dimension_names = {"arrays"};
   row.table = table;
-  const auto emit = [&](const char* column, auto values, const std::string& of, Folding folding) {
-    Emitted emitted = row;
-    emitted.name = table + "." + column;
-    emitted.values = std::move(values);
-    if (std::string_view(column) == "mean") emitted.denominators = columns.words;
-    emitted.unit = of;
-    emitted.folding = folding;
-    run->emit(std::move(emitted));
-  };
   const std::string counted = unit == nullptr ? "accesses" : *unit;
-  // Of several launches a row says what it says of one: words add up to those of the array.
-  emit("words", columns.words, "words", Folding::mean);
-  emit("accesses", columns.accesses, counted, Folding::sum);
-  emit("mean", columns.accesses, counted + " per word", Folding::by_name);
-  emit("least", columns.least, counted, Folding::least);
-  emit("greatest", columns.greatest, counted, Folding::greatest);
-  emit("never", columns.never, "words", Folding::mean);
-  emit("once", columns.once, "words", Folding::mean);
-  emit("reused", columns.reused, "words", Folding::mean);
-  Emitted heat = row;
-  heat.table.clear();
-  heat.name = table + "_heat";
-  heat.folding = Folding::sum;
-  heat.unit = counted;
-  heat.dimensions.push_back(cells);
-  heat.dimension_names.push_back(std::to_string(cells));
-  heat.values = columns.heat;
-  run->emit(heat);
-  if (!is_shared) {
-    Emitted layout = row;
-    layout.table.clear();
-    layout.name = table + "_layout";
-    layout.folding = Folding::same;
-    layout.dimensions.push_back(layout_numbers);
-    layout.dimension_names.push_back(std::to_string(layout_numbers));
-    layout.values = columns.layout;
-    run->emit(std::move(layout));
-  }
-  heat.name = table + "_distribution";
-  heat.unit = "words";
-  heat.dimensions.back() = bins;
-  heat.dimension_names.back() = std::to_string(bins);
-  heat.values = columns.bins_of_counts;
-  for (std::uint64_t bin = 0; bin <= bins; ++bin) heat.bounds.push_back(std::int64_t{1} << bin);
-  heat.underflow = columns.never;
-  heat.overflow = columns.beyond;
-  run->emit(std::move(heat));
+  emit_table(run, row, columns, counted);
+  emit_pictures(run, row, columns, counted, !is_shared);
 }
 
 void host_emit_arrays(HostRun* run, const std::string* name) {

@@ -80,7 +80,12 @@ class AffineAnalysis {
   void find_induction_variables();
   std::optional<InductionVariable> induction_of(std::uint32_t loop, ValueId phi);
   bool is_invariant(const AffineForm& form, std::uint32_t loop) const;
+  struct ExitTest {
+    std::uint32_t instruction = 0;
+    bool stays_when_true = false;  ///< in the loop
+  };
   void find_trip_counts();
+  std::optional<ExitTest> exit_test_of(std::uint32_t loop) const;
   std::optional<std::uint64_t> count_trips(std::uint32_t loop);
   void close_induction_variables();
   std::optional<AffineForm> resolve(AffineForm form) const;

@@ -145,10 +145,10 @@ void AffineAnalysis::find_trip_counts() {
   }
 }
 
-std::optional<std::uint64_t> AffineAnalysis::count_trips(std::uint32_t index) {
+/// The test of the only exit, which every iteration makes and passes, of this loop and not in one inside it.
+std::optional<AffineAnalysis::ExitTest> AffineAnalysis::exit_test_of(std::uint32_t index) const {
   const Loop& loop = loops_.loops()[index];
   if (loop.exiting.size() != 1) return std::nullopt;
-  // The only exit, which every iteration passes, of this loop and not tested in one inside it.
   const std::uint32_t block = loop.exiting[0];
   const BasicBlock& node = graph_.blocks[block];
   const bool always_tested = std::ranges::all_of(
@@ -164,10 +164,14 @@ std::optional<std::uint64_t> AffineAnalysis::count_trips(std::uint32_t index) {
   if (tested == no_value || ssa_.values()[tested].kind != ValueKind::write ||
       ssa_.values()[tested].previous != no_value)
     return std::nullopt;
-  // The test is made in this loop, in every iteration.
   if (loops_.loop_of(ssa_.values()[tested].block) != index) return std::nullopt;
+  return ExitTest{ssa_.values()[tested].instruction, stays_when_taken != branch.guard.negated};
+}
 
-  const std::uint32_t at = ssa_.values()[tested].instruction;
+std::optional<std::uint64_t> AffineAnalysis::count_trips(std::uint32_t index) {
+  const std::optional<ExitTest> exit = exit_test_of(index);
+  if (!exit) return std::nullopt;
+  const std::uint32_t at = exit->instruction;
   const Instruction& test = function_.body->instructions[at];
   const DataType type = test.traits.type;
   const bool is_number =
@@ -185,7 +189,7 @@ std::optional<std::uint64_t> AffineAnalysis::count_trips(std::uint32_t index) {
     std::swap(variable, bound);
     condition.comparison = swap_sides(condition.comparison);
   }
-  if (stays_when_taken == branch.guard.negated) condition.comparison = negate(condition.comparison);
+  if (!exit->stays_when_true) condition.comparison = negate(condition.comparison);
   if (!bound->is_constant() || !variable->exact || variable->terms.size() != 1) return std::nullopt;
 
   // They are in the order of the loops.

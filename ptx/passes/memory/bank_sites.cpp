@@ -71,7 +71,9 @@ class FunctionSites {
 
 void find_bank_sites(InstrumentationUnit& unit) {
   for (std::uint32_t probe = 0; probe < unit.spliced.probes.size(); ++probe) {
-    if (!unit.spliced.probes[probe].enabled || !unit.spliced.probes[probe].measures_banks) continue;
+    if (!unit.spliced.probes[probe].enabled ||
+        unit.spliced.probes[probe].effect != ProbeEffect::measures_banks)
+      continue;
     for (const FunctionUnit& function : unit.reached.functions) {
       if (function.instrumented) FunctionSites(unit, function, probe).run();
     }

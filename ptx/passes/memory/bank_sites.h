@@ -10,7 +10,7 @@
 
 namespace lynxpp::ptx {
 
-/// Fills in InstrumentationUnit::memory for all probes of Probe::measures_banks.
+/// Fills in InstrumentationUnit::memory for all probes of ProbeEffect::measures_banks.
 void find_bank_sites(InstrumentationUnit& unit);
 
 }  // namespace lynxpp::ptx

@@ -327,7 +327,7 @@ class LaneValues final : public Pass {
     for (const FunctionUnit& function : unit.reached.functions) {
       if (function.instrumented) changed |= FunctionLanes(unit, function, *plan).run();
     }
-    unit.lane_values = std::move(plan);
+    unit.memory.lane_values = std::move(plan);
     return changed;
   }
 };

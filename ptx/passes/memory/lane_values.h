@@ -49,7 +49,7 @@ struct LaneValuePlan {
   bool serves(const LaneSite& site, const ProbeRoutine& routine) const;
 };
 
-/// Needs unit.spliced.lane_routines; fills in unit.lane_values. Without routines nothing happens.
+/// Needs unit.spliced.lane_routines; fills in unit.memory.lane_values. Without routines nothing happens.
 std::unique_ptr<Pass> make_lane_values_pass();
 
 }  // namespace lynxpp::ptx

@@ -160,7 +160,9 @@ class FunctionSites {
 
 void find_sector_sites(InstrumentationUnit& unit, bool follows_indices) {
   for (std::uint32_t probe = 0; probe < unit.spliced.probes.size(); ++probe) {
-    if (!unit.spliced.probes[probe].enabled || !unit.spliced.probes[probe].measures_sectors) continue;
+    if (!unit.spliced.probes[probe].enabled ||
+        unit.spliced.probes[probe].effect != ProbeEffect::measures_sectors)
+      continue;
     for (const FunctionUnit& function : unit.reached.functions) {
       if (function.instrumented) FunctionSites(unit, function, probe, follows_indices).run();
     }

@@ -16,7 +16,7 @@
 
 namespace lynxpp::ptx {
 
-/// Fills in InstrumentationUnit::memory for all probes of Probe::measures_sectors; `follows_indices` through
+/// Fills in InstrumentationUnit::memory for all probes of ProbeEffect::measures_sectors; `follows_indices` through
 /// indices of 32 bits, too.
 void find_sector_sites(InstrumentationUnit& unit, bool follows_indices);
 

@@ -16,6 +16,7 @@ namespace lynxpp::ptx {
 
 class Pass;
 struct InstrumentationUnit;
+struct LaneValuePlan;  // ptx/passes/memory/lane_values.h
 
 /// An access that a warp makes at most once: how many sectors 32 lanes of one row of the thread block touch
 /// if the address of lane 0 lies at `place` of its sector. What is tallied is left to warps that are not like
@@ -42,6 +43,8 @@ struct MemorySites {
   std::map<std::pair<std::uint32_t, std::uint32_t>, MemorySite> sites;
   /// What patterns assume, by function; see index_checks.h.
   std::map<std::uint32_t, std::set<IndexCheck>> index_checks;
+  /// What lanes find out about their addresses once. Null: nothing.
+  std::shared_ptr<const LaneValuePlan> lane_values;
 
   const MemorySite* find(std::uint32_t probe, std::uint32_t instruction) const {
     const auto found = sites.find({probe, instruction});

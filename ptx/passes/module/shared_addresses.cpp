@@ -30,14 +30,14 @@ class SharedAddressesPass final : public Pass {
  private:
   static bool add_to(InstrumentationUnit& unit, const Function& function) {
     const auto is_here = [&](const SharedAddresses::Place& each) { return each.function == &function; };
-    if (std::ranges::none_of(unit.shared.variables, is_here)) return false;
+    if (std::ranges::none_of(unit.words.shared.variables, is_here)) return false;
     CodeBuilder code(unit.edits.names(function));
     const Label done = code.fresh_label();
     if (function.is_entry) skip_all_but_one_thread(code, done);
     const VirtualRegister place = place_of_addresses(unit, function, code);
-    for (std::size_t i = 0; i < unit.shared.variables.size(); ++i) {
-      if (!is_here(unit.shared.variables[i])) continue;
-      const Name variable{unit.shared.variables[i].name};
+    for (std::size_t i = 0; i < unit.words.shared.variables.size(); ++i) {
+      if (!is_here(unit.words.shared.variables[i])) continue;
+      const Name variable{unit.words.shared.variables[i].name};
       const VirtualRegister address = code.compute(RegisterType::b64, "mov.u64", {variable});
       code.emit("st.global.b64", {CodeAddress{place, static_cast<std::int64_t>(8 * i)}, address});
     }
@@ -60,7 +60,7 @@ class SharedAddressesPass final : public Pass {
 
   static VirtualRegister place_of_addresses(const InstrumentationUnit& unit, const Function& function,
                                             CodeBuilder& code) {
-    const std::int64_t word = std::int64_t{8} * unit.shared.word;
+    const std::int64_t word = std::int64_t{8} * unit.words.shared.word;
     if (function.is_entry)
       return code.compute(RegisterType::b64, "ld.param.b64",
                           {CodeAddress{Name{std::string(probe_parameter)}, word}});

@@ -17,7 +17,7 @@ class SharedCountersPass final : public Pass {
   std::string_view name() const override { return "shared-counters"; }
 
   Result<bool> run(InstrumentationUnit& unit) override {
-    if (unit.block_counters.arrays.empty()) return false;
+    if (unit.words.block.arrays.empty()) return false;
     const FunctionUnit& kernel = unit.reached.kernel();
     CodeBuilder code(unit.edits.names(*kernel.function));
     add_clearing(unit, code);
@@ -44,7 +44,7 @@ class SharedCountersPass final : public Pass {
   static VirtualRegister begin_of(const InstrumentationUnit& unit, const BlockCounters::Array& array,
                                   CodeBuilder& code) {
     const VirtualRegister dynamic =
-        code.compute(RegisterType::b32, "mov.u32", {Name{variable_name(unit.block_counters.variable)}});
+        code.compute(RegisterType::b32, "mov.u32", {Name{variable_name(unit.words.block.variable)}});
     return code.compute(RegisterType::b32, "add.u32", {dynamic, low(word(array.offset_word, code), code)});
   }
 
@@ -71,19 +71,19 @@ class SharedCountersPass final : public Pass {
 
   /// Bytes of one array's counters, a multiple of 16.
   static CodeOperand bytes_of(const InstrumentationUnit& unit, CodeBuilder& code) {
-    if (!unit.block_counters.window.empty()) return unit.block_counters.window_bytes;
-    const VirtualRegister words = low(word(unit.block_counters.extent_word, code), code);
+    if (!unit.words.block.window.empty()) return unit.words.block.window_bytes;
+    const VirtualRegister words = low(word(unit.words.block.extent_word, code), code);
     const VirtualRegister bytes =
-        code.compute(RegisterType::b32, "mul.lo.u32", {words, unit.block_counters.bits / 8});
+        code.compute(RegisterType::b32, "mul.lo.u32", {words, unit.words.block.bits / 8});
     const VirtualRegister padded = code.compute(RegisterType::b32, "add.u32", {bytes, 15});
     return code.compute(RegisterType::b32, "and.b32", {padded, 0xfffffff0u});
   }
 
   static void add_clearing(const InstrumentationUnit& unit, CodeBuilder& code) {
-    const VirtualRegister first = begin_of(unit, unit.block_counters.arrays.front(), code);
+    const VirtualRegister first = begin_of(unit, unit.words.block.arrays.front(), code);
     const VirtualRegister begin = code.compute(RegisterType::b32, "sub.u32", {first, header});
     const VirtualRegister bytes = code.compute(
-        RegisterType::b32, "mad.lo.u32", {bytes_of(unit, code), unit.block_counters.arrays.size(), header});
+        RegisterType::b32, "mad.lo.u32", {bytes_of(unit, code), unit.words.block.arrays.size(), header});
     const VirtualRegister end = code.compute(RegisterType::b32, "add.u32", {begin, bytes});
     const VirtualRegister at =
         code.compute(RegisterType::b32, "mad.lo.u32", {thread_in_block(code), piece, begin});
@@ -102,7 +102,7 @@ class SharedCountersPass final : public Pass {
   static void add_flush(const InstrumentationUnit& unit, const Instruction& exit, CodeBuilder& code) {
     const Label stays = code.fresh_label();
     if (const std::optional<CodePredicate> guard = predicate_of(exit.guard)) code.branch_if(!*guard, stays);
-    const VirtualRegister first = begin_of(unit, unit.block_counters.arrays.front(), code);
+    const VirtualRegister first = begin_of(unit, unit.words.block.arrays.front(), code);
     const VirtualRegister mask = code.active_mask();
     const VirtualRegister here = code.compute(RegisterType::b32, "popc.b32", {mask});
     const VirtualRegister rank = code.compute(RegisterType::b32, "popc.b32", {code.lanes_below(mask)});
@@ -120,7 +120,7 @@ class SharedCountersPass final : public Pass {
     code.branch_if(CodePredicate(code.compute(RegisterType::pred, "setp.ne.u32", {all, threads(code)})),
                    stays);
     code.emit("membar.cta", {});
-    for (const BlockCounters::Array& array : unit.block_counters.arrays)
+    for (const BlockCounters::Array& array : unit.words.block.arrays)
       add_array(unit, array, rank, here, code);
     code.place(stays);
   }
@@ -128,20 +128,20 @@ class SharedCountersPass final : public Pass {
   /// The lanes that are here take the counters in turns, as many as are in a piece.
   static void add_array(const InstrumentationUnit& unit, const BlockCounters::Array& array,
                         VirtualRegister rank, VirtualRegister lanes, CodeBuilder& code) {
-    const bool in_pieces = unit.block_counters.bits == 32;
-    const std::uint32_t bytes = in_pieces ? piece : unit.block_counters.bits / 8;
-    const std::uint32_t counters = bytes * 8 / unit.block_counters.bits;
+    const bool in_pieces = unit.words.block.bits == 32;
+    const std::uint32_t bytes = in_pieces ? piece : unit.words.block.bits / 8;
+    const std::uint32_t counters = bytes * 8 / unit.words.block.bits;
     const std::uint32_t array_bytes = (array.is_wide ? 8 : 4) * counters;
-    const bool has_window = !unit.block_counters.window.empty();
+    const bool has_window = !unit.words.block.window.empty();
     const VirtualRegister words =
-        has_window ? code.compute(RegisterType::b32, "mov.u32", {unit.block_counters.window_bytes / 4})
-                   : low(word(unit.block_counters.extent_word, code), code);
+        has_window ? code.compute(RegisterType::b32, "mov.u32", {unit.words.block.window_bytes / 4})
+                   : low(word(unit.words.block.extent_word, code), code);
     const VirtualRegister counter =
         code.compute(RegisterType::b32, "mad.lo.u32", {rank, bytes, begin_of(unit, array, code)});
     VirtualRegister elements = word(array.array_word, code);
     if (has_window)
       elements = code.compute(RegisterType::b64, "mad.wide.u32",
-                              {begin_of_window(unit.block_counters, code), array.is_wide ? 2 : 1, elements});
+                              {begin_of_window(unit.words.block, code), array.is_wide ? 2 : 1, elements});
     const VirtualRegister element =
         code.compute(RegisterType::b64, "mad.wide.u32", {rank, array_bytes, elements});
     const VirtualRegister counter_step = code.compute(RegisterType::b32, "mul.lo.u32", {lanes, bytes});
@@ -160,8 +160,7 @@ class SharedCountersPass final : public Pass {
       code.emit("ld.shared.v4.u32",
                 {CodeList{CodeList::Kind::vector, {counts.begin(), counts.end()}}, CodeAddress{counter, 0}});
     } else {
-      code.emit("ld.shared.u" + std::to_string(unit.block_counters.bits),
-                {counts[0], CodeAddress{counter, 0}});
+      code.emit("ld.shared.u" + std::to_string(unit.words.block.bits), {counts[0], CodeAddress{counter, 0}});
     }
     VirtualRegister any = counts[0];
     for (std::uint32_t i = 1; i < counters; ++i)

@@ -52,9 +52,9 @@ class Copier {
     switch (placeholder.kind) {
       case Kind::word:
         if (binding_.word) return binding_.word(placeholder.index);
-        return CodeAddress{binding_.word_base, std::int64_t{8} * (binding_.first_word + placeholder.index)};
-      case Kind::state: return binding_.state(binding_.first_state + placeholder.index);
-      case Kind::variable: return Name{variable_name(binding_.first_variable + placeholder.index)};
+        return CodeAddress{binding_.word_base, std::int64_t{8} * (binding_.first.word + placeholder.index)};
+      case Kind::state: return binding_.state(binding_.first.state + placeholder.index);
+      case Kind::variable: return Name{variable_name(binding_.first.variable + placeholder.index)};
       case Kind::site_value: return binding_.site_value(placeholder.name);
       case Kind::invariant: return binding_.invariants[placeholder.index];
     }

@@ -161,7 +161,7 @@ class OutlinedCall {
     signature_.add_entry(code);
     for (const Flushed& each : flushed_) code.mov(each.sum, 0);
     SiteBinding inner;
-    inner.first_variable = binding_.first_variable;
+    inner.first.variable = binding_.first.variable;
     inner.word = [&](std::uint32_t index) { return CodeOperand(inside_.words.at(index)); };
     inner.state = [&](std::uint32_t index) { return CodeOperand(inside_.states.at(index)); };
     inner.site_value = [&](std::string_view name) { return inside_.site_values.find(name)->second; };
@@ -180,13 +180,13 @@ class OutlinedCall {
   void pass_words() {
     for (const std::uint32_t word : routine_.words()) {
       inside_.words.emplace(word, inside_.names.fresh(RegisterType::b64));
-      signature_.add_word(inside_.words.at(word), binding_.first_word + word);
+      signature_.add_word(inside_.words.at(word), binding_.first.word + word);
     }
   }
 
   void pass_states() {
     for (const std::uint32_t state : routine_.states()) {
-      const std::uint32_t outer = binding_.first_state + state;
+      const std::uint32_t outer = binding_.first.state + state;
       const std::uint32_t bytes = unit_.spliced.state_bytes[outer];
       const VirtualRegister inner = fresh(bytes);
       inside_.states.emplace(state, inner);

@@ -35,13 +35,19 @@ struct PlaceholderPrefixes {
   std::string_view variable = {};  ///< empty: there are none
 };
 
+/// Of the words, states and variables of all specifications those that are the first of one. Its routines
+/// number their own from 0.
+struct FirstOfSpecification {
+  std::uint32_t word = 0;
+  std::uint32_t state = 0;
+  std::uint32_t variable = 0;
+};
+
 /// What a routine reads and writes besides its own registers, at one site.
 struct SiteBinding {
-  std::string word_opcode;           ///< "ld.param.b64"
-  CodeRegister word_base = Name{};   ///< word k is [base + 8 * (first_word + k)]
-  std::uint32_t first_word = 0;      ///< of the routine's specification
-  std::uint32_t first_state = 0;     ///< likewise
-  std::uint32_t first_variable = 0;  ///< likewise
+  std::string word_opcode;          ///< "ld.param.b64"
+  CodeRegister word_base = Name{};  ///< word k is [base + 8 * (first.word + k)]
+  FirstOfSpecification first;       ///< of the routine's specification
   /// Of all specifications.
   std::function<CodeOperand(std::uint32_t)> state = {};
   /// By name. Nothing: nobody wants to know; it is 0, and what is written to it is left out.

@@ -59,7 +59,8 @@ void Tallies::add_flushes(const Probe& probe, const Site& site, CodeBuilder& cod
   for (const std::uint32_t number : probe.tallies) {
     for (const bool is_high : {false, true}) {
       const TallyPlace tally = find(probe, number, is_high, site);
-      if (tally.is_shared()) code.append(flush_shared(context(), tally, probe.measures_banks));
+      if (tally.is_shared())
+        code.append(flush_shared(context(), tally, probe.effect == ProbeEffect::measures_banks));
     }
   }
 }

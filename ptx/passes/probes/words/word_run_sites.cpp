@@ -1,4 +1,4 @@
-#include "ptx/passes/probes/word_run_sites.h"
+#include "ptx/passes/probes/words/word_run_sites.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -30,7 +30,7 @@ WordRunSites::WordRunSites(InstrumentationUnit& unit, const FunctionUnit& functi
     : unit_(unit), function_(function), counters_(counters) {
   const auto position = static_cast<std::size_t>(&function - unit.reached.functions.data());
   NameSource& names = unit.edits.names(*function.function);
-  for (const auto& [place, runs] : unit.word_runs) {
+  for (const auto& [place, runs] : unit.words.runs) {
     if (place.second != position) continue;
     for (const WordRun& each : runs) {
       Run run{place.first, &each, {}, names.fresh(RegisterType::b64), {}};

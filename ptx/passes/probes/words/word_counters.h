@@ -105,7 +105,7 @@ class WordCounters {
   const Body& body_;
   FunctionAnalyses& analyses_;
   std::map<Key, std::vector<std::uint32_t>> groups_;  ///< of the block
-  std::set<Key> in_runs_;  ///< what is counted behind a loop (probes/word_run_sites.h)
+  std::set<Key> in_runs_;  ///< what is counted behind a loop (probes/words/word_run_sites.h)
   /// By probe, and whether counters are in the block's shared memory: filled at the function's entry.
   std::map<std::pair<std::size_t, bool>, Kept> kept_;
   Code entry_;

@@ -1,4 +1,4 @@
-#include "ptx/passes/probes/word_counters.h"
+#include "ptx/passes/probes/words/word_counters.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -24,7 +24,7 @@ WordCounters::WordCounters(InstrumentationUnit& unit, const FunctionUnit& functi
       body_(*function.function->body),
       analyses_(unit.analyses.of(*function.function)) {
   const auto position = static_cast<std::size_t>(&function - unit.reached.functions.data());
-  for (const auto& [place, runs] : unit.word_runs) {
+  for (const auto& [place, runs] : unit.words.runs) {
     for (const WordRun& run : runs) {
       for (const std::uint32_t each : run.instructions) {
         if (place.second == position) in_runs_.emplace(place.first, each);
@@ -146,7 +146,7 @@ VirtualRegister WordCounters::word(std::uint32_t index, CodeBuilder& code) const
 /// Of the variables at which a window begins only the kernel knows the names. Accesses to others would find
 /// no counter there.
 bool WordCounters::counts_in_block(const CountedWords& words, std::uint32_t instruction) const {
-  const std::vector<std::string_view>& window = unit_.block_counters.window;
+  const std::vector<std::string_view>& window = unit_.words.block.window;
   if (!words.block_offset_word || window.empty()) return words.block_offset_word.has_value();
   const std::optional<AffineForm> address = analyses_.affine().of_address(instruction);
   if (!function_.function->is_entry || !address) return false;
@@ -167,7 +167,7 @@ WordCounters::Kept WordCounters::fill(const CountedWords& words, bool in_block, 
     kept.counts = word(words.array_word, code);
     return kept;
   }
-  const BlockCounters& counters = unit_.block_counters;
+  const BlockCounters& counters = unit_.words.block;
   if (in_block && !counters.window.empty()) {
     kept.begin = begin_of_window(counters, code);
     kept.bytes = code.compute(RegisterType::b32, "mov.u32", {counters.window_bytes});
@@ -178,7 +178,7 @@ WordCounters::Kept WordCounters::fill(const CountedWords& words, bool in_block, 
     kept.counts = word(words.array_word, code);
     return kept;
   }
-  const Name dynamic{variable_name(unit_.block_counters.variable)};
+  const Name dynamic{variable_name(unit_.words.block.variable)};
   kept.counts = code.compute(
       RegisterType::b32, "add.u32",
       {code.compute(RegisterType::b32, "mov.u32", {dynamic}), low(word(*words.block_offset_word, code))});

@@ -1,4 +1,4 @@
-#include "ptx/passes/probes/word_count_sites.h"
+#include "ptx/passes/probes/words/word_count_sites.h"
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@ WordCountSites::WordCountSites(InstrumentationUnit& unit, const FunctionUnit& fu
     : unit_(unit), graph_(function.graph) {
   const std::vector<Instruction>& instructions = function.function->body->instructions;
   NameSource& names = unit.edits.names(*function.function);
-  for (const auto& [id, site] : unit.word_sites) {
+  for (const auto& [id, site] : unit.words.sites) {
     const std::uint32_t at = id.first - function.first_instruction;
     if (id.first < function.first_instruction || at >= instructions.size()) continue;
     if (!has_sites_) {
@@ -41,8 +41,8 @@ void WordCountSites::add_entry(CodeBuilder& code) const {
 }
 
 const WordSite* WordCountSites::find(const LaneSite& site) const {
-  const auto found = unit_.word_sites.find({site.first, site.second});
-  return found == unit_.word_sites.end() ? nullptr : &found->second;
+  const auto found = unit_.words.sites.find({site.first, site.second});
+  return found == unit_.words.sites.end() ? nullptr : &found->second;
 }
 
 void WordCountSites::add_execution(const LaneSite& site, const CodeOperand& address, CodeBuilder& code) {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "ptx/ir/code_builder.h"
-#include "ptx/passes/probes/word_counters.h"
+#include "ptx/passes/probes/words/word_counters.h"
 #include "ptx/passes/unit.h"
 
 namespace lynxpp::ptx {

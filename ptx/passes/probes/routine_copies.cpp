@@ -1,0 +1,240 @@
+#include "ptx/passes/probes/routine_copies.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace lynxpp::ptx {
+
+RoutineCopies::RoutineCopies(InstrumentationUnit& unit, const FunctionUnit& function, Outliner& outliner)
+    : unit_(unit),
+      function_(function),
+      body_(*function.function->body),
+      names_(unit.edits.names(*function.function)),
+      registers_(unit.thread_registers(*function.function)),
+      outliner_(outliner),
+      tallies_(unit, function),
+      values_(unit, function),
+      sectors_(unit, function),
+      kept_(unit, function) {}
+
+void RoutineCopies::begin_block(std::uint32_t block) { sectors_.begin_block(compared_in(block)); }
+
+// ---- sites
+
+LaneSite RoutineCopies::lane_site(const Site& site) const {
+  const auto index = static_cast<std::uint32_t>(site.instruction - body_.instructions.data());
+  return {function_.first_instruction + index, site.access};
+}
+
+Site RoutineCopies::site_at(const Probe& probe, std::uint32_t block, const Instruction& instruction) const {
+  Site site{probe.point, block, &instruction, probe.access ? probe.access(instruction) : 0};
+  const LaneValuePlan* const lanes = unit_.memory.lane_values.get();
+  const bool is_served =
+      probe.with_lane_values && lanes != nullptr && lanes->serves(lane_site(site), *probe.with_lane_values);
+  if (is_served) site.routine = &*probe.with_lane_values;
+  return site;
+}
+
+bool RoutineCopies::is_measured_elsewhere(const Probe& probe, const Instruction& instruction) const {
+  const auto number = static_cast<std::uint32_t>(&probe - unit_.spliced.probes.data());
+  const std::uint32_t id =
+      function_.first_instruction + static_cast<std::uint32_t>(&instruction - body_.instructions.data());
+  return unit_.memory.measured_at(number, id) != id;
+}
+
+const MemorySite* RoutineCopies::memory_site(const Probe& probe, const Site& site) const {
+  const auto number = static_cast<std::uint32_t>(&probe - unit_.spliced.probes.data());
+  return unit_.memory.find(number, lane_site(site).first);
+}
+
+// ---- routines
+
+void RoutineCopies::add_prepared(Probe& probe, const Site& site, CodeBuilder& code) {
+  values_.add_preparation(probe, site, code);
+  add(probe, site, code);
+}
+
+void RoutineCopies::add(Probe& probe, const Site& site, CodeBuilder& code) {
+  ++probe.sites;
+  for (const std::uint32_t each : routine_at(probe, site).functions())
+    unit_.spliced.routine_functions.use(each);
+  SiteBinding binding;
+  const bool is_kernel = function_.function->is_entry;
+  binding.word_opcode = is_kernel ? "ld.param.b64" : "ld.local.b64";
+  // Device functions without a frame have no words, either.
+  if (is_kernel) {
+    binding.word_base = Name{std::string(probe_parameter)};
+  } else if (registers_.frame) {
+    binding.word_base = *registers_.frame;
+  }
+  binding.first = probe.first;
+  binding.state = [&](std::uint32_t index) { return CodeOperand(registers_.states[index]); };
+  const std::optional<Label> in_row = add_skip_of_rows(probe, site, code);
+  add_routine(probe, site, binding, code);
+  if (in_row) code.place(*in_row);
+}
+
+void RoutineCopies::add_routine(const Probe& probe, const Site& site, SiteBinding& binding,
+                                CodeBuilder& code) {
+  const std::vector<SiteTally> tallies = tallies_.at(probe, site);
+  // With values of the lanes at hand the routine is short.
+  const bool is_short = &routine_at(probe, site) != &probe.routine;
+  if (!is_short && outliner_.is_outlined(probe, tallies)) {
+    binding.site_value = [&](std::string_view name) { return values_.operand(probe, name, site); };
+    return outliner_.add_call(probe, binding, tallies, code);
+  }
+  if (compares_sectors(probe, site)) return add_sectors(probe, site, tallies, code);
+  const std::optional<Label> apart = is_short ? add_skip_of_apart(probe, site, code) : std::nullopt;
+  if (is_short) add_banks_of_some(probe, site, binding, code);
+  add_copy(probe, site, binding, tallies, code);
+  tallies_.add_flushes(probe, site, code);
+  if (apart) code.place(*apart);
+}
+
+void RoutineCopies::add_copy(const Probe& probe, const Site& site, SiteBinding& binding,
+                             const std::vector<SiteTally>& tallies, CodeBuilder& code) {
+  std::map<std::string_view, CodeOperand> of_tallies;
+  for (const SiteTally& tally : tallies) {
+    if (!tally.place) continue;
+    of_tallies.emplace(tally.name, tally.place.is_bit()
+                                       ? CodeOperand(code.compute(RegisterType::b32, "mov.b32", {0}))
+                                       : CodeOperand(tally.reg));
+  }
+  const bool is_short = &routine_at(probe, site) != &probe.routine;
+  binding.site_value = [&](std::string_view name) -> std::optional<CodeOperand> {
+    if (is_lane_value(name)) return *unit_.memory.lane_values->find(lane_site(site), name);
+    if (is_short && name == "memory_address") {
+      // Addresses that begin sectors are compared with the lane's value once, before a loop.
+      const MemorySite* const known = memory_site(probe, site);
+      if (known != nullptr && known->is_even) return 0;
+    }
+    if (!name.starts_with("tally_")) return values_.operand(probe, name, site);
+    const auto found = of_tallies.find(name);
+    return found == of_tallies.end() ? std::nullopt : std::optional(found->second);
+  };
+  if (site.point != ProbePoint::kernel_entry) kept_.bind(routine_at(probe, site), site.block, binding);
+  code.append(routine_at(probe, site).copy(binding, names_));
+  for (const SiteTally& tally : tallies) {
+    if (tally.place.is_bit())
+      tallies_.add_bit(tally.place, std::get<VirtualRegister>(of_tallies.at(tally.name).value), code);
+  }
+}
+
+// ---- sectors
+
+/// Whether the lanes find out at the access itself who is the first in his sector, and nothing else is to be
+/// done there.
+bool RoutineCopies::compares_sectors(const Probe& probe, const Site& site) const {
+  if (site.instruction == nullptr) return false;
+  const MemoryAccesses accesses = memory_accesses(*site.instruction);
+  return SectorLanes::is_possible(unit_) && probe.effect == ProbeEffect::measures_sectors &&
+         site.routine == nullptr && site.point == ProbePoint::instruction && !site.instruction->guarded() &&
+         unit_.counting.plan != nullptr && accesses.count == 1 && accesses.access[0].address != nullptr &&
+         !outliner_.is_outlined(probe, tallies_.at(probe, site));
+}
+
+std::vector<std::uint32_t> RoutineCopies::compared_in(std::uint32_t block) const {
+  const BasicBlock& range = function_.graph.blocks[block];
+  std::vector<std::uint32_t> compared;
+  for (std::uint32_t i = range.begin; i < range.end; ++i) {
+    const Instruction& instruction = body_.instructions[i];
+    if (!instruction.traits.is_memory_access()) continue;
+    const auto is_compared = [&](const Probe& probe) {
+      return probe.effect == ProbeEffect::measures_sectors &&
+             stands_at(probe, ProbePoint::instruction, instruction) &&
+             !is_measured_elsewhere(probe, instruction) &&
+             compares_sectors(probe, site_at(probe, block, instruction));
+    };
+    if (std::ranges::any_of(unit_.spliced.probes, is_compared)) compared.push_back(i);
+  }
+  return compared;
+}
+
+void RoutineCopies::add_sectors(const Probe& probe, const Site& site, const std::vector<SiteTally>& tallies,
+                                CodeBuilder& code) {
+  CodeBuilder raise(names_);
+  for (const SiteTally& tally : tallies) {
+    if (tally.place) tallies_.add_one(tally.place, sectors_.first(), raise);
+  }
+  tallies_.add_flushes(probe, site, raise);
+  sectors_.add_access(lane_site(site).first - function_.first_instruction,
+                      values_.operand(probe, "memory_address", site), raise.take(), code);
+}
+
+// ---- rows
+
+/// Where warps that are full rows need not be counted: goes by for them to the label, and counts one for
+/// others.
+std::optional<Label> RoutineCopies::add_skip_of_rows(const Probe& probe, const Site& site,
+                                                     CodeBuilder& code) {
+  if (site.instruction == nullptr) return std::nullopt;
+  const MemorySite* const known = memory_site(probe, site);
+  if (known == nullptr || !known->rows) return std::nullopt;
+  const TallyPlace exception = tallies_.exception_at(probe, site);
+  if (!exception) return std::nullopt;
+  const Label label = code.fresh_label();
+  if (const std::optional<VirtualRegister> row = row_register(site)) {
+    const VirtualRegister place = place_in_row(probe, site, *known->rows, *row, code);
+    const VirtualRegister is_row = code.compute(RegisterType::pred, "setp.eq.u32", {place, 0});
+    code.branch_if(CodePredicate(is_row), label);
+  }
+  tallies_.add_mark(exception, code.elect_leader(code.active_mask()), code);
+  return label;
+}
+
+/// Nothing: the lanes have not found out whether they are a full row.
+std::optional<VirtualRegister> RoutineCopies::row_register(const Site& site) const {
+  if (unit_.memory.lane_values == nullptr) return std::nullopt;
+  const auto found = unit_.memory.lane_values->rows.find(lane_site(site));
+  return found == unit_.memory.lane_values->rows.end() ? std::nullopt : std::optional(found->second);
+}
+
+/// 0 if the warp is as expected.
+VirtualRegister RoutineCopies::place_in_row(const Probe& probe, const Site& site, const RowSectors& rows,
+                                            VirtualRegister row, CodeBuilder& code) {
+  if (rows.is_anywhere) return code.compute(RegisterType::b32, "and.b32", {row, 1});
+  const VirtualRegister low =
+      code.compute(RegisterType::b32, "cvt.u32.u64", {values_.operand(probe, "memory_address", site)});
+  const VirtualRegister of_first = code.compute(RegisterType::b32, "add.u32", {low, row});
+  const VirtualRegister distance = code.compute(RegisterType::b32, "add.u32", {of_first, 32 - rows.place});
+  return code.compute(RegisterType::b32, "and.b32", {distance, 31});
+}
+
+// ---- banks
+
+/// Of accesses to words nothing is to be added where nobody meets: goes to the label then. Nothing: there is
+/// always something.
+std::optional<Label> RoutineCopies::add_skip_of_apart(const Probe& probe, const Site& site,
+                                                      CodeBuilder& code) {
+  const LaneValuePlan& lanes = *unit_.memory.lane_values;
+  const auto found = lanes.bank_lanes.find(lane_site(site));
+  const MemoryAccesses accesses = memory_accesses(*site.instruction);
+  const bool is_word = site.access < accesses.count && accesses.access[site.access].bytes <= 4;
+  if (found == lanes.bank_lanes.end() || !is_word || probe.effect != ProbeEffect::measures_banks)
+    return std::nullopt;
+  const Label apart = code.fresh_label();
+  const VirtualRegister is_apart = code.compute(RegisterType::pred, "setp.eq.b32", {found->second, 0});
+  code.branch_if(CodePredicate(is_apart), apart);
+  return apart;
+}
+
+/// Where lanes know whom they would meet at a bank: what that comes to for those that are here.
+void RoutineCopies::add_banks_of_some(const Probe& probe, const Site& site, SiteBinding binding,
+                                      CodeBuilder& code) {
+  const LaneValuePlan& lanes = *unit_.memory.lane_values;
+  const auto found = lanes.bank_lanes.find(lane_site(site));
+  if (found == lanes.bank_lanes.end()) return;
+  Site known = site;
+  known.routine = &unit_.spliced.lane_routines.find(banks_of_some_lanes_value)->second;
+  for (const std::uint32_t each : known.routine->functions()) unit_.spliced.routine_functions.use(each);
+  values_.add_preparation(probe, known, code);
+  binding.site_value = [&](std::string_view name) -> CodeOperand {
+    if (name == lane_result_value) return *lanes.find(lane_site(site), hoisted_banks_value);
+    return name == bank_lanes_value ? found->second : values_.operand(probe, name, known);
+  };
+  code.append(known.routine->copy(binding, names_));
+}
+
+}  // namespace lynxpp::ptx

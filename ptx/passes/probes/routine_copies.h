@@ -1,0 +1,82 @@
+// Routines at their sites, in one function: which form of a routine stands at a site, what is skipped there,
+// and the copy or the call itself.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "ptx/ir/code_builder.h"
+#include "ptx/passes/memory/lane_values.h"
+#include "ptx/passes/memory/sector_lanes.h"
+#include "ptx/passes/memory/sites.h"
+#include "ptx/passes/probes/kept_values.h"
+#include "ptx/passes/probes/outline.h"
+#include "ptx/passes/probes/site_values.h"
+#include "ptx/passes/probes/tallies.h"
+
+namespace lynxpp::ptx {
+
+/// The probe is on, and stands at this point of the instruction.
+inline bool stands_at(const Probe& probe, ProbePoint point, const Instruction& instruction) {
+  return probe.enabled && probe.point == point && probe.matches(instruction);
+}
+
+/// The code of one function, block after block.
+class RoutineCopies {
+ public:
+  /// The references outlive this.
+  RoutineCopies(InstrumentationUnit& unit, const FunctionUnit& function, Outliner& outliner);
+
+  SiteValues& values() { return values_; }
+
+  void begin_block(std::uint32_t block);
+  /// Before an instruction's routines, and behind the instruction.
+  void add_before(const Instruction& instruction, CodeBuilder& code) {
+    sectors_.add_before(instruction, code);
+  }
+  void add_behind(std::uint32_t instruction, CodeBuilder& code) { sectors_.add_behind(instruction, code); }
+
+  /// The site of a probe that stands at the instruction.
+  Site site_at(const Probe& probe, std::uint32_t block, const Instruction& instruction) const;
+  LaneSite lane_site(const Site& site) const;
+  /// The routine's tallies grow at another instruction, or nowhere.
+  bool is_measured_elsewhere(const Probe& probe, const Instruction& instruction) const;
+
+  /// The routine of the probe, with what its values need before it.
+  void add_prepared(Probe& probe, const Site& site, CodeBuilder& code);
+  /// … whose values are there already (SiteValues::add_preparation).
+  void add(Probe& probe, const Site& site, CodeBuilder& code);
+
+  /// Behind everything else at the function's entry.
+  void insert() { kept_.insert(); }
+
+ private:
+  const MemorySite* memory_site(const Probe& probe, const Site& site) const;
+  void add_routine(const Probe& probe, const Site& site, SiteBinding& binding, CodeBuilder& code);
+  void add_copy(const Probe& probe, const Site& site, SiteBinding& binding,
+                const std::vector<SiteTally>& tallies, CodeBuilder& code);
+  bool compares_sectors(const Probe& probe, const Site& site) const;
+  std::vector<std::uint32_t> compared_in(std::uint32_t block) const;
+  void add_sectors(const Probe& probe, const Site& site, const std::vector<SiteTally>& tallies,
+                   CodeBuilder& code);
+  std::optional<Label> add_skip_of_rows(const Probe& probe, const Site& site, CodeBuilder& code);
+  std::optional<VirtualRegister> row_register(const Site& site) const;
+  VirtualRegister place_in_row(const Probe& probe, const Site& site, const RowSectors& rows,
+                               VirtualRegister row, CodeBuilder& code);
+  std::optional<Label> add_skip_of_apart(const Probe& probe, const Site& site, CodeBuilder& code);
+  void add_banks_of_some(const Probe& probe, const Site& site, SiteBinding binding, CodeBuilder& code);
+
+  InstrumentationUnit& unit_;
+  const FunctionUnit& function_;
+  const Body& body_;
+  NameSource& names_;
+  const ThreadRegisters& registers_;
+  Outliner& outliner_;
+  const Tallies tallies_;
+  SiteValues values_;
+  SectorLanes sectors_;
+  KeptValues kept_;
+};
+
+}  // namespace lynxpp::ptx

@@ -1,0 +1,125 @@
+#include "ptx/passes/probes/words/word_probes.h"
+
+#include <utility>
+#include <vector>
+
+namespace lynxpp::ptx {
+
+void WordProbes::add_entry(CodeBuilder& code) const {
+  sites_.add_entry(code);
+  runs_.add_entry(code);
+}
+
+void WordProbes::add_block_start(std::uint32_t block, CodeBuilder& code) {
+  counters_.begin_block(block);
+  for (const WordCountSites::Kept& each : sites_.left_where_begins(block)) add_kept(each, block, code);
+  runs_.add_left(block, routine_of_run(block), code);
+}
+
+bool WordProbes::add(Probe& probe, std::uint32_t block, const Instruction& instruction, CodeBuilder& code) {
+  return runs_.add_execution(probe, instruction, code) || add_by_counters(probe, block, instruction, code) ||
+         add_by_site(probe, copies_.site_at(probe, block, instruction), code);
+}
+
+bool WordProbes::add_by_counters(Probe& probe, std::uint32_t block, const Instruction& instruction,
+                                 CodeBuilder& code) {
+  const std::vector<std::uint32_t>* const counted = counters_.counted_before(probe, instruction);
+  if (counted == nullptr || counted->empty()) return counted != nullptr;
+  const Site site = copies_.site_at(probe, block, instruction);
+  CodeOperand address = 0;
+  if (counters_.asks_for_address(probe, instruction)) {
+    copies_.values().add_preparation(probe, site, code);
+    address = copies_.values().operand(probe, "memory_address", site);
+  }
+  CodeBuilder routines(names_);
+  for (const std::uint32_t each : *counted)
+    copies_.add_prepared(probe, copies_.site_at(probe, block, body_.instructions[each]), routines);
+  counters_.add(probe, *counted, address, routines.take(), code);
+  return true;
+}
+
+bool WordProbes::add_by_site(Probe& probe, const Site& site, CodeBuilder& code) {
+  if (probe.effect != ProbeEffect::counts_words) return false;
+  const WordSite* const words = sites_.find(copies_.lane_site(site));
+  if (words == nullptr) return false;
+  if (words->loop != no_loop) {
+    ++probe.sites;
+    copies_.values().add_preparation(probe, site, code);
+    sites_.add_execution(copies_.lane_site(site), copies_.values().operand(probe, "memory_address", site),
+                         code);
+  } else if (words->threads == WordSite::Threads::of_a_warp) {
+    add_of_warp(probe, site, code);
+  } else {
+    add_of_block(probe, site, code);
+  }
+  return true;
+}
+
+/// One thread counts for all of its block.
+void WordProbes::add_of_block(Probe& probe, const Site& site, CodeBuilder& code) {
+  const Label others = code.fresh_label();
+  code.branch_if(!CodePredicate(sites_.is_first_thread()), others);
+  copies_.values().stand_for({CodeOperand(sites_.threads()), {}});
+  copies_.add_prepared(probe, site, code);
+  copies_.values().stand_for({});
+  code.place(others);
+}
+
+/// The lowest lane counts for all that are here and at its address; the others for themselves, should
+/// hardware ever bring lanes together that are in different iterations.
+void WordProbes::add_of_warp(Probe& probe, const Site& site, CodeBuilder& code) {
+  SiteValues& values = copies_.values();
+  values.add_preparation(probe, site, code);
+  const WordCountSites::OfWarp warp =
+      WordCountSites::of_warp(values.operand(probe, "memory_address", site), code);
+  const Label counted = code.fresh_label();
+  code.branch_if(CodePredicate(warp.follows), counted);
+  values.stand_for({CodeOperand(warp.number), {}});
+  copies_.add(probe, site, code);
+  values.stand_for({});
+  code.place(counted);
+}
+
+/// What the thread has kept of one access since its loop was entered; nothing where it was not.
+void WordProbes::add_kept(const WordCountSites::Kept& kept, std::uint32_t block, CodeBuilder& code) {
+  const bool is_of_block = kept.site.threads == WordSite::Threads::of_the_block;
+  const Label done = code.fresh_label();
+  if (is_of_block) code.branch_if(!CodePredicate(sites_.is_first_thread()), done);
+  code.branch_if(CodePredicate(code.compute(RegisterType::pred, "setp.eq.u32", {kept.executions, 0})), done);
+  CodeOperand number = kept.executions;
+  if (is_of_block)
+    number = code.compute(RegisterType::b32, "mul.lo.u32", {kept.executions, sites_.threads()});
+  for (Probe& probe : unit_.spliced.probes) {
+    const bool counts = probe.effect == ProbeEffect::counts_words &&
+                        stands_at(probe, ProbePoint::instruction, *kept.instruction);
+    if (!counts) continue;
+    const Site site = copies_.site_at(probe, block, *kept.instruction);
+    if (site.access != kept.access) continue;
+    copies_.values().add_preparation(probe, site, code);
+    copies_.values().stand_for({number, CodeOperand(kept.address)});
+    copies_.add(probe, site, code);
+    --probe.sites;
+    copies_.values().stand_for({});
+  }
+  code.mov(kept.executions, 0);
+  code.place(done);
+}
+
+void WordProbes::add_before_exit(std::uint32_t block, CodeBuilder& code) {
+  for (const WordCountSites::Kept& each : sites_.kept_in(block)) add_kept(each, block, code);
+  runs_.add_before_exit(block, routine_of_run(block), code);
+}
+
+/// Of accesses that were made before.
+WordRunSites::Routine WordProbes::routine_of_run(std::uint32_t block) {
+  return [this, block](Probe& probe, std::uint32_t instruction, const CodeOperand& address) {
+    CodeBuilder code(names_);
+    copies_.values().stand_for({CodeOperand(1), address});
+    copies_.add_prepared(probe, copies_.site_at(probe, block, body_.instructions[instruction]), code);
+    copies_.values().stand_for({});
+    --probe.sites;
+    return code.take();
+  };
+}
+
+}  // namespace lynxpp::ptx

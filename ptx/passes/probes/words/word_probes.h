@@ -1,0 +1,58 @@
+// Probes that count words of memory, in one function: by a few instructions at the access, by one thread for
+// all of a block or one lane for its warp, behind the loop that repeats the access, or by the routine itself,
+// whichever of these the access allows first.
+#pragma once
+
+#include <cstdint>
+
+#include "ptx/ir/code_builder.h"
+#include "ptx/passes/probes/routine_copies.h"
+#include "ptx/passes/probes/words/word_count_sites.h"
+#include "ptx/passes/probes/words/word_counters.h"
+#include "ptx/passes/probes/words/word_run_sites.h"
+
+namespace lynxpp::ptx {
+
+/// The code of one function, block after block.
+class WordProbes {
+ public:
+  /// The references outlive this.
+  WordProbes(InstrumentationUnit& unit, const FunctionUnit& function, RoutineCopies& copies)
+      : unit_(unit),
+        body_(*function.function->body),
+        names_(unit.edits.names(*function.function)),
+        copies_(copies),
+        sites_(unit, function),
+        counters_(unit, function),
+        runs_(unit, function, counters_) {}
+
+  /// At the function's entry.
+  void add_entry(CodeBuilder& code) const;
+  /// Before the block's first instruction: what was kept in loops that an edge to it leaves.
+  void add_block_start(std::uint32_t block, CodeBuilder& code);
+  /// At an instruction at which the probe stands. False: the routine is to stand there.
+  bool add(Probe& probe, std::uint32_t block, const Instruction& instruction, CodeBuilder& code);
+  /// Before an instruction that ends the thread or returns, and where the body ends without one: what was
+  /// kept in the loops around it.
+  void add_before_exit(std::uint32_t block, CodeBuilder& code);
+  /// Behind everything else at the function's entry.
+  void insert() { counters_.insert(); }
+
+ private:
+  bool add_by_counters(Probe& probe, std::uint32_t block, const Instruction& instruction, CodeBuilder& code);
+  bool add_by_site(Probe& probe, const Site& site, CodeBuilder& code);
+  void add_of_block(Probe& probe, const Site& site, CodeBuilder& code);
+  void add_of_warp(Probe& probe, const Site& site, CodeBuilder& code);
+  void add_kept(const WordCountSites::Kept& kept, std::uint32_t block, CodeBuilder& code);
+  WordRunSites::Routine routine_of_run(std::uint32_t block);
+
+  InstrumentationUnit& unit_;
+  const Body& body_;
+  NameSource& names_;
+  RoutineCopies& copies_;
+  WordCountSites sites_;
+  WordCounters counters_;
+  WordRunSites runs_;
+};
+
+}  // namespace lynxpp::ptx
