@@ -178,10 +178,17 @@ enum class KernelTimes {
 };
 
 /// What a device has to know of a variant besides its text.
+/// Where the directives of a kernel stand in a text: between its parameters and its body. Empty: not known.
+struct DirectivePlace {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+
 struct VariantTraits {
   std::uint32_t kept_registers = 0;  ///< of 32 bits: in which it counts while the kernel runs
   /// Its thread blocks may wait for each other without a cooperative launch.
   bool may_wait_for_blocks = true;
+  DirectivePlace directives = {};  ///< of the variant's kernel, in the PTX that is loaded
 };
 
 /// Thread safe: several threads may be in the midst of a launch.

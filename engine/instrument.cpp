@@ -380,6 +380,16 @@ Status share_variables(const Request& request, ptx::InstrumentationUnit& unit) {
   return success();
 }
 
+/// Empty where the text cannot be read, which whoever loads it will find out, too.
+device::DirectivePlace directives_of(const std::string& ptx, const std::string& kernel) {
+  const Result<ptx::Module> module = ptx::parse_module(ptx);
+  const ptx::Function* const function = module ? module->find_function(kernel) : nullptr;
+  if (function == nullptr || function->is_declaration()) return {};
+  const ptx::TextRange& before =
+      function->parameter_list.empty() ? function->name_text : function->parameter_list;
+  return {before.end, function->body_text.begin};
+}
+
 /// Numbers and bits. Not the state of handlers: those that read a clock measure what would change.
 std::uint32_t kept_registers(const ptx::InstrumentationUnit& unit) {
   std::uint32_t registers = 0;
@@ -449,7 +459,8 @@ void describe(const Request& request, ptx::InstrumentationUnit& unit, Instrument
   }
   result.kernel = request.kernel;
   result.traits = {kept_registers(unit),
-                   ptx::may_wait_for_blocks(unit.module, *unit.reached.kernel().function)};
+                   ptx::may_wait_for_blocks(unit.module, *unit.reached.kernel().function),
+                   directives_of(result.ptx, request.kernel)};
   result.parameters = parameter_slots(*unit.reached.kernel().function);
   result.size.basic_blocks = unit.reached.basic_blocks;
   result.size.instructions = unit.reached.instructions;

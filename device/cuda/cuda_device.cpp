@@ -147,7 +147,8 @@ class CudaDevice final : public Device {
   Result<std::unique_ptr<Variant>> load(const std::string& ptx, const std::string& kernel,
                                         const Launch& launch, const VariantTraits& traits) override {
     const CaptureRelaxed relaxed(driver_);
-    Result<std::unique_ptr<CudaVariant>> variant = load_limited(ptx, kernel, 0);
+    VariantText text{ptx, kernel, traits.directives};
+    Result<std::unique_ptr<CudaVariant>> variant = load_limited(text, 0);
     if (!variant) return variant.error();
     const CUfunction function = original_function(launch.function);
     // A launch the original allows must stay possible.
@@ -155,15 +156,14 @@ class CudaDevice final : public Device {
     driver_.cuFuncGetAttribute(&wanted, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function);
     if ((*variant)->max_threads < wanted) {
       const unsigned registers = 65536u / static_cast<unsigned>((wanted + 31) / 32 * 32) / 8 * 8;
-      Result<std::unique_ptr<CudaVariant>> smaller = load_limited(ptx, kernel, registers);
+      Result<std::unique_ptr<CudaVariant>> smaller = load_limited(text, registers);
       if (smaller) variant = std::move(smaller);
     } else if (ptx.size() <= longest_text_with_limits && ptx.find("setmaxnreg") == std::string::npos) {
       // What setmaxnreg adds and takes goes by what ptxas chose.
-      choose_registers(*variant, ptx, kernel, launch, traits.kept_registers);
+      choose_registers(*variant, text, launch, traits.kept_registers);
     }
     Residency& residency = (*variant)->residency;
-    residency.ptx = ptx;
-    residency.kernel = kernel;
+    residency.text = std::move(text);
     residency.may_wait = traits.may_wait_for_blocks;
     return std::unique_ptr<Variant>(std::move(*variant));
   }
@@ -267,15 +267,15 @@ class CudaDevice final : public Device {
  private:
   /// Compiles the variant again where ptxas took more registers than the grid leaves, or fewer than it could
   /// have had.
-  void choose_registers(std::unique_ptr<CudaVariant>& variant, const std::string& ptx,
-                        const std::string& kernel, const Launch& launch, std::uint32_t kept_registers) {
+  void choose_registers(std::unique_ptr<CudaVariant>& variant, const VariantText& text, const Launch& launch,
+                        std::uint32_t kept_registers) {
     if (!variant->allow_shared(launch.shared_bytes)) return;
     const std::optional<KernelResources> original = resources(launch, nullptr);
     const std::optional<KernelResources> unlimited = resources(launch, variant.get());
     if (!original || !unlimited) return;
     const KernelResources filled = filled_by(launch.blocks(), info_.multiprocessors, *original);
     const auto use = [&](std::uint32_t limit, const auto& is_worth) {
-      Result<std::unique_ptr<CudaVariant>> other = load_limited(ptx, kernel, limit);
+      Result<std::unique_ptr<CudaVariant>> other = load_limited(text, limit);
       if (!other || !(*other)->allow_shared(launch.shared_bytes)) return false;
       const std::optional<KernelResources> limited = resources(launch, other->get());
       if (!limited || !is_worth(**other, *limited)) return false;
@@ -338,7 +338,7 @@ class CudaDevice final : public Device {
     for (const auto& [made_for, variant] : residency.narrow) {
       if (made_for == limit) return variant.get();
     }
-    Result<std::unique_ptr<CudaVariant>> made = load_limited(residency.ptx, residency.kernel, limit);
+    Result<std::unique_ptr<CudaVariant>> made = load_limited(residency.text, limit);
     auto& kept = residency.narrow.emplace_back(limit, made ? std::move(*made) : nullptr);
     return kept.second.get();
   }
@@ -366,8 +366,8 @@ class CudaDevice final : public Device {
     return static_cast<CUfunction>(handle);
   }
 
-  Result<std::unique_ptr<CudaVariant>> load_limited(const std::string& ptx, const std::string& kernel,
-                                                    unsigned registers) {
+  /// 0: without a limit. It is given twice: the directive binds the kernel, the option what it calls.
+  Result<std::unique_ptr<CudaVariant>> load_limited(const VariantText& text, unsigned registers) {
     std::array<char, 4096> log{};
     std::vector<CUjit_option> options{CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
     std::vector<void*> values{log.data(), reinterpret_cast<void*>(log.size())};
@@ -375,6 +375,9 @@ class CudaDevice final : public Device {
       options.push_back(CU_JIT_MAX_REGISTERS);
       values.push_back(reinterpret_cast<void*>(static_cast<std::uintptr_t>(registers)));
     }
+    const std::string limited =
+        registers == 0 ? std::string() : with_register_limit(text.ptx, text.directives, registers);
+    const std::string& ptx = registers == 0 ? text.ptx : limited;
     CUmodule module = nullptr;
     CUresult result = driver_.cuModuleLoadDataEx(&module, ptx.c_str(), static_cast<unsigned>(options.size()),
                                                  options.data(), values.data());
@@ -384,7 +387,7 @@ class CudaDevice final : public Device {
       return problem;
     }
     CUfunction function = nullptr;
-    result = driver_.cuModuleGetFunction(&function, module, kernel.c_str());
+    result = driver_.cuModuleGetFunction(&function, module, text.kernel.c_str());
     if (result != CUDA_SUCCESS) {
       driver_.cuModuleUnload(module);
       return driver_.error("cuModuleGetFunction", result);

@@ -1,6 +1,8 @@
 #include "device/cuda/register_limit.h"
 
 #include <algorithm>
+#include <charconv>
+#include <string_view>
 
 namespace lynxpp::device::cuda {
 namespace {
@@ -22,6 +24,25 @@ std::vector<std::uint32_t> register_limits(const KernelResources& original, cons
     if (limit < variant.registers) limits.push_back(limit);
   }
   return limits;
+}
+
+std::string with_register_limit(const std::string& ptx, const DirectivePlace& directives,
+                                std::uint32_t registers) {
+  constexpr std::string_view directive = ".maxnreg";
+  if (directives.begin >= directives.end || directives.end > ptx.size()) return ptx;
+  std::string limited = ptx;
+  const std::size_t found = ptx.find(directive, directives.begin);
+  if (found >= directives.end) {
+    const std::string text = "\n" + std::string(directive) + " " + std::to_string(registers) + "\n";
+    return limited.insert(directives.end, text);
+  }
+  const std::size_t begin = ptx.find_first_not_of(" \t\r\n", found + directive.size());
+  if (begin >= directives.end) return ptx;
+  std::uint32_t given = 0;
+  const auto [end, error] = std::from_chars(ptx.data() + begin, ptx.data() + directives.end, given);
+  if (error != std::errc{} || given <= registers) return ptx;
+  return limited.replace(begin, static_cast<std::size_t>(end - ptx.data()) - begin,
+                         std::to_string(registers));
 }
 
 KernelResources filled_by(std::uint64_t blocks, std::uint32_t multiprocessors,

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "device/device.h"
@@ -29,6 +30,11 @@ KernelResources filled_by(std::uint64_t blocks, std::uint32_t multiprocessors,
 /// the original as far as the grid fills an SM.
 std::uint32_t roomier_limit(const KernelResources& filled, const KernelResources& variant,
                             std::uint32_t kept_registers);
+
+/// The text with `.maxnreg` in the kernel's directives, or a lower number where it has one. ptxas takes no
+/// limit from outside for kernels with `.maxntid` (`__launch_bounds__`).
+std::string with_register_limit(const std::string& ptx, const DirectivePlace& directives,
+                                std::uint32_t registers);
 
 /// More warps, and hardly more words in memory.
 bool is_worth_its_limit(const KernelResources& limited, const KernelResources& variant);

@@ -27,9 +27,15 @@ struct Occupancy {
 class CudaVariant;
 
 /// What a variant needs so that its grid is resident at once where the original's is.
-struct Residency {
-  std::string ptx;  ///< what it was made of
+/// What is compiled.
+struct VariantText {
+  std::string ptx;
   std::string kernel;
+  DirectivePlace directives;
+};
+
+struct Residency {
+  VariantText text;       ///< what it was made of
   bool may_wait = false;  ///< its thread blocks may wait for each other without a cooperative launch
   std::mutex mutex;       ///< guards what follows
   std::vector<Occupancy> known;

@@ -1,9 +1,38 @@
 // A driver that answers what a device is asked when it is made, and nothing else.
 #pragma once
 
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
 #include "device/cuda/driver.h"
 
 namespace lynxpp::device::cuda {
+
+/// What is given to the driver's compiler beside the text.
+struct JitOptions {
+  const CUjit_option* names = nullptr;
+  void* const* values = nullptr;
+  unsigned count = 0;
+};
+
+/// The limit that ptxas keeps to: the kernel's own, and that of the options where it has no launch bounds.
+inline std::optional<std::uintptr_t> register_limit(const void* ptx, const JitOptions& options) {
+  constexpr std::string_view directive = ".maxnreg ";
+  const std::string_view text = static_cast<const char*>(ptx);
+  const std::size_t own = text.find(directive);
+  if (own != std::string_view::npos) {
+    std::uintptr_t limit = 0;
+    std::from_chars(text.data() + own + directive.size(), text.data() + text.size(), limit);
+    return limit;
+  }
+  if (text.find(".maxntid") != std::string_view::npos) return std::nullopt;
+  for (unsigned i = 0; i < options.count; ++i) {
+    if (options.names[i] == CU_JIT_MAX_REGISTERS) return reinterpret_cast<std::uintptr_t>(options.values[i]);
+  }
+  return std::nullopt;
+}
 
 inline Driver device_driver() {
   Driver driver;

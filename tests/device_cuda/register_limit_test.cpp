@@ -57,11 +57,9 @@ const Compiled& compiled(CUfunction function) {
   return table->compiled.at(number == unlimited_function ? 0 : number);
 }
 
-CUresult load_module(CUmodule* module, const void*, unsigned count, CUjit_option* options, void** values) {
-  std::uintptr_t limit = 0;
-  for (unsigned i = 0; i < count; ++i) {
-    if (options[i] == CU_JIT_MAX_REGISTERS) limit = reinterpret_cast<std::uintptr_t>(values[i]);
-  }
+CUresult load_module(CUmodule* module, const void* text, unsigned count, CUjit_option* options,
+                     void** values) {
+  const std::uintptr_t limit = register_limit(text, {options, values, count}).value_or(0);
   table->asked.push_back(limit);
   if (!table->compiled.contains(limit)) return CUDA_ERROR_INVALID_PTX;
   *module = reinterpret_cast<CUmodule>(limit == 0 ? unlimited_function : limit);
@@ -106,7 +104,7 @@ class LimitedLoad : public testing::Test {
     table_.compiled = {{original_function, {20, 0}}, {0, {56, 0}}, {32, {32, 48}}, {40, {40, 8}}};
   }
 
-  /// Registers of the variant that is kept.
+  /// Registers of the variant that is kept. The text's directives stand at its begin.
   std::uint32_t load(std::size_t text_bytes = 1, std::uint32_t blocks = 1000,
                      std::uint32_t kept_registers = 0) {
     Result<std::unique_ptr<Device>> device = make_device(driver_);
@@ -115,14 +113,41 @@ class LimitedLoad : public testing::Test {
     launch.block[0] = 256;
     launch.grid[0] = blocks;
     const auto variant =
-        (*device)->load(std::string(text_bytes, ' '), "k", launch, {.kept_registers = kept_registers});
+        (*device)->load(directives_ + std::string(text_bytes, ' '), "k", launch,
+                        {.kept_registers = kept_registers, .directives = {0, directives_.size()}});
     EXPECT_TRUE(variant.ok());
     return (*device)->resources(launch, variant->get())->registers;
   }
 
   Table table_;
   Driver driver_ = fake_driver();
+  std::string directives_ = " ";
 };
+
+/// ptxas takes no limit from outside for them.
+TEST_F(LimitedLoad, LaunchBoundsAreNoObstacle) {
+  directives_ = ".maxntid 256, 1, 1 ";
+  EXPECT_EQ(load(), 40u);
+  EXPECT_THAT(table_.asked, ElementsAre(0, 32, 40));
+}
+
+TEST(RegisterLimits, AreWrittenIntoTheKernel) {
+  const std::string ptx = ".entry k()\n.maxntid 256\n{ .maxnreg }";
+  const std::size_t begin = ptx.find(')') + 1, end = ptx.find('{');
+  EXPECT_EQ(with_register_limit(ptx, {begin, end}, 40),
+            ".entry k()\n.maxntid 256\n\n.maxnreg 40\n{ .maxnreg }");
+  EXPECT_EQ(with_register_limit(ptx, {}, 40), ptx) << "nobody knows where";
+  EXPECT_EQ(with_register_limit(ptx, {begin, ptx.size() + 1}, 40), ptx);
+}
+
+TEST(RegisterLimits, AreNotRaisedWhereTheKernelHasOne) {
+  const std::string ptx = ".entry k() .maxnreg 48{}";
+  const DirectivePlace place{10, 22};
+  EXPECT_EQ(with_register_limit(ptx, place, 40), ".entry k() .maxnreg 40{}");
+  EXPECT_EQ(with_register_limit(ptx, place, 48), ptx);
+  EXPECT_EQ(with_register_limit(ptx, place, 128), ptx);
+  EXPECT_EQ(with_register_limit(".entry k() .maxnreg {}", {10, 20}, 40), ".entry k() .maxnreg {}");
+}
 
 TEST_F(LimitedLoad, TheFirstLimitThatSpillsLittleIsKept) {
   EXPECT_EQ(load(), 40u);

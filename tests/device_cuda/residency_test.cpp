@@ -28,11 +28,9 @@ struct Table {
 };
 Table* table = nullptr;
 
-CUresult load_module(CUmodule* module, const void*, unsigned count, CUjit_option* options, void** values) {
-  std::uintptr_t limit = unlimited_function;
-  for (unsigned i = 0; i < count; ++i) {
-    if (options[i] == CU_JIT_MAX_REGISTERS) limit = reinterpret_cast<std::uintptr_t>(values[i]);
-  }
+CUresult load_module(CUmodule* module, const void* text, unsigned count, CUjit_option* options,
+                     void** values) {
+  const std::uintptr_t limit = register_limit(text, {options, values, count}).value_or(unlimited_function);
   table->loaded.push_back(limit);
   if (!table->registers.contains(limit)) return CUDA_ERROR_INVALID_PTX;
   *module = reinterpret_cast<CUmodule>(limit);
@@ -88,8 +86,10 @@ class ResidencyTest : public testing::Test {
     variant_ = load(false);
   }
 
-  std::unique_ptr<Variant> load(bool may_wait) {
-    return std::move(*device_->load("ret;", "k", launch_of(9, false), {.may_wait_for_blocks = may_wait}));
+  std::unique_ptr<Variant> load(bool may_wait, const std::string& directives = " ") {
+    const std::string ptx = directives + "{ret;}";
+    return std::move(*device_->load(ptx, "k", launch_of(9, false),
+                                    {.may_wait_for_blocks = may_wait, .directives = {0, directives.size()}}));
   }
   static Launch launch_of(std::uint32_t blocks, bool is_cooperative) {
     Launch launch;
@@ -125,6 +125,13 @@ TEST_F(ResidencyTest, OthersOnlyWhereBlocksMayWaitForEachOther) {
   EXPECT_TRUE(launch(*waiting, 60, false).ok());
   EXPECT_TRUE(launch(*waiting, 600, false).ok()) << "those of the original are not resident at once either";
   EXPECT_THAT(table_.launched, ElementsAre(unlimited_function, 32, unlimited_function));
+}
+
+/// As those of scans with a look-back, which ask for launch bounds.
+TEST_F(ResidencyTest, AlsoWhereTheKernelHasLaunchBounds) {
+  const auto waiting = load(true, ".maxntid 256, 1, 1 ");
+  EXPECT_TRUE(launch(*waiting, 60, false).ok());
+  EXPECT_THAT(table_.launched, ElementsAre(32));
 }
 
 TEST_F(ResidencyTest, WhereThereIsNoneTheOriginalIsToRun) {
