@@ -8,7 +8,7 @@ constexpr int tile_size = 16;
 template <int fetched, int reference>
 __device__ float neighbour(const float* in, const float* tile, int at, int size) {
   constexpr int right = reference % 3 - fetched % 3, down = reference / 3 - fetched / 3;
-  const int x = threadIdx.x + right, y = threadIdx.y + down;
+  const int x = static_cast<int>(threadIdx.x) + right, y = static_cast<int>(threadIdx.y) + down;
   if (x >= 0 && x < tile_size && y >= 0 && y < tile_size) return benchmark::read(tile[y * tile_size + x]);
   return in[at + (reference / 3 - 1) * size + reference % 3 - 1];
 }
