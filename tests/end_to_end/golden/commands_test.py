@@ -8,6 +8,7 @@ import pathlib
 import re
 import shlex
 import shutil
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -16,7 +17,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 sys.path.insert(0, str(HERE.parent))
 sys.dont_write_bytecode = True
-from harness import Build  # noqa: E402
+from harness import Build, clean_environment  # noqa: E402
 
 BUILD = Build(sys.argv.pop())
 EXPECTED = HERE / "expected"
@@ -29,7 +30,8 @@ COMMANDS = {
             f"run -s instruction_count -k nothing -- {VECADD}", f"run -s no_such_name -- {VECADD}", "run -s instruction_count -- ./no_such_program",
             f"run -s bad.cod -- {VECADD}", f"run -s instruction_count -k '(' -- {VECADD}", "run"],
     "record": [f"record -o recorded.jsonl -- {VECADD}", "report recorded.jsonl --format summary", "record"],
-    "bench": ["bench -s instruction_count -- ./no_such_program", "bench"],
+    "bench": [f"bench -s instruction_count -r 1 -o kept.json -- {VECADD}", f"bench -s instruction_count -r 2 -c kept.json -- {VECADD}",
+              f"bench -s instruction_count -c bad.jsonl -- {VECADD}", "bench -s instruction_count -- ./no_such_program", "bench"],
     "report": ["report a.jsonl", "report a.jsonl --format csv", "report a.jsonl --format summary", "report a.jsonl --format json",
                "report a.jsonl --format perfetto", "report a.jsonl b.jsonl --by process", "report no_such_file.jsonl", "report bad.jsonl",
                "report a.jsonl --format nothing"],
@@ -43,13 +45,19 @@ COMMANDS = {
     "ptx": ["ptx stat kernel.ptx", "ptx cfg kernel.ptx", "ptx annotate kernel.ptx -s good.cod", "ptx stat bad.ptx", "ptx"],
     "advise": ["advise {source}/examples/advise/product.access -m compute_1_3 -D rows=1 -D padding=0 -D transposed=0", "advise --machine list",
                "advise no_such_file.access", "advise"],
-    "quality": ["quality -- ./no_such_program", "quality"],
+    "quality": [f"quality -- {VECADD}", f"quality --inputs -k vecadd -- {VECADD}", "quality -- ./no_such_program", "quality"],
     "calibrate": ["calibrate --machine no_such_machine", "calibrate --nothing"],
-    "band": ["band no_such_file.jsonl", "band"],
+    "band": ["calibrate --machine compute_1_3 --iterations 16 -o kept.json", f"band -c kept.json -l 3 -- {VECADD}",
+             f"band -c kept.json -- {VECADD}", "band no_such_file.jsonl", "band"],
     "list": ["list", "list instruction_count", "list no_such_name"],
     "control": ["attach 999999999 -s instruction_count", "detach 999999999", "status 999999999", "top 999999999", "attach", "detach", "status", "top"],
     "other": ["--version", "no_such_command", "help no_such_command", "--no-such-option"],
 }
+
+# Said to a program that is running, and what it launches meanwhile.
+RUNNING = ["status {process}", "attach {process} -s instruction_count", "launch one", "launch two", "launch one", "status {process}",
+           "attach {process} -s instruction_count -k ^two", "launch two", "top {process} --once", "detach {process}", "launch one",
+           "status {process}", "attach {process} -s no_such_name"]
 
 
 def plain(text, folder):
@@ -58,6 +66,7 @@ def plain(text, folder):
         text = text.replace(str(path), name)
     text = re.sub(r"\b\d+(\.\d+)?(e-\d+)? ?(ms|us|ns|s|min)\b", r"N \3", text)
     text = re.sub(r"0x[0-9a-f]{6,}", "0xN", text)
+    text = re.sub(r"\b20\d\d-\d\d-\d\d\b", "DATE", text)
     text = re.sub(r" *\d+\.\d %(?=  )", "  N %", text)
     text = re.sub(r"(?m)^(\s+\S.*?) +N ms", r"\1  N ms", text)
     return "\n".join(line.rstrip() for line in text.split("\n"))
@@ -74,25 +83,56 @@ class Commands(unittest.TestCase):
     def tearDown(self):
         self.folder.cleanup()
 
-    def said(self, command):
-        words = [word.replace("{examples}", str(BUILD.examples)).replace("{source}", str(ROOT)) for word in shlex.split(command)]
+    def said(self, command, process=""):
+        words = [word.replace("{examples}", str(BUILD.examples)).replace("{source}", str(ROOT)).replace("{process}", str(process))
+                 for word in shlex.split(command)]
         run = BUILD.run(BUILD.command, *words, preload=False, folder=self.folder.name,
-                        environment={"COLUMNS": "100", "LYNXPP_DEVICE": "cpu"})
+                        environment={"COLUMNS": "100", "LYNXPP_DEVICE": "cpu", "XDG_RUNTIME_DIR": self.folder.name,
+                                     "XDG_DATA_HOME": self.folder.name})
         text = f"$ lynxpp {command.replace('{examples}/', '').replace('{source}/', '')}\n{run.stdout.decode()}"
         if run.stderr:
             text += ("" if text.endswith("\n") else "\n") + "-- messages\n" + run.stderr
         return plain(text + ("" if text.endswith("\n") else "\n") + f"-- status {run.status}\n", self.folder.name)
 
     def check(self, name):
-        text = "\n".join(self.said(command) for command in COMMANDS[name])
+        self.compare(name, "\n".join(map(self.said, COMMANDS[name])))
+
+    def test_bench(self):
+        text = "\n".join(map(self.said, COMMANDS["bench"]))
+        measured = re.sub(r"[+-]?\d+\.\d+( %)?", lambda found: "N %" if found[1] else "N", text)
+        self.compare("bench", re.sub(" {2,}", "  ", measured))
+
+    def compare(self, name, text):
         path = EXPECTED / f"{name}.txt"
         if os.environ.get("LYNXPP_UPDATE_GOLDEN"):
             EXPECTED.mkdir(exist_ok=True)
             path.write_text(text)
         self.assertEqual(text, path.read_text())
 
+    def test_a_running_program(self):
+        """`commanded` launches the kernel that it is told, so that what was counted is known."""
+        environment = {**clean_environment(), "XDG_RUNTIME_DIR": self.folder.name, "LYNXPP_OUTPUT": "out.jsonl", "LD_PRELOAD": str(BUILD.library),
+                       "LYNXPP_DEVICE": "cpu"}
+        program = subprocess.Popen([BUILD.examples / "tests/commanded"], env=environment, cwd=self.folder.name, text=True,
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        try:
+            program.stdout.readline()
+            texts = []
+            for step in RUNNING:
+                if step.startswith("launch "):
+                    print(step.split()[1], file=program.stdin, flush=True)
+                    texts.append(f"(the program: {program.stdout.readline().strip()})\n")
+                else:
+                    texts.append(self.said(step, program.pid))
+        finally:
+            program.kill()
+            program.communicate()
+        text = re.sub(rf"\b{program.pid}\b", "PROCESS", "\n".join(texts))
+        text = re.sub(r"(?m)^(outstanding +)\d+$", r"\1N", text)
+        self.compare("control-running", text.replace("{process}", "PROCESS"))
 
-for each in COMMANDS:
+
+for each in COMMANDS.keys() - {"bench"}:
     setattr(Commands, f"test_{each.replace('-', '_')}", lambda self, name=each: self.check(name))
 
 
