@@ -101,8 +101,8 @@ const std::vector<FindingRule> rule_table = {
      "request, where {least_per_request} would do; {wasted_bytes} bytes ({wasted%}) are wasted",
      "memory moves sectors of 32 bytes, and a warp's request all sectors that its lanes touch",
      "let neighbouring lanes access neighbouring addresses: swap the roles of the thread indices or of the "
-     "array's dimensions, make arrays of structures structures of arrays, or go through a tile in shared "
-     "memory"},
+     "array's dimensions, turn arrays of structures into structures of arrays, or go through a tile in "
+     "shared memory"},
     {"misaligned access",
      {load, store},
      {"memory_efficiency.sectors", "memory_efficiency.requests"},

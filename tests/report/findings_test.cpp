@@ -330,8 +330,8 @@ work.
     Why: memory moves sectors of 32 bytes, and a warp's request all sectors that its lanes
     touch.
     Try: let neighbouring lanes access neighbouring addresses: swap the roles of the
-    thread indices or of the array's dimensions, make arrays of structures structures of
-    arrays, or go through a tile in shared memory.
+    thread indices or of the array's dimensions, turn arrays of structures into structures
+    of arrays, or go through a tile in shared memory.
 )");
 }
 

@@ -27,7 +27,7 @@ function share(values, of) {
 function table(columns, rows, options = {}) {
   const box = element("div");
   const height = rows.length > 12 ? "420px" : undefined;
-  const made = () => new Tabulator(box, { data: rows, columns, height, layout: "fitDataStretch", movableColumns: true, ...options });
+  const made = () => new Tabulator(box, { data: rows, columns, height, layout: "fitData", movableColumns: true, ...options });
   box.tabulator = options.now ? made() : requestAnimationFrame(made);
   return box;
 }
