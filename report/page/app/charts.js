@@ -11,6 +11,14 @@ const svg = (name, attributes, ...children) => {
   return node;
 };
 
+const through = (points) => ({ path: "M" + points.map((p) => `${p.x} ${p.y}`).join("L"), at: { x: points[0].x + 4, y: points[0].y + 12 } });
+
+/** From the right edge of a block back to it. */
+const roundTrip = ({ x, y, width }) => {
+  const edge = x + width / 2;
+  return { path: `M${edge} ${y + 9}C${edge + 34} ${y + 22} ${edge + 34} ${y - 22} ${edge} ${y - 9}`, at: { x: edge + 28, y: y + 4 } };
+};
+
 export function blockGraph(kernel) {
   const most = 400;
   const { sites } = kernel;
@@ -39,16 +47,17 @@ export function blockGraph(kernel) {
     for (const { from, to } of edges) graph.setEdge(String(from), String(to));
     layout(graph);
     const points = graph.edges().flatMap((each) => graph.edge(each).points);
-    const width = Math.max(graph.graph().width, ...points.map((each) => each.x + 20));
+    const ofRoundTrips = edges.filter(({ from, to }) => from === to).map(({ from }) => graph.node(String(from)).x + 140);
+    const width = Math.max(graph.graph().width, ...points.map((each) => each.x + 20), ...ofRoundTrips);
     const left = Math.min(0, ...points.map((each) => each.x - 20));
     const { height } = graph.graph();
     const drawing = svg("svg", { width: width - left, height, viewBox: `${left} 0 ${width - left} ${height}`, role: "img", "aria-label": "basic blocks" },
       svg("defs", {}, svg("marker", { id: "arrow", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" },
         svg("path", { d: "M0 0L8 4L0 8z", class: "arrow" }))));
     for (const { from, to, label } of edges) {
-      const { points } = graph.edge(String(from), String(to));
-      drawing.append(svg("path", { class: "edge", d: "M" + points.map((p) => `${p.x} ${p.y}`).join("L"), "marker-end": "url(#arrow)" }));
-      if (label) drawing.append(svg("text", { class: "edge-label", x: points[0].x + 4, y: points[0].y + 12 }, label));
+      const { path, at } = from === to ? roundTrip(graph.node(String(from))) : through(graph.edge(String(from), String(to)).points);
+      drawing.append(svg("path", { class: "edge", d: path, "marker-end": "url(#arrow)" }));
+      if (label) drawing.append(svg("text", { class: "edge-label", x: at.x, y: at.y }, label));
     }
     for (const name of graph.nodes()) {
       const { x, y } = graph.node(name);
@@ -68,7 +77,14 @@ export function blockGraph(kernel) {
   return element("div", {}, metrics.length ? element("div", { class: "controls" }, element("label", {}, "heat by ", metric)) : "", box);
 }
 
-const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+/** As a canvas understands it: the property itself may say light-dark(…). */
+const colour = (name) => {
+  const probe = element("i", { style: `color: var(${name})` });
+  document.body.append(probe);
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
+};
 
 export function histogram(array) {
   const bins = array.extents ? array.extents.at(-1) : array.values.length;

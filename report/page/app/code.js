@@ -106,8 +106,8 @@ export function codeView(kernel, sources) {
         return { line, value: all && fold(all.map((i) => values[i]), adds), dim: !all };
       });
       const greatest = Math.max(0, ...rows.map((row) => row.value ?? 0));
-      const html = texts ? highlighted(source.text, "cpp") : rows.map(() => "<i>the file was not there when the page was made</i>");
-      panes.append(pane(state.file, rows, html, greatest));
+      const html = texts ? highlighted(source.text, "cpp") : rows.map(() => "");
+      panes.append(pane(state.file + (texts ? "" : ": the file was not there when the page was made"), rows, html, greatest));
     }
     if (lines.length > 0) {
       const rows = lines.map(({ line, inlinedAt }) => {
