@@ -6,6 +6,7 @@
 
 #include "interposer/results/emitted.h"
 #include "interposer/results/site_record.h"
+#include "interposer/session/missed_selection.h"
 #include "interposer/session/session.h"
 #include "interposer/session/session_state.h"
 #include "interposer/this_process.h"
@@ -35,6 +36,22 @@ std::optional<report::ModelledTime> modelled_time_of(device::Readback& readback)
   if (time->l1) told.l1 = {time->l1->hits, time->l1->misses};
   if (time->l2) told.l2 = {time->l2->hits, time->l2->misses};
   return told;
+}
+
+/// Says so when no kernel was wanted, and puts first those that `pattern` comes closest to.
+void name_nearest(std::vector<const Session::Seen*>& sorted, const std::string& pattern) {
+  if (sorted.empty() || std::ranges::any_of(sorted, [](const auto* each) { return each->wanted; })) return;
+  std::vector<std::string> kernels;
+  for (const Session::Seen* each : sorted) kernels.push_back(each->coverage.kernel);
+  std::vector<const Session::Seen*> nearest;
+  std::vector<std::string> names;
+  for (const std::size_t index : nearest_first(pattern, kernels)) {
+    nearest.push_back(sorted[index]);
+    const std::string& name = kernels[index];
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  }
+  sorted = std::move(nearest);
+  log().warn("{}", missed_selection(pattern, names));
 }
 
 }  // namespace
@@ -430,6 +447,7 @@ void Session::close_books() {
   std::ranges::sort(sorted, {}, [](const Seen* each) {
     return std::pair<std::string_view, std::string_view>(each->coverage.kernel, each->coverage.module);
   });
+  name_nearest(sorted, kernels_ != nullptr ? kernels_->text : configuration_.kernels_text);
   for (const Seen* seen : sorted) sink_->coverage(seen->coverage);
   for (const Seen* seen : sorted) {
     const bool has_times = seen->coverage.instrumented || seen->timing.launches != 0;

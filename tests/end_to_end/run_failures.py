@@ -105,7 +105,7 @@ def runs_of_a_static_runtime(build):
 def runs_whose_filters_match_nothing(build):
     """The kernels that were there are named with the reason."""
     run = lynxpp_run(build, build.examples / "vecadd", options=("-d", "cpu", "-k", "no_such_kernel"))
-    expect_words(run, "vecadd(", "not selected by LYNXPP_KERNELS")
+    expect_words(run, "vecadd(", "not selected by LYNXPP_KERNELS", "'no_such_kernel' matches no kernel; the one that was launched is vecadd(")
     run = lynxpp_run(build, build.examples / "vecadd", options=("-d", "cpu", "-l", "1000-"))
     expect_words(run, "vecadd(", "no launch selected by LYNXPP_LAUNCHES")
 

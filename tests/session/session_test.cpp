@@ -425,6 +425,21 @@ TEST_F(SessionTest, LaunchesOnStreamsThatCannotBeAskedRunAsTheyAre) {
   EXPECT_THAT(records_.coverage[0].notes, ElementsAre(HasSubstr("illegal memory access")));
 }
 
+TEST_F(SessionTest, AFilterThatSelectsNothingIsTold) {
+  Configuration configuration;
+  configuration.kernels.emplace("matmull");
+  configuration.kernels_text = "matmull";
+  start(std::move(configuration));
+  for (const char* kernel : {"_Z6reducePf", "_Z9transposePf", "_Z6matmulPf"}) EXPECT_FALSE(launch(kernel));
+  testing::internal::CaptureStderr();
+  session_->finish();
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr("'matmull' matches none of the 3 kernels that were launched; the nearest: "
+                        "matmul(float*), reduce(float*), transpose(float*)"));
+  ASSERT_EQ(records_.coverage.size(), 3u);
+  EXPECT_EQ(records_.coverage[0].kernel, "_Z6matmulPf");
+}
+
 TEST_F(SessionTest, FiltersSelectKernelsAndLaunches) {
   Configuration configuration;
   configuration.kernels.emplace("^k$");
