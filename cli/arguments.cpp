@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/characterize/arguments.h"
 #include "cli/checked/arguments.h"
 #include "cli/cluster/arguments.h"
 #include "cli/completion/complete.h"
@@ -471,6 +472,8 @@ Arguments parse_arguments(int count, char** values) {
   RecordArguments record;
   const CLI::App* const record_command = add_record(app, record);
   const CLI::App* const bench_command = add_bench(app, bench);
+  CharacterizeArguments characterize;
+  const CLI::App* const characterize_command = add_characterize(app, characterize);
   const CLI::App* const report_command = add_report(app, report);
   MergeArguments merge;
   add_merge(app, merge);
@@ -523,9 +526,13 @@ Arguments parse_arguments(int count, char** values) {
   for (const auto& [taker, program] : with_program) {
     if (!words.empty() && words[0] == taker->get_name()) *program = take_command(*taker, words);
   }
-  if (!words.empty() && words[0] == advise_command->get_name()) {
+  // Only behind "--": the words before it are files, or programs themselves.
+  const std::pair<const CLI::App*, std::vector<std::string>*> with_divider[] = {
+      {advise_command, &advise.command}, {characterize_command, &characterize.command}};
+  for (const auto& [taker, program] : with_divider) {
+    if (words.empty() || words[0] != taker->get_name()) continue;
     const auto divider = std::ranges::find(words, "--");
-    if (divider != words.end()) advise.command.assign(divider + 1, words.end());
+    if (divider != words.end()) program->assign(divider + 1, words.end());
     words.erase(divider, words.end());
   }
   const std::string command = words.empty() || words[0].starts_with('-') ? "" : words[0];
@@ -547,6 +554,7 @@ Arguments parse_arguments(int count, char** values) {
     if (record.run.command.empty()) return usage_error("no program to run", command);
     return record;
   }
+  if (app.got_subcommand(characterize_command)) return characterize;
   if (app.got_subcommand(report_command)) return report;
   if (app.got_subcommand("merge")) return merge;
   if (app.got_subcommand(diff_command)) return diff;

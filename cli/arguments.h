@@ -60,6 +60,18 @@ struct BenchArguments {
   std::vector<std::string> command;  ///< the program and its arguments; not empty
 };
 
+/// `lynxpp characterize`.
+struct CharacterizeArguments {
+  std::vector<std::string> programs;  ///< each a program and its arguments in one text
+  std::string list;                   ///< a file with more of them, one a line; empty: none
+  std::string kernels;
+  std::string launches;
+  std::string device;
+  std::string csv;                   ///< a file; empty: none
+  std::string svg;                   ///< a file; empty: none
+  std::vector<std::string> command;  ///< one more program and its arguments; may be empty
+};
+
 /// `lynxpp report`.
 struct ReportArguments {
   std::vector<std::string> files;
@@ -218,10 +230,10 @@ struct Finished {
 };
 
 using Arguments =
-    std::variant<Finished, RunArguments, RecordArguments, CheckRunArguments, BenchArguments, ReportArguments,
-                 MergeArguments, DiffArguments, CheckArguments, InstrumentArguments, PtxArguments,
-                 AdviseArguments, QualityArguments, CalibrateArguments, BandArguments, ListArguments,
-                 LspArguments, ControlArguments>;
+    std::variant<Finished, RunArguments, RecordArguments, CheckRunArguments, BenchArguments,
+                 CharacterizeArguments, ReportArguments, MergeArguments, DiffArguments, CheckArguments,
+                 InstrumentArguments, PtxArguments, AdviseArguments, QualityArguments, CalibrateArguments,
+                 BandArguments, ListArguments, LspArguments, ControlArguments>;
 
 /// Prints help and version on stdout, mistakes on stderr.
 Arguments parse_arguments(int count, char** values);

@@ -11,6 +11,7 @@ int run(const RunArguments& arguments);
 int record(const RecordArguments& arguments);
 int check_run(const CheckRunArguments& arguments);
 int bench(const BenchArguments& arguments);
+int characterize(const CharacterizeArguments& arguments);
 int report(const ReportArguments& arguments);
 int merge(const MergeArguments& arguments);
 int diff(const DiffArguments& arguments);

@@ -13,6 +13,7 @@
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
 #include "cli/preload.h"
+#include "cli/progress/progress.h"
 #include "cli/ptx/passes.h"
 #include "cli/texts/texts.h"
 #include "instrumentors/catalogue.h"
@@ -224,7 +225,11 @@ int instrument(const InstrumentArguments& arguments) {
                 "name one with -k, or files with -o: -o out.ptx makes out-KERNEL.ptx");
     return exit_usage_error;
   }
+  Progress progress;
   for (const std::string& kernel : *kernels) {
+    const std::size_t number = static_cast<std::size_t>(&kernel - kernels->data()) + 1;
+    progress.show("kernel " + std::to_string(number) + " of " + std::to_string(kernels->size()) + ": " +
+                  demangle(kernel));
     engine::Request request;
     request.ptx = &*ptx;
     request.kernel = kernel;
@@ -237,6 +242,7 @@ int instrument(const InstrumentArguments& arguments) {
     request.inspection.observer = printing_observer(arguments);
     request.inspection.wants_registers = true;
     const Result<engine::Instrumented> result = engine::instrument(request);
+    progress.clear();
     if (!result) {
       print_error("cannot instrument " + demangle(kernel));
       print_engine_failure(result.error().diagnostics, arguments.input, *ptx);

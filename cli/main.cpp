@@ -21,6 +21,9 @@ struct Dispatcher {
     return lynxpp::cli::check_run(arguments);
   }
   int operator()(const lynxpp::cli::BenchArguments& arguments) const { return lynxpp::cli::bench(arguments); }
+  int operator()(const lynxpp::cli::CharacterizeArguments& arguments) const {
+    return lynxpp::cli::characterize(arguments);
+  }
   int operator()(const lynxpp::cli::ReportArguments& arguments) const {
     return lynxpp::cli::report(arguments);
   }

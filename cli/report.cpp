@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
+#include "cli/progress/reading.h"
 #include "report/cluster/by_place.h"
 #include "report/findings/findings.h"
 #include "report/page/page.h"
@@ -48,9 +49,12 @@ class Output {
 /// records are named and left out.
 bool read_into(report::Sink& sink, const std::vector<std::string>& files) {
   bool is_good = true;
+  ReadingProgress counted(sink, files.size());
   for (const std::string& path : files) {
     report::StreamedReading reading;
-    const Status read = report::stream_json_lines_file(path, sink, reading);
+    counted.begin(path);
+    const Status read = report::stream_json_lines_file(path, counted, reading);
+    counted.clear();
     print(reading.diagnostics);
     if (!read) print(read.error().diagnostics);
     if (read && reading.records == 0) print_error(path + " holds no records");

@@ -97,10 +97,15 @@ void add_positionals(const CLI::App& command, Words& candidates) {
 
 /// Whether a program and its arguments stand behind the options.
 bool runs_a_program(const CLI::App& command) {
-  for (const char* name : {"run", "record", "bench", "quality", "band", "advise"}) {
+  for (const char* name : {"run", "record", "bench", "quality", "band", "advise", "characterize"}) {
     if (command.get_name() == name) return true;
   }
   return false;
+}
+
+/// Whether it stands behind "--" alone, and other words before that.
+bool needs_divider(const CLI::App& command) {
+  return command.get_name() == "advise" || command.get_name() == "characterize";
 }
 
 /// Of one command, whose words stand in `given`, without its name and the word that is being typed.
@@ -112,14 +117,14 @@ void add_words(const CLI::App& command, const Words& given, const std::string& t
     waiting = is_value ? nullptr : option_named(command, word);
     if (waiting != nullptr && !takes_value(*waiting)) waiting = nullptr;
     const bool begins_program = has_program && !is_value && (word == "--" || !word.starts_with('-'));
-    if (begins_program && (command.get_name() != "advise" || word == "--")) {
+    if (begins_program && (!needs_divider(command) || word == "--")) {
       candidates.emplace_back(word == "--" && &word == &given.back() ? program : files);
       return;
     }
   }
   if (waiting != nullptr) return add_values(*waiting, given, candidates);
   if (typed.starts_with('-')) return add_options(command, given, candidates);
-  if (has_program && command.get_name() != "advise") {
+  if (has_program && !needs_divider(command)) {
     candidates.emplace_back(program);
   } else {
     add_positionals(command, candidates);

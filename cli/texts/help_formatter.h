@@ -20,6 +20,7 @@ class HelpFormatter : public CLI::Formatter {
         {"record", "lynxpp record [OPTIONS] [--] PROGRAM [ARGUMENTS...]"},
         {"check-run", "lynxpp check-run [OPTIONS] [--] PROGRAM [ARGUMENTS...]"},
         {"bench", "lynxpp bench [OPTIONS] -s SPEC [--] PROGRAM [ARGUMENTS...]"},
+        {"characterize", "lynxpp characterize [OPTIONS] COMMAND... [-- PROGRAM [ARGUMENTS...]]"},
         {"report", "lynxpp report [OPTIONS] FILE..."},
         {"merge", "lynxpp merge [OPTIONS] FILE..."},
         {"diff", "lynxpp diff [OPTIONS] A.jsonl B.jsonl"},

@@ -14,10 +14,10 @@
 namespace lynxpp::cli {
 namespace {
 
-const std::vector<std::string> subcommands{"run",    "record",  "bench",     "report",     "merge",
-                                           "diff",   "check",   "check-run", "instrument", "ptx",
-                                           "advise", "quality", "calibrate", "band",       "list",
-                                           "attach", "detach",  "status",    "top",        "lsp"};
+const std::vector<std::string> subcommands{
+    "run",   "record",    "bench",      "characterize", "report", "merge",   "diff",
+    "check", "check-run", "instrument", "ptx",          "advise", "quality", "calibrate",
+    "band",  "list",      "attach",     "detach",       "status", "top",     "lsp"};
 
 std::string help_of(const std::string& subcommand) {
   const Outcome outcome = subcommand.empty() ? lynxpp({"--help"}) : lynxpp({subcommand, "--help"});

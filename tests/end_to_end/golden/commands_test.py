@@ -32,6 +32,8 @@ COMMANDS = {
     "record": [f"record -o recorded.jsonl -- {VECADD}", "report recorded.jsonl --format summary", "record"],
     "bench": [f"bench -s instruction_count -r 1 -o kept.json -- {VECADD}", f"bench -s instruction_count -r 2 -c kept.json -- {VECADD}",
               f"bench -s instruction_count -c bad.jsonl -- {VECADD}", "bench -s instruction_count -- ./no_such_program", "bench"],
+    "characterize": [f"characterize {VECADD} {{examples}}/divergence --csv kernels.csv --svg kernels.svg", f"characterize -k nothing -- {VECADD}",
+                     "characterize ./no_such_program /bin/false", "characterize './a | ./b'", "characterize"],
     "report": ["report a.jsonl", "report a.jsonl --format csv", "report a.jsonl --format summary", "report a.jsonl --format json",
                "report a.jsonl --format perfetto", "report a.jsonl b.jsonl --by process", "report no_such_file.jsonl", "report bad.jsonl",
                "report a.jsonl --format nothing"],

@@ -1,0 +1,54 @@
+#include "cli/characterize/arguments.h"
+
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+
+#include "cli/completion/complete.h"
+
+namespace lynxpp::cli {
+
+CLI::App* add_characterize(CLI::App& app, CharacterizeArguments& arguments) {
+  CLI::App* characterize =
+      app.add_subcommand("characterize", "What kinds of kernels programs have, with correlations");
+  characterize
+      ->add_option("COMMAND", arguments.programs, "A program, or one and its arguments in quotation marks")
+      ->type_name("");
+  characterize->add_option("-f,--from", arguments.list, "A file with such a COMMAND on each line; # comments")
+      ->type_name("FILE");
+  characterize
+      ->add_option("-k,--kernels", arguments.kernels,
+                   "Only kernels whose mangled or demangled name contains a match")
+      ->type_name("REGEX");
+  characterize
+      ->add_option("-l,--launches", arguments.launches,
+                   "Only these launches of each kernel, from 0, e.g. 0-9,100,200-")
+      ->type_name("LIST");
+  characterize
+      ->add_option("-d,--device", arguments.device,
+                   "auto, cuda, or cpu (built in, for machines without a GPU)")
+      ->type_name("DEVICE")
+      ->check(one_of({"auto", "cuda", "cpu"}));
+  characterize->add_option("--csv", arguments.csv, "Write the table of kernels, with whole names")
+      ->type_name("FILE");
+  characterize->add_option("--svg", arguments.svg, "Draw the measures against each other")->type_name("FILE");
+  characterize->callback([&arguments] {
+    if (arguments.programs.empty() && arguments.list.empty() && arguments.command.empty())
+      throw CLI::ValidationError("no program to run");
+  });
+  characterize->footer(
+      "Each program runs once; what is shown of a kernel is of all its launches:\n"
+      "  simd        thread instructions / (32 x warp instructions): lanes that do something\n"
+      "  divergence  branches that divide their warp / branches of warps\n"
+      "  memory      bytes that global loads and stores ask for / bytes of the sectors they move\n"
+      "  intensity   thread instructions that access memory / all\n"
+      "Then Pearson's correlation of each two over the kernels that have both. A COMMAND is split as a\n"
+      "shell would, with quotation marks, patterns of file names, $VARIABLE and ~. Behind -- stands one\n"
+      "program with its arguments as they are. The exit code is 1 when a program fails, which is told\n"
+      "while the others go on, or when no kernel was measured.\n\n"
+      "Example: lynxpp characterize ./a './b 1000' --svg kernels.svg\n"
+      "         lynxpp characterize -f programs.txt --csv kernels.csv\n"
+      "         lynxpp characterize -- ./app --size 1024");
+  return characterize;
+}
+
+}  // namespace lynxpp::cli
