@@ -178,6 +178,28 @@ class ControlTest(unittest.TestCase):
         self.assertEqual(status, 0, errors)
         self.assertEqual(program.records(), [])
 
+    @unittest.skipUnless(os.geteuid() == 0, "only root can become another user")
+    def test_a_peer_of_another_user_is_told_nothing(self):
+        program = self.start()
+        # Whatever the permissions: who asks is looked at, too.
+        for path, mode in ((self.folder, 0o755), (program.folder, 0o755), (program.socket, 0o666)):
+            os.chmod(path, mode)
+        ours, theirs = os.pipe()
+        child = os.fork()
+        if child == 0:
+            nobody = 65534
+            os.setuid(nobody)
+            try:
+                os.write(theirs, b"answered " + program.ask(b'{"status":{}}\n'))
+            finally:
+                os._exit(0)
+        os.waitpid(child, 0)
+        os.close(theirs)
+        with open(ours, "rb") as pipe:
+            self.assertEqual(pipe.read(), b"answered ")
+        program.folder.chmod(0o700)
+        self.assertEqual(self.status_of(program.number)["attached"], "nothing")
+
     def test_a_refused_attach_changes_nothing(self):
         program = self.start(LYNXPP_SPEC="instruction_count")
         self.assertIn("no_such_thing", self.command("attach", program.number, "-s", "no_such_thing", status=2))
