@@ -90,11 +90,16 @@ def linker_is_watched(build, program, library, nvrtc, folder):
     expect(b".entry twice(" in kept[len(machine_code):], "the entry does not end with the PTX")
 
 
-def linked_compilers_are_watched(build, folder, name, program, *library):
+def linked_compilers_are_watched(build, folder, name, program, *library, in_constructor=False):
     source, store = folder / "in.ptx", folder / f"store_of_{name}"
     cubins = [folder / "by_linker.cubin", folder / "by_nvrtc.cubin"]
     source.write_text(PTX)
-    run = build.run(program, *library, source, *cubins, environment={"LYNXPP_PTX_STORE": str(store)})
+    environment = {"LYNXPP_PTX_STORE": str(store)}
+    if in_constructor:
+        paths = ":".join(map(str, [source, *cubins]))
+        run = build.run("true", preload=f"{build.library} {library[0]}", environment={**environment, "CONSTRUCTS": paths})
+    else:
+        run = build.run(program, *library, source, *cubins, environment=environment)
     demand_equal(f"status of {run}", run.status, 0)
     kept = [entry.read_bytes() for entry in entries(store)]
     demand_equal("how many are kept", len(kept), 2)
@@ -118,6 +123,7 @@ def main():
             program, *opened = linked
             linked_compilers_are_watched(build, pathlib.Path(folder), "program", program)
             linked_compilers_are_watched(build, pathlib.Path(folder), "opened_library", *opened)
+            linked_compilers_are_watched(build, pathlib.Path(folder), "constructor", *opened, in_constructor=True)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,13 @@
 // Linked with NVRTC and nvJitLink: has both make machine code alone. Arguments: a PTX file, where to write
-// nvJitLink's cubin, where NVRTC's. As a library: opener.cpp's.
+// nvJitLink's cubin, where NVRTC's. As a library: opener.cpp's, or in its constructor, with the variable
+// CONSTRUCTS=PTX:CUBIN:CUBIN.
 #include <nvJitLink.h>
 #include <nvrtc.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <string>
 
 namespace {
@@ -44,13 +47,25 @@ bool compile(const char* path) {
 
 }  // namespace
 
+static int make(const char* input, const char* linked, const char* compiled) {
+  std::ifstream file(input);
+  const std::string ptx((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  return link(ptx, linked) && compile(compiled) ? 0 : 1;
+}
+
 #ifdef AS_LIBRARY
+[[gnu::constructor]] static void construct() {
+  const char* const paths = std::getenv("CONSTRUCTS");
+  if (paths == nullptr) return;
+  std::istringstream text(paths);
+  std::string path[3];
+  for (std::string& each : path) std::getline(text, each, ':');
+  if (make(path[0].c_str(), path[1].c_str(), path[2].c_str()) != 0) std::exit(5);
+}
+
 extern "C" [[gnu::visibility("default")]] int run_as_plugin(int count, char** arguments) {
 #else
 int main(int count, char** arguments) {
 #endif
-  if (count != 4) return 2;
-  std::ifstream file(arguments[1]);
-  const std::string ptx((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  return link(ptx, arguments[2]) && compile(arguments[3]) ? 0 : 1;
+  return count == 4 ? make(arguments[1], arguments[2], arguments[3]) : 2;
 }
