@@ -1,6 +1,10 @@
 // Graphs, built by calls and captured from streams.
 #include <gmock/gmock.h>
 
+#include <atomic>
+#include <chrono>
+#include <thread>
+
 #include "tests/device_runtime/runtime_fixture.h"
 
 namespace lynxpp::device::cpu::test {
@@ -106,6 +110,27 @@ TEST_F(GraphTest, StreamsForkAndJoinInACapture) {
   }
   run(instantiate(graph));
   EXPECT_THAT(host_ints(data_, 32), Each(0x02020202));
+}
+
+/// Adds up in a way that loses something where two add at the same time.
+void add_slowly(void* data) {
+  auto* const sum = static_cast<std::atomic<int>*>(data);
+  const int before = *sum;
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  *sum = before + 1;
+}
+
+TEST_F(GraphTest, ALaunchWaitsForTheOneBeforeInAnotherStream) {
+  std::atomic<int> sum = 0;
+  ASSERT_EQ(CUDA(cudaStreamBeginCapture)(stream_, cudaStreamCaptureModeRelaxed), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaLaunchHostFunc)(stream_, add_slowly, &sum), cudaSuccess);
+  cudaGraph_t graph = nullptr;
+  ASSERT_EQ(CUDA(cudaStreamEndCapture)(stream_, &graph), cudaSuccess);
+  cudaGraphExec_t const executable = instantiate(graph);
+  for (int i = 0; i < 6; ++i)
+    EXPECT_EQ(CUDA(cudaGraphLaunch)(executable, i % 2 == 0 ? stream_ : other_), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaDeviceSynchronize)(), cudaSuccess);
+  EXPECT_EQ(sum, 6);
 }
 
 TEST_F(GraphTest, WhatIsOutsideOfACaptureIsNoPartOfIt) {

@@ -280,7 +280,17 @@ cudaError_t Graphs::launch(cudaGraphExec_t handle, cudaStream_t stream) {
     steps = executable->steps;
   }
   if (const cudaError_t error = streams().admit(stream); error != cudaSuccess) return error;
-  const bool is_captured = streams().capturing(stream);
+  if (streams().capturing(stream)) return put(std::move(steps), stream, true);
+  const auto found = streams().find(stream);
+  const std::lock_guard lock(executable->launching);
+  if (executable->last != nullptr) streams().put_behind(found, executable->last);
+  const cudaError_t error = put(std::move(steps), stream, false);
+  executable->last = streams().last_of(*found);
+  return error;
+}
+
+/// Its nodes' work becomes part of another graph where the stream is captured.
+cudaError_t Graphs::put(std::vector<ExecutableGraph::Step> steps, cudaStream_t stream, bool is_captured) {
   for (ExecutableGraph::Step& step : steps) {
     if (!step.work.run || !step.is_enabled) continue;
     const bool is_launch = step.work.kernel != nullptr && !is_captured;

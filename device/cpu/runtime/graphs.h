@@ -60,6 +60,8 @@ struct ExecutableGraph {
     bool is_enabled = true;
   };
   std::vector<Step> steps;
+  std::mutex launching;  ///< held while a launch is put into a stream; guards what follows
+  OperationPtr last;     ///< of its last launch; null: it is over
 };
 
 /// Thread safe. Handles are opaque to the program; each function checks those it is given.
@@ -98,6 +100,7 @@ class Graphs {
   /// Errors: cudaErrorInvalidValue for a graph with a cycle.
   cudaError_t instantiate(cudaGraph_t graph, cudaGraphExec_t* made);
   bool destroy(cudaGraphExec_t handle);
+  /// Behind what is in the stream and behind the launch before, in whichever stream that was.
   cudaError_t launch(cudaGraphExec_t handle, cudaStream_t stream);
   bool is_executable(cudaGraphExec_t handle);
   /// Takes over the work of a graph of the same shape. Errors: cudaErrorGraphExecUpdateFailure.
@@ -116,6 +119,7 @@ class Graphs {
  private:
   GraphNode* find_node(cudaGraphNode_t handle);
   static std::shared_ptr<Graph> copy_of(const Graph& graph);
+  static cudaError_t put(std::vector<ExecutableGraph::Step> steps, cudaStream_t stream, bool is_captured);
   static bool append_steps(const Graph& graph, std::vector<ExecutableGraph::Step>& steps);
   std::shared_ptr<ExecutableGraph> find_executable(cudaGraphExec_t handle);
   static ExecutableGraph::Step* find_step(ExecutableGraph& executable, cudaGraphNode_t node);

@@ -523,6 +523,16 @@ OperationPtr Streams::mark_of(Event& event) {
   return event.mark;
 }
 
+OperationPtr Streams::last_of(Stream& stream) {
+  const std::lock_guard lock(mutex_);
+  const auto last = last_.find(&stream);
+  return last != last_.end() ? last->second : nullptr;
+}
+
+void Streams::put_behind(const std::shared_ptr<Stream>& stream, const OperationPtr& before) {
+  if (before->stream != stream && !is_done(before)) add(stream, Operation::Kind::mark, {}, before);
+}
+
 cudaEvent_t Streams::create_event(unsigned flags) {
   const std::lock_guard lock(mutex_);
   auto event = std::make_shared<Event>();

@@ -175,6 +175,10 @@ class Streams {
   cudaError_t wait_event(cudaStream_t handle, Event& event);
   /// Where the event was recorded last.
   OperationPtr mark_of(Event& event);
+  /// The last that is in the stream now; null: all is over.
+  OperationPtr last_of(Stream& stream);
+  /// What is put into the stream from now on waits for `before`, too.
+  void put_behind(const std::shared_ptr<Stream>& stream, const OperationPtr& before);
 
   /// From now on what is put into the stream becomes nodes of `graph`. Errors: cudaErrorIllegalState when a
   /// capture has not ended; cudaErrorStreamCaptureUnsupported for the legacy stream.
