@@ -59,6 +59,7 @@ struct Launch {
   std::uint64_t attribute_changes = 0;   ///< how often the program has set an attribute of some function
   std::uint32_t cluster[3] = {0, 0, 0};  ///< blocks of a cluster on the cpu device; 0: it has none
   std::uint64_t correlation = 0;         ///< of all calls of the process that launch, from 0
+  bool may_be_captured = true;           ///< false: no capture goes on in the process
 
   std::uint64_t threads_per_block() const { return std::uint64_t{block[0]} * block[1] * block[2]; }
   std::uint64_t blocks() const { return std::uint64_t{grid[0]} * grid[1] * grid[2]; }

@@ -8,7 +8,7 @@
 
 #include "interposer/lynxpp.h"
 
-#define LYNXPP_ENGINE_ABI 13
+#define LYNXPP_ENGINE_ABI 14
 #define LYNXPP_CALL_STACK_LIMIT 8
 
 #ifdef __cplusplus
@@ -41,6 +41,8 @@ typedef struct lynxpp_launch {
   uint64_t attribute_changes;  ///< how often the program has set an attribute of some function
   uint64_t number;             ///< among all calls of the process that launch a kernel or a graph, from 0
   uint64_t modules;            ///< another number when what is known of modules and functions has changed
+  int may_be_captured;         ///< 0: no capture goes on in the process
+  int is_of_one_context;       ///< `function` is known to be a CUfunction; told to `launch` alone
 } lynxpp_launch;
 
 /// A kernel node of a graph.

@@ -71,6 +71,7 @@ struct Known {
   CUcontext context = nullptr;
   device::Device* device = nullptr;
   int cache_config = -1;
+  bool is_of_one_context = false;
   std::uint64_t modules = 0;  ///< lynxpp_launch::modules then; the next two likewise
   std::uint64_t choices = 0;
   std::uint64_t retirements = 0;
@@ -387,6 +388,7 @@ device::Launch launch_of(const lynxpp_launch& request) {
   launch.cache_config = request.cache_config;
   launch.attribute_changes = request.attribute_changes;
   launch.correlation = request.number;
+  launch.may_be_captured = request.may_be_captured != 0;
   return launch;
 }
 
@@ -401,6 +403,7 @@ int launch(const lynxpp_launch* request, lynxpp_driver_lookup lookup, int* resul
     Known now{.function = request->function,
               .device = device,
               .cache_config = request->cache_config,
+              .is_of_one_context = request->is_of_one_context != 0,
               .modules = request->modules,
               .choices = engine().session->choices(),
               .retirements = engine().retirements.load(std::memory_order_acquire)};
@@ -422,9 +425,19 @@ const Known* known_launch(const lynxpp_launch& launch) {
   if (known.choices != all.session->choices() ||
       known.retirements != all.retirements.load(std::memory_order_acquire))
     return nullptr;
+  if (known.is_of_one_context && known.found.unselected != nullptr) return &known;
   CUcontext context = nullptr;
   const bool is_current = all.driver->cuCtxGetCurrent(&context) == CUDA_SUCCESS && context == known.context;
   return is_current ? &known : nullptr;
+}
+
+/// Or the driver does not say.
+bool is_captured(const lynxpp_launch& launch) {
+  auto stream = static_cast<CUstream>(launch.stream);
+  if (stream == nullptr) stream = launch.per_thread_stream != 0 ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  return engine().driver->cuStreamIsCapturing(stream, &status) != CUDA_SUCCESS ||
+         status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
 int launch_again(const lynxpp_launch* launch, int* result) {
@@ -439,13 +452,7 @@ int launch_again(const lynxpp_launch* launch, int* result) {
       return !is_made ? 0 : *is_made ? 2 : 1;
     });
   }
-  const Engine& all = engine();
-  auto stream = static_cast<CUstream>(launch->stream);
-  if (stream == nullptr) stream = launch->per_thread_stream != 0 ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
-  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  if (all.driver->cuStreamIsCapturing(stream, &status) != CUDA_SUCCESS ||
-      status != CU_STREAM_CAPTURE_STATUS_NONE)
-    return 0;
+  if (launch->may_be_captured != 0 && is_captured(*launch)) return 0;
   known->found.unselected->fetch_add(1, std::memory_order_relaxed);
   return 1;
 }

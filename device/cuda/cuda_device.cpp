@@ -258,6 +258,7 @@ class CudaDevice final : public Device {
   }
 
   Result<bool> capturing(const Launch& launch) override {
+    if (!launch.may_be_captured) return false;
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     const CUresult result = driver_.cuStreamIsCapturing(stream_of(launch), &status);
     if (result != CUDA_SUCCESS) return driver_.error("cuStreamIsCapturing", result);

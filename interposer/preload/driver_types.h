@@ -17,6 +17,8 @@ using CUstream = void*;
 
 inline constexpr CUresult cuda_success = 0;
 inline constexpr CUresult error_stub_library = 34;
+inline constexpr CUresult error_capture_invalidated = 901;
+inline constexpr CUresult error_capture_unjoined = 904;
 inline constexpr std::uint64_t per_thread_default_stream = 2;
 
 struct CUlaunchConfig {

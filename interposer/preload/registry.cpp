@@ -53,7 +53,7 @@ void Registry::add_module_of_library(void* module, void* library) {
   if (found != modules_.end()) modules_[module] = {found->second.image, library};
 }
 
-void Registry::add_function(void* function, void* module, const char* name) {
+void Registry::add_function(void* function, void* module, const char* name, In in) {
   {
     // Runtimes ask for the same function again and again.
     const std::shared_lock lock(mutex_);
@@ -64,14 +64,18 @@ void Registry::add_function(void* function, void* module, const char* name) {
       return;
     }
   }
-  add_late_function(function, module, name);
+  put_function(function, module, name, in == In::module);
 }
 
 KernelPtr Registry::add_late_function(void* function, void* module, const char* name) {
+  return put_function(function, module, name, false);
+}
+
+KernelPtr Registry::put_function(void* function, void* module, const char* name, bool is_of_one_context) {
   const Changing changing(*this);
   const auto owner = modules_.find(module);
   auto kernel = std::make_shared<const Kernel>(
-      Kernel{name, owner != modules_.end() ? owner->second.image : nullptr, module, -1});
+      Kernel{name, owner != modules_.end() ? owner->second.image : nullptr, module, -1, is_of_one_context});
   functions_[function] = kernel;
   return kernel;
 }

@@ -34,6 +34,8 @@ struct Kernel {
   ImagePtr image;    ///< null when its module was not seen being loaded
   void* module = nullptr;
   int cache_config = -1;  ///< CUfunc_cache; < 0: the program has set none
+  /// Its handles are known to be CUfunctions, each of one context.
+  bool is_of_one_context = false;
 };
 using KernelPtr = std::shared_ptr<const Kernel>;
 
@@ -53,7 +55,9 @@ class Registry {
   void add_module(void* module, ImagePtr image);
   /// The CUmodule of a library: it goes when the library goes.
   void add_module_of_library(void* module, void* library);
-  void add_function(void* function, void* module, const char* name);
+  /// `module` is a CUmodule, and so `function` a CUfunction; or a CUlibrary, and a CUkernel.
+  enum class In { module, library };
+  void add_function(void* function, void* module, const char* name, In in);
   /// Another handle of the same kernel.
   void add_alias(void* alias, void* function);
   /// Of all handles of the same kernel.
@@ -75,6 +79,8 @@ class Registry {
   void restore(const Removed& removed);
 
  private:
+  KernelPtr put_function(void* function, void* module, const char* name, bool is_of_one_context);
+
   /// While it lives, the calling thread changes what is known.
   class Changing {
    public:

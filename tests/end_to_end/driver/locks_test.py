@@ -1,5 +1,5 @@
 """Launches of a known kernel look it up without a lock: a hundred thousand more launches take no more locks, over a driver that
-takes none, with nothing attached and with a filter that excludes the kernel.
+takes none, with nothing attached and with a filter that excludes the kernel. Nor is the driver called for them but to launch.
 
 Arguments: the build folder, the program, the driver, the library that counts locks.
 """
@@ -23,6 +23,14 @@ def locks_of(build, program, environment, launches):
     return int(counted[1])
 
 
+def calls_of(build, program, environment, launches):
+    run = build.run(program, launches, preload=False, environment={**environment, "STUCK_IN": "nothing"})
+    demand_equal(f"status of {run}", run.status, 0)
+    counted = re.search(r"^calls: (\d+)$", run.stderr, re.MULTILINE)
+    expect(counted is not None, f"no calls were counted\n{run}")
+    return int(counted[1])
+
+
 def main():
     build = Build(sys.argv[1])
     program, driver, counter = sys.argv[2:]
@@ -34,6 +42,8 @@ def main():
             few, many = (locks_of(build, program, environment, launches) for launches in (FEW, MANY))
             print(f"{name}: {few} locks in {FEW} launches, {many} in {MANY}")
             expect(many - few < SLACK, f"{name}: {many - few} locks more in {MANY - FEW} launches more")
+            few, many = (calls_of(build, program, environment, launches) for launches in (FEW, MANY))
+            demand_equal(f"{name}: calls of the driver in {MANY - FEW} launches more", many - few, MANY - FEW)
         # That they are counted at all: launches that are measured take some.
         measured = {**detached, "LYNXPP_SPEC": "instruction_count"}
         few, many = (locks_of(build, program, measured, launches) for launches in (FEW, 3 * FEW))

@@ -1,7 +1,8 @@
 // A libcuda.so.1 whose function STUCK_IN never returns, and whose others do nothing and succeed. Its memory
-// is the host's; no kernel runs.
+// is the host's; no kernel runs. STUCK_IN=nothing: its calls are counted, and told at the end.
 #include <unistd.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -15,8 +16,17 @@ using Address = unsigned long long;
 /// Read once: bench/launch_rate has this driver, too, as one whose functions return at once.
 const char* const wanted = std::getenv("STUCK_IN");
 
+const bool counts = wanted != nullptr && std::strcmp(wanted, "nothing") == 0;
+std::atomic<long> calls = 0;
+
+[[gnu::destructor]] void tell_calls() {
+  if (counts) std::fprintf(stderr, "calls: %ld\n", calls.load());
+}
+
 void stay_if_stuck_in(const char* function) {
-  if (wanted == nullptr || std::strcmp(wanted, function) != 0) return;
+  if (wanted == nullptr) return;
+  if (counts) ++calls;
+  if (std::strcmp(wanted, function) != 0) return;
   std::fprintf(stderr, "stuck in %s\n", function);
   for (;;) pause();
 }
@@ -102,7 +112,10 @@ SUCCEEDS(cuEventQuery, Handle)
 SUCCEEDS(cuEventSynchronize, Handle)
 REFUSES(cuEventElapsedTime, float*, Handle, Handle)
 GIVES(cuStreamCreate, Handle, some_handle(), unsigned)
-EXPORTED int cuStreamIsCapturing(Handle, int* status) { return *status = 0, 0; }
+EXPORTED int cuStreamIsCapturing(Handle, int* status) {
+  stay_if_stuck_in("cuStreamIsCapturing");
+  return *status = 0, 0;
+}
 SUCCEEDS(cuStreamWaitEvent, Handle, Handle, unsigned)
 SUCCEEDS(cuStreamSynchronize, Handle)
 SUCCEEDS(cuThreadExchangeStreamCaptureMode, int*)

@@ -28,12 +28,25 @@ void launch(CUfunction kernel, CUstream stream) {
   CHECK_CALL(cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, stream, nullptr, nullptr));
 }
 
-void capture(CUfunction kernel, CUstream stream) {
+/// In one of three ways: as it should be; behind the end of a capture that nobody has begun; with a stream
+/// that is not joined again.
+void capture(CUfunction kernel, CUstream stream, CUstream other, int way) {
   CUgraph graph = nullptr;
+  if (way == 1 && cuStreamEndCapture(stream, &graph) == CUDA_SUCCESS) std::exit(3);
   CHECK_CALL(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
   launch(kernel, stream);
-  CHECK_CALL(cuStreamEndCapture(stream, &graph));
-  CHECK_CALL(cuGraphDestroy(graph));
+  if (way != 2) {
+    CHECK_CALL(cuStreamEndCapture(stream, &graph));
+    CHECK_CALL(cuGraphDestroy(graph));
+    return;
+  }
+  CUevent fork = nullptr;
+  CHECK_CALL(cuEventCreate(&fork, CU_EVENT_DEFAULT));
+  CHECK_CALL(cuEventRecord(fork, stream));
+  CHECK_CALL(cuStreamWaitEvent(other, fork, 0));
+  launch(kernel, other);
+  if (cuStreamEndCapture(stream, &graph) != CUDA_ERROR_STREAM_CAPTURE_UNJOINED) std::exit(3);
+  CHECK_CALL(cuEventDestroy(fork));
 }
 
 }  // namespace
@@ -46,19 +59,20 @@ int main() {
   Loaded now;
   std::barrier all(thread_count);
   const auto work = [&](int thread) {
-    CUstream stream = nullptr;
+    CUstream stream = nullptr, other = nullptr;
     CHECK_CALL(cuCtxSetCurrent(context));
     CHECK_CALL(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    CHECK_CALL(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
     for (int round = 0; round < 2 * rounds; ++round) {
       if (thread == 0) now.load(round % 2 == 0 ? "unselected" : "selected");
       all.arrive_and_wait();
       for (int i = 0; i < launches; ++i) launch(now.kernel, stream);
-      if (thread == 0) capture(now.kernel, stream);
+      if (thread == 0) capture(now.kernel, stream, other, round % 3);
       CHECK_CALL(cuStreamSynchronize(stream));
       all.arrive_and_wait();
       if (thread == 0) CHECK_CALL(cuModuleUnload(now.module));
     }
-    CHECK_CALL(cuStreamDestroy(stream));
+    for (const CUstream each : {stream, other}) CHECK_CALL(cuStreamDestroy(each));
   };
   std::vector<std::thread> threads;
   for (int thread = 1; thread < thread_count; ++thread) threads.emplace_back(work, thread);
