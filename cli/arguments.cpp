@@ -380,6 +380,7 @@ CLI::App* add_band(CLI::App& app, BandArguments& arguments) {
                  "Between all hits and all misses of modelled caches instead (CacheProf)");
   band->add_option("-m,--machine", arguments.machine, "… of which (default: compute_9_0)")
       ->type_name("MACHINE");
+  band->add_flag("--cold", arguments.is_cold, "… emptied before each kernel, as profilers do");
   add_filters(*band, arguments.kernels, arguments.launches);
   add_transactions(*band, arguments);
   band->add_option("--grid", arguments.blocks, "Blocks of the grid")->type_name("NUMBER");

@@ -197,6 +197,7 @@ struct BandArguments {
   std::uint32_t most_warps = 0;         ///< 0: the device's
   double milliseconds = 0;              ///< 0: not known
   bool is_of_caches = false;            ///< between all hits and all misses, of a modelled machine
+  bool is_cold = false;                 ///< … its L2 emptied before each kernel
   std::string machine = "compute_9_0";  ///< … which one
   bool json = false;
   std::string svg, html;             ///< files; empty: none

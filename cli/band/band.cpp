@@ -268,6 +268,7 @@ Status write_pictures(const BandArguments& arguments, const std::vector<KernelBa
 }
 
 Status show_bands(const BandArguments& arguments) {
+  if (arguments.is_cold) return failure("--cold is about caches", "lynxpp band --cache --cold -- ./app");
   const Result<Calibration> calibration = find_calibration(arguments.calibration);
   if (!calibration) return calibration.error();
   const Result<Equations> equations =
@@ -323,7 +324,9 @@ Status show_caches(const BandArguments& arguments) {
   if (!machine->timing || (!machine->timing->l1 && !machine->timing->l2))
     return failure("the machine " + machine->name + " has no caches with a timing",
                    "-m compute_9_0, or a file that has 'timing' with 'l1' or 'l2'");
-  const auto kernels = run_modelled(arguments.command, arguments.machine, arguments.kernels);
+  using models::clock::CachesBefore;
+  const auto kernels = run_modelled(arguments.command, arguments.machine, arguments.kernels,
+                                    arguments.is_cold ? CachesBefore::emptied : CachesBefore::kept);
   if (!kernels) return kernels.error();
   std::vector<KernelCaches> all;
   for (const ModelledKernel& kernel : *kernels) all.push_back(caches_of(kernel, *machine));

@@ -32,6 +32,7 @@ void read_cache(const Json& json, const char* name, std::optional<CacheCounts>& 
   locality = SampledLocality{sampled.at("sets"), sampled.at("sampled_sets"), {}};
   locality->counts.first = sampled.at("first");
   locality->counts.first_sectors = sampled.at("first_sectors");
+  locality->counts.stores = sampled.at("stores");
   locality->counts.distances = sampled.at("distances").get<std::vector<std::uint64_t>>();
 }
 
@@ -136,7 +137,8 @@ Result<std::vector<ModelledKernel>> read_modelled(const std::string& lines) {
 }
 
 Result<std::vector<ModelledKernel>> run_modelled(const std::vector<std::string>& command,
-                                                 const std::string& machine, const std::string& kernels) {
+                                                 const std::string& machine, const std::string& kernels,
+                                                 models::clock::CachesBefore caches) {
   const Result<std::string> library = preload_library();
   if (!library) return library.error();
   const ProgramSearch program = find_program(command.front());
@@ -145,10 +147,12 @@ Result<std::vector<ModelledKernel>> run_modelled(const std::vector<std::string>&
   const WorkFolder folder;
   if (!folder.exists()) return failure("cannot make a temporary folder");
   const std::string counters = folder.file("counters.jsonl");
-  const Variables variables{{"LD_PRELOAD", with_other_preloads(*library)},
-                            {"LYNXPP_DEVICE", "cpu"},
-                            {"LYNXPP_CPU_CLOCK", machine},
-                            {"LYNXPP_CPU_COUNTERS", counters}};
+  const Variables variables{
+      {"LD_PRELOAD", with_other_preloads(*library)},
+      {"LYNXPP_DEVICE", "cpu"},
+      {"LYNXPP_CPU_CLOCK", machine},
+      {"LYNXPP_CPU_CLOCK_L2", caches == models::clock::CachesBefore::emptied ? "emptied" : "kept"},
+      {"LYNXPP_CPU_COUNTERS", counters}};
   const Result<ChildRun> run =
       run_child(program.path, command, variables, folder, "with the clock of " + machine);
   if (!run) return run.error();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/clock/kernel_time.h"
+#include "models/clock/memory.h"
 #include "models/machine.h"
 #include "support/result.h"
 
@@ -31,6 +32,7 @@ Result<std::vector<ModelledKernel>> read_modelled(const std::string& lines);
 /// mangled or the demangled name has to contain; empty: all. Failure: the program cannot be started or fails,
 /// or there is no such kernel with a modelled time.
 Result<std::vector<ModelledKernel>> run_modelled(const std::vector<std::string>& command,
-                                                 const std::string& machine, const std::string& kernels);
+                                                 const std::string& machine, const std::string& kernels,
+                                                 models::clock::CachesBefore caches);
 
 }  // namespace lynxpp::cli

@@ -1,13 +1,18 @@
 // cliques: counts the cliques of four vertices in a graph of adjacency lists, each thread those that begin at
-// its vertices, by intersecting lists that lie in no particular order in memory.
+// its vertices, by intersecting lists that it comes to in no particular order.
+//
+//   cliques [VERTICES]
+//
+// The lists follow each other. With EXAMPLE_ROW=N each is a row of N neighbours, the rest of which is empty:
+// the usual way to store lists that grow, and one that camps where rows begin in few partitions.
 #include "example.h"
 
 #include <algorithm>
 #include <numeric>
 
 struct Graph {
-  const int* begin;       ///< of each vertex's list, and behind the last
-  const int* neighbours;  ///< ascending, those above the vertex only
+  const int *begin, *end;  ///< of each vertex's list
+  const int* neighbours;   ///< ascending, those above the vertex only
 };
 
 __host__ __device__ inline bool holds(const int* begin, const int* end, int vertex) {
@@ -19,14 +24,14 @@ __host__ __device__ inline bool holds(const int* begin, const int* end, int vert
 __host__ __device__ inline unsigned count_from(const Graph& graph, int vertex) {
   unsigned count = 0;
   const int* const first = graph.neighbours + graph.begin[vertex];
-  const int* const last = graph.neighbours + graph.begin[vertex + 1];
+  const int* const last = graph.neighbours + graph.end[vertex];
   for (const int* b = first; b < last; ++b) {
     const int* const b_first = graph.neighbours + graph.begin[*b];
-    const int* const b_last = graph.neighbours + graph.begin[*b + 1];
+    const int* const b_last = graph.neighbours + graph.end[*b];
     for (const int* c = b + 1; c < last; ++c) {
       if (!holds(b_first, b_last, *c)) continue;
       const int* const c_first = graph.neighbours + graph.begin[*c];
-      const int* const c_last = graph.neighbours + graph.begin[*c + 1];
+      const int* const c_last = graph.neighbours + graph.end[*c];
       for (const int* d = c + 1; d < last; ++d) {
         if (holds(b_first, b_last, *d) && holds(c_first, c_last, *d)) ++count;
       }
@@ -42,13 +47,13 @@ __global__ void cliques(Graph graph, int vertices, unsigned* counts) {
     counts[v] = count_from(graph, v);
 }
 
-int main(int argc, char** argv) {
-  const int vertices = example::size_argument(argc, argv, 3000, 1 << 20);
-  const int threads = example::block_threads(128);
+using Lists = std::vector<std::vector<int>>;
+
+/// Of each vertex those above it, ascending. Most edges are short, so that there are cliques.
+Lists random_lists(int vertices) {
   constexpr unsigned degree = 10;
   example::Random random(11);
-  // Most edges are short, so that there are cliques.
-  std::vector<std::vector<int>> lists(vertices);
+  Lists lists(vertices);
   for (int v = 0; v < vertices; ++v) {
     for (unsigned i = 0; i < degree; ++i) {
       const int other = i % 4 == 3 ? static_cast<int>(random.below(vertices))
@@ -56,26 +61,54 @@ int main(int argc, char** argv) {
       if (other != v) lists[std::min(v, other)].push_back(std::max(v, other));
     }
   }
-  std::vector<int> begin(vertices + 1), neighbours;
-  for (int v = 0; v < vertices; ++v) {
-    std::sort(lists[v].begin(), lists[v].end());
-    lists[v].erase(std::unique(lists[v].begin(), lists[v].end()), lists[v].end());
-    neighbours.insert(neighbours.end(), lists[v].begin(), lists[v].end());
-    begin[v + 1] = static_cast<int>(neighbours.size());
+  for (std::vector<int>& each : lists) {
+    std::sort(each.begin(), each.end());
+    each.erase(std::unique(each.begin(), each.end()), each.end());
+  }
+  return lists;
+}
+
+/// EXAMPLE_ROW; 0: the lists follow each other.
+std::size_t row_of(const Lists& lists) {
+  const char* const setting = std::getenv("EXAMPLE_ROW");
+  if (setting == nullptr) return 0;
+  std::size_t longest = 0;
+  for (const std::vector<int>& each : lists) longest = std::max(longest, each.size());
+  const long row = std::atol(setting);
+  if (row >= static_cast<long>(longest) && row * static_cast<long>(lists.size()) <= 1L << 28)
+    return static_cast<std::size_t>(row);
+  std::fprintf(stderr, "EXAMPLE_ROW has to be at least %zu, and all rows at most %ld numbers\n", longest,
+               1L << 28);
+  std::exit(2);
+}
+
+int main(int argc, char** argv) {
+  const int vertices = example::size_argument(argc, argv, 3000, 1 << 20);
+  const int threads = example::block_threads(128);
+  const Lists lists = random_lists(vertices);
+  const std::size_t row = row_of(lists);
+  std::size_t edges = 0;
+  std::vector<int> begin, end, neighbours;
+  for (const std::vector<int>& each : lists) {
+    if (row != 0) neighbours.resize(begin.size() * row);
+    begin.push_back(static_cast<int>(neighbours.size()));
+    neighbours.insert(neighbours.end(), each.begin(), each.end());
+    end.push_back(static_cast<int>(neighbours.size()));
+    edges += each.size();
   }
   std::vector<unsigned> expected(vertices);
-  for (int v = 0; v < vertices; ++v) expected[v] = count_from({begin.data(), neighbours.data()}, v);
-  const example::DeviceArray<int> device_begin(begin), device_neighbours(neighbours);
+  for (int v = 0; v < vertices; ++v)
+    expected[v] = count_from({begin.data(), end.data(), neighbours.data()}, v);
+  const example::DeviceArray<int> device_begin(begin), device_end(end), device_neighbours(neighbours);
   const example::DeviceArray<unsigned> counts(vertices);
-  const auto launch = [&] {
-    cliques<<<30, threads>>>({device_begin.get(), device_neighbours.get()}, vertices, counts.get());
-  };
+  const Graph graph{device_begin.get(), device_end.get(), device_neighbours.get()};
+  const auto launch = [&] { cliques<<<30, threads>>>(graph, vertices, counts.get()); };
   launch();
   CUDA_CHECK(cudaGetLastError());
   const std::vector<unsigned> found = counts.download();
   const bool right = example::same("cliques", found, expected);
   std::printf("cliques: %u of 4 in a graph of %d vertices, %zu edges\n",
-              std::accumulate(found.begin(), found.end(), 0u), vertices, neighbours.size());
+              std::accumulate(found.begin(), found.end(), 0u), vertices, edges);
   example::measure("cliques", launch);
   return example::finish("cliques", right, example::fnv1a(found));
 }

@@ -52,18 +52,19 @@ void ReuseDistances::renumber() {
 }
 
 std::uint64_t ReuseCounts::accesses() const {
-  return std::accumulate(distances.begin(), distances.end(), first);
+  return std::accumulate(distances.begin(), distances.end(), first + stores);
 }
 
 std::uint64_t ReuseCounts::hits(std::uint64_t ways) const {
   const auto end =
       distances.begin() + static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(ways, distances.size()));
-  return std::accumulate(distances.begin(), end, std::uint64_t{0});
+  return std::accumulate(distances.begin(), end, stores);
 }
 
 ReuseCounts& ReuseCounts::operator+=(const ReuseCounts& other) {
   first += other.first;
   first_sectors += other.first_sectors;
+  stores += other.stores;
   if (distances.size() < other.distances.size()) distances.resize(other.distances.size());
   for (std::size_t i = 0; i < other.distances.size(); ++i) distances[i] += other.distances[i];
   return *this;
@@ -79,12 +80,17 @@ SampledReuse::SampledReuse(const CacheTiming& figures, std::uint32_t every)
   if (sampled_.empty()) sampled_.try_emplace(0);
 }
 
-void SampledReuse::access(std::uint64_t address) {
+void SampledReuse::access(std::uint64_t address, bool is_store) {
   const std::uint64_t line = address / line_;
   const auto set = sampled_.find(line % sets_);
   if (set == sampled_.end()) return;
-  if (sectors_.insert(address / sector_).second) ++counts_.first_sectors;
+  const bool is_first = sectors_.insert(address / sector_).second;
   const std::optional<std::uint64_t> distance = set->second.access(line);
+  if (is_store) {
+    ++counts_.stores;
+    return;
+  }
+  if (is_first) ++counts_.first_sectors;
   if (!distance) {
     ++counts_.first;
     return;

@@ -37,10 +37,11 @@ class ReuseDistances {
 struct ReuseCounts {
   std::uint64_t first = 0;               ///< accesses to a line that was not accessed before
   std::uint64_t first_sectors = 0;       ///< … to a sector that was not; `first` where there are no sectors
+  std::uint64_t stores = 0;              ///< accesses that are among none of the others
   std::vector<std::uint64_t> distances;  ///< accesses by distance
 
   std::uint64_t accesses() const;
-  /// Accesses with a distance below `ways`: the hits of a set that has as many.
+  /// Stores, and accesses with a distance below `ways`: the hits of a set that has as many.
   std::uint64_t hits(std::uint64_t ways) const;
   ReuseCounts& operator+=(const ReuseCounts& other);
 };
@@ -51,7 +52,8 @@ class SampledReuse {
  public:
   SampledReuse(const CacheTiming& figures, std::uint32_t every);
 
-  void access(std::uint64_t address);
+  /// A store needs nothing of what is there, so it hits in any case; its line is there afterwards.
+  void access(std::uint64_t address, bool is_store = false);
 
   const ReuseCounts& counts() const { return counts_; }
   std::uint64_t sets() const { return sets_; }

@@ -352,7 +352,8 @@ void Simulation::open(BlockState& block, Meeting& meeting, double time) {
 
 }  // namespace
 
-Device::Device(Machine machine) : machine_(std::move(machine)), memory_(machine_) {}
+Device::Device(Machine machine, CachesBefore caches)
+    : machine_(std::move(machine)), memory_(machine_, caches) {}
 
 Result<KernelTime> Device::run(const KernelShape& shape, Grid& grid) {
   return Simulation(machine_, memory_, shape, grid).run();

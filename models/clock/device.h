@@ -45,7 +45,7 @@ struct KernelShape {
 class Device {
  public:
   /// Precondition: the machine has a timing.
-  explicit Device(Machine machine);
+  explicit Device(Machine machine, CachesBefore caches = CachesBefore::kept);
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 

@@ -39,9 +39,10 @@ std::uint32_t channel_of(const GlobalMemory& memory, std::uint64_t address) {
   return static_cast<std::uint32_t>(address / memory.channel_width % memory.channels);
 }
 
-Memory::Memory(const Machine& machine)
+Memory::Memory(const Machine& machine, CachesBefore caches)
     : machine_(machine),
       timing_(*machine.timing),
+      caches_before_(caches),
       memory_cycle_(static_cast<double>(timing_.core_mhz) / timing_.memory_mhz) {
   if (timing_.l1) l1_.assign(timing_.multiprocessors, cache::Cache(*timing_.l1));
   if (timing_.l1) l1_reuse_.assign(timing_.multiprocessors, cache::SampledReuse(*timing_.l1, l1_sampling));
@@ -55,6 +56,9 @@ void Memory::begin_kernel() {
   slice_free_at_.assign(machine_.global.channels, 0);
   channels_.assign(machine_.global.channels, {});
   for (cache::Cache& each : l1_) each.clear();
+  if (caches_before_ == CachesBefore::emptied) {
+    for (cache::Cache& each : l2_) each.clear();
+  }
   for (cache::SampledReuse& each : l1_reuse_) each.clear();
   for (cache::SampledReuse& each : l2_reuse_) each.clear();
   l1_counts_ = l2_counts_ = {};
@@ -99,16 +103,17 @@ double Memory::through_l2(double time, Step::Access access, const Step& transact
   double& slice = slice_free_at_[channel];
   slice = std::max(slice, time) + sectors * timing_.l2->occupancy + lanes;
   const cache::Cache::Outcome outcome = l2_.front().access(transaction.value, access != Step::Access::load);
-  l2_reuse_.front().access(transaction.value);
-  ++(outcome.hit ? l2_counts_.hits : l2_counts_.misses);
+  // A store waits for nothing that is fetched, whatever is there: profilers count it as a hit, too.
+  const bool is_store = access == Step::Access::store;
+  const bool hits = outcome.hit || is_store;
+  l2_reuse_.front().access(transaction.value, is_store);
+  ++(hits ? l2_counts_.hits : l2_counts_.misses);
   for (std::uint32_t left = outcome.written_back, i = 0; left != 0; left >>= 1, ++i) {
     if ((left & 1) == 0) continue;
     const std::uint64_t address = outcome.victim + std::uint64_t{i} * timing_.l2->sector;
     serve(channel_of(machine_.global, address), slice, timing_.l2->sector, 0);
   }
-  // A sector that is written as a whole need not be fetched.
-  const bool is_fetched = !outcome.hit && access != Step::Access::store;
-  if (!is_fetched) return slice + timing_.l2->latency;
+  if (hits) return slice + timing_.l2->latency;
   return serve(channel, slice, transaction.count, 0) + timing_.memory.latency;
 }
 

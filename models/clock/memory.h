@@ -14,12 +14,18 @@ namespace lynxpp::models::clock {
 /// The channel that an address lies in. Hashed addresses change it every 256 bytes.
 std::uint32_t channel_of(const GlobalMemory& memory, std::uint64_t address);
 
+/// What the L2 holds when a kernel begins.
+enum class CachesBefore : std::uint8_t {
+  kept,    ///< what the kernels before have left there
+  emptied  ///< nothing, as profilers have it; what was written is in memory by then
+};
+
 /// Precondition of everything: the machine has a timing, and lives as long as this.
 class Memory {
  public:
-  explicit Memory(const Machine& machine);
+  Memory(const Machine& machine, CachesBefore caches);
 
-  /// Times begin at 0 again; the L1s are empty, the L2 holds what it held.
+  /// Times begin at 0 again; the L1s are empty, the L2 holds what it held or is empty, too.
   void begin_kernel();
 
   /// When a transaction is over that multiprocessor `sm` sends at `time`, in cycles. To be called in the
@@ -38,6 +44,7 @@ class Memory {
 
   const Machine& machine_;
   const Timing& timing_;
+  const CachesBefore caches_before_;
   const double memory_cycle_;  ///< in cycles of a multiprocessor
   std::vector<double> free_at_;
   std::vector<double> slice_free_at_;

@@ -214,7 +214,7 @@ def kernel_name(demangled):
 
 def modelled_caches(steps, app):
     """{kernel: {cache: (sectors, hits)}} by the cache model."""
-    run = steps.lynxpp("band", "--cache", "--json", "--", steps.package.program(app, "shared"))
+    run = steps.lynxpp("band", "--cache", "--cold", "--json", "--", steps.package.program(app, "shared"))
     found = {}
     for line in run.stdout.decode().splitlines():
         kernel = json.loads(line)

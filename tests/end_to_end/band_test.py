@@ -216,6 +216,20 @@ class Caches(unittest.TestCase):
                                  [w * timing[cache["cache"].lower()]["ways"] // 2 for w in (1, 2, 4, 8)])
         self.assertIn("<svg", page.read_text())
 
+    def test_stores_hit_and_an_emptied_cache_holds_nothing(self):
+        """As ncu counts by default: of an L2 that is emptied before each kernel a copy's reads miss and its writes hit."""
+        for kernel in self.caches("--cold", "-k", "strided_copy", "--", BUILD.examples / "strides"):
+            l1, l2 = kernel["caches"]
+            self.assertEqual(l2["accesses"] - l2["hits"], l1["accesses"] - l1["hits"])
+            self.assertAlmostEqual(l2["hits"] / l2["accesses"], 0.5, delta=0.02)
+        twice = [self.caches(*options, "-k", "transpose_tiled", "--", BUILD.examples / "transpose") for options in ([], ["--cold"])]
+        for kept, emptied in zip(*twice):
+            self.assertGreater(kept["caches"][1]["hits"], emptied["caches"][1]["hits"])
+            self.assertEqual(kept["caches"][1]["accesses"], emptied["caches"][1]["accesses"])
+        outcome = lynxpp("band", "--cold", "-c", CALIBRATION, "--gld-32", 1, "--warps", 1)
+        self.assertEqual(outcome.returncode, 1)
+        self.assertIn("--cold is about caches", outcome.stderr)
+
     def test_a_machine_without_caches(self):
         outcome = lynxpp("band", "--cache", "-m", "compute_1_3", "--", BUILD.examples / "vecadd")
         self.assertEqual(outcome.returncode, 1)

@@ -145,6 +145,33 @@ TEST(SampledReuse, FindsTheHitsOfEveryAssociativity) {
   }
 }
 
+// A store hits whatever is there, and takes a place like any other access.
+TEST(SampledReuse, StoresHitWithAnyNumberOfWays) {
+  for (unsigned seed = 0; seed < 5; ++seed) {
+    const std::vector<std::uint64_t> trace = random_trace(seed, 20000, 1 << 16);
+    const auto is_store = [](std::size_t i) { return i % 3 == 1; };
+    SampledReuse reuse({.bytes = 16 * 128 * 8, .line = 128, .sector = 32, .ways = 8}, 1);
+    std::set<std::uint64_t> sectors;
+    std::uint64_t first = 0;
+    for (std::size_t i = 0; i < trace.size(); ++i) {
+      reuse.access(trace[i], is_store(i));
+      if (sectors.insert(trace[i] / 32).second && !is_store(i)) ++first;
+    }
+    EXPECT_EQ(reuse.counts().accesses(), trace.size());
+    EXPECT_EQ(reuse.counts().stores, trace.size() / 3);
+    EXPECT_EQ(reuse.counts().first_sectors, first);
+    for (const std::uint32_t ways : {1u, 4u, 8u, 16u}) {
+      NaiveCache cache({.bytes = 16 * 128 * ways, .line = 128, .sector = 128, .ways = ways});
+      std::uint64_t hits = 0;
+      for (std::size_t i = 0; i < trace.size(); ++i) {
+        const bool was_there = cache.access(trace[i], is_store(i));
+        hits += was_there || is_store(i) ? 1 : 0;
+      }
+      EXPECT_EQ(reuse.counts().hits(ways), hits) << ways << " ways";
+    }
+  }
+}
+
 TEST(SampledReuse, OfSomeSetsIsExactForThese) {
   const CacheTiming figures{.bytes = 256 * 128 * 4, .line = 128, .sector = 128, .ways = 4};
   SampledReuse sampled(figures, 8);

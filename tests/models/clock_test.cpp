@@ -326,5 +326,42 @@ TEST(Clock, TheL2KeepsWhatItHoldsFromKernelToKernelAndTheL1DoesNot) {
   EXPECT_EQ(second.l2->hits, 1u);
 }
 
+/// One kernel of one warp that accesses 32 bytes each.
+KernelTime one_warp(Device& device, const std::vector<std::pair<Step::Access, std::uint64_t>>& accesses) {
+  ScriptedGrid grid([&](std::uint64_t, std::uint32_t) {
+    Steps steps;
+    for (const auto& [kind, address] : accesses) access(steps, kind, address, 32);
+    return steps;
+  });
+  return *device.run({1, 1, 1}, grid);
+}
+
+// As ncu counts: of a copy's sectors one half are reads that miss, the other writes that hit.
+TEST(Clock, AStoreHitsInTheL2AndAnAtomicOperationNeedsWhatIsThere) {
+  constexpr auto load = Step::Access::load, store = Step::Access::store, atomic = Step::Access::atomic;
+  Device device(*find_machine("compute_9_0"));
+  const KernelTime copy =
+      one_warp(device, {{load, 0}, {store, 1 << 20}, {load, 32}, {store, (1 << 20) + 32}});
+  EXPECT_EQ(copy.l2->hits, 2u);
+  EXPECT_EQ(copy.l2->misses, 2u);
+  std::uint64_t fetched = 0;
+  for (const ChannelCounts& each : copy.channels) fetched += each.transactions;
+  EXPECT_EQ(fetched, 2u) << "nothing is fetched for a store";
+  EXPECT_EQ(one_warp(device, {{load, 1 << 20}}).l2->hits, 1u) << "what was stored is there";
+  EXPECT_EQ(one_warp(device, {{atomic, 1 << 21}}).l2->misses, 1u);
+  EXPECT_EQ(one_warp(device, {{store, 1 << 22}, {atomic, 1 << 22}}).l2->hits, 2u);
+}
+
+TEST(Clock, AnEmptiedL2HoldsNothingWhenAKernelBegins) {
+  Device device(*find_machine("compute_9_0"), CachesBefore::emptied);
+  const std::vector<std::pair<Step::Access, std::uint64_t>> reads{{Step::Access::load, 4096},
+                                                                  {Step::Access::atomic, 4096}};
+  for (int kernel = 0; kernel < 2; ++kernel) {
+    const KernelTime time = one_warp(device, reads);
+    EXPECT_EQ(time.l2->misses, 1u);
+    EXPECT_EQ(time.l2->hits, 1u) << "within a kernel it does";
+  }
+}
+
 }  // namespace
 }  // namespace lynxpp::models::clock

@@ -18,7 +18,8 @@ namespace {
 
 /// The process's modelled device. Never destroyed: programs launch in static destructors.
 struct ModelledDevice {
-  explicit ModelledDevice(const models::Machine& machine) : clock(machine) {}
+  ModelledDevice(const models::Machine& machine, models::clock::CachesBefore caches)
+      : clock(machine, caches) {}
 
   std::mutex turn;
   LaunchClock clock;
@@ -43,8 +44,20 @@ std::optional<models::Machine> find_wanted() {
   return std::move(*machine);
 }
 
+/// What LYNXPP_CPU_CLOCK_L2 says.
+models::clock::CachesBefore wanted_caches() {
+  const char* const value = std::getenv("LYNXPP_CPU_CLOCK_L2");
+  const std::string_view wanted = value != nullptr ? value : "";
+  if (wanted == "emptied") return models::clock::CachesBefore::emptied;
+  if (!wanted.empty() && wanted != "kept")
+    log().error(
+        "LYNXPP_CPU_CLOCK_L2 has to be kept or emptied, not '{}': the modelled L2 keeps what it holds",
+        wanted);
+  return models::clock::CachesBefore::kept;
+}
+
 ModelledDevice& modelled_device() {
-  static auto* const device = new ModelledDevice(*modelled_machine());
+  static auto* const device = new ModelledDevice(*modelled_machine(), wanted_caches());
   return *device;
 }
 

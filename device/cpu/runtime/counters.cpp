@@ -142,6 +142,7 @@ Json to_json(const models::clock::SampledLocality& locality) {
           {"sampled_sets", locality.sampled_sets},
           {"first", locality.counts.first},
           {"first_sectors", locality.counts.first_sectors},
+          {"stores", locality.counts.stores},
           {"distances", locality.counts.distances}};
 }
 

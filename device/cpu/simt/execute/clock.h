@@ -43,7 +43,9 @@ class ModelledAddresses {
 
 /// A modelled device, and where its memory is. Not thread safe.
 struct LaunchClock {
-  explicit LaunchClock(const models::Machine& machine) : device(machine), addresses(machine) {}
+  explicit LaunchClock(const models::Machine& machine,
+                       models::clock::CachesBefore caches = models::clock::CachesBefore::kept)
+      : device(machine, caches), addresses(machine) {}
 
   models::clock::Device device;
   ModelledAddresses addresses;
