@@ -43,6 +43,15 @@ std::uint32_t busy_warps(std::uint32_t fitting, std::uint64_t blocks, std::uint6
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(fitting, each * warps_of(block_threads)));
 }
 
+/// The benchmarks keep all multiprocessors busy.
+void note_idle(std::uint64_t blocks, const Calibration& calibration, std::vector<std::string>& notes) {
+  if (blocks >= calibration.multiprocessors) return;
+  notes.push_back("the grid's " + std::to_string(blocks) + " blocks leave " +
+                  std::to_string(calibration.multiprocessors - blocks) + " of " +
+                  std::to_string(calibration.multiprocessors) +
+                  " multiprocessors idle: the lines, of all of them, are too low");
+}
+
 // ---- typed numbers
 
 Result<Measured> typed(const BandArguments& arguments, const Calibration& calibration) {
@@ -64,6 +73,7 @@ Result<Measured> typed(const BandArguments& arguments, const Calibration& calibr
       measured.notes.push_back("the grid has blocks for " + std::to_string(measured.kernel.warps) +
                                " active warps only");
   }
+  if (arguments.blocks != 0) note_idle(arguments.blocks, calibration, measured.notes);
   if (arguments.milliseconds > 0) measured.kernel.milliseconds = arguments.milliseconds;
   return measured;
 }
@@ -210,6 +220,7 @@ Result<Measured> measured_of(const std::string& kernel, const Launches& launches
   measured.kernel.most_warps = static_cast<std::uint32_t>(launches.timing->original->warps_per_sm);
   measured.kernel.warps = busy_warps(measured.kernel.most_warps, blocks, threads, calibration);
   measured.kernel.milliseconds = launches.timing->execute / static_cast<double>(launches.timing->launches);
+  note_idle(blocks, calibration, measured.notes);
   double atomics = 0;
   for (const report::LaunchRecord& launch : counted) atomics += value_of(launch, "atomic_transactions");
   if (atomics > 0) measured.notes.emplace_back("it makes atomic operations, which the band does not hold");

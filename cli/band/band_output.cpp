@@ -43,6 +43,18 @@ std::string alone(const char* what, const std::optional<double>& degree) {
          (*degree > 1 ? ", so they alone do not explain the time" : "");
 }
 
+/// Memory bound or not, as far as the share of the ceiling tells.
+std::string bound_of(double share, const KernelBand& each, const Calibration& calibration) {
+  const std::string reached = whole(100 * share) + " % of what memory yields with all spread at " +
+                              std::to_string(calibration.most_warps) + " warps: ";
+  if (share > 1) return reached + "a cache serves it, and the band does not apply";
+  if (least_camping_ratio * *each.kernel.milliseconds < each.band.here.all().best)
+    return reached +
+           "below the band by a tenth, which does not apply: a cache serves it, or accesses overlap";
+  if (share >= least_bound_share) return reached + "memory bound";
+  return reached + "it waits for camped partitions, for latency, or for arithmetic";
+}
+
 /// The lines above the table, each a sentence.
 std::vector<std::string> facts(const KernelBand& each, const BandContext& context) {
   const Calibration& calibration = context.calibration;
@@ -58,6 +70,7 @@ std::vector<std::string> facts(const KernelBand& each, const BandContext& contex
     const double degree = *each.band.degree;
     if (degree < 0) lines.emplace_back("the time is below the band: faster than all spread");
     if (degree > 1) lines.emplace_back("the time is above the band: memory is not all that it waits for");
+    if (each.band.share_of_ceiling) lines.push_back(bound_of(*each.band.share_of_ceiling, each, calibration));
   }
   for (const std::string& line :
        {alone("reads", each.band.degree_if_only_reads), alone("writes", each.band.degree_if_only_writes)}) {
@@ -136,7 +149,8 @@ std::string band_json(const KernelBand& each, const BandContext& context) {
                {"stores_alone", json_of(band.here.writes)},
                {"degree", json_of(band.degree)},
                {"degree_if_only_loads", json_of(band.degree_if_only_reads)},
-               {"degree_if_only_stores", json_of(band.degree_if_only_writes)}};
+               {"degree_if_only_stores", json_of(band.degree_if_only_writes)},
+               {"share_of_ceiling", json_of(band.share_of_ceiling)}};
   json["points"] = Json::array();
   for (const Point& point : band.points) {
     Json line = {{"warps", point.warps}};

@@ -84,7 +84,7 @@ std::size_t row_of(const Lists& lists) {
 
 int main(int argc, char** argv) {
   const int vertices = example::size_argument(argc, argv, 3000, 1 << 20);
-  const int threads = example::block_threads(128);
+  const int threads = example::block_threads(128), blocks = example::grid_blocks(30);
   const Lists lists = random_lists(vertices);
   const std::size_t row = row_of(lists);
   std::size_t edges = 0;
@@ -102,7 +102,7 @@ int main(int argc, char** argv) {
   const example::DeviceArray<int> device_begin(begin), device_end(end), device_neighbours(neighbours);
   const example::DeviceArray<unsigned> counts(vertices);
   const Graph graph{device_begin.get(), device_end.get(), device_neighbours.get()};
-  const auto launch = [&] { cliques<<<30, threads>>>(graph, vertices, counts.get()); };
+  const auto launch = [&] { cliques<<<blocks, threads>>>(graph, vertices, counts.get()); };
   launch();
   CUDA_CHECK(cudaGetLastError());
   const std::vector<unsigned> found = counts.download();

@@ -68,9 +68,9 @@ struct DevicePoints {
 };
 
 int main(int argc, char** argv) {
-  constexpr int blocks = 30, count = 640;  // components
-  const int threads = example::block_threads(128);
-  const int points = blocks * 32 * example::size_argument(argc, argv, 4, 4096);
+  constexpr int count = 640;  // components
+  const int threads = example::block_threads(128), blocks = example::grid_blocks(30);
+  const int points = 30 * 32 * example::size_argument(argc, argv, 4, 4096);
   constexpr float threshold = 4;
   example::Random random(8);
   Points surface, components, atoms;

@@ -109,6 +109,15 @@ inline int block_threads(int standard) {
   std::exit(2);
 }
 
+/// Blocks of a grid of programs that do the same work with any: EXAMPLE_GRID, or `standard`.
+inline int grid_blocks(int standard) {
+  const char* setting = std::getenv("EXAMPLE_GRID");
+  const int blocks = setting != nullptr ? std::atoi(setting) : standard;
+  if (blocks >= 1 && blocks <= 65535) return blocks;
+  std::fprintf(stderr, "EXAMPLE_GRID has to be a number from 1 to 65535\n");
+  std::exit(2);
+}
+
 inline int ceil_div(int a, int b) { return (a + b - 1) / b; }
 
 /// Times `launch` when EXAMPLE_REPEAT=N is set: N launches after a few to warm up, each between two events of

@@ -73,6 +73,8 @@ Result<Band> band_of(const Calibration& calibration, const Equations& equations,
     band.degree_if_only_reads = share_of(*kernel.milliseconds, all.best, here->reads);
     band.degree_if_only_writes = share_of(*kernel.milliseconds, all.best, here->writes);
     band.here.application = kernel.milliseconds;
+    if (const auto ceiling = point_at(calibration, equations, kernel, calibration.most_warps))
+      band.share_of_ceiling = ceiling->all().best / *kernel.milliseconds;
   }
   for (const std::uint32_t warps : configurations(kernel.most_warps)) {
     std::optional<Point> point = point_at(calibration, equations, kernel, warps);

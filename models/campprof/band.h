@@ -51,8 +51,16 @@ struct Band {
   /// time. Nothing where the kernel makes none.
   std::optional<double> degree_if_only_reads;
   std::optional<double> degree_if_only_writes;
+  /// The time of these transactions, all spread, at the most warps of the device, over the kernel's time: the
+  /// share that it reaches of what memory yields at most. Above 1 something nearer serves them, a cache.
+  /// Nothing without a time, and where an equation yields none at the most warps.
+  std::optional<double> share_of_ceiling;
   std::vector<std::uint32_t> left_out;  ///< configurations at which an equation yields no time above 0
 };
+
+/// From this share of the ceiling on memory's throughput is what a kernel waits for. Below it may be camping,
+/// latency or arithmetic.
+constexpr double least_bound_share = 0.5;
 
 /// Fails without transactions, without warps, with counts that are negative or no numbers, when an equation
 /// yields no time at the kernel's own number of warps, and when worst is not above best there.

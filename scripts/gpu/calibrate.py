@@ -142,10 +142,12 @@ def application_lines(steps):
     """The errors of the lines over numbers of active warps: blocks of 1 to 16 warps do the same work."""
     rows = []
     try:
-        for app, size in (("electrostatics", 64), ("cliques", 200000)) if steps.is_gpu else (("cliques", 500),):
+        # A block on each multiprocessor, as the benchmarks have it.
+        grid = {"EXAMPLE_GRID": str(json.loads(steps.calibration.read_text())["multiprocessors"])}
+        for app, size in (("electrostatics", 256), ("cliques", 50000)) if steps.is_gpu else (("cliques", 500),):
             found = []
             for warps in range(1, 17) if steps.is_gpu else (8, 16):
-                found += bands(steps, "samples", steps.program(app), size, environment={"EXAMPLE_BLOCK": str(32 * warps)})[:1]
+                found += bands(steps, "samples", steps.program(app), size, environment={**grid, "EXAMPLE_BLOCK": str(32 * warps)})[:1]
             best, line = line_errors(found)
             rows.append([app, len(found), *(f"{100 * geometric_mean(errors):.1f} %" if errors else "-" for errors in (best, line))])
     finally:

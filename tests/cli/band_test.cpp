@@ -117,6 +117,21 @@ TEST_F(Band, JsonHoldsWhatArithmeticSays) {
   }
 }
 
+TEST_F(Band, TheShareOfTheCeilingSaysWhetherMemoryIsWhatItWaitsFor) {
+  ASSERT_EQ(calibrate(benchmarks()).exit_code, 0);
+  // 1,000 reads of 128 bytes take 1.25 ms at 4 warps and 1.125 at the most, 8.
+  const auto says = [&](const char* time) {
+    return run({"band", "--gld-128", "1000", "--warps", "4", "--time", time}).out;
+  };
+  EXPECT_THAT(says("1.5"),
+              HasSubstr("75 % of what memory yields with all spread at 8 warps: memory bound\n"));
+  EXPECT_THAT(says("4.5"), HasSubstr("25 % of what memory yields with all spread at 8 warps: it waits for"));
+  EXPECT_THAT(says("1.13"),
+              HasSubstr("100 % of what memory yields with all spread at 8 warps: below the band"));
+  EXPECT_THAT(says("0.9"),
+              HasSubstr("125 % of what memory yields with all spread at 8 warps: a cache serves"));
+}
+
 TEST_F(Band, AGridWithFewBlocksKeepsFewWarpsBusy) {
   ASSERT_EQ(calibrate(benchmarks()).exit_code, 0);
   // 15 blocks of 3 warps on 10 multiprocessors: two blocks on some of them.

@@ -96,6 +96,7 @@ TEST(CampProf, TheDegreeIsConstantAlongTheApplicationsLine) {
   EXPECT_NEAR(*band->degree, 0.5, 1e-12);
   EXPECT_NEAR(*band->degree_if_only_reads, 0.5, 1e-12);
   EXPECT_FALSE(band->degree_if_only_writes);
+  EXPECT_NEAR(*band->share_of_ceiling, 33.0 / 32 / (1.25 * 2.5), 1e-12);  // at the device's 32 warps
   EXPECT_EQ(band->points.size(), 18u);
   for (const Point& point : band->points) {
     const double best = (1.0 + point.warps) / point.warps;
@@ -107,6 +108,7 @@ TEST(CampProf, TheDegreeIsConstantAlongTheApplicationsLine) {
   const Result<Band> untimed = band_of(calibration, *equations, kernel);
   ASSERT_TRUE(untimed);
   EXPECT_FALSE(untimed->degree);
+  EXPECT_FALSE(untimed->share_of_ceiling);
   EXPECT_FALSE(untimed->points[0].application);
 }
 
