@@ -230,7 +230,8 @@ class Caches(unittest.TestCase):
         """As ncu counts by default: of an L2 that is emptied before each kernel a copy's reads miss and its writes hit."""
         for kernel in self.caches("--cold", "-k", "strided_copy", "--", BUILD.examples / "strides"):
             l1, l2 = kernel["caches"]
-            self.assertEqual(l2["accesses"] - l2["hits"], l1["accesses"] - l1["hits"])
+            # Blocks of several multiprocessors share a sector here and there.
+            self.assertLessEqual(l2["accesses"] - l2["hits"], l1["accesses"] - l1["hits"])
             self.assertAlmostEqual(l2["hits"] / l2["accesses"], 0.5, delta=0.02)
         twice = [self.caches(*options, "-k", "transpose_tiled", "--", BUILD.examples / "transpose") for options in ([], ["--cold"])]
         for kept, emptied in zip(*twice):

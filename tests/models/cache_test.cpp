@@ -148,7 +148,7 @@ TEST(SampledReuse, FindsTheHitsOfEveryAssociativity) {
 // A store hits whatever is there, and takes a place like any other access.
 TEST(SampledReuse, StoresHitWithAnyNumberOfWays) {
   for (unsigned seed = 0; seed < 5; ++seed) {
-    const std::vector<std::uint64_t> trace = random_trace(seed, 20000, 1 << 16);
+    const std::vector<std::uint64_t> trace = random_trace(seed, 21000, 1 << 16);
     const auto is_store = [](std::size_t i) { return i % 3 == 1; };
     SampledReuse reuse({.bytes = 16 * 128 * 8, .line = 128, .sector = 32, .ways = 8}, 1);
     std::set<std::uint64_t> sectors;
