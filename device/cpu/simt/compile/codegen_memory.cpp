@@ -319,7 +319,9 @@ void FunctionCodegen::emit_atomic() {
   Value* const c = op == "cas" ? spill(2, read(first + 2, type)) : b;
   Value* const result = buffer(0, warp_size * bytes);
   clear_result(result, warp_size * bytes);
-  call_helper(reinterpret_cast<const void*>(operation->function), builder_.getVoidTy(),
+  const AtomicFunction function =
+      access.kind == AddressKind::shared ? operation->in_block : operation->function;
+  call_helper(reinterpret_cast<const void*>(function), builder_.getVoidTy(),
               {result, addresses, b, c, lanes});
   if (reduction) return;
   write(0, type, builder_.CreateAlignedLoad(vector_type(operation->bits), result, llvm::Align(64)));

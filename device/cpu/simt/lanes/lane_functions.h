@@ -47,6 +47,7 @@ using AtomicFunction = void (*)(void* dst, const std::uint64_t* addresses, const
                                 std::uint32_t mask);
 struct AtomicOperation {
   AtomicFunction function = nullptr;
+  AtomicFunction in_block = nullptr;  ///< of memory that no other host thread accesses
   std::uint8_t bits = 0;
 };
 /// "add.u32", "cas.b64", "inc.u32", "add.f64", …

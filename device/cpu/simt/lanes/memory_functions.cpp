@@ -232,6 +232,11 @@ void atomic(void* dst, const std::uint64_t* addresses, const void* b, const void
                                   std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>>;
   for_each_lane(mask, [=](std::uint32_t lane) {
     auto* const target = reinterpret_cast<Bits*>(addresses[lane]);
+    if constexpr (std::is_integral_v<T> && std::is_same_v<Operation, AtomicAdd>) {
+      static_cast<Bits*>(dst)[lane] =
+          __atomic_fetch_add(target, static_cast<const Bits*>(b)[lane], __ATOMIC_SEQ_CST);
+      return;
+    }
     const T operand = static_cast<const T*>(b)[lane];
     const T other = static_cast<const T*>(c)[lane];
     Bits old = __atomic_load_n(target, __ATOMIC_RELAXED);
@@ -243,11 +248,26 @@ void atomic(void* dst, const std::uint64_t* addresses, const void* b, const void
   });
 }
 
+/// Of shared memory: the blocks of a cluster take turns on one thread.
+template <typename T, typename Operation>
+void atomic_in_block(void* dst, const std::uint64_t* addresses, const void* b, const void* c,
+                     std::uint32_t mask) {
+  for_each_access(mask, [=](std::uint32_t lane) {
+    auto* const target = reinterpret_cast<std::byte*>(addresses[lane]);
+    T old;
+    std::memcpy(&old, target, sizeof(T));
+    const T next =
+        Operation::template of<T>(old, static_cast<const T*>(b)[lane], static_cast<const T*>(c)[lane]);
+    std::memcpy(target, &next, sizeof(T));
+    std::memcpy(static_cast<std::byte*>(dst) + lane * sizeof(T), &old, sizeof(T));
+  });
+}
+
 using AtomicTable = std::map<std::string, AtomicOperation, std::less<>>;
 
 template <typename T, typename Operation>
 void add(AtomicTable& table, const std::string& key) {
-  table[key] = {&atomic<T, Operation>, sizeof(T) * 8};
+  table[key] = {&atomic<T, Operation>, &atomic_in_block<T, Operation>, sizeof(T) * 8};
 }
 
 template <typename T>
@@ -325,7 +345,7 @@ std::uint32_t resolve(WarpContext* warp, std::uint64_t* addresses, std::uint32_t
                       const AccessSite* site) {
   std::uint32_t legal = 0;
   const auto visit = [&](auto check) {
-    for_each_lane(mask, [&](std::uint32_t lane) {
+    for_each_access(mask, [&](std::uint32_t lane) {
       const std::byte* const host = check.place(addresses[lane], lane);
       if (host == nullptr) return;
       addresses[lane] = reinterpret_cast<std::uintptr_t>(host);
