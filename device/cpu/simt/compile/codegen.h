@@ -13,6 +13,7 @@
 
 #include <array>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -96,6 +97,8 @@ class FunctionCodegen {
 
   /// Emits the function of one segment that has steps.
   Status emit_again(std::uint32_t segment);
+  /// Likewise, and of what a warp does behind it while its lanes stay together.
+  Status emit_region(std::uint32_t start);
 
  private:
   /// What is known of a segment once its instructions are emitted; write-back follows when liveness is known.
@@ -153,6 +156,18 @@ class FunctionCodegen {
   Value* register_place(const RegisterSlot& slot);
   Value* load_register(const RegisterSlot& slot);
   void store_register(const RegisterSlot& slot, Value* value);
+
+  // --- regions (codegen_regions.cpp)
+  struct Region;
+  bool continues_in(std::uint32_t segment) const;
+  std::vector<std::uint32_t> region_successors(const Segment& segment) const;
+  void find_region(Region& region, std::uint32_t start) const;
+  Value* region_register(const RegisterSlot& slot);
+  llvm::BasicBlock* region_edge(std::uint32_t from, std::uint32_t to, llvm::BasicBlock* exit);
+  void emit_in_region(std::uint32_t index);
+  void emit_region_control(const Segment& segment, std::uint32_t index, llvm::BasicBlock* exit);
+  void emit_region_exit(std::uint32_t segment, Value* taken);
+  void emit_region_choice(const std::string& name, llvm::Function* lanes);
 
   // --- operands (operands.cpp)
   Value* read(const ptx::Operand& operand, ptx::DataType type);
@@ -252,6 +267,8 @@ class FunctionCodegen {
     AddressKind kind = AddressKind::host;
     Value* addresses = nullptr;  ///< <32 x i64>
     Value* uniform = nullptr;    ///< pointer that is the same for all lanes; then addresses is null
+    Value* base = nullptr;       ///< a register that the addresses are `offset` behind, if there is one
+    std::int64_t offset = 0;
   };
   Access address_of(const ptx::Operand& operand, ptx::StateSpace space, unsigned bytes);
   Access parameter_access(std::uint64_t offset, unsigned bytes);
@@ -266,7 +283,9 @@ class FunctionCodegen {
   void count_access_of(const Access& access, Value* addresses, Value* lanes, ptx::StateSpace space,
                        unsigned bytes);
   void emit_load();
+  std::vector<Value*> call_load(const Access& access, LoadFunction load, unsigned bits, unsigned count);
   void emit_store();
+  void call_store(const Access& access, StoreFunction store, const std::vector<Value*>& stored);
   void emit_wide_access();
   void emit_uniform_load(Value* pointer, const ptx::Operand& destination, ptx::DataType type, unsigned count);
   void emit_atomic();
@@ -285,6 +304,35 @@ class FunctionCodegen {
   void emit_elect();
   void emit_breakpoint();
   static unsigned vector_count(const DecodedOpcode& opcode);
+
+  // --- accesses without a call (codegen_access.cpp)
+  /// How the addresses of a warp lie to those of the first lanes of its halves.
+  struct LanePattern {
+    std::array<Value*, 2> first{};
+    Value* differences = nullptr;
+    std::map<unsigned, Value*> steps;
+  };
+  struct HalfWarps {
+    LanePattern* pattern = nullptr;
+    std::array<Value*, 2> place{};     ///< host pointers of the first lanes
+    std::array<Value*, 2> distance{};  ///< from the begin of what may be accessed
+    Value* room = nullptr;             ///< bytes from there
+    Value* is_good = nullptr;          ///< they are aligned, and all lanes are active
+  };
+  using LoadEmitter = std::function<std::vector<Value*>()>;
+  bool is_inline_access(const Access& access) const;
+  LanePattern& pattern_of(Value* addresses);
+  Value* has_steps(LanePattern& pattern, unsigned bytes);
+  HalfWarps half_warps(const Access& access, unsigned bytes);
+  Value* have_room(const HalfWarps& halves, unsigned bytes);
+  Value* join_halves(Value* low, Value* high);
+  Value* append(Value* row, Value* part);
+  std::vector<Value*> load_rows(const HalfWarps& halves, unsigned bits, unsigned count);
+  std::vector<Value*> load_elements(const HalfWarps& halves, unsigned bits, unsigned count);
+  std::vector<Value*> emit_inline_load(const Access& access, unsigned bits, unsigned count,
+                                       const LoadEmitter& otherwise);
+  void emit_inline_store(const Access& access, const std::vector<Value*>& values,
+                         const std::function<void()>& otherwise);
 
   // --- operations in C++ (codegen_operations.cpp)
   struct OperationSources {
@@ -323,6 +371,9 @@ class FunctionCodegen {
   std::vector<std::uint64_t> varying_values_;
   std::optional<std::pair<std::uint32_t, std::uint32_t>> again_;  // next access site and operation there are
   std::array<llvm::AllocaInst*, 6> buffers_{};
+  Region* region_ = nullptr;                // that is being emitted
+  std::map<Value*, LanePattern> patterns_;  // of the segment at hand
+  std::size_t helper_calls_ = 0;
   bool meets_ = false;                // the segment is a meeting
   bool modifiers_are_known_ = false;  // all of the instruction at hand: its operation has taken them
   const ptx::Instruction* instruction_ = nullptr;

@@ -37,6 +37,10 @@ Value* FunctionCodegen::register_place(const RegisterSlot& slot) {
 
 /// Of a predicate i32.
 Value* FunctionCodegen::load_register(const RegisterSlot& slot) {
+  if (region_ != nullptr) {
+    Value* const value = builder_.CreateLoad(vector_type(slot.bits), region_register(slot));
+    return slot.bits == 1 ? mask_of(value) : value;
+  }
   Value* const place = register_place(slot);
   if (slot.bits == 1) return builder_.CreateAlignedLoad(builder_.getInt32Ty(), place, llvm::Align(4));
   return builder_.CreateAlignedLoad(vector_type(slot.bits), place, llvm::Align(32));
@@ -180,8 +184,7 @@ Status FunctionCodegen::emit_forms(FormLibrary& library) {
   globals_.clear();
   solve_liveness();
   for (std::size_t i = 0; i < states_.size(); ++i) {
-    std::ranges::set_intersection(states_[i].written, states_[i].live_out,
-                                  std::back_inserter(function_.code[i].live_out));
+    function_.code[i].live_out.assign(states_[i].live_out.begin(), states_[i].live_out.end());
   }
   return success();
 }

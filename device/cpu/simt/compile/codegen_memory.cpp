@@ -62,7 +62,11 @@ FunctionCodegen::Access FunctionCodegen::address_of(const ptx::Operand& address,
   const std::int64_t offset = address.offset;
   const auto slot = base.kind == ptx::OperandKind::identifier ? find_register(base.name) : std::nullopt;
   if (slot && slot->bits != 1) {
-    access.addresses = resize(read_register(*slot), 64, false);
+    access.base = read_register(*slot);
+    access.offset = offset;
+    access.addresses = resize(access.base, 64, false);
+    if (access.base->getType() != access.addresses->getType() && access.kind != AddressKind::shared)
+      access.base = nullptr;
     if (offset != 0)
       access.addresses =
           builder_.CreateAdd(access.addresses, varying_splat(static_cast<std::uint64_t>(offset), 64));
@@ -71,6 +75,7 @@ FunctionCodegen::Access FunctionCodegen::address_of(const ptx::Operand& address,
       access.addresses = builder_.CreateAnd(access.addresses, splat(64, 0xffff'ffff));
     }
     if (space == StateSpace::param) {
+      access.base = nullptr;
       if (parameters_) {
         access.addresses =
             builder_.CreateAdd(access.addresses, splat(context_load(offsetof(WarpContext, parameters), 64)));
@@ -218,18 +223,28 @@ void FunctionCodegen::emit_load() {
   if (access.uniform != nullptr) return emit_uniform_load(access.uniform, destination, type, count);
   const LoadFunction load = find_load(access.kind, bits / 8, count);
   if (load == nullptr) return unsupported();
+  const auto call = [&] { return call_load(access, load, bits, count); };
+  const std::vector<Value*> values =
+      is_inline_access(access) ? emit_inline_load(access, bits, count, call) : call();
+  for (unsigned i = 0; i < count; ++i)
+    write(count == 1 ? destination : destination.elements[i], type, values[i]);
+}
+
+std::vector<Value*> FunctionCodegen::call_load(const Access& access, LoadFunction load, unsigned bits,
+                                               unsigned count) {
   Value* const addresses = spill(4, access.addresses);
   count_access_of(access, addresses, active(), space_of(*opcode_), bits / 8 * count);
   Value* const result = buffer(0, warp_size * bits / 8 * count);
   clear_result(result, warp_size * bits / 8 * count);
   call_helper(reinterpret_cast<const void*>(load), builder_.getVoidTy(),
               {warp_, result, addresses, active(), checked_site(access, addresses, bits / 8 * count)});
+  std::vector<Value*> values;
   for (unsigned i = 0; i < count; ++i) {
     Value* const place = builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), result,
                                                              std::uint64_t{i} * warp_size * bits / 8);
-    Value* const value = builder_.CreateAlignedLoad(vector_type(bits), place, llvm::Align(32));
-    write(count == 1 ? destination : destination.elements[i], type, value);
+    values.push_back(builder_.CreateAlignedLoad(vector_type(bits), place, llvm::Align(32)));
   }
+  return values;
 }
 
 /// ld.b128, st.b128: two halves of 64 bits in one access.
@@ -278,12 +293,22 @@ void FunctionCodegen::emit_store() {
   if (access.uniform != nullptr) return unsupported("a kernel parameter cannot be written");
   const StoreFunction store = find_store(access.kind, bits / 8, count);
   if (store == nullptr) return unsupported();
+  std::vector<Value*> stored;
+  for (unsigned i = 0; i < count; ++i) stored.push_back(read(count == 1 ? source : source.elements[i], type));
+  const auto call = [&] { call_store(access, store, stored); };
+  if (!is_inline_access(access)) return call();
+  emit_inline_store(access, stored, call);
+}
+
+void FunctionCodegen::call_store(const Access& access, StoreFunction store,
+                                 const std::vector<Value*>& stored) {
+  const auto count = static_cast<unsigned>(stored.size());
+  const unsigned bits = stored[0]->getType()->getScalarSizeInBits();
   Value* const values = buffer(1, warp_size * bits / 8 * count);
   for (unsigned i = 0; i < count; ++i) {
-    Value* const value = read(count == 1 ? source : source.elements[i], type);
     Value* const place = builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), values,
                                                              std::uint64_t{i} * warp_size * bits / 8);
-    builder_.CreateAlignedStore(value, place, llvm::Align(32));
+    builder_.CreateAlignedStore(stored[i], place, llvm::Align(32));
   }
   Value* const addresses = spill(4, access.addresses);
   count_access_of(access, addresses, active(), space_of(*opcode_), bits / 8 * count);

@@ -4,6 +4,7 @@
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
 #include <llvm/ExecutionEngine/Orc/ThreadSafeModule.h>
 #include <llvm/IR/Module.h>
+#include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Target/TargetMachine.h>
@@ -50,6 +51,29 @@ Result<std::shared_ptr<Jit>> Jit::create(Aim aim) {
 void Jit::prepare(llvm::Module& module) const {
   module.setTargetTriple(jit_->getTargetTriple().str());
   module.setDataLayout(jit_->getDataLayout());
+}
+
+void Jit::optimize(llvm::Module& module) const {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(machine_.get());
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  llvm::ModulePassManager passes;
+  // O2 without what has nothing to do: the code is vectors, and calls nothing that could be inlined.
+  constexpr const char* pipeline =
+      "always-inline,globaldce,function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
+      "correlated-propagation,loop-mssa(licm),gvn,dse,dce,adce,simplifycfg)";
+  if (llvm::Error error = builder.parsePassPipeline(passes, pipeline)) {
+    llvm::consumeError(std::move(error));  // the code is right without
+    return;
+  }
+  passes.run(module, modules);
 }
 
 Status Jit::add(std::unique_ptr<llvm::Module> module, std::unique_ptr<llvm::LLVMContext> context) {

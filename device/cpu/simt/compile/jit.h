@@ -36,6 +36,8 @@ class Jit {
 
   /// Sets the module's triple and data layout to the host's. Call before code is generated into it.
   void prepare(llvm::Module& module) const;
+  /// For code that runs long.
+  void optimize(llvm::Module& module) const;
   /// Takes the module over; it is compiled at the first look-up of one of its functions.
   Status add(std::unique_ptr<llvm::Module> module, std::unique_ptr<llvm::LLVMContext> context);
   Result<void*> lookup(const std::string& function);

@@ -82,6 +82,7 @@ Value* FunctionCodegen::call_helper(const void* function, llvm::Type* result,
   std::vector<llvm::Type*> types;
   for (Value* argument : arguments) types.push_back(argument->getType());
   Value* const address = varying_pointer(function);
+  ++helper_calls_;
   return builder_.CreateCall(llvm::FunctionType::get(result, types, false), address,
                              std::vector<Value*>(arguments));
 }

@@ -32,11 +32,11 @@ struct SegmentCode {
   std::vector<FormCall> steps;
   std::vector<std::uint64_t> operands;  ///< of all steps
   bool last_is_guarded = false;         ///< its last instruction; then that is a step
-  std::vector<std::uint32_t> live_out;  ///< ids of the registers written here that are read elsewhere
+  std::vector<std::uint32_t> live_out;  ///< ids of the registers that are read behind it
   /// Where its access sites and operations begin among the program's.
   std::uint32_t first_access = 0, first_operation = 0;
-  /// Runs the segment in place of the steps once it is there. Both leave the same in the registers that are
-  /// live, so that they may take turns.
+  /// Runs the segment in place of the steps once it is there, and maybe segments behind it. Both leave the
+  /// same in the registers that are live, so that they may take turns.
   std::atomic<SegmentFunction> whole{nullptr};
   /// Of all workers that have finished: times the steps were run.
   mutable std::atomic<std::uint32_t> runs{0};

@@ -26,9 +26,16 @@ CodeTier code_tier() {
     const char* const value = std::getenv("LYNXPP_CPU_TIER");
     const std::string_view name = value != nullptr ? value : "";
     if (name == "forms") return CodeTier::forms;
+    if (name == "regions") return CodeTier::regions;
     return name == "segments" ? CodeTier::segments : CodeTier::automatic;
   }();
   return tier;
+}
+
+std::optional<std::uint32_t> runs_before_promotion(CodeTier tier) {
+  if (tier == CodeTier::automatic) return runs_before_own_code;
+  if (tier == CodeTier::regions) return 1;
+  return std::nullopt;
 }
 
 Result<std::shared_ptr<Jit>> SegmentCompiler::jit() {
@@ -89,7 +96,10 @@ Status SegmentCompiler::compile_segment(CompiledFunction& function, std::uint32_
   auto code = std::make_unique<llvm::Module>(function.name, *context);
   (*made)->prepare(*code);
   FunctionCodegen codegen(*code, module_, symbols_, program_, function, name_);
-  if (Status emitted = codegen.emit_again(segment); !emitted) return emitted;
+  const bool is_plain = !program_.counting && !program_.timed && !program_.checked;
+  const Status emitted = is_plain ? codegen.emit_region(segment) : codegen.emit_again(segment);
+  if (!emitted) return emitted;
+  if (is_plain) (*made)->optimize(*code);
   if (Status added = (*made)->add(std::move(code), std::move(context)); !added) return added;
   const Result<void*> address = (*made)->lookup(FunctionCodegen::segment_name(function, segment));
   if (!address) return address.error();

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "device/cpu/simt/compile/jit.h"
@@ -14,15 +15,18 @@ namespace lynxpp::device::cpu {
 
 /// What executes segments: LYNXPP_CPU_TIER.
 enum class CodeTier {
-  automatic,  ///< forms, then code of their own for segments that have run often
+  automatic,  ///< forms, then regions from segments on that have run often
+  regions,    ///< likewise, from every segment on that has run once
   forms,
   segments,
 };
-/// Read once from the environment; other words than "forms" and "segments" mean automatic.
+/// Read once from the environment; other words than "regions", "forms" and "segments" mean automatic.
 CodeTier code_tier();
 
 /// Of a segment, by one worker: what its steps took longer by then is about what the compiler takes.
 inline constexpr std::uint32_t runs_before_own_code = 20'000;
+/// Likewise, of this tier; nothing where segments never get such code.
+std::optional<std::uint32_t> runs_before_promotion(CodeTier tier);
 /// Of the process: how many have got code of their own since they ran so often.
 std::uint64_t segments_with_own_code();
 
@@ -36,8 +40,8 @@ class SegmentCompiler {
   /// Gives every segment of the function code: steps, or code of its own. Failure: an instruction is not
   /// supported.
   Status compile(std::uint32_t function);
-  /// Gives a segment that has steps code of its own, unless a worker is at such work already. Where it fails,
-  /// the steps stay.
+  /// Gives a segment that has steps code of its own, unless a worker is at such work already: of a program
+  /// that nothing counts, times or checks, a region (codegen_regions.cpp). Where it fails, the steps stay.
   void promote(std::uint32_t function, std::uint32_t segment);
 
  private:

@@ -94,7 +94,11 @@ struct WarpContext {
   std::uint64_t exchanged[warp_size] = {};  ///< what the lane brings there: a value, or a predicate as 0 or 1
   std::uint32_t participants = 0;           ///< lanes that have met and exchange now
   std::uint32_t live = 0;                   ///< lanes that have not exited
-  std::uint32_t yields = 0;  ///< set by an operation that waits for other warps: the turn may end
+  std::uint32_t yields = 0;   ///< set by an operation that waits for other warps: the turn may end
+  std::uint32_t join = 0;     ///< where the lanes that run join others
+  std::uint32_t segment = 0;  ///< set to the last one that was run
+  std::int32_t turn = 0;      ///< segments, or iterations of loops, that the warp may still run
+  std::uint32_t spun = 0;     ///< set by a segment that may wait for other threads
   std::uint32_t tid[3][warp_size] = {};
   std::uint32_t ntid[3] = {};
   std::uint32_t ctaid[3] = {};
@@ -126,8 +130,9 @@ struct WarpContext {
   Fault fault;
 };
 
-/// A segment of straight-line code run for the lanes in `mask` (never 0). Returns the lanes for which the
-/// guard of its last instruction holds (all of `mask` when that is unguarded).
+/// A segment of straight-line code run for the lanes in `mask` (never 0), and maybe what they do behind it
+/// while they stay together. Returns the lanes for which the guard of the last instruction holds (all of
+/// `mask` when that is unguarded); which segment that is of is in `segment` when it is not the first one.
 using SegmentFunction = std::uint32_t (*)(WarpContext* warp, std::uint32_t mask);
 
 }  // namespace lynxpp::device::cpu

@@ -14,9 +14,9 @@ namespace lynxpp::device::cpu {
 namespace {
 
 /// Segments a warp runs before the next one gets its turn.
-constexpr std::uint32_t slice_segments = 4096;
+constexpr std::int32_t slice_segments = 4096;
 /// … where modelled time decides who is next: the fewer, the less it runs ahead of that.
-constexpr std::uint32_t timed_slice_segments = 16;
+constexpr std::int32_t timed_slice_segments = 16;
 /// Slices full of atomics after which lanes that spin give way to lanes of their warp that wait for them.
 /// Loops that just update memory often go through as many: a warp whose lanes need not part has the same
 /// counts in every run. Once a launch has locks, it has more of them.
@@ -61,12 +61,14 @@ BlockRunner::BlockRunner(LaunchState& launch, WorkerCounts* counts)
       barriers_(barrier_count),
       ranges_(program_.accesses.size() + known_ranges),
       removals_(launch.memory->removals()),
-      promotes_(code_tier() == CodeTier::automatic) {
-  if (promotes_) take_over_runs();
+      promoted_after_(runs_before_promotion(code_tier())) {
+  if (promoted_after_) take_over_runs();
   const std::uint32_t warps = (launch.threads() + warp_size - 1) / warp_size;
   if (launch.check != nullptr) check_.emplace(*launch.check, warps);
   for (std::uint32_t i = 0; i < warps; ++i) {
     Warp& warp = *warps_.emplace_back(std::make_unique<Warp>());
+    warp.context.nwarpid = warps;
+    prepare_warp(warp, i);
     if (launch.clock == nullptr) continue;
     warp.recorder.emplace(*launch.steps, *launch.clock, *launch.memory);
     warp.context.recorder = &*warp.recorder;
@@ -74,7 +76,7 @@ BlockRunner::BlockRunner(LaunchState& launch, WorkerCounts* counts)
 }
 
 BlockRunner::~BlockRunner() {
-  if (promotes_) hand_on_runs();
+  if (promoted_after_) hand_on_runs();
 }
 
 /// Launches of a kernel go on counting where those before them were.
@@ -97,6 +99,9 @@ void BlockRunner::hand_on_runs() const {
 
 Status BlockRunner::start(std::uint64_t block, std::uint32_t multiprocessor, const ClusterSeat* seat) {
   const LaunchShape& shape = launch_.shape;
+  const std::uint32_t index[3] = {static_cast<std::uint32_t>(block % shape.grid.x),
+                                  static_cast<std::uint32_t>(block / shape.grid.x % shape.grid.y),
+                                  static_cast<std::uint32_t>(block / shape.grid.x / shape.grid.y)};
   local_memory_ = local_.reserve(launch_.local_bytes * warp_size * warps_.size());
   if (local_memory_ == nullptr) return failure("no memory for the local variables of a thread block");
   const std::uint32_t total_shared = program_.shared.static_bytes + shape.shared_bytes;
@@ -107,14 +112,9 @@ Status BlockRunner::start(std::uint64_t block, std::uint32_t multiprocessor, con
   for (std::uint32_t i = 0; i < warps_.size(); ++i) {
     Warp& warp = *warps_[i];
     WarpContext& context = warp.context;
-    context.parameters = launch_.parameters;
     context.shared = shared;
-    context.shared_bytes = total_shared;
-    context.local_stride = launch_.local_bytes;
     context.local = local_memory_ + i * warp_size * launch_.local_bytes;
-    context.ctaid[0] = static_cast<std::uint32_t>(block % shape.grid.x);
-    context.ctaid[1] = static_cast<std::uint32_t>(block / shape.grid.x % shape.grid.y);
-    context.ctaid[2] = static_cast<std::uint32_t>(block / shape.grid.x / shape.grid.y);
+    std::copy_n(index, 3, context.ctaid);
     context.smid = multiprocessor;
     take_seat(context, shared);
     start_warp(warp, i);
@@ -125,7 +125,9 @@ Status BlockRunner::start(std::uint64_t block, std::uint32_t multiprocessor, con
     if (seat != nullptr) check_->join_cluster(*seat->knowledge, rank_);
   }
   cluster_arrived_.assign(warps_.size(), 0);
+  open_barriers_ = 0;
   for (Barrier& barrier : barriers_) {
+    if (!barrier.open && barrier.arrived.size() == warps_.size()) continue;  // as it was at first
     barrier = {};
     barrier.arrived.assign(warps_.size(), 0);
   }
@@ -140,10 +142,11 @@ void BlockRunner::take_seat(WarpContext& context, std::byte* shared) const {
   const std::uint32_t blocks[3] = {grid.x, grid.y, grid.z};
   const std::uint32_t extents[3] = {each.x, each.y, each.z};
   for (int axis = 0; axis < 3; ++axis) {
+    const bool alone = extents[axis] == 1;
     context.cluster_nctaid[axis] = extents[axis];
-    context.nclusterid[axis] = blocks[axis] / extents[axis];
-    context.clusterid[axis] = context.ctaid[axis] / extents[axis];
-    context.cluster_ctaid[axis] = context.ctaid[axis] % extents[axis];
+    context.nclusterid[axis] = alone ? blocks[axis] : blocks[axis] / extents[axis];
+    context.clusterid[axis] = alone ? context.ctaid[axis] : context.ctaid[axis] / extents[axis];
+    context.cluster_ctaid[axis] = alone ? 0 : context.ctaid[axis] % extents[axis];
   }
   context.cluster_ctarank = rank_;
   context.cluster_nctarank = launch_.cluster_blocks();
@@ -183,7 +186,7 @@ std::uint32_t BlockRunner::line() const {
   return 0;
 }
 
-/// Without a division for each lane: every block of a launch does this anew.
+/// Without a division for each lane: a short launch has no time for more.
 void BlockRunner::number_threads(WarpContext& context, const Dim3& block, std::uint32_t first) {
   std::uint32_t x = first % block.x;
   std::uint32_t y = first / block.x % block.y;
@@ -200,12 +203,11 @@ void BlockRunner::number_threads(WarpContext& context, const Dim3& block, std::u
   }
 }
 
-void BlockRunner::start_warp(Warp& warp, std::uint32_t index) {
+/// What is the same for every block.
+void BlockRunner::prepare_warp(Warp& warp, std::uint32_t index) const {
   const LaunchShape& shape = launch_.shape;
   WarpContext& context = warp.context;
-  const std::uint32_t threads = launch_.threads();
-  const std::uint32_t first = index * warp_size;
-  number_threads(context, shape.block, first);
+  number_threads(context, shape.block, index * warp_size);
   const Dim3 sizes[2] = {shape.block, shape.grid};
   std::uint32_t* const targets[2] = {context.ntid, context.nctaid};
   for (int i = 0; i < 2; ++i) {
@@ -213,19 +215,27 @@ void BlockRunner::start_warp(Warp& warp, std::uint32_t index) {
     targets[i][1] = sizes[i].y;
     targets[i][2] = sizes[i].z;
   }
+  context.parameters = launch_.parameters;
+  context.shared_bytes = program_.shared.static_bytes + shape.shared_bytes;
+  context.local_stride = launch_.local_bytes;
   context.warpid = index;
-  context.nwarpid = static_cast<std::uint32_t>(warps_.size());
   context.nsmid = launch_.multiprocessors;
   context.dynamic_shared_bytes = shape.shared_bytes;
   context.total_shared_bytes = static_cast<std::uint32_t>(context.shared_bytes);
   context.gridid = launch_.grid_id;
   context.workspace = reinterpret_cast<std::uintptr_t>(launch_.workspace);
-  context.sites = counts_ != nullptr ? counts_->sites.data() : nullptr;
-  context.words = counts_ != nullptr && counts_->words ? &*counts_->words : nullptr;
   context.constants = program_.constants.address;
   context.constant_bytes = program_.constants.bytes;
   context.parameter_bytes = program_.parameter_bytes;
   context.memory = launch_.memory;
+}
+
+void BlockRunner::start_warp(Warp& warp, std::uint32_t index) {
+  WarpContext& context = warp.context;
+  const std::uint32_t threads = launch_.threads();
+  const std::uint32_t first = index * warp_size;
+  context.sites = counts_ != nullptr ? counts_->sites.data() : nullptr;
+  context.words = counts_ != nullptr && counts_->words ? &*counts_->words : nullptr;
   context.ranges = ranges_.data();
   context.known = ranges_.data() + program_.accesses.size();
   context.fault = {};
@@ -250,10 +260,11 @@ BlockRunner::Turn BlockRunner::run_slice(std::uint32_t index, double cycles, mod
 
 /// Runs one slice.
 BlockRunner::Turn BlockRunner::run_warp(Warp& warp) {
-  const std::uint32_t slice = warp.recorder ? timed_slice_segments : slice_segments;
+  const std::int32_t slice = warp.recorder ? timed_slice_segments : slice_segments;
   bool spins = false;
   bool moved = false;
-  for (std::uint32_t i = 0; i < slice; ++i) {
+  warp.context.spun = 0;
+  for (warp.context.turn = slice; warp.context.turn > 0; --warp.context.turn) {
     if (!settle(warp)) {
       complete_barriers();
       return Turn::finished;
@@ -275,10 +286,12 @@ BlockRunner::Turn BlockRunner::run_warp(Warp& warp) {
     spins = true;
     break;
   }
+  spins |= warp.context.spun != 0;
   warp.spinning_slices = spins ? warp.spinning_slices + 1 : 0;
   const bool has_locks = launch_.spins.load(std::memory_order_relaxed);
   const std::uint32_t patience = has_locks ? patient_slices_with_locks : patient_slices;
-  if (warp.spinning_slices > patience * (slice_segments / slice) && give_way(warp, Preference::farthest)) {
+  if (warp.spinning_slices > patience * static_cast<std::uint32_t>(slice_segments / slice) &&
+      give_way(warp, Preference::farthest)) {
     launch_.spins.store(true, std::memory_order_relaxed);
   }
   return Turn::again;
@@ -320,15 +333,18 @@ BlockRunner::Turn BlockRunner::step(Warp& warp) {
   const Segment& whole = frame.function->segments[group.pc];
   if (whole.apart != no_segment && (mask != warp.live || whole.always_apart)) group.pc = whole.apart;
   const std::uint32_t pc = group.pc;
-  const Segment& segment = frame.function->segments[pc];
   WarpContext& context = warp.context;
   context.registers = frame.registers;
   context.frame = frame.local;
   context.barrier_result = group.barrier_result;
   context.live = warp.live;
+  context.join = group.reconvergence;
+  context.segment = pc;
   forget_removed_ranges();
-  if (warp.recorder) warp.recorder->begin_segment(*frame.function, segment);
+  if (warp.recorder) warp.recorder->begin_segment(*frame.function, frame.function->segments[pc]);
   const std::uint32_t taken = run_segment(*frame.function, pc, context, mask);
+  group.pc = context.segment;
+  const Segment& segment = frame.function->segments[group.pc];
   if (warp.recorder) warp.recorder->end_segment(segment);
   if (counts_ != nullptr) {
     SegmentCounts& counts = counts_->segments[frame.function->segment_base + pc];
@@ -343,8 +359,8 @@ BlockRunner::Turn BlockRunner::step(Warp& warp) {
 std::uint32_t BlockRunner::run_segment(const CompiledFunction& function, std::uint32_t segment,
                                        WarpContext& context, std::uint32_t mask) {
   const SegmentCode& code = function.code[segment];
-  if (promotes_ && code.whole.load(std::memory_order_relaxed) == nullptr &&
-      ++runs_[function.segment_base + segment] % runs_before_own_code == 0)
+  if (promoted_after_ && code.whole.load(std::memory_order_relaxed) == nullptr &&
+      ++runs_[function.segment_base + segment] % *promoted_after_ == 0)
     program_.compiler->promote(static_cast<std::uint32_t>(&function - program_.functions.data()), segment);
   return code.run(&context, mask);
 }
@@ -482,6 +498,7 @@ bool BlockRunner::arrive(Warp& warp, const Segment& segment, std::uint32_t lanes
     check_arrival(warp, segment, lanes);
     check_->arrive(id, warp.context.warpid);
   }
+  if (!barrier.open) ++open_barriers_;
   barrier.open = true;
   barrier.threads = threads;
   barrier.arrived[warp.context.warpid] |= lanes;
@@ -499,6 +516,7 @@ bool BlockRunner::arrive(Warp& warp, const Segment& segment, std::uint32_t lanes
 }
 
 void BlockRunner::complete_barriers() {
+  if (open_barriers_ == 0) return;
   for (std::uint32_t id = 0; id < barrier_count; ++id) {
     if (barriers_[id].open) complete(barriers_[id], id);
   }
@@ -541,6 +559,7 @@ bool BlockRunner::complete(Barrier& barrier, std::uint32_t id) {
   }
   if (check_) check_->close(id);
   barrier.open = false;
+  --open_barriers_;
   barrier.count = barrier.total = 0;
   barrier.recorded = 0;
   std::fill(barrier.arrived.begin(), barrier.arrived.end(), 0);

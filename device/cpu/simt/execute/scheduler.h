@@ -201,6 +201,7 @@ class BlockRunner {
     std::uint32_t recorded = 0;  ///< warps whose steps have it
   };
   static void number_threads(WarpContext& context, const Dim3& block, std::uint32_t first);
+  void prepare_warp(Warp& warp, std::uint32_t index) const;
   void start_warp(Warp& warp, std::uint32_t index);
   Turn run_warp(Warp& warp);
   bool settle(Warp& warp);  ///< pops joined and empty groups and returned frames; false: the warp is finished
@@ -267,14 +268,15 @@ class BlockRunner {
   WorkerCounts* const counts_;
   std::vector<std::unique_ptr<Warp>> warps_;
   std::vector<Barrier> barriers_;
+  std::uint32_t open_barriers_ = 0;
   const ClusterSeat* seat_ = nullptr;
   BlockRunner* const self_ = this;
   std::uint32_t rank_ = 0;
-  std::vector<std::uint32_t> cluster_arrived_;  ///< lanes at the cluster's barrier, per warp
-  std::vector<AddressRange> ranges_;            ///< of every AccessSite, then WarpContext::known
-  std::uint64_t removals_ = 0;                  ///< of the memory's, as known to ranges_
-  const bool promotes_;                         ///< segments that run often get code of their own
-  std::vector<std::uint32_t> runs_;             ///< of each segment's steps
+  std::vector<std::uint32_t> cluster_arrived_;         ///< lanes at the cluster's barrier, per warp
+  std::vector<AddressRange> ranges_;                   ///< of every AccessSite, then WarpContext::known
+  std::uint64_t removals_ = 0;                         ///< of the memory's, as known to ranges_
+  const std::optional<std::uint32_t> promoted_after_;  ///< runs, after which segments get code of their own
+  std::vector<std::uint32_t> runs_;                    ///< of each segment's steps
   AlignedBuffer shared_;
   LocalArena local_;
   std::byte* local_memory_ = nullptr;

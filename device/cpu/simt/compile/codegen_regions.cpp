@@ -1,0 +1,252 @@
+// Regions: segments that run often, and what a warp does behind them for as long as its lanes stay together,
+// as one function.
+//
+// Registers are variables of the function, which LLVM keeps in those of the processor. A region ends behind a
+// segment that leaves the scheduler something to do: where lanes part or join, at barriers, calls, meetings,
+// where lanes exit, after a fault, and when the turn of the warp is over. The registers that are live there
+// are in the file then, and the scheduler goes on as if it had run that segment alone.
+#include <algorithm>
+
+#include "device/cpu/simt/compile/codegen.h"
+
+namespace lynxpp::device::cpu {
+namespace {
+
+using Value = llvm::Value;
+
+/// Of all segments of a region: what LLVM takes for it grows faster than its length.
+constexpr std::size_t most_instructions = 1500;
+
+}  // namespace
+
+struct FunctionCodegen::Region {
+  std::vector<std::uint32_t> segments;                   ///< the first one is where it begins
+  std::map<std::uint32_t, llvm::BasicBlock*> begins;     ///< of each
+  std::map<std::uint32_t, llvm::AllocaInst*> registers;  ///< by id
+  std::set<std::uint32_t> written;
+  std::set<std::uint32_t> joins;  ///< segments of the function where lanes may wait for others
+  llvm::AllocaInst* turn = nullptr;
+  Value* join = nullptr;      ///< where the group joins the one below
+  Value* together = nullptr;  ///< no other lanes are elsewhere
+  struct Exit {
+    std::uint32_t segment = 0;
+    llvm::BasicBlock* block = nullptr;
+    Value* taken = nullptr;
+  };
+  std::vector<Exit> exits;
+};
+
+/// Whether a warp that has run a segment may run the one behind it without the scheduler's help.
+bool FunctionCodegen::continues_in(std::uint32_t segment) const {
+  if (segment == no_segment) return false;
+  const Segment& next = function_.segments[segment];
+  return !next.always_apart && !next.is_meeting && !next.resumed_from;
+}
+
+std::vector<std::uint32_t> FunctionCodegen::region_successors(const Segment& segment) const {
+  std::vector<std::uint32_t> found;
+  const bool passes = segment.control == Control::next || segment.control == Control::branch ||
+                      segment.control == Control::ret || segment.control == Control::exit;
+  if (passes && continues_in(segment.next)) found.push_back(segment.next);
+  if (segment.control == Control::branch && continues_in(segment.target)) found.push_back(segment.target);
+  return found;
+}
+
+void FunctionCodegen::find_region(Region& region, std::uint32_t start) const {
+  std::set<std::uint32_t> seen = {start};
+  std::size_t instructions = 0;
+  region.segments = {start};
+  for (std::size_t i = 0; i < region.segments.size(); ++i) {
+    const Segment& segment = function_.segments[region.segments[i]];
+    instructions += segment.end - segment.begin;
+    for (const std::uint32_t next : region_successors(segment)) {
+      const std::size_t more = function_.segments[next].end - function_.segments[next].begin;
+      if (instructions + more <= most_instructions && seen.insert(next).second)
+        region.segments.push_back(next);
+    }
+  }
+  for (const Segment& segment : function_.segments) {
+    if (segment.reconvergence != no_segment) region.joins.insert(segment.reconvergence);
+  }
+}
+
+/// A variable for the register, which has the file's value when the region begins.
+Value* FunctionCodegen::region_register(const RegisterSlot& slot) {
+  llvm::AllocaInst*& place = region_->registers[slot.id];
+  if (place == nullptr) {
+    llvm::IRBuilder<> entry(state_->function->getEntryBlock().getTerminator());
+    place = entry.CreateAlloca(vector_type(slot.bits));
+  }
+  return place;
+}
+
+/// Where a warp goes on that has run `from`: at `to`, or out of the region.
+llvm::BasicBlock* FunctionCodegen::region_edge(std::uint32_t from, std::uint32_t to, llvm::BasicBlock* exit) {
+  const auto begin = region_->begins.find(to);
+  if (begin == region_->begins.end()) return exit;
+  auto* const edge = llvm::BasicBlock::Create(module_.getContext(), "edge", state_->function);
+  llvm::IRBuilder<>::InsertPointGuard guard(builder_);
+  builder_.SetInsertPoint(edge);
+  Value* leaves = builder_.getFalse();
+  if (region_->joins.contains(to))
+    leaves = builder_.CreateOr(leaves, builder_.CreateICmpEQ(region_->join, constant32(to)));
+  if (function_.segments[to].apart != no_segment)
+    leaves = builder_.CreateOr(leaves, builder_.CreateNot(region_->together));
+  if (to <= from) {
+    Value* const left =
+        builder_.CreateSub(builder_.CreateLoad(builder_.getInt32Ty(), region_->turn), constant32(1));
+    builder_.CreateStore(left, region_->turn);
+    leaves = builder_.CreateOr(leaves, builder_.CreateICmpSLE(left, constant32(0)));
+  }
+  builder_.CreateCondBr(leaves, exit, begin->second);
+  return edge;
+}
+
+void FunctionCodegen::emit_in_region(std::uint32_t index) {
+  const Segment& segment = function_.segments[index];
+  const SegmentCode& code = function_.code[index];
+  again_.emplace(code.first_access, code.first_operation);
+  SegmentState& state = states_.emplace_back();
+  state.function = state_->function;
+  state_ = &state;
+  patterns_.clear();
+  const std::size_t calls_before = helper_calls_;
+  builder_.SetInsertPoint(region_->begins.at(index));
+  if (segment.may_spin) builder_.CreateStore(constant32(1), context_pointer(offsetof(WarpContext, spun)));
+  emit_segment(state, segment);
+  if (!diagnostics_.empty()) return;
+  for (const std::uint32_t id : state.written) {
+    builder_.CreateStore(state.values.at(id), region_register(function_.registers->slot(id)));
+    region_->written.insert(id);
+  }
+  llvm::Function* const function = state.function;
+  const auto block = [&](const char* name) {
+    return llvm::BasicBlock::Create(module_.getContext(), name, function);
+  };
+  llvm::BasicBlock* const exit = block("exit");
+  region_->exits.push_back({index, exit, state.result});
+  if (helper_calls_ != calls_before) {
+    Value* const fault = context_load(offsetof(WarpContext, fault) + offsetof(Fault, kind), 32);
+    Value* const stop = builder_.CreateOr(fault, context_load(offsetof(WarpContext, yields), 32));
+    llvm::BasicBlock* const goes_on = block("on");
+    builder_.CreateCondBr(builder_.CreateICmpEQ(stop, constant32(0)), goes_on, exit);
+    builder_.SetInsertPoint(goes_on);
+  }
+  emit_region_control(segment, index, exit);
+}
+
+void FunctionCodegen::emit_region_control(const Segment& segment, std::uint32_t index,
+                                          llvm::BasicBlock* exit) {
+  Value* const taken = state_->result;
+  const bool is_guarded = taken != mask_;
+  const bool leaves = segment.control == Control::ret || segment.control == Control::exit;
+  if (segment.control == Control::next) {
+    builder_.CreateBr(region_edge(index, continues_in(segment.next) ? segment.next : no_segment, exit));
+    return;
+  }
+  if ((segment.control != Control::branch && !leaves) || (leaves && !is_guarded)) {
+    builder_.CreateBr(exit);
+    return;
+  }
+  const auto edge = [&](std::uint32_t to) {
+    return region_edge(index, continues_in(to) ? to : no_segment, exit);
+  };
+  if (!is_guarded || (segment.control == Control::branch && segment.target == segment.next)) {
+    builder_.CreateBr(edge(segment.target));
+    return;
+  }
+  llvm::BasicBlock* const next = edge(segment.next);
+  llvm::BasicBlock* some = exit;
+  if (segment.control == Control::branch) {
+    some = llvm::BasicBlock::Create(module_.getContext(), "some", state_->function);
+    llvm::IRBuilder<>::InsertPointGuard guard(builder_);
+    llvm::BasicBlock* const target = edge(segment.target);
+    builder_.SetInsertPoint(some);
+    builder_.CreateCondBr(builder_.CreateICmpEQ(taken, mask_), target, exit);
+  }
+  builder_.CreateCondBr(builder_.CreateICmpEQ(taken, constant32(0)), next, some);
+}
+
+/// What is live behind the segment goes to the file, of the active lanes.
+void FunctionCodegen::emit_region_exit(std::uint32_t segment, Value* taken) {
+  for (const std::uint32_t id : function_.code[segment].live_out) {
+    if (!region_->written.contains(id)) continue;
+    const RegisterSlot slot = function_.registers->slot(id);
+    Value* const place = builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), file_, slot.offset);
+    Value* value = builder_.CreateLoad(vector_type(slot.bits), region_->registers.at(id));
+    if (slot.bits == 1) {
+      Value* const old = builder_.CreateAlignedLoad(builder_.getInt32Ty(), place, llvm::Align(4));
+      Value* const kept = builder_.CreateAnd(old, builder_.CreateNot(mask_));
+      value = builder_.CreateOr(kept, builder_.CreateAnd(mask_of(value), mask_));
+      builder_.CreateAlignedStore(value, place, llvm::Align(4));
+    } else {
+      Value* const old = builder_.CreateAlignedLoad(value->getType(), place, llvm::Align(32));
+      builder_.CreateAlignedStore(builder_.CreateSelect(mask_vector_, value, old), place, llvm::Align(32));
+    }
+  }
+  builder_.CreateStore(builder_.CreateLoad(builder_.getInt32Ty(), region_->turn),
+                       context_pointer(offsetof(WarpContext, turn)));
+  builder_.CreateStore(constant32(segment), context_pointer(offsetof(WarpContext, segment)));
+  builder_.CreateRet(taken);
+}
+
+/// The function itself: once for full warps, once for others.
+void FunctionCodegen::emit_region_choice(const std::string& name, llvm::Function* lanes) {
+  lanes->setLinkage(llvm::Function::InternalLinkage);
+  lanes->addFnAttr(llvm::Attribute::AlwaysInline);
+  begin_function(name, false);
+  llvm::Function* const function = state_->function;
+  const auto block = [&](const char* of) {
+    return llvm::BasicBlock::Create(module_.getContext(), of, function);
+  };
+  llvm::BasicBlock* const all = block("all");
+  llvm::BasicBlock* const some = block("some");
+  builder_.CreateCondBr(builder_.CreateICmpEQ(mask_, constant32(~0u)), all, some);
+  builder_.SetInsertPoint(all);
+  builder_.CreateRet(builder_.CreateCall(lanes, {warp_, constant32(~0u)}));
+  builder_.SetInsertPoint(some);
+  builder_.CreateRet(builder_.CreateCall(lanes, {warp_, mask_}));
+}
+
+Status FunctionCodegen::emit_region(std::uint32_t start) {
+  Region region;
+  find_region(region, start);
+  states_.reserve(region.segments.size() + 2);
+  state_ = &states_.emplace_back();
+  const std::string name = segment_name(function_, start);
+  begin_function(name + ".lanes", false);
+  llvm::Function* const function = state_->function;
+  llvm::BasicBlock* const body = builder_.GetInsertBlock();
+  region_ = &region;
+  region.turn =
+      llvm::IRBuilder<>(function->getEntryBlock().getTerminator()).CreateAlloca(builder_.getInt32Ty());
+  builder_.CreateStore(context_load(offsetof(WarpContext, turn), 32), region.turn);
+  region.join = context_load(offsetof(WarpContext, join), 32);
+  region.together = builder_.CreateICmpEQ(context_load(offsetof(WarpContext, live), 32), mask_);
+  for (const std::uint32_t segment : region.segments)
+    region.begins[segment] = llvm::BasicBlock::Create(module_.getContext(), "segment", function);
+  for (const std::uint32_t segment : region.segments) {
+    emit_in_region(segment);
+    if (!diagnostics_.empty()) return Failure{diagnostics_};
+  }
+  for (const Region::Exit& exit : region.exits) {
+    builder_.SetInsertPoint(exit.block);
+    emit_region_exit(exit.segment, exit.taken);
+  }
+  builder_.SetInsertPoint(body);
+  for (const auto& [id, place] : region.registers) {
+    const RegisterSlot slot = function_.registers->slot(id);
+    Value* const source = builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), file_, slot.offset);
+    Value* const value =
+        slot.bits == 1
+            ? predicate_of(builder_.CreateAlignedLoad(builder_.getInt32Ty(), source, llvm::Align(4)))
+            : builder_.CreateAlignedLoad(vector_type(slot.bits), source, llvm::Align(32));
+    builder_.CreateStore(value, place);
+  }
+  builder_.CreateBr(region.begins.at(start));
+  region_ = nullptr;
+  emit_region_choice(name, function);
+  return success();
+}
+
+}  // namespace lynxpp::device::cpu
