@@ -34,7 +34,7 @@ std::atomic<bool> keeps_results = false;
 std::mutex opening;
 std::mutex attaching;
 std::once_flag exit_registration;
-bool tried = false;
+std::atomic<bool> tried = false;  ///< whether there is an engine, or none, is known
 
 constexpr char engine_name[] = "liblynxpp-engine.so";
 
@@ -64,8 +64,15 @@ const char* kept_copy(const char* text) {
   }
 }
 
-/// Precondition: `opening` is held.
-const lynxpp_engine* load_engine(const char* consequence) {
+/// What came of loading the engine.
+struct Loaded {
+  const lynxpp_engine* engine = nullptr;  ///< null: `problem` says why
+  char problem[2 * PATH_MAX] = "";
+};
+
+/// No lock of ours may be held: a thread that launches in the constructor of a library it opens holds the
+/// dynamic linker's. Where several threads come here, that one gives all of them the same library.
+void load_engine(Loaded& loaded) {
   char path[PATH_MAX + sizeof engine_name];
   snprintf(path, PATH_MAX, "%s", own_path());
   char* const slash = strrchr(path, '/');
@@ -73,17 +80,19 @@ const lynxpp_engine* load_engine(const char* consequence) {
   void* const library = real_dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* const reason = dlerror();
-    say("cannot open the engine: %s; %s", reason != nullptr ? reason : path, consequence);
-    return nullptr;
+    snprintf(loaded.problem, sizeof loaded.problem, "cannot open the engine: %s",
+             reason != nullptr ? reason : path);
+    return;
   }
   const auto open =
       reinterpret_cast<decltype(&lynxpp_open_engine)>(real_dlsym(library, "lynxpp_open_engine"));
-  const lynxpp_engine* const result = open != nullptr ? open(LYNXPP_ENGINE_ABI) : nullptr;
-  if (result == nullptr || result->abi != LYNXPP_ENGINE_ABI) {
-    say("%s is of another build than %s; install both from one; %s", path, own_path(), consequence);
-    return nullptr;
+  const lynxpp_engine* const found = open != nullptr ? open(LYNXPP_ENGINE_ABI) : nullptr;
+  if (found != nullptr && found->abi == LYNXPP_ENGINE_ABI) {
+    loaded.engine = found;
+    return;
   }
-  return result;
+  snprintf(loaded.problem, sizeof loaded.problem, "%s is of another build than %s; install both from one",
+           path, own_path());
 }
 
 /// While one lives, the thread of the socket uses the engine.
@@ -120,12 +129,18 @@ std::uint64_t attachments() { return attachment_count.load(); }
 
 const lynxpp_engine* open_engine(const char* consequence) {
   if (const lynxpp_engine* const ready = engine.load(std::memory_order_acquire)) return ready;
-  const std::lock_guard lock(opening);
-  if (tried) return engine.load(std::memory_order_relaxed);
-  tried = true;
+  if (tried.load()) return engine.load(std::memory_order_acquire);
   const Passthrough passthrough;
-  const lynxpp_engine* const loaded = load_engine(consequence);
-  if (loaded == nullptr) return nullptr;
+  Loaded found;
+  load_engine(found);
+  const std::lock_guard lock(opening);
+  if (tried.load()) return engine.load(std::memory_order_acquire);
+  const lynxpp_engine* const loaded = found.engine;
+  if (loaded == nullptr) {
+    tried.store(true);
+    say("%s; %s", found.problem, consequence);
+    return nullptr;
+  }
   loaded->use_allocations(&allocation_source);
   loaded->use_ranges(&current_ranges);
   if (is_profiled.load() != 0) loaded->profile(1);
@@ -133,6 +148,7 @@ const lynxpp_engine* open_engine(const char* consequence) {
   opening_process.store(getpid(), std::memory_order_relaxed);
   pthread_atfork(nullptr, nullptr, leave_to_parent);
   engine.store(loaded, std::memory_order_release);
+  tried.store(true);
   return loaded;
 }
 

@@ -3,6 +3,7 @@
 // Languages whose run time changes the C environment (Python's os.environ does) come through here too.
 #include <dlfcn.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 
@@ -18,10 +19,28 @@ constexpr char variable[] = "LYNXPP_SPEC";
 
 /// The C library's function behind one of ours.
 template <typename Function>
-Function real(const char* name) {
-  lynxpp_resolve_real_functions();
-  return reinterpret_cast<Function>(real_dlsym(RTLD_NEXT, name));
-}
+class Next {
+ public:
+  explicit constexpr Next(const char* name) : name_(name) {}
+  Function get() {
+    void* found = found_.load(std::memory_order_relaxed);
+    if (found == nullptr) {
+      lynxpp_resolve_real_functions();
+      found = real_dlsym(RTLD_NEXT, name_);
+      found_.store(found, std::memory_order_relaxed);
+    }
+    return reinterpret_cast<Function>(found);
+  }
+
+ private:
+  const char* name_;
+  std::atomic<void*> found_ = nullptr;
+};
+
+constinit Next<int (*)(const char*, const char*, int)> next_setenv("setenv");
+constinit Next<int (*)(const char*)> next_unsetenv("unsetenv");
+constinit Next<int (*)(char*)> next_putenv("putenv");
+constinit Next<int (*)()> next_clearenv("clearenv");
 
 bool is_ours(const char* name) {
   return name != nullptr && strncmp(name, variable, sizeof variable - 1) == 0 &&
@@ -34,31 +53,36 @@ int changed(int result) {
 }
 
 }  // namespace
+
+void find_environment_functions() {
+  next_setenv.get();
+  next_unsetenv.get();
+  next_putenv.get();
+  next_clearenv.get();
+}
+
 }  // namespace lynxpp::preload
 
 using lynxpp::preload::changed;
 using lynxpp::preload::is_ours;
-using lynxpp::preload::real;
+using lynxpp::preload::next_clearenv;
+using lynxpp::preload::next_putenv;
+using lynxpp::preload::next_setenv;
+using lynxpp::preload::next_unsetenv;
 
 LYNXPP_EXPORT int setenv(const char* name, const char* value, int overwrite) noexcept {
-  static const auto next = real<int (*)(const char*, const char*, int)>("setenv");
-  const int result = next(name, value, overwrite);
+  const int result = next_setenv.get()(name, value, overwrite);
   return is_ours(name) ? changed(result) : result;
 }
 
 LYNXPP_EXPORT int unsetenv(const char* name) noexcept {
-  static const auto next = real<int (*)(const char*)>("unsetenv");
-  const int result = next(name);
+  const int result = next_unsetenv.get()(name);
   return is_ours(name) ? changed(result) : result;
 }
 
 LYNXPP_EXPORT int putenv(char* entry) noexcept {
-  static const auto next = real<int (*)(char*)>("putenv");
-  const int result = next(entry);
+  const int result = next_putenv.get()(entry);
   return is_ours(entry) ? changed(result) : result;
 }
 
-LYNXPP_EXPORT int clearenv() noexcept {
-  static const auto next = real<int (*)()>("clearenv");
-  return changed(next());
-}
+LYNXPP_EXPORT int clearenv() noexcept { return changed(next_clearenv.get()()); }

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <climits>
 #include <cstdarg>
@@ -107,8 +108,12 @@ void keep_stderr() {
 }
 
 bool driver_present() {
-  static const bool present = has_device_nodes() && has_driver_library();
-  return present;
+  // No function-local constant: opening a library under its guard would keep a thread waiting that holds the
+  // dynamic linker's lock.
+  enum Known { unknown, absent, present };
+  static constinit std::atomic<Known> known = unknown;
+  if (known.load() == unknown) known.store(has_device_nodes() && has_driver_library() ? present : absent);
+  return known.load() == present;
 }
 
 void remember_own_path() {
@@ -131,25 +136,32 @@ void* own_function(const char* name) {
   return found;
 }
 
+// Each of the next three is found out once, whichever thread is first, without the dynamic linker's lock.
+
 const char* own_path() {
   static char resolved[PATH_MAX];
-  return realpath(own_path_buffer, resolved) != nullptr ? resolved : own_path_buffer;
+  static const char* const found =
+      realpath(own_path_buffer, resolved) != nullptr ? resolved : own_path_buffer;
+  return found;
 }
 
 const char* stand_in_folder() {
   static char folder[PATH_MAX + sizeof "/cpu-driver"];
-  if (folder[0] == '\0') {
+  static const char* const found = [] {
     snprintf(folder, PATH_MAX, "%s", own_path());
     if (char* const slash = strrchr(folder, '/')) *slash = '\0';
-    strcat(folder, "/cpu-driver");
-  }
-  return folder;
+    return strcat(folder, "/cpu-driver");
+  }();
+  return found;
 }
 
 const char* stand_in_driver() {
   static char path[PATH_MAX + sizeof "/cpu-driver/libcuda.so.1"];
-  snprintf(path, sizeof path, "%s/libcuda.so.1", stand_in_folder());
-  return exists(path) ? path : nullptr;
+  static const bool is_there = [] {
+    snprintf(path, sizeof path, "%s/libcuda.so.1", stand_in_folder());
+    return exists(path);
+  }();
+  return is_there ? path : nullptr;
 }
 
 void lynxpp_resolve_real_functions() {

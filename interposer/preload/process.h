@@ -38,6 +38,9 @@ const char* stand_in_driver();
 const char* own_path();
 /// Remembers the path while the working directory is still the one LD_PRELOAD was written for.
 void remember_own_path();
+/// Looks up what stands behind the hooks of environment.cpp: later a look-up would wait for the dynamic
+/// linker's lock.
+void find_environment_functions();
 
 /// The function of that name that this library exports, or null.
 void* own_function(const char* name);

@@ -55,6 +55,7 @@ Leave real_quick_exit = nullptr;
   real_exit_now = reinterpret_cast<Leave>(real_dlsym(RTLD_NEXT, "_exit"));
   real_exit_now_c99 = reinterpret_cast<Leave>(real_dlsym(RTLD_NEXT, "_Exit"));
   real_quick_exit = reinterpret_cast<Leave>(real_dlsym(RTLD_NEXT, "quick_exit"));
+  find_environment_functions();
   read_settings(environment);
   remember_own_path();
   watch_ptxas(count, arguments);

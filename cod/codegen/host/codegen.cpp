@@ -7,8 +7,11 @@
 #include <llvm/Support/raw_ostream.h>
 
 #include <cxxabi.h>
+#include <dlfcn.h>
 
+#include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <mutex>
 
@@ -373,6 +376,43 @@ class CompiledReport final : public HostReport {
   Entry end_;
 };
 
+/// What LLVM calls by its name. LLJIT's own search opens the process as a library, for which it waits for the
+/// dynamic linker's lock: a thread that launches in the constructor of a library holds that, and may be
+/// waiting for this very specification.
+class LibraryFunctions final : public llvm::orc::DefinitionGenerator {
+ public:
+  llvm::Error tryToGenerate(llvm::orc::LookupState&, llvm::orc::LookupKind, llvm::orc::JITDylib& library,
+                            llvm::orc::JITDylibLookupFlags,
+                            const llvm::orc::SymbolLookupSet& wanted) override {
+    llvm::orc::SymbolMap found;
+    for (const auto& [name, flags] : wanted) {
+      if (void* const address = address_of((*name).str()))
+        found[name] = {llvm::orc::ExecutorAddr::fromPtr(address), llvm::JITSymbolFlags::Exported};
+    }
+    if (found.empty()) return llvm::Error::success();
+    return library.define(llvm::orc::absoluteSymbols(std::move(found)));
+  }
+
+ private:
+  /// Those that are common are known.
+  static void* address_of(const std::string& name) {
+    if (name == "memset") return reinterpret_cast<void*>(&std::memset);
+    if (name == "memcpy") return reinterpret_cast<void*>(&std::memcpy);
+    if (name == "memmove") return reinterpret_cast<void*>(&std::memmove);
+    if (name == "fmod") return reinterpret_cast<void*>(static_cast<double (*)(double, double)>(&std::fmod));
+    return dlsym(RTLD_DEFAULT, name.c_str());
+  }
+};
+
+llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>> make_jit() {
+  auto jit = llvm::orc::LLJITBuilder()
+                 .setLinkProcessSymbolsByDefault(false)
+                 .setPlatformSetUp(llvm::orc::setUpInactivePlatform)
+                 .create();
+  if (jit) (*jit)->getMainJITDylib().addGenerator(std::make_unique<LibraryFunctions>());
+  return jit;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const HostReport>> generate_host_report(std::shared_ptr<const Program> program) {
@@ -380,7 +420,7 @@ Result<std::shared_ptr<const HostReport>> generate_host_report(std::shared_ptr<c
     return std::shared_ptr<const HostReport>(
         std::make_shared<CompiledReport>(std::move(program), nullptr, nullptr, nullptr));
   initialize_native_target();
-  auto jit = llvm::orc::LLJITBuilder().create();
+  auto jit = make_jit();
   if (!jit) return failure_of(jit.takeError());
   auto context = std::make_unique<llvm::LLVMContext>();
   auto module = std::make_unique<llvm::Module>("lynxpp_report", *context);

@@ -1,5 +1,6 @@
 #include "device/cpu/driver/contexts.h"
 
+#include <array>
 #include <utility>
 #include <vector>
 
@@ -13,7 +14,39 @@
 namespace lynxpp::device::cpu {
 namespace {
 
-thread_local std::vector<CUcontext> context_stack;
+/// Of a thread. The first few lie in it: whoever has something destroyed at the end of a thread waits for the
+/// dynamic linker's lock first, which a thread in the constructor of a library may hold for long.
+class ContextStack {
+ public:
+  bool empty() const { return depth_ == 0; }
+  CUcontext& back() { return at(depth_ - 1); }
+  void push_back(CUcontext context) {
+    if (depth_ >= few) more().push_back(nullptr);
+    at(depth_++) = context;
+  }
+  void pop_back() {
+    if (depth_-- > few) more().pop_back();
+  }
+  void erase(CUcontext context) {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < depth_; ++i) {
+      if (at(i) != context) at(kept++) = at(i);
+    }
+    while (depth_ > kept) pop_back();
+  }
+
+ private:
+  static constexpr std::size_t few = 16;
+  static std::vector<CUcontext>& more() {
+    thread_local std::vector<CUcontext> rest;
+    return rest;
+  }
+  CUcontext& at(std::size_t i) { return i < few ? few_[i] : more()[i - few]; }
+
+  std::array<CUcontext, few> few_ = {};
+  std::size_t depth_ = 0;
+};
+constinit thread_local ContextStack context_stack;
 
 /// What the thread has found last, and Contexts::ended() then.
 thread_local CUcontext found_context = nullptr;
@@ -102,7 +135,7 @@ bool Contexts::destroy(CUcontext handle) {
   const auto context = find(handle);
   if (context == nullptr || context->is_primary) return false;
   end(handle);
-  std::erase(context_stack, handle);
+  context_stack.erase(handle);
   return true;
 }
 

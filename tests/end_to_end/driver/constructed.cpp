@@ -1,0 +1,95 @@
+// Launches a kernel three times while a library's constructor does the same with another one: before main
+// where the library is linked, else while it is opened by another thread. AS_LIBRARY: that library.
+// Arguments: the library to open; none: it is linked. "attach": the specification is attached in the midst of
+// that, too, and nothing is waited for then.
+#include <dlfcn.h>
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <thread>
+
+#include "program.h"
+
+namespace {
+
+constexpr int launches = 3;
+
+CUfunction load(const std::string& name) {
+  const std::string ptx =
+      ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry " + name + "() { ret; }\n";
+  CUcontext context = nullptr;
+  CUmodule module = nullptr;
+  CUfunction kernel = nullptr;
+  CHECK_CALL(cuInit(0));
+  CHECK_CALL(cuDevicePrimaryCtxRetain(&context, 0));
+  CHECK_CALL(cuCtxSetCurrent(context));
+  CHECK_CALL(cuModuleLoadData(&module, ptx.c_str()));
+  CHECK_CALL(cuModuleGetFunction(&kernel, module, name.c_str()));
+  return kernel;
+}
+
+void launch(CUfunction kernel) {
+  for (int i = 0; i < launches; ++i)
+    CHECK_CALL(cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, nullptr, nullptr, nullptr));
+  CHECK_CALL(cuCtxSynchronize());
+}
+
+}  // namespace
+
+extern "C" [[gnu::visibility("default"), gnu::weak]] void constructor_runs();
+
+#ifdef AS_LIBRARY
+
+[[gnu::constructor]] static void construct() {
+  const CUfunction kernel = load("of_library");
+  if (constructor_runs != nullptr) constructor_runs();
+  launch(kernel);
+}
+/// What keeps the library among those that the program needs.
+extern "C" [[gnu::visibility("default")]] int of_library() { return 0; }
+
+#else
+
+#ifdef IS_LINKED
+extern "C" int of_library();
+
+int main() {
+  launch(load("of_program"));
+  return of_library();
+}
+#else
+namespace {
+std::promise<void> running;
+std::atomic<bool> is_over = false;
+}  // namespace
+
+/// What the library's thread does now, it does while it holds the dynamic linker's lock. The program's first
+/// launch, which opens the engine, comes in the midst of it.
+extern "C" void constructor_runs() {
+  running.set_value();
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  is_over = true;
+}
+
+int main(int count, char** arguments) {
+  const bool attaches = count > 2;
+  const CUfunction kernel = load("of_program");
+  if (attaches) launch(kernel);
+  const std::string specification = getenv("LYNXPP_SPEC");
+  if (attaches) unsetenv("LYNXPP_SPEC");
+  void* library = nullptr;
+  std::thread opening([&] { library = dlopen(arguments[1], RTLD_NOW | RTLD_LOCAL); });
+  running.get_future().wait();
+  if (attaches) {
+    setenv("LYNXPP_SPEC", specification.c_str(), 1);
+  } else {
+    launch(kernel);
+  }
+  const bool has_waited = is_over;
+  opening.join();
+  if (attaches && has_waited) return 4;
+  return library != nullptr ? 0 : 3;
+}
+#endif
+#endif
