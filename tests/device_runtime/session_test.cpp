@@ -7,6 +7,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "device/cpu/runtime/counters.h"
 #include "support/text.h"
 #include "tests/device_runtime/runtime_fixture.h"
 #include "tests/support/temporary_folder.h"
@@ -202,12 +203,12 @@ TEST_F(SessionTest, LaunchesMayGiveABufferOfParameters) {
 TEST_F(SessionTest, CountersAreWrittenPerLaunch) {
   const TemporaryFolder folder;
   const std::string path = folder.file("counters.jsonl");
-  setenv("LYNXPP_CPU_COUNTERS", path.c_str(), 1);
+  set_counters_path(path);
   EXPECT_EQ(launch(32), cudaSuccess);
   EXPECT_EQ(launch(16), cudaSuccess);
   intercept([](const Launch&, const KernelIdentity&) { return true; });
   EXPECT_EQ(launch(32), cudaSuccess);
-  unsetenv("LYNXPP_CPU_COUNTERS");
+  set_counters_path(std::nullopt);
   EXPECT_EQ(CUDA(cudaDeviceSynchronize)(), cudaSuccess);
   std::string text;
   ASSERT_TRUE(read_file(path, text));
@@ -250,9 +251,9 @@ TEST_F(SessionTest, CountersKeepTheNumbersOfTheProgramsLaunches) {
     EXPECT_TRUE(cpu_device().read_back(std::move(*buffer), launch).ok());
     return true;
   });
-  setenv("LYNXPP_CPU_COUNTERS", path.c_str(), 1);
+  set_counters_path(path);
   for (int i = 0; i < 5; ++i) EXPECT_EQ(launch(32), cudaSuccess);
-  unsetenv("LYNXPP_CPU_COUNTERS");
+  set_counters_path(std::nullopt);
   EXPECT_EQ(CUDA(cudaDeviceSynchronize)(), cudaSuccess);
   std::string text;
   ASSERT_TRUE(read_file(path, text));
@@ -279,10 +280,10 @@ TEST_F(SessionTest, CountersOfVariantsCountWhatWasAdded) {
     EXPECT_TRUE(cpu_device().read_back(std::move(*buffer), launch).ok());
     return true;
   });
-  setenv("LYNXPP_CPU_COUNTERS", path.c_str(), 1);
+  set_counters_path(path);
   EXPECT_EQ(launch(32), cudaSuccess);
   EXPECT_EQ(launch(0), cudaSuccess);
-  unsetenv("LYNXPP_CPU_COUNTERS");
+  set_counters_path(std::nullopt);
   EXPECT_EQ(CUDA(cudaDeviceSynchronize)(), cudaSuccess);
   std::string text;
   ASSERT_TRUE(read_file(path, text));

@@ -179,8 +179,11 @@ std::string line_of(const Json& json) {
 }
 
 void write_lines(const std::string& lines) {
-  const char* const path = std::getenv("LYNXPP_CPU_CHECK_OUTPUT");
-  if (path == nullptr || *path == '\0') return;
+  static const std::string path = [] {
+    const char* const value = std::getenv("LYNXPP_CPU_CHECK_OUTPUT");
+    return std::string(value != nullptr ? value : "");
+  }();
+  if (path.empty()) return;
   std::ofstream file(path, std::ios::app | std::ios::binary);
   file << lines << std::flush;
   if (!file) log().error("cannot write the findings to '{}' (LYNXPP_CPU_CHECK_OUTPUT)", path);

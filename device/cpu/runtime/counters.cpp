@@ -176,10 +176,29 @@ Json to_json(const models::clock::KernelTime& time) {
 
 }  // namespace
 
-bool counts_words() {
-  const char* wanted = std::getenv("LYNXPP_CPU_WORDS");
-  return wanted != nullptr && std::string_view(wanted) == "1";
+namespace {
+
+struct Settings {
+  std::optional<std::string> path;
+  bool counts_words = false;
+};
+
+/// The environment is read once: a program may change it while its other threads launch.
+Settings& settings() {
+  static Settings read = [] {
+    const char* const path = std::getenv("LYNXPP_CPU_COUNTERS");
+    const char* const words = std::getenv("LYNXPP_CPU_WORDS");
+    Settings found;
+    if (path != nullptr && *path != '\0') found.path = path;
+    found.counts_words = words != nullptr && std::string_view(words) == "1";
+    return found;
+  }();
+  return read;
 }
+
+}  // namespace
+
+bool counts_words() { return settings().counts_words; }
 
 std::vector<CountedArray> reachable_arrays(LoadedModule& module) {
   std::vector<CountedArray> arrays;
@@ -194,11 +213,9 @@ std::vector<CountedArray> reachable_arrays(LoadedModule& module) {
   return arrays;
 }
 
-std::optional<std::string> counters_path() {
-  const char* path = std::getenv("LYNXPP_CPU_COUNTERS");
-  if (path == nullptr || *path == '\0') return std::nullopt;
-  return path;
-}
+std::optional<std::string> counters_path() { return settings().path; }
+
+void set_counters_path(std::optional<std::string> path) { settings().path = std::move(path); }
 
 void write_counters(const std::string& path, const CountedLaunch& launch, const LaunchCounters& counters,
                     const std::optional<models::clock::KernelTime>& time) {

@@ -28,6 +28,8 @@ namespace lynxpp::device::cpu {
 
 /// The file LYNXPP_CPU_COUNTERS names; nullopt when counters are not wanted.
 std::optional<std::string> counters_path();
+/// In the place of what the environment says. Precondition: nobody launches.
+void set_counters_path(std::optional<std::string> path);
 
 /// Whether LYNXPP_CPU_WORDS wants accesses of each word, too.
 bool counts_words();
