@@ -24,7 +24,16 @@ function(lynxpp_unity name)
   endif()
 endfunction()
 
+# Where not everything is built with a sanitizer.
+function(lynxpp_sanitize name)
+  file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
+  if(LYNXPP_SANITIZED_FOLDERS AND folder MATCHES "${LYNXPP_SANITIZED_FOLDERS}")
+    target_compile_options(${name} PRIVATE ${lynxpp_sanitized})
+  endif()
+endfunction()
+
 function(lynxpp_warnings name)
+  lynxpp_sanitize(${name})
   target_compile_options(${name} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor)
   # g++ 12 reports these falsely inside libstdc++'s own std::string and std::variant at -O2.
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
