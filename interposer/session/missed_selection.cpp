@@ -37,7 +37,9 @@ std::vector<std::size_t> nearest_first(const std::string& pattern, const std::ve
   for (const std::string& kernel : kernels) {
     const std::string name = plain_name(kernel);
     const bool is_within = !wanted.empty() && name.find(wanted) != std::string::npos;
-    distances.push_back(is_within ? 0 : edit_distance(wanted, name));
+    // A filter is often the beginning of a name.
+    const std::size_t of_beginning = edit_distance(wanted, name.substr(0, wanted.size()));
+    distances.push_back(is_within ? 0 : std::min(edit_distance(wanted, name), of_beginning));
   }
   std::vector<std::size_t> order(kernels.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
