@@ -61,6 +61,9 @@ class BodyVerifier {
       for (const ptx::Operand& operand : instruction.operands) {
         if (Status known = is_known(operand, scope, instruction.line); !known) return known;
       }
+      if (is_miscompiled(instruction))
+        return complain("register", instruction.operands[0].name, "is a bfe's at a position in a register",
+                        instruction.line);
     }
     for (const ptx::TargetList& list : body_.branch_targets) {
       for (const std::string_view target : list.targets) {
@@ -71,6 +74,13 @@ class BodyVerifier {
   }
 
  private:
+  /// ptxas 13.0 takes the result for the same in all lanes where the value is, whatever the position.
+  static bool is_miscompiled(const ptx::Instruction& instruction) {
+    return instruction.opcode.starts_with("bfe.") && instruction.operands.size() == 4 &&
+           instruction.operands[0].name.starts_with(register_prefix) &&
+           instruction.operands[2].kind != ptx::OperandKind::integer;
+  }
+
   /// Each of lynxpp's registers has something written to it, guarded or not, on all paths to where it is
   /// read: one of an inner scope hides another one of the same name, to which something may have been
   /// written.

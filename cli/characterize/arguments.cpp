@@ -47,7 +47,7 @@ CLI::App* add_characterize(CLI::App& app, CharacterizeArguments& arguments) {
       "while the others go on, or when no kernel was measured.\n\n"
       "Example: lynxpp characterize ./a './b 1000' --svg kernels.svg\n"
       "         lynxpp characterize -f programs.txt --csv kernels.csv\n"
-      "         lynxpp characterize -- ./app --size 1024");
+      "         lynxpp characterize -- ./app 1024");
   return characterize;
 }
 

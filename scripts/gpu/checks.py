@@ -106,44 +106,56 @@ def number(result):
     return result["sum"] if isinstance(result, dict) and "sum" in result else total(result)
 
 
+def compare_counts(package, app, attached, spec, problem, table, totals, rows, findings):
+    """One specification's results of one run; adds to `totals` and `rows`."""
+    wanted = {(entry["kernel"], entry["launch"]): entry["results"] for entry in package.expected["apps"][app]["results"][spec]}
+    if problem or sorted(table) != sorted(wanted):
+        findings.fail(f"{app} with {attached}: {spec}, {problem or f'{len(table)} launch records, expected {len(wanted)}'}")
+        return
+    sums = {}
+    for key, results in wanted.items():
+        for name, value in results.items():
+            found = table[key]["results"].get(name)
+            entry = sums.setdefault(name, [True, 0, 0])
+            equal = name in table[key]["results"] and same(found, value)
+            entry[0] &= equal
+            entry[1] += number(found) if found is not None else 0
+            entry[2] += number(value) if value is not None else 0
+            totals["compared"] += 1
+            totals["equal"] += equal
+    for name, (equal, found, wanted_sum) in sums.items():
+        if equal:
+            continue
+        difference = f"{100 * (found - wanted_sum) / wanted_sum:+.3f} %" if wanted_sum else ""
+        rows.append([app, spec if spec == attached else f"{spec} of {attached}", name, f"{found:,}", f"{wanted_sum:,}", difference])
+        if EXACT.search(name):
+            findings.fail(f"{app} with {attached}: {spec}, {name} {found:,}, the cpu device says {wanted_sum:,}")
+
+
+# Attached together they share registers and one flush, of which ptxas makes other code than of each alone.
+TOGETHER = ("instruction_count,branch_divergence,memory_efficiency", "basic_block_count,opcode_mix,shared_bank_conflicts,active_lanes")
+
+
 def counts(package, apps, budget):
-    """Results of every specification, launch by launch, against the cpu device's."""
+    """Results of every specification, alone and with others, launch by launch, against the cpu device's."""
     findings = Findings("counts", counts.__doc__)
 
     def check(item):
-        app, spec = item
+        app, attached = item
         try:
-            run, records = package.measure(package.program(app), spec=spec)
+            run, records = package.measure(package.program(app), spec=attached)
         except TestFailure as failure:
             return str(failure), {}
-        return (f"exit status {run.status}\n{run}" if run.status != 0 else ""), records.by_launch(spec)
+        tables = {spec: records.by_launch(spec) for spec in attached.split(",")}
+        return (f"exit status {run.status}\n{run}" if run.status != 0 else ""), tables
 
     specs = [spec for spec in package.specs if spec in package.expected["apps"][apps[0]]["results"]]
-    per_spec = {spec: {"equal": 0, "compared": 0} for spec in specs}
+    together = [names for names in TOGETHER if set(names.split(",")) <= set(specs)]
+    per_spec = {spec: {"equal": 0, "compared": 0} for spec in specs + together}
     rows = []
-    for (app, spec), (problem, table) in in_parallel(package, check, [(app, spec) for app in apps for spec in specs]):
-        wanted = {(entry["kernel"], entry["launch"]): entry["results"] for entry in package.expected["apps"][app]["results"][spec]}
-        if problem or sorted(table) != sorted(wanted):
-            findings.fail(f"{app} with {spec}: {problem or f'{len(table)} launch records, expected {len(wanted)}'}")
-            continue
-        sums = {}
-        for key, results in wanted.items():
-            for name, value in results.items():
-                found = table[key]["results"].get(name)
-                entry = sums.setdefault(name, [True, 0, 0])
-                equal = name in table[key]["results"] and same(found, value)
-                entry[0] &= equal
-                entry[1] += number(found) if found is not None else 0
-                entry[2] += number(value) if value is not None else 0
-                per_spec[spec]["compared"] += 1
-                per_spec[spec]["equal"] += equal
-        for name, (equal, found, wanted_sum) in sums.items():
-            if equal:
-                continue
-            difference = f"{100 * (found - wanted_sum) / wanted_sum:+.3f} %" if wanted_sum else ""
-            rows.append([app, spec, name, f"{found:,}", f"{wanted_sum:,}", difference])
-            if EXACT.search(name):
-                findings.fail(f"{app} with {spec}: {name} {found:,}, the cpu device says {wanted_sum:,}")
+    for (app, attached), (problem, tables) in in_parallel(package, check, [(app, names) for app in apps for names in specs + together]):
+        for spec in attached.split(","):
+            compare_counts(package, app, attached, spec, problem, tables.get(spec, {}), per_spec[attached], rows, findings)
     findings.table("By specification", ["specification", "results compared", "equal"], [[spec, entry["compared"], entry["equal"]] for spec, entry in per_spec.items()])
     if rows:
         findings.table("Differences (sums over the launches)", ["program", "specification", "result", package.device, "cpu device", "difference"], rows)
