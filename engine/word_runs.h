@@ -1,5 +1,5 @@
-// Words that are counted in runs (ptx/passes/probes/words/word_run_sites.h): which arrays have some, and how those
-// of a launch become counts.
+// Words that are counted in runs (ptx/passes/probes/words/word_run_sites.h): which arrays have some, and how
+// those of a launch become counts.
 #pragma once
 
 #include <cstddef>

@@ -154,8 +154,8 @@ struct CountedWords {
   /// Of BlockCounters::arrays: counters of 32 bits in shared memory, to which the routine adds instead,
   /// unless they have a window.
   std::optional<std::uint32_t> block_offset_word = {};
-  /// Device memory: where runs are written down (probes/words/word_run_sites.h), and in the word behind it for how
-  /// many there is room. Nothing: there are none.
+  /// Device memory: where runs are written down (probes/words/word_run_sites.h), and in the word behind it
+  /// for how many there is room. Nothing: there are none.
   std::optional<std::uint32_t> runs_word = {};
 };
 
@@ -166,7 +166,8 @@ struct SplicedCode {
   std::vector<ModuleVariable> variables;   ///< of the probes, declared in the variant
   std::vector<std::uint32_t> state_bytes;  ///< per state register: 4 or 8
   std::uint32_t words = 0;                 ///< of the hidden parameter
-  /// By position in `probes`: of those that an access's own code can stand for (probes/words/word_counters.h).
+  /// By position in `probes`: of those that an access's own code can stand for
+  /// (probes/words/word_counters.h).
   std::map<std::size_t, CountedWords> counted_words;
   /// What the value access_space says of a state space. Null: nobody asks.
   std::function<std::uint32_t(StateSpace)> space_code;

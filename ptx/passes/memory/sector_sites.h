@@ -16,8 +16,8 @@
 
 namespace lynxpp::ptx {
 
-/// Fills in InstrumentationUnit::memory for all probes of ProbeEffect::measures_sectors; `follows_indices` through
-/// indices of 32 bits, too.
+/// Fills in InstrumentationUnit::memory for all probes of ProbeEffect::measures_sectors; `follows_indices`
+/// through indices of 32 bits, too.
 void find_sector_sites(InstrumentationUnit& unit, bool follows_indices);
 
 }  // namespace lynxpp::ptx

@@ -288,23 +288,23 @@ class Flush {
       case Totals::Kind::bytes: {
         const VirtualRegister position = totals.first == 0 ? turn : compute("sub.u32", turn, totals.first);
         const VirtualRegister shift = compute("shl.b32", position, 3);
-        return code_.mov_if(is_here, amount, field(totals.value, shift, 255));
+        return code_.emit_if(is_here, "and.b32", {amount, at(totals.value, shift), 255});
       }
       case Totals::Kind::bits: break;
     }
     const std::int64_t distance = std::int64_t{totals.first_bit} - totals.first;
-    const VirtualRegister at = distance == 0 ? turn : compute("add.s32", turn, distance);
-    VirtualRegister bit = field(totals.value, at, 1);
+    const VirtualRegister place = distance == 0 ? turn : compute("add.s32", turn, distance);
+    VirtualRegister bit = compute("and.b32", at(totals.value, place), 1);
     if (totals.use == BitUse::uniform_sum) bit = compute("mul.lo.u32", bit, *warp_.lanes);
     if (totals.use == BitUse::lane_0 && !context_.counters.converges_at_exit)
       bit = compute("and.b32", bit, lane_0_is_here());
     code_.mov_if(is_here, amount, bit);
   }
 
-  /// The bits of `mask` behind those below `position`. ptxas 13.0 miscompiles `bfe` where the position is in a
-  /// register (docs/design/splicing.md).
-  VirtualRegister field(CodeOperand value, VirtualRegister position, std::int64_t mask) {
-    return compute("and.b32", compute("shr.u32", value, position), mask);
+  /// The bits from `position` on. ptxas 13.0 miscompiles `bfe` where the position is in a register
+  /// (docs/design/splicing.md).
+  VirtualRegister at(CodeOperand value, VirtualRegister position) {
+    return compute("shr.u32", std::move(value), position);
   }
 
   /// The warp's leader adds one after the other.
