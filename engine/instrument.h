@@ -41,8 +41,8 @@ enum class CounterWindow : std::uint8_t {
 /// How executions are counted.
 struct CountingChoices {
   bool plain = false;  ///< at every place instead of on few edges (tests)
-  /// Counters in registers have 64 bits: for launches in which one may be raised 2^32 times; nor is anything
-  /// assumed about array indices.
+  /// Counters in registers have 64 bits: for launches in which one may be incremented 2^32 times; nor is
+  /// anything assumed about array indices.
   bool wide = false;
   /// Hoist what lanes can find out about their addresses once (ptx/passes/memory/lane_values.h).
   bool lane_values = true;

@@ -89,17 +89,17 @@ bool SectorLanes::is_near(std::uint32_t instruction) const {
   return analyses_.lane_patterns().is_near(instruction, *accesses.access[0].address);
 }
 
-void SectorLanes::add_access(std::uint32_t instruction, const CodeOperand& address, Code raise,
+void SectorLanes::add_access(std::uint32_t instruction, const CodeOperand& address, Code increments,
                              CodeBuilder& code) {
   if (!open_.empty() && open_.back().instruction == instruction)
-    return open_.back().raise.append(std::move(raise));
+    return open_.back().increments.append(std::move(increments));
   if (open_.size() == most_open) add_comparisons(code);
   const auto group = groups_.find(instruction);
   const bool follows = group != groups_.end() && std::ranges::any_of(open_, [&](const Access& access) {
                          const auto other = groups_.find(access.instruction);
                          return other != groups_.end() && other->second == group->second;
                        });
-  Access& access = open_.emplace_back(Access{instruction, std::move(raise)});
+  Access& access = open_.emplace_back(Access{instruction, std::move(increments)});
   if (follows) return;
   if (group != groups_.end() || !is_near(instruction)) {
     access.address = code.compute(RegisterType::b64, "mov.b64", {address});
@@ -137,7 +137,7 @@ void SectorLanes::add_comparisons(CodeBuilder& code) {
       }
       add_place(access, *found->second.access, found->second.threshold, code);
     }
-    code.append(access.raise);
+    code.append(access.increments);
   }
   open_.clear();
 }

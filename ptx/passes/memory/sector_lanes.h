@@ -31,8 +31,8 @@ class SectorLanes {
   /// `instructions`, ascending: those of the block for which add_access() will be called, unguarded and with
   /// one access each.
   void begin_block(const std::vector<std::uint32_t>& instructions);
-  /// Before an access to `address`, of 64 bits. `raise` will follow where first() is known.
-  void add_access(std::uint32_t instruction, const CodeOperand& address, Code raise, CodeBuilder& code);
+  /// Before an access to `address`, of 64 bits. `increments` follow where first() is known.
+  void add_access(std::uint32_t instruction, const CodeOperand& address, Code increments, CodeBuilder& code);
   /// Before every other instruction of the block.
   void add_before(const Instruction& instruction, CodeBuilder& code);
   /// Behind every instruction of the block.
@@ -50,7 +50,7 @@ class SectorLanes {
   /// An access whose sectors have not been compared yet.
   struct Access {
     std::uint32_t instruction = 0;
-    Code raise;
+    Code increments;
     /// The address, or its sector's number where the lanes' addresses are near each other; nothing: it
     /// follows from that of another access.
     std::optional<VirtualRegister> address = {};

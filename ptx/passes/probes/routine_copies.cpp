@@ -154,13 +154,13 @@ std::vector<std::uint32_t> RoutineCopies::compared_in(std::uint32_t block) const
 
 void RoutineCopies::add_sectors(const Probe& probe, const Site& site, const std::vector<SiteTally>& tallies,
                                 CodeBuilder& code) {
-  CodeBuilder raise(names_);
+  CodeBuilder increments(names_);
   for (const SiteTally& tally : tallies) {
-    if (tally.place) tallies_.add_one(tally.place, sectors_.first(), raise);
+    if (tally.place) tallies_.add_one(tally.place, sectors_.first(), increments);
   }
-  tallies_.add_flushes(probe, site, raise);
+  tallies_.add_flushes(probe, site, increments);
   sectors_.add_access(lane_site(site).first - function_.first_instruction,
-                      values_.operand(probe, "memory_address", site), raise.take(), code);
+                      values_.operand(probe, "memory_address", site), increments.take(), code);
 }
 
 // ---- rows
@@ -204,8 +204,8 @@ VirtualRegister RoutineCopies::place_in_row(const Probe& probe, const Site& site
 
 // ---- banks
 
-/// Of accesses to words nothing is to be added where nobody meets: goes to the label then. Nothing: there is
-/// always something.
+/// Accesses to words have no conflicts where no two lanes share a bank: goes to the label then. Nothing:
+/// there is always something to add.
 std::optional<Label> RoutineCopies::add_skip_of_apart(const Probe& probe, const Site& site,
                                                       CodeBuilder& code) {
   const LaneValuePlan& lanes = *unit_.memory.lane_values;
