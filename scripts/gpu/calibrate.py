@@ -264,7 +264,7 @@ def calibrate(package, _apps, budget, keep=lambda _: None):
         steps.step("camping removed", 60, camping_removed)
         steps.step("hot places", 30, hot_places)
         steps.step("bands", 100, application_bands)
-        steps.step("lines", 90, application_lines)
+        steps.step("lines", 180, application_lines)
         steps.step("quality", 150, quality)
         steps.step("caches", 100, cache_hits)
     return findings
