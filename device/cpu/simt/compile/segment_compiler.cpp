@@ -96,10 +96,12 @@ Status SegmentCompiler::compile_segment(CompiledFunction& function, std::uint32_
   auto code = std::make_unique<llvm::Module>(function.name, *context);
   (*made)->prepare(*code);
   FunctionCodegen codegen(*code, module_, symbols_, program_, function, name_);
-  const bool is_plain = !program_.counting && !program_.timed && !program_.checked;
-  const Status emitted = is_plain ? codegen.emit_region(segment) : codegen.emit_again(segment);
+  // Only on demand: regions do not keep lanes apart that wait for each other within a warp.
+  const bool is_region =
+      code_tier() == CodeTier::regions && !program_.counting && !program_.timed && !program_.checked;
+  const Status emitted = is_region ? codegen.emit_region(segment) : codegen.emit_again(segment);
   if (!emitted) return emitted;
-  if (is_plain) (*made)->optimize(*code);
+  if (is_region) (*made)->optimize(*code);
   if (Status added = (*made)->add(std::move(code), std::move(context)); !added) return added;
   const Result<void*> address = (*made)->lookup(FunctionCodegen::segment_name(function, segment));
   if (!address) return address.error();
