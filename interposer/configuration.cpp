@@ -63,8 +63,8 @@ Configuration read_configuration(Diagnostics& problems) {
   configuration.timing = timing_of(environment("LYNXPP_TIMING"));
   const std::string timeline = environment("LYNXPP_TIMELINE");
   configuration.timeline = !timeline.empty() && timeline != "0";
-  const std::string wide = environment("LYNXPP_WIDE_COUNTERS");
-  configuration.wide_counters = !wide.empty() && wide != "0";
+  if (const std::string wide = environment("LYNXPP_WIDE_COUNTERS"); !wide.empty())
+    configuration.counters = wide == "0" ? CounterWidth::narrow : CounterWidth::wide;
   return configuration;
 }
 

@@ -22,6 +22,13 @@ enum class Timing {
   variants,   ///< "variant": instrumented kernels run, their results are dropped
 };
 
+/// Of the counters in a kernel's launches (LYNXPP_WIDE_COUNTERS).
+enum class CounterWidth {
+  by_time,  ///< 64 bits behind a launch in which 32 may have wrapped: chance decides between equal runs
+  narrow,   ///< 32 bits always; a launch in which they may have wrapped gets its note all the same
+  wide,     ///< 64 bits from the first launch on
+};
+
 struct Configuration {
   /// LYNXPP_KERNELS: matched against the mangled and the demangled name (search)
   std::optional<std::regex> kernels;
@@ -34,9 +41,9 @@ struct Configuration {
   bool ptx = true;           ///< LYNXPP_PTX: tables of sites hold the kernel's PTX; not when it is 0
   std::string dump;          ///< LYNXPP_DUMP: folder for PTX, or empty
   Timing timing = Timing::off;
-  bool timeline = false;        ///< LYNXPP_TIMELINE: records of the device and of all activities
-  cod::WordScheme words;        ///< LYNXPP_WORDS
-  bool wide_counters = false;   ///< LYNXPP_WIDE_COUNTERS: 64 bits from the first launch on
+  bool timeline = false;  ///< LYNXPP_TIMELINE: records of the device and of all activities
+  cod::WordScheme words;  ///< LYNXPP_WORDS
+  CounterWidth counters = CounterWidth::by_time;
   device::MemoryBudget memory;  ///< LYNXPP_MEMORY_BUDGET
   /// With results that do not come, where there is no room for more and at the end of the program.
   std::chrono::milliseconds patience{10'000};

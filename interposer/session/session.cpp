@@ -251,7 +251,7 @@ Session::Seen& Session::seen(std::string_view kernel, const std::string& module)
   made->coverage.kernel = name;
   made->coverage.module = module;
   made->timing.kernel = name;
-  made->wide_counters = configuration_.wide_counters;
+  made->wide_counters = configuration_.counters == CounterWidth::wide;
   made->wanted = selects(name);
   Seen& added = *seen_.emplace(KernelKey{name, module}, std::move(made)).first->second;
   first_of_name_.try_emplace(added.coverage.kernel, &added);

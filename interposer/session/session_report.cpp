@@ -171,7 +171,7 @@ void Session::report(Pending& pending, std::span<std::byte> bytes) {
       pending.counters_may_have_wrapped || pending.indices_may_have_wrapped || words_may_have_wrapped;
   if (may_have_wrapped || !replays) {
     const State state(state_);
-    plan.seen->wide_counters |= may_have_wrapped;
+    plan.seen->wide_counters |= may_have_wrapped && configuration_.counters != CounterWidth::narrow;
     plan.seen->replays &= replays;
   }
   for (std::size_t i = 0; i < plan.attached->specifications.size(); ++i) {

@@ -30,13 +30,15 @@ TEST(Configuration, ReadsTheEnvironmentAndReportsWhatIsWrong) {
   EXPECT_TRUE(problems.empty());
   EXPECT_EQ(second.timing, Timing::stages);
   EXPECT_EQ(second.kernel_times(), device::KernelTimes::running);
-  EXPECT_FALSE(second.wide_counters);
+  EXPECT_EQ(second.counters, CounterWidth::by_time);
   EXPECT_TRUE(std::regex_search("matmul", *second.kernels));
   setenv("LYNXPP_TIMING", "variant", 1);
   setenv("LYNXPP_WIDE_COUNTERS", "1", 1);
   const Configuration third = read_configuration(problems);
   EXPECT_EQ(third.kernel_times(), device::KernelTimes::alone);
-  EXPECT_TRUE(third.wide_counters);
+  EXPECT_EQ(third.counters, CounterWidth::wide);
+  setenv("LYNXPP_WIDE_COUNTERS", "0", 1);
+  EXPECT_EQ(read_configuration(problems).counters, CounterWidth::narrow);
   setenv("LYNXPP_MEMORY_BUDGET", "64M", 1);
   EXPECT_EQ(read_configuration(problems).memory.bytes, 64u << 20);
   setenv("LYNXPP_MEMORY_BUDGET", "much", 1);

@@ -162,13 +162,35 @@ TEST_F(SessionTest, CountersAreWideFromTheFirstLaunchOnWhenAskedFor) {
                           "ON_BASIC_BLOCK_ENTRY: { counts[basicBlockId()]++; }\n";
   text_.insert(text_.find("ret;"), ".reg .pred %p;\nL: setp.ne.u64 %p, %rd1, 0;\n@%p bra L;\n");
   Configuration configuration;
-  configuration.wide_counters = true;
+  configuration.counters = CounterWidth::wide;
   start(std::move(configuration));
   device_.milliseconds = 5000;
   EXPECT_TRUE(launch());
   session_->finish();
   EXPECT_THAT(device_.loaded.at(0), HasSubstr("add.u64 %lynxpp_rd0, %lynxpp_rd0, 1;"));
   EXPECT_TRUE(records_.launches.at(0).notes.empty());
+}
+
+TEST_F(SessionTest, CountersStayNarrowWhenAskedFor) {
+  std::ofstream(spec_) << "global unsigned long counts[BASIC_BLOCKS];\n"
+                          "ON_BASIC_BLOCK_ENTRY: { counts[basicBlockId()]++; }\n";
+  text_.insert(text_.find("ret;"), ".reg .pred %p;\nL: setp.ne.u64 %p, %rd1, 0;\n@%p bra L;\n");
+  Configuration configuration;
+  configuration.counters = CounterWidth::narrow;
+  start(std::move(configuration));
+  device_.set_clock_khz(200'000'000);
+  device_.knows_times = false;
+  device_.ready = false;
+  EXPECT_TRUE(launch()) << "of which the session learns only after so long";
+  std::this_thread::sleep_for(std::chrono::milliseconds(60));
+  device_.ready = true;
+  session_->collect();
+  EXPECT_TRUE(launch());
+  session_->finish();
+  EXPECT_EQ(device_.loaded.size(), 1u) << "no second variant";
+  EXPECT_THAT(device_.loaded.at(0), HasSubstr("add.u32 %lynxpp_r0, %lynxpp_r0, 1;"));
+  ASSERT_FALSE(records_.launches.empty());
+  EXPECT_THAT(records_.launches[0].notes, ElementsAre(HasSubstr("counts are an estimate")));
 }
 
 TEST_F(SessionTest, LaunchesWithoutValuesPerSiteNeedNoSiteTable) {
