@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include "engine/instrument.h"
@@ -108,6 +109,26 @@ class RunAdder {
   std::uint64_t outside_ = 0;
 };
 
+/// Those that the device has written down; `written` also counts those for which there was no room.
+struct WrittenRuns {
+  std::uint64_t written = 0;
+  std::span<const ptx::RunRecord> records;
+
+  WrittenRuns(std::span<const std::byte> runs, std::uint64_t most) {
+    if (runs.size() < bytes_of_runs(most)) return;
+    std::memcpy(&written, runs.data(), sizeof written);
+    const auto* const first =
+        reinterpret_cast<const ptx::RunRecord*>(runs.data() + ptx::RunRecord::header_bytes);
+    records = {first, std::min(written, most)};
+  }
+};
+
+template <typename Element>
+std::uint64_t sum_of(std::span<const std::byte> counts) {
+  const std::span elements(reinterpret_cast<const Element*>(counts.data()), counts.size() / sizeof(Element));
+  return std::accumulate(elements.begin(), elements.end(), std::uint64_t{0});
+}
+
 template <typename Element>
 std::uint64_t add_records(std::span<const ptx::RunRecord> records, const cod::WordMap& map,
                           std::span<std::byte> counts) {
@@ -158,14 +179,20 @@ std::uint64_t bytes_of_runs(std::uint64_t runs) {
 
 std::uint64_t add_word_runs(std::span<const std::byte> runs, std::uint64_t most, const cod::WordMap& map,
                             std::span<std::byte> counts, std::uint32_t element_bytes) {
-  if (runs.size() < bytes_of_runs(most)) return 0;
-  std::uint64_t written = 0;
-  std::memcpy(&written, runs.data(), sizeof written);
-  const auto* const first =
-      reinterpret_cast<const ptx::RunRecord*>(runs.data() + ptx::RunRecord::header_bytes);
-  const std::span<const ptx::RunRecord> records(first, std::min(written, most));
+  const std::span<const ptx::RunRecord> records = WrittenRuns(runs, most).records;
   return element_bytes == sizeof(std::uint64_t) ? add_records<std::uint64_t>(records, map, counts)
                                                 : add_records<std::uint32_t>(records, map, counts);
+}
+
+bool word_runs_pay(std::span<const std::byte> runs, std::uint64_t most, std::span<const std::byte> counts,
+                   std::uint32_t element_bytes) {
+  const WrittenRuns all(runs, most);
+  if (all.written > all.records.size()) return true;  // so many that the others are among `counts`
+  std::uint64_t in_runs = 0;
+  for (const ptx::RunRecord& run : all.records) in_runs += run.accesses * (run.bytes / word_bytes);
+  const std::uint64_t one_by_one =
+      element_bytes == sizeof(std::uint64_t) ? sum_of<std::uint64_t>(counts) : sum_of<std::uint32_t>(counts);
+  return 2 * in_runs >= one_by_one;
 }
 
 }  // namespace lynxpp::engine

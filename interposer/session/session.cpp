@@ -251,7 +251,7 @@ Session::Seen& Session::seen(std::string_view kernel, const std::string& module)
   made->coverage.kernel = name;
   made->coverage.module = module;
   made->timing.kernel = name;
-  made->wide_counters = configuration_.counters == CounterWidth::wide;
+  made->learned.wide_counters = configuration_.counters == CounterWidth::wide;
   made->wanted = selects(name);
   Seen& added = *seen_.emplace(KernelKey{name, module}, std::move(made)).first->second;
   first_of_name_.try_emplace(added.coverage.kernel, &added);
@@ -277,8 +277,7 @@ Session::KernelPtr Session::kernel_for(State& state, Seen& seen,
   kernel->attached = attached;
   kernel->shape = shape_of(launch);
   kernel->room = room_of(*attached, launch);
-  kernel->wide_counters = seen.wide_counters;
-  kernel->replays = seen.replays;
+  kernel->learned = seen.learned;
   KernelPtr before;  // unloaded when nothing is locked
   if (place != nullptr) {
     before = std::exchange(*place, kernel);

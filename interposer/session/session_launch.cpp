@@ -56,8 +56,7 @@ Session::KernelPtr* Session::place_of_kernel(Seen& seen, const Attached& attache
 
 bool Session::is_current(const Kernel& kernel, const Seen& seen,
                          const std::shared_ptr<const Attached>& attached) {
-  return kernel.attached == attached && kernel.wide_counters == seen.wide_counters &&
-         kernel.replays == seen.replays;
+  return kernel.attached == attached && kernel.learned == seen.learned;
 }
 
 Session::PlanPtr Session::known_plan(const Kernel& kernel, const device::Launch& launch) {

@@ -162,17 +162,19 @@ void Session::report(Pending& pending, std::span<std::byte> bytes) {
   if (!pending.readback->modelled()) pending.place.device_ms = pending.readback->kernel_milliseconds();
   if (plan.device_record != nullptr) tell(*plan.device_record);
   cod::LaunchView view = plan.view;
-  const bool replays =
-      plan.words == nullptr ||
-      plan.words->finish(plan.layout, bytes, plan.attached->specifications, view, pending.notes);
+  WordFindings words;
+  if (plan.words != nullptr)
+    words = plan.words->finish(plan.layout, bytes, plan.attached->specifications, view, pending.notes);
   const bool words_may_have_wrapped = note_wrapped_words(
       pending, std::min(passed.count(), pending.readback->most_milliseconds().value_or(passed.count())));
   const bool may_have_wrapped =
       pending.counters_may_have_wrapped || pending.indices_may_have_wrapped || words_may_have_wrapped;
-  if (may_have_wrapped || !replays) {
+  if (may_have_wrapped || !words.complete || !words.runs_pay) {
     const State state(state_);
-    plan.seen->wide_counters |= may_have_wrapped && configuration_.counters != CounterWidth::narrow;
-    plan.seen->replays &= replays;
+    Learned& learned = plan.seen->learned;
+    learned.wide_counters |= may_have_wrapped && configuration_.counters != CounterWidth::narrow;
+    learned.replays &= words.complete;
+    learned.word_runs &= words.runs_pay;
   }
   for (std::size_t i = 0; i < plan.attached->specifications.size(); ++i) {
     const bool is_sampled = pending.launch % plan.attached->specifications[i]->sampling().launches == 0;

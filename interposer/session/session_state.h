@@ -70,6 +70,16 @@ struct BlockRoom {
   bool operator==(const BlockRoom&) const = default;
 };
 
+/// What a kernel's launches have shown, and later variants are made by.
+struct Learned {
+  /// Some launch took so long that narrow ones may have wrapped, or an index may have.
+  bool wide_counters = false;
+  bool replays = true;    ///< accesses that follow from parameters need no probe; false: a replay has failed
+  bool word_runs = true;  ///< words that loops go through are counted behind the loops, as runs are long
+
+  bool operator==(const Learned&) const = default;
+};
+
 /// A kernel of one image on one device, instrumented for launches of one shape or found impossible to
 /// instrument. Its maker alone touches it until it is made; from then on nothing of it changes.
 struct Session::Kernel {
@@ -84,8 +94,7 @@ struct Session::Kernel {
   std::shared_ptr<const report::DeviceRecord> device_record;
   engine::LaunchShape shape;  ///< of the launches it is for
   BlockRoom room;             ///< … where counters may lie in shared memory
-  bool wide_counters = false;
-  bool replays = true;  ///< accesses that follow from parameters have no probe
+  Learned learned;
   std::string problem;  ///< why it runs uninstrumented; empty when it does not
   /// Of its last launches, where they have one in common. Guarded by Session::state_.
   std::vector<std::shared_ptr<const Plan>> plans;
@@ -138,9 +147,7 @@ struct LaunchNumbers {
 /// Everything known of a kernel. Lives as long as the session. Guarded by Session::state_.
 struct Session::Seen {
   bool wanted = true;  ///< by LYNXPP_KERNELS, or what stands in its place
-  /// Some launch took so long that narrow ones may have wrapped, or an index may have.
-  bool wide_counters = false;
-  bool replays = true;  ///< false: replaying a launch has failed
+  Learned learned;
   std::string logged_problem;
   LaunchNumbers numbers;
   /// Launches that no filter selected and that were counted without `state_`, by the device's ordinal.

@@ -40,9 +40,10 @@ Status Session::prepare(Seen& seen, Kernel& kernel, const device::Launch& launch
   request.ptx = &*text;
   request.kernel = std::string(source.name);
   request.launch = kernel.shape;
-  request.counting.wide = kernel.wide_counters;
+  request.counting.wide = kernel.learned.wide_counters;
   request.words.scheme = configuration_.words;
-  if (!kernel.replays) request.limits.without.emplace(engine::without_replay);
+  if (!kernel.learned.replays) request.limits.without.emplace(engine::without_replay);
+  if (!kernel.learned.word_runs) request.limits.without.emplace(ptx::word_runs);
   request.specifications = kernel.attached->specifications;
   request.device_sm = device.info().compute_capability;
   request.assembler_contracts = device.info().contracts;
