@@ -27,8 +27,8 @@ std::uint64_t bytes_of_runs(std::uint64_t runs);
 std::uint64_t add_word_runs(std::span<const std::byte> runs, std::uint64_t most, const cod::WordMap& map,
                             std::span<std::byte> counts, std::uint32_t element_bytes);
 
-/// Whether runs are at least a third of what the device has counted of the array's words. Where fewer are, the
-/// code behind loops costs more than it saves in them. `counts` before add_word_runs.
+/// Whether runs are at least a third of what the device has counted of the array's words. Where fewer are,
+/// the code behind loops costs more than it saves in them. `counts` before add_word_runs.
 bool word_runs_pay(std::span<const std::byte> runs, std::uint64_t most, std::span<const std::byte> counts,
                    std::uint32_t element_bytes);
 
