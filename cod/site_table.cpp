@@ -4,7 +4,7 @@
 
 namespace lynxpp::cod {
 
-std::vector<std::uint32_t> first_alike(const SiteTable& sites, Alike what) {
+std::vector<std::uint32_t> first_of_groups(const SiteTable& sites, SiteGrouping what) {
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::string_view>, std::uint32_t> first;
   std::vector<std::uint32_t> numbers;
   numbers.reserve(sites.instructions.size());
@@ -14,10 +14,10 @@ std::vector<std::uint32_t> first_alike(const SiteTable& sites, Alike what) {
       numbers.push_back(first.try_emplace({a, b, text}, own).first->second);
     };
     switch (what) {
-      case Alike::source_line: first_of(each.file, each.line, {}); break;
-      case Alike::source_file: first_of(each.file, 0, {}); break;
-      case Alike::opcode: first_of(each.opcode, 0, {}); break;
-      case Alike::call_target: {
+      case SiteGrouping::source_line: first_of(each.file, each.line, {}); break;
+      case SiteGrouping::source_file: first_of(each.file, 0, {}); break;
+      case SiteGrouping::opcode: first_of(each.opcode, 0, {}); break;
+      case SiteGrouping::call_target: {
         const auto callee = sites.callees.find(own);
         callee == sites.callees.end() ? numbers.push_back(own) : first_of(0, 0, callee->second);
         break;

@@ -76,9 +76,9 @@ struct SiteTable {
 };
 
 /// What instructions can have in common.
-enum class Alike { source_line, source_file, opcode, call_target };
+enum class SiteGrouping { source_line, source_file, opcode, call_target };
 /// By instruction the first one that has the same; of what calls no function by its name the instruction
 /// itself.
-std::vector<std::uint32_t> first_alike(const SiteTable& sites, Alike what);
+std::vector<std::uint32_t> first_of_groups(const SiteTable& sites, SiteGrouping what);
 
 }  // namespace lynxpp::cod

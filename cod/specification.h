@@ -232,7 +232,7 @@ enum class SiteValue {
   vector_width,    ///< elements per thread
   source_line,     ///< 0: not known
   ptx_line,        ///< of the original module
-  source_id,       ///< first_alike() of Alike::source_line, and so on
+  source_id,       ///< first_of_groups() of SiteGrouping::source_line, and so on
   source_file_id,
   opcode_id,
   call_target_id,
@@ -304,7 +304,7 @@ struct HandlerSampling {
 /// The rarest of each.
 Sampling rarest(const std::vector<HandlerSampling>& handlers);
 /// Whether all measure the same thread blocks and warps.
-bool are_alike(const std::vector<HandlerSampling>& handlers);
+bool are_sampled_equally(const std::vector<HandlerSampling>& handlers);
 /// The same for all: as above. Else "1 of 4 launches; handler of line 3: 1 of 16 thread blocks; handler of
 /// line 7: all".
 std::string describe(const std::vector<HandlerSampling>& handlers);

@@ -154,10 +154,10 @@ void set_filter(const cod::InstructionFilter& filter, const ptx::Instrumentation
   probe.access = [filter, &unit](const ptx::Instruction& instruction) {
     return filter.choose(labels_of(unit, instruction)).value_or(0);
   };
-  const auto alike = std::make_shared<AlikeSites>(unit);
-  probe.constant = [alike, &unit](std::string_view name,
-                                  const ptx::Instruction& instruction) -> std::uint64_t {
-    if (const std::optional<std::uint32_t> number = alike->value(name, instruction)) return *number;
+  const auto grouped = std::make_shared<GroupedSites>(unit);
+  probe.constant = [grouped, &unit](std::string_view name,
+                                    const ptx::Instruction& instruction) -> std::uint64_t {
+    if (const std::optional<std::uint32_t> number = grouped->value(name, instruction)) return *number;
     const std::optional<cod::InstructionFilter> asked = cod::filter_of_value(name);
     return asked && asked->choose(labels_of(unit, instruction)) ? 1 : 0;
   };

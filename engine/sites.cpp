@@ -23,26 +23,27 @@ class Names {
   std::map<std::string_view, std::uint32_t> known_;  // of the module's text
 };
 
-std::optional<cod::Alike> alike_of(std::string_view value) {
-  using cod::Alike, cod::SiteValue;
-  constexpr std::pair<SiteValue, Alike> values[] = {{SiteValue::source_id, Alike::source_line},
-                                                    {SiteValue::source_file_id, Alike::source_file},
-                                                    {SiteValue::opcode_id, Alike::opcode},
-                                                    {SiteValue::call_target_id, Alike::call_target}};
-  for (const auto& [named, alike] : values) {
-    if (cod::name_of(named) == value) return alike;
+std::optional<cod::SiteGrouping> grouping_of(std::string_view value) {
+  using cod::SiteGrouping, cod::SiteValue;
+  constexpr std::pair<SiteValue, SiteGrouping> values[] = {
+      {SiteValue::source_id, SiteGrouping::source_line},
+      {SiteValue::source_file_id, SiteGrouping::source_file},
+      {SiteValue::opcode_id, SiteGrouping::opcode},
+      {SiteValue::call_target_id, SiteGrouping::call_target}};
+  for (const auto& [named, grouping] : values) {
+    if (cod::name_of(named) == value) return grouping;
   }
   return std::nullopt;
 }
 
 }  // namespace
 
-std::optional<std::uint32_t> AlikeSites::value(std::string_view name, const ptx::Instruction& instruction) {
-  const std::optional<cod::Alike> what = alike_of(name);
+std::optional<std::uint32_t> GroupedSites::value(std::string_view name, const ptx::Instruction& instruction) {
+  const std::optional<cod::SiteGrouping> what = grouping_of(name);
   if (!what) return std::nullopt;
   if (!table_) table_ = describe_sites(unit_);
   const auto [known, is_new] = first_.try_emplace(*what);
-  if (is_new) known->second = cod::first_alike(*table_, *what);
+  if (is_new) known->second = cod::first_of_groups(*table_, *what);
   for (const ptx::FunctionUnit& function : unit_.reached.functions) {
     if (!function.instrumented) continue;
     const std::vector<ptx::Instruction>& own = function.function->body->instructions;

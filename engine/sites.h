@@ -15,18 +15,18 @@ namespace lynxpp::engine {
 /// Describes every block and instruction of the unit's instrumented functions, in the order of their ids.
 cod::SiteTable describe_sites(const ptx::InstrumentationUnit& unit);
 
-/// Site values that say what instructions have in common (cod::first_alike). Precondition of value(): the
+/// Site values that say what instructions have in common (cod::first_of_groups). Precondition of value(): the
 /// unit's functions are numbered.
-class AlikeSites {
+class GroupedSites {
  public:
-  explicit AlikeSites(const ptx::InstrumentationUnit& unit) : unit_(unit) {}
+  explicit GroupedSites(const ptx::InstrumentationUnit& unit) : unit_(unit) {}
   /// nullopt: `name` is another site value's.
   std::optional<std::uint32_t> value(std::string_view name, const ptx::Instruction& instruction);
 
  private:
   const ptx::InstrumentationUnit& unit_;
   std::optional<cod::SiteTable> table_;  ///< once somebody has asked
-  std::map<cod::Alike, std::vector<std::uint32_t>> first_;
+  std::map<cod::SiteGrouping, std::vector<std::uint32_t>> first_;
 };
 
 }  // namespace lynxpp::engine

@@ -349,14 +349,14 @@ Sampling rarest(const std::vector<HandlerSampling>& handlers) {
   return found;
 }
 
-bool are_alike(const std::vector<HandlerSampling>& handlers) {
+bool are_sampled_equally(const std::vector<HandlerSampling>& handlers) {
   return std::all_of(handlers.begin(), handlers.end(),
                      [&](const HandlerSampling& each) { return each.sampling == handlers.front().sampling; });
 }
 
 std::string describe(const std::vector<HandlerSampling>& handlers) {
   Sampling common = rarest(handlers);
-  if (are_alike(handlers)) return describe(common);
+  if (are_sampled_equally(handlers)) return describe(common);
   common.blocks = common.warps = 1;
   std::string text = describe(common);
   for (const auto& [line, sampling] : handlers) {

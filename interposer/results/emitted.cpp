@@ -47,7 +47,7 @@ report::LaunchRecord::Sampling sampling_of(const std::vector<cod::HandlerSamplin
   report::LaunchRecord::Sampling sampling{rarest.launches, rarest.blocks, rarest.warps, {}};
   if (sampling.is_whole()) return sampling;
   notes.push_back("sampled " + cod::describe(handlers));
-  if (cod::are_alike(handlers)) return sampling;
+  if (cod::are_sampled_equally(handlers)) return sampling;
   for (const auto& [line, own] : handlers) sampling.handlers.push_back({line, own.blocks, own.warps});
   return sampling;
 }

@@ -35,10 +35,11 @@ struct HostRun {
   std::byte* host = nullptr;  ///< LaunchView::host, or variables of this run alone
   std::string kernel_name;    ///< demangled
   std::string device_name;
-  std::map<Alike, std::vector<std::uint32_t>> alike = {};  ///< by instruction, once somebody has asked
-  std::deque<std::string> texts = {};                      ///< that the report has been given
-  std::set<std::string> taken_names = {};                  ///< as calls of emit and its kin give them
-  std::set<std::string> emitted_names = {};                ///< of results, columns included
+  std::map<SiteGrouping, std::vector<std::uint32_t>> first_of_group =
+      {};                                    ///< by instruction, once somebody has asked
+  std::deque<std::string> texts = {};        ///< that the report has been given
+  std::set<std::string> taken_names = {};    ///< as calls of emit and its kin give them
+  std::set<std::string> emitted_names = {};  ///< of results, columns included
 
   /// `name`, or the first of "name#2", "name#3", … that no call before has taken.
   std::string take_name(const std::string& name);

@@ -25,22 +25,22 @@ std::uint64_t first_of_block(HostRun& run, const Expression* call, std::uint64_t
   return 0;
 }
 
-Alike alike_of(Api api) {
+SiteGrouping grouping_of(Api api) {
   switch (api) {
     case Api::source_file_id:
-    case Api::source_file_id_of: return Alike::source_file;
+    case Api::source_file_id_of: return SiteGrouping::source_file;
     case Api::opcode_id:
-    case Api::opcode_id_of: return Alike::opcode;
+    case Api::opcode_id_of: return SiteGrouping::opcode;
     case Api::call_target_id:
-    case Api::call_target_id_of: return Alike::call_target;
-    default: return Alike::source_line;
+    case Api::call_target_id_of: return SiteGrouping::call_target;
+    default: return SiteGrouping::source_line;
   }
 }
 
-std::uint64_t alike(HostRun& run, Api api, std::uint64_t index) {
-  const Alike what = alike_of(api);
-  const auto [known, is_new] = run.alike.try_emplace(what);
-  if (is_new) known->second = first_alike(*run.launch.sites, what);
+std::uint64_t first_of_group(HostRun& run, Api api, std::uint64_t index) {
+  const SiteGrouping what = grouping_of(api);
+  const auto [known, is_new] = run.first_of_group.try_emplace(what);
+  if (is_new) known->second = first_of_groups(*run.launch.sites, what);
   return known->second[index];
 }
 
@@ -57,18 +57,18 @@ std::string allocation_name(const LaunchView& launch, std::uint64_t id) {
 std::string instruction_name(const SiteTable& sites, Api api, std::uint64_t id) {
   if (id >= sites.instructions.size()) return unknown_name;
   const SiteTable::Instruction& instruction = sites.instructions[id];
-  switch (alike_of(api)) {
-    case Alike::opcode: return sites.opcode_of(instruction);
-    case Alike::call_target: {
+  switch (grouping_of(api)) {
+    case SiteGrouping::opcode: return sites.opcode_of(instruction);
+    case SiteGrouping::call_target: {
       const auto callee = sites.callees.find(static_cast<std::uint32_t>(id));
       return callee == sites.callees.end() ? unknown_name : demangle(callee->second);
     }
-    case Alike::source_file:
-    case Alike::source_line: break;
+    case SiteGrouping::source_file:
+    case SiteGrouping::source_line: break;
   }
   if (instruction.file == SiteTable::unknown) return unknown_name;
   const std::string& file = sites.files[instruction.file];
-  return alike_of(api) == Alike::source_file ? file : file + ":" + std::to_string(instruction.line);
+  return grouping_of(api) == SiteGrouping::source_file ? file : file + ":" + std::to_string(instruction.line);
 }
 
 }  // namespace
@@ -85,7 +85,7 @@ std::uint64_t host_site_value(HostRun* run, const Expression* call, std::uint64_
     case Api::opcode_id_of:
     case Api::source_id_of:
     case Api::source_file_id_of:
-    case Api::call_target_id_of: return alike(*run, call->api->api, index);
+    case Api::call_target_id_of: return first_of_group(*run, call->api->api, index);
     default: return 0;
   }
 }
