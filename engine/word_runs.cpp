@@ -141,7 +141,9 @@ std::uint64_t add_records(std::span<const ptx::RunRecord> records, const cod::Wo
 }  // namespace
 
 std::vector<WordCounting::Runs> choose_runs(const Request& request, ptx::InstrumentationUnit& unit) {
-  if (request.counting.wide || unit.options.without.contains(ptx::word_runs)) return {};
+  // GMProf's schemes count at each access, or behind loops by a static analysis of their own.
+  const bool is_default = request.words.scheme.analysis == cod::WordScheme::Analysis::replay;
+  if (request.counting.wide || !is_default || unit.options.without.contains(ptx::word_runs)) return {};
   std::vector<WordCounting::Runs> chosen;
   std::size_t next = 0;
   for (std::uint32_t i = 0; i < request.specifications.size(); ++i) {

@@ -44,6 +44,7 @@ struct KernelSelection {
 };
 
 struct BlockRoom;
+struct WordFindings;
 
 /// Thread safe.
 class Session {
@@ -272,6 +273,8 @@ class Session {
   void settle(Pending& pending, const Result<std::span<std::byte>>& bytes);
   void report(Pending& pending, std::span<std::byte> bytes);
   void add_times(const Pending& pending);
+  /// For the kernel's later variants.
+  void learn(Seen& seen, const WordFindings& words, bool may_have_wrapped);
   static void fill_counted_arrays(const Pending& pending, std::span<std::byte> bytes);
   void report_specification(const Pending& pending, std::size_t index, std::span<std::byte> bytes,
                             const cod::LaunchView& launched);

@@ -145,9 +145,16 @@ bool Session::note_wrapped_words(Pending& pending, double milliseconds) {
 void Session::report(Pending& pending, std::span<std::byte> bytes) {
   const Plan& plan = *pending.plan;
   add_times(pending);
-  if (configuration_.times_only()) return;
   // The time until the launch was seen to be over is an upper bound. The device may know a lower one.
   const std::chrono::duration<double, std::milli> passed = std::chrono::steady_clock::now() - pending.begin;
+  cod::LaunchView view = plan.view;
+  const WordFindings words =
+      plan.words != nullptr
+          ? plan.words->finish(plan.layout, bytes, plan.attached->specifications, view, pending.notes)
+          : WordFindings{};
+  // Of launches whose times are compared, too: later ones are what a program mostly has.
+  learn(*plan.seen, words, false);
+  if (configuration_.times_only()) return;
   if (plan.counting != nullptr) {
     fill_counted_arrays(pending, bytes);
     const auto may_wrap = [&](double milliseconds) {
@@ -161,25 +168,22 @@ void Session::report(Pending& pending, std::span<std::byte> bytes) {
   pending.place.end_us = host_clock_us();
   if (!pending.readback->modelled()) pending.place.device_ms = pending.readback->kernel_milliseconds();
   if (plan.device_record != nullptr) tell(*plan.device_record);
-  cod::LaunchView view = plan.view;
-  WordFindings words;
-  if (plan.words != nullptr)
-    words = plan.words->finish(plan.layout, bytes, plan.attached->specifications, view, pending.notes);
   const bool words_may_have_wrapped = note_wrapped_words(
       pending, std::min(passed.count(), pending.readback->most_milliseconds().value_or(passed.count())));
-  const bool may_have_wrapped =
-      pending.counters_may_have_wrapped || pending.indices_may_have_wrapped || words_may_have_wrapped;
-  if (may_have_wrapped || !words.complete || !words.runs_pay) {
-    const State state(state_);
-    Learned& learned = plan.seen->learned;
-    learned.wide_counters |= may_have_wrapped && configuration_.counters != CounterWidth::narrow;
-    learned.replays &= words.complete;
-    learned.word_runs &= words.runs_pay;
-  }
+  learn(*plan.seen, words,
+        pending.counters_may_have_wrapped || pending.indices_may_have_wrapped || words_may_have_wrapped);
   for (std::size_t i = 0; i < plan.attached->specifications.size(); ++i) {
     const bool is_sampled = pending.launch % plan.attached->specifications[i]->sampling().launches == 0;
     if (is_sampled) report_specification(pending, i, bytes, view);
   }
+}
+
+void Session::learn(Seen& seen, const WordFindings& words, bool may_have_wrapped) {
+  if (!may_have_wrapped && words.complete && words.runs_pay) return;
+  const State state(state_);
+  seen.learned.wide_counters |= may_have_wrapped && configuration_.counters != CounterWidth::narrow;
+  seen.learned.replays &= words.complete;
+  seen.learned.word_runs &= words.runs_pay;
 }
 
 void Session::add_times(const Pending& pending) {
