@@ -286,27 +286,35 @@ bool LaunchedWords::may_wrap(const cod::Specification& specification, double mil
   return milliseconds * (clock_khz == 0 ? fastest_khz : lanes * clock_khz) >= counts;
 }
 
-bool LaunchedWords::add_runs(const ProbeLayout& layout, std::span<std::byte> buffer,
-                             const std::vector<engine::SpecificationPtr>& specifications,
-                             const std::vector<std::vector<std::span<std::byte>>>& arrays,
-                             std::vector<std::uint64_t>& outside) const {
+bool LaunchedWords::runs_pay(const ProbeLayout& layout, std::span<std::byte> buffer,
+                             const std::vector<engine::SpecificationPtr>& specifications) const {
   bool pay = layout.runs.empty();
-  for (std::size_t i = 0; i < layout.runs.size(); ++i) {
+  for (std::size_t i = 0; i < layout.runs.size() && !pay; ++i) {
     const engine::WordCounting::Runs& runs = layout.run_arrays[i];
     const cod::GlobalArray& counts = specifications[runs.specification]->arrays()[runs.array];
-    const std::span<std::byte> written = buffer.subspan(layout.runs[i].first, layout.runs[i].second);
-    const std::span<std::byte> elements = arrays[runs.specification][runs.array];
-    const auto bytes = static_cast<std::uint32_t>(cod::size_of(counts.type));
-    pay |= engine::word_runs_pay(written, layout.most_runs, elements, bytes);
-    outside[runs.specification] += engine::add_word_runs(written, layout.most_runs, *map_, elements, bytes);
+    pay = engine::word_runs_pay(buffer.subspan(layout.runs[i].first, layout.runs[i].second), layout.most_runs,
+                                layout.arrays_of(runs.specification, buffer)[runs.array],
+                                cod::size_of(counts.type));
   }
   return pay;
 }
 
-WordFindings LaunchedWords::finish(const ProbeLayout& layout, std::span<std::byte> buffer,
-                                   const std::vector<engine::SpecificationPtr>& specifications,
-                                   cod::LaunchView& view,
-                                   std::vector<std::vector<std::string>>& notes) const {
+void LaunchedWords::add_runs(const ProbeLayout& layout, std::span<std::byte> buffer,
+                             const std::vector<engine::SpecificationPtr>& specifications,
+                             const std::vector<std::vector<std::span<std::byte>>>& arrays,
+                             std::vector<std::uint64_t>& outside) const {
+  for (std::size_t i = 0; i < layout.runs.size(); ++i) {
+    const engine::WordCounting::Runs& runs = layout.run_arrays[i];
+    const cod::GlobalArray& counts = specifications[runs.specification]->arrays()[runs.array];
+    outside[runs.specification] +=
+        engine::add_word_runs(buffer.subspan(layout.runs[i].first, layout.runs[i].second), layout.most_runs,
+                              *map_, arrays[runs.specification][runs.array], cod::size_of(counts.type));
+  }
+}
+
+bool LaunchedWords::finish(const ProbeLayout& layout, std::span<std::byte> buffer,
+                           const std::vector<engine::SpecificationPtr>& specifications, cod::LaunchView& view,
+                           std::vector<std::vector<std::string>>& notes) const {
   const std::span<const std::uint64_t> addresses = layout.shared_addresses_of(buffer);
   engine::LaunchedWords launched;
   std::copy(std::begin(view.grid), std::end(view.grid), launched.grid);
@@ -321,7 +329,7 @@ WordFindings LaunchedWords::finish(const ProbeLayout& layout, std::span<std::byt
   std::vector<std::vector<std::span<std::byte>>> arrays;
   for (std::size_t i = 0; i < specifications.size(); ++i) arrays.push_back(layout.arrays_of(i, buffer));
   std::vector<std::uint64_t> outside_runs(specifications.size());
-  const bool runs_pay = add_runs(layout, buffer, specifications, arrays, outside_runs);
+  add_runs(layout, buffer, specifications, arrays, outside_runs);
   const Result<std::vector<std::uint64_t>> filled =
       engine::fill_counted_words(*counting_, launched, specifications, arrays);
   notes.assign(specifications.size(), {});
@@ -345,7 +353,7 @@ WordFindings LaunchedWords::finish(const ProbeLayout& layout, std::span<std::byt
   if (map_ != nullptr) add_device_arrays(layout, buffer, specifications, view);
   for (std::size_t i = 0; i < specifications.size(); ++i)
     add_scheme_notes(*specifications[i], arrays[i], view, notes[i]);
-  return {filled.ok(), runs_pay};
+  return filled.ok();
 }
 
 }  // namespace lynxpp::interposer

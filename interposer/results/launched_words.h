@@ -18,12 +18,6 @@
 
 namespace lynxpp::interposer {
 
-/// What a launch's words have shown about the kernel's variant.
-struct WordFindings {
-  bool complete = true;  ///< false: accesses are missing that only probes would count
-  bool runs_pay = true;  ///< engine::word_runs_pay
-};
-
 /// From before the launch until its report. Allocations that the program makes, frees or reuses meanwhile
 /// change nothing.
 class LaunchedWords {
@@ -59,11 +53,15 @@ class LaunchedWords {
   /// that it wrapped around. `clock_khz` 0: not known, of the cpu device.
   bool may_wrap(const cod::Specification& specification, double milliseconds, std::uint32_t clock_khz) const;
 
+  /// engine::word_runs_pay of an array, or there are no runs. Before finish().
+  bool runs_pay(const ProbeLayout& layout, std::span<std::byte> buffer,
+                const std::vector<engine::SpecificationPtr>& specifications) const;
+
   /// Adds what was found out without probes, and the arrays to `view`. `notes` gets for each specification
-  /// what is not as it should be.
-  WordFindings finish(const ProbeLayout& layout, std::span<std::byte> buffer,
-                      const std::vector<engine::SpecificationPtr>& specifications, cod::LaunchView& view,
-                      std::vector<std::vector<std::string>>& notes) const;
+  /// what is not as it should be. False: accesses are missing that only probes would count.
+  bool finish(const ProbeLayout& layout, std::span<std::byte> buffer,
+              const std::vector<engine::SpecificationPtr>& specifications, cod::LaunchView& view,
+              std::vector<std::vector<std::string>>& notes) const;
 
  private:
   /// Memory that kernels can reach: an allocation, or a variable.
@@ -79,8 +77,7 @@ class LaunchedWords {
   std::vector<Array> in_order() const;  ///< as they were allocated
   void add_shared_arrays(std::span<const std::uint64_t> addresses, cod::LaunchView& view) const;
   void place_arrays(std::span<const std::uint64_t> addresses, cod::LaunchView& view) const;
-  /// Whether they pay.
-  bool add_runs(const ProbeLayout& layout, std::span<std::byte> buffer,
+  void add_runs(const ProbeLayout& layout, std::span<std::byte> buffer,
                 const std::vector<engine::SpecificationPtr>& specifications,
                 const std::vector<std::vector<std::span<std::byte>>>& arrays,
                 std::vector<std::uint64_t>& outside) const;

@@ -44,7 +44,7 @@ struct KernelSelection {
 };
 
 struct BlockRoom;
-struct WordFindings;
+struct Learned;
 
 /// Thread safe.
 class Session {
@@ -274,7 +274,7 @@ class Session {
   void report(Pending& pending, std::span<std::byte> bytes);
   void add_times(const Pending& pending);
   /// For the kernel's later variants.
-  void learn(Seen& seen, const WordFindings& words, bool may_have_wrapped);
+  void learn(Seen& seen, const Learned& shown);
   static void fill_counted_arrays(const Pending& pending, std::span<std::byte> bytes);
   void report_specification(const Pending& pending, std::size_t index, std::span<std::byte> bytes,
                             const cod::LaunchView& launched);

@@ -147,14 +147,10 @@ void Session::report(Pending& pending, std::span<std::byte> bytes) {
   add_times(pending);
   // The time until the launch was seen to be over is an upper bound. The device may know a lower one.
   const std::chrono::duration<double, std::milli> passed = std::chrono::steady_clock::now() - pending.begin;
-  cod::LaunchView view = plan.view;
-  const WordFindings words =
-      plan.words != nullptr
-          ? plan.words->finish(plan.layout, bytes, plan.attached->specifications, view, pending.notes)
-          : WordFindings{};
   // Of launches whose times are compared, too: later ones are what a program mostly has.
-  learn(*plan.seen, words, false);
-  if (configuration_.times_only()) return;
+  const bool runs_pay =
+      plan.words == nullptr || plan.words->runs_pay(plan.layout, bytes, plan.attached->specifications);
+  if (configuration_.times_only()) return learn(*plan.seen, {.word_runs = runs_pay});
   if (plan.counting != nullptr) {
     fill_counted_arrays(pending, bytes);
     const auto may_wrap = [&](double milliseconds) {
@@ -168,22 +164,27 @@ void Session::report(Pending& pending, std::span<std::byte> bytes) {
   pending.place.end_us = host_clock_us();
   if (!pending.readback->modelled()) pending.place.device_ms = pending.readback->kernel_milliseconds();
   if (plan.device_record != nullptr) tell(*plan.device_record);
+  cod::LaunchView view = plan.view;
+  const bool replays =
+      plan.words == nullptr ||
+      plan.words->finish(plan.layout, bytes, plan.attached->specifications, view, pending.notes);
   const bool words_may_have_wrapped = note_wrapped_words(
       pending, std::min(passed.count(), pending.readback->most_milliseconds().value_or(passed.count())));
-  learn(*plan.seen, words,
-        pending.counters_may_have_wrapped || pending.indices_may_have_wrapped || words_may_have_wrapped);
+  const bool may_have_wrapped =
+      pending.counters_may_have_wrapped || pending.indices_may_have_wrapped || words_may_have_wrapped;
+  learn(*plan.seen, {may_have_wrapped && configuration_.counters != CounterWidth::narrow, replays, runs_pay});
   for (std::size_t i = 0; i < plan.attached->specifications.size(); ++i) {
     const bool is_sampled = pending.launch % plan.attached->specifications[i]->sampling().launches == 0;
     if (is_sampled) report_specification(pending, i, bytes, view);
   }
 }
 
-void Session::learn(Seen& seen, const WordFindings& words, bool may_have_wrapped) {
-  if (!may_have_wrapped && words.complete && words.runs_pay) return;
+void Session::learn(Seen& seen, const Learned& shown) {
+  if (shown == Learned{}) return;
   const State state(state_);
-  seen.learned.wide_counters |= may_have_wrapped && configuration_.counters != CounterWidth::narrow;
-  seen.learned.replays &= words.complete;
-  seen.learned.word_runs &= words.runs_pay;
+  seen.learned.wide_counters |= shown.wide_counters;
+  seen.learned.replays &= shown.replays;
+  seen.learned.word_runs &= shown.word_runs;
 }
 
 void Session::add_times(const Pending& pending) {
