@@ -16,12 +16,14 @@ namespace lynxpp::device::cpu {
 namespace {
 
 std::atomic<std::uint64_t> promoted{0};
+std::atomic<int> chosen_tier{-1};
 
 }  // namespace
 
 std::uint64_t segments_with_own_code() { return promoted.load(); }
 
 CodeTier code_tier() {
+  if (const int tier = chosen_tier.load(); tier >= 0) return static_cast<CodeTier>(tier);
   static const CodeTier tier = [] {
     const char* const value = std::getenv("LYNXPP_CPU_TIER");
     const std::string_view name = value != nullptr ? value : "";
@@ -30,6 +32,10 @@ CodeTier code_tier() {
     return name == "segments" ? CodeTier::segments : CodeTier::automatic;
   }();
   return tier;
+}
+
+void choose_code_tier(std::optional<CodeTier> tier) {
+  chosen_tier.store(tier ? static_cast<int>(*tier) : -1);
 }
 
 std::optional<std::uint32_t> runs_before_promotion(CodeTier tier) {
@@ -42,14 +48,14 @@ Result<std::shared_ptr<Jit>> SegmentCompiler::jit() {
   if (jit_ != nullptr) return jit_;
   // What has run often goes on doing so.
   Result<std::shared_ptr<Jit>> made =
-      Jit::create(code_tier() == CodeTier::segments ? Jit::Aim::quick : Jit::Aim::fast);
+      Jit::create(tier_ == CodeTier::segments ? Jit::Aim::quick : Jit::Aim::fast);
   if (made) jit_ = *made;
   return made;
 }
 
 Status SegmentCompiler::compile(std::uint32_t function) {
   CompiledFunction& compiled = program_.functions[function];
-  return code_tier() == CodeTier::segments ? compile_segments(compiled) : compile_forms(compiled);
+  return tier_ == CodeTier::segments ? compile_segments(compiled) : compile_forms(compiled);
 }
 
 Status SegmentCompiler::compile_forms(CompiledFunction& function) {
@@ -89,6 +95,12 @@ Status SegmentCompiler::compile_segments(CompiledFunction& function) {
   return success();
 }
 
+/// The scheduler has a meeting executed for each group of lanes that take part, and then lets each go on: what
+/// is behind it is not the meeting's.
+bool SegmentCompiler::begins_region(const Segment& segment) const {
+  return !segment.is_meeting && !program_.counting && !program_.timed && !program_.checked;
+}
+
 Status SegmentCompiler::compile_segment(CompiledFunction& function, std::uint32_t segment) {
   const Result<std::shared_ptr<Jit>> made = jit();
   if (!made) return made.error();
@@ -96,9 +108,7 @@ Status SegmentCompiler::compile_segment(CompiledFunction& function, std::uint32_
   auto code = std::make_unique<llvm::Module>(function.name, *context);
   (*made)->prepare(*code);
   FunctionCodegen codegen(*code, module_, symbols_, program_, function, name_);
-  // Only on demand: regions do not keep lanes apart that wait for each other within a warp.
-  const bool is_region =
-      code_tier() == CodeTier::regions && !program_.counting && !program_.timed && !program_.checked;
+  const bool is_region = begins_region(function.segments[segment]);
   const Status emitted = is_region ? codegen.emit_region(segment) : codegen.emit_again(segment);
   if (!emitted) return emitted;
   if (is_region) (*made)->optimize(*code);

@@ -22,6 +22,8 @@ enum class CodeTier {
 };
 /// Read once from the environment; other words than "regions", "forms" and "segments" mean automatic.
 CodeTier code_tier();
+/// For tests: of programs compiled from now on, whatever the environment says; nothing: as that says.
+void choose_code_tier(std::optional<CodeTier> tier);
 
 /// Of a segment, by one worker: what its steps took longer by then is about what the compiler takes.
 inline constexpr std::uint32_t runs_before_own_code = 20'000;
@@ -43,17 +45,20 @@ class SegmentCompiler {
   /// Gives a segment that has steps code of its own, unless a worker is at such work already: of a program
   /// that nothing counts, times or checks, a region (codegen_regions.cpp). Where it fails, the steps stay.
   void promote(std::uint32_t function, std::uint32_t segment);
+  CodeTier tier() const { return tier_; }
 
  private:
   Status compile_forms(CompiledFunction& function);
   Status compile_segments(CompiledFunction& function);
   Status compile_segment(CompiledFunction& function, std::uint32_t segment);
+  bool begins_region(const Segment& segment) const;
   Result<std::shared_ptr<Jit>> jit();
 
   Program& program_;
   const ptx::Module& module_;
   const ModuleSymbols& symbols_;
   const std::string& name_;
+  const CodeTier tier_ = code_tier();
   std::shared_ptr<Jit> jit_;
   std::mutex promoting_;
 };
