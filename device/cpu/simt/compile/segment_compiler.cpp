@@ -17,6 +17,7 @@ namespace {
 
 std::atomic<std::uint64_t> promoted{0};
 std::atomic<int> chosen_tier{-1};
+std::atomic<std::uint32_t> chosen_runs{0};
 
 }  // namespace
 
@@ -28,20 +29,22 @@ CodeTier code_tier() {
     const char* const value = std::getenv("LYNXPP_CPU_TIER");
     const std::string_view name = value != nullptr ? value : "";
     if (name == "forms") return CodeTier::forms;
+    if (name == "blocks") return CodeTier::blocks;
     if (name == "regions") return CodeTier::regions;
     return name == "segments" ? CodeTier::segments : CodeTier::automatic;
   }();
   return tier;
 }
 
-void choose_code_tier(std::optional<CodeTier> tier) {
+void choose_code_tier(std::optional<CodeTier> tier, std::uint32_t runs) {
   chosen_tier.store(tier ? static_cast<int>(*tier) : -1);
+  chosen_runs.store(tier ? runs : 0);
 }
 
 std::optional<std::uint32_t> runs_before_promotion(CodeTier tier) {
-  if (tier == CodeTier::automatic) return runs_before_own_code;
-  if (tier == CodeTier::regions) return 1;
-  return std::nullopt;
+  if (tier == CodeTier::forms || tier == CodeTier::segments) return std::nullopt;
+  if (const std::uint32_t runs = chosen_runs.load(); runs != 0) return runs;
+  return tier == CodeTier::regions ? 1 : runs_before_own_code;
 }
 
 Result<std::shared_ptr<Jit>> SegmentCompiler::jit() {
@@ -95,10 +98,11 @@ Status SegmentCompiler::compile_segments(CompiledFunction& function) {
   return success();
 }
 
-/// The scheduler has a meeting executed for each group of lanes that take part, and then lets each go on: what
-/// is behind it is not the meeting's.
+/// The scheduler has a meeting executed for each group of lanes that take part, and then lets each go on:
+/// what is behind it is not the meeting's.
 bool SegmentCompiler::begins_region(const Segment& segment) const {
-  return !segment.is_meeting && !program_.counting && !program_.timed && !program_.checked;
+  return tier_ == CodeTier::regions && !segment.is_meeting && !program_.counting && !program_.timed &&
+         !program_.checked;
 }
 
 Status SegmentCompiler::compile_segment(CompiledFunction& function, std::uint32_t segment) {

@@ -15,15 +15,17 @@ namespace lynxpp::device::cpu {
 
 /// What executes segments: LYNXPP_CPU_TIER.
 enum class CodeTier {
-  automatic,  ///< forms, then regions from segments on that have run often
-  regions,    ///< likewise, from every segment on that has run once
+  automatic,  ///< as blocks
+  regions,    ///< forms, then regions from every segment on that has run once
+  blocks,     ///< forms, then code of their own for segments that have run often
   forms,
   segments,
 };
-/// Read once from the environment; other words than "regions", "forms" and "segments" mean automatic.
+/// Read once from the environment; other words than the names of the others mean automatic.
 CodeTier code_tier();
-/// For tests: of programs compiled from now on, whatever the environment says; nothing: as that says.
-void choose_code_tier(std::optional<CodeTier> tier);
+/// For tests: of programs compiled from now on, whatever the environment says; nothing: as that says. `runs`:
+/// before a segment is promoted, where the tier does so; 0: as many as ever.
+void choose_code_tier(std::optional<CodeTier> tier, std::uint32_t runs = 0);
 
 /// Of a segment, by one worker: what its steps took longer by then is about what the compiler takes.
 inline constexpr std::uint32_t runs_before_own_code = 20'000;
@@ -42,10 +44,12 @@ class SegmentCompiler {
   /// Gives every segment of the function code: steps, or code of its own. Failure: an instruction is not
   /// supported.
   Status compile(std::uint32_t function);
-  /// Gives a segment that has steps code of its own, unless a worker is at such work already: of a program
-  /// that nothing counts, times or checks, a region (codegen_regions.cpp). Where it fails, the steps stay.
+  /// Gives a segment that has steps code of its own, unless a worker is at such work already; a region
+  /// (codegen_regions.cpp) where the tier has them and nothing counts, times or checks the program. Where it
+  /// fails, the steps stay.
   void promote(std::uint32_t function, std::uint32_t segment);
-  CodeTier tier() const { return tier_; }
+  /// Runs of a segment by one worker before it is to be promoted; nothing: it never is.
+  std::optional<std::uint32_t> promoted_after() const { return promoted_after_; }
 
  private:
   Status compile_forms(CompiledFunction& function);
@@ -59,6 +63,7 @@ class SegmentCompiler {
   const ModuleSymbols& symbols_;
   const std::string& name_;
   const CodeTier tier_ = code_tier();
+  const std::optional<std::uint32_t> promoted_after_ = runs_before_promotion(tier_);
   std::shared_ptr<Jit> jit_;
   std::mutex promoting_;
 };

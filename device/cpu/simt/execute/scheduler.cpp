@@ -61,7 +61,7 @@ BlockRunner::BlockRunner(LaunchState& launch, WorkerCounts* counts)
       barriers_(barrier_count),
       ranges_(program_.accesses.size() + known_ranges),
       removals_(launch.memory->removals()),
-      promoted_after_(runs_before_promotion(program_.compiler->tier())) {
+      promoted_after_(program_.compiler->promoted_after()) {
   if (promoted_after_) take_over_runs();
   const std::uint32_t warps = (launch.threads() + warp_size - 1) / warp_size;
   if (launch.check != nullptr) check_.emplace(*launch.check, warps);

@@ -1,0 +1,99 @@
+// All tiers, and any point at which a run changes from one kind of code to another: the same memory and the
+// same counts, of random programs whose lanes wait for each other.
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+
+#include "device/cpu/simt/compile/segment_compiler.h"
+#include "kernel_fixture.h"
+#include "lane_programs.h"
+#include "waiting_programs.h"
+
+namespace lynxpp::device::cpu::test {
+namespace {
+
+struct Tier {
+  const char* name;
+  CodeTier tier;
+  std::uint32_t runs = 0;  ///< before promotion
+};
+/// The first one is what the others are compared to.
+constexpr Tier tiers[] = {
+    {"forms", CodeTier::forms},           {"segments", CodeTier::segments},
+    {"blocks", CodeTier::blocks, 2},      {"regions", CodeTier::regions},
+    {"regions late", CodeTier::regions, 5}, {"automatic", CodeTier::automatic},
+};
+
+/// Until it ends, programs are compiled for the tier.
+class ChosenTier {
+ public:
+  explicit ChosenTier(const Tier& tier) { choose_code_tier(tier.tier, tier.runs); }
+  ~ChosenTier() { choose_code_tier(std::nullopt); }
+  ChosenTier(const ChosenTier&) = delete;
+  ChosenTier& operator=(const ChosenTier&) = delete;
+};
+
+std::string counts_of(const LaunchCounters& counters) {
+  std::string text = std::to_string(counters.thread_instructions) + ' ' +
+                     std::to_string(counters.warp_instructions) + ' ' +
+                     std::to_string(counters.branches.divergent) + '\n';
+  for (const SiteCounters& site : counters.sites) {
+    for (const std::uint64_t count : {std::uint64_t{site.line}, site.warp_issues, site.active_lanes,
+                                      site.executing_warps, site.thread_executions, site.divergent})
+      text += std::to_string(count) + ' ';
+    text += '\n';
+  }
+  return text;
+}
+
+class TiersAgree : public ::testing::TestWithParam<std::uint32_t> {};
+
+TEST_P(TiersAgree, OnLanesThatMeet) {
+  const LaneProgram program = random_lane_program(1000 + GetParam());
+  std::optional<std::string> counts;
+  for (const Tier& tier : tiers) {
+    const ChosenTier chosen(tier);
+    const auto module = load(program.text);
+    ASSERT_NE(module, nullptr);
+    LaunchCounters counters;
+    for (LaunchCounters* const wanted : {static_cast<LaunchCounters*>(nullptr), &counters}) {
+      LaneValues out{};
+      const Arguments arguments(out.data(), program.side.data());
+      ASSERT_EQ(text_of(module->launch("test", {{1, 1, 1}, {32, 1, 1}, 0}, arguments.bytes(), wanted)), "");
+      ASSERT_EQ(out, program.expected) << tier.name << "\n" << program.text;
+    }
+    if (!counts) counts = counts_of(counters);
+    ASSERT_EQ(counts_of(counters), *counts) << tier.name << "\n" << program.text;
+  }
+}
+
+TEST_P(TiersAgree, OnThreadsThatWait) {
+  const WaitingProgram program = random_waiting_program(GetParam());
+  std::optional<std::string> counts;
+  for (const Tier& tier : tiers) {
+    const ChosenTier chosen(tier);
+    const auto module = load(program.text);
+    ASSERT_NE(module, nullptr);
+    LaunchCounters counters;
+    for (LaunchCounters* const wanted : {static_cast<LaunchCounters*>(nullptr), &counters}) {
+      std::vector<std::uint32_t> out(waiting_threads);
+      std::vector<std::uint32_t> words(waiting_words);
+      const Arguments arguments(out.data(), program.in.data(), words.data());
+      ASSERT_EQ(text_of(module->launch("test", {{1, 1, 1}, {waiting_threads, 1, 1}, 0}, arguments.bytes(),
+                                       wanted)),
+                "")
+          << tier.name << "\n"
+          << program.text;
+      ASSERT_EQ(out, program.expected) << tier.name << "\n" << program.text;
+      ASSERT_EQ(words, program.expected_words) << tier.name << "\n" << program.text;
+    }
+    if (!counts) counts = counts_of(counters);
+    ASSERT_EQ(counts_of(counters), *counts) << tier.name << "\n" << program.text;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, TiersAgree, ::testing::Range(0u, 6u));
+
+}  // namespace
+}  // namespace lynxpp::device::cpu::test
