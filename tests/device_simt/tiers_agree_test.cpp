@@ -20,9 +20,12 @@ struct Tier {
 };
 /// The first one is what the others are compared to.
 constexpr Tier tiers[] = {
-    {"forms", CodeTier::forms},           {"segments", CodeTier::segments},
-    {"blocks", CodeTier::blocks, 2},      {"regions", CodeTier::regions},
-    {"regions late", CodeTier::regions, 5}, {"automatic", CodeTier::automatic},
+    {"forms", CodeTier::forms},
+    {"segments", CodeTier::segments},
+    {"blocks", CodeTier::blocks, 2},
+    {"regions", CodeTier::regions},
+    {"regions late", CodeTier::regions, 5},
+    {"automatic", CodeTier::automatic},
 };
 
 /// Until it ends, programs are compiled for the tier.
@@ -80,9 +83,9 @@ TEST_P(TiersAgree, OnThreadsThatWait) {
       std::vector<std::uint32_t> out(waiting_threads);
       std::vector<std::uint32_t> words(waiting_words);
       const Arguments arguments(out.data(), program.in.data(), words.data());
-      ASSERT_EQ(text_of(module->launch("test", {{1, 1, 1}, {waiting_threads, 1, 1}, 0}, arguments.bytes(),
-                                       wanted)),
-                "")
+      ASSERT_EQ(
+          text_of(module->launch("test", {{1, 1, 1}, {waiting_threads, 1, 1}, 0}, arguments.bytes(), wanted)),
+          "")
           << tier.name << "\n"
           << program.text;
       ASSERT_EQ(out, program.expected) << tier.name << "\n" << program.text;
