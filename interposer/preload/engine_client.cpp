@@ -66,17 +66,27 @@ const char* kept_copy(const char* text) {
 
 /// What came of loading the engine.
 struct Loaded {
-  const lynxpp_engine* engine = nullptr;  ///< null: `problem` says why
+  decltype(&lynxpp_open_engine) open = nullptr;  ///< null: `problem` says why
   char problem[2 * PATH_MAX] = "";
+
+  void is_of_another_build(const char* path) {
+    snprintf(problem, sizeof problem, "%s is of another build than %s; install both from one", path,
+             own_path());
+  }
 };
+
+/// Beside the library of this code.
+void find_engine(char (&path)[PATH_MAX + sizeof engine_name]) {
+  snprintf(path, PATH_MAX, "%s", own_path());
+  char* const slash = strrchr(path, '/');
+  strcpy(slash != nullptr ? slash + 1 : path, engine_name);
+}
 
 /// No lock of ours may be held: a thread that launches in the constructor of a library it opens holds the
 /// dynamic linker's. Where several threads come here, that one gives all of them the same library.
 void load_engine(Loaded& loaded) {
   char path[PATH_MAX + sizeof engine_name];
-  snprintf(path, PATH_MAX, "%s", own_path());
-  char* const slash = strrchr(path, '/');
-  strcpy(slash != nullptr ? slash + 1 : path, engine_name);
+  find_engine(path);
   void* const library = real_dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* const reason = dlerror();
@@ -84,15 +94,19 @@ void load_engine(Loaded& loaded) {
              reason != nullptr ? reason : path);
     return;
   }
-  const auto open =
-      reinterpret_cast<decltype(&lynxpp_open_engine)>(real_dlsym(library, "lynxpp_open_engine"));
-  const lynxpp_engine* const found = open != nullptr ? open(LYNXPP_ENGINE_ABI) : nullptr;
-  if (found != nullptr && found->abi == LYNXPP_ENGINE_ABI) {
-    loaded.engine = found;
-    return;
-  }
-  snprintf(loaded.problem, sizeof loaded.problem, "%s is of another build than %s; install both from one",
-           path, own_path());
+  loaded.open = reinterpret_cast<decltype(&lynxpp_open_engine)>(real_dlsym(library, "lynxpp_open_engine"));
+  if (loaded.open == nullptr) loaded.is_of_another_build(path);
+}
+
+/// By one thread, once: it needs nothing of the dynamic linker.
+const lynxpp_engine* opened(Loaded& loaded) {
+  if (loaded.open == nullptr) return nullptr;
+  const lynxpp_engine* const found = loaded.open(LYNXPP_ENGINE_ABI);
+  if (found != nullptr && found->abi == LYNXPP_ENGINE_ABI) return found;
+  char path[PATH_MAX + sizeof engine_name];
+  find_engine(path);
+  loaded.is_of_another_build(path);
+  return nullptr;
 }
 
 /// While one lives, the thread of the socket uses the engine.
@@ -135,7 +149,7 @@ const lynxpp_engine* open_engine(const char* consequence) {
   load_engine(found);
   const std::lock_guard lock(opening);
   if (tried.load()) return engine.load(std::memory_order_acquire);
-  const lynxpp_engine* const loaded = found.engine;
+  const lynxpp_engine* const loaded = opened(found);
   if (loaded == nullptr) {
     tried.store(true);
     say("%s; %s", found.problem, consequence);
