@@ -159,9 +159,6 @@ class FunctionCodegen {
 
   // --- regions (codegen_regions.cpp)
   struct Region;
-  bool continues_in(std::uint32_t segment) const;
-  std::vector<std::uint32_t> region_successors(const Segment& segment) const;
-  void find_region(Region& region, std::uint32_t start) const;
   Value* region_register(const RegisterSlot& slot);
   llvm::BasicBlock* region_edge(std::uint32_t from, std::uint32_t to, llvm::BasicBlock* exit);
   void emit_in_region(std::uint32_t index);

@@ -8,14 +8,12 @@
 #include <algorithm>
 
 #include "device/cpu/simt/compile/codegen.h"
+#include "device/cpu/simt/compile/region.h"
 
 namespace lynxpp::device::cpu {
 namespace {
 
 using Value = llvm::Value;
-
-/// Of all segments of a region: what LLVM takes for it grows faster than its length.
-constexpr std::size_t most_instructions = 1500;
 
 }  // namespace
 
@@ -35,40 +33,6 @@ struct FunctionCodegen::Region {
   };
   std::vector<Exit> exits;
 };
-
-/// Whether a warp that has run a segment may run the one behind it without the scheduler's help.
-bool FunctionCodegen::continues_in(std::uint32_t segment) const {
-  if (segment == no_segment) return false;
-  const Segment& next = function_.segments[segment];
-  return !next.always_apart && !next.is_meeting && !next.resumed_from;
-}
-
-std::vector<std::uint32_t> FunctionCodegen::region_successors(const Segment& segment) const {
-  std::vector<std::uint32_t> found;
-  const bool passes = segment.control == Control::next || segment.control == Control::branch ||
-                      segment.control == Control::ret || segment.control == Control::exit;
-  if (passes && continues_in(segment.next)) found.push_back(segment.next);
-  if (segment.control == Control::branch && continues_in(segment.target)) found.push_back(segment.target);
-  return found;
-}
-
-void FunctionCodegen::find_region(Region& region, std::uint32_t start) const {
-  std::set<std::uint32_t> seen = {start};
-  std::size_t instructions = 0;
-  region.segments = {start};
-  for (std::size_t i = 0; i < region.segments.size(); ++i) {
-    const Segment& segment = function_.segments[region.segments[i]];
-    instructions += segment.end - segment.begin;
-    for (const std::uint32_t next : region_successors(segment)) {
-      const std::size_t more = function_.segments[next].end - function_.segments[next].begin;
-      if (instructions + more <= most_instructions && seen.insert(next).second)
-        region.segments.push_back(next);
-    }
-  }
-  for (const Segment& segment : function_.segments) {
-    if (segment.reconvergence != no_segment) region.joins.insert(segment.reconvergence);
-  }
-}
 
 /// A variable for the register, which has the file's value when the region begins.
 Value* FunctionCodegen::region_register(const RegisterSlot& slot) {
@@ -141,7 +105,8 @@ void FunctionCodegen::emit_region_control(const Segment& segment, std::uint32_t 
   const bool is_guarded = taken != mask_;
   const bool leaves = segment.control == Control::ret || segment.control == Control::exit;
   if (segment.control == Control::next) {
-    builder_.CreateBr(region_edge(index, continues_in(segment.next) ? segment.next : no_segment, exit));
+    builder_.CreateBr(
+        region_edge(index, continues_in(function_, segment.next) ? segment.next : no_segment, exit));
     return;
   }
   if ((segment.control != Control::branch && !leaves) || (leaves && !is_guarded)) {
@@ -149,7 +114,7 @@ void FunctionCodegen::emit_region_control(const Segment& segment, std::uint32_t 
     return;
   }
   const auto edge = [&](std::uint32_t to) {
-    return region_edge(index, continues_in(to) ? to : no_segment, exit);
+    return region_edge(index, continues_in(function_, to) ? to : no_segment, exit);
   };
   if (!is_guarded || (segment.control == Control::branch && segment.target == segment.next)) {
     builder_.CreateBr(edge(segment.target));
@@ -210,7 +175,10 @@ void FunctionCodegen::emit_region_choice(const std::string& name, llvm::Function
 
 Status FunctionCodegen::emit_region(std::uint32_t start) {
   Region region;
-  find_region(region, start);
+  region.segments = region_segments(function_, start);
+  for (const Segment& segment : function_.segments) {
+    if (segment.reconvergence != no_segment) region.joins.insert(segment.reconvergence);
+  }
   states_.reserve(region.segments.size() + 2);
   state_ = &states_.emplace_back();
   const std::string name = segment_name(function_, start);

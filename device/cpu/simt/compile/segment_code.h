@@ -35,6 +35,7 @@ struct SegmentCode {
   std::vector<std::uint32_t> live_out;  ///< ids of the registers that are read behind it
   /// Where its access sites and operations begin among the program's.
   std::uint32_t first_access = 0, first_operation = 0;
+  std::uint32_t instructions = 0;  ///< that code of its own would have
   /// Runs the segment in place of the steps once it is there, and maybe segments behind it. Both leave the
   /// same in the registers that are live, so that they may take turns.
   std::atomic<SegmentFunction> whole{nullptr};

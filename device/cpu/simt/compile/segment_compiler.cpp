@@ -9,11 +9,15 @@
 
 #include "device/cpu/simt/compile/codegen.h"
 #include "device/cpu/simt/compile/form_library.h"
+#include "device/cpu/simt/compile/region.h"
 #include "support/log.h"
 
 namespace lynxpp::device::cpu {
 
 namespace {
+
+/// A look costs about as much as ten steps.
+constexpr std::uint32_t runs_between_looks = 64;
 
 std::atomic<std::uint64_t> promoted{0};
 std::atomic<int> chosen_tier{-1};
@@ -44,6 +48,7 @@ void choose_code_tier(std::optional<CodeTier> tier, std::uint32_t runs) {
 std::optional<std::uint32_t> runs_before_promotion(CodeTier tier) {
   if (tier == CodeTier::forms || tier == CodeTier::segments) return std::nullopt;
   if (const std::uint32_t runs = chosen_runs.load(); runs != 0) return runs;
+  if (tier == CodeTier::automatic) return runs_between_looks;
   return tier == CodeTier::regions ? 1 : runs_before_own_code;
 }
 
@@ -101,8 +106,21 @@ Status SegmentCompiler::compile_segments(CompiledFunction& function) {
 /// The scheduler has a meeting executed for each group of lanes that take part, and then lets each go on:
 /// what is behind it is not the meeting's.
 bool SegmentCompiler::begins_region(const Segment& segment) const {
-  return tier_ == CodeTier::regions && !segment.is_meeting && !program_.counting && !program_.timed &&
+  return tier_ != CodeTier::blocks && !segment.is_meeting && !program_.counting && !program_.timed &&
          !program_.checked;
+}
+
+/// All that the program's steps have taken so far has to pay for all that was compiled, and this.
+bool SegmentCompiler::pays(const CompiledFunction& function, std::uint32_t segment) {
+  if (tier_ != CodeTier::automatic) return true;
+  SegmentCode& code = function.code[segment];
+  const Segment& of = function.segments[segment];
+  if (code.instructions == 0)
+    code.instructions = begins_region(of) ? region_instructions(function, segment) : of.end - of.begin;
+  const std::uint64_t cost = steps_spent_ + code.instructions * steps_for_an_instruction;
+  if (steps_run_.load(std::memory_order_relaxed) < cost) return false;
+  steps_spent_ = cost;
+  return true;
 }
 
 Status SegmentCompiler::compile_segment(CompiledFunction& function, std::uint32_t segment) {
@@ -125,9 +143,11 @@ Status SegmentCompiler::compile_segment(CompiledFunction& function, std::uint32_
 }
 
 void SegmentCompiler::promote(std::uint32_t function, std::uint32_t segment) {
-  const std::unique_lock lock(promoting_, std::try_to_lock);
   CompiledFunction& compiled = program_.functions[function];
+  steps_run_.fetch_add(*promoted_after_ * compiled.code[segment].steps.size(), std::memory_order_relaxed);
+  const std::unique_lock lock(promoting_, std::try_to_lock);
   if (!lock || compiled.code[segment].whole.load(std::memory_order_relaxed) != nullptr) return;
+  if (!pays(compiled, segment)) return;
   const auto begin = std::chrono::steady_clock::now();
   const Status done = compile_segment(compiled, segment);
   if (!done) log().warn("cpu device: {}", done.error().diagnostics.front().message);

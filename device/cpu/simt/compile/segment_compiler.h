@@ -1,6 +1,7 @@
 // Compiles segments of a program that run often, as a whole.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -15,7 +16,7 @@ namespace lynxpp::device::cpu {
 
 /// What executes segments: LYNXPP_CPU_TIER.
 enum class CodeTier {
-  automatic,  ///< as blocks
+  automatic,  ///< forms, then regions from segments on, as far as what forms have taken pays for the compiler
   regions,    ///< forms, then regions from every segment on that has run once
   blocks,     ///< forms, then code of their own for segments that have run often
   forms,
@@ -29,7 +30,9 @@ void choose_code_tier(std::optional<CodeTier> tier, std::uint32_t runs = 0);
 
 /// Of a segment, by one worker: what its steps took longer by then is about what the compiler takes.
 inline constexpr std::uint32_t runs_before_own_code = 20'000;
-/// Likewise, of this tier; nothing where segments never get such code.
+/// Of steps, for each instruction that the compiler gets: they take about as long as it does.
+inline constexpr std::uint64_t steps_for_an_instruction = 10'000;
+/// Of a segment, before each look at whether it is to be promoted; nothing where segments never are.
 std::optional<std::uint32_t> runs_before_promotion(CodeTier tier);
 /// Of the process: how many have got code of their own since they ran so often.
 std::uint64_t segments_with_own_code();
@@ -44,11 +47,11 @@ class SegmentCompiler {
   /// Gives every segment of the function code: steps, or code of its own. Failure: an instruction is not
   /// supported.
   Status compile(std::uint32_t function);
-  /// Gives a segment that has steps code of its own, unless a worker is at such work already; a region
-  /// (codegen_regions.cpp) where the tier has them and nothing counts, times or checks the program. Where it
-  /// fails, the steps stay.
+  /// Its steps have run promoted_after() times since the last call. Gives it code of its own, unless that
+  /// does not pay yet or a worker is at such work already; a region (codegen_regions.cpp) where the tier has
+  /// them and nothing counts, times or checks the program. Where it fails, the steps stay.
   void promote(std::uint32_t function, std::uint32_t segment);
-  /// Runs of a segment by one worker before it is to be promoted; nothing: it never is.
+  /// Runs of a segment by one worker between two calls of promote; nothing: it never is.
   std::optional<std::uint32_t> promoted_after() const { return promoted_after_; }
 
  private:
@@ -56,6 +59,7 @@ class SegmentCompiler {
   Status compile_segments(CompiledFunction& function);
   Status compile_segment(CompiledFunction& function, std::uint32_t segment);
   bool begins_region(const Segment& segment) const;
+  bool pays(const CompiledFunction& function, std::uint32_t segment);
   Result<std::shared_ptr<Jit>> jit();
 
   Program& program_;
@@ -65,7 +69,9 @@ class SegmentCompiler {
   const CodeTier tier_ = code_tier();
   const std::optional<std::uint32_t> promoted_after_ = runs_before_promotion(tier_);
   std::shared_ptr<Jit> jit_;
+  std::atomic<std::uint64_t> steps_run_{0};
   std::mutex promoting_;
+  std::uint64_t steps_spent_ = 0;  ///< what was compiled, in steps
 };
 
 }  // namespace lynxpp::device::cpu
