@@ -1,16 +1,13 @@
-# lynxpp_library(<name> [SEPARATE] SOURCES <files> DEPENDS <targets> [PRIVATE <targets>])
+# lynxpp_library(<name> SOURCES <files> DEPENDS <targets> [PRIVATE <targets>])
 #
 # A static library of one folder. DEPENDS are the folders and libraries its headers show; PRIVATE ones only its .cpp files see.
-# SEPARATE: LYNXPP_UNITY leaves the sources apart, because they use the same local names.
 function(lynxpp_library name)
-  cmake_parse_arguments(ARG "SEPARATE" "" "SOURCES;DEPENDS;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PRIVATE" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PUBLIC ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE})
   lynxpp_warnings(${name})
-  if(NOT ARG_SEPARATE)
-    lynxpp_unity(${name})
-  endif()
+  lynxpp_unity(${name})
 endfunction()
 
 # With LYNXPP_UNITY, compiles the target's sources some at a time. A source with COMPILE_OPTIONS of its own stays alone.

@@ -22,7 +22,7 @@ namespace {
 
 // Order: planning, which adds no code; addresses (see share_variables.h); counters and probes; the calls'
 // extra argument right before each call; then whole items go.
-constexpr PassDescription table[] = {
+constexpr PassDescription passes[] = {
     {make_memory_sites_pass, "plan: at which accesses banks and sectors are measured", memory_sites_text},
     {make_count_plan_pass, "plan: which few numbers are counted, and how all others follow from them",
      count_plan_text},
@@ -43,17 +43,17 @@ constexpr PassDescription table[] = {
 
 }  // namespace
 
-std::span<const PassDescription> pass_table() { return table; }
+std::span<const PassDescription> pass_table() { return passes; }
 
 std::vector<std::string_view> pass_names() {
   std::vector<std::string_view> names;
-  for (const PassDescription& description : table) names.push_back(description.make()->name());
+  for (const PassDescription& description : passes) names.push_back(description.make()->name());
   return names;
 }
 
 PassManager make_pipeline() {
   PassManager manager;
-  for (const PassDescription& description : table) manager.add(description.make());
+  for (const PassDescription& description : passes) manager.add(description.make());
   return manager;
 }
 

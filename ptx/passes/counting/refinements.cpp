@@ -9,7 +9,7 @@ namespace {
 
 // Gains: how much the geometric mean of executed warp instructions grows without it, over 101 kernels
 // (docs/measurements/2026-11-23-counting-refinements.md).
-constexpr Refinement table[] = {
+constexpr Refinement refinements[] = {
     {"constant_trip_counts", "loops with a constant trip count are not counted",
      "one instruction and a register less in each such loop", nullptr},
     {"trip_count_registers", "other loops are read from the register that counts them",
@@ -42,10 +42,10 @@ constexpr Refinement table[] = {
 
 }  // namespace
 
-std::span<const Refinement> refinement_table() { return table; }
+std::span<const Refinement> refinement_table() { return refinements; }
 
 void refine(PlanDraft& plan) {
-  for (const Refinement& refinement : table) {
+  for (const Refinement& refinement : refinements) {
     if (refinement.apply != nullptr && plan.has(refinement.name)) refinement.apply(plan);
   }
 }

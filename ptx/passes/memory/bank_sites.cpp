@@ -3,25 +3,24 @@
 #include <tuple>
 
 #include "ptx/ir/memory_access.h"
+#include "ptx/passes/facts.h"
 
 namespace lynxpp::ptx {
 namespace {
 
-constexpr std::uint32_t word_bytes = 4;
-
 /// Sites with equal ones add the same.
-struct Key {
+struct BankKey {
   LanePattern pattern;
   std::uint32_t block = 0;
   std::uint32_t bytes = 0;
   bool is_atomic = false;
   bool is_load = false;  ///< of more than a word
-  auto operator<=>(const Key&) const = default;
+  auto operator<=>(const BankKey&) const = default;
 };
 
-class FunctionSites {
+class BankSitesOfFunction {
  public:
-  FunctionSites(InstrumentationUnit& unit, const FunctionUnit& function, std::uint32_t probe)
+  BankSitesOfFunction(InstrumentationUnit& unit, const FunctionUnit& function, std::uint32_t probe)
       : unit_(unit),
         function_(function),
         analyses_(unit.analyses.of(*function.function)),
@@ -54,7 +53,7 @@ class FunctionSites {
     if (!is_whole || instruction.guarded()) return;
     // Loads and stores of a word cost the same.
     const bool is_load = access.bytes > word_bytes && instruction.traits.reads_memory;
-    const Key key{*pattern, function_.graph.block_of[index], access.bytes, is_atomic, is_load};
+    const BankKey key{*pattern, function_.graph.block_of[index], access.bytes, is_atomic, is_load};
     const auto [first, is_new] = first_.try_emplace(key, id);
     if (!is_new) unit_.memory.at(number_, id).measured_at = first->second;
   }
@@ -64,7 +63,7 @@ class FunctionSites {
   FunctionAnalyses& analyses_;
   const std::uint32_t number_;
   const Probe& probe_;
-  std::map<Key, std::uint32_t> first_;
+  std::map<BankKey, std::uint32_t> first_;
 };
 
 }  // namespace
@@ -75,7 +74,7 @@ void find_bank_sites(InstrumentationUnit& unit) {
         unit.spliced.probes[probe].effect != ProbeEffect::measures_banks)
       continue;
     for (const FunctionUnit& function : unit.reached.functions) {
-      if (function.instrumented) FunctionSites(unit, function, probe).run();
+      if (function.instrumented) BankSitesOfFunction(unit, function, probe).run();
     }
   }
 }

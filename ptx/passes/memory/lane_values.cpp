@@ -6,16 +6,15 @@
 #include <tuple>
 
 #include "ptx/ir/memory_access.h"
+#include "ptx/passes/facts.h"
 #include "ptx/passes/memory/sector_lanes.h"
 
 namespace lynxpp::ptx {
 namespace {
 
-constexpr std::uint32_t word_bytes = 4;
-constexpr std::uint64_t sector_bytes = 32;
-constexpr std::size_t most_registers = 8;  // of a function: they are alive up to the last access
+constexpr std::size_t most_lane_registers = 8;  // of a function: they are alive up to the last access
 constexpr double loop_iterations = 8;
-constexpr std::uint32_t deepest = 6;
+constexpr std::uint32_t deepest_loop = 6;
 /// Executions of accesses for one of the code at the pattern's place; where that is quick, one is enough.
 constexpr double paying = 2;
 /// Whether the lanes of `mask` are the first ones of the warp, and `also` holds.
@@ -27,11 +26,6 @@ VirtualRegister are_first_lanes(VirtualRegister mask, VirtualRegister also, Code
 
 VirtualRegister special(const char* name, CodeBuilder& code) {
   return code.compute(RegisterType::b32, "mov.u32", {SpecialRegister{name}});
-}
-
-std::uint64_t access_kind(const OpcodeTraits& traits) {
-  if (traits.kind == OpcodeClass::atomic) return 2;
-  return traits.reads_memory ? 0 : 1;
 }
 
 /// Loads and stores of a word cost the same.
@@ -49,7 +43,7 @@ struct Wanted {
   auto operator<=>(const Wanted&) const = default;
 };
 
-struct Group {
+struct Sharing {
   std::vector<LaneSite> sites;
   double weight = 0;
   std::optional<Wanted> from;  ///< bank_lanes that it follows from
@@ -69,14 +63,14 @@ class FunctionLanes {
   bool run() {
     collect();
     want_what_others_follow_from();
-    std::vector<std::pair<Wanted, Group>> chosen;
+    std::vector<std::pair<Wanted, Sharing>> chosen;
     for (auto& [wanted, group] : groups_) {
       const double least = is_quick(wanted) ? 1 : paying;
       if (group.weight >= least * weight_of(wanted.pattern.block)) chosen.emplace_back(wanted, group);
     }
     std::ranges::stable_sort(
         chosen, [](const auto& left, const auto& right) { return left.second.weight > right.second.weight; });
-    if (chosen.size() > most_registers) chosen.resize(most_registers);
+    if (chosen.size() > most_lane_registers) chosen.resize(most_lane_registers);
     if (chosen.empty()) return false;
     std::map<Wanted, VirtualRegister> registers;
     for (const auto& [wanted, group] : chosen) registers.emplace(wanted, names_.fresh(RegisterType::b32));
@@ -118,7 +112,7 @@ class FunctionLanes {
   }
 
   double weight_of(std::uint32_t block) {
-    return std::pow(loop_iterations, std::min(analyses_.loops().depth_of(block), deepest));
+    return std::pow(loop_iterations, std::min(analyses_.loops().depth_of(block), deepest_loop));
   }
 
   void collect() {
@@ -152,7 +146,7 @@ class FunctionLanes {
               : wanted_at(value, index, accesses.access[which], from);
       const LaneSite site{function_.first_instruction + index, which};
       if (!wanted || !seen_.emplace(site, value).second) continue;
-      Group& group = groups_[*wanted];
+      Sharing& group = groups_[*wanted];
       group.sites.push_back(site);
       group.weight += weight;
       group.has_rows |= known != nullptr && known->rows.has_value();
@@ -242,7 +236,7 @@ class FunctionLanes {
     const bool descends = step < 0;
     const std::uint64_t size =
         descends ? -static_cast<std::uint64_t>(step) : static_cast<std::uint64_t>(step);
-    const std::uint64_t distance = std::min(size, sector_bytes);
+    const std::uint64_t distance = std::min<std::uint64_t>(size, sector_bytes);
     CodeBuilder code(names_);
     const Label known = code.fresh_label();
     const VirtualRegister lane = special("%laneid", code);
@@ -312,7 +306,7 @@ class FunctionLanes {
   NameSource& names_;
   LaneValuePlan& plan_;
   VirtualRegister banks_;  ///< holds hoisted_banks where they are found out at the site
-  std::map<Wanted, Group> groups_;
+  std::map<Wanted, Sharing> groups_;
   std::set<std::pair<LaneSite, std::string>> seen_;  ///< several probes may ask for the same
 };
 

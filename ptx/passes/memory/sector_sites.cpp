@@ -5,11 +5,11 @@
 #include <set>
 
 #include "ptx/ir/memory_access.h"
+#include "ptx/passes/facts.h"
 
 namespace lynxpp::ptx {
 namespace {
 
-constexpr std::int64_t sector_bytes = 32;
 constexpr std::uint8_t address_bits = 64;
 constexpr std::int64_t widest_step = std::int64_t{1} << 40;
 
@@ -17,19 +17,19 @@ constexpr std::int64_t widest_step = std::int64_t{1} << 40;
 std::int64_t in_sector(std::int64_t number) { return number & (sector_bytes - 1); }
 
 /// Sites with equal ones touch as many sectors.
-struct Key {
+struct SectorKey {
   LanePattern pattern;
   std::uint32_t block = 0;
   /// the address modulo 32, coefficients and constant; empty where it does not matter
   std::vector<Term> place;
   std::int64_t constant = 0;
-  auto operator<=>(const Key&) const = default;
+  auto operator<=>(const SectorKey&) const = default;
 };
 
-class FunctionSites {
+class SectorSitesOfFunction {
  public:
-  FunctionSites(InstrumentationUnit& unit, const FunctionUnit& function, std::uint32_t probe,
-                bool follows_indices)
+  SectorSitesOfFunction(InstrumentationUnit& unit, const FunctionUnit& function, std::uint32_t probe,
+                        bool follows_indices)
       : unit_(unit),
         function_(function),
         analyses_(unit.analyses.of(*function.function)),
@@ -57,7 +57,7 @@ class FunctionSites {
       return;
     }
     if (instruction.guarded()) return;
-    Key key{*pattern, function_.graph.block_of[index], {}, 0};
+    SectorKey key{*pattern, function_.graph.block_of[index], {}, 0};
     if (lies_evenly(index, key)) {
       unit_.memory.at(number_, id).is_even = true;
     } else if (!find_place(index, key)) {
@@ -69,7 +69,7 @@ class FunctionSites {
   }
 
   /// Whether a warp makes the access once at most, and hardware with all the lanes that ever do.
-  bool is_once(const Key& key) {
+  bool is_once(const SectorKey& key) {
     if (!function_.function->is_entry || analyses_.loops().depth_of(key.block) != 0) return false;
     const LanePatterns& patterns = analyses_.lane_patterns();
     const std::uint32_t begin = key.pattern.block;
@@ -79,7 +79,7 @@ class FunctionSites {
            function_.graph.blocks[begin].predecessors.size() == 1;
   }
 
-  void expect_rows(std::uint32_t id, const Key& key, std::uint32_t bytes) {
+  void expect_rows(std::uint32_t id, const SectorKey& key, std::uint32_t bytes) {
     RowSectors rows;
     for (const LaneTerm& term : key.pattern.terms) {
       if (term.kind != LaneTerm::Kind::thread_index) return;
@@ -110,7 +110,7 @@ class FunctionSites {
   }
 
   /// Who shares a sector has the same address then.
-  bool lies_evenly(std::uint32_t index, const Key& key) {
+  bool lies_evenly(std::uint32_t index, const SectorKey& key) {
     const auto is_whole = [](const LaneTerm& term) { return in_sector(term.coefficient) == 0; };
     if (std::ranges::all_of(key.pattern.terms, is_whole)) return true;
     const std::optional<AffineForm> address = analyses_.affine().of_address(index);
@@ -120,7 +120,7 @@ class FunctionSites {
     return address && address->bits == address_bits && std::ranges::all_of(address->terms, is_even);
   }
 
-  bool find_place(std::uint32_t index, Key& key) {
+  bool find_place(std::uint32_t index, SectorKey& key) {
     const std::optional<AffineForm> address = analyses_.affine().of_address(index);
     if (!address || address->bits != address_bits) return false;
     for (const Term& term : address->terms) {
@@ -131,12 +131,12 @@ class FunctionSites {
   }
 
   /// Whether the product is the same for all lanes that make the access together.
-  bool is_common(const Product& product, const Key& key) {
+  bool is_common(const Product& product, const SectorKey& key) {
     return std::all_of(product.symbols.begin(), product.symbols.begin() + product.degree,
                        [&](SymbolId id) { return is_common(analyses_.affine().symbols()[id], key); });
   }
 
-  bool is_common(const Symbol& symbol, const Key& key) {
+  bool is_common(const Symbol& symbol, const SectorKey& key) {
     switch (symbol.kind) {
       case SymbolKind::tid: return false;
       case SymbolKind::value:
@@ -153,7 +153,7 @@ class FunctionSites {
   const std::uint32_t number_;
   const Probe& probe_;
   const bool follows_indices_;
-  std::map<Key, std::uint32_t> first_;
+  std::map<SectorKey, std::uint32_t> first_;
 };
 
 }  // namespace
@@ -164,7 +164,7 @@ void find_sector_sites(InstrumentationUnit& unit, bool follows_indices) {
         unit.spliced.probes[probe].effect != ProbeEffect::measures_sectors)
       continue;
     for (const FunctionUnit& function : unit.reached.functions) {
-      if (function.instrumented) FunctionSites(unit, function, probe, follows_indices).run();
+      if (function.instrumented) SectorSitesOfFunction(unit, function, probe, follows_indices).run();
     }
   }
 }

@@ -10,8 +10,6 @@ namespace {
 /// Of one probe. Sites whose immediates ask for more get one that has everything as parameters.
 constexpr std::size_t most_functions = 16;
 
-std::string number(std::uint64_t value) { return std::to_string(value); }
-
 std::uint64_t loops_of(InstrumentationUnit& unit, const FunctionUnit& function) {
   return unit.analyses.of(*function.function).loops().loops().size();
 }
@@ -50,7 +48,9 @@ bool tells_sites_apart(std::string_view value) {
   return value.ends_with("_id") || value.starts_with("loop_") || value.starts_with("basic_block");
 }
 
-std::string type_of(const char* opcode, std::uint32_t bytes) { return opcode + (".b" + number(8 * bytes)); }
+std::string type_of(const char* opcode, std::uint32_t bytes) {
+  return opcode + (".b" + std::to_string(8 * bytes));
+}
 
 /// Parameters and results of one function, and what stands for them on both sides.
 class Signature {
@@ -117,7 +117,7 @@ class Signature {
     CodeOperand value;
     std::optional<std::uint32_t> word;  ///< instead of the value
   };
-  static Name parameter(std::size_t index) { return {"__lynxpp_parameter_" + number(index)}; }
+  static Name parameter(std::size_t index) { return {"__lynxpp_parameter_" + std::to_string(index)}; }
   static CodeAddress result(std::size_t index) {
     return {Name{result_name}, static_cast<std::int64_t>(8 * index)};
   }
@@ -125,7 +125,8 @@ class Signature {
     return type_of(".param ", parameters_[index].bytes) + " " + parameter(index).text;
   }
   std::string declaration_of_results() const {
-    return std::string(".param .align 8 .b8 ") + result_name + "[" + number(8 * results_.size()) + "]";
+    return std::string(".param .align 8 .b8 ") + result_name + "[" + std::to_string(8 * results_.size()) +
+           "]";
   }
 
   std::vector<Passed> parameters_, results_;

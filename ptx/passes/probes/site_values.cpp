@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "ptx/ir/result_type.h"
+#include "ptx/passes/facts.h"
 #include "ptx/passes/probes/loop_edges.h"
 #include "ptx/passes/probes/memory_address.h"
 #include "ptx/passes/probes/operand_value.h"
@@ -18,8 +19,6 @@ constexpr std::string_view operand_prefix = "operand_value_";
 constexpr std::string_view result_prefix = "result_value_";
 
 constexpr std::string_view guarded_count = "guarded_instructions";
-
-std::string number(std::uint64_t value) { return std::to_string(value); }
 
 bool is_bits(std::string_view name) {
   return name.starts_with(loaded_prefix) || name.starts_with(stored_prefix) ||
@@ -48,12 +47,6 @@ MemoryAccess access_of(const Site& site) {
   return site.access < accesses.count ? accesses.access[site.access] : MemoryAccess{};
 }
 
-/// As in cod::SiteValue.
-std::uint64_t access_kind(const OpcodeTraits& traits) {
-  if (traits.kind == OpcodeClass::atomic) return 2;
-  return traits.reads_memory ? 0 : 1;
-}
-
 }  // namespace
 
 SiteValues::SiteValues(InstrumentationUnit& unit, const FunctionUnit& function)
@@ -76,11 +69,11 @@ VirtualRegister SiteValues::reg(std::string_view value, RegisterType type) {
 }
 
 VirtualRegister SiteValues::address_register(std::uint32_t access) {
-  return wide("memory_address_" + number(access));
+  return wide("memory_address_" + std::to_string(access));
 }
 
 VirtualRegister SiteValues::space_register(std::uint32_t access) {
-  return word("access_space_" + number(access));
+  return word("access_space_" + std::to_string(access));
 }
 
 // ---------------------------------------------------------------- values
@@ -173,7 +166,7 @@ void SiteValues::add_bits(std::string_view name, const Site& site, const Operand
   }
   if (operand == nullptr || operand->kind == OperandKind::sink) return code.mov(wide(name), 0);
   if (add_operand_value(unit_, body_, *site.instruction, *operand, most_bytes, wide(name), code)) return;
-  unit_.notes.push_back("PTX line " + number(site.instruction->line) + ": the value of '" +
+  unit_.notes.push_back("PTX line " + std::to_string(site.instruction->line) + ": the value of '" +
                         std::string(unit_.module.text(operand->text)) + "' is not known; handlers see 0");
 }
 

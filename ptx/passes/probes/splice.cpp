@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "ptx/passes/facts.h"
 #include "ptx/passes/module/entry.h"
 #include "ptx/passes/module/frame.h"
 #include "ptx/passes/probes/kept_carry.h"
@@ -26,8 +27,6 @@ bool overwrites_guard(const Instruction& instruction) {
   const auto writes = [&](const Operand& each) { return writes_register(each, instruction.guard.predicate); };
   return std::ranges::any_of(std::span(instruction.operands).first(written), writes);
 }
-
-bool leaves(const Instruction& instruction) { return instruction.traits.kind == OpcodeClass::exit; }
 
 /// Splices one function: finds the places and adds the routines there.
 class FunctionSplicer {
@@ -116,7 +115,7 @@ class FunctionSplicer {
     }
     for (std::uint32_t i = range.begin; i < range.end; ++i) {
       const Instruction& instruction = body_.instructions[i];
-      if (leaves(instruction)) add_words_before_exit(block, instruction, code);
+      if (is_exit(instruction)) add_words_before_exit(block, instruction, code);
       copies_.add_before(instruction, code);
       add_instruction_probes(block, instruction, code);
       Code behind = probes_behind(block, instruction, code);
@@ -159,7 +158,7 @@ class FunctionSplicer {
   /// Whether the body ends behind the block's last instruction, with threads that come there: it may be a
   /// branch whose guard does not hold, or a call that returns.
   bool may_run_off_behind(std::uint32_t block, const Instruction& last) const {
-    const bool goes_elsewhere = leaves(last) || last.traits.kind == OpcodeClass::branch;
+    const bool goes_elsewhere = is_exit(last) || last.traits.kind == OpcodeClass::branch;
     return block + 1 == function_.graph.blocks.size() && (last.guarded() || !goes_elsewhere);
   }
 
@@ -178,8 +177,8 @@ class FunctionSplicer {
   /// What leaving through `instruction` needs: kernel-exit probes, the state handed back to the caller or on
   /// to the callee.
   void add_departure(std::uint32_t block, const Instruction& instruction, CodeBuilder& code) {
-    const bool ends = leaves(instruction) && (is_kernel_ || instruction.traits.is_thread_exit);
-    if (leaves(instruction)) {
+    const bool ends = is_exit(instruction) && (is_kernel_ || instruction.traits.is_thread_exit);
+    if (is_exit(instruction)) {
       CodeBuilder probes(names_);
       add_probes({ProbePoint::function_exit, block, &instruction}, probes);
       if (ends) add_probes({ProbePoint::kernel_exit, block, &instruction}, probes);
@@ -220,7 +219,7 @@ class FunctionSplicer {
   /// The probes behind an instruction; what they need of the registers before it goes to `before`. Nothing
   /// stands behind an instruction that control leaves.
   Code probes_behind(std::uint32_t block, const Instruction& instruction, CodeBuilder& before) {
-    if (instruction.traits.kind == OpcodeClass::branch || leaves(instruction)) return {};
+    if (instruction.traits.kind == OpcodeClass::branch || is_exit(instruction)) return {};
     CodeBuilder probes(names_);
     for (Probe& probe : unit_.spliced.probes) {
       if (!stands_at(probe, ProbePoint::instruction_after, instruction)) continue;

@@ -3,7 +3,6 @@
 namespace lynxpp::ptx {
 namespace {
 
-constexpr std::uint32_t word_bits = 32;
 constexpr std::int64_t slot_bytes = 8;
 
 void declare(NameSource& names, RegisterType type, std::uint32_t count, std::vector<VirtualRegister>& out) {

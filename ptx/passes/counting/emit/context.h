@@ -7,6 +7,7 @@
 
 #include "ptx/ir/code_builder.h"
 #include "ptx/passes/counting/plan.h"
+#include "ptx/passes/facts.h"
 #include "ptx/passes/unit.h"
 
 namespace lynxpp::ptx {

@@ -15,7 +15,6 @@ using Combine = Counter::Combine;
 using Storage = Accumulator::Storage;
 
 constexpr std::uint32_t warp_lanes = 32;
-constexpr std::uint32_t word_bits = 32;
 constexpr std::size_t few = 2;              // counters that need no turns
 constexpr std::uint32_t bits_of_group = 4;  // that one reduction sums
 /// The greatest number of which those of 32 lanes together fit 32 bits.

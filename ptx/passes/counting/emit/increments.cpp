@@ -12,8 +12,6 @@ namespace {
 using Lanes = Accumulator::Lanes;
 using Storage = Accumulator::Storage;
 
-constexpr std::uint32_t word_bits = 32;
-
 std::uint32_t bit_of(const Accumulator& accumulator) { return 1u << (accumulator.index % word_bits); }
 
 /// What the code of one place has to do, each accumulator once.

@@ -3,11 +3,10 @@
 #include <algorithm>
 
 #include "ptx/analysis/values/cohorts.h"
+#include "ptx/passes/facts.h"
 
 namespace lynxpp::ptx {
 namespace {
-
-bool leaves(const Instruction& instruction) { return instruction.traits.kind == OpcodeClass::exit; }
 
 bool calls(const Instruction& instruction) { return instruction.traits.kind == OpcodeClass::call; }
 
@@ -58,12 +57,12 @@ std::vector<bool> passed_together(const CountedFunction& kernel) {
 bool converges_at_exit(const InstrumentationUnit& unit, const CountedFunction& kernel) {
   const std::vector<Instruction>& instructions = kernel.instructions();
   const std::vector<BasicBlock>& blocks = kernel.graph().blocks;
-  if (std::ranges::count_if(instructions, leaves) != 1 || !are_harmless(unit)) return false;
+  if (std::ranges::count_if(instructions, is_exit) != 1 || !are_harmless(unit)) return false;
   const std::vector<bool> together = passed_together(kernel);
   for (std::uint32_t block = 0; block < blocks.size(); ++block) {
     const auto begin = instructions.begin() + blocks[block].begin;
     const auto end = instructions.begin() + blocks[block].end;
-    const auto exit = std::find_if(begin, end, leaves);
+    const auto exit = std::find_if(begin, end, is_exit);
     if (exit != end && exit->guarded()) return false;
     if (exit == end && blocks[block].leaves_function && kernel.analyses->dominators().is_reachable(block))
       return false;

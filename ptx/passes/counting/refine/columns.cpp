@@ -19,7 +19,7 @@ LinearColumns columns_of(PlanDraft& plan) {
 }
 
 /// Counters of one function that share their places.
-using Group = std::vector<std::size_t>;
+using Sharing = std::vector<std::size_t>;
 /// What tells counters apart: their unit, whether lane 0 may count, which blocks do, and the column.
 using Meaning = std::vector<std::tuple<bool, bool, std::uint8_t, LinearColumns::Column>>;
 
@@ -29,14 +29,14 @@ class FunctionMerge {
       : plan_(plan), counters_(draft.counters), columns_(columns) {}
 
   void run() {
-    std::map<std::pair<bool, std::vector<Increment>>, Group> groups;
+    std::map<std::pair<bool, std::vector<Increment>>, Sharing> groups;
     for (std::size_t i = 0; i < counters_.size(); ++i) {
       const CounterDraft& draft = counters_[i].draft;
       const bool can_merge = !draft.amounts_to(Increment::Amount::lane_maximum) &&
                              draft.increments[0].condition.kind != Condition::Kind::none_takes;
       if (can_merge) groups[{draft.counts_warps && !draft.is_whole, draft.increments}].push_back(i);
     }
-    std::map<Meaning, std::vector<Group>> equal;
+    std::map<Meaning, std::vector<Sharing>> equal;
     for (auto& [key, group] : groups) {
       std::vector<std::pair<Meaning::value_type, std::size_t>> meanings;
       for (const std::size_t index : group) {
@@ -49,7 +49,7 @@ class FunctionMerge {
       }
       std::ranges::sort(meanings);
       Meaning meaning;
-      Group sorted;
+      Sharing sorted;
       for (auto& [each, index] : meanings) {
         meaning.push_back(std::move(each));
         sorted.push_back(index);
@@ -64,8 +64,8 @@ class FunctionMerge {
 
  private:
   /// What happens at most once is a bit, which is cheaper than a number.
-  void merge(const std::vector<Group>& groups, std::vector<bool>& gone) {
-    const auto repeats = [&](const Group& group) { return counters_[group.front()].draft.repeats; };
+  void merge(const std::vector<Sharing>& groups, std::vector<bool>& gone) {
+    const auto repeats = [&](const Sharing& group) { return counters_[group.front()].draft.repeats; };
     if (std::ranges::none_of(groups, repeats)) return;
     for (std::size_t member = 0; member < groups.front().size(); ++member) {
       CounterDraft& one = counters_[groups.front()[member]].draft;

@@ -3,7 +3,7 @@
 namespace lynxpp::ptx {
 namespace {
 
-constexpr double rare = 0.1;
+constexpr double rare_skip = 0.1;
 
 class Complements {
  public:
@@ -38,7 +38,7 @@ class Complements {
       return;
     edge.counter.increments = {
         {{Place::Kind::before, block, graph_.blocks[block].end - 1}, {Condition::Kind::none_takes, target}}};
-    edge.counter.weight = edge.flow.weight = rare;
+    edge.counter.weight = edge.flow.weight = rare_skip;
     edge.is_complement = true;
   }
 

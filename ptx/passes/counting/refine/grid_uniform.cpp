@@ -8,7 +8,7 @@
 namespace lynxpp::ptx {
 namespace {
 
-constexpr std::size_t most_visits = 10'000'000;  // of blocks
+constexpr std::size_t most_visited = 10'000'000;  // of blocks
 
 /// Where a warp may come divided, because some of its lanes have gone on while others waited.
 class DividedWarps {
@@ -29,7 +29,7 @@ class DividedWarps {
         continue;
       if (may_wait_before_reconvergence(block)) mark_from(post_dominators_[block]);
     }
-    if (visits_ > most_visits) divided_.assign(divided_.size(), true);
+    if (visits_ > most_visited) divided_.assign(divided_.size(), true);
   }
 
   bool operator[](std::uint32_t block) const { return divided_[block]; }
@@ -63,7 +63,7 @@ class DividedWarps {
       const std::uint32_t next = pending.back();
       pending.pop_back();
       if (next == post_dominators_[block] || seen[next]) continue;
-      if (waits_[next] || ++visits_ > most_visits) return true;
+      if (waits_[next] || ++visits_ > most_visited) return true;
       seen[next] = true;
       pending.insert(pending.end(), graph_.blocks[next].successors.begin(),
                      graph_.blocks[next].successors.end());

@@ -6,6 +6,7 @@
 
 #include "ptx/passes/counting/flow/regions.h"
 #include "ptx/passes/counting/refine/loop_periods.h"
+#include "ptx/passes/facts.h"
 
 namespace lynxpp::ptx {
 namespace {
@@ -154,7 +155,6 @@ class TripCountFinder {
 
   /// Whether differences tell how many steps they are.
   bool find_step(std::int64_t step, TripCount& result) {
-    constexpr std::uint32_t word_bits = 32;
     TripCountReading& reading = result.reading;
     reading.decreases = step < 0;
     const std::uint64_t size =

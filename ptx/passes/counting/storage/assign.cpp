@@ -8,6 +8,7 @@
 
 #include "ptx/passes/counting/draft.h"
 #include "ptx/passes/counting/refine/expected_path.h"
+#include "ptx/passes/facts.h"
 
 namespace lynxpp::ptx {
 namespace {
@@ -380,7 +381,6 @@ class FunctionStorage {
 
   /// Bits are numbered in the order of their counters; the first block's begin a word of their own.
   void number_bits() {
-    constexpr std::uint32_t word_bits = 32;
     std::uint32_t bits = 0, pairs = 0;
     bool is_first = false;
     for (const Counter& counter : result_.counters) {

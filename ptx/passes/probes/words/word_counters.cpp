@@ -4,13 +4,13 @@
 #include <cstdlib>
 #include <string>
 
+#include "ptx/passes/facts.h"
 #include "ptx/passes/module/entry.h"
 #include "ptx/passes/module/shared_counters.h"
 
 namespace lynxpp::ptx {
 namespace {
 
-constexpr std::uint32_t word_bytes = 4;
 constexpr std::size_t most_together = 16;
 constexpr std::uint32_t last_count = 0xffffffff;  // of 32 bits, before it wraps around
 

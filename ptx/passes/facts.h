@@ -1,0 +1,24 @@
+// What several passes take for granted of PTX and of the hardware.
+#pragma once
+
+#include <cstdint>
+
+#include "ptx/ir/module.h"
+
+namespace lynxpp::ptx {
+
+inline constexpr std::uint32_t word_bits = 32;
+inline constexpr std::uint32_t word_bytes = 4;
+/// What device memory is read and written by.
+inline constexpr std::uint32_t sector_bytes = 32;
+
+/// `exit`, `ret`, `trap`.
+inline bool is_exit(const Instruction& instruction) { return instruction.traits.kind == OpcodeClass::exit; }
+
+/// As in cod::SiteValue: 0 reads memory, 1 writes it, 2 is atomic.
+inline std::uint64_t access_kind(const OpcodeTraits& traits) {
+  if (traits.kind == OpcodeClass::atomic) return 2;
+  return traits.reads_memory ? 0 : 1;
+}
+
+}  // namespace lynxpp::ptx
