@@ -189,11 +189,18 @@ std::uint64_t add_word_runs(std::span<const std::byte> runs, std::uint64_t most,
 bool word_runs_pay(std::span<const std::byte> runs, std::uint64_t most, std::span<const std::byte> counts,
                    std::uint32_t element_bytes) {
   const WrittenRuns all(runs, most);
-  if (all.written > all.records.size()) return true;  // so many that the others are among `counts`
-  std::uint64_t in_runs = 0;
-  for (const ptx::RunRecord& run : all.records) in_runs += run.accesses * (run.bytes / word_bytes);
-  const std::uint64_t one_by_one =
-      element_bytes == sizeof(std::uint64_t) ? sum_of<std::uint64_t>(counts) : sum_of<std::uint32_t>(counts);
+  double in_runs = 0;
+  for (const ptx::RunRecord& run : all.records)
+    in_runs += static_cast<double>(run.accesses * (run.bytes / word_bytes));
+  auto one_by_one = static_cast<double>(
+      element_bytes == sizeof(std::uint64_t) ? sum_of<std::uint64_t>(counts) : sum_of<std::uint32_t>(counts));
+  if (all.written > all.records.size() && !all.records.empty()) {
+    // Those without a place are among `counts`; they are taken to be as long as the others.
+    const double without_place = in_runs * static_cast<double>(all.written - all.records.size()) /
+                                 static_cast<double>(all.records.size());
+    in_runs += without_place;
+    one_by_one = std::max(0.0, one_by_one - without_place);
+  }
   return 2 * in_runs >= one_by_one;
 }
 

@@ -12,6 +12,9 @@ namespace {
 
 constexpr std::size_t smallest_block = 4096;
 constexpr std::size_t most_kept = 256u << 20;
+/// What is kept beyond that, and was not used for so long, is given back. While the driver takes back a large
+/// block, 7 to 15 ms, no thread launches anything.
+constexpr std::chrono::seconds most_idle(1);
 
 /// The largest number where the driver does not say.
 std::uint64_t free_device_memory_of(const Driver& driver) {
@@ -43,7 +46,7 @@ Status Pool::take_room(BoundedMemory& room, Kept& kept, std::size_t size) {
   std::vector<Block> unused;
   {
     const std::lock_guard lock(mutex_);
-    unused = std::exchange(kept, {}).blocks;
+    for (const KeptBlock& each : std::exchange(kept, {}).blocks) unused.push_back(each.block);
   }
   if (unused.empty() && &kept == &device_) return taken;
   give_to_driver(kept, unused);
@@ -79,7 +82,7 @@ Result<Pool::Block> Pool::device_memory(std::size_t size, CUstream stream) {
 }
 
 void Pool::give_back_device_memory(const Block& block) {
-  if (!keep(device_, block)) free_unused(block);
+  for (const Block& idle : keep(device_, block)) free_unused(idle);
 }
 
 void Pool::free_unused(const Block& block) {
@@ -103,7 +106,8 @@ Result<Pool::Block> Pool::pinned_memory(std::size_t size) {
 }
 
 void Pool::give_back_pinned_memory(const Block& block) {
-  if (block.address != 0 && !keep(pinned_, block)) pinned_memory_.release({block});
+  if (block.address == 0) return;
+  if (const std::vector<Block> idle = keep(pinned_, block); !idle.empty()) pinned_memory_.release(idle);
 }
 
 CUevent Pool::recorded_event(CUstream stream) {
@@ -133,22 +137,29 @@ void Pool::give_back(CUevent event) {
 
 std::optional<Pool::Block> Pool::take(Kept& kept, std::size_t size) {
   const std::lock_guard lock(mutex_);
-  const auto found = std::find_if(kept.blocks.rbegin(), kept.blocks.rend(), [&](const Block& block) {
-    return block.size >= size && block.size <= std::max(4 * size, smallest_block);
+  const auto found = std::find_if(kept.blocks.rbegin(), kept.blocks.rend(), [&](const KeptBlock& each) {
+    return each.block.size >= size && each.block.size <= std::max(4 * size, smallest_block);
   });
   if (found == kept.blocks.rend()) return std::nullopt;
-  const Block block = *found;
+  const Block block = found->block;
   kept.blocks.erase(std::next(found).base());
   kept.bytes -= block.size;
   return block;
 }
 
-bool Pool::keep(Kept& kept, const Block& block) {
+std::vector<Pool::Block> Pool::keep(Kept& kept, const Block& block) {
   const std::lock_guard lock(mutex_);
-  if (kept.bytes + block.size > most_kept) return false;
-  kept.blocks.push_back(block);
+  const auto now = std::chrono::steady_clock::now();
+  kept.blocks.push_back({block, now});
   kept.bytes += block.size;
-  return true;
+  std::vector<Block> idle;
+  auto first = kept.blocks.begin();
+  for (; kept.bytes > most_kept && now - first->since > most_idle; ++first) {
+    kept.bytes -= first->block.size;
+    idle.push_back(first->block);
+  }
+  kept.blocks.erase(kept.blocks.begin(), first);
+  return idle;
 }
 
 }  // namespace lynxpp::device::cuda

@@ -2,6 +2,7 @@
 // and the driver's own pool gives memory back to the system at every synchronisation.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -51,8 +52,12 @@ class Pool {
   void give_back(CUevent event);
 
  private:
+  struct KeptBlock {
+    Block block;
+    std::chrono::steady_clock::time_point since;
+  };
   struct Kept {
-    std::vector<Block> blocks;
+    std::vector<KeptBlock> blocks;  ///< the last one has come last
     std::size_t bytes = 0;
   };
 
@@ -63,7 +68,8 @@ class Pool {
   void give_to_driver(Kept& kept, const std::vector<Block>& blocks);
   CUevent kept_event();
   std::optional<Block> take(Kept& kept, std::size_t size);
-  bool keep(Kept& kept, const Block& block);
+  /// What is to be given to the driver in its stead.
+  std::vector<Block> keep(Kept& kept, const Block& block);
 
   const Driver& driver_;
   CUcontext context_;

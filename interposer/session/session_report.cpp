@@ -199,6 +199,7 @@ void Session::add_times(const Pending& pending) {
   if (kernel) {
     timing.execute += *kernel;
     ++timing.launches;
+    log().debug("{}: launch {}: {:.4f} ms on the device", timing.kernel, pending.launch, *kernel);
   }
   if (buffers) timing.buffers = timing.buffers.value_or(0) + *buffers;
 }
