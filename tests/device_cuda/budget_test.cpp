@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <future>
 #include <limits>
 #include <map>
@@ -131,6 +132,31 @@ TEST_F(BoundedPool, TakesATenthOfWhatIsFreeOnTheDevice) {
   pool_.give_back_device_memory(*first);
   EXPECT_EQ(memory_.device.size(), 1u) << "kept";
   EXPECT_TRUE(pool_.device_memory(90'000, nullptr).ok()) << "the same memory";
+}
+
+/// Giving large blocks back between launches that need them again would hold up other launches.
+TEST_F(BoundedPool, KeepsLargeBlocksThatAreInUse) {
+  pool_.limit(*MemoryBudget::parse("4G"));
+  const auto launch = [&] {
+    std::vector<MemoryBlock> blocks;
+    for (int i = 0; i < 5; ++i) blocks.push_back(*pool_.device_memory(200'000'000, nullptr));
+    for (const MemoryBlock& block : blocks) pool_.give_back_device_memory(block);
+  };
+  launch();
+  launch();
+  EXPECT_EQ(memory_.device.size(), 5u);
+  EXPECT_TRUE(memory_.freed_on.empty());
+}
+
+TEST_F(BoundedPool, GivesBackLargeBlocksThatWereNotUsedForASecond) {
+  pool_.limit(*MemoryBudget::parse("4G"));
+  std::vector<MemoryBlock> blocks;
+  for (int i = 0; i < 5; ++i) blocks.push_back(*pool_.device_memory(200'000'000, nullptr));
+  for (int i = 0; i < 4; ++i) pool_.give_back_device_memory(blocks[i]);
+  EXPECT_EQ(memory_.device.size(), 5u);
+  std::this_thread::sleep_for(std::chrono::milliseconds(1100));
+  pool_.give_back_device_memory(blocks[4]);
+  EXPECT_EQ(memory_.device.size(), 1u) << "256 MiB are kept";
 }
 
 TEST_F(BoundedPool, GivesUpWhatItKeepsBeforeItRefuses) {

@@ -3,6 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "engine/word_runs.h"
 #include "tests/analysis/analysed.h"
 
 namespace lynxpp::ptx {
@@ -91,6 +97,33 @@ TEST(WordRunsOfACode, AreNoneWhereAddressesFollowNoStep) {
     Analysed code(loop(body));
     EXPECT_TRUE(runs_of(code).empty()) << body;
   }
+}
+
+/// Room for `most` runs, of which `written` were to be written down, each of `accesses` words.
+std::vector<std::byte> written_runs(std::uint64_t written, std::uint64_t most, std::uint64_t accesses) {
+  std::vector<std::byte> runs(engine::bytes_of_runs(most));
+  std::memcpy(runs.data(), &written, sizeof written);
+  const RunRecord record{0x1000, 4, accesses, 4};
+  for (std::uint64_t i = 0; i < std::min(written, most); ++i)
+    std::memcpy(runs.data() + RunRecord::header_bytes + i * sizeof record, &record, sizeof record);
+  return runs;
+}
+
+bool pay(std::uint64_t written, std::uint64_t most, std::uint64_t accesses, std::uint32_t one_by_one) {
+  const std::vector<std::uint32_t> counts{one_by_one, 0};
+  return engine::word_runs_pay(written_runs(written, most, accesses), most, std::as_bytes(std::span(counts)),
+                               4);
+}
+
+TEST(WordRuns, PayWhereTheyAreAThirdOfWhatIsCounted) {
+  EXPECT_TRUE(pay(10, 100, 50, 1000));
+  EXPECT_FALSE(pay(10, 100, 50, 1001));
+}
+
+/// 90 of 100 runs have found no place: their 4,500 accesses are among the counts.
+TEST(WordRuns, PayByWhatThoseWithoutAPlaceWouldHaveCounted) {
+  EXPECT_TRUE(pay(100, 10, 50, 4500 + 10'000));
+  EXPECT_FALSE(pay(100, 10, 50, 4500 + 10'001));
 }
 
 }  // namespace
