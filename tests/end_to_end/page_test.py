@@ -146,6 +146,17 @@ class Page(unittest.TestCase):
         for title in ("Metrics", "Source and PTX", "Basic blocks", "Thread blocks on multiprocessors", "Tables", "Licences"):
             self.assertIn(title, text)
 
+    def test_heat_maps_say_amounts_and_numbers(self):
+        """Of cycles there are so many; an SM has a number."""
+        with tempfile.TemporaryDirectory() as folder:
+            output = pathlib.Path(folder, "out.jsonl")
+            BUILD.run(BUILD.examples / "mandelbrot", spec="kernel_runtime", environment={"LYNXPP_OUTPUT": str(output), "LYNXPP_CPU_CLOCK": "compute_1_3"})
+            (results,) = [record["results"] for record in read_json_lines(output) if record["record"] == "launch"]
+            dom, _ = self.browser(report(output, "html"))
+        for name, amount in (("cycles", "{:,} cycles"), ("sm", "sm {:,}")):
+            values = results[name]["values"]
+            self.assertIn(f"<p class=\"detail\">{len(values)} elements, the greatest is {amount.format(max(values))}</p>", dom)
+
     def test_source_lines_have_the_values_of_their_instructions(self):
         with tempfile.TemporaryDirectory() as folder:
             source = pathlib.Path(folder, "a.cu")

@@ -2,7 +2,7 @@
 import { Graph, layout } from "@dagrejs/dagre";
 import uPlot from "uplot";
 import { element, heat } from "./dom.js";
-import { edgesOf, format, ptxLines } from "./model.js";
+import { edgesOf, format, hexadecimal, isBits, ptxLines } from "./model.js";
 
 const svg = (name, attributes, ...children) => {
   const node = document.createElementNS("http://www.w3.org/2000/svg", name);
@@ -113,6 +113,10 @@ export function histogram(array) {
   return element("div", {}, box, beyond);
 }
 
+/** "29 cycles"; numbers of something, "sm 29", and bits, which are no amounts, go without their unit. */
+const amount = ({ name, unit }, value) =>
+  unit === "id" ? `${name} ${format(value)}` : isBits(name, unit) ? hexadecimal(value) : `${format(value)} ${unit ?? ""}`.trimEnd();
+
 /** Cell by cell, the darker the greater; what has one extent is wrapped. */
 export function heatMap(array) {
   const count = array.values.length;
@@ -127,12 +131,12 @@ export function heatMap(array) {
     context.fillStyle = greatest > 0 && value > 0 ? heat(value / greatest) : "rgba(128,128,128,.08)";
     context.fillRect((i % inner) * size, Math.floor(i / inner) * size, Math.max(1, size - (size > 3)), Math.max(1, size - (size > 3)));
   });
-  const told = element("p", { class: "detail" }, `${format(count)} elements; the greatest ${format(greatest)} ${array.unit ?? ""}`);
+  const told = element("p", { class: "detail" }, `${format(count)} ${count === 1 ? "element" : "elements"}, the greatest is ${amount(array, greatest)}`);
   canvas.onmousemove = (event) => {
     const i = Math.floor(event.offsetY / size) * inner + Math.floor(event.offsetX / size);
     if (i >= count) return;
     const index = extents.length > 1 ? `${array.labels?.[Math.floor(i / inner)] ?? Math.floor(i / inner)}, ${i % inner}` : array.labels?.[i] ?? i;
-    told.textContent = `[${index}]: ${format(array.values[i])} ${array.unit ?? ""}`;
+    told.textContent = `[${index}]: ${amount(array, array.values[i])}`;
   };
   return element("div", { class: "heat-map" }, element("h4", {}, array.name), element("div", { class: "scrolled" }, canvas), told);
 }
