@@ -100,7 +100,7 @@ class ScatterMatrix {
   }
 
   std::string text() const {
-    const double width = left + measures * (panel + gap) + 10;
+    const double width = left + measures * (panel + gap) + 34;
     const double legend_top = top + measures * (panel + gap) + 34;
     const std::string size[] = {at(width), at(legend_top + 18.0 * static_cast<double>(programs_.size()))};
     std::string svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + size[0] + "\" height=\"" +
@@ -142,12 +142,16 @@ class ScatterMatrix {
       const std::string turned = " text-anchor=\"middle\" font-weight=\"bold\" transform=\"rotate(-90 " +
                                  at(x - 34) + " " + at(y + panel / 2) + ")\"";
       svg += text_at(x - 34, y + panel / 2, measure_names[row], turned.c_str());
-      if (row != 0) {
-        svg += text_at(x - 5, y + panel, "0", " text-anchor=\"end\"") +
-               text_at(x - 5, y + 10, formatted("%.3g", most_[row]), " text-anchor=\"end\"");
-      }
     }
-    return svg;
+    return svg + upward(row, column);
+  }
+
+  /// Beside the first plot of a row; in the first row a histogram is there, and it stands beside the last one.
+  std::string upward(std::size_t row, std::size_t column) const {
+    if (column != (row == 0 ? measures - 1 : 0)) return {};
+    const double x = row == 0 ? x_of(column) + panel + 5 : x_of(column) - 5, y = y_of(row);
+    const char* const anchor = row == 0 ? "" : " text-anchor=\"end\"";
+    return text_at(x, y + panel, "0", anchor) + text_at(x, y + 10, formatted("%.3g", most_[row]), anchor);
   }
 
   std::string dots(std::size_t row, std::size_t column) const {

@@ -115,6 +115,15 @@ class Characterize(unittest.TestCase):
         pairs = sum(bool(row[one] and row[other]) for row in rows for one in measures for other in measures if one != other)
         self.assertEqual(sum(1 for _ in dots), pairs + len(APPS))
 
+    def test_every_row_of_plots_has_its_scale(self):
+        rows, _ = self.rows("--svg", self.path("plot.svg"), *(str(self.build.examples / app) for app in APPS))
+        texts = list(xml.etree.ElementTree.parse(self.path("plot.svg")).iter("{http://www.w3.org/2000/svg}text"))
+        for i, measure in enumerate(("simd", "divergence", "memory", "intensity")):
+            greatest = max(1, *(float(row[measure]) for row in rows if row[measure]))
+            top = 46 + i * (170 + 14)
+            self.assertEqual([text.text for text in texts if float(text.get("y")) == top + 10], [f"{greatest:.3g}"], measure)
+            self.assertIn("0", [text.text for text in texts if float(text.get("y")) == top + 170], measure)
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1], verbosity=2)
