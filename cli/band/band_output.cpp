@@ -36,11 +36,19 @@ std::string counts_text(const char* what, const Counts& counts) {
          whole(counts[2]);
 }
 
-/// What the degree means, were one direction alone camped.
-std::string alone(const char* what, const std::optional<double>& degree) {
-  if (!degree) return {};
-  return std::string("were only the ") + what + " camped: " + fixed(*degree) +
-         (*degree > 1 ? ", so they alone do not explain the time" : "");
+/// What the degree means, were one direction alone camped, or why there is none; empty without such accesses.
+std::string alone(const char* what, const Range& range, const std::optional<double>& degree, double time) {
+  const std::string text = std::string("were only the ") + what + " camped: ";
+  switch (apart_of(range, time)) {
+    case Apart::none: return {};
+    case Apart::flat: return text + "hardly slower, " + fixed(range.worst / range.best) + " times their best";
+    case Apart::too_few:
+      return text + "too few, their lines are " + number(100 * (range.worst - range.best) / time) +
+             " % of the time apart";
+    case Apart::enough: break;
+  }
+  return text + fixed(degree.value_or(0)) +
+         (degree.value_or(0) > 1 ? ", so they alone do not explain the time" : "");
 }
 
 /// Memory bound or not, as far as the share of the ceiling tells.
@@ -72,9 +80,11 @@ std::vector<std::string> facts(const KernelBand& each, const BandContext& contex
     if (degree > 1) lines.emplace_back("the time is above the band: memory is not all that it waits for");
     if (each.band.share_of_ceiling) lines.push_back(bound_of(*each.band.share_of_ceiling, each, calibration));
   }
+  const double time = each.kernel.milliseconds.value_or(0);
   for (const std::string& line :
-       {alone("reads", each.band.degree_if_only_reads), alone("writes", each.band.degree_if_only_writes)}) {
-    if (!line.empty()) lines.push_back(line);
+       {alone("reads", each.band.here.reads, each.band.degree_if_only_reads, time),
+        alone("writes", each.band.here.writes, each.band.degree_if_only_writes, time)}) {
+    if (!line.empty() && each.kernel.milliseconds) lines.push_back(line);
   }
   if (!each.band.left_out.empty()) {
     std::string list;

@@ -146,7 +146,7 @@ class ScatterMatrix {
     return svg + upward(row, column);
   }
 
-  /// Beside the first plot of a row; in the first row a histogram is there, and it stands beside the last one.
+  /// The scale of a row, beside its first plot; in the first row, which begins with a histogram, its last.
   std::string upward(std::size_t row, std::size_t column) const {
     if (column != (row == 0 ? measures - 1 : 0)) return {};
     const double x = row == 0 ? x_of(column) + panel + 5 : x_of(column) - 5, y = y_of(row);

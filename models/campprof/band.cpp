@@ -49,13 +49,19 @@ std::optional<Point> point_at(const Calibration& calibration, const Equations& e
   return Point{warps, *reads, *writes, std::nullopt};
 }
 
-/// How far `time` is from all spread to `range` camped; nothing where that makes next to no difference.
-std::optional<double> share_of(double time, double best, const Range& range) {
-  if (!(range.worst > least_camping_ratio * range.best)) return std::nullopt;
-  return (time - best) / (range.worst - range.best);
+/// How far `time` is from all spread to those of one direction camped.
+std::optional<double> degree_if_only(const Range& alone, double best, double time) {
+  if (apart_of(alone, time) != Apart::enough) return std::nullopt;
+  return (time - best) / (alone.worst - alone.best);
 }
 
 }  // namespace
+
+Apart apart_of(const Range& alone, double milliseconds) {
+  if (alone.worst == 0) return Apart::none;
+  if (!(alone.worst > least_camping_ratio * alone.best)) return Apart::flat;
+  return alone.worst - alone.best < least_part_of_time * milliseconds ? Apart::too_few : Apart::enough;
+}
 
 Result<Band> band_of(const Calibration& calibration, const Equations& equations, const Kernel& kernel) {
   if (Status checked = check_kernel(kernel); !checked) return checked.error();
@@ -69,9 +75,9 @@ Result<Band> band_of(const Calibration& calibration, const Equations& equations,
                    "there is no degree of camping to tell");
   band.here = *here;
   if (kernel.milliseconds) {
-    band.degree = share_of(*kernel.milliseconds, all.best, all);
-    band.degree_if_only_reads = share_of(*kernel.milliseconds, all.best, here->reads);
-    band.degree_if_only_writes = share_of(*kernel.milliseconds, all.best, here->writes);
+    band.degree = (*kernel.milliseconds - all.best) / (all.worst - all.best);
+    band.degree_if_only_reads = degree_if_only(here->reads, all.best, *kernel.milliseconds);
+    band.degree_if_only_writes = degree_if_only(here->writes, all.best, *kernel.milliseconds);
     band.here.application = kernel.milliseconds;
     if (const auto ceiling = point_at(calibration, equations, kernel, calibration.most_warps))
       band.share_of_ceiling = ceiling->all().best / *kernel.milliseconds;

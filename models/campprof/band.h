@@ -48,7 +48,7 @@ struct Band {
   /// (time - best) / (worst - best): outside of 0 to 1 the time is not in the band
   std::optional<double> degree;
   /// The same were only the reads camped, and the writes spread: above 1 the reads alone do not explain the
-  /// time. Nothing where the kernel makes none.
+  /// time. Nothing where apart_of says why.
   std::optional<double> degree_if_only_reads;
   std::optional<double> degree_if_only_writes;
   /// The time of these transactions, all spread, at the most warps of the device, over the kernel's time: the
@@ -57,6 +57,16 @@ struct Band {
   std::optional<double> share_of_ceiling;
   std::vector<std::uint32_t> left_out;  ///< configurations at which an equation yields no time above 0
 };
+
+/// What the lines of one direction alone are to a time.
+enum class Apart : std::uint8_t {
+  none,     ///< the kernel makes no such transactions
+  flat,     ///< their worst line is not above their best one by a tenth: they do not camp
+  too_few,  ///< these lines differ by less than least_part_of_time of the time: a degree would be noise
+  enough,
+};
+constexpr double least_part_of_time = 0.1;
+Apart apart_of(const Range& alone, double milliseconds);
 
 /// From this share of the ceiling on memory's throughput is what a kernel waits for. Below it may be camping,
 /// latency or arithmetic.

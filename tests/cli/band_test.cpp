@@ -132,6 +132,22 @@ TEST_F(Band, TheShareOfTheCeilingSaysWhetherMemoryIsWhatItWaitsFor) {
               HasSubstr("125 % of what memory yields with all spread at 8 warps: a cache serves"));
 }
 
+TEST_F(Band, NextToNoStoresHaveNoDegreeOfTheirOwn) {
+  ASSERT_EQ(calibrate(benchmarks()).exit_code, 0);
+  // At 4 warps 1,000 loads take 1.25 to 5 ms, and a store of 128 bytes 0.0025 to 0.01.
+  std::vector<std::string> arguments{"band",    "--gld-128", "1000",   "--gst-128", "4",
+                                     "--warps", "4",         "--time", "3"};
+  EXPECT_THAT(run(arguments).out,
+              HasSubstr("were only the writes camped: too few, their lines are 1 % of the time apart\n"));
+  arguments.insert(arguments.end(), {"--html", folder_.path("few.html"), "--json"});
+  const auto json = nlohmann::json::parse(run(arguments).out);
+  EXPECT_EQ(json["degree_if_only_stores"], nullptr);
+  EXPECT_GT(json["degree_if_only_loads"].get<double>(), 0.4);
+  std::string html;
+  ASSERT_TRUE(read_file(folder_.path("few.html"), html));
+  EXPECT_THAT(html, HasSubstr("<li>were only the writes camped: too few,"));
+}
+
 TEST_F(Band, AGridWithFewBlocksKeepsFewWarpsBusy) {
   ASSERT_EQ(calibrate(benchmarks()).exit_code, 0);
   // 15 blocks of 3 warps on 10 multiprocessors: two blocks on some of them.

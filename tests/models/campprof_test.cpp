@@ -124,6 +124,24 @@ TEST(CampProf, ReadsAndWritesAreJudgedApart) {
   EXPECT_NEAR(*writes_camped->degree_if_only_reads, 2, 1e-12);  // these cannot be it
 }
 
+TEST(CampProf, NextToNoWritesHaveNoDegreeOfTheirOwn) {
+  const Calibration calibration = straight();
+  const Result<Equations> equations = equations_of(calibration, Form::sums);
+  // At 1 warp 1,000 reads take 2 to 8 ms, and a write 0.004 to 0.016: of 3 ms a tenth is 25 writes.
+  const auto with_writes = [&](double writes) {
+    const Result<Band> band = band_of(calibration, *equations, {{0, 0, 1000}, {0, 0, writes}, 1, 1, 3.0});
+    EXPECT_TRUE(band) << message_of(band);
+    EXPECT_TRUE(band->degree && band->degree_if_only_reads);
+    EXPECT_EQ(band->degree_if_only_writes.has_value(), apart_of(band->here.writes, 3.0) == Apart::enough);
+    return apart_of(band->here.writes, 3.0);
+  };
+  EXPECT_EQ(with_writes(0), Apart::none);
+  EXPECT_EQ(with_writes(1), Apart::too_few);
+  EXPECT_EQ(with_writes(24.9), Apart::too_few);
+  EXPECT_EQ(with_writes(25.1), Apart::enough);
+  EXPECT_EQ(apart_of({2, 2.1}, 1), Apart::flat);
+}
+
 TEST(CampProf, Refusals) {
   const Calibration calibration = straight();
   const Result<Equations> equations = equations_of(calibration, Form::sums);
