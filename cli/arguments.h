@@ -200,9 +200,10 @@ struct BandArguments {
   bool is_cold = false;                 ///< … its L2 emptied before each kernel
   std::string machine = "compute_9_0";  ///< … which one
   bool json = false;
-  std::string svg, html;             ///< files; empty: none
-  std::string kernels, launches;     ///< of the program
-  std::vector<std::string> command;  ///< empty: the numbers above
+  std::string svg, html;               ///< files; empty: none
+  std::string kernels, launches;       ///< of the program
+  std::uint32_t added_arithmetic = 0;  ///< instructions beside each access of it; 0: it is not run with any
+  std::vector<std::string> command;    ///< empty: the numbers above
 };
 
 struct ListArguments {

@@ -11,7 +11,7 @@
 
 #include "cli/band/band_output.h"
 #include "cli/band/calibrations.h"
-#include "cli/child.h"
+#include "cli/band/program_runs.h"
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
 #include "cli/modelled/caches.h"
@@ -32,6 +32,7 @@ struct Measured {
   std::vector<std::string> notes;
   std::optional<models::clock::Traffic> traffic;
   std::vector<HotSpot> hot;
+  std::optional<AddedArithmetic> arithmetic;
 };
 
 std::uint32_t warps_of(std::uint64_t threads) { return static_cast<std::uint32_t>((threads + 31) / 32); }
@@ -57,7 +58,7 @@ void note_idle(std::uint64_t blocks, const Calibration& calibration, std::vector
 Result<Measured> typed(const BandArguments& arguments, const Calibration& calibration) {
   if (arguments.warps == 0)
     return failure("the kernel's active warps are not known", "give --warps, or a program to run");
-  Measured measured{"kernel", {}, {}, {}, {}};
+  Measured measured{"kernel", {}, {}, {}, {}, {}};
   std::copy_n(arguments.loads, 3, measured.kernel.reads.begin());
   std::copy_n(arguments.stores, 3, measured.kernel.writes.begin());
   const std::uint32_t most = arguments.most_warps != 0 ? arguments.most_warps : calibration.most_warps;
@@ -79,97 +80,6 @@ Result<Measured> typed(const BandArguments& arguments, const Calibration& calibr
 }
 
 // ---- a program's kernels
-
-/// The launches of one kernel.
-struct Launches {
-  std::vector<report::LaunchRecord> counted;
-  std::vector<report::LaunchRecord> with_places;  ///< the same, of the other specification
-  std::optional<report::SitesRecord> sites;
-  std::optional<report::TimingRecord> timing;
-  std::optional<models::clock::Traffic> traffic;
-};
-
-const std::string transactions = "memory_transactions";
-
-class ProgramRuns {
- public:
-  ProgramRuns(std::string program, const BandArguments& arguments, const Calibration& calibration,
-              std::string library)
-      : program_(std::move(program)),
-        arguments_(arguments),
-        calibration_(calibration),
-        library_(std::move(library)) {}
-
-  /// By kernel's mangled name. Failure: a run fails, or has no kernels.
-  Result<std::map<std::string, Launches>> run() {
-    if (!folder_.exists()) return failure("cannot make a temporary folder");
-    std::map<std::string, Launches> kernels;
-    for (const bool is_timing : {false, true}) {
-      const Result<report::Reading> reading = run_once(is_timing);
-      if (!reading) return reading.error();
-      for (const report::Record& record : reading->records) {
-        if (const auto* launch = std::get_if<report::LaunchRecord>(&record);
-            launch != nullptr && !is_timing) {
-          Launches& launches = kernels[launch->kernel];
-          (launch->spec == transactions ? launches.counted : launches.with_places).push_back(*launch);
-        }
-        if (const auto* sites = std::get_if<report::SitesRecord>(&record); sites != nullptr && !is_timing)
-          kernels[sites->kernel].sites = *sites;
-        if (const auto* timing = std::get_if<report::TimingRecord>(&record); timing != nullptr && is_timing)
-          kernels[timing->kernel].timing = *timing;
-      }
-    }
-    std::erase_if(kernels, [](const auto& each) { return each.second.counted.empty(); });
-    if (Status read = read_traffic(kernels); !read) return read.error();
-    if (kernels.empty())
-      return failure("the program launched no kernel that could be measured",
-                     "`lynxpp run -s memory_transactions` says why");
-    return kernels;
-  }
-
- private:
-  /// Of the run that was timed.
-  Status read_traffic(std::map<std::string, Launches>& kernels) const {
-    std::string lines;
-    if (!calibration_.is_modelled || !read_file(folder_.file("counters.jsonl"), lines)) return success();
-    Result<std::vector<ModelledKernel>> modelled = read_modelled(lines);
-    if (!modelled) return modelled.error();
-    for (ModelledKernel& each : *modelled) {
-      const auto found = kernels.find(each.kernel);
-      if (found != kernels.end() && each.launches != 0) found->second.traffic = std::move(each.traffic);
-    }
-    return success();
-  }
-
-  Result<report::Reading> run_once(bool is_timing) {
-    const std::string records = folder_.file("records.jsonl");
-    std::error_code ignored;
-    std::filesystem::remove(records, ignored);
-    const std::string places = folder_.file("hot_places.cod");
-    if (!write_file(places, observe::hot_places_specification())) return failure("cannot write " + places);
-    Variables variables{{"LD_PRELOAD", with_other_preloads(library_)},
-                        {"LYNXPP_SPEC", is_timing ? transactions : transactions + ("," + places)},
-                        {"LYNXPP_OUTPUT", records}};
-    if (is_timing) variables["LYNXPP_TIMING"] = "original";
-    if (!arguments_.kernels.empty()) variables["LYNXPP_KERNELS"] = arguments_.kernels;
-    if (!arguments_.launches.empty()) variables["LYNXPP_LAUNCHES"] = arguments_.launches;
-    variables["LYNXPP_DEVICE"] = calibration_.is_modelled ? "cpu" : "cuda";
-    if (calibration_.is_modelled) variables["LYNXPP_CPU_CLOCK"] = calibration_.device;
-    if (calibration_.is_modelled && is_timing)
-      variables["LYNXPP_CPU_COUNTERS"] = folder_.file("counters.jsonl");
-    const Result<ChildRun> run = run_child(program_, arguments_.command, variables, folder_,
-                                           is_timing ? "uninstrumented" : "with memory_transactions");
-    if (!run) return run.error();
-    if (!std::filesystem::exists(records, ignored)) return report::Reading{};
-    return report::read_json_lines_file(records);
-  }
-
-  std::string program_;
-  const BandArguments& arguments_;
-  const Calibration& calibration_;
-  std::string library_;
-  WorkFolder folder_;
-};
 
 double value_of(const report::LaunchRecord& launch, std::string_view name) {
   for (const report::ResultValue& result : launch.results) {
@@ -193,11 +103,41 @@ bool has_same_shape(const report::LaunchRecord& a, const report::LaunchRecord& b
   return std::equal(a.grid, a.grid + 3, b.grid) && std::equal(a.block, a.block + 3, b.block);
 }
 
+/// `timing` nullopt: it did not run in this way.
+double milliseconds_of(const std::optional<report::TimingRecord>& timing) {
+  return timing && timing->launches != 0 ? timing->execute / static_cast<double>(timing->launches) : 0;
+}
+
+/// Of the launches of one kernel; a note where it tells nothing, and where the additions cost warps.
+void add_arithmetic(const Launches& launches, std::uint32_t added, Measured& measured) {
+  if (added == 0) return;
+  AddedArithmetic arithmetic{added,
+                             0,
+                             0,
+                             milliseconds_of(launches.timing),
+                             milliseconds_of(launches.before),
+                             milliseconds_of(launches.after)};
+  for (const report::LaunchRecord& launch : launches.with_instructions) {
+    arithmetic.instructions += value_of(launch, "instructions");
+    arithmetic.accesses += value_of(launch, "accesses");
+  }
+  const Result<double> part = part_of_instructions(arithmetic);
+  if (!part) {
+    measured.notes.push_back(part.error().diagnostics.front().message);
+    return;
+  }
+  measured.arithmetic = arithmetic;
+  const auto& variant = launches.after->variant;
+  if (variant && variant->warps_per_sm != launches.timing->original->warps_per_sm)
+    measured.notes.push_back("with arithmetic added a multiprocessor holds " +
+                             std::to_string(variant->warps_per_sm) + " warps of it");
+}
+
 /// Failure: why there is no band of this kernel.
 Result<Measured> measured_of(const std::string& kernel, const Launches& launches,
-                             const Calibration& calibration) {
+                             const Calibration& calibration, std::uint32_t added_arithmetic) {
   const std::vector<report::LaunchRecord>& counted = launches.counted;
-  Measured measured{demangle(kernel), {}, {}, launches.traffic, {}};
+  Measured measured{demangle(kernel), {}, {}, launches.traffic, {}, {}};
   const std::string& name = measured.name;
   const bool is_same_device = calibration.is_modelled || counted.front().device == calibration.device;
   if (!is_same_device)
@@ -219,7 +159,8 @@ Result<Measured> measured_of(const std::string& kernel, const Launches& launches
   measured.kernel.writes = counts_of(counted, "gst_");
   measured.kernel.most_warps = static_cast<std::uint32_t>(launches.timing->original->warps_per_sm);
   measured.kernel.warps = busy_warps(measured.kernel.most_warps, blocks, threads, calibration);
-  measured.kernel.milliseconds = launches.timing->execute / static_cast<double>(launches.timing->launches);
+  measured.kernel.milliseconds = milliseconds_of(launches.timing);
+  add_arithmetic(launches, added_arithmetic, measured);
   note_idle(blocks, calibration, measured.notes);
   double atomics = 0;
   for (const report::LaunchRecord& launch : counted) atomics += value_of(launch, "atomic_transactions");
@@ -247,11 +188,11 @@ Result<std::vector<Measured>> of_program(const BandArguments& arguments, const C
     return failure("there is no program '" + arguments.command.front() + "' to run");
   if (Status present = check_device(calibration.is_modelled ? "cpu" : "cuda"); !present)
     return present.error();
-  auto kernels = ProgramRuns(program.path, arguments, calibration, *library).run();
+  auto kernels = run_program({program.path, *library}, arguments, calibration);
   if (!kernels) return kernels.error();
   std::vector<Measured> all;
   for (const auto& [kernel, launches] : *kernels) {
-    Result<Measured> measured = measured_of(kernel, launches, calibration);
+    Result<Measured> measured = measured_of(kernel, launches, calibration, arguments.added_arithmetic);
     if (measured) {
       all.push_back(std::move(*measured));
     } else {
@@ -280,6 +221,9 @@ Status write_pictures(const BandArguments& arguments, const std::vector<KernelBa
 
 Status show_bands(const BandArguments& arguments) {
   if (arguments.is_cold) return failure("--cold is about caches", "lynxpp band --cache --cold -- ./app");
+  if (arguments.added_arithmetic != 0 && arguments.command.empty())
+    return failure("--arithmetic is added to the kernels of a program",
+                   "lynxpp band --arithmetic 4 -- ./app");
   const Result<Calibration> calibration = find_calibration(arguments.calibration);
   if (!calibration) return calibration.error();
   const Result<Equations> equations =
@@ -311,7 +255,7 @@ Status show_bands(const BandArguments& arguments) {
       continue;
     }
     bands.push_back({std::move(each.name), each.kernel, std::move(*band), std::move(each.notes),
-                     std::move(each.hot), std::move(each.traffic), core_mhz});
+                     std::move(each.hot), std::move(each.traffic), core_mhz, each.arithmetic});
   }
   if (bands.empty()) return failure("there is no band to show");
   for (std::size_t i = 0; i < bands.size(); ++i) {
@@ -330,6 +274,8 @@ Status show_caches(const BandArguments& arguments) {
                    "lynxpp band --cache -- ./app");
   if (!arguments.launches.empty())
     return failure("--cache takes all launches of a kernel", "leave out --launches");
+  if (arguments.added_arithmetic != 0)
+    return failure("--arithmetic is about partition camping", "leave out --cache");
   const Result<models::Machine> machine = models::find_machine(arguments.machine);
   if (!machine) return machine.error();
   if (!machine->timing || (!machine->timing->l1 && !machine->timing->l2))

@@ -1,5 +1,6 @@
 #include "cli/band/band_output.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -63,6 +64,16 @@ std::string bound_of(double share, const KernelBand& each, const Calibration& ca
   return reached + "it waits for camped partitions, for latency, or for arithmetic";
 }
 
+/// Memory bound or not, by how the time changes with arithmetic added.
+std::string bound_of(const AddedArithmetic& arithmetic) {
+  const double part = *part_of_instructions(arithmetic);
+  return "with " + std::to_string(arithmetic.added) + " additions beside each access (" +
+         number(100 * arithmetic.more_instructions()) + " % more instructions) its time changes by " +
+         number(100 * arithmetic.longer()) +
+         " %: " + (part < largest_memory_bound_part ? "memory bound, " : "not memory bound, ") +
+         whole(100 * std::max(part, 0.0)) + " % of the time goes with instructions";
+}
+
 /// The lines above the table, each a sentence.
 std::vector<std::string> facts(const KernelBand& each, const BandContext& context) {
   const Calibration& calibration = context.calibration;
@@ -86,6 +97,7 @@ std::vector<std::string> facts(const KernelBand& each, const BandContext& contex
         alone("writes", each.band.here.writes, each.band.degree_if_only_writes, time)}) {
     if (!line.empty() && each.kernel.milliseconds) lines.push_back(line);
   }
+  if (each.arithmetic) lines.push_back(bound_of(*each.arithmetic));
   if (!each.band.left_out.empty()) {
     std::string list;
     for (const std::uint32_t warps : each.band.left_out)
@@ -105,6 +117,16 @@ std::string title(const BandContext& context) {
 Json json_of(const Counts& counts) { return {{"32", counts[0]}, {"64", counts[1]}, {"128", counts[2]}}; }
 Json json_of(const Range& range) { return {{"best_ms", range.best}, {"worst_ms", range.worst}}; }
 Json json_of(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+
+Json json_of(const std::optional<AddedArithmetic>& arithmetic) {
+  if (!arithmetic) return nullptr;
+  return {{"added", arithmetic->added},
+          {"instructions", arithmetic->instructions},
+          {"accesses", arithmetic->accesses},
+          {"before_ms", arithmetic->milliseconds_before},
+          {"after_ms", arithmetic->milliseconds_after},
+          {"part_of_instructions", *part_of_instructions(*arithmetic)}};
+}
 
 Json json_of(const std::vector<HotSpot>& spots) {
   Json all = Json::array();
@@ -160,7 +182,8 @@ std::string band_json(const KernelBand& each, const BandContext& context) {
                {"degree", json_of(band.degree)},
                {"degree_if_only_loads", json_of(band.degree_if_only_reads)},
                {"degree_if_only_stores", json_of(band.degree_if_only_writes)},
-               {"share_of_ceiling", json_of(band.share_of_ceiling)}};
+               {"share_of_ceiling", json_of(band.share_of_ceiling)},
+               {"arithmetic", json_of(each.arithmetic)}};
   json["points"] = Json::array();
   for (const Point& point : band.points) {
     Json line = {{"warps", point.warps}};

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/hot/places.h"
+#include "models/campprof/arithmetic.h"
 #include "models/campprof/band.h"
 #include "models/campprof/calibration.h"
 #include "models/clock/kernel_time.h"
@@ -20,7 +21,8 @@ struct KernelBand {
   std::vector<HotSpot> hot;
   /// Of its first launch, where the device is modelled.
   std::optional<models::clock::Traffic> traffic;
-  double core_mhz = 1;  ///< of `traffic`'s cycles
+  double core_mhz = 1;                                          ///< of `traffic`'s cycles
+  std::optional<models::campprof::AddedArithmetic> arithmetic;  ///< whose part_of_instructions is known
 };
 
 /// What all bands have in common.

@@ -5,6 +5,8 @@ usage: band_test.py BUILD_FOLDER
 import json
 import os
 import pathlib
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -183,6 +185,74 @@ class Bands(unittest.TestCase):
         outcome = lynxpp("band", "-c", CALIBRATION, "--", BUILD.examples / "vecadd")
         self.assertEqual(outcome.returncode, 1)
         self.assertIn("different grids or blocks", outcome.stderr)
+
+
+class AddedArithmetic(unittest.TestCase):
+    """`--arithmetic`: its instructions are executed, change nothing that the program sees, and show what a kernel waits for."""
+
+    def specification(self, count):
+        text = (ROOT / "observe/added_arithmetic.cod").read_text()
+        one = "  spent += 1.0f;\n"
+        self.assertIn(one, text)
+        path = pathlib.Path(FOLDER.name, f"arithmetic_{count}.cod")
+        path.write_text(text.replace(one, count * one))
+        return path
+
+    def test_results_are_the_same_and_every_addition_is_executed(self):
+        for app in ("transpose", "spmv", "reduction", "strides"):
+            plain, counted = BUILD.count(BUILD.examples / app)
+            output = pathlib.Path(FOLDER.name, "counters.jsonl")
+            output.unlink(missing_ok=True)
+            run, records = BUILD.measure(BUILD.examples / app, spec=self.specification(3), environment={"LYNXPP_CPU_COUNTERS": str(output)})
+            self.assertEqual((run.status, run.stdout), (0, plain.stdout), app)
+            self.assertTrue(records.launches)
+            self.assertEqual({record["results"]["never"] for record in records.launches}, {0})
+            _, seen = BUILD.measure(BUILD.examples / app, spec=ROOT / "observe/access_counts.cod")
+            expected = {(record["kernel"], record["launch"]): record["results"] for record in seen.launches}
+            for launch, before in zip(map(json.loads, output.read_text().splitlines()), counted):
+                results = expected[launch["kernel"], launch["launch"]]
+                self.assertEqual(results["instructions"], before["warp_instructions"], app)
+                requests = sum(before["global"][kind]["requests"] for kind in ("loads", "stores", "atomics"))
+                self.assertEqual(results["accesses"], requests, (app, launch["kernel"]))
+                self.assertEqual(launch["opcodes"]["add.rn.f32"], 3 * self.lanes(before), (app, launch["kernel"]))
+
+    @staticmethod
+    def lanes(counted):
+        """Executions of accesses to global memory by lanes."""
+        return sum(count for opcode, count in counted["opcodes"].items() if re.match(r"(ld|st|atom|red)\.(\w+\.)*global\b", opcode))
+
+    def test_ptxas_keeps_them(self):
+        ptxas = shutil.which("ptxas") or "/usr/local/cuda/bin/ptxas"
+        if not pathlib.Path(ptxas).exists():
+            self.skipTest("there is no ptxas")
+
+        def code_bytes(count):
+            ptx, cubin = (pathlib.Path(FOLDER.name, f"kept.{kind}") for kind in ("ptx", "cubin"))
+            made = lynxpp("instrument", BUILD.examples / "vecadd.ptx", "-s", self.specification(count), "--sm", 90, "-o", ptx)
+            self.assertEqual(made.returncode, 0, made.stderr)
+            subprocess.run([ptxas, "-arch=sm_90", ptx, "-o", cubin], check=True)
+            sections = subprocess.run(["readelf", "-SW", cubin], check=True, capture_output=True, text=True).stdout
+            return int(re.search(r"\.text\.\S+\s+PROGBITS\s+\w+\s+\w+\s+(\w+)", sections)[1], 16)
+
+        # vecadd has 3 accesses; an instruction has 16 bytes, and code is padded to 128.
+        self.assertGreaterEqual(code_bytes(65) - code_bytes(1), 3 * 64 * 16 - 128)
+
+    def test_memory_bound_or_not(self):
+        memory = bands("--arithmetic", 4, "-k", "spmv_thread_per_row", "--", BUILD.examples / "spmv")["spmv_thread_per_row"]
+        self.assertLess(memory["arithmetic"]["part_of_instructions"], 0.5)
+        added = memory["arithmetic"]
+        more, longer = 4 * added["accesses"] / added["instructions"], (added["after_ms"] - added["before_ms"]) / memory["ms"]
+        self.assertAlmostEqual(added["part_of_instructions"], longer / more)
+        text = lynxpp("band", "-c", CALIBRATION, "--arithmetic", 4, "-k", "spmv_shared", "--", BUILD.examples / "spmv").stdout
+        self.assertRegex(text, r"with 4 additions beside each access \(\S+ % more instructions\) its time changes by \S+ %: not memory bound, \d+ % of")
+        matmul = bands("--arithmetic", 1, "--", BUILD.examples / "matmul")["matmul_tiled"]
+        self.assertIsNone(matmul["arithmetic"])
+        self.assertIn("too few to tell whether it is memory bound", " ".join(matmul["notes"]))
+
+    def test_without_a_program_there_is_nothing_to_add_to(self):
+        outcome = lynxpp("band", "-c", CALIBRATION, "--arithmetic", 4, "--gld-32", 1, "--warps", 1)
+        self.assertEqual(outcome.returncode, 1)
+        self.assertIn("added to the kernels of a program", outcome.stderr)
 
 
 class Caches(unittest.TestCase):

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "models/campprof/arithmetic.h"
 #include "models/campprof/band.h"
 
 namespace lynxpp::models::campprof {
@@ -140,6 +141,27 @@ TEST(CampProf, NextToNoWritesHaveNoDegreeOfTheirOwn) {
   EXPECT_EQ(with_writes(24.9), Apart::too_few);
   EXPECT_EQ(with_writes(25.1), Apart::enough);
   EXPECT_EQ(apart_of({2, 2.1}, 1), Apart::flat);
+}
+
+TEST(CampProf, TimeGoesWithInstructionsOrWithMemory) {
+  // 1,000 instructions, of which 100 access memory: 4 beside each are 40 % more.
+  const AddedArithmetic none{4, 1000, 100, 10, 11, 11};
+  const AddedArithmetic all{4, 1000, 100, 10, 11, 15};
+  const AddedArithmetic some{4, 1000, 100, 10, 11, 12};
+  EXPECT_NEAR(all.more_instructions(), 0.4, 1e-12);
+  EXPECT_NEAR(some.longer(), 0.1, 1e-12);
+  EXPECT_NEAR(*part_of_instructions(none), 0, 1e-12);
+  EXPECT_NEAR(*part_of_instructions(all), 1, 1e-12);
+  EXPECT_NEAR(*part_of_instructions(some), 0.25, 1e-12);
+  EXPECT_EQ(message_of(part_of_instructions({4, 1000, 12, 10, 11, 12})),
+            "4 additions beside each access are 4.8 % more instructions: too few to tell whether it is "
+            "memory bound");
+  EXPECT_TRUE(part_of_instructions({4, 1000, 12.5, 10, 11, 12}));
+  for (const AddedArithmetic& each : {AddedArithmetic{4, 0, 0, 10, 11, 12},
+                                      {4, 9, 9, 0, 11, 12},
+                                      {4, 9, 9, 10, 0, 12},
+                                      {4, 9, 9, 10, 11, 0}})
+    EXPECT_THAT(message_of(part_of_instructions(each)), HasSubstr("are not known"));
 }
 
 TEST(CampProf, Refusals) {
