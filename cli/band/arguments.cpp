@@ -72,7 +72,7 @@ CLI::App* add_band(CLI::App& app, BandArguments& arguments) {
                    "Only these launches of each kernel, from 0, e.g. 0-9,100,200-")
       ->type_name("LIST");
   band->add_option("--arithmetic", arguments.added_arithmetic,
-                   "Time it with so many additions beside each access, too: is it memory bound?")
+                   "Memory bound? Times with so many additions beside each access")
       ->type_name("NUMBER")
       ->check(CLI::Range(1, 256).description(""));
   add_transactions(*band, arguments);
@@ -89,10 +89,9 @@ CLI::App* add_band(CLI::App& app, BandArguments& arguments) {
   band->add_option("--html", arguments.html, "Write a page with every band to FILE")->type_name("FILE");
   band->footer(
       "CampProf's band: the times of a kernel at every number of active warps, from no transaction camped\n"
-      "to all; its degree of camping; its predicted times. PROGRAM runs twice, for counts and for times "
-      "(with\n"
-      "--arithmetic four times); without one, the numbers given are those of a kernel. `lynxpp calibrate`\n"
-      "comes first.\n"
+      "to all; its degree of camping; its predicted times. PROGRAM runs twice, for counts and for times,\n"
+      "and twice more with --arithmetic; without one, the numbers given are those of a kernel.\n"
+      "`lynxpp calibrate` comes first.\n"
       "The exit code is 1 when there is no calibration, or no kernel with a band.\n\n"
       "Example: lynxpp band --gld-64 65536 --gst-64 65536 --warps 16 --time 0.35\n"
       "         lynxpp band --html band.html -- ./app\n"
