@@ -60,7 +60,10 @@ std::string bound_of(double share, const KernelBand& each, const Calibration& ca
   if (least_camping_ratio * *each.kernel.milliseconds < each.band.here.all().best)
     return reached +
            "below the band by a tenth, which does not apply: a cache serves it, or accesses overlap";
-  if (share >= least_bound_share) return reached + "memory bound";
+  const bool waits_for_instructions =
+      each.arithmetic && *part_of_instructions(*each.arithmetic) >= largest_memory_bound_part;
+  if (share >= least_bound_share)
+    return reached + (waits_for_instructions ? "near both of its limits" : "memory bound");
   return reached + "it waits for camped partitions, for latency, or for arithmetic";
 }
 

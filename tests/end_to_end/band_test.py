@@ -243,7 +243,8 @@ class AddedArithmetic(unittest.TestCase):
         added = memory["arithmetic"]
         more, longer = 4 * added["accesses"] / added["instructions"], (added["after_ms"] - added["before_ms"]) / memory["ms"]
         self.assertAlmostEqual(added["part_of_instructions"], longer / more)
-        text = lynxpp("band", "-c", CALIBRATION, "--arithmetic", 4, "-k", "spmv_shared", "--", BUILD.examples / "spmv").stdout
+        text = lynxpp("band", "-c", CALIBRATION, "--arithmetic", 4, "-k", "transpose_diagonal", "--", BUILD.examples / "partitions", 2).stdout
+        self.assertIn("near both of its limits", text)
         self.assertRegex(text, r"with 4 additions beside each access \(\S+ % more instructions\) its time changes by \S+ %: not memory bound, \d+ % of")
         matmul = bands("--arithmetic", 1, "--", BUILD.examples / "matmul")["matmul_tiled"]
         self.assertIsNone(matmul["arithmetic"])
