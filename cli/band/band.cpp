@@ -2,9 +2,7 @@
 // warps.
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,7 +16,6 @@
 #include "cli/modelled/kernels.h"
 #include "cli/preload.h"
 #include "report/number.h"
-#include "report/reader.h"
 #include "support/text.h"
 
 namespace lynxpp::cli {
