@@ -138,9 +138,9 @@ TEST_F(BoundedPool, TakesATenthOfWhatIsFreeOnTheDevice) {
 TEST_F(BoundedPool, KeepsLargeBlocksThatAreInUse) {
   pool_.limit(*MemoryBudget::parse("4G"));
   const auto launch = [&] {
-    std::vector<MemoryBlock> blocks;
+    std::vector<cuda::Pool::Block> blocks;
     for (int i = 0; i < 5; ++i) blocks.push_back(*pool_.device_memory(200'000'000, nullptr));
-    for (const MemoryBlock& block : blocks) pool_.give_back_device_memory(block);
+    for (const cuda::Pool::Block& block : blocks) pool_.give_back_device_memory(block);
   };
   launch();
   launch();
@@ -150,7 +150,7 @@ TEST_F(BoundedPool, KeepsLargeBlocksThatAreInUse) {
 
 TEST_F(BoundedPool, GivesBackLargeBlocksThatWereNotUsedForASecond) {
   pool_.limit(*MemoryBudget::parse("4G"));
-  std::vector<MemoryBlock> blocks;
+  std::vector<cuda::Pool::Block> blocks;
   for (int i = 0; i < 5; ++i) blocks.push_back(*pool_.device_memory(200'000'000, nullptr));
   for (int i = 0; i < 4; ++i) pool_.give_back_device_memory(blocks[i]);
   EXPECT_EQ(memory_.device.size(), 5u);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/word_runs.h"
+#include "ptx/passes/probes/words/word_run_sites.h"
 #include "tests/analysis/analysed.h"
 
 namespace lynxpp::ptx {
