@@ -52,6 +52,9 @@ class CompiledSpecification final : public Specification {
     for (const HandlerBody& body : program_->handlers) handlers_.push_back(body.handler);
     for (const auto& [position, array] : program_->accesses)
       accesses_.push_back({array, program_->locate(position)});
+    for (const std::unique_ptr<Collection>& collection : program_->collections) {
+      if (std::optional<TraceStream> stream = collection->stream()) streams_.push_back(std::move(*stream));
+    }
   }
 
   const std::string& name() const override { return name_; }
@@ -79,14 +82,15 @@ class CompiledSpecification final : public Specification {
   const std::vector<SiteCounter>& counters() const override { return program_->counters; }
   const std::vector<Tally>& tallies() const override { return program_->tallies; }
   const std::vector<CheckedAccess>& checked_accesses() const override { return accesses_; }
+  const std::vector<TraceStream>& streams() const override { return streams_; }
   bool lists_arrays() const override { return program_->lists_arrays; }
   bool asks_for_transfers() const override { return program_->asks_for_transfers; }
 
   Result<DeviceCode> lower_device(const DeviceTarget& target) const override {
     // Once per compute capability: a program's kernels are mostly made for one.
     const std::lock_guard lock(mutex_);
-    const auto key =
-        std::tuple(target.sm, target.plain_counters, target.wide_counters, target.lane_values, target.words);
+    const auto key = std::tuple(target.sm, target.plain_counters, target.wide_counters, target.lane_values,
+                                target.words, target.streams_traces);
     auto found = device_code_.find(key);
     if (found == device_code_.end()) {
       found = device_code_.emplace(key, generate_device_code(*program_, target)).first;
@@ -107,8 +111,9 @@ class CompiledSpecification final : public Specification {
   std::shared_ptr<const Program> program_;
   std::vector<Handler> handlers_;
   std::vector<CheckedAccess> accesses_;
+  std::vector<TraceStream> streams_;
   mutable std::mutex mutex_;
-  mutable std::map<std::tuple<int, bool, bool, bool, WordScheme>, Result<DeviceCode>> device_code_;
+  mutable std::map<std::tuple<int, bool, bool, bool, WordScheme, bool>, Result<DeviceCode>> device_code_;
   mutable std::optional<Result<std::shared_ptr<const HostReport>>> report_;
 };
 

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "cod/site_table.h"
+#include "cod/trace_stream.h"
 #include "cod/word_scheme.h"
 #include "ptx/ir/opcode.h"
 #include "support/result.h"
@@ -378,6 +379,7 @@ struct DeviceTarget {
   /// of 32 bits behind those of state(); those with counters in shared memory name one more variable behind
   /// those of variables(), which is where dynamic shared memory begins.
   WordScheme words = {};
+  bool streams_traces = false;  ///< the code streams entries where StreamControl says so
 };
 
 struct DeviceCode {
@@ -514,6 +516,8 @@ class Specification {
   virtual const std::vector<SiteCounter>& counters() const = 0;
   virtual const std::vector<Tally>& tallies() const = 0;
   virtual const std::vector<CheckedAccess>& checked_accesses() const = 0;
+  /// Those that can be streamed: of one dimension and not too few entries, of which device code names none.
+  virtual const std::vector<TraceStream>& streams() const = 0;
   /// Whether it asks where the program's arrays are: LaunchView::placed_arrays.
   virtual bool lists_arrays() const = 0;
   /// Whether some filter asks which instructions transfer.

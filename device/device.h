@@ -123,6 +123,24 @@ class Buffer {
   std::uint64_t address_;
 };
 
+/// Memory of the host that kernels write while the host reads it. Destroyed when nothing on the device uses it
+/// any more.
+class HostMemory {
+ public:
+  explicit HostMemory(std::span<std::byte> bytes) : bytes_(bytes) {}
+  virtual ~HostMemory() = default;
+  HostMemory(const HostMemory&) = delete;
+  HostMemory& operator=(const HostMemory&) = delete;
+
+  std::span<std::byte> bytes() const { return bytes_; }
+  std::uint64_t address() const {
+    return reinterpret_cast<std::uint64_t>(bytes_.data());
+  }  ///< of kernels, too
+
+ private:
+  std::span<std::byte> bytes_;
+};
+
 /// A launch's time where no clock has measured it: a model of `machine` says what it takes there, and what
 /// its memories do.
 struct ModelledTime {
@@ -250,6 +268,11 @@ class Device {
   /// Zeroed device memory, ordered on the launch's stream, and what reading it back takes of the host.
   /// Failure: there is none, or it would be more than the budget; a text that many launches share.
   virtual Result<std::unique_ptr<Buffer>> allocate_zeroed(std::size_t bytes, const Launch& launch) = 0;
+
+  /// Zeroed, at a multiple of 64 bytes. Failure: there is none, or it would be more than the budget.
+  virtual Result<std::unique_ptr<HostMemory>> host_memory(std::size_t /*bytes*/) {
+    return failure("kernels of this device write no memory of the host");
+  }
 
   /// Copies `bytes` to the buffer, `offset` bytes from its beginning, ordered on the launch's stream; they
   /// may go away at once.

@@ -237,8 +237,8 @@ Status add_probes(const Request& request, int sm, ptx::InstrumentationUnit& unit
   if (request.words.window != CounterWindow::none) words.shared_bits = 0;
   for (std::uint32_t index = 0; index < request.specifications.size(); ++index) {
     const cod::Specification& specification = *request.specifications[index];
-    const Result<cod::DeviceCode> code =
-        specification.lower_device({sm, request.counting.plain, request.counting.wide, false, words});
+    const Result<cod::DeviceCode> code = specification.lower_device(
+        {sm, request.counting.plain, request.counting.wide, false, words, request.streams_traces});
     if (!code) return code.error();
     if (code->minimum_sm > sm) {
       return failure("specification '" + specification.name() + "' needs sm_" +
@@ -270,7 +270,8 @@ Status add_probes(const Request& request, int sm, ptx::InstrumentationUnit& unit
       unit.spliced.probes.push_back(std::move(probe));
     }
     if (request.counting.lane_values) {
-      const cod::DeviceTarget target{sm, request.counting.plain, request.counting.wide, true, words};
+      const cod::DeviceTarget target{sm,    request.counting.plain, request.counting.wide, true,
+                                     words, request.streams_traces};
       const std::size_t first = unit.spliced.probes.size() - specification.handlers().size();
       if (Status added = add_lane_values(specification, target, first, unit); !added) return added;
     }

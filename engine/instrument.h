@@ -82,6 +82,7 @@ struct Request {
   LaunchShape launch;  ///< of all launches the variant is for; nothing is known by default
   CountingChoices counting;
   WordChoices words;
+  bool streams_traces = false;  ///< cod::DeviceTarget::streams_traces
   Limits limits = limits_of_environment();
   Inspection inspection;
 };

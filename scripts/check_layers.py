@@ -61,7 +61,7 @@ LIBRARIES = {
     "Eigen": (r"Eigen/.*", ["models"]),
     "Boost.Math": (r"boost/math/.*", ["models"]),
     "CLI11": (r"CLI/.*", ["cli"]),
-    "zstd": (r"zstd.*\.h", ["image"]),
+    "zstd": (r"zstd.*\.h", ["image", "report"]),
     "LZ4": (r"lz4.*\.h", ["image"]),
     "zlib": (r"zlib\.h", ["report"]),
     "spdlog": (r"(spdlog|fmt)/.*", ["support"]),

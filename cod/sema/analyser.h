@@ -198,6 +198,7 @@ class Analyser {
                                   bool is_address, const ApiFunction& api);
   Type collection_call(Expression& expression, const ApiFunction& api);
   Type append_call(Expression& expression, const ApiFunction& api);
+  Type kept_call(Expression& expression, const ApiFunction& api);
   Type record_call(Expression& expression, const ApiFunction& api);
   Type entry_call(Expression& expression, const ApiFunction& api, const std::string* field);
   const Collection* emitted_collection(Expression& argument);

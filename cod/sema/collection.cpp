@@ -32,6 +32,28 @@ std::uint32_t Collection::key_bits() const {
   return bits;
 }
 
+std::optional<TraceStream> Collection::stream() const {
+  if (kind != Kind::trace || !leading.empty() || has_named_entries || capacity < least_streamed_entries)
+    return std::nullopt;
+  TraceStream stream;
+  stream.name = name;
+  stream.counter = counter->index;
+  stream.capacity = capacity;
+  const auto aligned = [](std::uint32_t offset, std::uint32_t bytes) {
+    return (offset + bytes - 1) / bytes * bytes;
+  };
+  std::uint32_t end = sizeof(std::uint64_t);  // the entry's number
+  for (const Symbol* leaf : leaves) {
+    const std::uint32_t bytes = bytes_of(leaf->type);
+    const std::uint32_t offset = aligned(end, bytes);
+    const bool is_field = leaf->name.size() > name.size();
+    stream.fields.push_back({is_field ? leaf->name.substr(name.size() + 1) : "value", leaf->index, offset});
+    end = offset + bytes;
+  }
+  stream.entry_bytes = aligned(end, sizeof(std::uint64_t));
+  return stream;
+}
+
 std::int64_t Collection::bin_bound(std::uint64_t bin) const {
   // Unsigned: the declaration has made sure that the bounds themselves fit.
   const auto start = static_cast<std::uint64_t>(first);

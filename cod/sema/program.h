@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -37,6 +38,7 @@ struct Collection {
   std::uint64_t capacity = 0;      ///< entries of a trace, bins, places of a map (a power of two)
   std::vector<Symbol*> leaves;     ///< fields of the elements: arrays of the leading dimensions and stride()
   std::vector<Naming> namings;     ///< trace: of the leaves
+  bool has_named_entries = false;  ///< code of the device reads or writes some entry by its index
   /// Arrays of the leading dimensions. Trace: appends so far, those without room included. Histogram: values
   /// below the first bin. Map: updates that found no room.
   Symbol* counter = nullptr;
@@ -54,6 +56,8 @@ struct Collection {
   std::uint64_t stride() const { return kind == Kind::map ? capacity + 1 : capacity; }
   std::uint32_t key_bits() const;
   bool has_zero_place() const { return key_bits() == 64; }
+  /// Of a trace that can be streamed.
+  std::optional<TraceStream> stream() const;
   std::int64_t bin_bound(std::uint64_t bin) const;  ///< where bin `bin` begins; precondition: bin <= capacity
 };
 

@@ -204,6 +204,7 @@ Type Analyser::api_call(Expression& expression, const ApiFunction& named) {
     case ApiArguments::print: print_call(expression); break;
     case ApiArguments::append: return append_call(expression, api);
     case ApiArguments::record: return record_call(expression, api);
+    case ApiArguments::kept: return kept_call(expression, api);
     case ApiArguments::collection:
     case ApiArguments::bin: return collection_call(expression, api);
     case ApiArguments::entry: return entry_call(expression, api, nullptr);
@@ -251,6 +252,7 @@ bool Analyser::check_arguments(Expression& expression, const ApiFunction& api) {
     case ApiArguments::emit_ranges: least = most = 5; break;
     case ApiArguments::fold:
     case ApiArguments::bin:
+    case ApiArguments::kept:
     case ApiArguments::entry: least = most = 2; break;
   }
   const std::size_t given = expression.operands.size();

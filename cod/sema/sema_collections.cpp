@@ -319,9 +319,10 @@ std::vector<ExpressionPtr> Analyser::fields_of(Expression& record, const Positio
 }
 
 bool Analyser::check_collection_use(const Expression& expression, const Symbol& symbol) {
-  const Collection* collection = symbol.collection;
-  if (collection == nullptr || collection->kind != Collection::Kind::histogram || context_.on_host())
-    return true;
+  Collection* collection = symbol.collection;
+  if (collection == nullptr || context_.on_host()) return true;
+  collection->has_named_entries = true;
+  if (collection->kind != Collection::Kind::histogram) return true;
   error(expression.position, "the bins of '" + collection->name + "' are there in ON_REPORT only",
         "write 'record(&" + collection->name + ", value)'");
   return false;
@@ -401,6 +402,14 @@ Type Analyser::append_call(Expression& expression, const ApiFunction& api) {
     expression.operands.push_back(std::move(values[i]));
   }
   return api.result;
+}
+
+/// isKept(&trace, number)
+Type Analyser::kept_call(Expression& expression, const ApiFunction& api) {
+  const Collection* trace = collection_argument(expression.operands[0], Collection::Kind::trace, true, api);
+  Expression& number = *expression.operands[1];
+  const bool is_number = require_integer(number, value(number), "the number of an entry");
+  return trace != nullptr && is_number ? api.result : Type::none;
 }
 
 /// record(&histogram, value) and record(&histogram, value, count)

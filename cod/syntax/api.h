@@ -52,6 +52,7 @@ enum class ApiArguments : std::uint8_t {
   print,
   append,
   record,
+  kept,
   collection,
   bin,
   entry,

@@ -70,6 +70,13 @@ struct CpuBuffer : Buffer {
   std::shared_ptr<Run> run = std::make_shared<Run>();
 };
 
+struct CpuHostMemory : HostMemory {
+  CpuHostMemory(std::byte* memory, std::size_t size, std::size_t taken)
+      : HostMemory({memory, size}), owned(memory, FreeMemory{taken}) {}
+
+  std::unique_ptr<std::byte, FreeMemory> owned;
+};
+
 /// Device memory is host memory: nothing to copy.
 class CpuReadback : public Readback {
  public:
@@ -197,21 +204,15 @@ class CpuDevice : public Device {
   }
 
   Result<std::unique_ptr<Buffer>> allocate_zeroed(std::size_t bytes, const Launch&) override {
-    constexpr std::size_t alignment = 256;
-    const std::size_t rounded = (bytes / alignment + 1) * alignment;
-    if (Status fits = probe_memory().take(rounded); !fits) return fits.error();
-    void* memory = rounded > bytes ? std::aligned_alloc(alignment, rounded) : nullptr;
-    if (memory == nullptr) {
-      probe_memory().give_back(rounded);
-      return failure("there is no memory for probe buffers");
-    }
-    std::memset(memory, 0, rounded);
-    const auto address = reinterpret_cast<std::uintptr_t>(memory);
-    Allocation probe{address, bytes, MemoryKind::probe};
-    probe.device = info_.ordinal;
-    if (bytes != 0) cpu::allocations().add_foreign(probe);
-    return std::unique_ptr<Buffer>(
-        std::make_unique<CpuBuffer>(static_cast<std::byte*>(memory), bytes, rounded));
+    const Result<std::byte*> memory = zeroed_memory(bytes);
+    if (!memory) return memory.error();
+    return std::unique_ptr<Buffer>(std::make_unique<CpuBuffer>(*memory, bytes, rounded(bytes)));
+  }
+
+  Result<std::unique_ptr<HostMemory>> host_memory(std::size_t bytes) override {
+    const Result<std::byte*> memory = zeroed_memory(bytes);
+    if (!memory) return memory.error();
+    return std::unique_ptr<HostMemory>(std::make_unique<CpuHostMemory>(*memory, bytes, rounded(bytes)));
   }
 
   Status write(Buffer& buffer, std::uint64_t offset, std::span<const std::byte> bytes,
@@ -298,6 +299,26 @@ class CpuDevice : public Device {
   }
 
  private:
+  static constexpr std::size_t alignment = 256;
+  /// What so many bytes take of the budget.
+  static std::size_t rounded(std::size_t bytes) { return (bytes / alignment + 1) * alignment; }
+
+  /// That kernels may access.
+  Result<std::byte*> zeroed_memory(std::size_t bytes) const {
+    const std::size_t taken = rounded(bytes);
+    if (Status fits = probe_memory().take(taken); !fits) return fits.error();
+    void* memory = taken > bytes ? std::aligned_alloc(alignment, taken) : nullptr;
+    if (memory == nullptr) {
+      probe_memory().give_back(taken);
+      return failure("there is no memory for probe buffers");
+    }
+    std::memset(memory, 0, taken);
+    Allocation probe{reinterpret_cast<std::uintptr_t>(memory), bytes, MemoryKind::probe};
+    probe.device = info_.ordinal;
+    if (bytes != 0) cpu::allocations().add_foreign(probe);
+    return static_cast<std::byte*>(memory);
+  }
+
   /// Failure: the stream does not take it, which is then the variant error.
   static Status enqueue(const std::shared_ptr<Run>& made, std::shared_ptr<LoadedModule> module,
                         std::shared_ptr<ModuleVariables> variables, const CountedLaunch& counted,

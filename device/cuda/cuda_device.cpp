@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -42,6 +43,17 @@ class CudaBuffer final : public Buffer {
   StreamHold::Hold hold;
 
  private:
+  Pool& pool_;
+};
+
+class CudaHostMemory final : public HostMemory {
+ public:
+  CudaHostMemory(Pool& pool, const Pool::Block& memory, std::size_t size)
+      : HostMemory({reinterpret_cast<std::byte*>(memory.address), size}), block_(memory), pool_(pool) {}
+  ~CudaHostMemory() override { pool_.give_back_pinned_memory(block_); }
+
+ private:
+  Pool::Block block_;
   Pool& pool_;
 };
 
@@ -199,6 +211,15 @@ class CudaDevice final : public Device {
     const CUresult result = driver_.cuMemsetD8Async(block->address, 0, bytes, stream);
     if (result != CUDA_SUCCESS) return driver_.error("cuMemsetD8Async", result);
     return std::unique_ptr<Buffer>(std::move(buffer));
+  }
+
+  /// Pinned memory has one address for the host and, with unified addressing, for every device.
+  Result<std::unique_ptr<HostMemory>> host_memory(std::size_t bytes) override {
+    const CaptureRelaxed relaxed(driver_);
+    const Result<Pool::Block> block = pool_.pinned_memory(bytes);
+    if (!block) return block.error();
+    std::memset(reinterpret_cast<void*>(block->address), 0, bytes);
+    return std::unique_ptr<HostMemory>(std::make_unique<CudaHostMemory>(pool_, *block, bytes));
   }
 
   Status write(Buffer& buffer, std::uint64_t offset, std::span<const std::byte> bytes,

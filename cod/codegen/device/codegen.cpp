@@ -399,6 +399,7 @@ llvm::Value* DeviceGenerator::call_api(const Expression& call) {
     case ApiArguments::bits:
     case ApiArguments::floating: return floating_call(call);
     case ApiArguments::append:
+    case ApiArguments::kept:
     case ApiArguments::record: return call_collection(call);
     case ApiArguments::words: count_words(call); return nullptr;
     case ApiArguments::address: return address_call(call);

@@ -26,6 +26,7 @@ llvm::Value* DeviceGenerator::element_address(const Symbol& array, llvm::Value* 
 
 llvm::Value* DeviceGenerator::call_collection(const Expression& call) {
   const Collection& collection = *call.operands[0]->symbol->collection;
+  if (call.api->arguments == ApiArguments::kept) return is_kept(call, collection);
   return collection.kind == Collection::Kind::trace ? append(call, collection) : record(call, collection);
 }
 
@@ -61,7 +62,8 @@ llvm::Value* DeviceGenerator::append(const Expression& call, const Collection& t
     values.push_back(expression_as(*call.operands[i + 1], trace.leaves[i]->type));
   llvm::Value* capacity = builder_.getInt64(trace.capacity);
   llvm::AllocaInst* result = new_slot(builder_.getInt64Ty(), "entry");
-  builder_.CreateStore(capacity, result);
+  const std::optional<TraceStream> streams = streamed(trace);
+  builder_.CreateStore(streams ? builder_.getInt64(not_kept) : capacity, result);
   const Place place = place_of(trace.leading, index);
   const bool is_one = std::all_of(index.operands.begin(), index.operands.end(),
                                   [this](const ExpressionPtr& each) { return is_uniform(*each); });
@@ -84,8 +86,16 @@ llvm::Value* DeviceGenerator::append(const Expression& call, const Collection& t
     builder_.CreateStore(number, result);
     builder_.CreateBr(end);
     builder_.SetInsertPoint(end);
+    if (streams) stream({call, trace, values, counter, number}, *streams, result);
   });
   return builder_.CreateLoad(builder_.getInt64Ty(), result);
+}
+
+llvm::Value* DeviceGenerator::is_kept(const Expression& call, const Collection& trace) {
+  llvm::Value* number = expression_as(*call.operands[1], Type::u64);
+  llvm::Value* kept = streamed(trace) ? builder_.CreateICmpNE(number, builder_.getInt64(not_kept))
+                                      : builder_.CreateICmpULT(number, builder_.getInt64(trace.capacity));
+  return builder_.CreateZExt(kept, builder_.getInt32Ty());
 }
 
 // ---------------------------------------------------------------- histograms

@@ -30,6 +30,7 @@ class DeviceGenerator final : public FunctionGenerator {
     wide_counters_ = target.wide_counters;
     uses_lane_values_ = target.lane_values;
     scheme_ = target.words;
+    streams_traces_ = target.streams_traces;
   }
 
   void generate(const HandlerBody& body);
@@ -127,6 +128,7 @@ class DeviceGenerator final : public FunctionGenerator {
   llvm::Value* call_collection(const Expression& call);
   llvm::Value* append(const Expression& call, const Collection& trace);
   llvm::Value* reserve_together(llvm::Value* counter);
+  llvm::Value* is_kept(const Expression& call, const Collection& trace);
   llvm::Value* record(const Expression& call, const Collection& histogram);
   Bin bin_of(llvm::Value* value, bool is_signed_value, const Collection& histogram);
   llvm::Value* hash_of(const std::vector<llvm::Value*>& words);
@@ -135,6 +137,20 @@ class DeviceGenerator final : public FunctionGenerator {
   void search_entry(const Collection& map, const std::vector<llvm::Value*>& words, llvm::Value* lead,
                     bool inserts, llvm::AllocaInst* result);
   void count_dropped(std::uint64_t place = 0);  ///< Program::count_of_drops()
+
+  // streams.cpp
+  struct Appended {
+    const Expression& call;
+    const Collection& trace;
+    const std::vector<llvm::Value*>& values;  ///< of its leaves
+    llvm::Value* counter;                     ///< i64: the address
+    llvm::Value* number;                      ///< i64
+  };
+  std::optional<TraceStream> streamed(const Collection& trace) const;
+  void stream(const Appended& entry, const TraceStream& stream, llvm::AllocaInst* result);
+  llvm::Value* load_of_stream(llvm::Value* address, std::uint64_t offset, bool is_changed_by_others);
+  llvm::Value* has_room(llvm::Value* counter, llvm::Value* ring, llvm::Value* entries, llvm::Value* number);
+  llvm::Value* wait_for_room(const std::vector<llvm::Value*>& parameters);
 
   // atomics.cpp
   llvm::Value* atomic_call(const Expression& call);
@@ -247,6 +263,7 @@ class DeviceGenerator final : public FunctionGenerator {
   int sm_;
   bool wide_counters_ = false;
   bool uses_lane_values_ = false;
+  bool streams_traces_ = false;
   WordScheme scheme_;
   std::optional<SiteValue> lane_value_;      ///< what the routine is to find out
   llvm::Value* relative_address_ = nullptr;  ///< i32: stands for the address where banks are counted

@@ -1,0 +1,213 @@
+#include "interposer/results/trace_streams.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <csignal>
+#include <cstring>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <system_error>
+#include <thread>
+
+#include "support/log.h"
+
+namespace lynxpp::interposer {
+namespace {
+
+constexpr std::uint64_t ring_bytes = std::uint64_t{4} << 20;
+constexpr std::uint64_t most_launches = 16;
+/// With the thread, which may be waiting for a disk.
+constexpr std::chrono::seconds patience_with_disk(5);
+/// Between two looks at rings in which there was nothing.
+constexpr std::chrono::microseconds shortest_pause(100);
+constexpr std::chrono::microseconds longest_pause(2000);
+
+}  // namespace
+
+struct LaunchStreams::Core {
+  struct Ring {
+    std::size_t specification = 0;
+    std::unique_ptr<RingReader> reader;
+  };
+
+  explicit Core(std::atomic<std::uint64_t>& launches) : under_way(launches) { ++under_way; }
+  ~Core() { --under_way; }
+
+  std::timed_mutex mutex;   ///< guards the readers
+  std::vector<Ring> rings;  ///< empty: the launch is over
+  std::vector<cod::StreamControl> controls;
+  std::atomic<std::uint64_t>& under_way;
+};
+
+struct TraceStreams::Shared {
+  explicit Shared(std::string path) : file(std::move(path)) {}
+
+  using CorePtr = std::shared_ptr<LaunchStreams::Core>;
+
+  /// False: there was nothing to take.
+  static bool take(LaunchStreams::Core& core, bool& is_over) {
+    const std::unique_lock lock(core.mutex, std::try_to_lock);
+    if (!lock) return false;
+    is_over = core.rings.empty();
+    bool is_some = false;
+    for (const LaunchStreams::Core::Ring& ring : core.rings) is_some |= ring.reader->take();
+    return is_some;
+  }
+
+  void run() {
+    std::chrono::microseconds pause = shortest_pause;
+    std::unique_lock lock(mutex);
+    while (!is_stopped) {
+      changed.wait(lock, [&] { return !cores.empty() || is_stopped; });
+      const std::vector<CorePtr> now = cores;
+      lock.unlock();
+      bool is_some = false;
+      std::vector<CorePtr> over;
+      for (const CorePtr& core : now) {
+        bool is_over = false;
+        is_some |= take(*core, is_over);
+        if (is_over) over.push_back(core);
+      }
+      pause = is_some ? shortest_pause : std::min(2 * pause, longest_pause);
+      if (!is_some) std::this_thread::sleep_for(pause);
+      lock.lock();
+      for (const CorePtr& core : over) std::erase(cores, core);
+    }
+    is_through = true;
+    changed.notify_all();
+  }
+
+  /// What goes wrong in it goes wrong in the program's process.
+  void run_safely() {
+    try {
+      run();
+    } catch (const std::exception& error) {
+      log().error("streaming of traces has ended: {}", error.what());
+      const std::lock_guard lock(mutex);
+      is_through = true;
+      changed.notify_all();
+    }
+  }
+
+  report::TraceFile file;
+  std::atomic<std::uint64_t> under_way = 0;
+  std::mutex mutex;  ///< guards what follows; not held while anything is read or written
+  std::condition_variable changed;
+  std::vector<CorePtr> cores;
+  bool is_started = false;
+  bool is_stopped = false;
+  bool is_through = false;
+};
+
+LaunchStreams::LaunchStreams(std::shared_ptr<Core> core) : core_(std::move(core)) {}
+
+LaunchStreams::~LaunchStreams() {
+  const std::unique_lock lock(core_->mutex, patience_with_disk);
+  // The thread may be reading: then they stay for ever.
+  if (!lock) static_cast<void>(new std::shared_ptr<Core>(core_));
+  if (lock) core_->rings.clear();
+}
+
+std::vector<device::BufferWrite> LaunchStreams::writes(const ProbeLayout& layout) const {
+  std::vector<device::BufferWrite> all;
+  for (std::size_t i = 0; i < core_->rings.size(); ++i) {
+    const Core::Ring& ring = core_->rings[i];
+    const std::uint64_t offset =
+        layout.specifications[ring.specification].arrays[ring.reader->stream().counter].first;
+    all.push_back({offset, std::as_bytes(std::span(&core_->controls[i], 1))});
+  }
+  return all;
+}
+
+void LaunchStreams::finish(const ProbeLayout& layout, std::span<std::byte> buffer) {
+  const std::unique_lock lock(core_->mutex, patience_with_disk);
+  if (!lock) return notes_.emplace_back(0, "the disk is too slow: the end of the traces is lost"), void();
+  for (const Core::Ring& ring : core_->rings) {
+    RingReader& reader = *ring.reader;
+    if (buffer.empty()) {
+      reader.finish(std::nullopt);
+      continue;
+    }
+    const cod::TraceStream& stream = reader.stream();
+    std::byte* const counter =
+        buffer.data() + layout.specifications[ring.specification].arrays[stream.counter].first;
+    std::uint64_t appended = 0;
+    std::memcpy(&appended, counter, sizeof appended);
+    reader.finish(appended);
+    const std::uint64_t lost = reader.lost(appended);
+    const std::uint64_t told = lost == 0 ? std::min(appended, stream.capacity) : stream.capacity + lost;
+    std::memcpy(counter, &told, sizeof told);
+    if (!reader.problem().empty()) {
+      notes_.emplace_back(ring.specification, "'" + stream.name + "': " + reader.problem());
+    } else if (reader.written() != appended) {
+      notes_.emplace_back(ring.specification, "'" + stream.name + "': " +
+                                                  std::to_string(appended - reader.written()) +
+                                                  " entries were not streamed: the kernel had waited too long");
+    }
+  }
+}
+
+std::vector<std::string> LaunchStreams::notes(std::size_t specification) const {
+  std::vector<std::string> found;
+  for (const auto& [of, note] : notes_) {
+    if (of == specification) found.push_back(note);
+  }
+  return found;
+}
+
+TraceStreams::TraceStreams(std::string path, std::chrono::nanoseconds patience)
+    : path_(std::move(path)), patience_(patience), shared_(std::make_shared<Shared>(path_)) {}
+
+TraceStreams::~TraceStreams() {
+  std::unique_lock lock(shared_->mutex);
+  shared_->is_stopped = true;
+  shared_->changed.notify_all();
+  if (shared_->is_started)
+    shared_->changed.wait_for(lock, patience_with_disk, [&] { return shared_->is_through; });
+}
+
+bool TraceStreams::is_crowded() const { return shared_->under_way >= most_launches; }
+
+Result<std::unique_ptr<LaunchStreams>> TraceStreams::begin(
+    const std::vector<engine::SpecificationPtr>& specifications, device::Device& device,
+    const report::TraceDescription& description) {
+  std::shared_ptr<LaunchStreams::Core> core;
+  for (std::size_t i = 0; i < specifications.size(); ++i) {
+    for (const cod::TraceStream& stream : specifications[i]->streams()) {
+      const std::uint64_t entries = RingReader::entries_of(stream, ring_bytes);
+      Result<std::unique_ptr<device::HostMemory>> memory =
+          device.host_memory(RingReader::bytes_of(stream, entries));
+      if (!memory) return memory.error();
+      if (core == nullptr) core = std::make_shared<LaunchStreams::Core>(shared_->under_way);
+      core->rings.push_back({i, std::make_unique<RingReader>(*specifications[i], stream, std::move(*memory),
+                                                             description, shared_->file)});
+      core->controls.push_back(core->rings.back().reader->control(patience_));
+    }
+  }
+  if (core == nullptr) return std::unique_ptr<LaunchStreams>();
+  auto streams = std::make_unique<LaunchStreams>(core);
+  const std::lock_guard lock(shared_->mutex);
+  shared_->cores.push_back(std::move(core));
+  shared_->changed.notify_all();
+  if (std::exchange(shared_->is_started, true)) return streams;
+  // The program's signals are handled by the program's threads.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  try {
+    std::thread([shared = shared_] { shared->run_safely(); }).detach();
+  } catch (const std::system_error&) {
+    shared_->is_started = false;
+    shared_->cores.clear();
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (!shared_->is_started) return failure("there is no thread that could take the entries");
+  return streams;
+}
+
+}  // namespace lynxpp::interposer

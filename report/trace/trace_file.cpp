@@ -1,0 +1,120 @@
+#include "report/trace/trace_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "report/output.h"
+#include "report/trace/frame.h"
+
+namespace lynxpp::report {
+namespace {
+
+/// Fast rather than small: a kernel may be waiting.
+constexpr int compression_level = 1;
+
+using Json = nlohmann::ordered_json;
+
+std::string dumped_line(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string line_of(const TraceDescription& description) {
+  Json fields = Json::array();
+  for (const TraceField& field : description.fields)
+    fields.push_back(Json{{"name", field.name}, {"type", field.type}});
+  return dumped_line(Json{{"spec", description.specification},
+                      {"trace", description.trace},
+                      {"kernel", description.kernel},
+                      {"launch", description.launch},
+                      {"device", description.device},
+                      {"ordinal", description.ordinal},
+                      {"process", description.process},
+                      {"fields", std::move(fields)}});
+}
+
+void append_integer(std::string& text, std::uint64_t number, std::size_t bytes) {
+  text.append(reinterpret_cast<const char*>(&number), bytes);  // x86-64 is little endian
+}
+
+}  // namespace
+
+std::uint32_t bytes_of_trace_type(std::string_view type) {
+  if (type == "i8" || type == "u8") return 1;
+  if (type == "i16" || type == "u16") return 2;
+  if (type == "i32" || type == "u32" || type == "f32") return 4;
+  return type == "i64" || type == "u64" || type == "f64" ? 8 : 0;
+}
+
+TraceFile::~TraceFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+Status TraceFile::fail(int error) {
+  problem_ = failure("streaming of traces to " + path_ + " has ended: " + std::strerror(error));
+  return problem_.error();
+}
+
+Status TraceFile::open() {
+  if (!problem_) return problem_.error();
+  if (descriptor_ >= 0) return success();
+  const std::filesystem::path folder = std::filesystem::path(path_).parent_path();
+  std::error_code error;
+  if (!folder.empty()) std::filesystem::create_directories(folder, error);
+  if (error) return fail(error.value());
+  descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  return descriptor_ >= 0 ? success() : fail(errno);
+}
+
+Status TraceFile::append(const char* kind, std::uint32_t stream, std::string_view payload) {
+  std::string frame(frame_magic);
+  frame.append(kind, frame_kind_bytes);
+  append_integer(frame, stream, 4);
+  append_integer(frame, payload.size(), 4);
+  frame.append(payload);
+  const int error = append_line(descriptor_, frame);
+  return error == 0 ? success() : fail(error);
+}
+
+Result<std::uint32_t> TraceFile::begin(const TraceDescription& description) {
+  const std::lock_guard lock(mutex_);
+  if (Status opened = open(); !opened) return opened.error();
+  const std::uint32_t stream = streams_++;
+  if (Status written = append(frame_open, stream, line_of(description)); !written) return written.error();
+  return stream;
+}
+
+Status TraceFile::write(std::uint32_t stream, std::uint64_t first, std::uint64_t entries,
+                        const std::vector<std::vector<std::byte>>& columns) {
+  std::string values;
+  for (const std::vector<std::byte>& column : columns)
+    values.append(reinterpret_cast<const char*>(column.data()), column.size());
+  std::string payload;
+  append_integer(payload, first, 8);
+  append_integer(payload, entries, 8);
+  const std::size_t head = payload.size();
+  payload.resize(head + ZSTD_compressBound(values.size()));
+  const std::size_t compressed = ZSTD_compress(payload.data() + head, payload.size() - head, values.data(),
+                                               values.size(), compression_level);
+  if (ZSTD_isError(compressed) != 0)
+    return failure(std::string("entries cannot be compressed: ") + ZSTD_getErrorName(compressed));
+  payload.resize(head + compressed);
+  const std::lock_guard lock(mutex_);
+  if (!problem_) return problem_.error();
+  return append(frame_rows, stream, payload);
+}
+
+Status TraceFile::end(std::uint32_t stream, const TraceTotals& totals) {
+  const std::lock_guard lock(mutex_);
+  if (!problem_) return problem_.error();
+  return append(frame_done, stream,
+                dumped_line(Json{{"appended", totals.appended}, {"streamed", totals.streamed}}));
+}
+
+}  // namespace lynxpp::report
