@@ -20,6 +20,7 @@
 #include "cli/lsp/arguments.h"
 #include "cli/reports/arguments.h"
 #include "cli/texts/help_formatter.h"
+#include "cli/trace/arguments.h"
 
 namespace lynxpp::cli {
 namespace {
@@ -73,6 +74,9 @@ CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
       ->type_name("FILE");
   add_device(*run, arguments.device);
   run->add_option("--dump", arguments.dump, "Write original and instrumented PTX of each kernel into FOLDER")
+      ->type_name("FOLDER");
+  run->add_option("--trace", arguments.trace,
+                  "Stream all entries of traces into FOLDER while kernels run (`lynxpp trace` prints them)")
       ->type_name("FOLDER");
   run->add_option("--words", arguments.words, words_help)->type_name("SCHEME");
   run->add_option("--start", arguments.start,
@@ -401,6 +405,8 @@ Arguments parse_arguments(int count, char** values) {
   const CLI::App* const report_command = add_report(app, report);
   MergeArguments merge;
   add_merge(app, merge);
+  TraceArguments trace;
+  const CLI::App* const trace_command = add_trace(app, trace);
   DiffArguments diff;
   const CLI::App* const diff_command = add_diff(app, diff);
   const CLI::App* const check_command = add_check(app, check);
@@ -481,6 +487,7 @@ Arguments parse_arguments(int count, char** values) {
   if (app.got_subcommand(characterize_command)) return characterize;
   if (app.got_subcommand(report_command)) return report;
   if (app.got_subcommand("merge")) return merge;
+  if (app.got_subcommand(trace_command)) return trace;
   if (app.got_subcommand(diff_command)) return diff;
   if (app.got_subcommand(check_command)) {
     if (check.files.empty() && check.one_liners.empty())

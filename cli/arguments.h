@@ -29,6 +29,7 @@ struct RunArguments {
   std::string output;
   std::string device;
   std::string dump;
+  std::string trace;  ///< a folder for entries of traces; empty: none
   std::string words;  ///< a scheme of counting words (cod/word_scheme.h)
   std::string start;  ///< when launches begin to be measured (support/start_condition.h)
   bool timing = false;
@@ -86,6 +87,16 @@ struct ReportArguments {
 struct MergeArguments {
   std::vector<std::string> files;
   std::string output;  ///< empty or "-": standard output
+};
+
+/// `lynxpp trace`.
+struct TraceArguments {
+  std::vector<std::string> paths;  ///< folders, or files in them
+  std::string trace;               ///< the name; empty: all
+  std::string kernels;
+  std::string launches;
+  std::string format = "csv";
+  bool list = false;
 };
 
 /// `lynxpp diff`.
@@ -233,9 +244,9 @@ struct Finished {
 
 using Arguments =
     std::variant<Finished, RunArguments, RecordArguments, CheckRunArguments, BenchArguments,
-                 CharacterizeArguments, ReportArguments, MergeArguments, DiffArguments, CheckArguments,
-                 InstrumentArguments, PtxArguments, AdviseArguments, QualityArguments, CalibrateArguments,
-                 BandArguments, ListArguments, LspArguments, ControlArguments>;
+                 CharacterizeArguments, ReportArguments, MergeArguments, TraceArguments, DiffArguments,
+                 CheckArguments, InstrumentArguments, PtxArguments, AdviseArguments, QualityArguments,
+                 CalibrateArguments, BandArguments, ListArguments, LspArguments, ControlArguments>;
 
 /// Prints help and version on stdout, mistakes on stderr.
 Arguments parse_arguments(int count, char** values);

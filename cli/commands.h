@@ -14,6 +14,7 @@ int bench(const BenchArguments& arguments);
 int characterize(const CharacterizeArguments& arguments);
 int report(const ReportArguments& arguments);
 int merge(const MergeArguments& arguments);
+int trace(const TraceArguments& arguments);
 int diff(const DiffArguments& arguments);
 int check(const CheckArguments& arguments);
 /// The part of check() behind --explain: where the specifications' handlers would stand.

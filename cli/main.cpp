@@ -28,6 +28,7 @@ struct Dispatcher {
     return lynxpp::cli::report(arguments);
   }
   int operator()(const lynxpp::cli::MergeArguments& arguments) const { return lynxpp::cli::merge(arguments); }
+  int operator()(const lynxpp::cli::TraceArguments& arguments) const { return lynxpp::cli::trace(arguments); }
   int operator()(const lynxpp::cli::DiffArguments& arguments) const { return lynxpp::cli::diff(arguments); }
   int operator()(const lynxpp::cli::CheckArguments& arguments) const { return lynxpp::cli::check(arguments); }
   int operator()(const lynxpp::cli::InstrumentArguments& arguments) const {

@@ -109,6 +109,7 @@ Status prepare_environment(const RunArguments& arguments, const std::string& spe
     if (Status made = make_folder(folder); !made) return made;
     ::setenv("LYNXPP_DUMP", folder.c_str(), 1);
   }
+  if (!arguments.trace.empty()) ::setenv("LYNXPP_TRACE", output_pattern(arguments.trace).c_str(), 1);
   if (!arguments.output.empty()) {
     // Which files a pattern will name is known to the processes that write them.
     const bool is_pattern = arguments.output.find('%') != std::string::npos;

@@ -123,8 +123,8 @@ class Buffer {
   std::uint64_t address_;
 };
 
-/// Memory of the host that kernels write while the host reads it. Destroyed when nothing on the device uses it
-/// any more.
+/// Memory of the host that kernels write while the host reads it. Destroyed when nothing on the device uses
+/// it any more.
 class HostMemory {
  public:
   explicit HostMemory(std::span<std::byte> bytes) : bytes_(bytes) {}

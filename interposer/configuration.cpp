@@ -1,6 +1,11 @@
 #include "interposer/configuration.h"
 
 #include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+#include "interposer/output_path.h"
+#include "report/trace/trace_file.h"
 
 namespace lynxpp::interposer {
 namespace {
@@ -8,6 +13,19 @@ namespace {
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
   return value != nullptr ? value : "";
+}
+
+/// A file of this process in the folder, that no other one has: a process may have begun as another program.
+Result<std::string> trace_path(const std::string& folder) {
+  if (folder.empty()) return std::string();
+  const Result<std::string> expanded = expand_output_path(folder + "/%h-%p", 0, "LYNXPP_TRACE");
+  if (!expanded) return expanded.error();
+  std::error_code error;
+  const std::string stem = std::filesystem::absolute(*expanded, error).string();
+  std::string path = stem + std::string(report::trace_suffix);
+  for (int number = 2; std::filesystem::exists(path, error); ++number)
+    path = stem + "." + std::to_string(number) + std::string(report::trace_suffix);
+  return path;
 }
 
 Timing timing_of(const std::string& value) {
@@ -53,6 +71,12 @@ Configuration read_configuration(Diagnostics& problems) {
     configuration.memory = *memory;
   } else {
     for (Diagnostic& diagnostic : memory.error().diagnostics) problems.push_back(std::move(diagnostic));
+  }
+  Result<std::string> trace = trace_path(environment("LYNXPP_TRACE"));
+  if (trace) {
+    configuration.trace = std::move(*trace);
+  } else {
+    for (Diagnostic& diagnostic : trace.error().diagnostics) problems.push_back(std::move(diagnostic));
   }
   configuration.kernels_text = environment("LYNXPP_KERNELS");
   configuration.launches_text = environment("LYNXPP_LAUNCHES");

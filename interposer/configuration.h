@@ -40,6 +40,7 @@ struct Configuration {
   bool prints_table = true;  ///< LYNXPP_TABLE: not when it is 0
   bool ptx = true;           ///< LYNXPP_PTX: tables of sites hold the kernel's PTX; not when it is 0
   std::string dump;          ///< LYNXPP_DUMP: folder for PTX, or empty
+  std::string trace;         ///< in the folder LYNXPP_TRACE, this process's file for traces; or empty
   Timing timing = Timing::off;
   bool timeline = false;  ///< LYNXPP_TIMELINE: records of the device and of all activities
   cod::WordScheme words;  ///< LYNXPP_WORDS

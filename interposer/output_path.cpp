@@ -10,7 +10,8 @@ bool names_device(std::string_view pattern) {
   return false;
 }
 
-Result<std::string> expand_output_path(std::string_view pattern, std::uint64_t device) {
+Result<std::string> expand_output_path(std::string_view pattern, std::uint64_t device,
+                                       std::string_view variable) {
   const report::ProcessRecord process = describe_process();
   std::string path;
   for (std::size_t i = 0; i < pattern.size(); ++i) {
@@ -26,7 +27,7 @@ Result<std::string> expand_output_path(std::string_view pattern, std::uint64_t d
       case 'd': path += std::to_string(device); break;
       case '%': path += '%'; break;
       default:
-        return failure("LYNXPP_OUTPUT '" + std::string(pattern) + "': " +
+        return failure(std::string(variable) + " '" + std::string(pattern) + "': " +
                        (letter != '\0' ? std::string("nothing is known of '%") + letter + "'"
                                        : std::string("nothing stands behind the last '%'")) +
                        "; there are %p (process), %h (host), %r (MPI rank), %d (device) and %%");

@@ -23,6 +23,7 @@ class HelpFormatter : public CLI::Formatter {
         {"characterize", "lynxpp characterize [OPTIONS] COMMAND... [-- PROGRAM [ARGUMENTS...]]"},
         {"report", "lynxpp report [OPTIONS] FILE..."},
         {"merge", "lynxpp merge [OPTIONS] FILE..."},
+        {"trace", "lynxpp trace [OPTIONS] FOLDER..."},
         {"diff", "lynxpp diff [OPTIONS] A.jsonl B.jsonl"},
         {"check", "lynxpp check [OPTIONS] FILE..."},
         {"instrument", "lynxpp instrument [OPTIONS] -s SPEC IN.ptx"},

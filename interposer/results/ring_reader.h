@@ -1,4 +1,5 @@
-// Takes the entries of a trace out of its ring (cod/trace_stream.h) and writes them to a file, column by column.
+// Takes the entries of a trace out of its ring (cod/trace_stream.h) and writes them to a file, column by
+// column.
 #pragma once
 
 #include <chrono>

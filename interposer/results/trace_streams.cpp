@@ -105,6 +105,14 @@ struct TraceStreams::Shared {
 
 LaunchStreams::LaunchStreams(std::shared_ptr<Core> core) : core_(std::move(core)) {}
 
+LaunchStreams::LaunchStreams(std::shared_ptr<Core> core, std::size_t specifications,
+                             const std::string& problem)
+    : core_(std::move(core)) {
+  core_->rings.clear();
+  for (std::size_t i = 0; i < specifications; ++i)
+    notes_.emplace_back(i, "the traces of this launch were not streamed: " + problem);
+}
+
 LaunchStreams::~LaunchStreams() {
   const std::unique_lock lock(core_->mutex, patience_with_disk);
   // The thread may be reading: then they stay for ever.
@@ -144,9 +152,9 @@ void LaunchStreams::finish(const ProbeLayout& layout, std::span<std::byte> buffe
     if (!reader.problem().empty()) {
       notes_.emplace_back(ring.specification, "'" + stream.name + "': " + reader.problem());
     } else if (reader.written() != appended) {
-      notes_.emplace_back(ring.specification, "'" + stream.name + "': " +
-                                                  std::to_string(appended - reader.written()) +
-                                                  " entries were not streamed: the kernel had waited too long");
+      notes_.emplace_back(ring.specification,
+                          "'" + stream.name + "': " + std::to_string(appended - reader.written()) +
+                              " entries were not streamed: the kernel had waited too long");
     }
   }
 }
@@ -172,28 +180,39 @@ TraceStreams::~TraceStreams() {
 
 bool TraceStreams::is_crowded() const { return shared_->under_way >= most_launches; }
 
-Result<std::unique_ptr<LaunchStreams>> TraceStreams::begin(
+std::unique_ptr<LaunchStreams> TraceStreams::begin(
     const std::vector<engine::SpecificationPtr>& specifications, device::Device& device,
     const report::TraceDescription& description) {
   std::shared_ptr<LaunchStreams::Core> core;
   for (std::size_t i = 0; i < specifications.size(); ++i) {
     for (const cod::TraceStream& stream : specifications[i]->streams()) {
+      if (core == nullptr) core = std::make_shared<LaunchStreams::Core>(shared_->under_way);
       const std::uint64_t entries = RingReader::entries_of(stream, ring_bytes);
       Result<std::unique_ptr<device::HostMemory>> memory =
           device.host_memory(RingReader::bytes_of(stream, entries));
-      if (!memory) return memory.error();
-      if (core == nullptr) core = std::make_shared<LaunchStreams::Core>(shared_->under_way);
+      if (!memory)
+        return std::make_unique<LaunchStreams>(std::move(core), specifications.size(),
+                                               memory.error().diagnostics.front().message);
       core->rings.push_back({i, std::make_unique<RingReader>(*specifications[i], stream, std::move(*memory),
                                                              description, shared_->file)});
       core->controls.push_back(core->rings.back().reader->control(patience_));
     }
   }
-  if (core == nullptr) return std::unique_ptr<LaunchStreams>();
-  auto streams = std::make_unique<LaunchStreams>(core);
+  if (core == nullptr) return nullptr;
+  if (!start())
+    return std::make_unique<LaunchStreams>(std::move(core), specifications.size(),
+                                           "there is no thread that could take the entries");
   const std::lock_guard lock(shared_->mutex);
-  shared_->cores.push_back(std::move(core));
+  shared_->cores.push_back(core);
   shared_->changed.notify_all();
-  if (std::exchange(shared_->is_started, true)) return streams;
+  return std::make_unique<LaunchStreams>(std::move(core));
+}
+
+/// The thread, once. False: there is none.
+bool TraceStreams::start() {
+  const std::lock_guard lock(shared_->mutex);
+  if (shared_->is_through) return false;
+  if (std::exchange(shared_->is_started, true)) return true;
   // The program's signals are handled by the program's threads.
   sigset_t all;
   sigset_t before;
@@ -203,11 +222,9 @@ Result<std::unique_ptr<LaunchStreams>> TraceStreams::begin(
     std::thread([shared = shared_] { shared->run_safely(); }).detach();
   } catch (const std::system_error&) {
     shared_->is_started = false;
-    shared_->cores.clear();
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (!shared_->is_started) return failure("there is no thread that could take the entries");
-  return streams;
+  return shared_->is_started;
 }
 
 }  // namespace lynxpp::interposer

@@ -25,6 +25,8 @@ class LaunchStreams {
  public:
   struct Core;
   explicit LaunchStreams(std::shared_ptr<Core> core);
+  /// Without rings: why.
+  LaunchStreams(std::shared_ptr<Core> core, std::size_t specifications, const std::string& problem);
   /// Waits for the thread as finish() does.
   ~LaunchStreams();
   LaunchStreams(const LaunchStreams&) = delete;
@@ -51,8 +53,7 @@ class LaunchStreams {
 class TraceStreams {
  public:
   /// With an empty path nothing is streamed. `patience`: of kernels with this process's taking nothing.
-  explicit TraceStreams(std::string path,
-                        std::chrono::nanoseconds patience = std::chrono::seconds(2));
+  explicit TraceStreams(std::string path, std::chrono::nanoseconds patience = std::chrono::seconds(2));
   ~TraceStreams();
   TraceStreams(const TraceStreams&) = delete;
   TraceStreams& operator=(const TraceStreams&) = delete;
@@ -61,14 +62,14 @@ class TraceStreams {
   /// Whether so many launches are under way that their rings take much of the host's memory.
   bool is_crowded() const;
 
-  /// Rings for a launch. Null: no specification has a trace that can be streamed. Failure: there is no memory
-  /// for them. Calls no file.
-  Result<std::unique_ptr<LaunchStreams>> begin(const std::vector<engine::SpecificationPtr>& specifications,
-                                               device::Device& device,
-                                               const report::TraceDescription& description);
+  /// Rings for a launch, none where there is no memory for them, which notes() then says. Null: no
+  /// specification has a trace that can be streamed. Touches no file.
+  std::unique_ptr<LaunchStreams> begin(const std::vector<engine::SpecificationPtr>& specifications,
+                                       device::Device& device, const report::TraceDescription& description);
 
  private:
   struct Shared;
+  bool start();
   const std::string path_;
   const std::chrono::nanoseconds patience_;
   std::shared_ptr<Shared> shared_;

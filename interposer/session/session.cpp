@@ -33,7 +33,8 @@ Session::Session(Configuration configuration, std::unique_ptr<report::Sink> sink
     : configuration_(std::move(configuration)),
       dump_(configuration_.dump),
       sink_(std::move(sink)),
-      timeline_(configuration_.timeline) {
+      timeline_(configuration_.timeline),
+      streams_(configuration_.times_only() ? std::string() : configuration_.trace) {
   if (results == Results::in_background)
     worker_ = std::make_unique<ResultsWorker>([this] { return collect_in_background(); });
 }

@@ -33,6 +33,7 @@
 #include "interposer/owned_mutex.h"
 #include "interposer/results/results_worker.h"
 #include "interposer/results/timeline.h"
+#include "interposer/results/trace_streams.h"
 #include "report/record.h"
 
 namespace lynxpp::interposer {
@@ -185,6 +186,9 @@ class Session {
                           report::ActivityRecord& activity);
   Status launch_variant(Seen& seen, Kernel& kernel, device::Device& device, const device::Launch& launch,
                         report::ActivityRecord& activity);
+  /// Has the launch's traces streamed, where that is wanted and possible.
+  Status begin_streams(Pending& pending, device::Device& device, device::Buffer& buffer,
+                       const device::Launch& launch);
   Status launch_with(const Kernel& kernel, device::Device& device, const device::Launch& launch,
                      PendingPtr pending, Outstanding& outstanding);
   /// Precondition: `state_` is held.
@@ -331,6 +335,7 @@ class Session {
   std::uint64_t pending_bytes_ = 0;
   std::shared_ptr<const device::LiveAllocations> logged_allocations_;
   Timeline timeline_;
+  TraceStreams streams_;
   std::vector<std::pair<std::uint64_t, std::string>> told_devices_;  // ordinal and name; guarded by records_
   std::unique_ptr<ResultsWorker> worker_;
 };

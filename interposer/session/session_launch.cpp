@@ -1,5 +1,7 @@
 // The part of the session that launches variants: what launches of one variant have in common is found out
 // once.
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <exception>
@@ -183,6 +185,24 @@ std::optional<bool> Session::launch_again(device::Device& device, const device::
   return false;
 }
 
+Status Session::begin_streams(Pending& pending, device::Device& device, device::Buffer& buffer,
+                              const device::Launch& launch) {
+  if (!streams_.is_on()) return success();
+  const Plan& plan = *pending.plan;
+  report::TraceDescription description;
+  description.kernel = plan.seen->coverage.kernel;
+  description.launch = pending.launch;
+  description.device = plan.device.name;
+  description.ordinal = static_cast<std::uint64_t>(plan.device.ordinal);
+  description.process = static_cast<std::uint64_t>(getpid());
+  pending.streams = streams_.begin(plan.attached->specifications, device, description);
+  if (pending.streams == nullptr) return success();
+  for (const device::BufferWrite& each : pending.streams->writes(plan.layout)) {
+    if (Status written = device.write(buffer, each.offset, each.bytes, launch); !written) return written;
+  }
+  return success();
+}
+
 Status Session::launch_with(const Kernel& kernel, device::Device& device, const device::Launch& launch,
                             PendingPtr pending, Outstanding& outstanding) {
   const Plan& plan = *pending->plan;
@@ -206,6 +226,7 @@ Status Session::launch_with(const Kernel& kernel, device::Device& device, const 
   for (const device::BufferWrite& each : layout.writes()) {
     if (Status written = device.write(**buffer, each.offset, each.bytes, launch); !written) return written;
   }
+  if (Status begun = begin_streams(*pending, device, **buffer, launch); !begun) return begun;
   Status launched =
       device.launch(*kernel.variant, variant_launch, kernel.instrumented.parameters, words, **buffer);
   if (!launched) return launched;

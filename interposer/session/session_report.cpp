@@ -112,6 +112,8 @@ void Session::settle(Pending& pending, const Result<std::span<std::byte>>& bytes
   if (bytes && configuration_.timeline && configuration_.timing == Timing::originals)
     pending.activity.launch->milliseconds = pending.readback->kernel_milliseconds();
   if (configuration_.timeline) sink_->activity(pending.activity);
+  if (pending.streams != nullptr)
+    pending.streams->finish(pending.plan->layout, bytes ? *bytes : std::span<std::byte>());
   if (bytes) {
     report(pending, *bytes);
   } else {
@@ -261,6 +263,10 @@ void Session::report_specification(const Pending& pending, std::size_t index, st
     record.notes.emplace_back(
         "sectors are an estimate: an array index of 32 bits may have wrapped around between the lanes of a "
         "warp; the kernel's next launches assume nothing about indices");
+  }
+  if (pending.streams != nullptr) {
+    const std::vector<std::string> notes = pending.streams->notes(index);
+    record.notes.insert(record.notes.end(), notes.begin(), notes.end());
   }
   add_drops(*plan.attached->specifications[index], plan.layout.dropped(index, bytes), record.notes);
   record.modelled = modelled_time_of(*pending.readback);

@@ -32,7 +32,8 @@ struct Ended {
 }  // namespace
 
 bool Session::is_crowded() const {
-  return pending_bytes_ > outstanding_bytes_limit || pending_.size() > outstanding_launches_limit;
+  return pending_bytes_ > outstanding_bytes_limit || pending_.size() > outstanding_launches_limit ||
+         streams_.is_crowded();
 }
 
 bool Session::take_results_until(const std::function<bool()>& is_enough) {

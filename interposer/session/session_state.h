@@ -197,6 +197,7 @@ struct Session::Pending : Recycled<Pending> {
   std::chrono::steady_clock::time_point begin;  ///< before the launch was made
   bool counters_may_have_wrapped = false;
   bool indices_may_have_wrapped = false;
+  std::unique_ptr<LaunchStreams> streams;  ///< null: there are none. Goes behind the readback
   std::unique_ptr<device::Readback> readback;
 };
 

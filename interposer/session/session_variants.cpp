@@ -45,6 +45,7 @@ Status Session::prepare(Seen& seen, Kernel& kernel, const device::Launch& launch
   if (!kernel.learned.replays) request.limits.without.emplace(engine::without_replay);
   if (!kernel.learned.word_runs) request.limits.without.emplace(ptx::word_runs);
   request.specifications = kernel.attached->specifications;
+  request.streams_traces = streams_.is_on();
   request.device_sm = device.info().compute_capability;
   request.assembler_contracts = device.info().contracts;
   request.variable_address = [&](const std::string& name) {

@@ -11,12 +11,23 @@ pandas installed, frame() makes a DataFrame.
 
 Each of the methods reads the files anew, line by line, so that they may be larger than memory. A line that is
 cut off (a process that was killed) is left out; `records.left_out` says how many the last reading met.
+
+Traces that were streamed (LYNXPP_TRACE, `lynxpp run --trace FOLDER`) are in files of their own:
+
+    for stream in lynxpp.streams("FOLDER"):          # one for each launch and trace
+        for number, entry in stream.entries():       # a dict by the names of the fields
+            print(stream.kernel, stream.launch, number, entry["address"])
 """
+import array
 import collections
+import ctypes
+import ctypes.util
 import gzip
 import json
+import pathlib
+import struct
 
-__all__ = ["Records", "Process", "Launch", "Metric", "Ratio", "Array", "Table", "Sites"]
+__all__ = ["Records", "Process", "Launch", "Metric", "Ratio", "Array", "Table", "Sites", "Stream", "streams"]
 
 Ratio = collections.namedtuple("Ratio", "value numerator denominator")
 Metric = collections.namedtuple("Metric", "launch name value unit")
@@ -278,3 +289,106 @@ class Records:
                          launch.kernel, launch.demangled, launch.launch, place.get("correlation"), launch.spec,
                          place.get("begin_us"), place.get("end_us"), metric.name, metric.value, metric.unit))
         return pandas.DataFrame(rows, columns=columns)
+
+
+def _with_library(data, size):
+    """The system's own libzstd, which Debian's dpkg needs, too."""
+    library = ctypes.CDLL(ctypes.util.find_library("zstd") or "libzstd.so.1")
+    library.ZSTD_decompress.restype = ctypes.c_size_t
+    library.ZSTD_decompress.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t]
+    unpacked = ctypes.create_string_buffer(max(size, 1))
+    if library.ZSTD_decompress(unpacked, size, data, len(data)) != size:
+        raise ValueError("a block of a trace is damaged")
+    return unpacked.raw[:size]
+
+
+def _unpacked(data, size):
+    """zstd: of the standard library (3.14), else of the package zstandard, else of the system."""
+    try:
+        from compression import zstd
+        return zstd.decompress(data)
+    except ImportError:
+        pass
+    try:
+        import zstandard
+        return zstandard.ZstdDecompressor().decompress(data, max_output_size=size)
+    except ImportError:
+        return _with_library(data, size)
+
+
+# Array codes of the fields' types; of these all are as wide on every x86-64 Linux.
+_CODES = {"i8": "b", "u8": "B", "i16": "h", "u16": "H", "i32": "i", "u32": "I", "i64": "q", "u64": "Q", "f32": "f", "f64": "d"}
+
+
+class Stream:
+    """A trace of one launch. `appended` is None where the launch did not end; entries that are not in the file were lost."""
+
+    def __init__(self, path, number, description):
+        self._path, self._number = path, number
+        self.spec = description["spec"]
+        self.trace = description["trace"]
+        self.kernel = description["kernel"]
+        self.launch = description["launch"]
+        self.device = description["device"]
+        self.ordinal = description["ordinal"]
+        self.process = description["process"]
+        self.fields = {field["name"]: field["type"] for field in description["fields"]}
+        self.appended = None
+
+    def blocks(self):
+        """(number of the first entry, {name: values}) of each block."""
+        width = sum(struct.calcsize("=" + _CODES[kind]) for kind in self.fields.values())
+        for kind, stream, payload in _frames(self._path, lambda kind, stream: kind == b"rows" and stream == self._number):
+            if payload is None:
+                continue
+            first, entries = struct.unpack_from("<QQ", payload)
+            values = _unpacked(payload[16:], entries * width)
+            columns, at = {}, 0
+            for name, of in self.fields.items():
+                column = array.array(_CODES[of])
+                column.frombytes(values[at:at + entries * column.itemsize])
+                at += entries * column.itemsize
+                columns[name] = column
+            yield first, columns
+
+    def entries(self):
+        """(number, {name: value}) of each entry."""
+        for first, columns in self.blocks():
+            for i, values in enumerate(zip(*columns.values())):
+                yield first + i, dict(zip(columns, values))
+
+    def __repr__(self):
+        return f"Stream({self.spec}.{self.trace}, kernel={self.kernel!r}, launch={self.launch})"
+
+
+def _frames(path, is_wanted):
+    """(kind, stream, payload) of each whole frame of a file; the payload is None where it is not wanted."""
+    with open(path, "rb") as file:
+        size = file.seek(0, 2)
+        file.seek(0)
+        while file.tell() + 16 <= size:
+            magic, kind, stream, length = struct.unpack("<4s4sII", file.read(16))
+            if magic != b"lxtr":
+                raise ValueError(f"{path} is no file of streamed traces")
+            if file.tell() + length > size:  # the process was killed
+                return
+            if is_wanted(kind, stream):
+                yield kind, stream, file.read(length)
+            else:
+                file.seek(length, 1)
+                yield kind, stream, None
+
+
+def streams(*paths):
+    """The streams of folders and files, in the order in which they began."""
+    found = []
+    for path in map(pathlib.Path, paths):
+        for file in sorted(path.glob("*.trace")) if path.is_dir() else [path]:
+            of_file = {}
+            for kind, number, payload in _frames(file, lambda kind, _: kind != b"rows"):
+                if kind == b"open":
+                    of_file[number] = Stream(file, number, json.loads(payload))
+                elif kind == b"done":
+                    of_file[number].appended = json.loads(payload)["appended"]
+            found += of_file.values()
+    return found

@@ -30,13 +30,13 @@ std::string line_of(const TraceDescription& description) {
   for (const TraceField& field : description.fields)
     fields.push_back(Json{{"name", field.name}, {"type", field.type}});
   return dumped_line(Json{{"spec", description.specification},
-                      {"trace", description.trace},
-                      {"kernel", description.kernel},
-                      {"launch", description.launch},
-                      {"device", description.device},
-                      {"ordinal", description.ordinal},
-                      {"process", description.process},
-                      {"fields", std::move(fields)}});
+                          {"trace", description.trace},
+                          {"kernel", description.kernel},
+                          {"launch", description.launch},
+                          {"device", description.device},
+                          {"ordinal", description.ordinal},
+                          {"process", description.process},
+                          {"fields", std::move(fields)}});
 }
 
 void append_integer(std::string& text, std::uint64_t number, std::size_t bytes) {

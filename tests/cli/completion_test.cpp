@@ -47,8 +47,8 @@ TEST(Complete, OffersCommands) {
 }
 
 TEST(Complete, OffersTheOptionsOfTheHelp) {
-  for (const char* command : {"run", "record", "bench", "report", "merge", "diff", "check", "instrument",
-                              "advise", "quality", "band", "characterize"}) {
+  for (const char* command : {"run", "record", "bench", "report", "merge", "trace", "diff", "check",
+                              "instrument", "advise", "quality", "band", "characterize"}) {
     std::set<std::string> names;
     for (const std::string& each : offered({command, "--"})) names.insert(each);
     EXPECT_EQ(names, long_options_of(command)) << command;

@@ -15,9 +15,9 @@ namespace lynxpp::cli {
 namespace {
 
 const std::vector<std::string> subcommands{
-    "run",   "record",    "bench",      "characterize", "report", "merge",   "diff",
-    "check", "check-run", "instrument", "ptx",          "advise", "quality", "calibrate",
-    "band",  "list",      "attach",     "detach",       "status", "top",     "lsp"};
+    "run",   "record",    "bench",      "characterize", "report", "merge",   "trace",     "diff",
+    "check", "check-run", "instrument", "ptx",          "advise", "quality", "calibrate", "band",
+    "list",  "attach",    "detach",     "status",       "top",    "lsp"};
 
 std::string help_of(const std::string& subcommand) {
   const Outcome outcome = subcommand.empty() ? lynxpp({"--help"}) : lynxpp({subcommand, "--help"});
@@ -83,9 +83,9 @@ TEST(Manual, DescribesEveryCommandAndOption) {
 
 TEST(Manual, DescribesEveryEnvironmentVariable) {
   const std::string text = manual();
-  for (const char* name :
-       {"LYNXPP_SPEC", "LYNXPP_KERNELS", "LYNXPP_LAUNCHES", "LYNXPP_OUTPUT", "LYNXPP_DEVICE", "LYNXPP_LOG",
-        "LYNXPP_DUMP", "LYNXPP_TIMING", "LYNXPP_CONTROL", "LYNXPP_START", "LYNXPP_MEMORY_BUDGET"}) {
+  for (const char* name : {"LYNXPP_SPEC", "LYNXPP_KERNELS", "LYNXPP_LAUNCHES", "LYNXPP_OUTPUT",
+                           "LYNXPP_DEVICE", "LYNXPP_LOG", "LYNXPP_DUMP", "LYNXPP_TRACE", "LYNXPP_TIMING",
+                           "LYNXPP_CONTROL", "LYNXPP_START", "LYNXPP_MEMORY_BUDGET"}) {
     EXPECT_THAT(text, testing::HasSubstr(std::string("\n.B ") + name + "\n"));
   }
 }

@@ -77,12 +77,13 @@ TEST_F(Run, ADamagedTextIsRefused) {
 TEST_F(Run, OptionsBecomeVariables) {
   const std::string variables =
       environment_of({"-s", "mine.cod", "-k", "mat.*", "-l", "0-9,100,200-", "-o", "out.jsonl", "-d", "cpu",
-                      "--dump", "ptx/of/run", "--timing", "--start", "range=warm"});
+                      "--dump", "ptx/of/run", "--trace", "seen", "--timing", "--start", "range=warm"});
   EXPECT_THAT(variables, HasSubstr("\nLYNXPP_SPEC=" + specification_ + "\n"));
   EXPECT_THAT(variables, HasSubstr("\nLYNXPP_KERNELS=mat.*\n"));
   EXPECT_THAT(variables, HasSubstr("\nLYNXPP_LAUNCHES=0-9,100,200-\n"));
   EXPECT_THAT(variables, HasSubstr("\nLYNXPP_OUTPUT=" + folder_.path("out.jsonl") + "\n"));
   EXPECT_THAT(variables, HasSubstr("\nLYNXPP_DEVICE=cpu\n"));
+  EXPECT_THAT(variables, HasSubstr("\nLYNXPP_TRACE=" + folder_.path("seen") + "\n"));
   EXPECT_THAT(variables, HasSubstr("\nLYNXPP_DUMP=" + folder_.path("ptx/of/run") + "\n"));
   EXPECT_THAT(variables, HasSubstr("\nLYNXPP_TIMING=1\n"));
   EXPECT_THAT(variables, HasSubstr("\nLYNXPP_START=range=warm\n"));

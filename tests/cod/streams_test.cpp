@@ -66,9 +66,7 @@ class Ring {
       : stream_(stream), entries_(places), memory_(16 + places * stream.entry_bytes / 8) {}
   ~Ring() { stop(); }
 
-  std::uint64_t address() {
-    return (reinterpret_cast<std::uint64_t>(memory_.data()) + 63) / 64 * 64;
-  }
+  std::uint64_t address() { return (reinterpret_cast<std::uint64_t>(memory_.data()) + 63) / 64 * 64; }
 
   void take_from(milliseconds delay, milliseconds pause) {
     taker_ = std::thread([this, delay, pause] {
@@ -90,7 +88,8 @@ class Ring {
     auto* const ring = reinterpret_cast<StreamRing*>(address());
     const std::uint64_t begin = ring->taken;
     for (std::uint64_t number = begin; number < begin + entries_; ++number) {
-      const auto* place = reinterpret_cast<const std::byte*>(ring + 1) + number % entries_ * stream_.entry_bytes;
+      const auto* place =
+          reinterpret_cast<const std::byte*>(ring + 1) + number % entries_ * stream_.entry_bytes;
       const std::uint64_t tag =
           std::atomic_ref(*const_cast<std::uint64_t*>(reinterpret_cast<const std::uint64_t*>(place)))
               .load(std::memory_order_acquire);
@@ -161,7 +160,8 @@ class StreamRun {
         std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - before).count());
     launched.arrays = arrays_;
     const TraceStream& stream = specification_->streams().front();
-    std::memcpy(static_cast<void*>(&launched.control), arrays_[stream.counter].data(), sizeof launched.control);
+    std::memcpy(static_cast<void*>(&launched.control), arrays_[stream.counter].data(),
+                sizeof launched.control);
     for (const auto& [number, bytes] : rings_.front()->entries) {
       std::uint64_t value = 0;
       const std::uint32_t size = size_of(specification_->arrays()[stream.fields[0].array].type);
@@ -183,9 +183,12 @@ class StreamRun {
     for (const TraceStream& stream : specification_->streams()) {
       rings_.push_back(std::make_unique<Ring>(stream, how_.ring_entries));
       if (!how_.streams) continue;
-      const StreamControl control{
-          0, rings_.back()->address(), how_.ring_entries,
-          static_cast<std::uint64_t>(std::chrono::nanoseconds(how_.patience).count()), 0, 0};
+      const StreamControl control{0,
+                                  rings_.back()->address(),
+                                  how_.ring_entries,
+                                  static_cast<std::uint64_t>(std::chrono::nanoseconds(how_.patience).count()),
+                                  0,
+                                  0};
       std::memcpy(arrays_[stream.counter].data(), &control, sizeof control);
       if (how_.is_taken) rings_.back()->take_from(how_.delay, how_.pause);
     }

@@ -90,11 +90,11 @@ TEST_F(Traces, AreReadAsTheyWereWritten) {
   EXPECT_TRUE(write_rows(file, *second, 0).ok());
   EXPECT_TRUE(write_rows(file, *first, 5).ok());
   EXPECT_TRUE(file.end(*first, {9, 4}).ok());
-  EXPECT_THAT(read(file.path()),
-              ElementsAre("0 memory_trace accesses kernel 3 cpu 1 42",
-                          "1 memory_trace accesses kernel 3 cpu 1 42",
-                          "0 rows 0:7/1 1:18446744073709551615/255", "1 rows 0:7/1 1:18446744073709551615/255",
-                          "0 rows 5:7/1 6:18446744073709551615/255", "0 done 9 4"));
+  EXPECT_THAT(
+      read(file.path()),
+      ElementsAre("0 memory_trace accesses kernel 3 cpu 1 42", "1 memory_trace accesses kernel 3 cpu 1 42",
+                  "0 rows 0:7/1 1:18446744073709551615/255", "1 rows 0:7/1 1:18446744073709551615/255",
+                  "0 rows 5:7/1 6:18446744073709551615/255", "0 done 9 4"));
 }
 
 TEST_F(Traces, OfAKilledProcessAreReadUpToTheLastWholeFrame) {
@@ -146,7 +146,8 @@ TEST_F(Traces, ThatCannotBeMadeSaySo) {
 
 TEST_F(Traces, ThatAreNoneAreRefused) {
   std::ofstream(path()) << "this is a text of more than sixteen bytes";
-  EXPECT_THAT(read(path()), ElementsAre(HasSubstr("is no file of streamed traces: there is no frame at byte 0")));
+  EXPECT_THAT(read(path()),
+              ElementsAre(HasSubstr("is no file of streamed traces: there is no frame at byte 0")));
   TraceFile file(path("two.trace"));
   ASSERT_TRUE(file.begin(description).ok());
   ASSERT_TRUE(file.write(0, 0, 2, {column<std::uint64_t>({7, 8})}).ok());

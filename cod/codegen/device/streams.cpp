@@ -25,8 +25,8 @@ llvm::Value* DeviceGenerator::load_of_stream(llvm::Value* address, std::uint64_t
                   builder_.getInt64Ty(), {address}, Effect::memory);
 }
 
-/// The lanes that are here have their numbers. Where one waits for room, the entries before it that may not be
-/// there yet are of its own warp and fewer than the ring has, or of warps that wait for earlier ones: the
+/// The lanes that are here have their numbers. Where one waits for room, the entries before it that may not
+/// be there yet are of its own warp and fewer than the ring has, or of warps that wait for earlier ones: the
 /// earliest of all waits for the host alone.
 void DeviceGenerator::stream(const Appended& entry, const TraceStream& stream, llvm::AllocaInst* result) {
   llvm::BasicBlock* streams = new_block("stream");
@@ -38,16 +38,15 @@ void DeviceGenerator::stream(const Appended& entry, const TraceStream& stream, l
   llvm::Value* entries = load_of_stream(entry.counter, offsetof(StreamControl, entries), false);
   builder_.CreateCondBr(has_room(entry.counter, ring, entries, entry.number), room, end);
   builder_.SetInsertPoint(room);
-  llvm::Value* place =
-      builder_.CreateAnd(entry.number, builder_.CreateSub(entries, builder_.getInt64(1)));
+  llvm::Value* place = builder_.CreateAnd(entry.number, builder_.CreateSub(entries, builder_.getInt64(1)));
   llvm::Value* offset = builder_.CreateAdd(builder_.CreateMul(place, builder_.getInt64(stream.entry_bytes)),
                                            builder_.getInt64(sizeof(StreamRing)));
   llvm::Value* address = builder_.CreateAdd(ring, offset);
   for (std::size_t i = 0; i < entry.values.size(); ++i) {
     const Symbol& leaf = *entry.trace.leaves[i];
-    llvm::Value* field = builder_.CreateIntToPtr(
-        builder_.CreateAdd(address, builder_.getInt64(stream.fields[i].offset)),
-        llvm::PointerType::get(context_, global_space));
+    llvm::Value* field =
+        builder_.CreateIntToPtr(builder_.CreateAdd(address, builder_.getInt64(stream.fields[i].offset)),
+                                llvm::PointerType::get(context_, global_space));
     store({field, nullptr, leaf.type, leaf.memory}, entry.values[i], entry.call);
   }
   assembly("membar.sys;", builder_.getVoidTy(), {}, Effect::memory);
@@ -68,9 +67,9 @@ llvm::Value* DeviceGenerator::has_room(llvm::Value* counter, llvm::Value* ring, 
   llvm::BasicBlock* end = new_block("waited");
   builder_.CreateCondBr(has_room, end, full);
   builder_.SetInsertPoint(full);
-  llvm::Value* waited = out_of_line("lynxpp_wait_for_room", builder_.getInt32Ty(),
-                                    {counter, ring, entries, number},
-                                    [this](const auto& parameters) { return wait_for_room(parameters); });
+  llvm::Value* waited =
+      out_of_line("lynxpp_wait_for_room", builder_.getInt32Ty(), {counter, ring, entries, number},
+                  [this](const auto& parameters) { return wait_for_room(parameters); });
   llvm::Value* came = builder_.CreateICmpNE(waited, builder_.getInt32(0));
   builder_.CreateBr(end);
   builder_.SetInsertPoint(end);
@@ -101,8 +100,7 @@ llvm::Value* DeviceGenerator::wait_for_room(const std::vector<llvm::Value*>& par
   llvm::PHINode* looks = builder_.CreatePHI(wide_type, 2);
   llvm::Value* taken = load_of_stream(parameters[1], offsetof(StreamRing, taken), true);
   llvm::Value* now = thread_call(Api::global_timer);
-  llvm::Value* is_free =
-      builder_.CreateICmpULT(builder_.CreateSub(parameters[3], taken), parameters[2]);
+  llvm::Value* is_free = builder_.CreateICmpULT(builder_.CreateSub(parameters[3], taken), parameters[2]);
   builder_.CreateCondBr(is_free, has_room, still_full);
 
   builder_.SetInsertPoint(still_full);
@@ -111,10 +109,10 @@ llvm::Value* DeviceGenerator::wait_for_room(const std::vector<llvm::Value*>& par
   llvm::Value* count =
       builder_.CreateSelect(moved, builder_.getInt64(0), builder_.CreateAdd(looks, builder_.getInt64(1)));
   llvm::Value* gone = load_of_stream(counter, offsetof(StreamControl, gave_up), true);
-  llvm::Value* is_late = builder_.CreateOr(
-      builder_.CreateICmpSGT(builder_.CreateSub(now, begin), patience),
-      builder_.CreateOr(builder_.CreateICmpUGT(count, builder_.getInt64(most_looks)),
-                        builder_.CreateICmpNE(gone, builder_.getInt64(0))));
+  llvm::Value* is_late =
+      builder_.CreateOr(builder_.CreateICmpSGT(builder_.CreateSub(now, begin), patience),
+                        builder_.CreateOr(builder_.CreateICmpUGT(count, builder_.getInt64(most_looks)),
+                                          builder_.CreateICmpNE(gone, builder_.getInt64(0))));
   builder_.CreateCondBr(is_late, gives_up, pause);
 
   builder_.SetInsertPoint(pause);
