@@ -113,23 +113,6 @@ CLI::App* add_bench(CLI::App& app, BenchArguments& arguments) {
   return bench;
 }
 
-CLI::App* add_diff(CLI::App& app, DiffArguments& arguments) {
-  CLI::App* diff = app.add_subcommand("diff", "Compare the records of two runs: what changed most");
-  diff->add_option("A", arguments.a, "JSON Lines of the first run")->required()->type_name("");
-  diff->add_option("B", arguments.b, "JSON Lines of the second run")->required()->type_name("");
-  diff->add_option("-n,--top", arguments.top, "Rows of each list (default: 20, with --json all); 0: all")
-      ->type_name("NUMBER")
-      ->check(CLI::Range(0, 1000000000).description(""));
-  diff->add_flag("--json", arguments.json, "One object with everything");
-  diff->footer(
-      "Kernel by kernel: results with both values, their ratio and difference, then elements of arrays,\n"
-      "rows of maps and places in the program. Results whose ratio is farthest from 1 come first, elements\n"
-      "by their difference. Launches are folded as `lynxpp report` folds them. What only one file has is\n"
-      "listed. The exit code is 1 when a file cannot be read or holds no records.\n\n"
-      "Example: lynxpp diff before.jsonl after.jsonl --top 5");
-  return diff;
-}
-
 CLI::App* add_check(CLI::App& app, CheckArguments& arguments) {
   CLI::App* check = app.add_subcommand("check", "Compile specifications and show what is wrong with them");
   check

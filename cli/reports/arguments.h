@@ -1,4 +1,4 @@
-// The command lines of `lynxpp record` and `lynxpp report`.
+// The command lines of `lynxpp record`, `lynxpp report` and `lynxpp diff`.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -9,5 +9,6 @@ namespace lynxpp::cli {
 
 CLI::App* add_record(CLI::App& app, RecordArguments& arguments);
 CLI::App* add_report(CLI::App& app, ReportArguments& arguments);
+CLI::App* add_diff(CLI::App& app, DiffArguments& arguments);
 
 }  // namespace lynxpp::cli

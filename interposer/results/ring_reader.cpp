@@ -18,7 +18,7 @@ constexpr std::chrono::milliseconds oldest_block(100);
 /// After so many entries the device is told what was taken.
 constexpr std::uint64_t told_after = 1024;
 
-std::string name_of(cod::ScalarType type) {
+std::string trace_type_of(cod::ScalarType type) {
   using Type = cod::ScalarType;
   switch (type) {
     case Type::i8: return "i8";
@@ -41,7 +41,7 @@ report::TraceDescription described(report::TraceDescription description,
   description.specification = specification.name();
   description.trace = stream.name;
   for (const cod::TraceStream::Field& field : stream.fields)
-    description.fields.push_back({field.name, name_of(specification.arrays()[field.array].type)});
+    description.fields.push_back({field.name, trace_type_of(specification.arrays()[field.array].type)});
   return description;
 }
 

@@ -23,8 +23,8 @@ constexpr std::uint64_t most_launches = 16;
 /// With the thread, which may be waiting for a disk.
 constexpr std::chrono::seconds patience_with_disk(5);
 /// Between two looks at rings in which there was nothing.
-constexpr std::chrono::microseconds shortest_pause(100);
-constexpr std::chrono::microseconds longest_pause(2000);
+constexpr std::chrono::microseconds shortest_rest(100);
+constexpr std::chrono::microseconds longest_rest(2000);
 
 }  // namespace
 
@@ -59,7 +59,7 @@ struct TraceStreams::Shared {
   }
 
   void run() {
-    std::chrono::microseconds pause = shortest_pause;
+    std::chrono::microseconds pause = shortest_rest;
     std::unique_lock lock(mutex);
     while (!is_stopped) {
       changed.wait(lock, [&] { return !cores.empty() || is_stopped; });
@@ -72,7 +72,7 @@ struct TraceStreams::Shared {
         is_some |= take(*core, is_over);
         if (is_over) over.push_back(core);
       }
-      pause = is_some ? shortest_pause : std::min(2 * pause, longest_pause);
+      pause = is_some ? shortest_rest : std::min(2 * pause, longest_rest);
       if (!is_some) std::this_thread::sleep_for(pause);
       lock.lock();
       for (const CorePtr& core : over) std::erase(cores, core);

@@ -274,16 +274,18 @@ TEST_F(Launches, AreCrowdedWhereManyAreUnderWay) {
 }
 
 TEST_F(SessionTest, ADeviceWithoutRingsRunsTheLaunchAllTheSame) {
-  spec_ = written("session_test_trace", "global trace unsigned long seen[64];\n"
-                                        "ON_KERNEL_EXIT: append(&seen, 1);\n");
+  spec_ = written("session_test_trace",
+                  "global trace unsigned long seen[64];\n"
+                  "ON_KERNEL_EXIT: append(&seen, 1);\n");
   Configuration configuration;
   configuration.trace = folder_.file("new/one.trace");
   start(std::move(configuration));
   EXPECT_TRUE(launch());
   ASSERT_EQ(records_.launches.size(), 1u);
-  EXPECT_THAT(records_.launches[0].notes,
-              testing::Contains("the traces of this launch were not streamed: kernels of this device write no "
-                                "memory of the host"));
+  EXPECT_THAT(
+      records_.launches[0].notes,
+      testing::Contains("the traces of this launch were not streamed: kernels of this device write no "
+                        "memory of the host"));
   EXPECT_THAT(device_.loaded.at(0), HasSubstr("lynxpp_wait_for_room"));
 }
 
