@@ -40,8 +40,9 @@ class RingReader {
 
   /// Entries that were neither written nor are among the first ones, which are in the trace itself.
   std::uint64_t lost(std::uint64_t appended) const;
-  /// Entries in the file.
+  /// Entries in the file, and those of them that are nowhere else.
   std::uint64_t written() const { return written_; }
+  std::uint64_t written_beyond() const { return written_beyond_; }
   /// Why nothing more is written; empty when all is well.
   const std::string& problem() const { return problem_; }
 

@@ -34,12 +34,15 @@ struct LaunchStreams::Core {
     std::unique_ptr<RingReader> reader;
   };
 
-  explicit Core(std::atomic<std::uint64_t>& launches) : under_way(launches) { ++under_way; }
+  Core(const std::string& file, std::atomic<std::uint64_t>& launches) : path(file), under_way(launches) {
+    ++under_way;
+  }
   ~Core() { --under_way; }
 
   std::timed_mutex mutex;   ///< guards the readers
   std::vector<Ring> rings;  ///< empty: the launch is over
   std::vector<cod::StreamControl> controls;
+  const std::string path;
   std::atomic<std::uint64_t>& under_way;
 };
 
@@ -149,6 +152,11 @@ void LaunchStreams::finish(const ProbeLayout& layout, std::span<std::byte> buffe
     const std::uint64_t lost = reader.lost(appended);
     const std::uint64_t told = lost == 0 ? std::min(appended, stream.capacity) : stream.capacity + lost;
     std::memcpy(counter, &told, sizeof told);
+    if (reader.written_beyond() != 0) {
+      notes_.emplace_back(ring.specification, "'" + stream.name +
+                                                  "': " + std::to_string(reader.written_beyond()) +
+                                                  " more entries are in " + core_->path);
+    }
     if (!reader.problem().empty()) {
       notes_.emplace_back(ring.specification, "'" + stream.name + "': " + reader.problem());
     } else if (reader.written() != appended) {
@@ -186,7 +194,7 @@ std::unique_ptr<LaunchStreams> TraceStreams::begin(
   std::shared_ptr<LaunchStreams::Core> core;
   for (std::size_t i = 0; i < specifications.size(); ++i) {
     for (const cod::TraceStream& stream : specifications[i]->streams()) {
-      if (core == nullptr) core = std::make_shared<LaunchStreams::Core>(shared_->under_way);
+      if (core == nullptr) core = std::make_shared<LaunchStreams::Core>(path_, shared_->under_way);
       const std::uint64_t entries = RingReader::entries_of(stream, ring_bytes);
       Result<std::unique_ptr<device::HostMemory>> memory =
           device.host_memory(RingReader::bytes_of(stream, entries));

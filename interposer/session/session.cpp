@@ -32,9 +32,9 @@ thread_local int Session::Launching::depth_ = 0;
 Session::Session(Configuration configuration, std::unique_ptr<report::Sink> sink, Results results)
     : configuration_(std::move(configuration)),
       dump_(configuration_.dump),
+      streams_(configuration_.times_only() ? std::string() : configuration_.trace),
       sink_(std::move(sink)),
-      timeline_(configuration_.timeline),
-      streams_(configuration_.times_only() ? std::string() : configuration_.trace) {
+      timeline_(configuration_.timeline) {
   if (results == Results::in_background)
     worker_ = std::make_unique<ResultsWorker>([this] { return collect_in_background(); });
 }

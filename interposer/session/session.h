@@ -305,6 +305,7 @@ class Session {
 
   const Configuration configuration_;
   DumpFolder dump_;
+  TraceStreams streams_;              // outlives all launches
   std::atomic<bool> ending_ = false;  // nobody but finish() takes results any more
   std::atomic<bool> finished_ = false;
   std::atomic<bool> has_seen_launches_ = false;
@@ -335,7 +336,6 @@ class Session {
   std::uint64_t pending_bytes_ = 0;
   std::shared_ptr<const device::LiveAllocations> logged_allocations_;
   Timeline timeline_;
-  TraceStreams streams_;
   std::vector<std::pair<std::uint64_t, std::string>> told_devices_;  // ordinal and name; guarded by records_
   std::unique_ptr<ResultsWorker> worker_;
 };

@@ -102,11 +102,13 @@ class TraceFileReader {
     for (const TraceField& field : description.fields) entry_bytes += bytes_of_trace_type(field.type);
     if (rows.entries > most_block_bytes / std::max<std::uint64_t>(entry_bytes, 1))
       return wrong("a block is too long");
+    const unsigned long long unpacked =
+        ZSTD_getFrameContentSize(payload_.data() + head, payload_.size() - head);
+    if (unpacked != rows.entries * entry_bytes) return wrong("a block has not the values that it says");
     values_.resize(rows.entries * entry_bytes);
     const std::size_t size =
         ZSTD_decompress(values_.data(), values_.size(), payload_.data() + head, payload_.size() - head);
     if (ZSTD_isError(size) != 0) return wrong(ZSTD_getErrorName(size));
-    if (size != values_.size()) return wrong("a block has fewer values than it says");
     std::size_t begin = 0;
     for (const TraceField& field : description.fields) {
       const std::size_t bytes = rows.entries * bytes_of_trace_type(field.type);

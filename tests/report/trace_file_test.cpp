@@ -151,7 +151,7 @@ TEST_F(Traces, ThatAreNoneAreRefused) {
   TraceFile file(path("two.trace"));
   ASSERT_TRUE(file.begin(description).ok());
   ASSERT_TRUE(file.write(0, 0, 2, {column<std::uint64_t>({7, 8})}).ok());
-  EXPECT_THAT(read(path("two.trace")).back(), HasSubstr("a block has fewer values than it says"));
+  EXPECT_THAT(read(path("two.trace")).back(), HasSubstr("a block has not the values that it says"));
   EXPECT_THAT(read(path("three.trace")).back(), HasSubstr("three.trace"));
 }
 

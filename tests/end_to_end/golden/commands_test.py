@@ -38,6 +38,7 @@ COMMANDS = {
                "report a.jsonl --format perfetto", "report a.jsonl b.jsonl --by process", "report no_such_file.jsonl", "report bad.jsonl",
                "report a.jsonl --format nothing"],
     "merge": ["merge a.jsonl b.jsonl -o merged.jsonl", "report merged.jsonl", "merge no_such_file.jsonl -o merged.jsonl", "merge"],
+    "trace": ["trace no_such_folder", "trace .", "trace a.jsonl", "trace . -k '('", "trace"],
     "diff": ["diff a.jsonl b.jsonl", "diff a.jsonl a.jsonl", "diff a.jsonl b.jsonl --json", "diff a.jsonl"],
     "check": ["check instruction_count", "check good.cod --explain kernel.ptx", "check bad.cod", "check warned.cod", "check -e 'n++;'",
               "check no_such_file.cod", "check"],
