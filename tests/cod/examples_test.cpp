@@ -63,7 +63,12 @@ TEST_P(Example, NeverEndsTheProgramsThread) {
   ASSERT_TRUE(read_file(GetParam(), source));
   const SpecificationPtr specification = compiled(source);
   ASSERT_NE(specification, nullptr);
-  const DeviceTarget targets[] = {{75}, {90}, {90, true}, {90, false, true}, {90, false, false, true}};
+  const DeviceTarget targets[] = {{75},
+                                  {90},
+                                  {90, true},
+                                  {90, false, true},
+                                  {90, false, false, true},
+                                  {90, false, false, false, {}, true}};
   for (const DeviceTarget& target : targets) {
     const auto code = specification->lower_device(target);
     ASSERT_TRUE(code.ok());

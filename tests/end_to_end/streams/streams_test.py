@@ -97,6 +97,8 @@ class Streams(unittest.TestCase):
         results = launches["memory_trace"]["results"]
         self.assertEqual((results["traced"], results["not_traced"], results["addresses_not_traced"]), (16384, 0, 0))
         self.assertEqual(rows_of(launches["memory_trace"], "accesses"), accesses[:16384], "the first ones are in the record, too")
+        file, = self.seen.iterdir()
+        self.assertIn(f"'accesses': {len(accesses) - 16384} more entries are in {file}", launches["memory_trace"]["notes"])
 
     def test_without_a_folder_nothing_changes(self):
         _, records = BUILD.measure(SPMV, 3000, spec="memory_trace", environment={"LYNXPP_KERNELS": "spmv_shared"})
