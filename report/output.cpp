@@ -4,47 +4,16 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
-#include <ctime>
 #include <utility>
+
+#include "support/write_signals.h"
 
 namespace lynxpp::report {
 namespace {
 
-/// Keeps the signals of writes that cannot be made from the calling thread, and takes back those that its own
-/// have raised: they would end the program.
-class SignalGuard {
- public:
-  SignalGuard() {
-    sigset_t pending;
-    sigpending(&pending);
-    sigemptyset(&blocked_);
-    sigemptyset(&ours_);
-    for (const int signal : {SIGPIPE, SIGXFSZ}) {
-      sigaddset(&blocked_, signal);
-      if (sigismember(&pending, signal) != 1) sigaddset(&ours_, signal);
-    }
-    is_blocked_ = pthread_sigmask(SIG_BLOCK, &blocked_, &previous_) == 0;
-  }
-  ~SignalGuard() {
-    if (!is_blocked_) return;
-    const timespec no_wait{};
-    while (sigtimedwait(&ours_, nullptr, &no_wait) == -1 && errno == EINTR) {}
-    pthread_sigmask(SIG_SETMASK, &previous_, nullptr);
-  }
-  SignalGuard(const SignalGuard&) = delete;
-  SignalGuard& operator=(const SignalGuard&) = delete;
-
- private:
-  sigset_t blocked_;
-  sigset_t ours_;  ///< that are not pending for another reason
-  sigset_t previous_;
-  bool is_blocked_ = false;
-};
-
 /// How many bytes could be written, and errno of what could not.
 std::pair<std::size_t, int> write_what_fits(int descriptor, std::string_view bytes) {
-  const SignalGuard guard;
+  const WriteSignalsBlocked blocked;
   std::size_t done = 0;
   while (done < bytes.size()) {
     const ssize_t written = ::write(descriptor, bytes.data() + done, bytes.size() - done);

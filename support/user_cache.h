@@ -14,6 +14,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "support/write_signals.h"
+
 namespace lynxpp {
 
 /// A file of this process, closed when it goes.
@@ -61,6 +63,7 @@ inline bool make_own_folder(const std::filesystem::path& folder) {
 }
 
 inline bool write_all(int descriptor, const void* data, std::size_t size) {
+  const WriteSignalsBlocked blocked;
   const char* at = static_cast<const char*>(data);
   while (size > 0) {
     const ssize_t count = write(descriptor, at, size);

@@ -2,7 +2,9 @@
 #include "device/cpu/simt/compile/code_cache.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -112,6 +114,28 @@ TEST_F(CodeCacheTest, IsBounded) {
 }
 
 /// Others must not decide what runs.
+/// The limit of a file's size raises a signal that would end the program.
+TEST_F(CodeCacheTest, KeepsNothingWhereFilesMayNotGrow) {
+  const std::array first = {form_key("a")};
+  const std::array second = {form_key("b")};
+  open()->add(first, object_of(1000, 1));
+  const auto bytes = fs::file_size(only_file());
+  const pid_t child = fork();
+  if (child == 0) {
+    rlimit limit{};
+    getrlimit(RLIMIT_FSIZE, &limit);
+    limit.rlim_cur = bytes + 100;
+    setrlimit(RLIMIT_FSIZE, &limit);
+    open()->add(second, object_of(1000, 2));
+    _exit(0);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(fs::file_size(only_file()), bytes);
+  EXPECT_TRUE(open()->find(first[0]));
+}
+
 TEST_F(CodeCacheTest, IsTheUsersAlone) {
   fs::create_directory(folder_);
   chmod(folder_.c_str(), 0777);
