@@ -67,15 +67,20 @@ llvm::Value* DeviceGenerator::has_room(llvm::Value* counter, llvm::Value* ring, 
   llvm::BasicBlock* end = new_block("waited");
   builder_.CreateCondBr(has_room, end, full);
   builder_.SetInsertPoint(full);
+  llvm::BasicBlock* waits = new_block("waits");
+  llvm::Value* gone = load_of_stream(counter, offsetof(StreamControl, gave_up), true);
+  builder_.CreateCondBr(builder_.CreateICmpEQ(gone, builder_.getInt64(0)), waits, end);
+  builder_.SetInsertPoint(waits);
   llvm::Value* waited =
       out_of_line("lynxpp_wait_for_room", builder_.getInt32Ty(), {counter, ring, entries, number},
                   [this](const auto& parameters) { return wait_for_room(parameters); });
   llvm::Value* came = builder_.CreateICmpNE(waited, builder_.getInt32(0));
   builder_.CreateBr(end);
   builder_.SetInsertPoint(end);
-  llvm::PHINode* found = builder_.CreatePHI(builder_.getInt1Ty(), 2);
+  llvm::PHINode* found = builder_.CreatePHI(builder_.getInt1Ty(), 3);
   found->addIncoming(builder_.getTrue(), before);
-  found->addIncoming(came, full);
+  found->addIncoming(builder_.getFalse(), full);
+  found->addIncoming(came, waits);
   return found;
 }
 

@@ -6,8 +6,6 @@
 namespace lynxpp::device::cpu {
 namespace {
 
-constexpr std::size_t most_instructions = 1500;
-
 std::vector<std::uint32_t> successors(const CompiledFunction& function, const Segment& segment) {
   std::vector<std::uint32_t> found;
   const bool passes = segment.control == Control::next || segment.control == Control::branch ||
@@ -35,7 +33,8 @@ std::vector<std::uint32_t> region_segments(const CompiledFunction& function, std
     instructions += segment.end - segment.begin;
     for (const std::uint32_t next : successors(function, segment)) {
       const std::size_t more = function.segments[next].end - function.segments[next].begin;
-      if (instructions + more <= most_instructions && seen.insert(next).second) segments.push_back(next);
+      if (instructions + more <= most_region_instructions && seen.insert(next).second)
+        segments.push_back(next);
     }
   }
   return segments;

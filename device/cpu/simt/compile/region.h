@@ -8,11 +8,15 @@
 
 namespace lynxpp::device::cpu {
 
+/// What LLVM takes for a function grows faster than its length: for a basic block of thousands of
+/// instructions minutes.
+inline constexpr std::uint32_t most_region_instructions = 500;
+
 /// Whether a warp that has run a segment may run this one behind it without the scheduler's help.
 bool continues_in(const CompiledFunction& function, std::uint32_t segment);
 
 /// A segment and what a warp may run behind it while its lanes stay together, nearest first; `start` is the
-/// first. Bounded in length, since what LLVM takes grows faster than that.
+/// first. All of them have at most `most_region_instructions`, but for the first one alone.
 std::vector<std::uint32_t> region_segments(const CompiledFunction& function, std::uint32_t start);
 
 /// Of all its segments.

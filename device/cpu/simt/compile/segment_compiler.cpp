@@ -117,7 +117,9 @@ bool SegmentCompiler::pays(const CompiledFunction& function, std::uint32_t segme
   const Segment& of = function.segments[segment];
   if (code.instructions == 0)
     code.instructions = begins_region(of) ? region_instructions(function, segment) : of.end - of.begin;
-  const std::uint64_t cost = steps_spent_ + code.instructions * steps_for_an_instruction;
+  if (code.instructions > most_region_instructions) return false;
+  const std::uint64_t cost =
+      steps_spent_ + steps_for_a_function + code.instructions * steps_for_an_instruction;
   if (steps_run_.load(std::memory_order_relaxed) < cost) return false;
   steps_spent_ = cost;
   return true;
