@@ -113,11 +113,11 @@ TEST(CodeTiers, SegmentsThatRunRarelyHaveNoCodeOfTheirOwn) {
 }
 
 TEST(CodeTiers, SegmentsThatRunOftenGetCodeThatComputesTheSame) {
-  run_loop(runs_before_own_code + 1000, nullptr);
+  run_loop(4 * runs_before_own_code, nullptr);
 }
 
 TEST(CodeTiers, CountsAreThoseOfBoth) {
-  const std::uint32_t trips = runs_before_own_code + 1000;
+  const std::uint32_t trips = 4 * runs_before_own_code;
   LaunchCounters counters;
   run_loop(trips, &counters);
   std::uint64_t iterations = 0;
@@ -139,7 +139,7 @@ TEST(CodeTiers, CountsAreThoseOfBoth) {
 /// Counts of runs go on from launch to launch.
 TEST(CodeTiers, ManyShortLaunchesAreOftenToo) {
   const auto module = load(loop);
-  const std::uint32_t trips = runs_before_own_code / 4;
+  const std::uint32_t trips = 2 * runs_before_own_code;
   const std::uint64_t before = segments_with_own_code();
   for (int i = 0; i < 6; ++i) {
     std::array<std::uint32_t, 32> words{};
@@ -215,7 +215,7 @@ void run_tile(std::uint32_t width) {
   std::array<std::uint32_t, 256> in{};
   for (std::uint32_t i = 0; i < in.size(); ++i) in[i] = i * 2654435761u;
   std::array<std::uint32_t, 32> out{};
-  const std::uint32_t trips = runs_before_own_code + 500;
+  const std::uint32_t trips = 4 * runs_before_own_code;
   const Status ran = module->launch("k", {{1, 1, 1}, {16, 2, 1}},
                                     Arguments(reinterpret_cast<std::uintptr_t>(in.data()),
                                               reinterpret_cast<std::uintptr_t>(out.data()), trips, width)

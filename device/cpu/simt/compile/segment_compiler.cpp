@@ -18,6 +18,10 @@ namespace {
 
 /// A look costs about as much as ten steps.
 constexpr std::uint32_t runs_between_looks = 64;
+/// Instructions of LLVM's: of one basic block with 9,000 its scheduler has taken 3.7 s, as it compares each
+/// with all others.
+constexpr unsigned most_compiled = 3000;
+constexpr std::uint32_t never_compiled = ~std::uint32_t{0};
 
 std::atomic<std::uint64_t> promoted{0};
 std::atomic<int> chosen_tier{-1};
@@ -136,6 +140,10 @@ Status SegmentCompiler::compile_segment(CompiledFunction& function, std::uint32_
   const Status emitted = is_region ? codegen.emit_region(segment) : codegen.emit_again(segment);
   if (!emitted) return emitted;
   if (is_region) (*made)->optimize(*code);
+  if (tier_ == CodeTier::automatic && code->getInstructionCount() > most_compiled) {
+    function.code[segment].instructions = never_compiled;
+    return success();
+  }
   if (Status added = (*made)->add(std::move(code), std::move(context)); !added) return added;
   const Result<void*> address = (*made)->lookup(FunctionCodegen::segment_name(function, segment));
   if (!address) return address.error();
@@ -153,6 +161,7 @@ void SegmentCompiler::promote(std::uint32_t function, std::uint32_t segment) {
   const auto begin = std::chrono::steady_clock::now();
   const Status done = compile_segment(compiled, segment);
   if (!done) log().warn("cpu device: {}", done.error().diagnostics.front().message);
+  if (compiled.code[segment].whole.load(std::memory_order_relaxed) == nullptr) return;
   const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - begin;
   log().debug("cpu device: segment {} of {} runs often: compiled in {:.1f} ms", segment, compiled.name,
               spent.count());

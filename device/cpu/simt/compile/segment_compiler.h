@@ -31,8 +31,8 @@ void choose_code_tier(std::optional<CodeTier> tier, std::uint32_t runs = 0);
 /// Of a segment, by one worker: what its steps took longer by then is about what the compiler takes.
 inline constexpr std::uint32_t runs_before_own_code = 20'000;
 /// Of steps: they take about as long as the compiler, for whatever it gets and for each instruction.
-inline constexpr std::uint64_t steps_for_a_function = 100'000;
-inline constexpr std::uint64_t steps_for_an_instruction = 10'000;
+inline constexpr std::uint64_t steps_for_a_function = 300'000;
+inline constexpr std::uint64_t steps_for_an_instruction = 20'000;
 /// Of a segment, before each look at whether it is to be promoted; nothing where segments never are.
 std::optional<std::uint32_t> runs_before_promotion(CodeTier tier);
 /// Of the process: how many have got code of their own since they ran so often.
