@@ -75,7 +75,7 @@ CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
   add_device(*run, arguments.device);
   run->add_option("--dump", arguments.dump, "Write original and instrumented PTX of each kernel into FOLDER")
       ->type_name("FOLDER");
-  run->add_option("--trace", arguments.trace, "Stream all entries of traces into FOLDER (`lynxpp trace`)")
+  run->add_option("--trace", arguments.trace, "Stream entries of traces into FOLDER (`lynxpp trace`)")
       ->type_name("FOLDER");
   run->add_option("--words", arguments.words, words_help)->type_name("SCHEME");
   run->add_option("--start", arguments.start,
