@@ -184,14 +184,17 @@ void Streams::append(const OperationPtr& operation, const OperationPtr& behind, 
   if (operation->kind == Operation::Kind::work) ready.push_back(operation);
 }
 
-void Streams::complete(const OperationPtr& operation) {
+void Streams::complete(const OperationPtr& operation) { start(ready_behind(operation)); }
+
+/// Ends the operation. What may begin now.
+Streams::Ready Streams::ready_behind(const OperationPtr& operation) {
   Ready ready;
   {
     const std::lock_guard lock(mutex_);
     mark_done(operation, ready);
   }
   changed_.notify_all();
-  start(ready);
+  return ready;
 }
 
 void Streams::mark_done(const OperationPtr& operation, Ready& ready) {
@@ -201,9 +204,9 @@ void Streams::mark_done(const OperationPtr& operation, Ready& ready) {
     over.pop_back();
     if (each->work) each->work();
     each->work = nullptr;
-    each->done = true;
     each->finished = std::chrono::steady_clock::now();
     each->modelled_finish = modelled_seconds();
+    each->done = true;
     --each->stream->unfinished;
     const auto last = last_.find(each->stream.get());
     if (last != last_.end() && last->second == each) last_.erase(last);
@@ -220,16 +223,28 @@ void Streams::start(const Ready& ready) {
   for (const OperationPtr& operation : ready) run_in_background([this, operation] { run(operation); });
 }
 
-void Streams::run(const OperationPtr& operation) {
-  const DeviceScope scope(operation->stream->device);
+/// And what comes next in the stream: another thread would have to wake up for it.
+void Streams::run(OperationPtr operation) {
+  while (operation != nullptr) {
+    do_work(*operation);
+    Ready ready = ready_behind(operation);
+    operation = nullptr;
+    if (ready.empty()) continue;
+    operation = std::move(ready.back());
+    ready.pop_back();
+    start(ready);
+  }
+}
+
+void Streams::do_work(Operation& operation) {
+  const DeviceScope scope(operation.stream->device);
   try {
-    operation->work();
+    operation.work();
   } catch (const std::exception& error) {
     log().error("work in a stream of the cpu device failed: {}", error.what());
     set_sticky_error(cudaErrorUnknown);
   }
-  operation->work = nullptr;
-  complete(operation);
+  operation.work = nullptr;
 }
 
 // ---------------------------------------------------------------- waiting
@@ -265,7 +280,7 @@ bool Streams::is_done(const OperationPtr& operation) {
 }
 
 void Streams::wait_for(const OperationPtr& operation) {
-  {
+  if (!soon([&] { return operation->done.load(); })) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return operation->done || abandoned_; });
   }

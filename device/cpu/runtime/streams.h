@@ -67,7 +67,7 @@ struct Operation {
   std::shared_ptr<Stream> stream;
   std::size_t waits_for = 0;  ///< operations before it
   std::vector<std::shared_ptr<Operation>> dependents;
-  bool done = false;
+  std::atomic<bool> done = false;
   std::chrono::steady_clock::time_point finished;
   double modelled_finish = 0;  ///< in modelled seconds, where time is modelled
 };
@@ -208,9 +208,11 @@ class Streams {
                    const OperationPtr& behind = nullptr);
   void append(const OperationPtr& operation, const OperationPtr& behind, Ready& ready);
   void complete(const OperationPtr& operation);
+  Ready ready_behind(const OperationPtr& operation);
   void mark_done(const OperationPtr& operation, Ready& ready);
   void start(const Ready& ready);
-  void run(const OperationPtr& operation);
+  void run(OperationPtr operation);
+  void do_work(Operation& operation);
   template <typename Wanted>
   std::vector<OperationPtr> last_operations(const Wanted& is_wanted);
   static bool goes_with(const Stream& each, const Stream& stream);

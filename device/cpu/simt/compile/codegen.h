@@ -146,7 +146,9 @@ class FunctionCodegen {
   };
   void emit_steps(const Segment& segment, StepList& steps);
   void begin_form();
-  void finish_form(StepList& steps, bool is_last);
+  const EmittedForm* finish_form(StepList& steps, bool is_last);
+  void add_step(StepList& steps, const EmittedForm& form, const std::vector<std::uint64_t>& operands);
+  void emit_step(const ptx::Instruction& instruction, StepList& steps, bool is_last);
   const EmittedForm& find_form(FormLibrary& library);
   bool is_form() const { return operands_ != nullptr; }
   /// A number that instructions of one form may have different ones of.
@@ -154,8 +156,44 @@ class FunctionCodegen {
   Value* varying_splat(std::uint64_t value, unsigned bits);
   Value* varying_pointer(const void* pointer);
   Value* register_place(const RegisterSlot& slot);
+  void note_read(const RegisterSlot& slot);
+  void note_written(const RegisterSlot& slot);
   Value* load_register(const RegisterSlot& slot);
   void store_register(const RegisterSlot& slot, Value* value);
+
+  // --- instructions that repeat others (codegen_repeats.cpp)
+  /// A number that a step takes, and where it comes from.
+  struct Varying {
+    enum class From { instruction, place_of_register, site } from = From::instruction;
+    std::uint64_t value = 0;  ///< of a register its id, of a site its index
+
+    bool operator==(const Varying&) const = default;
+  };
+  /// What emitting an instruction did. Registers and sites are numbers among the instruction's own.
+  struct Emission {
+    struct Site {
+      AddressKind kind = AddressKind::host;
+      ptx::StateSpace space = ptx::StateSpace::generic;
+      unsigned bytes = 0;
+      unsigned element_bytes = 0;
+
+      bool operator==(const Site&) const = default;
+    };
+    const EmittedForm* form = nullptr;  ///< null: it has no effect
+    bool is_guarded = false;
+    std::vector<Varying> operands;
+    std::vector<std::pair<std::uint32_t, bool>> touched;  ///< registers, in order; true: it is written
+    std::vector<Site> sites;
+
+    bool operator==(const Emission&) const = default;
+  };
+  std::uint64_t value_of(const Varying& varying) const;
+  void describe(const RegisterSlot& slot);
+  void describe(const ptx::Operand& operand);
+  bool describe(const ptx::Instruction& instruction);
+  const Emission* emission_of(bool is_last) const;
+  Emission emission(const EmittedForm* form, std::size_t first_site) const;
+  void repeat(const ptx::Instruction& instruction, const Emission& emission, StepList& steps, bool is_last);
 
   // --- regions (codegen_regions.cpp)
   struct Region;
@@ -365,7 +403,11 @@ class FunctionCodegen {
   Value* guard_ = nullptr;     // <32 x i1> or null
   Value* file_ = nullptr;      // the warp's registers
   Value* operands_ = nullptr;  // of a form: what varies
-  std::vector<std::uint64_t> varying_values_;
+  std::vector<Varying> varying_values_;
+  std::string description_;                              // of an instruction, but for its registers' names
+  std::vector<RegisterSlot> named_;                      // … and these, each once
+  std::vector<std::pair<std::uint32_t, bool>> touched_;  // registers by id, in order; true: it is written
+  std::unordered_map<std::string, Emission> emissions_;  // of instructions, by their description
   std::optional<std::pair<std::uint32_t, std::uint32_t>> again_;  // next access site and operation there are
   std::array<llvm::AllocaInst*, 6> buffers_{};
   Region* region_ = nullptr;                // that is being emitted

@@ -18,7 +18,7 @@ Value* FunctionCodegen::varying(std::uint64_t value, unsigned bits) {
   if (!is_form()) return builder_.getIntN(bits, value);
   Value* const place =
       builder_.CreateConstInBoundsGEP1_64(builder_.getInt64Ty(), operands_, varying_values_.size());
-  varying_values_.push_back(value);
+  varying_values_.push_back({Varying::From::instruction, value});
   return builder_.CreateZExtOrTrunc(builder_.CreateLoad(builder_.getInt64Ty(), place),
                                     builder_.getIntNTy(bits));
 }
@@ -32,7 +32,19 @@ Value* FunctionCodegen::varying_pointer(const void* pointer) {
 }
 
 Value* FunctionCodegen::register_place(const RegisterSlot& slot) {
-  return builder_.CreateInBoundsGEP(builder_.getInt8Ty(), file_, varying(slot.offset, 64));
+  Value* const offset = varying(slot.offset, 64);
+  if (is_form()) varying_values_.back() = {Varying::From::place_of_register, slot.id};
+  return builder_.CreateInBoundsGEP(builder_.getInt8Ty(), file_, offset);
+}
+
+void FunctionCodegen::note_read(const RegisterSlot& slot) {
+  if (!state_->written.contains(slot.id)) state_->read_first.insert(slot.id);
+  touched_.emplace_back(slot.id, false);
+}
+
+void FunctionCodegen::note_written(const RegisterSlot& slot) {
+  state_->written.insert(slot.id);
+  touched_.emplace_back(slot.id, true);
 }
 
 /// Of a predicate i32.
@@ -82,6 +94,7 @@ void FunctionCodegen::store_register(const RegisterSlot& slot, Value* value) {
 void FunctionCodegen::begin_form() {
   guard_ = nullptr;
   varying_values_.clear();
+  touched_.clear();
   begin_function("form", true);
 }
 
@@ -102,17 +115,27 @@ std::string text_of(const llvm::Function& function) {
 
 }  // namespace
 
-/// The step runs the function just emitted, or one that has the same text.
-void FunctionCodegen::finish_form(StepList& steps, bool is_last) {
+/// The step runs the function just emitted, or one that has the same text. Null: there is nothing to run.
+const FunctionCodegen::EmittedForm* FunctionCodegen::finish_form(StepList& steps, bool is_last) {
   llvm::Function* const function = state_->function;
-  SegmentCode& code = steps.code;
   builder_.CreateRet(active());
-  if (is_last) code.last_is_guarded = guard_ != nullptr;
-  if (!diagnostics_.empty() || (!has_effect(*function) && !(is_last && code.last_is_guarded)))
-    return function->eraseFromParent();
-  steps.operands.push_back(code.operands.size());
-  code.operands.insert(code.operands.end(), varying_values_.begin(), varying_values_.end());
+  if (is_last) steps.code.last_is_guarded = guard_ != nullptr;
+  if (!diagnostics_.empty() || (!has_effect(*function) && !(is_last && guard_ != nullptr))) {
+    function->eraseFromParent();
+    return nullptr;
+  }
+  std::vector<std::uint64_t> operands;
+  for (const Varying& each : varying_values_) operands.push_back(value_of(each));
   const EmittedForm& form = find_form(steps.library);
+  add_step(steps, form, operands);
+  return &form;
+}
+
+void FunctionCodegen::add_step(StepList& steps, const EmittedForm& form,
+                               const std::vector<std::uint64_t>& operands) {
+  SegmentCode& code = steps.code;
+  steps.operands.push_back(code.operands.size());
+  code.operands.insert(code.operands.end(), operands.begin(), operands.end());
   code.steps.push_back({form.run, nullptr});
   if (form.missing != nullptr) form.missing->steps.emplace_back(&code, code.steps.size() - 1);
 }
@@ -139,6 +162,22 @@ const FunctionCodegen::EmittedForm& FunctionCodegen::find_form(FormLibrary& libr
   return emitted_.emplace(hash, form)->second;
 }
 
+void FunctionCodegen::emit_step(const ptx::Instruction& instruction, StepList& steps, bool is_last) {
+  const bool is_described = describe(instruction);
+  const Emission* const before = is_described ? emission_of(is_last) : nullptr;
+  if (before != nullptr && !steps.library.checks_sharing())
+    return repeat(instruction, *before, steps, is_last);
+  const std::size_t sites = program_.accesses.size();
+  const std::size_t operations = program_.operations.size();
+  begin_form();
+  emit_instruction(instruction);
+  const EmittedForm* const form = finish_form(steps, is_last);
+  if (!is_described || !diagnostics_.empty() || operations != program_.operations.size()) return;
+  Emission emitted = emission(form, sites);
+  if (before != nullptr && emitted != *before) return unsupported("it was taken for another one");
+  emissions_.insert_or_assign(description_, std::move(emitted));
+}
+
 void FunctionCodegen::emit_steps(const Segment& segment, StepList& steps) {
   const ptx::Body& body = *function_.function->body;
   meets_ = segment.is_meeting;
@@ -149,9 +188,7 @@ void FunctionCodegen::emit_steps(const Segment& segment, StepList& steps) {
     finish_form(steps, segment.begin == segment.end && !arrives);
   }
   for (std::uint32_t i = segment.begin; i < segment.end && diagnostics_.empty(); ++i) {
-    begin_form();
-    emit_instruction(body.instructions[i]);
-    finish_form(steps, i + 1 == segment.end && !arrives);
+    emit_step(body.instructions[i], steps, i + 1 == segment.end && !arrives);
   }
   if (segment.control == Control::call) note_call_registers(segment.call);
   if (!arrives || !diagnostics_.empty()) return;
@@ -180,6 +217,7 @@ Status FunctionCodegen::emit_forms(FormLibrary& library) {
     else
       form.function->addFnAttr(llvm::Attribute::NoUnwind);  // not before: its number would be part of texts
   }
+  emissions_.clear();
   emitted_.clear();
   globals_.clear();
   solve_liveness();

@@ -188,6 +188,7 @@ Value* FunctionCodegen::checked_site(const Access& access, Value* addresses, uns
   AccessSite& made = add_site(access.kind, space_of(*opcode_), bytes, 0);
   if (!again_) made.element_bytes = element_bytes;
   Value* const site = varying_pointer(&made);
+  if (is_form()) varying_values_.back() = {Varying::From::site, made.index};
   if (program_.checked) {
     Value* const none = llvm::ConstantPointerNull::get(builder_.getPtrTy());
     call_helper(reinterpret_cast<const void*>(&check_access), builder_.getVoidTy(),

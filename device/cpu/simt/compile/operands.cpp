@@ -212,7 +212,7 @@ Value* FunctionCodegen::symbol_value(const Symbol& symbol, std::int64_t offset) 
 Value* FunctionCodegen::read_register(const RegisterSlot& slot) {
   const auto found = state_->values.find(slot.id);
   if (found != state_->values.end()) return found->second;
-  if (!state_->written.contains(slot.id)) state_->read_first.insert(slot.id);
+  note_read(slot);
   Value* value = load_register(slot);
   if (slot.bits == 1) value = predicate_of(value);
   if (!is_form()) state_->values[slot.id] = value;
@@ -222,7 +222,7 @@ Value* FunctionCodegen::read_register(const RegisterSlot& slot) {
 Value* FunctionCodegen::read_predicate_register(const RegisterSlot& slot, bool negated) {
   if (!negated) return read_register(slot);
   if (!is_form()) return builder_.CreateNot(read_register(slot));
-  if (!state_->written.contains(slot.id)) state_->read_first.insert(slot.id);
+  note_read(slot);
   return predicate_of(builder_.CreateNot(load_register(slot)));
 }
 
@@ -384,13 +384,13 @@ Value* FunctionCodegen::read_special(std::string_view name, unsigned bits) {
 
 void FunctionCodegen::write_register(const RegisterSlot& slot, Value* value) {
   if (is_form()) {
-    if (guard_ != nullptr && !state_->written.contains(slot.id)) state_->read_first.insert(slot.id);
+    if (guard_ != nullptr) note_read(slot);
     store_register(slot, value);
   } else {
     if (guard_ != nullptr) value = builder_.CreateSelect(guard_, value, read_register(slot));
     state_->values[slot.id] = value;
   }
-  state_->written.insert(slot.id);
+  note_written(slot);
 }
 
 /// A register wider than the type gets the value extended as the type's sign says.

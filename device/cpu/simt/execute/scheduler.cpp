@@ -13,8 +13,6 @@
 namespace lynxpp::device::cpu {
 namespace {
 
-/// Segments a warp runs before the next one gets its turn.
-constexpr std::int32_t slice_segments = 4096;
 /// … where modelled time decides who is next: the fewer, the less it runs ahead of that.
 constexpr std::int32_t timed_slice_segments = 16;
 /// Slices full of atomics after which lanes that spin give way to lanes of their warp that wait for them.
@@ -97,73 +95,13 @@ void BlockRunner::hand_on_runs() const {
   }
 }
 
-Status BlockRunner::start(std::uint64_t block, std::uint32_t multiprocessor, const ClusterSeat* seat) {
-  const LaunchShape& shape = launch_.shape;
-  const std::uint32_t index[3] = {static_cast<std::uint32_t>(block % shape.grid.x),
-                                  static_cast<std::uint32_t>(block / shape.grid.x % shape.grid.y),
-                                  static_cast<std::uint32_t>(block / shape.grid.x / shape.grid.y)};
-  local_memory_ = local_.reserve(launch_.local_bytes * warp_size * warps_.size());
-  if (local_memory_ == nullptr) return failure("no memory for the local variables of a thread block");
-  const std::uint32_t total_shared = program_.shared.static_bytes + shape.shared_bytes;
-  seat_ = seat;
-  rank_ = seat != nullptr ? seat->rank : 0;
-  std::byte* const shared =
-      seat != nullptr ? seat->shared + rank_ * seat->stride : shared_.reserve(total_shared);
-  for (std::uint32_t i = 0; i < warps_.size(); ++i) {
-    Warp& warp = *warps_[i];
-    WarpContext& context = warp.context;
-    context.shared = shared;
-    context.local = local_memory_ + i * warp_size * launch_.local_bytes;
-    std::copy_n(index, 3, context.ctaid);
-    context.smid = multiprocessor;
-    take_seat(context, shared);
-    start_warp(warp, i);
-    context.check = check_ ? &*check_ : nullptr;
-  }
-  if (check_) {
-    check_->start(block, warps_.front()->context.ctaid, shared, total_shared);
-    if (seat != nullptr) check_->join_cluster(*seat->knowledge, rank_);
-  }
-  cluster_arrived_.assign(warps_.size(), 0);
-  open_barriers_ = 0;
-  for (Barrier& barrier : barriers_) {
-    if (!barrier.open && barrier.arrived.size() == warps_.size()) continue;  // as it was at first
-    barrier = {};
-    barrier.arrived.assign(warps_.size(), 0);
-  }
-  waiting_rounds_ = 0;
-  return success();
-}
-
-/// Without a cluster the block is one of its own.
-void BlockRunner::take_seat(WarpContext& context, std::byte* shared) const {
-  const Dim3& grid = launch_.shape.grid;
-  const Dim3 each = seat_ != nullptr ? *launch_.shape.cluster : Dim3{};
-  const std::uint32_t blocks[3] = {grid.x, grid.y, grid.z};
-  const std::uint32_t extents[3] = {each.x, each.y, each.z};
-  for (int axis = 0; axis < 3; ++axis) {
-    const bool alone = extents[axis] == 1;
-    context.cluster_nctaid[axis] = extents[axis];
-    context.nclusterid[axis] = alone ? blocks[axis] : blocks[axis] / extents[axis];
-    context.clusterid[axis] = alone ? context.ctaid[axis] : context.ctaid[axis] / extents[axis];
-    context.cluster_ctaid[axis] = alone ? 0 : context.ctaid[axis] % extents[axis];
-  }
-  context.cluster_ctarank = rank_;
-  context.cluster_nctarank = launch_.cluster_blocks();
-  context.is_explicit_cluster = seat_ != nullptr ? 1 : 0;
-  context.cluster_shared = seat_ != nullptr ? seat_->shared : shared;
-  context.cluster_stride =
-      seat_ != nullptr ? seat_->stride : align_up(std::max<std::uint64_t>(context.shared_bytes, 1), 128);
-  context.cluster_bytes = context.cluster_stride * context.cluster_nctarank;
-}
-
 BlockRunner::Turn BlockRunner::run_round() {
   bool progress = false;
   bool unfinished = false;
   bool waits = true;
   for (const std::unique_ptr<Warp>& warp : warps_) {
-    if (warp->depth == 0) continue;
-    const Turn turn = run_warp(*warp);
+    if (warp->depth == 0 && !warp->is_new) continue;
+    const Turn turn = warp->is_new ? begin_warp(*warp) : run_warp(*warp);
     if (turn == Turn::failed) return turn;
     progress |= turn != Turn::blocked;
     unfinished |= turn != Turn::finished;
@@ -186,69 +124,9 @@ std::uint32_t BlockRunner::line() const {
   return 0;
 }
 
-/// Without a division for each lane: a short launch has no time for more.
-void BlockRunner::number_threads(WarpContext& context, const Dim3& block, std::uint32_t first) {
-  std::uint32_t x = first % block.x;
-  std::uint32_t y = first / block.x % block.y;
-  std::uint32_t z = first / block.x / block.y;
-  for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
-    context.tid[0][lane] = x;
-    context.tid[1][lane] = y;
-    context.tid[2][lane] = z;
-    if (++x < block.x) continue;
-    x = 0;
-    if (++y < block.y) continue;
-    y = 0;
-    ++z;
-  }
-}
-
-/// What is the same for every block.
-void BlockRunner::prepare_warp(Warp& warp, std::uint32_t index) const {
-  const LaunchShape& shape = launch_.shape;
-  WarpContext& context = warp.context;
-  number_threads(context, shape.block, index * warp_size);
-  const Dim3 sizes[2] = {shape.block, shape.grid};
-  std::uint32_t* const targets[2] = {context.ntid, context.nctaid};
-  for (int i = 0; i < 2; ++i) {
-    targets[i][0] = sizes[i].x;
-    targets[i][1] = sizes[i].y;
-    targets[i][2] = sizes[i].z;
-  }
-  context.parameters = launch_.parameters;
-  context.shared_bytes = program_.shared.static_bytes + shape.shared_bytes;
-  context.local_stride = launch_.local_bytes;
-  context.warpid = index;
-  context.nsmid = launch_.multiprocessors;
-  context.dynamic_shared_bytes = shape.shared_bytes;
-  context.total_shared_bytes = static_cast<std::uint32_t>(context.shared_bytes);
-  context.gridid = launch_.grid_id;
-  context.workspace = reinterpret_cast<std::uintptr_t>(launch_.workspace);
-  context.constants = program_.constants.address;
-  context.constant_bytes = program_.constants.bytes;
-  context.parameter_bytes = program_.parameter_bytes;
-  context.memory = launch_.memory;
-}
-
-void BlockRunner::start_warp(Warp& warp, std::uint32_t index) {
-  WarpContext& context = warp.context;
-  const std::uint32_t threads = launch_.threads();
-  const std::uint32_t first = index * warp_size;
-  context.sites = counts_ != nullptr ? counts_->sites.data() : nullptr;
-  context.words = counts_ != nullptr && counts_->words ? &*counts_->words : nullptr;
-  context.ranges = ranges_.data();
-  context.known = ranges_.data() + program_.accesses.size();
-  context.fault = {};
-  context.yields = 0;
-  warp.live = threads - first >= warp_size ? ~0u : (1u << (threads - first)) - 1;
-  warp.depth = 0;
-  warp.meeting = 0;
-  warp.spinning_slices = 0;
-  push_frame(warp, program_.functions[0], Segment{}, warp.live);
-}
-
 BlockRunner::Turn BlockRunner::run_slice(std::uint32_t index, double cycles, models::clock::Steps& steps) {
   Warp& warp = *warps_[index];
+  if (warp.is_new) enter_kernel(warp);
   if (warp.depth == 0) return Turn::finished;
   const models::Timing& timing = *launch_.clock->device.machine().timing;
   warp.context.modelled_cycles = static_cast<std::uint64_t>(cycles);
@@ -325,6 +203,15 @@ bool BlockRunner::settle(Warp& warp) {
   return false;
 }
 
+/// What code sees of the lanes that are to run it.
+void BlockRunner::show(WarpContext& context, const LaneGroup& group, std::uint64_t local) {
+  context.frame = local;
+  context.barrier_result = group.barrier_result;
+  context.join = group.reconvergence;
+  context.segment = group.pc;
+  forget_removed_ranges();
+}
+
 BlockRunner::Turn BlockRunner::step(Warp& warp) {
   if (failure_) return Turn::failed;
   Frame& frame = warp.top();
@@ -335,14 +222,19 @@ BlockRunner::Turn BlockRunner::step(Warp& warp) {
   const std::uint32_t pc = group.pc;
   WarpContext& context = warp.context;
   context.registers = frame.registers;
-  context.frame = frame.local;
-  context.barrier_result = group.barrier_result;
   context.live = warp.live;
-  context.join = group.reconvergence;
-  context.segment = pc;
-  forget_removed_ranges();
+  show(context, group, frame.local);
   if (warp.recorder) warp.recorder->begin_segment(*frame.function, frame.function->segments[pc]);
   const std::uint32_t taken = run_segment(*frame.function, pc, context, mask);
+  return go_on(warp, pc, taken);
+}
+
+/// Behind what a warp has run from `pc` on.
+BlockRunner::Turn BlockRunner::go_on(Warp& warp, std::uint32_t pc, std::uint32_t taken) {
+  const Frame& frame = warp.top();
+  LaneGroup& group = warp.top().groups.back();
+  const WarpContext& context = warp.context;
+  const std::uint32_t mask = group.mask;
   group.pc = context.segment;
   const Segment& segment = frame.function->segments[group.pc];
   if (warp.recorder) warp.recorder->end_segment(segment);
@@ -464,6 +356,7 @@ void BlockRunner::return_lanes(Warp& warp, std::uint32_t lanes) {
 
 void BlockRunner::exit_lanes(Warp& warp, std::uint32_t lanes) {
   if (lanes == 0) return;
+  if (warp.live != 0 && (warp.live & ~lanes) == 0) --live_warps_;
   warp.live &= ~lanes;
   for_each_group(warp.used_frames(), [lanes](Frame&, LaneGroup& group) { group.mask &= ~lanes; });
   complete_barriers();
@@ -501,7 +394,9 @@ bool BlockRunner::arrive(Warp& warp, const Segment& segment, std::uint32_t lanes
   if (!barrier.open) ++open_barriers_;
   barrier.open = true;
   barrier.threads = threads;
-  barrier.arrived[warp.context.warpid] |= lanes;
+  std::uint32_t& arrived = barrier.arrived[warp.context.warpid];
+  if (arrived == 0) ++barrier.warps;
+  arrived |= lanes;
   if (segment.barrier >= BarrierKind::reduce_popc) {
     barrier.count += population(warp.context.barrier_predicate & lanes);
     barrier.total += population(lanes);
@@ -536,6 +431,8 @@ void BlockRunner::record_arrival(Warp& warp, Barrier& barrier, std::uint32_t id)
 
 /// A warp has arrived when all its lanes that have not exited have; it counts as 32 threads then.
 bool BlockRunner::complete(Barrier& barrier, std::uint32_t id) {
+  const std::uint32_t expected = barrier.threads != 0 ? barrier.threads : live_warps_ * warp_size;
+  if (barrier.warps * warp_size < expected) return false;
   std::uint32_t arrived = 0;
   std::uint32_t live = 0;
   for (std::size_t i = 0; i < warps_.size(); ++i) {
@@ -561,6 +458,7 @@ bool BlockRunner::complete(Barrier& barrier, std::uint32_t id) {
   barrier.open = false;
   --open_barriers_;
   barrier.count = barrier.total = 0;
+  barrier.warps = 0;
   barrier.recorded = 0;
   std::fill(barrier.arrived.begin(), barrier.arrived.end(), 0);
   return true;

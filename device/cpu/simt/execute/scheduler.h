@@ -19,6 +19,9 @@
 
 namespace lynxpp::device::cpu {
 
+/// Segments a warp runs before the next one gets its turn.
+inline constexpr std::int32_t slice_segments = 4096;
+
 /// When a launch that does not end is named, and when it began.
 struct RunningReport {
   std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
@@ -141,6 +144,7 @@ struct Warp {
   /// called is kept with them.
   std::vector<std::unique_ptr<Frame>> frames;
   std::uint32_t depth = 0;
+  bool is_new = false;        ///< it has run nothing of its block yet
   std::uint32_t live = 0;     ///< lanes that have not exited
   std::uint32_t meeting = 0;  ///< lanes that wait at a meeting
   std::uint32_t spinning_slices = 0;
@@ -194,6 +198,7 @@ class BlockRunner {
  private:
   struct Barrier {
     std::vector<std::uint32_t> arrived;  ///< lanes, per warp
+    std::uint32_t warps = 0;             ///< of which lanes have arrived
     std::uint32_t threads = 0;           ///< expected; 0: all
     std::uint32_t count = 0;             ///< predicates that were true
     std::uint32_t total = 0;             ///< predicates
@@ -203,9 +208,13 @@ class BlockRunner {
   static void number_threads(WarpContext& context, const Dim3& block, std::uint32_t first);
   void prepare_warp(Warp& warp, std::uint32_t index) const;
   void start_warp(Warp& warp, std::uint32_t index);
+  void enter_kernel(Warp& warp);
+  Turn begin_warp(Warp& warp);
   Turn run_warp(Warp& warp);
   bool settle(Warp& warp);  ///< pops joined and empty groups and returned frames; false: the warp is finished
+  void show(WarpContext& context, const LaneGroup& group, std::uint64_t local);
   Turn step(Warp& warp);
+  Turn go_on(Warp& warp, std::uint32_t pc, std::uint32_t taken);
   bool act(Warp& warp, const Segment& segment, std::uint32_t taken);
   std::uint32_t run_segment(const CompiledFunction& function, std::uint32_t segment, WarpContext& context,
                             std::uint32_t mask);
@@ -269,6 +278,7 @@ class BlockRunner {
   std::vector<std::unique_ptr<Warp>> warps_;
   std::vector<Barrier> barriers_;
   std::uint32_t open_barriers_ = 0;
+  std::uint32_t live_warps_ = 0;  ///< that have not exited
   const ClusterSeat* seat_ = nullptr;
   BlockRunner* const self_ = this;
   std::uint32_t rank_ = 0;

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -16,7 +17,7 @@ namespace {
 /// The calls of one run_on_workers.
 struct Batch {
   const std::function<void(unsigned)>* work = nullptr;
-  unsigned unfinished = 0;
+  std::atomic<unsigned> unfinished = 0;
 };
 
 class WorkerPool {
@@ -24,31 +25,35 @@ class WorkerPool {
   /// False when there is no thread for it.
   bool run_alone(const std::function<void()>& work) {
     const std::lock_guard lock(mutex_);
-    queue_.push_back({nullptr, 0, work});
+    push({nullptr, 0, work});
     start_threads(queue_.size());
     if (idle_threads_ >= queue_.size()) {
-      wake_.notify_one();
+      wake();
       return true;
     }
     queue_.pop_back();
+    queued_.fetch_sub(1);
     return false;
   }
 
   void run(unsigned count, const std::function<void(unsigned)>& work) {
-    Batch batch{&work, count - 1};
+    Batch batch{&work, {count - 1}};
     {
       const std::lock_guard lock(mutex_);
-      for (unsigned i = 1; i < count; ++i) queue_.push_back({&batch, i, {}});
+      for (unsigned i = 1; i < count; ++i) push({&batch, i, {}});
       // The blocks of concurrent launches may wait for one another, so every call has a thread of its own.
       start_threads(queue_.size());
+      for (unsigned i = 1; i < count; ++i) wake();
     }
-    for (unsigned i = 1; i < count; ++i) wake_.notify_one();
     work(0);
     // What no thread has taken up yet is done here, so that a launch never waits for another one's threads.
     std::unique_lock lock(mutex_);
-    while (batch.unfinished > 0) {
-      if (!run_one_of(batch, lock)) done_.wait(lock);
-    }
+    while (run_one_of(batch, lock)) {}
+    lock.unlock();
+    const auto is_over = [&batch] { return batch.unfinished == 0; };
+    if (soon(is_over)) return;
+    lock.lock();
+    done_.wait(lock, is_over);
   }
 
  private:
@@ -57,6 +62,23 @@ class WorkerPool {
     unsigned index = 0;
     std::function<void()> own;
   };
+
+  void push(Task task) {
+    queue_.push_back(std::move(task));
+    queued_.fetch_add(1);
+  }
+
+  Task pop(std::deque<Task>::iterator place) {
+    Task taken = std::move(*place);
+    queue_.erase(place);
+    queued_.fetch_sub(1);
+    return taken;
+  }
+
+  /// Threads that are awake look by themselves.
+  void wake() {
+    if (queue_.size() > awake_) wake_.notify_one();
+  }
 
   void start_threads(std::size_t wanted) {
     if (idle_threads_ >= wanted) return;
@@ -78,8 +100,7 @@ class WorkerPool {
   bool run_one_of(Batch& batch, std::unique_lock<std::mutex>& lock) {
     for (auto task = queue_.begin(); task != queue_.end(); ++task) {
       if (task->batch != &batch) continue;
-      Task taken = *task;
-      queue_.erase(task);
+      Task taken = pop(task);
       finish(taken, lock);
       return true;
     }
@@ -95,27 +116,38 @@ class WorkerPool {
       task.own = nullptr;  // what it holds may be large
     }
     lock.lock();
-    if (task.batch != nullptr) --task.batch->unfinished;
+    if (task.batch == nullptr) return;
+    --task.batch->unfinished;  // from here on it may be gone
     done_.notify_all();
   }
 
   void loop() {
     std::unique_lock lock(mutex_);
     for (;;) {
+      if (queue_.empty()) stay_awake(lock);
       wake_.wait(lock, [this] { return !queue_.empty(); });
-      Task task = std::move(queue_.front());
-      queue_.pop_front();
+      Task task = pop(queue_.begin());
       --idle_threads_;
       finish(task, lock);
       ++idle_threads_;
     }
   }
 
+  void stay_awake(std::unique_lock<std::mutex>& lock) {
+    ++awake_;
+    lock.unlock();
+    soon([this] { return queued_.load(std::memory_order_relaxed) > 0; });
+    lock.lock();
+    --awake_;
+  }
+
   std::mutex mutex_;
   std::condition_variable wake_;
   std::condition_variable done_;
   std::deque<Task> queue_;
-  std::size_t idle_threads_ = 0;  ///< that wait for a call or are about to
+  std::atomic<std::size_t> queued_ = 0;  ///< as many as are in queue_, for those who do not lock
+  std::size_t awake_ = 0;                ///< of the idle threads, those that look at it
+  std::size_t idle_threads_ = 0;         ///< that wait for a call or are about to
 };
 
 /// Leaked on purpose. A forked child has none of its parent's threads and gets a pool of its own.
@@ -132,6 +164,11 @@ WorkerPool& pool() {
 }
 
 }  // namespace
+
+std::chrono::nanoseconds time_awake() {
+  static const bool has_others = std::thread::hardware_concurrency() > 1;
+  return has_others ? std::chrono::microseconds(20) : std::chrono::nanoseconds::zero();
+}
 
 void run_in_background(const std::function<void()>& work) {
   if (!pool().run_alone(work)) work();

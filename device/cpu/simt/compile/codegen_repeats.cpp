@@ -1,0 +1,121 @@
+// Steps of instructions that differ from one before in the names of their registers alone: what was emitted for
+// that one is taken again. To emit LLVM's instructions takes twenty times as long as to find that there is no
+// need.
+#include <algorithm>
+
+#include "device/cpu/simt/compile/codegen.h"
+
+namespace lynxpp::device::cpu {
+
+namespace {
+
+void append_bytes(std::string& text, std::uint64_t value) {
+  text.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+}  // namespace
+
+std::uint64_t FunctionCodegen::value_of(const Varying& varying) const {
+  switch (varying.from) {
+    case Varying::From::instruction: break;
+    case Varying::From::place_of_register: return function_.registers->slot(static_cast<std::uint32_t>(varying.value)).offset;
+    case Varying::From::site: return reinterpret_cast<std::uintptr_t>(&program_.accesses[varying.value]);
+  }
+  return varying.value;
+}
+
+/// The register's number among those of the instruction, and its width.
+void FunctionCodegen::describe(const RegisterSlot& slot) {
+  const auto known = std::ranges::find(named_, slot.id, &RegisterSlot::id);
+  description_ += 'r';
+  append_bytes(description_, static_cast<std::uint64_t>(known - named_.begin()) << 32 | slot.bits);
+  if (known == named_.end()) named_.push_back(slot);
+}
+
+void FunctionCodegen::describe(const ptx::Operand& operand) {
+  description_ += static_cast<char>(operand.kind);
+  description_ += static_cast<char>((operand.negated ? 1 : 0) + (operand.is_single ? 2 : 0));
+  append_bytes(description_, static_cast<std::uint64_t>(operand.offset));
+  append_bytes(description_, static_cast<std::uint64_t>(operand.integer));
+  append_bytes(description_, operand.bits);
+  const auto slot = operand.kind == ptx::OperandKind::identifier ? find_register(operand.name) : std::nullopt;
+  if (slot) {
+    describe(*slot);
+  } else if (!operand.name.empty()) {
+    description_ += operand.name;
+    description_ += ' ';
+    append_bytes(description_, scope_);
+  }
+  append_bytes(description_, operand.elements.size());
+  for (const ptx::Operand& element : operand.elements) describe(element);
+}
+
+/// False where an instruction may depend on more than what it says: what counts, times and checks it, labels,
+/// its line.
+bool FunctionCodegen::describe(const ptx::Instruction& instruction) {
+  if (program_.counting || program_.timed || program_.checked) return false;
+  for (const std::string_view root : {"call", "brx", "brkpt", "trap"}) {
+    if (instruction.opcode.starts_with(root)) return false;
+  }
+  scope_ = function_.function->body->statements[instruction.statement].scope;
+  description_ = instruction.opcode;
+  description_ += meets_ ? '+' : ' ';
+  named_.clear();
+  if (instruction.guarded()) {
+    const auto slot = find_register(instruction.guard.predicate);
+    if (!slot) return false;
+    description_ += instruction.guard.negated ? '!' : '@';
+    describe(*slot);
+  }
+  for (const ptx::Operand& operand : instruction.operands) describe(operand);
+  return true;
+}
+
+/// Of an instruction like the one described; null: there was none.
+const FunctionCodegen::Emission* FunctionCodegen::emission_of(bool is_last) const {
+  const auto found = emissions_.find(description_);
+  if (found == emissions_.end()) return nullptr;
+  const Emission& emission = found->second;
+  // The scheduler asks the last one for its guard, though it has no effect.
+  return is_last && emission.is_guarded && emission.form == nullptr ? nullptr : &emission;
+}
+
+/// Of the instruction described, which has just been emitted.
+FunctionCodegen::Emission FunctionCodegen::emission(const EmittedForm* form, std::size_t first_site) const {
+  Emission made{form, guard_ != nullptr, varying_values_, touched_, {}};
+  const auto number = [&](std::uint64_t id) {
+    return static_cast<std::uint32_t>(std::ranges::find(named_, id, &RegisterSlot::id) - named_.begin());
+  };
+  for (Varying& each : made.operands) {
+    if (each.from == Varying::From::place_of_register) each.value = number(each.value);
+    if (each.from == Varying::From::site) each.value -= first_site;
+  }
+  for (auto& [id, is_written] : made.touched) id = number(id);
+  for (std::size_t site = first_site; site < program_.accesses.size(); ++site) {
+    const AccessSite& each = program_.accesses[site];
+    made.sites.push_back({each.kind, each.space, each.bytes, each.element_bytes});
+  }
+  return made;
+}
+
+/// Does what emitting the instruction would do.
+void FunctionCodegen::repeat(const ptx::Instruction& instruction, const Emission& emission, StepList& steps,
+                             bool is_last) {
+  instruction_ = &instruction;
+  const std::size_t first_site = program_.accesses.size();
+  for (const Emission::Site& site : emission.sites)
+    add_site(site.kind, site.space, site.bytes, 0).element_bytes = site.element_bytes;
+  for (const auto& [number, is_written] : emission.touched)
+    is_written ? note_written(named_[number]) : note_read(named_[number]);
+  if (is_last) steps.code.last_is_guarded = emission.is_guarded;
+  if (emission.form == nullptr) return;
+  std::vector<std::uint64_t> operands;
+  for (Varying each : emission.operands) {
+    if (each.from == Varying::From::place_of_register) each.value = named_[each.value].id;
+    if (each.from == Varying::From::site) each.value += first_site;
+    operands.push_back(value_of(each));
+  }
+  add_step(steps, *emission.form, operands);
+}
+
+}  // namespace lynxpp::device::cpu
