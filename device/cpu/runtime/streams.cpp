@@ -153,7 +153,8 @@ OperationPtr Streams::add(const std::shared_ptr<Stream>& stream, Operation::Kind
   bool at_once = false;
   {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return stream->unfinished < most_unfinished || abandoned_; });
+    if (stream->unfinished >= most_unfinished)
+      room_.wait(lock, [&] { return stream->unfinished <= most_unfinished / 2 || abandoned_; });
     append(operation, behind, ready);
     at_once = finished_;
   }
@@ -189,11 +190,13 @@ void Streams::complete(const OperationPtr& operation) { start(ready_behind(opera
 /// Ends the operation. What may begin now.
 Streams::Ready Streams::ready_behind(const OperationPtr& operation) {
   Ready ready;
+  bool somebody_waits = false;
   {
     const std::lock_guard lock(mutex_);
     mark_done(operation, ready);
+    somebody_waits = std::exchange(has_news_, false);
   }
-  changed_.notify_all();
+  if (somebody_waits) changed_.notify_all();
   return ready;
 }
 
@@ -207,16 +210,19 @@ void Streams::mark_done(const OperationPtr& operation, Ready& ready) {
     each->finished = std::chrono::steady_clock::now();
     each->modelled_finish = modelled_seconds();
     each->done = true;
-    --each->stream->unfinished;
+    has_news_ |= each->is_awaited;
+    if (--each->stream->unfinished == most_unfinished / 2) room_.notify_all();
     const auto last = last_.find(each->stream.get());
     if (last != last_.end() && last->second == each) last_.erase(last);
     for (const OperationPtr& next : each->dependents) {
       if (--next->waits_for != 0) continue;
       if (next->kind == Operation::Kind::mark) over.push_back(next);
       if (next->kind == Operation::Kind::work) ready.push_back(next);
+      has_news_ |= next->kind == Operation::Kind::turn;
     }
     each->dependents.clear();
   }
+  has_news_ |= last_.empty();
 }
 
 void Streams::start(const Ready& ready) {
@@ -282,6 +288,7 @@ bool Streams::is_done(const OperationPtr& operation) {
 void Streams::wait_for(const OperationPtr& operation) {
   if (!soon([&] { return operation->done.load(); })) {
     std::unique_lock lock(mutex_);
+    operation->is_awaited = true;
     changed_.wait(lock, [&] { return operation->done || abandoned_; });
   }
   device_output().flush();
@@ -332,6 +339,7 @@ void Streams::finish(std::chrono::milliseconds patience) {
   }
   finished_ = true;
   changed_.notify_all();
+  room_.notify_all();
   device_output().flush();
 }
 

@@ -68,6 +68,7 @@ struct Operation {
   std::size_t waits_for = 0;  ///< operations before it
   std::vector<std::shared_ptr<Operation>> dependents;
   std::atomic<bool> done = false;
+  bool is_awaited = false;  ///< somebody sleeps until it is done
   std::chrono::steady_clock::time_point finished;
   double modelled_finish = 0;  ///< in modelled seconds, where time is modelled
 };
@@ -220,7 +221,9 @@ class Streams {
 
   std::atomic<bool> has_captured_ = false;  ///< a capture has begun: only then streams are asked for theirs
   std::mutex mutex_;
-  std::condition_variable changed_;  ///< an operation is done or a turn has come
+  std::condition_variable changed_;  ///< an operation that is waited for is done, a turn has come, all is over
+  bool has_news_ = false;            ///< one of these: who waits is to be woken
+  std::condition_variable room_;     ///< a stream that was full is half empty
   std::uint64_t next_id_ = 1;
   bool abandoned_ = false;  ///< nobody waits any more
   bool finished_ = false;

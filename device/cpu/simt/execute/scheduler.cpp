@@ -57,7 +57,7 @@ BlockRunner::BlockRunner(LaunchState& launch, WorkerCounts* counts)
       program_(*launch.program),
       counts_(counts),
       barriers_(barrier_count),
-      ranges_(program_.accesses.size() + known_ranges),
+      ranges_(program_.accesses.size()),
       removals_(launch.memory->removals()),
       promoted_after_(program_.compiler->promoted_after()) {
   if (promoted_after_) take_over_runs();

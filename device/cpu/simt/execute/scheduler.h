@@ -283,7 +283,8 @@ class BlockRunner {
   BlockRunner* const self_ = this;
   std::uint32_t rank_ = 0;
   std::vector<std::uint32_t> cluster_arrived_;         ///< lanes at the cluster's barrier, per warp
-  std::vector<AddressRange> ranges_;                   ///< of every AccessSite, then WarpContext::known
+  std::vector<AddressRange> ranges_;                   ///< of every AccessSite
+  AddressRange* found_ = nullptr;                      ///< by this thread: WarpContext::known
   std::uint64_t removals_ = 0;                         ///< of the memory's, as known to ranges_
   const std::optional<std::uint32_t> promoted_after_;  ///< runs, after which segments get code of their own
   std::vector<std::uint32_t> runs_;                    ///< of each segment's steps
