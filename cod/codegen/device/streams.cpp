@@ -25,9 +25,8 @@ llvm::Value* DeviceGenerator::load_of_stream(llvm::Value* address, std::uint64_t
                   builder_.getInt64Ty(), {address}, Effect::memory);
 }
 
-/// The lanes that are here have their numbers. Where one waits for room, the entries before it that may not
-/// be there yet are of its own warp and fewer than the ring has, or of warps that wait for earlier ones: the
-/// earliest of all waits for the host alone.
+/// The lanes that are here have their numbers. Where they wait for room, the entries before theirs that may
+/// not be there yet are of warps that wait for earlier ones: the earliest of all waits for the host alone.
 void DeviceGenerator::stream(const Appended& entry, const TraceStream& stream, llvm::AllocaInst* result) {
   llvm::BasicBlock* streams = new_block("stream");
   llvm::BasicBlock* room = new_block("room_in_ring");
@@ -57,37 +56,37 @@ void DeviceGenerator::stream(const Appended& entry, const TraceStream& stream, l
   builder_.SetInsertPoint(end);
 }
 
-/// i1. As a rule what the device knows says so.
+/// i1. As a rule what the device knows says so. Lanes that are together wait together, for the last one's room:
+/// a warp that parts here could not go on where a lane that waits is needed.
 llvm::Value* DeviceGenerator::has_room(llvm::Value* counter, llvm::Value* ring, llvm::Value* entries,
                                        llvm::Value* number) {
+  llvm::Value* mask = active_mask_here();
   llvm::Value* known = load_of_stream(counter, offsetof(StreamControl, taken), true);
   llvm::Value* has_room = builder_.CreateICmpULT(builder_.CreateSub(number, known), entries);
-  llvm::BasicBlock* before = builder_.GetInsertBlock();
-  llvm::BasicBlock* full = new_block("full");
-  llvm::BasicBlock* end = new_block("waited");
-  builder_.CreateCondBr(has_room, end, full);
-  builder_.SetInsertPoint(full);
-  llvm::BasicBlock* waits = new_block("waits");
   llvm::Value* gone = load_of_stream(counter, offsetof(StreamControl, gave_up), true);
-  builder_.CreateCondBr(builder_.CreateICmpEQ(gone, builder_.getInt64(0)), waits, end);
+  llvm::Value* goes_on = builder_.CreateOr(has_room, builder_.CreateICmpNE(gone, builder_.getInt64(0)));
+  llvm::BasicBlock* before = builder_.GetInsertBlock();
+  llvm::BasicBlock* waits = new_block("waits");
+  llvm::BasicBlock* end = new_block("waited");
+  builder_.CreateCondBr(builder_.CreateICmpEQ(vote(goes_on, mask), mask), end, waits);
   builder_.SetInsertPoint(waits);
-  llvm::Value* waited =
-      out_of_line("lynxpp_wait_for_room", builder_.getInt32Ty(), {counter, ring, entries, number},
-                  [this](const auto& parameters) { return wait_for_room(parameters); });
+  llvm::Value* waited = out_of_line("lynxpp_wait_for_room", builder_.getInt32Ty(),
+                                    {counter, ring, entries, number, mask},
+                                    [this](const auto& parameters) { return wait_for_room(parameters); });
   llvm::Value* came = builder_.CreateICmpNE(waited, builder_.getInt32(0));
   builder_.CreateBr(end);
   builder_.SetInsertPoint(end);
-  llvm::PHINode* found = builder_.CreatePHI(builder_.getInt1Ty(), 3);
-  found->addIncoming(builder_.getTrue(), before);
-  found->addIncoming(builder_.getFalse(), full);
+  llvm::PHINode* found = builder_.CreatePHI(builder_.getInt1Ty(), 2);
+  found->addIncoming(has_room, before);
   found->addIncoming(came, waits);
   return found;
 }
 
-/// 1 once there is room; 0: somebody has given up. Waits anew whenever the host has taken something, so that
-/// all waiting of a launch behind the last time it did is no longer than one lane's.
+/// 1: there is room; 0: there is none, and somebody has given up. Waits anew whenever the host has taken
+/// something, so that all waiting of a launch behind the last time it did is no longer than one warp's.
 llvm::Value* DeviceGenerator::wait_for_room(const std::vector<llvm::Value*>& parameters) {
   llvm::Value* const counter = parameters[0];
+  llvm::Value* const mask = parameters[4];
   llvm::Type* wide_type = builder_.getInt64Ty();
   llvm::Value* patience = load_of_stream(counter, offsetof(StreamControl, patience_nanoseconds), false);
   llvm::BasicBlock* before = builder_.GetInsertBlock();
@@ -106,7 +105,7 @@ llvm::Value* DeviceGenerator::wait_for_room(const std::vector<llvm::Value*>& par
   llvm::Value* taken = load_of_stream(parameters[1], offsetof(StreamRing, taken), true);
   llvm::Value* now = thread_call(Api::global_timer);
   llvm::Value* is_free = builder_.CreateICmpULT(builder_.CreateSub(parameters[3], taken), parameters[2]);
-  builder_.CreateCondBr(is_free, has_room, still_full);
+  builder_.CreateCondBr(builder_.CreateICmpEQ(vote(is_free, mask), mask), has_room, still_full);
 
   builder_.SetInsertPoint(still_full);
   llvm::Value* moved = builder_.CreateICmpNE(taken, last);
@@ -118,7 +117,7 @@ llvm::Value* DeviceGenerator::wait_for_room(const std::vector<llvm::Value*>& par
       builder_.CreateOr(builder_.CreateICmpSGT(builder_.CreateSub(now, begin), patience),
                         builder_.CreateOr(builder_.CreateICmpUGT(count, builder_.getInt64(most_looks)),
                                           builder_.CreateICmpNE(gone, builder_.getInt64(0))));
-  builder_.CreateCondBr(is_late, gives_up, pause);
+  builder_.CreateCondBr(builder_.CreateICmpNE(vote(is_late, mask), builder_.getInt32(0)), gives_up, pause);
 
   builder_.SetInsertPoint(pause);
   if (sm_ >= 70) assembly("nanosleep.u32 1000;", builder_.getVoidTy(), {}, Effect::memory);
@@ -141,7 +140,7 @@ llvm::Value* DeviceGenerator::wait_for_room(const std::vector<llvm::Value*>& par
   builder_.SetInsertPoint(end);
   llvm::PHINode* came = builder_.CreatePHI(builder_.getInt32Ty(), 2);
   came->addIncoming(builder_.getInt32(1), has_room);
-  came->addIncoming(builder_.getInt32(0), gives_up);
+  came->addIncoming(builder_.CreateZExt(is_free, builder_.getInt32Ty()), gives_up);
   return came;
 }
 
