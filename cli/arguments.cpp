@@ -14,6 +14,7 @@
 #include "cli/characterize/arguments.h"
 #include "cli/checked/arguments.h"
 #include "cli/cluster/arguments.h"
+#include "cli/common_options.h"
 #include "cli/completion/complete.h"
 #include "cli/control/arguments.h"
 #include "cli/diagnostics.h"
@@ -25,45 +26,9 @@
 namespace lynxpp::cli {
 namespace {
 
-constexpr const char* specification_help = "Ready-made name, .cod file or -; several with commas or repeated";
-
 constexpr const char* words_help = "How words of memory are counted (default: exactly), e.g. static,plain";
 
 CLI::Validator compute_capability() { return CLI::Range(50, 200).description(""); }
-
-/// An option that may be repeated but takes one word each time, so that the words after it stay free.
-void add_specifications(CLI::App& command, std::vector<std::string>& specifications, bool required,
-                        const char* help = specification_help) {
-  command.add_option("-s,--spec", specifications, help)
-      ->type_name("SPEC")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->allow_extra_args(false)
-      ->required(required);
-}
-
-void add_one_liners(CLI::App& command, std::vector<std::string>& one_liners) {
-  command.add_option("-e,--execute", one_liners, "Text of a specification, which declares what it uses")
-      ->type_name("TEXT")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->allow_extra_args(false);
-}
-
-void add_filters(CLI::App& command, std::string& kernels, std::string& launches) {
-  command
-      .add_option("-k,--kernels", kernels, "Only kernels whose mangled or demangled name contains a match")
-      ->type_name("REGEX");
-  command
-      .add_option("-l,--launches", launches, "Only these launches of each kernel, from 0, e.g. 0-9,100,200-")
-      ->type_name("LIST");
-}
-
-void add_device(CLI::App& command, std::string& device) {
-  command.add_option("-d,--device", device, "auto, cuda, or cpu (built in, for machines without a GPU)")
-      ->type_name("DEVICE")
-      ->check(one_of({"auto", "cuda", "cpu"}));
-}
 
 CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
   CLI::App* run = app.add_subcommand("run", "Run a program with its CUDA kernels instrumented");

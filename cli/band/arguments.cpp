@@ -4,6 +4,7 @@
 #include <CLI/Formatter.hpp>
 #include <string>
 
+#include "cli/common_options.h"
 #include "cli/completion/complete.h"
 
 namespace lynxpp::cli {
@@ -65,12 +66,7 @@ CLI::App* add_band(CLI::App& app, BandArguments& arguments) {
   band->add_option("-m,--machine", arguments.machine, "… of which (default: compute_9_0)")
       ->type_name("MACHINE");
   band->add_flag("--cold", arguments.is_cold, "… emptied before each kernel, as profilers do");
-  band->add_option("-k,--kernels", arguments.kernels,
-                   "Only kernels whose mangled or demangled name contains a match")
-      ->type_name("REGEX");
-  band->add_option("-l,--launches", arguments.launches,
-                   "Only these launches of each kernel, from 0, e.g. 0-9,100,200-")
-      ->type_name("LIST");
+  add_filters(*band, arguments.kernels, arguments.launches);
   band->add_option("--arithmetic", arguments.added_arithmetic,
                    "Memory bound? Times with so many additions beside each access")
       ->type_name("NUMBER")

@@ -3,7 +3,7 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 
-#include "cli/completion/complete.h"
+#include "cli/common_options.h"
 
 namespace lynxpp::cli {
 
@@ -15,19 +15,8 @@ CLI::App* add_characterize(CLI::App& app, CharacterizeArguments& arguments) {
       ->type_name("");
   characterize->add_option("-f,--from", arguments.list, "A file with such a COMMAND on each line; # comments")
       ->type_name("FILE");
-  characterize
-      ->add_option("-k,--kernels", arguments.kernels,
-                   "Only kernels whose mangled or demangled name contains a match")
-      ->type_name("REGEX");
-  characterize
-      ->add_option("-l,--launches", arguments.launches,
-                   "Only these launches of each kernel, from 0, e.g. 0-9,100,200-")
-      ->type_name("LIST");
-  characterize
-      ->add_option("-d,--device", arguments.device,
-                   "auto, cuda, or cpu (built in, for machines without a GPU)")
-      ->type_name("DEVICE")
-      ->check(one_of({"auto", "cuda", "cpu"}));
+  add_filters(*characterize, arguments.kernels, arguments.launches);
+  add_device(*characterize, arguments.device);
   characterize->add_option("--csv", arguments.csv, "Write the table of kernels, with whole names")
       ->type_name("FILE");
   characterize->add_option("--svg", arguments.svg, "Draw the measures against each other")->type_name("FILE");

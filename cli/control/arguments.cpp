@@ -4,6 +4,8 @@
 #include <CLI/Formatter.hpp>
 #include <limits>
 
+#include "cli/common_options.h"
+
 namespace lynxpp::cli {
 namespace {
 
@@ -20,29 +22,14 @@ CLI::App* add_control_command(CLI::App& app, const char* name, const char* descr
   return added;
 }
 
-CLI::Option* add_list(CLI::App& command, const char* option, std::vector<std::string>& values,
-                      const char* help) {
-  return command.add_option(option, values, help)
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->allow_extra_args(false);
-}
-
 }  // namespace
 
 void add_control(CLI::App& app, ControlArguments& arguments) {
   CLI::App* const attach = add_control_command(app, "attach", "Instrument a program that is running already",
                                                Command::attach, arguments);
-  add_list(*attach, "-s,--spec", arguments.specifications,
-           "Ready-made name, .cod file or -; several with commas or repeated")
-      ->type_name("SPEC");
-  add_list(*attach, "-e,--execute", arguments.one_liners,
-           "Text of a specification, which declares what it uses")
-      ->type_name("TEXT");
-  attach
-      ->add_option("-k,--kernels", arguments.kernels,
-                   "Only kernels whose mangled or demangled name contains a match")
-      ->type_name("REGEX");
+  add_specifications(*attach, arguments.specifications, false);
+  add_one_liners(*attach, arguments.one_liners);
+  add_kernels(*attach, arguments.kernels);
   attach->footer(
       "Takes the place of what is attached, from the next launch on. Records go where LYNXPP_OUTPUT of the\n"
       "program says, and into the table at its end. The program must have liblynxpp.so preloaded\n"

@@ -4,6 +4,7 @@
 #include <CLI/Formatter.hpp>
 
 #include "cli/cluster/arguments.h"
+#include "cli/common_options.h"
 #include "cli/completion/complete.h"
 
 namespace lynxpp::cli {
@@ -11,28 +12,14 @@ namespace lynxpp::cli {
 CLI::App* add_record(CLI::App& app, RecordArguments& arguments) {
   CLI::App* record = app.add_subcommand("record", "Run a program, then say in words where to look");
   RunArguments& run = arguments.run;
-  record
-      ->add_option("-s,--spec", run.specifications,
-                   "In place of the usual ones; several with commas or repeated")
-      ->type_name("SPEC")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->allow_extra_args(false);
-  record
-      ->add_option("-k,--kernels", run.kernels,
-                   "Only kernels whose mangled or demangled name contains a match")
-      ->type_name("REGEX");
-  record
-      ->add_option("-l,--launches", run.launches,
-                   "Only these launches of each kernel, from 0, e.g. 0-9,100,200-")
-      ->type_name("LIST");
+  add_specifications(*record, run.specifications, false,
+                     "In place of the usual ones; several with commas or repeated");
+  add_filters(*record, run.kernels, run.launches);
   record
       ->add_option("-o,--output", run.output,
                    "The file of records, begun anew (default: lynxpp-PROGRAM.jsonl)")
       ->type_name("FILE");
-  record->add_option("-d,--device", run.device, "auto, cuda, or cpu (built in, for machines without a GPU)")
-      ->type_name("DEVICE")
-      ->check(one_of({"auto", "cuda", "cpu"}));
+  add_device(*record, run.device);
   record->footer(
       "Measures with instruction_count, memory_efficiency, branch_divergence, shared_bank_conflicts and\n"
       "kernel_runtime. When the program has ended, a summary of its kernels and findings with what to try\n"

@@ -3,6 +3,7 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 
+#include "cli/common_options.h"
 #include "cli/completion/complete.h"
 
 namespace lynxpp::cli {
@@ -16,14 +17,7 @@ CLI::App* add_trace(CLI::App& app, TraceArguments& arguments) {
   trace->add_flag("--list", arguments.list, "Only which traces there are, and how many entries each has");
   trace->add_option("-t,--name", arguments.trace, "Only traces of this name, e.g. accesses")
       ->type_name("NAME");
-  trace
-      ->add_option("-k,--kernels", arguments.kernels,
-                   "Only kernels whose mangled or demangled name contains a match")
-      ->type_name("REGEX");
-  trace
-      ->add_option("-l,--launches", arguments.launches,
-                   "Only these launches of each kernel, from 0, e.g. 0-9,100,200-")
-      ->type_name("LIST");
+  add_filters(*trace, arguments.kernels, arguments.launches);
   trace->add_option("-f,--format", arguments.format, "csv (default) or json, an object in each line")
       ->type_name("FORMAT")
       ->check(one_of({"csv", "json"}));

@@ -70,9 +70,9 @@ llvm::Value* DeviceGenerator::has_room(llvm::Value* counter, llvm::Value* ring, 
   llvm::BasicBlock* end = new_block("waited");
   builder_.CreateCondBr(builder_.CreateICmpEQ(vote(goes_on, mask), mask), end, waits);
   builder_.SetInsertPoint(waits);
-  llvm::Value* waited = out_of_line("lynxpp_wait_for_room", builder_.getInt32Ty(),
-                                    {counter, ring, entries, number, mask},
-                                    [this](const auto& parameters) { return wait_for_room(parameters); });
+  llvm::Value* waited =
+      out_of_line("lynxpp_wait_for_room", builder_.getInt32Ty(), {counter, ring, entries, number, mask},
+                  [this](const auto& parameters) { return wait_for_room(parameters); });
   llvm::Value* came = builder_.CreateICmpNE(waited, builder_.getInt32(0));
   builder_.CreateBr(end);
   builder_.SetInsertPoint(end);

@@ -18,7 +18,8 @@ void append_bytes(std::string& text, std::uint64_t value) {
 std::uint64_t FunctionCodegen::value_of(const Varying& varying) const {
   switch (varying.from) {
     case Varying::From::instruction: break;
-    case Varying::From::place_of_register: return function_.registers->slot(static_cast<std::uint32_t>(varying.value)).offset;
+    case Varying::From::place_of_register:
+      return function_.registers->slot(static_cast<std::uint32_t>(varying.value)).offset;
     case Varying::From::site: return reinterpret_cast<std::uintptr_t>(&program_.accesses[varying.value]);
   }
   return varying.value;
