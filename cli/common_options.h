@@ -8,8 +8,9 @@
 namespace lynxpp::cli {
 
 /// -s, which may be repeated but takes one word each time, so that the words after it stay free.
-void add_specifications(CLI::App& command, std::vector<std::string>& specifications, bool required,
-                        const char* help = "Ready-made name, .cod file or -; several with commas or repeated");
+void add_specifications(
+    CLI::App& command, std::vector<std::string>& specifications, bool required,
+    const char* help = "Ready-made name, .cod file or -; several with commas or repeated");
 /// -e, likewise.
 void add_one_liners(CLI::App& command, std::vector<std::string>& one_liners);
 

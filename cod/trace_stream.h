@@ -35,7 +35,7 @@ struct StreamControl {
   std::uint64_t entries = 0;               ///< of the ring, a power of two, 64 or more
   std::uint64_t patience_nanoseconds = 0;  ///< by %globaltimer
   std::uint64_t taken = 0;                 ///< the device's copy of StreamRing::taken, perhaps an older one
-  std::uint64_t gave_up = 0;               ///< not 0: nobody waits; from the start where kernels may not
+  std::uint64_t gave_up = 0;               ///< not 0: nobody waits any more
 };
 
 /// In memory of the host; the entries follow. The first 8 bytes of each are its number + 1 once it is

@@ -36,9 +36,8 @@ struct DeviceInfo {
   std::uint32_t sm_id_limit = 1;  ///< every %smid is below
   std::uint32_t clock_khz = 0;    ///< SM clock, 0 when unknown
   std::optional<MultiprocessorLimits> limits = {};
-  std::uint64_t context = 0;      ///< the driver's number for it; 0: there is none
-  std::string uuid = {};          ///< "GPU-…" as nvidia-smi names it; empty: not known
-  bool kernels_may_wait = false;  ///< for the host, in the middle of a warp's work
+  std::uint64_t context = 0;  ///< the driver's number for it; 0: there is none
+  std::string uuid = {};      ///< "GPU-…" as nvidia-smi names it; empty: not known
 };
 
 /// A kernel launch as the program asked for it. All pointers are the program's own and valid during the call

@@ -120,7 +120,6 @@ class CpuDevice : public Device {
     info_.name = "cpu";
     info_.ordinal = number;
     info_.uuid = device_uuid(number);
-    info_.kernels_may_wait = true;
     info_.context = static_cast<std::uint64_t>(number) + 1;
     info_.compute_capability = compute_capability;
     const models::Machine* const machine = modelled_machine();

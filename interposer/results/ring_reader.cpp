@@ -73,7 +73,6 @@ cod::StreamControl RingReader::control(std::chrono::nanoseconds patience) const 
   control.ring = memory_->address();
   control.entries = entries_;
   control.patience_nanoseconds = static_cast<std::uint64_t>(patience.count());
-  control.gave_up = patience.count() == 0 ? 1 : 0;
   return control;
 }
 

@@ -19,8 +19,6 @@ namespace lynxpp::interposer {
 namespace {
 
 constexpr std::uint64_t ring_bytes = std::uint64_t{4} << 20;
-/// Where kernels do not wait for room.
-constexpr std::uint64_t large_ring_bytes = std::uint64_t{64} << 20;
 constexpr std::uint64_t most_launches = 16;
 /// With the thread, which may be waiting for a disk.
 constexpr std::chrono::seconds patience_with_disk(5);
@@ -194,12 +192,10 @@ std::unique_ptr<LaunchStreams> TraceStreams::begin(
     const std::vector<engine::SpecificationPtr>& specifications, device::Device& device,
     const report::TraceDescription& description) {
   std::shared_ptr<LaunchStreams::Core> core;
-  const bool may_wait = device.info().kernels_may_wait;
-  const auto patience = may_wait ? patience_ : std::chrono::nanoseconds::zero();
   for (std::size_t i = 0; i < specifications.size(); ++i) {
     for (const cod::TraceStream& stream : specifications[i]->streams()) {
       if (core == nullptr) core = std::make_shared<LaunchStreams::Core>(path_, shared_->under_way);
-      const std::uint64_t entries = RingReader::entries_of(stream, may_wait ? ring_bytes : large_ring_bytes);
+      const std::uint64_t entries = RingReader::entries_of(stream, ring_bytes);
       Result<std::unique_ptr<device::HostMemory>> memory =
           device.host_memory(RingReader::bytes_of(stream, entries));
       if (!memory)
@@ -207,7 +203,7 @@ std::unique_ptr<LaunchStreams> TraceStreams::begin(
                                                memory.error().diagnostics.front().message);
       core->rings.push_back({i, std::make_unique<RingReader>(*specifications[i], stream, std::move(*memory),
                                                              description, shared_->file)});
-      core->controls.push_back(core->rings.back().reader->control(patience));
+      core->controls.push_back(core->rings.back().reader->control(patience_));
     }
   }
   if (core == nullptr) return nullptr;

@@ -84,9 +84,11 @@ void DeviceGenerator::generate(const HandlerBody& body) {
   llvm::Function* function = new_routine();
   sampling_ = body.sampling;
   asks_about_lanes_ = asks_about_lanes(body.uses);
+  may_wait_ = streams_traces_ && appends(body.uses);
   measures_banks_ = body.handler.measures == Handler::Measures::banks && skips_counted_;
   generate_body(*function, {body.statements.begin(), body.statements.end()});
   write_states();
+  if (may_wait_) meet(active_mask_at_entry());
   builder_.CreateRetVoid();
 }
 

@@ -58,6 +58,8 @@ class DeviceGenerator final : public FunctionGenerator {
   void begin_part(bool for_all) override;
   void end_part() override;
   void lanes_have_left() override;
+  llvm::Value* lanes_to_wait_for() override;
+  void meet(llvm::Value* lanes) override;
   llvm::Value* join_lanes(llvm::Value* condition) override;
   bool minds_lanes() const override { return asks_about_lanes_; }
   llvm::Value* extent_value(Extent extent) override;
@@ -272,6 +274,7 @@ class DeviceGenerator final : public FunctionGenerator {
   llvm::Value* entry_mask_ = nullptr;
   Sampling sampling_;  ///< of the handler
   bool asks_about_lanes_ = false;
+  bool may_wait_ = false;        ///< for room in a stream
   bool measures_banks_ = false;  ///< Handler::Measures::banks: without conflicts there is nothing to do
   std::vector<Lanes> lanes_{{true, nullptr, {}}};  ///< of the part that is generated and those around it
   std::map<std::pair<const Symbol*, bool>, llvm::AllocaInst*> unique_slots_;

@@ -25,6 +25,14 @@ llvm::Value* DeviceGenerator::join_lanes(llvm::Value* condition) {
   return call;
 }
 
+llvm::Value* DeviceGenerator::lanes_to_wait_for() { return may_wait_ ? mask_of_lanes_here() : nullptr; }
+
+/// Without it a GPU lets the others go on while one waits for the host, and what they take for all lanes from
+/// then on is not what it takes: operations on a warp whose lanes name different members never end.
+void DeviceGenerator::meet(llvm::Value* lanes) {
+  assembly("bar.warp.sync $0;", builder_.getVoidTy(), {lanes}, Effect::convergent);
+}
+
 llvm::Value* DeviceGenerator::mask_of_lanes_here() {
   if (lanes_.back().are_all) return active_mask_at_entry();
   llvm::Value*& mask = lanes_.back().mask;

@@ -136,11 +136,12 @@ llvm::Value* DeviceGenerator::wait_for_room(const std::vector<llvm::Value*>& par
   builder_.SetInsertPoint(gives_up);
   assembly("st.volatile.global.u64 [$0+" + std::to_string(offsetof(StreamControl, gave_up)) + "], $1;",
            builder_.getVoidTy(), {counter, builder_.getInt64(1)}, Effect::memory);
+  llvm::Value* has_own = builder_.CreateZExt(is_free, builder_.getInt32Ty());
   builder_.CreateBr(end);
   builder_.SetInsertPoint(end);
   llvm::PHINode* came = builder_.CreatePHI(builder_.getInt32Ty(), 2);
   came->addIncoming(builder_.getInt32(1), has_room);
-  came->addIncoming(builder_.CreateZExt(is_free, builder_.getInt32Ty()), gives_up);
+  came->addIncoming(has_own, gives_up);
   return came;
 }
 
