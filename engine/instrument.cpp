@@ -419,11 +419,23 @@ std::vector<device::ParameterSlot> parameter_slots(const ptx::Function& kernel) 
   return slots;
 }
 
+/// Where lanes wait for the host, a GPU may let those go on that wait for them where they would join. So no
+/// count relies on which lanes were together earlier.
+std::set<std::string, std::less<>> options_without(const Request& request) {
+  std::set<std::string, std::less<>> without = request.limits.without;
+  const bool may_wait =
+      request.streams_traces && std::ranges::any_of(request.specifications, [](const SpecificationPtr& each) {
+        return !each->streams().empty();
+      });
+  if (may_wait) without.insert({"lane_maxima", "convergence_at_exit"});
+  return without;
+}
+
 void set_options(const Request& request, ptx::InstrumentationUnit& unit) {
   unit.spliced.space_code = space_code;
   unit.options.assembler_contracts = request.assembler_contracts;
   unit.options.outline = request.limits.outline;
-  unit.options.without = request.limits.without;
+  unit.options.without = options_without(request);
 }
 
 /// Version and target of the variant. The answer is the compute capability times ten.

@@ -198,6 +198,7 @@ llvm::Value* DeviceGenerator::variable_base(const Symbol& array) {
 }
 
 void DeviceGenerator::begin_body() {
+  if (may_wait_) static_cast<void>(active_mask_at_entry());
   if (lane_value_) write_lane_value(*lane_value_);
   // The numbers are the same for all lanes of a warp, so those that are here stay together.
   if (sampling_.blocks > 1) run_every(sampling_.blocks, block_id());
