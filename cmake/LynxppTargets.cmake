@@ -13,7 +13,7 @@ endfunction()
 # With LYNXPP_UNITY, compiles the target's sources some at a time. A source with COMPILE_OPTIONS of its own stays alone.
 function(lynxpp_unity name)
   if(LYNXPP_UNITY)
-    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 10)
+    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 20)
     # What is local to a source looks to g++ like something local to a header, and other sources' local names are not in the way.
     if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
       target_compile_options(${name} PRIVATE -Wno-subobject-linkage -Wno-shadow -Wshadow=local)

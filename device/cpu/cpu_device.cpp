@@ -55,7 +55,7 @@ struct Run {
   OperationPtr operation;                         ///< null: nothing was launched
   std::unique_ptr<std::byte, FreeMemory> memory;  ///< that it writes its results to
   // Valid when the operation is done.
-  std::optional<Failure> death;
+  std::optional<Failure> death;        ///< why it has no results
   std::optional<double> milliseconds;  ///< on the host
   std::optional<models::clock::KernelTime> modelled;
 };
@@ -323,6 +323,7 @@ class CpuDevice : public Device {
   static Status enqueue(const std::shared_ptr<Run>& made, std::shared_ptr<LoadedModule> module,
                         std::shared_ptr<ModuleVariables> variables, const CountedLaunch& counted,
                         const Launch& launch, std::vector<std::byte> parameters) {
+    made->death = failure("it did not run: a kernel before it has failed");
     const cudaError_t error =
         streams().enqueue(static_cast<cudaStream_t>(launch.stream),
                           {cudaGraphNodeTypeKernel,
@@ -340,6 +341,7 @@ class CpuDevice : public Device {
   static void run(Run& made, LoadedModule& module, const CountedLaunch& launch,
                   const std::vector<std::byte>& parameters, const std::optional<std::string>& path) {
     const DeviceScope device(launch.device);
+    made.death.reset();
     LaunchCounters counters;
     const auto begin = std::chrono::steady_clock::now();
     Status status = launch_with_clock(module, launch.kernel, launch.shape, parameters,

@@ -14,7 +14,7 @@
 namespace lynxpp::report {
 namespace {
 
-constexpr std::size_t least_name_width = 12;
+constexpr std::size_t least_kernel_width = 12;
 
 std::string fixed(double value, int digits) {
   std::array<char, 64> buffer{};
@@ -55,7 +55,7 @@ std::string kernel_table(const SettingOverhead& setting, std::size_t width) {
   if (has_resources) columns.insert(columns.end(), {registers, warps});
   std::size_t taken = width_between(columns.size() + 1);
   for (const TextColumn& column : columns) taken += column.width();
-  const std::size_t room = std::max(width > taken ? width - taken : 0, least_name_width);
+  const std::size_t room = std::max(width > taken ? width - taken : 0, least_kernel_width);
   ShortNames shortened = short_kernel_names(names, room);
   columns.insert(columns.begin(), TextColumn{{"kernel"}, std::move(shortened.names), false});
   std::string text = render_columns(columns);

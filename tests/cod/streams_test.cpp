@@ -384,6 +384,50 @@ TEST(Streams, EntriesHaveTheFieldsOfTheStructure) {
   }
 }
 
+/// A GPU lets lanes go on while one waits for the host, so all meet behind that: behind the branch where it is,
+/// and at the end.
+TEST(Streams, LanesMeetBehindWhereSomeMayWait) {
+  const auto meetings = [](const std::string& source, bool streams) {
+    const auto code = compiled(source)->lower_device({90, false, false, false, {}, streams});
+    EXPECT_TRUE(code.ok());
+    std::size_t count = 0;
+    const std::string& text = code->handlers[0].ptx;
+    for (std::size_t at = text.find("bar.warp.sync"); at != std::string::npos;
+         at = text.find("bar.warp.sync", at + 1))
+      ++count;
+    return count;
+  };
+  const std::string elected =
+      "global trace unsigned int t[64]; static void keep(int x) { append(&t, x); }\n"
+      "ON_INSTRUCTION: MEM_READ: { if (leastActiveThreadInWarp()) keep(1); }";
+  EXPECT_EQ(meetings(loads, true), 1u);
+  EXPECT_EQ(meetings(elected, true), 2u);
+  EXPECT_EQ(meetings(elected, false), 0u);
+  EXPECT_EQ(meetings("global trace unsigned int t[63]; ON_INSTRUCTION: MEM_READ: append(&t, 1);", true), 0u);
+}
+
+/// Their masks would be of the lanes that were together before some of them waited.
+TEST(Streams, NoCountReliesOnWhichLanesWereTogetherEarlier) {
+  const std::string module = kernel(4, true);
+  engine::Request request;
+  request.ptx = &module;
+  request.kernel = "k";
+  request.device_sm = 90;
+  const auto text = [&](const std::string& source, bool streams) {
+    request.specifications = {compiled(source)};
+    request.streams_traces = streams;
+    const auto variant = engine::instrument(request);
+    EXPECT_TRUE(variant.ok());
+    return variant ? variant->ptx : std::string();
+  };
+  const std::string counts =
+      "global unsigned long n[1]; ON_INSTRUCTION: MEM_READ: { if (leastActiveThreadInWarp()) n[0]++; }\n";
+  const std::string trace = "global trace int t[64]; ON_INSTRUCTION: MEM_WRITE: append(&t, 1);";
+  EXPECT_THAT(text(counts, true), testing::HasSubstr("redux.sync.max"));
+  EXPECT_THAT(text(counts + trace, false), testing::HasSubstr("redux.sync.max"));
+  EXPECT_THAT(text(counts + trace, true), testing::Not(testing::HasSubstr("redux.sync.max")));
+}
+
 TEST(Streams, CostNothingWhereTheyAreNotAskedFor) {
   const SpecificationPtr specification = compiled(loads);
   const auto code = specification->lower_device({90});

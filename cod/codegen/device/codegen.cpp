@@ -5,6 +5,8 @@
 #include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/IR/LLVMContext.h>
 
+#include <algorithm>
+
 #include "cod/codegen/device/generator.h"
 #include "cod/codegen/device/nvptx.h"
 
@@ -84,7 +86,9 @@ void DeviceGenerator::generate(const HandlerBody& body) {
   llvm::Function* function = new_routine();
   sampling_ = body.sampling;
   asks_about_lanes_ = asks_about_lanes(body.uses);
-  may_wait_ = streams_traces_ && appends(body.uses);
+  may_wait_ = appends(body.uses) && std::ranges::any_of(program_.collections, [this](const auto& each) {
+                return each->kind == Collection::Kind::trace && streamed(*each);
+              });
   measures_banks_ = body.handler.measures == Handler::Measures::banks && skips_counted_;
   generate_body(*function, {body.statements.begin(), body.statements.end()});
   write_states();

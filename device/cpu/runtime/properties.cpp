@@ -193,7 +193,7 @@ std::optional<int> device_attribute(cudaDeviceAttr attribute, int device) {
 }
 
 std::string device_bus_id(int device) {
-  char text[16];
+  char text[24];
   std::snprintf(text, sizeof text, "0000:%02x:00.0", static_cast<unsigned>(device));
   return text;
 }

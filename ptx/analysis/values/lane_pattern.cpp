@@ -8,8 +8,8 @@
 namespace lynxpp::ptx {
 namespace {
 
-constexpr std::size_t most_steps = 512;  // of a decomposition
-constexpr std::size_t most_terms = 4;    // of V: each costs instructions at P
+constexpr std::size_t most_steps = 512;     // of a decomposition
+constexpr std::size_t most_lane_terms = 4;  // of V: each costs instructions at P
 constexpr std::uint64_t highest_thread_index = 1023;
 constexpr std::uint64_t highest_index = 0xffffffff;
 constexpr std::uint64_t near_span = std::uint64_t{1} << 37;
@@ -336,7 +336,7 @@ std::optional<LanePatterns::Sum> LanePatterns::sum_of_address(std::uint32_t inst
   Sum sum{bits, {}, {}, {}};
   if (!Decomposition(*this, bits, lanes, indices).add_operand(instruction, &base, 1, block, sum))
     return std::nullopt;
-  if (sum.terms.size() > most_terms) return std::nullopt;
+  if (sum.terms.size() > most_lane_terms) return std::nullopt;
   return sum;
 }
 

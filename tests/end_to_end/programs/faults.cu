@@ -31,6 +31,7 @@ int main(int count, char** arguments) {
       target = reinterpret_cast<int*>(reinterpret_cast<char*>(array) + 1);
     if (std::strcmp(fault, "freed") == 0) cudaFree(array);
     fill<<<8, 128>>>(target, elements);
+    fill<<<8, 128>>>(target, 0);  // does not run behind a fault
     const cudaError_t ended = cudaDeviceSynchronize();
     const cudaError_t later = cudaMalloc(&target, 4);
     for (int j = 0; j < 1000; ++j) {

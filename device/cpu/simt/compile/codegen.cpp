@@ -175,6 +175,9 @@ const std::map<std::string_view, FunctionCodegen::Emitter>& FunctionCodegen::emi
       {"vmad", &F::emit_operation},
       {"vshl", &F::emit_operation},
       {"vshr", &F::emit_operation},
+      {"alloca", &F::emit_operation},
+      {"stacksave", &F::emit_operation},
+      {"stackrestore", &F::emit_operation},
   };
   return table;
 }

@@ -402,10 +402,18 @@ std::optional<std::uint64_t> Planner::deepest(std::uint32_t function,
   return static_cast<std::uint64_t>(known[function]);
 }
 
+bool takes_from_stack(const CompiledFunction& function) {
+  return std::ranges::any_of(function.function->body->instructions,
+                             [](const ptx::Instruction& each) { return each.opcode.starts_with("alloca"); });
+}
+
 std::uint64_t Planner::stack_bytes() {
   std::vector<std::int64_t> known(program_.functions.size(), not_visited);
-  if (const auto bounded = deepest(0, known)) return align_up(*bounded, 16);
-  program_.has_unbounded_calls = true;
+  if (const auto bounded = deepest(0, known)) {
+    program_.has_unbounded_stack = std::ranges::any_of(program_.functions, &takes_from_stack);
+    return align_up(*bounded, 16);
+  }
+  program_.has_unbounded_stack = true;
   std::uint64_t frames = 0;
   for (const CompiledFunction& function : program_.functions) frames += function.frame->bytes();
   return align_up(frames, 16);

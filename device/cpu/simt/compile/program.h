@@ -139,7 +139,8 @@ struct Program {
   SharedLayout shared;
   /// Of one thread, over the deepest call chain; where its depth is not known, one frame of each function.
   std::uint64_t local_bytes = 0;
-  bool has_unbounded_calls = false;   ///< so that the launch adds what the stack limit allows
+  bool has_unbounded_stack =
+      false;  ///< or takes memory from the stack: the launch adds what its limit allows
   std::uint64_t parameter_bytes = 0;  ///< of the kernel
   ModuleSymbols::Storage constants;   ///< the module's
   std::uint32_t segment_count = 0;    ///< of all functions

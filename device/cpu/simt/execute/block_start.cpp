@@ -85,13 +85,16 @@ BlockRunner::Turn BlockRunner::begin_warp(Warp& warp) {
     return run_warp(warp);
   }
   if (warp.frames.empty()) warp.frames.push_back(std::make_unique<Frame>());
+  Frame& frame = *warp.frames[0];
+  frame.registers = frame.storage.reserve(kernel.registers->bytes());
+  if (frame.registers == nullptr) return fail("no memory for a call frame"), Turn::failed;
+  frame.local = 0;
+  frame.top = kernel.frame->bytes();
   WarpContext& context = warp.context;
-  context.registers = warp.frames[0]->storage.reserve(kernel.registers->bytes());
-  if (context.registers == nullptr) return fail("no memory for a call frame"), Turn::failed;
   context.turn = slice_segments;
   context.spun = 0;
   const LaneGroup lanes{.pc = 0, .mask = warp.live};
-  show(context, lanes, 0);
+  show(context, lanes, frame);
   context.live = warp.live;
   const std::uint32_t taken = region(&context, lanes.mask);
   const Control control = kernel.segments[context.segment].control;

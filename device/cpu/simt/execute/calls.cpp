@@ -64,7 +64,7 @@ void BlockRunner::copy_slot(Warp& warp, std::uint32_t lanes, const Frame& from, 
 bool BlockRunner::push_frame(Warp& warp, const CompiledFunction& callee, const Segment& segment,
                              std::uint32_t lanes) {
   const bool is_kernel = warp.depth == 0;
-  const std::uint64_t local = is_kernel ? 0 : warp.top().local + warp.top().function->frame->bytes();
+  const std::uint64_t local = is_kernel ? 0 : warp.top().top;
   if (local + callee.frame->bytes() > launch_.local_bytes) {
     return fail_at(warp, segment, lanes,
                    "illegal address: stack overflow: calls nest deeper than the " +
@@ -84,6 +84,7 @@ bool BlockRunner::push_frame(Warp& warp, const CompiledFunction& callee, const S
   frame.registers = frame.storage.reserve(callee.registers->bytes());
   if (frame.registers == nullptr) return fail("no memory for a call frame", segment.line);
   frame.local = local;
+  frame.top = local + callee.frame->bytes();
   frame.call = is_kernel ? nullptr : &segment;
   frame.lanes = lanes;
   frame.groups.clear();

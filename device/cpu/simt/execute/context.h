@@ -49,6 +49,7 @@ enum class FaultKind : std::uint32_t {
   misaligned_address,
   wrong_space,  ///< .global and an address of shared or local memory
   breakpoint,
+  stack_overflow,   ///< of alloca; its address is where the stack would end
   no_object,        ///< a handle of no texture or surface; its address is the handle
   outside_surface,  ///< with .trap; likewise
   apart             ///< lanes of the warp were elsewhere at an instruction that all must execute together
@@ -79,6 +80,7 @@ struct WarpContext {
   std::byte* local = nullptr;
   std::uint64_t local_stride = 0;     ///< bytes of local memory of one thread
   std::uint64_t frame = 0;            ///< local address of the current frame
+  std::uint64_t stack_top = 0;        ///< … and behind what it has, alloca's included
   SiteCounts* sites = nullptr;        ///< of the program's instructions (counting code only)
   WordCounters* words = nullptr;      ///< where words are counted
   StepRecorder* recorder = nullptr;   ///< of a launch that keeps a modelled time (timed code only)

@@ -289,7 +289,7 @@ Status SimtModule::launch(const std::string& kernel_name, const LaunchShape& ask
   if (WrittenMemory* const written = written_memory(); written != nullptr && workspace != nullptr)
     written->write(reinterpret_cast<std::uintptr_t>(workspace.get()), sizeof(GridWorkspace));
   launch.local_bytes = launch.program->local_bytes;
-  if (launch.program->has_unbounded_calls) launch.local_bytes += align_up(stack_limit(memory_.device()), 16);
+  if (launch.program->has_unbounded_stack) launch.local_bytes += align_up(stack_limit(memory_.device()), 16);
   if (checks != nullptr) clock = nullptr;
   launch.resident_blocks = static_cast<std::size_t>(
       std::max(1, resident_blocks(*info, static_cast<int>(launch.threads()), shape.shared_bytes)));

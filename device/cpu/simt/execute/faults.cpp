@@ -116,6 +116,13 @@ bool BlockRunner::check_fault(Warp& warp) {
   const Fault& fault = warp.context.fault;
   if (fault.kind == FaultKind::none) return true;
   if (fault.kind == FaultKind::breakpoint) return fail("the kernel executed brkpt", fault.line);
+  if (fault.kind == FaultKind::stack_overflow) {
+    return fail("illegal address: stack overflow: alloca wants the stack to end at " +
+                    std::to_string(fault.address) + " of the " + std::to_string(launch_.local_bytes) +
+                    " bytes of local memory of a thread (cudaLimitStackSize)," +
+                    name_of_thread(warp.context, fault.lane),
+                fault.line);
+  }
   if (fault.kind == FaultKind::apart) {
     return fail(
         "an instruction that all lanes of a warp must execute together was executed while some were "

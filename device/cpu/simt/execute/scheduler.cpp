@@ -204,8 +204,10 @@ bool BlockRunner::settle(Warp& warp) {
 }
 
 /// What code sees of the lanes that are to run it.
-void BlockRunner::show(WarpContext& context, const LaneGroup& group, std::uint64_t local) {
-  context.frame = local;
+void BlockRunner::show(WarpContext& context, const LaneGroup& group, const Frame& frame) {
+  context.registers = frame.registers;
+  context.frame = frame.local;
+  context.stack_top = frame.top;
   context.barrier_result = group.barrier_result;
   context.join = group.reconvergence;
   context.segment = group.pc;
@@ -221,9 +223,8 @@ BlockRunner::Turn BlockRunner::step(Warp& warp) {
   if (whole.apart != no_segment && (mask != warp.live || whole.always_apart)) group.pc = whole.apart;
   const std::uint32_t pc = group.pc;
   WarpContext& context = warp.context;
-  context.registers = frame.registers;
   context.live = warp.live;
-  show(context, group, frame.local);
+  show(context, group, frame);
   if (warp.recorder) warp.recorder->begin_segment(*frame.function, frame.function->segments[pc]);
   const std::uint32_t taken = run_segment(*frame.function, pc, context, mask);
   return go_on(warp, pc, taken);
@@ -231,9 +232,10 @@ BlockRunner::Turn BlockRunner::step(Warp& warp) {
 
 /// Behind what a warp has run from `pc` on.
 BlockRunner::Turn BlockRunner::go_on(Warp& warp, std::uint32_t pc, std::uint32_t taken) {
-  const Frame& frame = warp.top();
-  LaneGroup& group = warp.top().groups.back();
+  Frame& frame = warp.top();
+  LaneGroup& group = frame.groups.back();
   const WarpContext& context = warp.context;
+  frame.top = context.stack_top;
   const std::uint32_t mask = group.mask;
   group.pc = context.segment;
   const Segment& segment = frame.function->segments[group.pc];

@@ -132,6 +132,7 @@ struct Frame {
   AlignedBuffer storage;
   std::byte* registers = nullptr;
   std::uint64_t local = 0;        ///< local address of the frame
+  std::uint64_t top = 0;          ///< … and where a called function's begins
   const Segment* call = nullptr;  ///< the caller's segment; null for the kernel
   std::uint32_t lanes = 0;        ///< that were called
   std::vector<LaneGroup> groups;
@@ -212,7 +213,7 @@ class BlockRunner {
   Turn begin_warp(Warp& warp);
   Turn run_warp(Warp& warp);
   bool settle(Warp& warp);  ///< pops joined and empty groups and returned frames; false: the warp is finished
-  void show(WarpContext& context, const LaneGroup& group, std::uint64_t local);
+  void show(WarpContext& context, const LaneGroup& group, const Frame& frame);
   Turn step(Warp& warp);
   Turn go_on(Warp& warp, std::uint32_t pc, std::uint32_t taken);
   bool act(Warp& warp, const Segment& segment, std::uint32_t taken);

@@ -20,9 +20,6 @@ std::optional<std::uint32_t> rank_of(const WarpContext& warp, std::uint64_t addr
   return rank < warp.cluster_nctarank ? std::optional(rank) : std::nullopt;
 }
 
-/// u32 or u64, of an address.
-bool takes_width(OpcodeWords& words) { return !words.take_of({"u32", "u64"}).empty(); }
-
 /// The bytes of one element; 0 for a type that is none.
 unsigned take_element(OpcodeWords& words) {
   if (!words.take_of({"b32", "u32", "s32", "f32"}).empty()) return 4;
@@ -34,7 +31,7 @@ unsigned take_element(OpcodeWords& words) {
 /// mapa{.shared::cluster}.type d, a, b: where the block of rank b has what this one has at a.
 Result<Operation> make_cluster_address(OperationRequest& request) {
   const bool is_generic = !request.words.take("shared::cluster");
-  if (!takes_width(request.words) || request.results != 1 || request.sources.size() != 2)
+  if (!take_width(request.words) || request.results != 1 || request.sources.size() != 2)
     return refuse(request);
   return Operation{.run = [is_generic](const OperationCall& call) {
     const WarpContext& warp = *call.warp;
@@ -54,7 +51,7 @@ Result<Operation> make_cluster_address(OperationRequest& request) {
 /// getctarank{.shared::cluster}.type d, a
 Result<Operation> make_rank(OperationRequest& request) {
   const bool is_generic = !request.words.take("shared::cluster");
-  if (!takes_width(request.words) || request.results != 1 || request.sources.size() != 1)
+  if (!take_width(request.words) || request.results != 1 || request.sources.size() != 1)
     return refuse(request);
   return Operation{.run = [is_generic](const OperationCall& call) {
     for_each_lane(call.mask, [&](std::uint32_t lane) {
@@ -67,7 +64,7 @@ Result<Operation> make_rank(OperationRequest& request) {
 /// cvta{.to}.shared::cluster.type d, a
 Result<Operation> make_conversion_of_address(OperationRequest& request) {
   const bool to_shared = request.words.take("to");
-  if (!request.words.take("shared::cluster") || !takes_width(request.words) || request.results != 1 ||
+  if (!request.words.take("shared::cluster") || !take_width(request.words) || request.results != 1 ||
       request.sources.size() != 1)
     return refuse(request);
   return Operation{.run = [to_shared](const OperationCall& call) {

@@ -46,6 +46,8 @@ ptx::StateSpace take_space(OpcodeWords& words) {
   return words.take("global") ? ptx::StateSpace::global : ptx::StateSpace::generic;
 }
 
+bool take_width(OpcodeWords& words) { return !words.take_of({"u32", "u64"}).empty(); }
+
 namespace {
 
 using Maker = Result<Operation> (*)(OperationRequest&);
@@ -82,6 +84,9 @@ const std::map<std::string_view, Maker>& makers() {
       {"cvta", &make_conversion_of_address},
       {"getctarank", &make_rank},
       {"isspacep", &make_is_in_cluster},
+      {"alloca", &make_stack_allocation},
+      {"stacksave", &make_stack_save},
+      {"stackrestore", &make_stack_restore},
   };
   return all;
 }

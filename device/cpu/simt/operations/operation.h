@@ -118,11 +118,17 @@ Result<Operation> make_cluster_address(OperationRequest& request);        ///< m
 Result<Operation> make_rank(OperationRequest& request);                   ///< getctarank
 Result<Operation> make_conversion_of_address(OperationRequest& request);  ///< cvta of shared::cluster
 Result<Operation> make_is_in_cluster(OperationRequest& request);          ///< isspacep.shared::cluster
+Result<Operation> make_stack_allocation(OperationRequest& request);       ///< alloca
+Result<Operation> make_stack_save(OperationRequest& request);
+Result<Operation> make_stack_restore(OperationRequest& request);
 
 /// The refusal of a form, with the word that is not known.
 Failure refuse(const OperationRequest& request);
 
 /// `.shared{::cta,::cluster}`, `.global` or, when there is none, generic.
 ptx::StateSpace take_space(OpcodeWords& words);
+
+/// `.u32` or `.u64`, of an address. False: neither is there.
+bool take_width(OpcodeWords& words);
 
 }  // namespace lynxpp::device::cpu
