@@ -384,8 +384,8 @@ TEST(Streams, EntriesHaveTheFieldsOfTheStructure) {
   }
 }
 
-/// A GPU lets lanes go on while one waits for the host, so all meet behind that: behind the branch where it is,
-/// and at the end.
+/// A GPU lets lanes go on while one waits for the host, so all meet behind that: behind the branch where it
+/// is, and at the end.
 TEST(Streams, LanesMeetBehindWhereSomeMayWait) {
   const auto meetings = [](const std::string& source, bool streams) {
     const auto code = compiled(source)->lower_device({90, false, false, false, {}, streams});

@@ -56,8 +56,8 @@ void DeviceGenerator::stream(const Appended& entry, const TraceStream& stream, l
   builder_.SetInsertPoint(end);
 }
 
-/// i1. As a rule what the device knows says so. Lanes that are together wait together, for the last one's room:
-/// a warp that parts here could not go on where a lane that waits is needed.
+/// i1. As a rule what the device knows says so. Lanes that are together wait together, for the last one's
+/// room.
 llvm::Value* DeviceGenerator::has_room(llvm::Value* counter, llvm::Value* ring, llvm::Value* entries,
                                        llvm::Value* number) {
   llvm::Value* mask = active_mask_here();

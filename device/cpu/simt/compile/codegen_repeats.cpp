@@ -1,6 +1,5 @@
-// Steps of instructions that differ from one before in the names of their registers alone: what was emitted for
-// that one is taken again. To emit LLVM's instructions takes twenty times as long as to find that there is no
-// need.
+// Steps of instructions that differ from one before in the names of their registers alone: what was emitted
+// for that one is taken again. Emitting LLVM's instructions was most of the time of a kernel's first launch.
 #include <algorithm>
 
 #include "device/cpu/simt/compile/codegen.h"

@@ -72,8 +72,8 @@ void BlockRunner::enter_kernel(Warp& warp) {
   push_frame(warp, program_.functions[0], Segment{}, warp.live);
 }
 
-/// A warp's first slice. Where the kernel begins with a region most warps of short kernels end in it, and need
-/// no stack.
+/// A warp's first slice. Where the kernel begins with a region most warps of short kernels end in it, and
+/// need no stack.
 BlockRunner::Turn BlockRunner::begin_warp(Warp& warp) {
   const CompiledFunction& kernel = program_.functions[0];
   const bool is_watched = counts_ != nullptr || check_ || seat_ != nullptr;

@@ -12,8 +12,8 @@ namespace lynxpp::device::cpu {
 /// process may end at any time.
 void run_on_workers(unsigned count, const std::function<void(unsigned)>& work);
 
-/// How long a thread that waits stays awake: about what it takes to fall asleep and be woken. Zero where there
-/// is no other processor that could bring about what it waits for.
+/// How long a thread that waits stays awake: about what it takes to fall asleep and be woken. Zero where
+/// there is no other processor that could bring about what it waits for.
 std::chrono::nanoseconds time_awake();
 
 /// Whether `holds()` comes true while a thread that waits for it stays awake.
