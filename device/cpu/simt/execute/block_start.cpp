@@ -1,7 +1,6 @@
 // How a thread block and its warps begin.
 #include <algorithm>
 
-#include "device/cpu/simt/execute/found_ranges.h"
 #include "device/cpu/simt/execute/scheduler.h"
 
 namespace lynxpp::device::cpu {
@@ -57,7 +56,6 @@ void BlockRunner::start_warp(Warp& warp, std::uint32_t index) {
   context.sites = counts_ != nullptr ? counts_->sites.data() : nullptr;
   context.words = counts_ != nullptr && counts_->words ? &*counts_->words : nullptr;
   context.ranges = ranges_.data();
-  context.known = found_;
   context.fault = {};
   context.yields = 0;
   warp.live = threads - first >= warp_size ? ~0u : (1u << (threads - first)) - 1;
@@ -118,7 +116,7 @@ Status BlockRunner::start(std::uint64_t block, std::uint32_t multiprocessor, con
   local_memory_ = local_.reserve(launch_.local_bytes * warp_size * warps_.size());
   if (local_memory_ == nullptr) return failure("no memory for the local variables of a thread block");
   const std::uint32_t total_shared = program_.shared.static_bytes + shape.shared_bytes;
-  found_ = ranges_found_by_thread(*launch_.memory);
+  AddressRange* const found = found_->of(*launch_.memory);
   seat_ = seat;
   rank_ = seat != nullptr ? seat->rank : 0;
   std::byte* const shared =
@@ -131,6 +129,7 @@ Status BlockRunner::start(std::uint64_t block, std::uint32_t multiprocessor, con
     std::copy_n(index, 3, context.ctaid);
     context.smid = multiprocessor;
     take_seat(context, shared);
+    context.known = found;
     start_warp(warp, i);
     context.check = check_ ? &*check_ : nullptr;
   }

@@ -4,7 +4,6 @@
 #include <cstdio>
 
 #include "device/cpu/simt/execute/faults.h"
-#include "device/cpu/simt/execute/found_ranges.h"
 #include "device/cpu/simt/execute/scheduler.h"
 #include "device/cpu/simt/lanes/access_check.h"
 #include "support/text.h"
@@ -200,7 +199,7 @@ void BlockRunner::forget_removed_ranges() {
   if (removals == removals_) return;
   removals_ = removals;
   std::fill(ranges_.begin(), ranges_.end(), AddressRange{});
-  ranges_found_by_thread(*launch_.memory);
+  static_cast<void>(found_->of(*launch_.memory));
 }
 
 }  // namespace lynxpp::device::cpu

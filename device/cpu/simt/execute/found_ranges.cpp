@@ -1,27 +1,52 @@
 #include "device/cpu/simt/execute/found_ranges.h"
 
-#include <array>
-#include <memory>
-
-#include "device/cpu/simt/execute/context.h"
+#include <mutex>
+#include <vector>
 
 namespace lynxpp::device::cpu {
 namespace {
 
-struct FoundRanges {
-  const GlobalMemory* memory = nullptr;
-  std::uint64_t removals = 0;
-  std::array<AddressRange, known_ranges> ranges;
+/// Not of threads: what a thread owns may not be made while another one loads a library, whose constructors may
+/// wait for a kernel.
+struct Kept {
+  std::mutex mutex;
+  std::vector<std::unique_ptr<FoundRanges>> ranges;
 };
+
+/// Never destroyed: launches may run while the process ends.
+Kept& kept() {
+  static auto* const all = new Kept;
+  return *all;
+}
 
 }  // namespace
 
-AddressRange* ranges_found_by_thread(const GlobalMemory& memory) {
-  thread_local std::unique_ptr<FoundRanges> found;
-  if (found == nullptr) found = std::make_unique<FoundRanges>();
+FoundRanges::Pointer FoundRanges::take() {
+  {
+    const std::lock_guard lock(kept().mutex);
+    if (!kept().ranges.empty()) {
+      Pointer taken(kept().ranges.back().release());
+      kept().ranges.pop_back();
+      return taken;
+    }
+  }
+  return Pointer(new FoundRanges);
+}
+
+void FoundRanges::GiveBack::operator()(FoundRanges* ranges) const {
+  std::unique_ptr<FoundRanges> given(ranges);
+  const std::lock_guard lock(kept().mutex);
+  kept().ranges.push_back(std::move(given));
+}
+
+AddressRange* FoundRanges::of(const GlobalMemory& memory) {
   const std::uint64_t removals = memory.removals();
-  if (found->memory != &memory || found->removals != removals) *found = {&memory, removals, {}};
-  return found->ranges.data();
+  if (memory_ != &memory || removals_ != removals) {
+    memory_ = &memory;
+    removals_ = removals;
+    ranges_.fill({});
+  }
+  return ranges_.data();
 }
 
 }  // namespace lynxpp::device::cpu

@@ -16,6 +16,7 @@
 #include "device/cpu/simt/execute/counters.h"
 #include "device/cpu/simt/execute/executor.h"
 #include "device/cpu/simt/execute/faults.h"
+#include "device/cpu/simt/execute/found_ranges.h"
 
 namespace lynxpp::device::cpu {
 
@@ -283,9 +284,9 @@ class BlockRunner {
   const ClusterSeat* seat_ = nullptr;
   BlockRunner* const self_ = this;
   std::uint32_t rank_ = 0;
-  std::vector<std::uint32_t> cluster_arrived_;         ///< lanes at the cluster's barrier, per warp
-  std::vector<AddressRange> ranges_;                   ///< of every AccessSite
-  AddressRange* found_ = nullptr;                      ///< by this thread: WarpContext::known
+  std::vector<std::uint32_t> cluster_arrived_;  ///< lanes at the cluster's barrier, per warp
+  std::vector<AddressRange> ranges_;            ///< of every AccessSite
+  const FoundRanges::Pointer found_ = FoundRanges::take();
   std::uint64_t removals_ = 0;                         ///< of the memory's, as known to ranges_
   const std::optional<std::uint32_t> promoted_after_;  ///< runs, after which segments get code of their own
   std::vector<std::uint32_t> runs_;                    ///< of each segment's steps
