@@ -1,4 +1,5 @@
-// Where kernels have found what they access. What was found outlives the launch: one has what another gave back.
+// Where kernels have found what they access. What was found outlives the launch: one has what another gave
+// back.
 #pragma once
 
 #include <array>
@@ -19,8 +20,8 @@ class FoundRanges {
   /// For one that runs kernels, as long as it does.
   static Pointer take();
 
-  /// WarpContext::known: without those of another memory and those that were found before the last removal. To
-  /// be asked for again behind each removal.
+  /// WarpContext::known: without those of another memory and those that were found before the last removal.
+  /// To be asked for again behind each removal.
   AddressRange* of(const GlobalMemory& memory);
 
  private:
