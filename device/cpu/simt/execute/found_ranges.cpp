@@ -6,8 +6,8 @@
 namespace lynxpp::device::cpu {
 namespace {
 
-/// Not of threads: what a thread owns may not be made while another one loads a library, whose constructors may
-/// wait for a kernel.
+/// Not of threads: what a thread owns may not be made while another one loads a library, whose constructors
+/// may wait for a kernel.
 struct Kept {
   std::mutex mutex;
   std::vector<std::unique_ptr<FoundRanges>> ranges;
