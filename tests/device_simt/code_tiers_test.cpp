@@ -112,6 +112,13 @@ TEST(CodeTiers, SegmentsThatRunRarelyHaveNoCodeOfTheirOwn) {
   run_loop(2000, nullptr);
 }
 
+/// Elsewhere in this program every instruction is emitted, and compared with what would have been taken over.
+TEST(CodeTiers, InstructionsLikeOnesBeforeTakeOverWhatThoseAre) {
+  FormLibrary::shared().check_sharing(false);
+  run_loop(100, nullptr);
+  FormLibrary::shared().check_sharing(true);
+}
+
 TEST(CodeTiers, SegmentsThatRunOftenGetCodeThatComputesTheSame) {
   run_loop(4 * runs_before_own_code, nullptr);
 }

@@ -27,8 +27,8 @@ llvm::Value* DeviceGenerator::join_lanes(llvm::Value* condition) {
 
 llvm::Value* DeviceGenerator::lanes_to_wait_for() { return may_wait_ ? mask_of_lanes_here() : nullptr; }
 
-/// Without it a GPU lets the others go on while one waits for the host, and what they take for all lanes from
-/// then on is not what it takes: operations on a warp whose lanes name different members never end.
+/// Without it a GPU may let the others go on while one waits for the host. What they take for all lanes from
+/// then on need not be what it takes, and operations on a warp whose lanes name different members never end.
 void DeviceGenerator::meet(llvm::Value* lanes) {
   assembly("bar.warp.sync $0;", builder_.getVoidTy(), {lanes}, Effect::convergent);
 }

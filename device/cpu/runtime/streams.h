@@ -221,8 +221,8 @@ class Streams {
 
   std::atomic<bool> has_captured_ = false;  ///< a capture has begun: only then streams are asked for theirs
   std::mutex mutex_;
-  std::condition_variable
-      changed_;                   ///< an operation that is waited for is done, a turn has come, all is over
+  /// An operation that is waited for is done, a turn has come, all is over.
+  std::condition_variable changed_;
   bool has_news_ = false;         ///< one of these: who waits is to be woken
   std::condition_variable room_;  ///< a stream that was full is half empty
   std::uint64_t next_id_ = 1;

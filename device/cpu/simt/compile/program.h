@@ -139,8 +139,7 @@ struct Program {
   SharedLayout shared;
   /// Of one thread, over the deepest call chain; where its depth is not known, one frame of each function.
   std::uint64_t local_bytes = 0;
-  bool has_unbounded_stack =
-      false;  ///< or takes memory from the stack: the launch adds what its limit allows
+  bool has_unbounded_stack = false;   ///< the launch adds what the limit of stacks allows
   std::uint64_t parameter_bytes = 0;  ///< of the kernel
   ModuleSymbols::Storage constants;   ///< the module's
   std::uint32_t segment_count = 0;    ///< of all functions

@@ -80,7 +80,7 @@ BlockRunner::Turn BlockRunner::begin_warp(Warp& warp) {
                                      : kernel.code[0].whole.load(std::memory_order_acquire);
   if (region == nullptr) {
     enter_kernel(warp);
-    return run_warp(warp);
+    return failure_ ? Turn::failed : run_warp(warp);
   }
   if (warp.frames.empty()) warp.frames.push_back(std::make_unique<Frame>());
   Frame& frame = *warp.frames[0];
