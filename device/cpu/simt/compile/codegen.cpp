@@ -235,6 +235,7 @@ void FunctionCodegen::begin_function(const std::string& name, bool takes_operand
   mask_vector_ = predicate_of(mask_);
   file_ = builder_.CreateLoad(builder_.getPtrTy(), context_pointer(offsetof(WarpContext, registers)));
   buffers_.fill(nullptr);
+  any_nan_.clear();
 }
 
 void FunctionCodegen::emit_segment(SegmentState& state, const Segment& segment) {

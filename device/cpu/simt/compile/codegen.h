@@ -19,6 +19,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -277,6 +278,7 @@ class FunctionCodegen {
 
   // --- floating point and conversions (codegen_float.cpp)
   bool emit_narrow_float(ptx::DataType type);  ///< f16, bf16 and their pairs, by lane operations
+  Value* read_term(std::size_t index, ptx::DataType type);
   void emit_float_add_multiply(ptx::DataType type);
   void emit_fma();
   void emit_float_divide(ptx::DataType type);
@@ -324,6 +326,7 @@ class FunctionCodegen {
   void emit_wide_access();
   void emit_uniform_load(Value* pointer, const ptx::Operand& destination, ptx::DataType type, unsigned count);
   void emit_atomic();
+  Value* call_atomic(const Access& access, const AtomicOperation& operation, Value* b, Value* c);
   void emit_convert_address();
   void emit_is_space();
   void emit_fence();
@@ -347,19 +350,32 @@ class FunctionCodegen {
     Value* differences = nullptr;
     std::map<unsigned, Value*> steps;
   };
-  struct HalfWarps {
+  /// Accesses of a segment by one register, each of so many bytes.
+  struct AccessGroup {
+    unsigned access_bytes = 0;
+    std::int64_t least = 0;   ///< of their displacements
+    std::uint64_t bytes = 0;  ///< from there to the end of the last one, of one lane
     LanePattern* pattern = nullptr;
-    std::array<Value*, 2> place{};     ///< host pointers of the first lanes
-    std::array<Value*, 2> distance{};  ///< from the begin of what may be accessed
+    std::array<Value*, 2> place{};     ///< host pointers of the first lanes at the least displacement
+    std::array<Value*, 2> distance{};  ///< … from the begin of what may be accessed
     Value* room = nullptr;             ///< bytes from there
-    Value* is_good = nullptr;          ///< they are aligned, and all lanes are active
+    Value* is_aligned = nullptr;
+    std::map<unsigned, Value*> conditions;  ///< may_access(), by step
+  };
+  struct HalfWarps {
+    AccessGroup* group = nullptr;
+    std::array<Value*, 2> place{};  ///< host pointers of the first lanes
+    Value* is_full = nullptr;       ///< all lanes are active
   };
   using LoadEmitter = std::function<std::vector<Value*>()>;
   bool is_inline_access(const Access& access) const;
   LanePattern& pattern_of(Value* addresses);
   Value* has_steps(LanePattern& pattern, unsigned bytes);
+  std::pair<std::int64_t, std::uint64_t> extent_of(const Access& access, unsigned bytes) const;
+  void locate_group(AccessGroup& group, const Access& access);
+  AccessGroup& group_of(const Access& access, unsigned bytes);
+  Value* may_access(AccessGroup& group, unsigned step);
   HalfWarps half_warps(const Access& access, unsigned bytes);
-  Value* have_room(const HalfWarps& halves, unsigned bytes);
   Value* join_halves(Value* low, Value* high);
   Value* append(Value* row, Value* part);
   std::vector<Value*> load_rows(const HalfWarps& halves, unsigned bits, unsigned count);
@@ -368,6 +384,11 @@ class FunctionCodegen {
                                        const LoadEmitter& otherwise);
   void emit_inline_store(const Access& access, const std::vector<Value*>& values,
                          const std::function<void()>& otherwise);
+  bool is_inline_atomic(const Access& access, std::string_view op, ptx::DataType type) const;
+  Value* update(std::string_view op, bool is_signed, Value* old, Value* operand);
+  Value* are_in_shared(Value* addresses, unsigned bytes);
+  Value* emit_inline_atomic(const Access& access, std::string_view op, ptx::DataType type, Value* operand,
+                            const std::function<Value*()>& otherwise);
 
   // --- operations in C++ (codegen_operations.cpp)
   struct OperationSources {
@@ -411,7 +432,10 @@ class FunctionCodegen {
   std::optional<std::pair<std::uint32_t, std::uint32_t>> again_;  // next access site and operation there are
   std::array<llvm::AllocaInst*, 6> buffers_{};
   Region* region_ = nullptr;                // that is being emitted
-  std::map<Value*, LanePattern> patterns_;  // of the segment at hand
+  std::map<Value*, Value*> any_nan_;        // floats by the bits that have the canonical NaN instead
+  std::uint32_t segment_end_ = 0;           // of the segment at hand
+  std::map<Value*, LanePattern> patterns_;  // likewise
+  std::map<std::tuple<Value*, AddressKind, unsigned>, AccessGroup> groups_;  // the last one of a register
   std::size_t helper_calls_ = 0;
   bool meets_ = false;                // the segment is a meeting
   bool modifiers_are_known_ = false;  // all of the instruction at hand: its operation has taken them

@@ -1,17 +1,24 @@
 // Loads and stores of full warps without a call: each half of the warp accesses elements in a row, or all its
-// lanes one element. Tiles of 16 columns do so, too. One check serves all lanes; what is anything else, or
-// outside of where the instruction's last access was, is a helper's matter.
+// lanes one element. Tiles of 16 columns do so, too. One check serves all lanes, and all accesses of a
+// segment by one register; what is anything else, or outside of where the instruction's last access was, is a
+// helper's matter.
 #include <llvm/IR/MDBuilder.h>
+
+#include <algorithm>
+#include <cstdlib>
 
 #include "device/cpu/simt/compile/codegen.h"
 
 namespace lynxpp::device::cpu {
 namespace {
 
+using ptx::DataType;
 using Value = llvm::Value;
 
 constexpr unsigned half_warp = warp_size / 2;
 constexpr std::uint32_t likely = 2000;
+/// Bytes between accesses that one check serves: what lies farther apart is another array, maybe.
+constexpr std::int64_t farthest_in_group = 4096;
 
 /// Lane i of both halves: element i × step of a vector, from `first` on.
 llvm::SmallVector<int> every(unsigned first, unsigned step, unsigned count) {
@@ -60,16 +67,46 @@ Value* FunctionCodegen::has_steps(LanePattern& pattern, unsigned bytes) {
   return known;
 }
 
-FunctionCodegen::HalfWarps FunctionCodegen::half_warps(const Access& access, unsigned bytes) {
-  HalfWarps halves;
+/// Displacements of the accesses by the same register and of as many bytes, from the instruction at hand to
+/// the end of its segment: the least, and how far behind it the last one ends.
+std::pair<std::int64_t, std::uint64_t> FunctionCodegen::extent_of(const Access& access,
+                                                                  unsigned bytes) const {
+  std::int64_t least = access.offset;
+  std::int64_t end = access.offset + bytes;
+  const auto& instructions = function_.function->body->instructions;
+  const bool is_store = opcode_->root == "st";
+  const ptx::Operand& own = instruction_->operands[is_store ? 0 : 1];
+  const auto by_same_register = [&](const ptx::Operand& operand) {
+    return operand.kind == ptx::OperandKind::address && !operand.elements.empty() &&
+           operand.elements[0].kind == own.elements[0].kind &&
+           operand.elements[0].name == own.elements[0].name;
+  };
+  if (access.base == nullptr || !by_same_register(own)) return {least, bytes};
+  const auto first = static_cast<std::uint32_t>(instruction_ - instructions.data()) + 1;
+  for (std::uint32_t i = first; i < segment_end_; ++i) {
+    const ptx::Instruction& other = instructions[i];
+    const DecodedOpcode opcode(other.opcode);
+    const bool stores = opcode.root == "st";
+    if (other.guarded() || (opcode.root != "ld" && !stores)) continue;
+    const std::size_t at = stores ? 0 : 1;
+    if (at >= other.operands.size() || !by_same_register(other.operands[at])) continue;
+    const std::int64_t offset = other.operands[at].offset;
+    if (bits_of(opcode.type()) / 8 * vector_count(opcode) != bytes || (offset - access.offset) % bytes != 0 ||
+        std::abs(offset - access.offset) > farthest_in_group)
+      continue;
+    least = std::min(least, offset);
+    end = std::max(end, offset + bytes);
+  }
+  return {least, static_cast<std::uint64_t>(end - least)};
+}
+
+/// Where the accesses of the group are, and what they may access.
+void FunctionCodegen::locate_group(AccessGroup& group, const Access& access) {
   const bool is_shared = access.kind == AddressKind::shared;
-  Value* base = access.base != nullptr ? access.base : access.addresses;
-  if (is_shared) base = resize(base, 32, false);
-  halves.pattern = &pattern_of(base);
   Value* begin = nullptr;
   if (is_shared) {
     begin = builder_.CreateLoad(builder_.getPtrTy(), context_pointer(offsetof(WarpContext, shared)));
-    halves.room = context_load(offsetof(WarpContext, shared_bytes), 64);
+    group.room = context_load(offsetof(WarpContext, shared_bytes), 64);
   } else {
     Value* const ranges =
         builder_.CreateLoad(builder_.getPtrTy(), context_pointer(offsetof(WarpContext, ranges)));
@@ -79,33 +116,69 @@ FunctionCodegen::HalfWarps FunctionCodegen::half_warps(const Access& access, uns
                                                             builder_.getInt8Ty(), ranges, at + offset));
     };
     begin = member(offsetof(AddressRange, begin));
-    halves.room = member(offsetof(AddressRange, bytes));
+    group.room = member(offsetof(AddressRange, bytes));
   }
   Value* bits = nullptr;
   for (unsigned half = 0; half < 2; ++half) {
-    Value* at = halves.pattern->first[half];
+    Value* at = group.pattern->first[half];
     if (access.base != nullptr)
-      at = builder_.CreateAdd(at, llvm::ConstantInt::get(at->getType(), access.offset, true));
+      at = builder_.CreateAdd(at, llvm::ConstantInt::get(at->getType(), group.least, true));
     if (is_shared) at = builder_.CreateZExt(at, builder_.getInt64Ty());
     bits = bits == nullptr ? at : builder_.CreateOr(bits, at);
-    halves.distance[half] = is_shared ? at : builder_.CreateSub(at, begin);
-    halves.place[half] = is_shared ? builder_.CreateGEP(builder_.getInt8Ty(), begin, at)
-                                   : builder_.CreateIntToPtr(at, builder_.getPtrTy());
+    group.distance[half] = is_shared ? at : builder_.CreateSub(at, begin);
+    group.place[half] = is_shared ? builder_.CreateGEP(builder_.getInt8Ty(), begin, at)
+                                  : builder_.CreateIntToPtr(at, builder_.getPtrTy());
   }
-  Value* const aligned =
-      builder_.CreateICmpEQ(builder_.CreateAnd(bits, builder_.getInt64(bytes - 1)), builder_.getInt64(0));
-  halves.is_good = builder_.CreateAnd(aligned, builder_.CreateICmpEQ(active(), constant32(~0u)));
-  return halves;
+  group.is_aligned = builder_.CreateICmpEQ(
+      builder_.CreateAnd(bits, builder_.getInt64(group.access_bytes - 1)), builder_.getInt64(0));
 }
 
-/// Whether both halves may access `bytes` from their first lane's address on.
-Value* FunctionCodegen::have_room(const HalfWarps& halves, unsigned bytes) {
+/// That an access belongs to, of which the first one is checked for all. Its range is where that one was
+/// last: what straddles two is a helper's matter, access by access.
+FunctionCodegen::AccessGroup& FunctionCodegen::group_of(const Access& access, unsigned bytes) {
+  Value* base = access.base != nullptr ? access.base : access.addresses;
+  const std::int64_t offset = access.base != nullptr ? access.offset : 0;
+  AccessGroup& group = groups_[{base, access.kind, bytes}];
+  const bool is_part = group.room != nullptr && offset >= group.least &&
+                       static_cast<std::uint64_t>(offset - group.least) + bytes <= group.bytes &&
+                       (offset - group.least) % bytes == 0;
+  if (is_part) return group;
+  group = {};
+  group.access_bytes = bytes;
+  std::tie(group.least, group.bytes) = extent_of(access, bytes);
+  if (access.base == nullptr) group.least = 0;
+  if (access.kind == AddressKind::shared) base = resize(base, 32, false);
+  group.pattern = &pattern_of(base);
+  locate_group(group, access);
+  return group;
+}
+
+/// Whether the first lanes' accesses and those `bytes` behind them may all be made, and each lane of a half
+/// is `step` behind the one before it.
+Value* FunctionCodegen::may_access(AccessGroup& group, unsigned step) {
+  Value*& known = group.conditions[step];
+  if (known != nullptr) return known;
+  const std::uint64_t bytes = group.bytes + std::uint64_t{step} * (half_warp - 1);
   Value* const last =
-      builder_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, halves.distance[0], halves.distance[1]);
-  Value* const end = builder_.CreateAdd(halves.room, builder_.getInt64(1));
+      builder_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, group.distance[0], group.distance[1]);
+  Value* const end = builder_.CreateAdd(group.room, builder_.getInt64(1));
   Value* const limit =
       builder_.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, end, builder_.getInt64(bytes));
-  return builder_.CreateAnd(halves.is_good, builder_.CreateICmpULT(last, limit));
+  known = builder_.CreateAnd(builder_.CreateAnd(has_steps(*group.pattern, step), group.is_aligned),
+                             builder_.CreateICmpULT(last, limit));
+  return known;
+}
+
+/// Of an access by full warps.
+FunctionCodegen::HalfWarps FunctionCodegen::half_warps(const Access& access, unsigned bytes) {
+  HalfWarps halves;
+  halves.group = &group_of(access, bytes);
+  const std::int64_t offset = (access.base != nullptr ? access.offset : 0) - halves.group->least;
+  for (unsigned half = 0; half < 2; ++half)
+    halves.place[half] = builder_.CreateConstGEP1_64(builder_.getInt8Ty(), halves.group->place[half],
+                                                     static_cast<std::uint64_t>(offset));
+  halves.is_full = builder_.CreateICmpEQ(active(), constant32(~0u));
+  return halves;
 }
 
 Value* FunctionCodegen::join_halves(Value* low, Value* high) {
@@ -154,8 +227,8 @@ std::vector<Value*> FunctionCodegen::emit_inline_load(const Access& access, unsi
   };
   llvm::BasicBlock* const done = block("loaded");
   std::vector<std::pair<std::vector<Value*>, llvm::BasicBlock*>> ways;
-  const auto way = [&](Value* has_pattern, unsigned room, const auto& load) {
-    Value* const condition = builder_.CreateAnd(has_pattern, have_room(halves, room));
+  const auto way = [&](Value* may_access, const auto& load) {
+    Value* const condition = builder_.CreateAnd(may_access, halves.is_full);
     llvm::BasicBlock* const yes = block("inline");
     llvm::BasicBlock* const no = block("else");
     builder_.CreateCondBr(condition, yes, no, weights);
@@ -165,10 +238,10 @@ std::vector<Value*> FunctionCodegen::emit_inline_load(const Access& access, unsi
     builder_.CreateBr(done);
     builder_.SetInsertPoint(no);
   };
-  Value* const in_rows = has_steps(*halves.pattern, bytes);
-  Value* const in_elements = has_steps(*halves.pattern, 0);
-  way(in_rows, half_warp * bytes, [&] { return load_rows(halves, bits, count); });
-  way(in_elements, bytes, [&] { return load_elements(halves, bits, count); });
+  Value* const in_rows = may_access(*halves.group, bytes);
+  Value* const in_elements = may_access(*halves.group, 0);
+  way(in_rows, [&] { return load_rows(halves, bits, count); });
+  way(in_elements, [&] { return load_elements(halves, bits, count); });
   std::vector<Value*> values = otherwise();
   ways.emplace_back(std::move(values), builder_.GetInsertBlock());
   builder_.CreateBr(done);
@@ -196,9 +269,8 @@ void FunctionCodegen::emit_inline_store(const Access& access, const std::vector<
   llvm::BasicBlock* const rows = block("rows");
   llvm::BasicBlock* const others = block("else");
   llvm::BasicBlock* const done = block("stored");
-  builder_.CreateCondBr(
-      builder_.CreateAnd(has_steps(*halves.pattern, bytes), have_room(halves, half_warp * bytes)), rows,
-      others, weights);
+  builder_.CreateCondBr(builder_.CreateAnd(may_access(*halves.group, bytes), halves.is_full), rows, others,
+                        weights);
   builder_.SetInsertPoint(rows);
   for (unsigned half = 0; half < 2; ++half) {
     Value* row = nullptr;
@@ -220,6 +292,82 @@ void FunctionCodegen::emit_inline_store(const Access& access, const std::vector<
   otherwise();
   builder_.CreateBr(done);
   builder_.SetInsertPoint(done);
+}
+
+/// Of integers in the block's own memory, which one host thread accesses.
+bool FunctionCodegen::is_inline_atomic(const Access& access, std::string_view op, DataType type) const {
+  return access.kind == AddressKind::shared && is_inline_access(access) && !ptx::is_floating(type) &&
+         (bits_of(type) == 32 || bits_of(type) == 64) && op != "cas" && op != "inc" && op != "dec";
+}
+
+/// What an atomic operation leaves.
+Value* FunctionCodegen::update(std::string_view op, bool is_signed, Value* old, Value* operand) {
+  using llvm::Intrinsic::ID;
+  if (op == "add") return builder_.CreateAdd(old, operand);
+  if (op == "and") return builder_.CreateAnd(old, operand);
+  if (op == "or") return builder_.CreateOr(old, operand);
+  if (op == "xor") return builder_.CreateXor(old, operand);
+  if (op == "exch") return operand;
+  const ID least = is_signed ? llvm::Intrinsic::smin : llvm::Intrinsic::umin;
+  const ID most = is_signed ? llvm::Intrinsic::smax : llvm::Intrinsic::umax;
+  return builder_.CreateBinaryIntrinsic(op == "min" ? least : most, old, operand);
+}
+
+/// Whether all lanes are active and access the block's own memory.
+Value* FunctionCodegen::are_in_shared(Value* addresses, unsigned bytes) {
+  Value* const places = resize(addresses, 32, false);
+  Value* const room = context_load(offsetof(WarpContext, shared_bytes), 64);
+  Value* const end = builder_.CreateBinaryIntrinsic(
+      llvm::Intrinsic::usub_sat, builder_.CreateAdd(room, builder_.getInt64(1)), builder_.getInt64(bytes));
+  Value* const outside =
+      builder_.CreateICmpUGE(places, splat(builder_.CreateTrunc(end, builder_.getInt32Ty())));
+  Value* const misaligned =
+      builder_.CreateICmpNE(builder_.CreateAnd(places, splat(32, bytes - 1)), splat(32, 0));
+  Value* const bad = mask_of(builder_.CreateOr(outside, misaligned));
+  return builder_.CreateAnd(builder_.CreateICmpEQ(bad, constant32(0)),
+                            builder_.CreateICmpEQ(active(), constant32(~0u)));
+}
+
+/// Lane by lane. `otherwise` emits it by a helper; both give what was there before. Addresses take the way
+/// through memory: processors that get them out of vectors one by one load before they know of the stores to
+/// the same place, and have to start again, which was three times as slow.
+Value* FunctionCodegen::emit_inline_atomic(const Access& access, std::string_view op, DataType type,
+                                           Value* operand, const std::function<Value*()>& otherwise) {
+  const unsigned bits = bits_of(type);
+  llvm::MDNode* const weights = llvm::MDBuilder(module_.getContext()).createBranchWeights(likely, 1);
+  const auto block = [&](const char* name) {
+    return llvm::BasicBlock::Create(module_.getContext(), name, state_->function);
+  };
+  llvm::BasicBlock* const lanes = block("lanes");
+  llvm::BasicBlock* const others = block("else");
+  llvm::BasicBlock* const done = block("updated");
+  builder_.CreateCondBr(are_in_shared(access.addresses, bits / 8), lanes, others, weights);
+  builder_.SetInsertPoint(lanes);
+  Value* const shared =
+      builder_.CreateLoad(builder_.getPtrTy(), context_pointer(offsetof(WarpContext, shared)));
+  Value* const addresses = spill(4, access.addresses);
+  Value* before = llvm::PoisonValue::get(vector_type(bits));
+  for (std::uint64_t lane = 0; lane < warp_size; ++lane) {
+    Value* const spilled =
+        builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), addresses, lane * sizeof(std::uint64_t));
+    Value* const address =
+        builder_.CreateAlignedLoad(builder_.getInt64Ty(), spilled, llvm::Align(8), /*isVolatile=*/true);
+    Value* const place = builder_.CreateGEP(builder_.getInt8Ty(), shared, address);
+    Value* const old = builder_.CreateAlignedLoad(builder_.getIntNTy(bits), place, llvm::Align(bits / 8));
+    Value* const next = update(op, is_signed(type), old, builder_.CreateExtractElement(operand, lane));
+    builder_.CreateAlignedStore(next, place, llvm::Align(bits / 8));
+    before = builder_.CreateInsertElement(before, old, lane);
+  }
+  builder_.CreateBr(done);
+  builder_.SetInsertPoint(others);
+  Value* const called = otherwise();
+  llvm::BasicBlock* const from = builder_.GetInsertBlock();
+  builder_.CreateBr(done);
+  builder_.SetInsertPoint(done);
+  llvm::PHINode* const value = builder_.CreatePHI(vector_type(bits), 2);
+  value->addIncoming(before, lanes);
+  value->addIncoming(called, from);
+  return value;
 }
 
 /// `part` has half a warp's elements and `row` a multiple of them.

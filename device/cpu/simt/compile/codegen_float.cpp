@@ -87,15 +87,26 @@ void FunctionCodegen::finish_float(DataType type, Value* value) {
   if (opcode_->has("sat")) {
     value = clamp_to_unit(value, type);
   } else {
-    value = canonical_nan(value, type);
+    Value* const any_nan = value;
+    value = as_bits(canonical_nan(value, type));
+    if (type == DataType::f32) any_nan_[value] = any_nan;
   }
   write(0, type, value);
 }
 
+/// As read_float(), for operations behind which a NaN becomes the canonical one anyway. Chains of sums would
+/// take twice as long if each of them waited for that.
+Value* FunctionCodegen::read_term(std::size_t index, DataType type) {
+  Value* const bits = read(index, type);
+  const auto found = any_nan_.find(bits);
+  Value* const value = found != any_nan_.end() ? found->second : as_float(bits, type);
+  return opcode_->has("ftz") ? flush_denormals(value, type) : value;
+}
+
 /// add, sub, mul.
 void FunctionCodegen::emit_float_add_multiply(DataType type) {
-  Value* const a = read_float(1, type);
-  Value* const b = read_float(2, type);
+  Value* const a = read_term(1, type);
+  Value* const b = read_term(2, type);
   const std::string root(opcode_->root);
   if (const std::string mode = rounding(); !mode.empty()) {
     return finish_float(type, call_lane(root + mode + "." + type_name(type), {a, b}));
@@ -111,9 +122,9 @@ void FunctionCodegen::emit_fma() {
   if (emit_narrow_float(type)) return;
   if (type == DataType::f32x2) return emit_operation();
   if (!is_vector_float(type)) return unsupported();
-  Value* const a = read_float(1, type);
-  Value* const b = read_float(2, type);
-  Value* const c = read_float(3, type);
+  Value* const a = read_term(1, type);
+  Value* const b = read_term(2, type);
+  Value* const c = read_term(3, type);
   if (const std::string mode = rounding(); !mode.empty()) {
     return finish_float(type, call_lane("fma" + mode + "." + type_name(type), {a, b, c}));
   }

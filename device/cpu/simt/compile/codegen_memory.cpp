@@ -336,21 +336,32 @@ void FunctionCodegen::emit_atomic() {
   const unsigned bytes = operation->bits / 8;
   const Access access = address_of(operand(first), space_of(*opcode_), bytes);
   if (access.uniform != nullptr) return unsupported("a kernel parameter cannot be written");
+  Value* const b = read(first + 1, type);
+  Value* const c = op == "cas" ? read(first + 2, type) : b;
+  const auto call = [&] { return call_atomic(access, *operation, b, c); };
+  Value* const old =
+      is_inline_atomic(access, op, type) ? emit_inline_atomic(access, op, type, b, call) : call();
+  if (!reduction) write(0, type, old);
+}
+
+/// What was there before.
+Value* FunctionCodegen::call_atomic(const Access& access, const AtomicOperation& operation, Value* b,
+                                    Value* c) {
+  const unsigned bytes = operation.bits / 8;
   Value* const addresses = spill(4, access.addresses);
   Value* lanes = active();
   count_access_of(access, addresses, lanes, space_of(*opcode_), bytes);
   lanes = call_helper(reinterpret_cast<const void*>(&resolve_addresses), builder_.getInt32Ty(),
                       {warp_, addresses, lanes, checked_site(access, addresses, bytes)});
-  Value* const b = spill(1, read(first + 1, type));
-  Value* const c = op == "cas" ? spill(2, read(first + 2, type)) : b;
+  Value* const spilled = spill(1, b);
+  Value* const other = c == b ? spilled : spill(2, c);
   Value* const result = buffer(0, warp_size * bytes);
   clear_result(result, warp_size * bytes);
   const AtomicFunction function =
-      access.kind == AddressKind::shared ? operation->in_block : operation->function;
+      access.kind == AddressKind::shared ? operation.in_block : operation.function;
   call_helper(reinterpret_cast<const void*>(function), builder_.getVoidTy(),
-              {result, addresses, b, c, lanes});
-  if (reduction) return;
-  write(0, type, builder_.CreateAlignedLoad(vector_type(operation->bits), result, llvm::Align(64)));
+              {result, addresses, spilled, other, lanes});
+  return builder_.CreateAlignedLoad(vector_type(operation.bits), result, llvm::Align(64));
 }
 
 /// cvta.space: into a generic address; cvta.to.space: out of one.

@@ -74,6 +74,9 @@ void FunctionCodegen::emit_in_region(std::uint32_t index) {
   state.function = state_->function;
   state_ = &state;
   patterns_.clear();
+  groups_.clear();
+  any_nan_.clear();
+  segment_end_ = segment.end;
   const std::size_t calls_before = helper_calls_;
   builder_.SetInsertPoint(region_->begins.at(index));
   if (segment.may_spin) builder_.CreateStore(constant32(1), context_pointer(offsetof(WarpContext, spun)));

@@ -23,7 +23,7 @@ void BlockRunner::number_threads(WarpContext& context, const Dim3& block, std::u
 }
 
 /// What is the same for every block.
-void BlockRunner::prepare_warp(Warp& warp, std::uint32_t index) const {
+void BlockRunner::prepare_warp(Warp& warp, std::uint32_t index) {
   const LaunchShape& shape = launch_.shape;
   WarpContext& context = warp.context;
   number_threads(context, shape.block, index * warp_size);
@@ -47,18 +47,19 @@ void BlockRunner::prepare_warp(Warp& warp, std::uint32_t index) const {
   context.constant_bytes = program_.constants.bytes;
   context.parameter_bytes = program_.parameter_bytes;
   context.memory = launch_.memory;
-}
-
-void BlockRunner::start_warp(Warp& warp, std::uint32_t index) {
-  WarpContext& context = warp.context;
-  const std::uint32_t threads = launch_.threads();
-  const std::uint32_t first = index * warp_size;
   context.sites = counts_ != nullptr ? counts_->sites.data() : nullptr;
   context.words = counts_ != nullptr && counts_->words ? &*counts_->words : nullptr;
   context.ranges = ranges_.data();
-  context.fault = {};
-  context.yields = 0;
-  warp.live = threads - first >= warp_size ? ~0u : (1u << (threads - first)) - 1;
+  context.known = found_->of(*launch_.memory);
+  context.check = check_ ? &*check_ : nullptr;
+  const std::uint32_t others = launch_.threads() - index * warp_size;
+  warp.threads = others >= warp_size ? ~0u : (1u << others) - 1;
+}
+
+void BlockRunner::start_warp(Warp& warp) {
+  if (warp.context.fault.kind != FaultKind::none) warp.context.fault = {};
+  warp.context.yields = 0;
+  warp.live = warp.threads;
   warp.depth = 0;
   warp.is_new = true;
   warp.meeting = 0;
@@ -71,7 +72,9 @@ void BlockRunner::enter_kernel(Warp& warp) {
 }
 
 /// A warp's first slice. Where the kernel begins with a region most warps of short kernels end in it, and
-/// need no stack.
+/// need no stack. Nothing is read here that was just written in smaller pieces: such a load waits until all
+/// stores before it, the last warp's results among them, have left the processor, which was a quarter of what
+/// a short kernel takes.
 BlockRunner::Turn BlockRunner::begin_warp(Warp& warp) {
   const CompiledFunction& kernel = program_.functions[0];
   const bool is_watched = counts_ != nullptr || check_ || seat_ != nullptr;
@@ -82,24 +85,24 @@ BlockRunner::Turn BlockRunner::begin_warp(Warp& warp) {
     enter_kernel(warp);
     return failure_ ? Turn::failed : run_warp(warp);
   }
-  if (warp.frames.empty()) warp.frames.push_back(std::make_unique<Frame>());
-  Frame& frame = *warp.frames[0];
-  frame.registers = frame.storage.reserve(kernel.registers->bytes());
-  if (frame.registers == nullptr) return fail("no memory for a call frame"), Turn::failed;
-  frame.local = 0;
-  frame.top = kernel.frame->bytes();
   WarpContext& context = warp.context;
+  context.registers = kernel_registers(warp);
+  if (context.registers == nullptr) return fail("no memory for a call frame"), Turn::failed;
+  context.frame = 0;
+  context.stack_top = kernel.frame->bytes();
+  context.barrier_result = 0;
+  context.join = no_segment;
+  context.segment = 0;
   context.turn = slice_segments;
   context.spun = 0;
-  const LaneGroup lanes{.pc = 0, .mask = warp.live};
-  show(context, lanes, frame);
   context.live = warp.live;
-  const std::uint32_t taken = region(&context, lanes.mask);
+  forget_removed_ranges();
+  const std::uint32_t taken = region(&context, warp.live);
   const Control control = kernel.segments[context.segment].control;
-  if (taken == lanes.mask && (control == Control::exit || control == Control::ret) &&
+  if (taken == warp.live && (control == Control::exit || control == Control::ret) &&
       context.fault.kind == FaultKind::none && context.yields == 0) {
     warp.is_new = false;
-    exit_lanes(warp, lanes.mask);
+    exit_lanes(warp, warp.live);
     return Turn::finished;
   }
   enter_kernel(warp);
@@ -108,37 +111,57 @@ BlockRunner::Turn BlockRunner::begin_warp(Warp& warp) {
   return turn == Turn::blocked ? Turn::again : turn;
 }
 
+/// Null: there is no memory.
+std::byte* BlockRunner::kernel_registers(Warp& warp) const {
+  if (warp.frames.empty()) warp.frames.push_back(std::make_unique<Frame>());
+  return warp.frames[0]->storage.reserve(program_.functions[0].registers->bytes());
+}
+
+/// Where the memory of a block is, which is the same for all blocks outside of clusters.
+Status BlockRunner::place_memory() {
+  local_memory_ = local_.reserve(launch_.local_bytes * warp_size * warps_.size());
+  if (local_memory_ == nullptr) return failure("no memory for the local variables of a thread block");
+  shared_memory_ = seat_ != nullptr
+                       ? seat_->shared + rank_ * seat_->stride
+                       : shared_.reserve(program_.shared.static_bytes + launch_.shape.shared_bytes);
+  for (std::uint32_t i = 0; i < warps_.size(); ++i) {
+    WarpContext& context = warps_[i]->context;
+    context.shared = shared_memory_;
+    context.local = local_memory_ + i * warp_size * launch_.local_bytes;
+    take_seat(context);
+  }
+  return success();
+}
+
 Status BlockRunner::start(std::uint64_t block, std::uint32_t multiprocessor, const ClusterSeat* seat) {
   const LaunchShape& shape = launch_.shape;
   const std::uint32_t index[3] = {static_cast<std::uint32_t>(block % shape.grid.x),
                                   static_cast<std::uint32_t>(block / shape.grid.x % shape.grid.y),
                                   static_cast<std::uint32_t>(block / shape.grid.x / shape.grid.y)};
-  local_memory_ = local_.reserve(launch_.local_bytes * warp_size * warps_.size());
-  if (local_memory_ == nullptr) return failure("no memory for the local variables of a thread block");
-  const std::uint32_t total_shared = program_.shared.static_bytes + shape.shared_bytes;
-  AddressRange* const found = found_->of(*launch_.memory);
   seat_ = seat;
   rank_ = seat != nullptr ? seat->rank : 0;
-  std::byte* const shared =
-      seat != nullptr ? seat->shared + rank_ * seat->stride : shared_.reserve(total_shared);
-  for (std::uint32_t i = 0; i < warps_.size(); ++i) {
-    Warp& warp = *warps_[i];
-    WarpContext& context = warp.context;
-    context.shared = shared;
-    context.local = local_memory_ + i * warp_size * launch_.local_bytes;
-    std::copy_n(index, 3, context.ctaid);
+  if (seat != nullptr || local_memory_ == nullptr) {
+    if (Status placed = place_memory(); !placed) return placed;
+  }
+  static_cast<void>(found_->of(*launch_.memory));
+  for (const std::unique_ptr<Warp>& warp : warps_) {
+    WarpContext& context = warp->context;
     context.smid = multiprocessor;
-    take_seat(context, shared);
-    context.known = found;
-    start_warp(warp, i);
-    context.check = check_ ? &*check_ : nullptr;
+    for (int axis = 0; axis < 3; ++axis) {
+      context.ctaid[axis] = index[axis];
+      context.clusterid[axis] = seat != nullptr ? seat->id[axis] : index[axis];
+      context.cluster_ctaid[axis] = seat != nullptr ? index[axis] % context.cluster_nctaid[axis] : 0;
+    }
+    start_warp(*warp);
   }
   if (check_) {
-    check_->start(block, warps_.front()->context.ctaid, shared, total_shared);
+    check_->start(block, warps_.front()->context.ctaid, shared_memory_,
+                  program_.shared.static_bytes + shape.shared_bytes);
     if (seat != nullptr) check_->join_cluster(*seat->knowledge, rank_);
   }
   live_warps_ = static_cast<std::uint32_t>(warps_.size());
-  cluster_arrived_.assign(warps_.size(), 0);
+  if (meets_cluster_) cluster_arrived_.assign(warps_.size(), 0);
+  meets_cluster_ = seat != nullptr;
   open_barriers_ = 0;
   for (Barrier& barrier : barriers_) {
     if (!barrier.open && barrier.arrived.size() == warps_.size()) continue;  // as it was at first
@@ -150,22 +173,19 @@ Status BlockRunner::start(std::uint64_t block, std::uint32_t multiprocessor, con
 }
 
 /// Without a cluster the block is one of its own.
-void BlockRunner::take_seat(WarpContext& context, std::byte* shared) const {
+void BlockRunner::take_seat(WarpContext& context) const {
   const Dim3& grid = launch_.shape.grid;
   const Dim3 each = seat_ != nullptr ? *launch_.shape.cluster : Dim3{};
   const std::uint32_t blocks[3] = {grid.x, grid.y, grid.z};
   const std::uint32_t extents[3] = {each.x, each.y, each.z};
   for (int axis = 0; axis < 3; ++axis) {
-    const bool alone = extents[axis] == 1;
     context.cluster_nctaid[axis] = extents[axis];
-    context.nclusterid[axis] = alone ? blocks[axis] : blocks[axis] / extents[axis];
-    context.clusterid[axis] = alone ? context.ctaid[axis] : context.ctaid[axis] / extents[axis];
-    context.cluster_ctaid[axis] = alone ? 0 : context.ctaid[axis] % extents[axis];
+    context.nclusterid[axis] = blocks[axis] / extents[axis];
   }
   context.cluster_ctarank = rank_;
   context.cluster_nctarank = launch_.cluster_blocks();
   context.is_explicit_cluster = seat_ != nullptr ? 1 : 0;
-  context.cluster_shared = seat_ != nullptr ? seat_->shared : shared;
+  context.cluster_shared = seat_ != nullptr ? seat_->shared : shared_memory_;
   context.cluster_stride =
       seat_ != nullptr ? seat_->stride : align_up(std::max<std::uint64_t>(context.shared_bytes, 1), 128);
   context.cluster_bytes = context.cluster_stride * context.cluster_nctarank;

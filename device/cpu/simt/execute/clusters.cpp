@@ -87,6 +87,7 @@ void BlockRunner::meet_cluster(Warp& warp, LaneGroup& group, BarrierKind kind, s
   if (kind == BarrierKind::cluster_arrive) {
     if (check_) check_->arrive_at_cluster(warp.context.warpid);
     arrived |= lanes;
+    meets_cluster_ = true;
     return complete_cluster_barrier();
   }
   if ((arrived & lanes) != 0) {

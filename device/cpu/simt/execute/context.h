@@ -69,7 +69,9 @@ struct Fault {
   const AccessSite* site = nullptr;  ///< null where no access is at fault
 };
 
-/// State of one warp that compiled code reads and writes; compiled code knows its members by offsetof.
+/// State of one warp that compiled code reads and writes; compiled code knows its members by offsetof. What
+/// the scheduler sets from members of a frame or a group that lie side by side does not: they would be copied
+/// by one load, which waits for the stores of what was just written there.
 /// Addresses: global memory and generic addresses are host pointers; a shared address is an offset from
 /// `shared`; a local address is an offset into the thread's stack at local + lane × local_stride.
 struct WarpContext {
@@ -80,9 +82,9 @@ struct WarpContext {
   std::byte* local = nullptr;
   std::uint64_t local_stride = 0;     ///< bytes of local memory of one thread
   std::uint64_t frame = 0;            ///< local address of the current frame
-  std::uint64_t stack_top = 0;        ///< … and behind what it has, alloca's included
   SiteCounts* sites = nullptr;        ///< of the program's instructions (counting code only)
   WordCounters* words = nullptr;      ///< where words are counted
+  std::uint64_t stack_top = 0;        ///< local address behind what the frame has, alloca's included
   StepRecorder* recorder = nullptr;   ///< of a launch that keeps a modelled time (timed code only)
   BlockCheck* check = nullptr;        ///< of a launch that is checked (checked code only)
   std::uint64_t modelled_cycles = 0;  ///< its clocks when the slice began
@@ -96,8 +98,8 @@ struct WarpContext {
   std::uint64_t exchanged[warp_size] = {};  ///< what the lane brings there: a value, or a predicate as 0 or 1
   std::uint32_t participants = 0;           ///< lanes that have met and exchange now
   std::uint32_t live = 0;                   ///< lanes that have not exited
+  std::uint32_t join = 0;                   ///< where the lanes that run join others
   std::uint32_t yields = 0;   ///< set by an operation that waits for other warps: the turn may end
-  std::uint32_t join = 0;     ///< where the lanes that run join others
   std::uint32_t segment = 0;  ///< set to the last one that was run
   std::int32_t turn = 0;      ///< segments, or iterations of loops, that the warp may still run
   std::uint32_t spun = 0;     ///< set by a segment that may wait for other threads

@@ -123,6 +123,7 @@ Status run(LaunchState& launch, std::uint32_t timed_blocks, LaunchCounters* coun
   std::vector<WorkerCounts> counts;
   if (counters != nullptr) counts.assign(workers, WorkerCounts(*launch.program, counters->words.has_value()));
   std::vector<Status> results(workers, success());
+  launch.queue.emplace(launch.clusters(), workers);
   run_on_workers(workers, [&](unsigned worker) {
     // The program's own rounding and flush modes must not reach the kernel's arithmetic.
     std::fenv_t environment;

@@ -61,6 +61,7 @@ const ptx::Instruction& place_of(const Frame& frame, const LaneGroup& group) {
 /// all have their turn. Lanes at a meeting wait for those they have parted from: the nearest come first, so
 /// that as few as possible part.
 bool BlockRunner::give_way(Warp& warp, Preference preference) {
+  if (warp.is_together()) return false;
   const bool nearest = preference == Preference::nearest;
   for (const bool whole : {true, false}) {
     if (whole && !nearest) continue;

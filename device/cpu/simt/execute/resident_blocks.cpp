@@ -14,6 +14,8 @@ namespace {
 /// blocks of a launch have waited, they are likely to do so again.
 constexpr std::uint32_t patient_rounds = 16;
 constexpr std::uint32_t patient_rounds_of_waiting_blocks = 1;
+/// To ask the clock in each takes longer than a short round.
+constexpr std::uint32_t rounds_between_reports = 16;
 
 }  // namespace
 
@@ -30,10 +32,11 @@ Status ResidentBlocks::run() {
 }
 
 Result<bool> ResidentBlocks::start_cluster() {
-  const std::uint64_t cluster = launch_.next_cluster.fetch_add(1, std::memory_order_relaxed);
-  if (cluster >= launch_.clusters()) return false;
+  const std::optional<std::uint64_t> cluster =
+      launch_.queue->take(worker_, launch_.blocks_wait.load(std::memory_order_relaxed));
+  if (!cluster) return false;
   if (idle_.empty()) idle_.push_back(std::make_unique<ClusterRunner>(launch_, counts_));
-  if (Status started = idle_.back()->start(cluster, worker_); !started) return started.error();
+  if (Status started = idle_.back()->start(*cluster, worker_); !started) return started.error();
   running_.insert(running_.begin(), std::move(idle_.back()));
   idle_.pop_back();
   return true;
@@ -52,7 +55,7 @@ Status ResidentBlocks::run_first() {
       return success();
     }
     if (launch_.stops()) return success();
-    report_running(launch_, cluster.block());
+    if (++rounds_ % rounds_between_reports == 0) report_running(launch_, cluster.block());
     const bool have_waited = launch_.blocks_wait.load(std::memory_order_relaxed);
     if (cluster.waiting_rounds() <= (have_waited ? patient_rounds_of_waiting_blocks : patient_rounds))
       continue;

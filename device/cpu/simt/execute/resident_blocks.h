@@ -29,6 +29,7 @@ class ResidentBlocks {
   LaunchState& launch_;
   const std::uint32_t worker_;
   WorkerCounts* const counts_;
+  std::uint32_t rounds_ = 0;  ///< that clusters have had which were not finished by them
   std::vector<std::unique_ptr<ClusterRunner>> running_;  ///< the first one's turn it is
   std::vector<std::unique_ptr<ClusterRunner>> idle_;     ///< kept for their memory
 };

@@ -136,6 +136,14 @@ BlockRunner::Turn BlockRunner::run_slice(std::uint32_t index, double cycles, mod
   return run_warp(warp);
 }
 
+/// Whether settle() would do nothing, for a warp whose lanes are together.
+bool BlockRunner::is_settled(const Warp& warp) {
+  if (!warp.is_together()) return false;
+  const LaneGroup& group = warp.frames[0]->groups.front();
+  return group.mask != 0 && group.pc != no_segment && group.pc != group.reconvergence &&
+         group.calls.empty() && !group.calls_indirectly;
+}
+
 /// Runs one slice.
 BlockRunner::Turn BlockRunner::run_warp(Warp& warp) {
   const std::int32_t slice = warp.recorder ? timed_slice_segments : slice_segments;
@@ -143,7 +151,7 @@ BlockRunner::Turn BlockRunner::run_warp(Warp& warp) {
   bool moved = false;
   warp.context.spun = 0;
   for (warp.context.turn = slice; warp.context.turn > 0; --warp.context.turn) {
-    if (!settle(warp)) {
+    if (!is_settled(warp) && !settle(warp)) {
       complete_barriers();
       return Turn::finished;
     }
@@ -159,7 +167,10 @@ BlockRunner::Turn BlockRunner::run_warp(Warp& warp) {
     moved = true;
     spins |= warp.top().function->segments[group.pc].may_spin;
     if (step(warp) == Turn::failed) return Turn::failed;
-    if (warp.context.yields == 0) continue;
+    if (warp.context.yields == 0) {
+      if (warp.is_together() && warp.top().groups.back().wait != LaneGroup::Wait::none) return Turn::again;
+      continue;
+    }
     warp.context.yields = 0;
     spins = true;
     break;
@@ -235,7 +246,7 @@ BlockRunner::Turn BlockRunner::go_on(Warp& warp, std::uint32_t pc, std::uint32_t
   Frame& frame = warp.top();
   LaneGroup& group = frame.groups.back();
   const WarpContext& context = warp.context;
-  frame.top = context.stack_top;
+  if (frame.top != context.stack_top) frame.top = context.stack_top;
   const std::uint32_t mask = group.mask;
   group.pc = context.segment;
   const Segment& segment = frame.function->segments[group.pc];
@@ -363,8 +374,7 @@ void BlockRunner::exit_lanes(Warp& warp, std::uint32_t lanes) {
   for_each_group(warp.used_frames(), [lanes](Frame&, LaneGroup& group) { group.mask &= ~lanes; });
   complete_barriers();
   complete_meetings(warp);
-  if (seat_ != nullptr || std::ranges::any_of(cluster_arrived_, [](std::uint32_t each) { return each != 0; }))
-    complete_cluster_barrier();
+  if (meets_cluster_) complete_cluster_barrier();
 }
 
 // ---------------------------------------------------------------- barriers

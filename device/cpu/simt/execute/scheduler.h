@@ -12,6 +12,7 @@
 #include "device/cpu/simt/check/block_check.h"
 #include "device/cpu/simt/compile/program.h"
 #include "device/cpu/simt/execute/clock.h"
+#include "device/cpu/simt/execute/cluster_queue.h"
 #include "device/cpu/simt/execute/context.h"
 #include "device/cpu/simt/execute/counters.h"
 #include "device/cpu/simt/execute/executor.h"
@@ -56,9 +57,8 @@ struct LaunchState {
   const std::byte* parameters = nullptr;
   GlobalMemory* memory = nullptr;
   std::uint64_t grid_id = 0;
-  GridWorkspace* workspace = nullptr;          ///< of a cooperative launch
-  std::string name;                            ///< of the module, in diagnostics
-  std::atomic<std::uint64_t> next_cluster{0};  ///< one block each where there are none
+  GridWorkspace* workspace = nullptr;  ///< of a cooperative launch
+  std::string name;                    ///< of the module, in diagnostics
   std::atomic<bool> failed{false};
   std::atomic<bool> spins{false};        ///< lanes have been seen to wait for lanes of their warp
   std::uint64_t local_bytes = 0;         ///< of local memory, of one thread
@@ -69,6 +69,7 @@ struct LaunchState {
   LaunchCheck* check = nullptr;          ///< of a launch that is checked
   std::atomic<bool> blocks_wait{false};  ///< blocks have been seen to wait for blocks
   RunningReport report;
+  std::optional<ClusterQueue> queue;  ///< what is still to run
 
   /// Whether there is no use in going on.
   bool stops() const { return failed.load(std::memory_order_relaxed) || launches_abandoned(); }
@@ -147,25 +148,36 @@ struct Warp {
   std::vector<std::unique_ptr<Frame>> frames;
   std::uint32_t depth = 0;
   bool is_new = false;        ///< it has run nothing of its block yet
+  std::uint32_t threads = 0;  ///< lanes that have a thread
   std::uint32_t live = 0;     ///< lanes that have not exited
   std::uint32_t meeting = 0;  ///< lanes that wait at a meeting
   std::uint32_t spinning_slices = 0;
   std::optional<StepRecorder> recorder;  ///< of a launch that keeps a modelled time
 
+  /// All of its lanes are in the kernel and together, as those of most warps are all the time.
+  bool is_together() const { return depth == 1 && frames[0]->groups.size() == 1; }
   const Frame& top() const { return *frames[depth - 1]; }
   Frame& top() { return *frames[depth - 1]; }
   std::span<const std::unique_ptr<Frame>> used_frames() const { return {frames.data(), depth}; }
 };
 
+template <typename Visit>
+void for_each_group_of_calls(const LaneGroup& group, const Visit& visit);
+
 /// Calls `visit(frame, group)` for every group of the frames, of those that wait inside calls too.
 template <typename Visit>
-void for_each_group(std::span<const std::unique_ptr<Frame>> frames, const Visit& visit) {
+inline void for_each_group(std::span<const std::unique_ptr<Frame>> frames, const Visit& visit) {
   for (const std::unique_ptr<Frame>& frame : frames) {
     for (LaneGroup& group : frame->groups) {
       visit(*frame, group);
-      for_each_group(std::span<const std::unique_ptr<Frame>>(group.calls), visit);
+      if (!group.calls.empty()) for_each_group_of_calls(group, visit);
     }
   }
+}
+
+template <typename Visit>
+[[gnu::noinline]] void for_each_group_of_calls(const LaneGroup& group, const Visit& visit) {
+  for_each_group(std::span<const std::unique_ptr<Frame>>(group.calls), visit);
 }
 
 class BlockRunner {
@@ -208,11 +220,14 @@ class BlockRunner {
     std::uint32_t recorded = 0;  ///< warps whose steps have it
   };
   static void number_threads(WarpContext& context, const Dim3& block, std::uint32_t first);
-  void prepare_warp(Warp& warp, std::uint32_t index) const;
-  void start_warp(Warp& warp, std::uint32_t index);
+  void prepare_warp(Warp& warp, std::uint32_t index);
+  static void start_warp(Warp& warp);
+  std::byte* kernel_registers(Warp& warp) const;
+  Status place_memory();
   void enter_kernel(Warp& warp);
   Turn begin_warp(Warp& warp);
   Turn run_warp(Warp& warp);
+  static bool is_settled(const Warp& warp);
   bool settle(Warp& warp);  ///< pops joined and empty groups and returned frames; false: the warp is finished
   void show(WarpContext& context, const LaneGroup& group, const Frame& frame);
   Turn step(Warp& warp);
@@ -252,7 +267,7 @@ class BlockRunner {
   bool call_builtin(Warp& warp, const Segment& segment, std::uint32_t lanes);
 
   bool arrive(Warp& warp, const Segment& segment, std::uint32_t lanes);
-  void take_seat(WarpContext& context, std::byte* shared) const;
+  void take_seat(WarpContext& context) const;
   std::span<BlockRunner* const> cluster_members() const {
     return seat_ != nullptr ? std::span<BlockRunner* const>(seat_->members) : std::span(&self_, 1);
   }
@@ -284,7 +299,8 @@ class BlockRunner {
   const ClusterSeat* seat_ = nullptr;
   BlockRunner* const self_ = this;
   std::uint32_t rank_ = 0;
-  std::vector<std::uint32_t> cluster_arrived_;  ///< lanes at the cluster's barrier, per warp
+  bool meets_cluster_ = true;                   ///< lanes may be at the cluster's barrier
+  std::vector<std::uint32_t> cluster_arrived_;  ///< … and which, per warp
   std::vector<AddressRange> ranges_;            ///< of every AccessSite
   const FoundRanges::Pointer found_ = FoundRanges::take();
   std::uint64_t removals_ = 0;                         ///< of the memory's, as known to ranges_
@@ -292,7 +308,8 @@ class BlockRunner {
   std::vector<std::uint32_t> runs_;                    ///< of each segment's steps
   AlignedBuffer shared_;
   LocalArena local_;
-  std::byte* local_memory_ = nullptr;
+  std::byte* local_memory_ = nullptr;   ///< of the block's threads
+  std::byte* shared_memory_ = nullptr;  ///< of the block
   std::uint32_t waiting_rounds_ = 0;
   std::optional<Failure> failure_;
   std::optional<BlockCheck> check_;  ///< of a launch that is checked
