@@ -5,37 +5,13 @@
 #include <optional>
 #include <string>
 
-#include "device/cpu/simt/compile/segment_compiler.h"
+#include "code_tier.h"
 #include "kernel_fixture.h"
 #include "lane_programs.h"
 #include "waiting_programs.h"
 
 namespace lynxpp::device::cpu::test {
 namespace {
-
-struct Tier {
-  const char* name;
-  CodeTier tier;
-  std::uint32_t runs = 0;  ///< before promotion
-};
-/// The first one is what the others are compared to.
-constexpr Tier tiers[] = {
-    {"forms", CodeTier::forms},
-    {"segments", CodeTier::segments},
-    {"blocks", CodeTier::blocks, 2},
-    {"regions", CodeTier::regions},
-    {"regions late", CodeTier::regions, 5},
-    {"automatic", CodeTier::automatic},
-};
-
-/// Until it ends, programs are compiled for the tier.
-class ChosenTier {
- public:
-  explicit ChosenTier(const Tier& tier) { choose_code_tier(tier.tier, tier.runs); }
-  ~ChosenTier() { choose_code_tier(std::nullopt); }
-  ChosenTier(const ChosenTier&) = delete;
-  ChosenTier& operator=(const ChosenTier&) = delete;
-};
 
 std::string counts_of(const LaunchCounters& counters) {
   std::string text = std::to_string(counters.thread_instructions) + ' ' +

@@ -198,6 +198,7 @@ class FunctionCodegen {
 
   // --- regions (codegen_regions.cpp)
   struct Region;
+  void count_writes();
   Value* region_register(const RegisterSlot& slot);
   llvm::BasicBlock* region_edge(std::uint32_t from, std::uint32_t to, llvm::BasicBlock* exit);
   void emit_in_region(std::uint32_t index);
@@ -347,7 +348,9 @@ class FunctionCodegen {
   /// How the addresses of a warp lie to those of the first lanes of its halves.
   struct LanePattern {
     std::array<Value*, 2> first{};
-    Value* differences = nullptr;
+    std::optional<std::int64_t> step = {};  ///< of a row
+    Value* holds = nullptr;                 ///< … if it is one
+    Value* differences = nullptr;           ///< of others
     std::map<unsigned, Value*> steps;
   };
   /// Accesses of a segment by one register, each of so many bytes.
@@ -367,7 +370,7 @@ class FunctionCodegen {
     std::array<Value*, 2> place{};  ///< host pointers of the first lanes
     Value* is_full = nullptr;       ///< all lanes are active
   };
-  using LoadEmitter = std::function<std::vector<Value*>()>;
+  using LoadEmitter = std::function<std::vector<Value*>(const Access&)>;
   bool is_inline_access(const Access& access) const;
   LanePattern& pattern_of(Value* addresses);
   Value* has_steps(LanePattern& pattern, unsigned bytes);
@@ -383,12 +386,30 @@ class FunctionCodegen {
   std::vector<Value*> emit_inline_load(const Access& access, unsigned bits, unsigned count,
                                        const LoadEmitter& otherwise);
   void emit_inline_store(const Access& access, const std::vector<Value*>& values,
-                         const std::function<void()>& otherwise);
+                         const std::function<void(const Access&)>& otherwise);
   bool is_inline_atomic(const Access& access, std::string_view op, ptx::DataType type) const;
   Value* update(std::string_view op, bool is_signed, Value* old, Value* operand);
   Value* are_in_shared(Value* addresses, unsigned bytes);
   Value* emit_inline_atomic(const Access& access, std::string_view op, ptx::DataType type, Value* operand,
                             const std::function<Value*()>& otherwise);
+
+  // --- addresses that need no look (codegen_rows.cpp)
+  /// Lane i of half a warp has `first` + i × `step`, in as many bits as the vector's elements.
+  struct LaneRow {
+    std::array<Value*, 2> first{};  ///< of each half
+    std::int64_t step = 0;
+    Value* holds = nullptr;  ///< i1: it is so
+  };
+  std::optional<LaneRow> row_of(Value* value);
+  std::optional<LaneRow> row_of_constants(Value* value);
+  LaneRow row_of_index(unsigned axis);
+  std::optional<LaneRow> row_of_sum(const llvm::Instruction& sum);
+  std::optional<LaneRow> row_of_product(const llvm::Instruction& product);
+  std::optional<LaneRow> row_of_cast(const llvm::CastInst& cast);
+  Value* written_value(const Value* load) const;
+  Value* computed_here(Value* value);
+  void note_index(const Value* index, unsigned axis);
+  void note_register(const Value* load, std::uint32_t id);
 
   // --- operations in C++ (codegen_operations.cpp)
   struct OperationSources {
@@ -431,10 +452,11 @@ class FunctionCodegen {
   std::unordered_map<std::string, Emission> emissions_;  // of instructions, by their description
   std::optional<std::pair<std::uint32_t, std::uint32_t>> again_;  // next access site and operation there are
   std::array<llvm::AllocaInst*, 6> buffers_{};
-  Region* region_ = nullptr;                // that is being emitted
-  std::map<Value*, Value*> any_nan_;        // floats by the bits that have the canonical NaN instead
-  std::uint32_t segment_end_ = 0;           // of the segment at hand
-  std::map<Value*, LanePattern> patterns_;  // likewise
+  Region* region_ = nullptr;          // that is being emitted
+  std::map<Value*, Value*> any_nan_;  // floats by the bits that have the canonical NaN instead
+  std::uint32_t segment_end_ = 0;     // of the segment at hand
+  std::map<Value*, std::optional<LaneRow>> rows_;
+  std::map<Value*, LanePattern> patterns_;                                   // likewise
   std::map<std::tuple<Value*, AddressKind, unsigned>, AccessGroup> groups_;  // the last one of a register
   std::size_t helper_calls_ = 0;
   bool meets_ = false;                // the segment is a meeting

@@ -15,7 +15,6 @@ namespace {
 using ptx::DataType;
 using Value = llvm::Value;
 
-constexpr unsigned half_warp = warp_size / 2;
 constexpr std::uint32_t likely = 2000;
 /// Bytes between accesses that one check serves: what lies farther apart is another array, maybe.
 constexpr std::int64_t farthest_in_group = 4096;
@@ -44,7 +43,13 @@ bool FunctionCodegen::is_inline_access(const Access& access) const {
 /// Of the lanes' addresses, or what they are a constant away from.
 FunctionCodegen::LanePattern& FunctionCodegen::pattern_of(Value* addresses) {
   LanePattern& pattern = patterns_[addresses];
-  if (pattern.differences != nullptr) return pattern;
+  if (pattern.first[0] != nullptr) return pattern;
+  if (const std::optional<LaneRow> row = row_of(addresses)) {
+    pattern.first = row->first;
+    pattern.step = row->step;
+    pattern.holds = row->holds;
+    return pattern;
+  }
   llvm::SmallVector<int> leaders;
   for (unsigned lane = 0; lane < warp_size; ++lane) leaders.push_back(lane < half_warp ? 0 : half_warp);
   for (unsigned half = 0; half < 2; ++half)
@@ -57,6 +62,7 @@ FunctionCodegen::LanePattern& FunctionCodegen::pattern_of(Value* addresses) {
 Value* FunctionCodegen::has_steps(LanePattern& pattern, unsigned bytes) {
   Value*& known = pattern.steps[bytes];
   if (known != nullptr) return known;
+  if (pattern.step) return known = *pattern.step == bytes ? pattern.holds : builder_.getFalse();
   const unsigned bits = pattern.differences->getType()->getScalarSizeInBits();
   llvm::SmallVector<llvm::Constant*> steps;
   for (unsigned lane = 0; lane < warp_size; ++lane)
@@ -242,7 +248,9 @@ std::vector<Value*> FunctionCodegen::emit_inline_load(const Access& access, unsi
   Value* const in_elements = may_access(*halves.group, 0);
   way(in_rows, [&] { return load_rows(halves, bits, count); });
   way(in_elements, [&] { return load_elements(halves, bits, count); });
-  std::vector<Value*> values = otherwise();
+  Access anew = access;
+  anew.addresses = computed_here(access.addresses);
+  std::vector<Value*> values = otherwise(anew);
   ways.emplace_back(std::move(values), builder_.GetInsertBlock());
   builder_.CreateBr(done);
   builder_.SetInsertPoint(done);
@@ -257,7 +265,7 @@ std::vector<Value*> FunctionCodegen::emit_inline_load(const Access& access, unsi
 
 /// Rows alone: which lane's value stays where several store to one place is a helper's matter.
 void FunctionCodegen::emit_inline_store(const Access& access, const std::vector<Value*>& values,
-                                        const std::function<void()>& otherwise) {
+                                        const std::function<void(const Access&)>& otherwise) {
   const auto count = static_cast<unsigned>(values.size());
   const unsigned bits = values[0]->getType()->getScalarSizeInBits();
   const unsigned bytes = bits / 8 * count;
@@ -289,7 +297,9 @@ void FunctionCodegen::emit_inline_store(const Access& access, const std::vector<
   }
   builder_.CreateBr(done);
   builder_.SetInsertPoint(others);
-  otherwise();
+  Access anew = access;
+  anew.addresses = computed_here(access.addresses);
+  otherwise(anew);
   builder_.CreateBr(done);
   builder_.SetInsertPoint(done);
 }

@@ -51,6 +51,7 @@ void FunctionCodegen::note_written(const RegisterSlot& slot) {
 Value* FunctionCodegen::load_register(const RegisterSlot& slot) {
   if (region_ != nullptr) {
     Value* const value = builder_.CreateLoad(vector_type(slot.bits), region_register(slot));
+    note_register(value, slot.id);
     return slot.bits == 1 ? mask_of(value) : value;
   }
   Value* const place = register_place(slot);

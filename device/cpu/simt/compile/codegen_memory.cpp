@@ -224,9 +224,9 @@ void FunctionCodegen::emit_load() {
   if (access.uniform != nullptr) return emit_uniform_load(access.uniform, destination, type, count);
   const LoadFunction load = find_load(access.kind, bits / 8, count);
   if (load == nullptr) return unsupported();
-  const auto call = [&] { return call_load(access, load, bits, count); };
+  const auto call = [&](const Access& made) { return call_load(made, load, bits, count); };
   const std::vector<Value*> values =
-      is_inline_access(access) ? emit_inline_load(access, bits, count, call) : call();
+      is_inline_access(access) ? emit_inline_load(access, bits, count, call) : call(access);
   for (unsigned i = 0; i < count; ++i)
     write(count == 1 ? destination : destination.elements[i], type, values[i]);
 }
@@ -296,8 +296,8 @@ void FunctionCodegen::emit_store() {
   if (store == nullptr) return unsupported();
   std::vector<Value*> stored;
   for (unsigned i = 0; i < count; ++i) stored.push_back(read(count == 1 ? source : source.elements[i], type));
-  const auto call = [&] { call_store(access, store, stored); };
-  if (!is_inline_access(access)) return call();
+  const auto call = [&](const Access& made) { call_store(made, store, stored); };
+  if (!is_inline_access(access)) return call(access);
   emit_inline_store(access, stored, call);
 }
 

@@ -7,7 +7,7 @@
 // are in the file then, and the scheduler goes on as if it had run that segment alone.
 #include <algorithm>
 
-#include "device/cpu/simt/compile/codegen.h"
+#include "device/cpu/simt/compile/codegen_region.h"
 #include "device/cpu/simt/compile/region.h"
 
 namespace lynxpp::device::cpu {
@@ -17,22 +17,45 @@ using Value = llvm::Value;
 
 }  // namespace
 
-struct FunctionCodegen::Region {
-  std::vector<std::uint32_t> segments;                   ///< the first one is where it begins
-  std::map<std::uint32_t, llvm::BasicBlock*> begins;     ///< of each
-  std::map<std::uint32_t, llvm::AllocaInst*> registers;  ///< by id
-  std::set<std::uint32_t> written;
-  std::set<std::uint32_t> joins;  ///< segments of the function where lanes may wait for others
-  llvm::AllocaInst* turn = nullptr;
-  Value* join = nullptr;      ///< where the group joins the one below
-  Value* together = nullptr;  ///< no other lanes are elsewhere
-  struct Exit {
-    std::uint32_t segment = 0;
-    llvm::BasicBlock* block = nullptr;
-    Value* taken = nullptr;
+bool FunctionCodegen::Region::is_behind(std::uint32_t segment, std::uint32_t through) const {
+  if (segment == through) return false;
+  std::vector<std::uint32_t> open = {segments.front()};
+  std::set<std::uint32_t> seen = {through, segments.front()};
+  if (segments.front() == through) return true;
+  while (!open.empty()) {
+    const std::uint32_t at = open.back();
+    open.pop_back();
+    if (at == segment) return false;
+    const auto behind = next.find(at);
+    if (behind == next.end()) continue;
+    for (const std::uint32_t each : behind->second) {
+      if (seen.insert(each).second) open.push_back(each);
+    }
+  }
+  return true;
+}
+
+/// How often the code of the region writes each register.
+void FunctionCodegen::count_writes() {
+  const auto& instructions = function_.function->body->instructions;
+  const auto count = [&](const ptx::Operand& operand, std::uint32_t scope) {
+    if (operand.kind != ptx::OperandKind::identifier) return;
+    if (const auto slot = function_.registers->find(operand.name, scope)) ++region_->writes[slot->id];
   };
-  std::vector<Exit> exits;
-};
+  const auto count_all = [&](const ptx::Instruction& instruction) {
+    const std::uint32_t scope = function_.function->body->statements[instruction.statement].scope;
+    for (std::size_t i = 0;
+         i < std::min<std::size_t>(instruction.traits.destinations, instruction.operands.size()); ++i) {
+      count(instruction.operands[i], scope);
+      for (const ptx::Operand& element : instruction.operands[i].elements) count(element, scope);
+    }
+  };
+  for (const std::uint32_t index : region_->segments) {
+    const Segment& segment = function_.segments[index];
+    if (segment.resumed_from) count_all(instructions[*segment.resumed_from]);
+    for (std::uint32_t i = segment.begin; i < segment.end; ++i) count_all(instructions[i]);
+  }
+}
 
 /// A variable for the register, which has the file's value when the region begins.
 Value* FunctionCodegen::region_register(const RegisterSlot& slot) {
@@ -48,6 +71,7 @@ Value* FunctionCodegen::region_register(const RegisterSlot& slot) {
 llvm::BasicBlock* FunctionCodegen::region_edge(std::uint32_t from, std::uint32_t to, llvm::BasicBlock* exit) {
   const auto begin = region_->begins.find(to);
   if (begin == region_->begins.end()) return exit;
+  region_->next[from].insert(to);
   auto* const edge = llvm::BasicBlock::Create(module_.getContext(), "edge", state_->function);
   llvm::IRBuilder<>::InsertPointGuard guard(builder_);
   builder_.SetInsertPoint(edge);
@@ -76,6 +100,8 @@ void FunctionCodegen::emit_in_region(std::uint32_t index) {
   patterns_.clear();
   groups_.clear();
   any_nan_.clear();
+  rows_.clear();
+  region_->segment = index;
   segment_end_ = segment.end;
   const std::size_t calls_before = helper_calls_;
   builder_.SetInsertPoint(region_->begins.at(index));
@@ -83,6 +109,7 @@ void FunctionCodegen::emit_in_region(std::uint32_t index) {
   emit_segment(state, segment);
   if (!diagnostics_.empty()) return;
   for (const std::uint32_t id : state.written) {
+    region_->writers[id] = {index, state.values.at(id)};
     builder_.CreateStore(state.values.at(id), region_register(function_.registers->slot(id)));
     region_->written.insert(id);
   }
@@ -193,6 +220,8 @@ Status FunctionCodegen::emit_region(std::uint32_t start) {
       llvm::IRBuilder<>(function->getEntryBlock().getTerminator()).CreateAlloca(builder_.getInt32Ty());
   builder_.CreateStore(context_load(offsetof(WarpContext, turn), 32), region.turn);
   region.join = context_load(offsetof(WarpContext, join), 32);
+  region.has_rows = builder_.CreateICmpNE(context_load(offsetof(WarpContext, has_rows), 32), constant32(0));
+  count_writes();
   region.together = builder_.CreateICmpEQ(context_load(offsetof(WarpContext, live), 32), mask_);
   for (const std::uint32_t segment : region.segments)
     region.begins[segment] = llvm::BasicBlock::Create(module_.getContext(), "segment", function);

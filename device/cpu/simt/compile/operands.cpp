@@ -340,7 +340,9 @@ Value* FunctionCodegen::read_special(std::string_view name, unsigned bits) {
     const std::size_t at = axis * 4;
     if (base == "%tid") {
       Value* const place = context_pointer(offsetof(WarpContext, tid) + axis * sizeof(WarpContext::tid[0]));
-      return resize(builder_.CreateAlignedLoad(vector_type(32), place, llvm::Align(4)), bits, false);
+      Value* const index = builder_.CreateAlignedLoad(vector_type(32), place, llvm::Align(4));
+      note_index(index, static_cast<unsigned>(axis));
+      return resize(index, bits, false);
     }
     if (base == "%ntid") return scalar(offsetof(WarpContext, ntid) + at);
     if (base == "%ctaid") return scalar(offsetof(WarpContext, ctaid) + at);

@@ -20,6 +20,13 @@ void BlockRunner::number_threads(WarpContext& context, const Dim3& block, std::u
     y = 0;
     ++z;
   }
+  context.has_rows = 1;
+  for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
+    const std::uint32_t leader = lane / half_warp * half_warp;
+    if (context.tid[0][lane] != context.tid[0][leader] + lane - leader ||
+        context.tid[1][lane] != context.tid[1][leader] || context.tid[2][lane] != context.tid[2][leader])
+      context.has_rows = 0;
+  }
 }
 
 /// What is the same for every block.

@@ -12,6 +12,7 @@
 namespace lynxpp::device::cpu {
 
 inline constexpr std::uint32_t warp_size = 32;
+inline constexpr std::uint32_t half_warp = warp_size / 2;
 
 /// How an address becomes a host address.
 enum class AddressKind : std::uint8_t {
@@ -99,10 +100,11 @@ struct WarpContext {
   std::uint32_t participants = 0;           ///< lanes that have met and exchange now
   std::uint32_t live = 0;                   ///< lanes that have not exited
   std::uint32_t join = 0;                   ///< where the lanes that run join others
-  std::uint32_t yields = 0;   ///< set by an operation that waits for other warps: the turn may end
-  std::uint32_t segment = 0;  ///< set to the last one that was run
-  std::int32_t turn = 0;      ///< segments, or iterations of loops, that the warp may still run
-  std::uint32_t spun = 0;     ///< set by a segment that may wait for other threads
+  std::uint32_t yields = 0;    ///< set by an operation that waits for other warps: the turn may end
+  std::uint32_t segment = 0;   ///< set to the last one that was run
+  std::int32_t turn = 0;       ///< segments, or iterations of loops, that the warp may still run
+  std::uint32_t spun = 0;      ///< set by a segment that may wait for other threads
+  std::uint32_t has_rows = 0;  ///< not 0: in each half x goes on from lane to lane, and y and z stay
   std::uint32_t tid[3][warp_size] = {};
   std::uint32_t ntid[3] = {};
   std::uint32_t ctaid[3] = {};

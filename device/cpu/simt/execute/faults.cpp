@@ -193,11 +193,8 @@ void BlockRunner::check_arrival(const Warp& warp, const Segment& segment, std::u
                                " lanes are there, the others elsewhere");
 }
 
-/// Memory that was freed while the kernel runs is not to be found again.
-void BlockRunner::forget_removed_ranges() {
-  const std::uint64_t removals = launch_.memory->removals();
-  if (removals == removals_) return;
-  removals_ = removals;
+void BlockRunner::forget_ranges() {
+  removals_ = launch_.memory->removals();
   std::fill(ranges_.begin(), ranges_.end(), AddressRange{});
   static_cast<void>(found_->of(*launch_.memory));
 }

@@ -137,11 +137,31 @@ BlockRunner::Turn BlockRunner::run_slice(std::uint32_t index, double cycles, mod
 }
 
 /// Whether settle() would do nothing, for a warp whose lanes are together.
-bool BlockRunner::is_settled(const Warp& warp) {
+inline bool BlockRunner::is_settled(const Warp& warp) {
   if (!warp.is_together()) return false;
   const LaneGroup& group = warp.frames[0]->groups.front();
   return group.mask != 0 && group.pc != no_segment && group.pc != group.reconvergence &&
          group.calls.empty() && !group.calls_indirectly;
+}
+
+/// What code sees of the lanes that are to run it.
+inline void BlockRunner::show(WarpContext& context, const LaneGroup& group, const Frame& frame) {
+  context.registers = frame.registers;
+  context.frame = frame.local;
+  context.stack_top = frame.top;
+  context.barrier_result = group.barrier_result;
+  context.join = group.reconvergence;
+  context.segment = group.pc;
+  forget_removed_ranges();
+}
+
+inline std::uint32_t BlockRunner::run_segment(const CompiledFunction& function, std::uint32_t segment,
+                                              WarpContext& context, std::uint32_t mask) {
+  const SegmentCode& code = function.code[segment];
+  if (promoted_after_ && code.whole.load(std::memory_order_relaxed) == nullptr &&
+      ++runs_[function.segment_base + segment] % *promoted_after_ == 0)
+    program_.compiler->promote(static_cast<std::uint32_t>(&function - program_.functions.data()), segment);
+  return code.run(&context, mask);
 }
 
 /// Runs one slice.
@@ -214,17 +234,6 @@ bool BlockRunner::settle(Warp& warp) {
   return false;
 }
 
-/// What code sees of the lanes that are to run it.
-void BlockRunner::show(WarpContext& context, const LaneGroup& group, const Frame& frame) {
-  context.registers = frame.registers;
-  context.frame = frame.local;
-  context.stack_top = frame.top;
-  context.barrier_result = group.barrier_result;
-  context.join = group.reconvergence;
-  context.segment = group.pc;
-  forget_removed_ranges();
-}
-
 BlockRunner::Turn BlockRunner::step(Warp& warp) {
   if (failure_) return Turn::failed;
   Frame& frame = warp.top();
@@ -259,15 +268,6 @@ BlockRunner::Turn BlockRunner::go_on(Warp& warp, std::uint32_t pc, std::uint32_t
   if (context.fault.kind != FaultKind::none && !leave_out_access(warp))
     return check_fault(warp) ? Turn::again : Turn::failed;
   return act(warp, segment, taken) ? Turn::again : Turn::failed;
-}
-
-std::uint32_t BlockRunner::run_segment(const CompiledFunction& function, std::uint32_t segment,
-                                       WarpContext& context, std::uint32_t mask) {
-  const SegmentCode& code = function.code[segment];
-  if (promoted_after_ && code.whole.load(std::memory_order_relaxed) == nullptr &&
-      ++runs_[function.segment_base + segment] % *promoted_after_ == 0)
-    program_.compiler->promote(static_cast<std::uint32_t>(&function - program_.functions.data()), segment);
-  return code.run(&context, mask);
 }
 
 void BlockRunner::count_divergence(const Frame& frame, const Segment& segment) {

@@ -227,14 +227,14 @@ class BlockRunner {
   void enter_kernel(Warp& warp);
   Turn begin_warp(Warp& warp);
   Turn run_warp(Warp& warp);
-  static bool is_settled(const Warp& warp);
+  [[gnu::always_inline]] static bool is_settled(const Warp& warp);
   bool settle(Warp& warp);  ///< pops joined and empty groups and returned frames; false: the warp is finished
-  void show(WarpContext& context, const LaneGroup& group, const Frame& frame);
+  [[gnu::always_inline]] void show(WarpContext& context, const LaneGroup& group, const Frame& frame);
   Turn step(Warp& warp);
   Turn go_on(Warp& warp, std::uint32_t pc, std::uint32_t taken);
   bool act(Warp& warp, const Segment& segment, std::uint32_t taken);
-  std::uint32_t run_segment(const CompiledFunction& function, std::uint32_t segment, WarpContext& context,
-                            std::uint32_t mask);
+  [[gnu::always_inline]] std::uint32_t run_segment(const CompiledFunction& function, std::uint32_t segment,
+                                                   WarpContext& context, std::uint32_t mask);
   void take_over_runs();
   void hand_on_runs() const;
   void count_divergence(const Frame& frame, const Segment& segment);
@@ -287,7 +287,11 @@ class BlockRunner {
   bool leave_out_access(Warp& warp);
   std::uint32_t leaving_lanes(const Warp& warp) const;
   void check_arrival(const Warp& warp, const Segment& segment, std::uint32_t lanes);
-  void forget_removed_ranges();
+  /// Memory that was freed while the kernel runs is not to be found again.
+  void forget_removed_ranges() {
+    if (launch_.memory->removals() != removals_) forget_ranges();
+  }
+  void forget_ranges();
 
   LaunchState& launch_;
   const Program& program_;

@@ -68,9 +68,9 @@ class AccessCheck {
     return base_ + lane * stride_ + address;
   }
 
-  /// Whether all lanes may access what lies from `address` on, one behind the other. Without a fault.
-  bool whole_warp(std::uint64_t address) const {
-    constexpr std::uint64_t others = size * (warp_size - 1);
+  /// Whether so many lanes may access what lies from `address` on, one behind the other. Without a fault.
+  bool may_access(std::uint64_t address, std::uint32_t lanes) const {
+    const std::uint64_t others = size * (lanes - 1);
     return address % size == 0 && room_ > others && address - begin_ < room_ - others;
   }
 

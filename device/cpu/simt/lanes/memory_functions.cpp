@@ -16,11 +16,24 @@
 namespace lynxpp::device::cpu {
 namespace {
 
+/// Active lanes that are neighbours.
+struct Neighbours {
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;  ///< 0: some lane between them is not active
+};
+inline Neighbours neighbours(std::uint32_t mask) {
+  const auto first = static_cast<std::uint32_t>(std::countr_zero(mask));
+  const auto count = static_cast<std::uint32_t>(std::popcount(mask));
+  return {first, mask >> first == all_lanes >> (warp_size - count) ? count : 0};
+}
+
 /// Whether each lane's address is `bytes` behind that of the lane before it.
-inline bool is_strided(const std::uint64_t* addresses, std::uint64_t bytes) {
-  if (addresses[warp_size - 1] - addresses[0] != bytes * (warp_size - 1)) return false;
+inline bool is_strided(const std::uint64_t* addresses, Neighbours lanes, std::uint64_t bytes) {
+  if (lanes.count == 0) return false;
+  addresses += lanes.first;
+  if (addresses[lanes.count - 1] - addresses[0] != bytes * (lanes.count - 1)) return false;
   std::uint64_t different = 0;
-  for (std::uint32_t lane = 0; lane < warp_size; ++lane)
+  for (std::uint32_t lane = 0; lane < lanes.count; ++lane)
     different |= addresses[lane] ^ (addresses[0] + lane * bytes);
   return different == 0;
 }
@@ -35,14 +48,17 @@ inline void for_each_access(std::uint32_t mask, Visit visit) {
 template <AddressKind kind, typename T, unsigned count>
 void load(WarpContext* warp, void* dst, const std::uint64_t* addresses, std::uint32_t mask,
           const AccessSite* site) {
+  if (mask == 0) return;
   AccessCheck<kind, sizeof(T) * count> check(warp, site);
   T* const values = static_cast<T*>(dst);
   if constexpr (kind == AddressKind::host && count == 1) {
-    if (mask == all_lanes && is_strided(addresses, sizeof(T)) && check.whole_warp(addresses[0])) {
-      std::memcpy(values, reinterpret_cast<const std::byte*>(addresses[0]), sizeof(T) * warp_size);
+    const Neighbours lanes = neighbours(mask);
+    const std::uint64_t first = addresses[lanes.first];
+    if (is_strided(addresses, lanes, sizeof(T)) && check.may_access(first, lanes.count)) {
+      std::memcpy(values + lanes.first, reinterpret_cast<const std::byte*>(first), sizeof(T) * lanes.count);
       return;
     }
-    if (mask == all_lanes && is_strided(addresses, 0)) {
+    if (mask == all_lanes && is_strided(addresses, lanes, 0)) {
       const std::byte* const source = check.place(addresses[0], 0);
       if (source == nullptr) return;
       T value;
@@ -62,11 +78,14 @@ void load(WarpContext* warp, void* dst, const std::uint64_t* addresses, std::uin
 template <AddressKind kind, typename T, unsigned count>
 void store(WarpContext* warp, const void* src, const std::uint64_t* addresses, std::uint32_t mask,
            const AccessSite* site) {
+  if (mask == 0) return;
   AccessCheck<kind, sizeof(T) * count> check(warp, site);
   const T* const values = static_cast<const T*>(src);
   if constexpr (kind == AddressKind::host && count == 1) {
-    if (mask == all_lanes && is_strided(addresses, sizeof(T)) && check.whole_warp(addresses[0])) {
-      std::memcpy(reinterpret_cast<std::byte*>(addresses[0]), values, sizeof(T) * warp_size);
+    const Neighbours lanes = neighbours(mask);
+    const std::uint64_t first = addresses[lanes.first];
+    if (is_strided(addresses, lanes, sizeof(T)) && check.may_access(first, lanes.count)) {
+      std::memcpy(reinterpret_cast<std::byte*>(first), values + lanes.first, sizeof(T) * lanes.count);
       return;
     }
   }
