@@ -233,11 +233,11 @@ std::vector<Value*> FunctionCodegen::emit_inline_load(const Access& access, unsi
   };
   llvm::BasicBlock* const done = block("loaded");
   std::vector<std::pair<std::vector<Value*>, llvm::BasicBlock*>> ways;
-  const auto way = [&](Value* may_access, const auto& load) {
+  const auto way = [&](Value* may_access, llvm::MDNode* chances, const auto& load) {
     Value* const condition = builder_.CreateAnd(may_access, halves.is_full);
     llvm::BasicBlock* const yes = block("inline");
     llvm::BasicBlock* const no = block("else");
-    builder_.CreateCondBr(condition, yes, no, weights);
+    builder_.CreateCondBr(condition, yes, no, chances);
     builder_.SetInsertPoint(yes);
     std::vector<Value*> values = load();
     ways.emplace_back(std::move(values), builder_.GetInsertBlock());
@@ -246,8 +246,9 @@ std::vector<Value*> FunctionCodegen::emit_inline_load(const Access& access, unsi
   };
   Value* const in_rows = may_access(*halves.group, bytes);
   Value* const in_elements = may_access(*halves.group, 0);
-  way(in_rows, [&] { return load_rows(halves, bits, count); });
-  way(in_elements, [&] { return load_elements(halves, bits, count); });
+  // Either is likely: what LLVM takes to be rare has all registers spilled around it.
+  way(in_rows, nullptr, [&] { return load_rows(halves, bits, count); });
+  way(in_elements, weights, [&] { return load_elements(halves, bits, count); });
   Access anew = access;
   anew.addresses = computed_here(access.addresses);
   std::vector<Value*> values = otherwise(anew);
