@@ -232,33 +232,33 @@ std::vector<Value*> FunctionCodegen::emit_inline_load(const Access& access, unsi
     return llvm::BasicBlock::Create(module_.getContext(), name, state_->function);
   };
   llvm::BasicBlock* const done = block("loaded");
-  std::vector<std::pair<std::vector<Value*>, llvm::BasicBlock*>> ways;
-  const auto way = [&](Value* may_access, llvm::MDNode* chances, const auto& load) {
+  std::vector<std::pair<std::vector<Value*>, llvm::BasicBlock*>> paths;
+  const auto path = [&](Value* may_access, llvm::MDNode* chances, const auto& load) {
     Value* const condition = builder_.CreateAnd(may_access, halves.is_full);
     llvm::BasicBlock* const yes = block("inline");
     llvm::BasicBlock* const no = block("else");
     builder_.CreateCondBr(condition, yes, no, chances);
     builder_.SetInsertPoint(yes);
     std::vector<Value*> values = load();
-    ways.emplace_back(std::move(values), builder_.GetInsertBlock());
+    paths.emplace_back(std::move(values), builder_.GetInsertBlock());
     builder_.CreateBr(done);
     builder_.SetInsertPoint(no);
   };
   Value* const in_rows = may_access(*halves.group, bytes);
   Value* const in_elements = may_access(*halves.group, 0);
   // Either is likely: what LLVM takes to be rare has all registers spilled around it.
-  way(in_rows, nullptr, [&] { return load_rows(halves, bits, count); });
-  way(in_elements, weights, [&] { return load_elements(halves, bits, count); });
+  path(in_rows, nullptr, [&] { return load_rows(halves, bits, count); });
+  path(in_elements, weights, [&] { return load_elements(halves, bits, count); });
   Access anew = access;
   anew.addresses = computed_here(access.addresses);
   std::vector<Value*> values = otherwise(anew);
-  ways.emplace_back(std::move(values), builder_.GetInsertBlock());
+  paths.emplace_back(std::move(values), builder_.GetInsertBlock());
   builder_.CreateBr(done);
   builder_.SetInsertPoint(done);
   std::vector<Value*> loaded;
   for (unsigned i = 0; i < count; ++i) {
     llvm::PHINode* const value = builder_.CreatePHI(vector_type(bits), 3);
-    for (const auto& [each, from] : ways) value->addIncoming(each[i], from);
+    for (const auto& [each, from] : paths) value->addIncoming(each[i], from);
     loaded.push_back(value);
   }
   return loaded;

@@ -41,7 +41,7 @@ struct FunctionCodegen::Region {
   std::map<std::uint32_t, std::uint32_t> writes;          ///< instructions that write a register, by id
   std::map<std::uint32_t, Writer> writers;                ///< of those that were emitted, by id
   std::map<std::uint32_t, std::set<std::uint32_t>> next;  ///< segments behind each
-  /// Whether every way to the segment goes through `through`, another one.
+  /// Whether every path to the segment goes through `through`, another one.
   bool is_behind(std::uint32_t segment, std::uint32_t through) const;
 };
 
