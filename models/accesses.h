@@ -68,7 +68,7 @@ struct Observation {
   std::vector<AccessSite> sites;
   std::vector<WarpAccess> accesses;
   std::vector<std::uint64_t> addresses;  ///< of shared memory: in its own window
-  std::vector<ObservedArray> arrays;     ///< shared ones, then those of device memory by address
+  std::vector<ObservedArray> arrays;     ///< shared ones, then the others as they were allocated
   /// Ascending; all their accesses are here.
   std::vector<std::uint64_t> blocks;
   /// All accesses to global memory of blocks 0 to before this are here, chosen or not.

@@ -62,13 +62,15 @@ class Arrays {
     }
     return {"", address};
   }
-  /// The first one that begins within the bytes from `address` on: a region may begin before its array does.
+  /// The lowest one that begins within the bytes from `address` on: a region may begin before its array does.
   std::optional<Located> begins_within(std::uint64_t address, std::uint64_t bytes) const {
+    std::optional<std::size_t> lowest;
     for (std::size_t i = 0; i < addresses_.size() && i < bytes_.size(); ++i) {
-      if (bytes_[i] != 0 && addresses_[i] >= address && addresses_[i] - address < bytes)
-        return Located{i < names_.size() ? names_[i] : "array " + std::to_string(i), 0};
+      if (bytes_[i] == 0 || addresses_[i] < address || addresses_[i] - address >= bytes) continue;
+      if (!lowest || addresses_[i] < addresses_[*lowest]) lowest = i;
     }
-    return std::nullopt;
+    if (!lowest) return std::nullopt;
+    return Located{*lowest < names_.size() ? names_[*lowest] : "array " + std::to_string(*lowest), 0};
   }
 
  private:

@@ -1,6 +1,7 @@
 #include "models/cumapz/observation.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -50,9 +51,12 @@ class ObservedBlocks {
         machine_(machine),
         result_(result),
         cache_(machine, result.totals.occupancy, shared_bytes_of(observation)),
-        first_device_array_(std::ranges::count_if(observation.arrays, &ObservedArray::is_shared)),
         is_fetch_(observation.sites.size()),
         number_(observation.sites.size(), AccessSite::none) {
+    for (std::uint32_t i = 0; i < observation.arrays.size(); ++i) {
+      if (!observation.arrays[i].is_shared) by_address_.push_back(i);
+    }
+    std::ranges::sort(by_address_, {}, [&](std::uint32_t i) { return observation.arrays[i].address; });
     for (const AccessSite& site : observation.sites) {
       if (site.fetched_by != AccessSite::none) is_fetch_[reference_of(site.fetched_by)] = true;
     }
@@ -169,12 +173,11 @@ class ObservedBlocks {
   /// Of Observation::arrays; one behind them where an address is in none.
   std::uint32_t array_at(std::uint64_t address) const {
     const std::vector<ObservedArray>& arrays = observation_.arrays;
-    const auto after =
-        std::upper_bound(arrays.begin() + first_device_array_, arrays.end(), address,
-                         [](std::uint64_t at, const ObservedArray& each) { return at < each.address; });
-    const bool is_inside = after != arrays.begin() + first_device_array_ &&
-                           address - std::prev(after)->address < std::prev(after)->bytes;
-    return static_cast<std::uint32_t>((is_inside ? std::prev(after) : arrays.end()) - arrays.begin());
+    const auto after = std::ranges::upper_bound(by_address_, address, {},
+                                                [&](std::uint32_t i) { return arrays[i].address; });
+    const bool is_inside = after != by_address_.begin() &&
+                           address - arrays[*std::prev(after)].address < arrays[*std::prev(after)].bytes;
+    return is_inside ? *std::prev(after) : static_cast<std::uint32_t>(arrays.size());
   }
 
   /// The store of a fetch. A lane that has not loaded since it last came by stores something else.
@@ -231,7 +234,7 @@ class ObservedBlocks {
   const Machine& machine_;
   ObservedTotals& result_;
   BlockCache cache_;
-  std::ptrdiff_t first_device_array_ = 0;
+  std::vector<std::uint32_t> by_address_;  ///< arrays of device memory
   bool fetches_ = false, reads_ = false;  ///< what the block waits for, or has waited for, in global memory
   std::vector<bool> is_fetch_;            ///< by reference
   std::vector<std::uint32_t> number_;     ///< of a reference in Totals::references

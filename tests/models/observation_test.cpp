@@ -55,6 +55,25 @@ TEST(Observation, FetchedDataAreFound) {
   EXPECT_EQ(found.totals.references[0].shared.requests, 4);
 }
 
+/// Arrays stand as they were allocated, wherever they lie.
+TEST(Observation, AccessesAreOfTheirArrayInWhateverOrderArraysAreListed) {
+  ObservationBuilder builder(1, 32);
+  const std::uint32_t load = builder.site("ld.global.f32");
+  builder.observation.arrays = {{"tile", 0, 512, true},
+                                {"third", 0x30000, 4096, false},
+                                {"first", 0x10000, 4096, false},
+                                {"second", 0x20000, 256, false}};
+  builder.access(load, {0}, 0x10000, 4);
+  builder.access(load, {0}, 0x20080, 4);
+  builder.access(load, {0}, 0x30000, 4);
+  builder.access(load, {0}, 0x30200, 4);
+  builder.access(load, {0}, 0x20100, 4);  // behind its end
+  const ObservedTotals found = analysed(builder);
+  std::vector<std::int64_t> sectors;
+  for (const Footprint& each : found.totals.read) sectors.push_back(each.sectors);
+  EXPECT_EQ(sectors, (std::vector<std::int64_t>{0, 8, 4, 4, 4}));
+}
+
 TEST(Observation, ArithmeticIsATermOfItsOwn) {
   const ObservedTotals found = analysed(fetching(4, 3));
   EXPECT_EQ(found.arithmetic.instructions, 4 * (3 + 2 + 3));

@@ -63,10 +63,11 @@ struct RunRecords {
     add("addresses.value", addresses);
     add("dropped", {dropped});
     add("executions", {64, 32});
-    launch.results.push_back({"arrays.address", {1}, Numbers{0x1000}, ""});
-    launch.results.back().labels = {"#0 parameter 0"};
-    add("arrays.bytes", {4096});
-    add("arrays.shared", {0});
+    // As they were allocated.
+    launch.results.push_back({"arrays.address", {4}, Numbers{0x9000, 0x400, 0x1000, 0x5000}, ""});
+    launch.results.back().labels = {"#0 parameter 1", "tile", "#1 parameter 0", "#2 parameter 2"};
+    add("arrays.bytes", {4096, 64, 4096, 256});
+    add("arrays.shared", {0, 1, 0, 0});
     return {sites, launch};
   }
   Observation observation(const Transfers* transfers = nullptr) const {
@@ -94,8 +95,9 @@ TEST(ObservedRecords, AreRead) {
   EXPECT_EQ(observation.accesses[0].arithmetic, 7u);
   EXPECT_FALSE(observation.accesses[0].is_shared);
   EXPECT_TRUE(observation.accesses[1].is_shared && observation.accesses[1].writes);
-  ASSERT_EQ(observation.arrays.size(), 1u);
-  EXPECT_EQ(observation.arrays[0].name, "#0 parameter 0");
+  std::vector<std::string> arrays;
+  for (const models::ObservedArray& each : observation.arrays) arrays.push_back(each.name);
+  EXPECT_THAT(arrays, ElementsAre("#0 parameter 1", "tile", "#1 parameter 0", "#2 parameter 2"));
 }
 
 TEST(ObservedRecords, ABlockIsWholeWhenAllItsThreadsHaveLeft) {
