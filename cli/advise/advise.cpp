@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/advise/bounds_output.h"
+#include "cli/advise/words.h"
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
 #include "models/cumapz/exploration.h"
@@ -82,14 +83,6 @@ std::string what_hurts(const Estimated& estimated, const std::vector<Estimated>&
   return worst;
 }
 
-std::string fixed(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, value != 0 && value < 0.01 ? "%.2e" : "%.4f", value);
-  return text;
-}
-
-void print_text(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
-
 /// Terms of what few kernels have are shown where one has it.
 struct ShownTerm {
   const char* name;
@@ -134,7 +127,7 @@ void print_variants(const std::vector<Estimated>& rows, const std::vector<Estima
         std::ranges::all_of(all, [&](const Estimated& each) { return term.of(each.terms) == 1; }))
       continue;
     columns.push_back({{term.name}, {}});
-    for (const Estimated& each : rows) columns.back().cells.push_back(fixed(term.of(each.terms)));
+    for (const Estimated& each : rows) columns.back().cells.push_back(term_text(term.of(each.terms)));
   }
   const std::pair<const char*, std::int64_t Terms::*> counts[] = {
       {"accesses", &Terms::accesses}, {"in shared", &Terms::hits}, {"global", &Terms::global_accesses}};
@@ -146,15 +139,6 @@ void print_variants(const std::vector<Estimated>& rows, const std::vector<Estima
   columns.push_back({{"hurts most"}, {}, false});
   for (const Estimated& each : rows) columns.back().cells.push_back(what_hurts(each, all));
   print_text(report::render_columns(columns));
-}
-
-const char* word_of(Statement::Kind kind) {
-  switch (kind) {
-    case Statement::Kind::fetch: return "fetch";
-    case Statement::Kind::store: return "store";
-    case Statement::Kind::write: return "write";
-    default: return "read";
-  }
 }
 
 void print_references(const Estimated& estimated, bool has_several_files) {

@@ -18,6 +18,7 @@
 
 #include "cli/advise/advised_sharing.h"
 #include "cli/advise/bounds_output.h"
+#include "cli/advise/words.h"
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
 #include "models/cumapz/observation.h"
@@ -132,15 +133,7 @@ Hurt what_hurts(const ObservedLaunch& launch, const Machine& machine) {
   return hurt;
 }
 
-std::string fixed(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, value != 0 && std::abs(value) < 0.01 ? "%.2e" : "%.4f", value);
-  return text;
-}
-
 std::string grouped(std::int64_t value) { return report::to_text(report::Number::of(value)); }
-
-void print_text(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
 void print_terms(const std::vector<ObservedLaunch>& launches, const Machine& machine) {
   report::TextColumn kernel{{"kernel"}, {}, false}, launch{{"launch"}, {}}, hurts{{"hurts most"}, {}, false};
@@ -163,14 +156,14 @@ void print_terms(const std::vector<ObservedLaunch>& launches, const Machine& mac
     hurts.cells.push_back(hurt.term + (hurt.place.empty() ? "" : " at " + hurt.place));
     const std::string cells[] = {
         std::to_string(observation.blocks.size()) + " of " + std::to_string(observation.grid_blocks()),
-        fixed(terms.estimate),
-        fixed(terms.data_reuse),
-        fixed(terms.latency_hiding),
-        fixed(terms.bandwidth_use),
-        each.totals.has_first_blocks ? fixed(terms.channel_skew) : "?",
-        fixed(terms.branch_efficiency),
-        fixed(terms.shared_efficiency),
-        fixed(each.totals.arithmetic.of_resident_warps),
+        term_text(terms.estimate),
+        term_text(terms.data_reuse),
+        term_text(terms.latency_hiding),
+        term_text(terms.bandwidth_use),
+        each.totals.has_first_blocks ? term_text(terms.channel_skew) : "?",
+        term_text(terms.branch_efficiency),
+        term_text(terms.shared_efficiency),
+        term_text(each.totals.arithmetic.of_resident_warps),
         grouped(terms.accesses),
         grouped(terms.hits),
         grouped(terms.global_accesses)};
@@ -182,11 +175,6 @@ void print_terms(const std::vector<ObservedLaunch>& launches, const Machine& mac
   columns.insert(columns.end(), numbers.begin() + 1, numbers.end());
   columns.push_back(std::move(hurts));
   print_text(report::render_columns(columns));
-}
-
-const char* word_of(models::cumapz::Statement::Kind kind) {
-  using Kind = models::cumapz::Statement::Kind;
-  return kind == Kind::fetch ? "fetch" : kind == Kind::write ? "write" : "read";
 }
 
 /// By threads of the whole launch, of all sites of a reference.

@@ -21,7 +21,7 @@ std::string number(double value) {
   std::snprintf(text, sizeof text, "%.4g", value);
   return text;
 }
-std::string fixed(double value) {
+std::string two_digits(double value) {
   char text[40];
   std::snprintf(text, sizeof text, "%.2f", value);
   return text;
@@ -42,13 +42,14 @@ std::string alone(const char* what, const Range& range, const std::optional<doub
   const std::string text = std::string("were only the ") + what + " camped: ";
   switch (apart_of(range, time)) {
     case Apart::none: return {};
-    case Apart::flat: return text + "hardly slower, " + fixed(range.worst / range.best) + " times their best";
+    case Apart::flat:
+      return text + "hardly slower, " + two_digits(range.worst / range.best) + " times their best";
     case Apart::too_few:
       return text + "too few, their lines are " + number(100 * (range.worst - range.best) / time) +
              " % of the time apart";
     case Apart::enough: break;
   }
-  return text + fixed(degree.value_or(0)) +
+  return text + two_digits(degree.value_or(0)) +
          (degree.value_or(0) > 1 ? ", so they alone do not explain the time" : "");
 }
 
@@ -88,7 +89,7 @@ std::vector<std::string> facts(const KernelBand& each, const BandContext& contex
   if (each.band.degree) {
     lines.push_back("time " + number(*each.kernel.milliseconds) + " ms" +
                     (calibration.is_modelled ? " (modelled)" : "") + ", degree of camping " +
-                    fixed(*each.band.degree));
+                    two_digits(*each.band.degree));
     const double degree = *each.band.degree;
     if (degree < 0) lines.emplace_back("the time is below the band: faster than all spread");
     if (degree > 1) lines.emplace_back("the time is above the band: memory is not all that it waits for");

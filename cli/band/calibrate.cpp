@@ -26,7 +26,7 @@ using namespace models::campprof;
 using models::statistics::Coefficient;
 using models::statistics::Regression;
 
-std::string number(double value, const char* format = "%.4g") {
+std::string formatted(double value, const char* format = "%.4g") {
   char text[40];
   std::snprintf(text, sizeof text, format, value);
   return text;
@@ -145,16 +145,16 @@ void print_equations(const Equations& equations) {
   const auto row = [&](std::string what, const Coefficient& each, const Regression* fit) {
     name.cells.push_back(std::move(what));
     const std::string cells[] = {each.name,
-                                 number(each.value),
-                                 number(each.standard_error),
-                                 number(each.t),
-                                 number(each.p),
-                                 fit != nullptr ? number(fit->r_squared) : "",
-                                 fit != nullptr ? number(fit->rmse) : ""};
+                                 formatted(each.value),
+                                 formatted(each.standard_error),
+                                 formatted(each.t),
+                                 formatted(each.p),
+                                 fit != nullptr ? formatted(fit->r_squared) : "",
+                                 fit != nullptr ? formatted(fit->rmse) : ""};
     for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i].cells.push_back(cells[i]);
     std::string left_out;
     for (std::size_t i = 0; fit != nullptr && i < fit->dropped.size(); ++i)
-      left_out += (i == 0 ? "" : ", ") + fit->dropped[i].name + " (p " + number(fit->dropped[i].p) + ")";
+      left_out += (i == 0 ? "" : ", ") + fit->dropped[i].name + " (p " + formatted(fit->dropped[i].p) + ")";
     dropped.cells.push_back(left_out);
   };
   for (const Direction direction : {Direction::read, Direction::write}) {
@@ -206,7 +206,7 @@ void warn_of_invalid(const Calibration& calibration) {
                   std::string(name_of(each.placement)) +
                   ", is not memory bound: arithmetic beside it makes "
                   "it take " +
-                  number(each.ratio, "%.2f") + " times as long");
+                  formatted(each.ratio, "%.2f") + " times as long");
   }
 }
 

@@ -14,21 +14,21 @@ namespace lynxpp::cli {
 namespace {
 
 using namespace models::clock;
-using Json = nlohmann::json;
+using ReadJson = nlohmann::json;
 
-SizeCounts sizes_of(const Json& json) { return {json.at("32"), json.at("64"), json.at("128")}; }
+SizeCounts sizes_of(const ReadJson& json) { return {json.at("32"), json.at("64"), json.at("128")}; }
 
-RequestCounts requests_of(const Json& json) {
+RequestCounts requests_of(const ReadJson& json) {
   return {json.at("requests"), json.at("bytes_asked"), json.at("sectors"), json.at("lines")};
 }
 
-void read_cache(const Json& json, const char* name, std::optional<CacheCounts>& counts,
+void read_cache(const ReadJson& json, const char* name, std::optional<CacheCounts>& counts,
                 std::optional<SampledLocality>& locality) {
   if (!json.contains(name)) return;
-  const Json& cache = json.at(name);
+  const ReadJson& cache = json.at(name);
   counts = CacheCounts{cache.at("hits"), cache.at("misses")};
   if (!cache.contains("locality")) return;
-  const Json& sampled = cache.at("locality");
+  const ReadJson& sampled = cache.at("locality");
   locality = SampledLocality{sampled.at("sets"), sampled.at("sampled_sets"), {}};
   locality->counts.first = sampled.at("first");
   locality->counts.first_sectors = sampled.at("first_sectors");
@@ -37,25 +37,25 @@ void read_cache(const Json& json, const char* name, std::optional<CacheCounts>& 
 }
 
 /// Throws where a member is missing or of another kind.
-KernelTime time_of(const Json& json) {
+KernelTime time_of(const ReadJson& json) {
   KernelTime time;
   time.cycles = json.at("cycles");
   time.seconds = json.at("seconds");
   time.blocks_per_multiprocessor = json.at("blocks_per_multiprocessor");
   time.warps_per_multiprocessor = json.at("warps_per_multiprocessor");
-  const Json& transactions = json.at("transactions");
+  const ReadJson& transactions = json.at("transactions");
   time.loads = sizes_of(transactions.at("loads"));
   time.stores = sizes_of(transactions.at("stores"));
   time.atomics = sizes_of(transactions.at("atomics"));
   time.load_requests = requests_of(json.at("requests").at("loads"));
   time.store_requests = requests_of(json.at("requests").at("stores"));
-  const Json& channels = json.at("channels");
+  const ReadJson& channels = json.at("channels");
   for (std::size_t i = 0; i < channels.at("bytes").size(); ++i)
     time.channels.push_back(
         {channels.at("transactions")[i], channels.at("bytes")[i], channels.at("busy_cycles")[i]});
   read_cache(json, "l1", time.l1, time.l1_locality);
   read_cache(json, "l2", time.l2, time.l2_locality);
-  const Json& traffic = json.at("traffic");
+  const ReadJson& traffic = json.at("traffic");
   time.traffic.bin_cycles = traffic.at("bin_cycles");
   time.traffic.over_time = traffic.at("over_time").get<std::vector<std::vector<std::uint64_t>>>();
   time.traffic.of_block = traffic.at("of_block").get<std::vector<std::vector<std::uint64_t>>>();
@@ -91,7 +91,7 @@ void add(KernelTime& to, const KernelTime& more) {
   add(to.l1_locality, more.l1_locality), add(to.l2_locality, more.l2_locality);
 }
 
-void add_launch(std::vector<ModelledKernel>& kernels, const Json& line) {
+void add_launch(std::vector<ModelledKernel>& kernels, const ReadJson& line) {
   const std::string name = line.at("kernel");
   auto kernel = std::ranges::find(kernels, name, &ModelledKernel::kernel);
   if (kernel == kernels.end()) kernel = kernels.insert(kernels.end(), ModelledKernel{name, 0, 0, {}, {}});
@@ -128,8 +128,8 @@ Result<std::vector<ModelledKernel>> read_modelled(const std::string& lines) {
   for (const std::string& line : split(lines, '\n')) {
     if (trim(line).empty()) continue;
     try {
-      add_launch(kernels, Json::parse(line));
-    } catch (const Json::exception& error) {
+      add_launch(kernels, ReadJson::parse(line));
+    } catch (const ReadJson::exception& error) {
       return failure(std::string("counters of the cpu device are not understood: ") + error.what());
     }
   }

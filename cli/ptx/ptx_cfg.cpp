@@ -12,7 +12,7 @@ namespace {
 using ptx::FunctionAnalyses;
 
 /// Text inside a quoted string of the dot language; lines end flush left.
-std::string quoted(std::string_view text) {
+std::string dot_text(std::string_view text) {
   std::string result;
   for (const char c : text) {
     if (c == '"' || c == '\\') result += '\\';
@@ -51,7 +51,8 @@ void print_dot(const ptx::Module& module, FunctionAnalyses& analyses) {
   const ptx::ControlFlowGraph& graph = analyses.graph();
   const ptx::Body& body = *analyses.function().body;
   std::printf("digraph \"%s\" {\n  label=\"%s\";\n  labelloc=t;\n  node [shape=box, fontname=monospace];\n",
-              quoted(analyses.function().name).c_str(), quoted(readable_name(analyses.function())).c_str());
+              dot_text(analyses.function().name).c_str(),
+              dot_text(readable_name(analyses.function())).c_str());
   for (std::uint32_t block = 0; block < graph.blocks.size(); ++block) {
     const ptx::BasicBlock& node = graph.blocks[block];
     std::string text = name_of_block(graph, block);
@@ -69,7 +70,7 @@ void print_dot(const ptx::Module& module, FunctionAnalyses& analyses) {
     const char* style = !analyses.dominators().is_reachable(block) ? ", style=dashed"
                         : divergent                                ? ", color=red"
                                                                    : "";
-    std::printf("  b%u [label=\"%s\"%s];\n", block, quoted(text).c_str(), style);
+    std::printf("  b%u [label=\"%s\"%s];\n", block, dot_text(text).c_str(), style);
   }
   for (std::uint32_t block = 0; block < graph.blocks.size(); ++block) {
     const ptx::BasicBlock& node = graph.blocks[block];
@@ -86,7 +87,7 @@ void print_dot(const ptx::Module& module, FunctionAnalyses& analyses) {
   std::printf("  exit [shape=ellipse];\n}\n");
 }
 
-void print_text(FunctionAnalyses& analyses) {
+void print_blocks(FunctionAnalyses& analyses) {
   const ptx::ControlFlowGraph& graph = analyses.graph();
   std::printf("%s\n", readable_name(analyses.function()).c_str());
   for (std::uint32_t block = 0; block < graph.blocks.size(); ++block) {
@@ -123,7 +124,7 @@ int ptx_cfg(const PtxArguments& arguments) {
       continue;
     }
     FunctionAnalyses analyses(function);
-    arguments.dot ? print_dot(input.module, analyses) : print_text(analyses);
+    arguments.dot ? print_dot(input.module, analyses) : print_blocks(analyses);
   }
   return exit_code;
 }

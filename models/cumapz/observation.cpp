@@ -235,9 +235,9 @@ class ObservedBlocks {
   ObservedTotals& result_;
   BlockCache cache_;
   std::vector<std::uint32_t> by_address_;  ///< arrays of device memory
-  bool fetches_ = false, reads_ = false;  ///< what the block waits for, or has waited for, in global memory
-  std::vector<bool> is_fetch_;            ///< by reference
-  std::vector<std::uint32_t> number_;     ///< of a reference in Totals::references
+  bool fetches_ = false, reads_ = false;   ///< what the block waits for, or has waited for, in global memory
+  std::vector<bool> is_fetch_;             ///< by reference
+  std::vector<std::uint32_t> number_;      ///< of a reference in Totals::references
   FetchedBytes fetched_;
   std::set<std::uint64_t> loaded_;  ///< by site and thread: a value that no store has taken yet
   std::unordered_map<std::uint64_t, WarpVisit> visits_;  ///< by reference and warp
