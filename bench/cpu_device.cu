@@ -252,8 +252,8 @@ double least(const std::function<void()>& work) {
 __global__ void nothing() {}
 
 void measure_launches() {
-  constexpr int count = 20000;
-  for (int i = 0; i < 1000; ++i) nothing<<<1, 32>>>();
+  constexpr int count = 200000;  // at first the system may have all threads share a core
+  for (int i = 0; i < 20000; ++i) nothing<<<1, 32>>>();
   synchronize();
   const double queued = seconds_of([] {
     for (int i = 0; i < count; ++i) nothing<<<1, 32>>>();

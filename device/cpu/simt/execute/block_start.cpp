@@ -93,7 +93,8 @@ BlockRunner::Turn BlockRunner::begin_warp(Warp& warp) {
     return failure_ ? Turn::failed : run_warp(warp);
   }
   WarpContext& context = warp.context;
-  context.registers = kernel_registers(warp);
+  if (warp.kernel_registers == nullptr) warp.kernel_registers = reserve_kernel_registers(warp);
+  context.registers = warp.kernel_registers;
   if (context.registers == nullptr) return fail("no memory for a call frame"), Turn::failed;
   context.frame = 0;
   context.stack_top = kernel.frame->bytes();
@@ -109,7 +110,12 @@ BlockRunner::Turn BlockRunner::begin_warp(Warp& warp) {
   if (taken == warp.live && (control == Control::exit || control == Control::ret) &&
       context.fault.kind == FaultKind::none && context.yields == 0) {
     warp.is_new = false;
-    exit_lanes(warp, warp.live);
+    if (open_barriers_ == 0 && !meets_cluster_) {  // nobody waits for it
+      --live_warps_;
+      warp.live = 0;
+    } else {
+      exit_lanes(warp, warp.live);
+    }
     return Turn::finished;
   }
   enter_kernel(warp);
@@ -119,7 +125,7 @@ BlockRunner::Turn BlockRunner::begin_warp(Warp& warp) {
 }
 
 /// Null: there is no memory.
-std::byte* BlockRunner::kernel_registers(Warp& warp) const {
+std::byte* BlockRunner::reserve_kernel_registers(Warp& warp) const {
   if (warp.frames.empty()) warp.frames.push_back(std::make_unique<Frame>());
   return warp.frames[0]->storage.reserve(program_.functions[0].registers->bytes());
 }
@@ -154,11 +160,10 @@ Status BlockRunner::start(std::uint64_t block, std::uint32_t multiprocessor, con
   for (const std::unique_ptr<Warp>& warp : warps_) {
     WarpContext& context = warp->context;
     context.smid = multiprocessor;
-    for (int axis = 0; axis < 3; ++axis) {
-      context.ctaid[axis] = index[axis];
-      context.clusterid[axis] = seat != nullptr ? seat->id[axis] : index[axis];
-      context.cluster_ctaid[axis] = seat != nullptr ? index[axis] % context.cluster_nctaid[axis] : 0;
-    }
+    std::copy_n(index, 3, context.ctaid);
+    std::copy_n(seat != nullptr ? seat->id : index, 3, context.clusterid);
+    for (int axis = 0; seat != nullptr && axis < 3; ++axis)
+      context.cluster_ctaid[axis] = index[axis] % context.cluster_nctaid[axis];
     start_warp(*warp);
   }
   if (check_) {

@@ -149,6 +149,7 @@ struct Warp {
   std::uint32_t depth = 0;
   bool is_new = false;        ///< it has run nothing of its block yet
   std::uint32_t threads = 0;  ///< lanes that have a thread
+  std::byte* kernel_registers = nullptr;  ///< of frames[0], once it has had any
   std::uint32_t live = 0;     ///< lanes that have not exited
   std::uint32_t meeting = 0;  ///< lanes that wait at a meeting
   std::uint32_t spinning_slices = 0;
@@ -222,7 +223,7 @@ class BlockRunner {
   static void number_threads(WarpContext& context, const Dim3& block, std::uint32_t first);
   void prepare_warp(Warp& warp, std::uint32_t index);
   static void start_warp(Warp& warp);
-  std::byte* kernel_registers(Warp& warp) const;
+  std::byte* reserve_kernel_registers(Warp& warp) const;
   Status place_memory();
   void enter_kernel(Warp& warp);
   Turn begin_warp(Warp& warp);
