@@ -209,9 +209,8 @@ class Benchmarks:
             if any(merit(variant) is None for variant, _ in rows):
                 continue
             merits = [merit(variant) for variant, _ in rows]
-            # Several may have the best: whichever one takes has to be good.
-            advised, advised_time = max(((variant, found) for variant, found in rows if merit(variant) >= max(merits) * (1 - 1e-9)),
-                                        key=lambda row: row[1].ms)
+            # Of several that have the best, the one that `lynxpp advise` puts first.
+            advised, advised_time = rows[merits.index(max(merits))]
             found = pearson(merits, speed)
             self.correlations[what].append((found, is_alike))
             said.append(f"{what}: Pearson {shown(found)}, Spearman {shown(spearman(merits, speed))}, best {title(advised)} {advised_time.ms:.4f} ms "

@@ -119,7 +119,7 @@ BlockRunner::Turn BlockRunner::begin_warp(Warp& warp) {
     return Turn::finished;
   }
   enter_kernel(warp);
-  if (go_on(warp, 0, taken) == Turn::failed) return Turn::failed;
+  if (go_on(warp, warp.top(), 0, taken) == Turn::failed) return Turn::failed;
   const Turn turn = run_warp(warp);
   return turn == Turn::blocked ? Turn::again : turn;
 }

@@ -164,6 +164,28 @@ inline std::uint32_t BlockRunner::run_segment(const CompiledFunction& function, 
   return code.run(&context, mask);
 }
 
+/// The places of frame, function and segments are looked up once: each look waits for the one before.
+inline BlockRunner::Turn BlockRunner::step(Warp& warp) {
+  if (failure_) return Turn::failed;
+  Frame& frame = warp.top();
+  LaneGroup& group = frame.groups.back();
+  const CompiledFunction& function = *frame.function;
+  const Segment* segment = &function.segments[group.pc];
+  WarpContext& context = warp.context;
+  const std::uint32_t mask = group.mask;
+  if (segment->may_spin) context.spun = 1;
+  if (segment->apart != no_segment && (mask != warp.live || segment->always_apart)) {
+    group.pc = segment->apart;
+    segment = &function.segments[group.pc];
+  }
+  const std::uint32_t pc = group.pc;
+  context.live = warp.live;
+  show(context, group, frame);
+  if (warp.recorder) warp.recorder->begin_segment(function, *segment);
+  const std::uint32_t taken = run_segment(function, pc, context, mask);
+  return go_on(warp, frame, pc, taken);
+}
+
 /// Runs one slice.
 BlockRunner::Turn BlockRunner::run_warp(Warp& warp) {
   const std::int32_t slice = warp.recorder ? timed_slice_segments : slice_segments;
@@ -185,7 +207,6 @@ BlockRunner::Turn BlockRunner::run_warp(Warp& warp) {
     if (warp.recorder && warp.top().function->segments[group.pc].reads_clock && warp.recorder->has_steps())
       return Turn::again;
     moved = true;
-    spins |= warp.top().function->segments[group.pc].may_spin;
     if (step(warp) == Turn::failed) return Turn::failed;
     if (warp.context.yields == 0) {
       if (warp.is_together() && warp.top().groups.back().wait != LaneGroup::Wait::none) return Turn::again;
@@ -234,40 +255,23 @@ bool BlockRunner::settle(Warp& warp) {
   return false;
 }
 
-BlockRunner::Turn BlockRunner::step(Warp& warp) {
-  if (failure_) return Turn::failed;
-  Frame& frame = warp.top();
-  LaneGroup& group = frame.groups.back();
-  const std::uint32_t mask = group.mask;
-  const Segment& whole = frame.function->segments[group.pc];
-  if (whole.apart != no_segment && (mask != warp.live || whole.always_apart)) group.pc = whole.apart;
-  const std::uint32_t pc = group.pc;
-  WarpContext& context = warp.context;
-  context.live = warp.live;
-  show(context, group, frame);
-  if (warp.recorder) warp.recorder->begin_segment(*frame.function, frame.function->segments[pc]);
-  const std::uint32_t taken = run_segment(*frame.function, pc, context, mask);
-  return go_on(warp, pc, taken);
-}
-
-/// Behind what a warp has run from `pc` on.
-BlockRunner::Turn BlockRunner::go_on(Warp& warp, std::uint32_t pc, std::uint32_t taken) {
-  Frame& frame = warp.top();
+/// Behind what a warp has run from `pc` on, in its frame.
+BlockRunner::Turn BlockRunner::go_on(Warp& warp, Frame& frame, std::uint32_t pc, std::uint32_t taken) {
+  const CompiledFunction& function = *frame.function;
   LaneGroup& group = frame.groups.back();
   const WarpContext& context = warp.context;
   if (frame.top != context.stack_top) frame.top = context.stack_top;
-  const std::uint32_t mask = group.mask;
   group.pc = context.segment;
-  const Segment& segment = frame.function->segments[group.pc];
+  const Segment& segment = function.segments[context.segment];
   if (warp.recorder) warp.recorder->end_segment(segment);
   if (counts_ != nullptr) {
-    SegmentCounts& counts = counts_->segments[frame.function->segment_base + pc];
+    SegmentCounts& counts = counts_->segments[function.segment_base + pc];
     ++counts.warps;
-    counts.lanes += population(mask);
+    counts.lanes += population(group.mask);
   }
   if (context.fault.kind != FaultKind::none && !leave_out_access(warp))
     return check_fault(warp) ? Turn::again : Turn::failed;
-  return act(warp, segment, taken) ? Turn::again : Turn::failed;
+  return act(warp, frame, segment, taken) ? Turn::again : Turn::failed;
 }
 
 void BlockRunner::count_divergence(const Frame& frame, const Segment& segment) {
@@ -275,8 +279,7 @@ void BlockRunner::count_divergence(const Frame& frame, const Segment& segment) {
 }
 
 /// What a segment's last instruction does to the warp. False: the launch failed.
-bool BlockRunner::act(Warp& warp, const Segment& segment, std::uint32_t taken) {
-  Frame& frame = warp.top();
+bool BlockRunner::act(Warp& warp, Frame& frame, const Segment& segment, std::uint32_t taken) {
   LaneGroup& group = frame.groups.back();
   switch (segment.control) {
     case Control::next: group.pc = segment.next; return true;

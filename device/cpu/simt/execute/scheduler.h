@@ -147,11 +147,11 @@ struct Warp {
   /// called is kept with them.
   std::vector<std::unique_ptr<Frame>> frames;
   std::uint32_t depth = 0;
-  bool is_new = false;        ///< it has run nothing of its block yet
-  std::uint32_t threads = 0;  ///< lanes that have a thread
+  bool is_new = false;                    ///< it has run nothing of its block yet
+  std::uint32_t threads = 0;              ///< lanes that have a thread
   std::byte* kernel_registers = nullptr;  ///< of frames[0], once it has had any
-  std::uint32_t live = 0;     ///< lanes that have not exited
-  std::uint32_t meeting = 0;  ///< lanes that wait at a meeting
+  std::uint32_t live = 0;                 ///< lanes that have not exited
+  std::uint32_t meeting = 0;              ///< lanes that wait at a meeting
   std::uint32_t spinning_slices = 0;
   std::optional<StepRecorder> recorder;  ///< of a launch that keeps a modelled time
 
@@ -231,9 +231,9 @@ class BlockRunner {
   [[gnu::always_inline]] static bool is_settled(const Warp& warp);
   bool settle(Warp& warp);  ///< pops joined and empty groups and returned frames; false: the warp is finished
   [[gnu::always_inline]] void show(WarpContext& context, const LaneGroup& group, const Frame& frame);
-  Turn step(Warp& warp);
-  Turn go_on(Warp& warp, std::uint32_t pc, std::uint32_t taken);
-  bool act(Warp& warp, const Segment& segment, std::uint32_t taken);
+  [[gnu::always_inline]] Turn step(Warp& warp);
+  Turn go_on(Warp& warp, Frame& frame, std::uint32_t pc, std::uint32_t taken);
+  bool act(Warp& warp, Frame& frame, const Segment& segment, std::uint32_t taken);
   [[gnu::always_inline]] std::uint32_t run_segment(const CompiledFunction& function, std::uint32_t segment,
                                                    WarpContext& context, std::uint32_t mask);
   void take_over_runs();
