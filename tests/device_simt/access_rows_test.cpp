@@ -171,6 +171,53 @@ TEST(AccessRows, OfOneElementAndOfNone) {
               {{32, 1, 1}, {100, 1, 1}, {128, 1, 1}}, numbers(1000), 1024);
 }
 
+/// What one segment writes, and a longer path around it does not: the paths meet where it is read, before the
+/// longer one's segments are known.
+TEST(AccessRows, OfRegistersThatSomePathsDoNotWrite) {
+  expect_same(R"(
+.visible .entry k(.param .u64 in, .param .u64 out)
+{
+  .reg .pred %p<4>;
+  .reg .b32 %r<16>;
+  .reg .b64 %rd<12>;
+  ld.param.u64 %rd1, [in];
+  ld.param.u64 %rd2, [out];
+  mov.u32 %r1, %tid.x;
+  mov.u32 %r2, %ctaid.x;
+  mul.lo.u32 %r5, %r1, 5;
+  and.b32 %r5, %r5, 63;
+  bar.sync 0;
+  mov.u32 %r9, 1;
+  setp.gt.u32 %p1, %r2, 3;
+  @%p1 bra WRITES;
+  add.u32 %r9, %r9, 1;
+  setp.gt.u32 %p2, %r2, 100;
+  @%p2 bra DONE;
+  add.u32 %r9, %r9, 3;
+  setp.gt.u32 %p3, %r2, 101;
+  @%p3 bra DONE;
+  add.u32 %r9, %r9, 5;
+  bra READS;
+WRITES:
+  mov.u32 %r10, %tid.x;
+  add.u32 %r5, %r10, 7;
+READS:
+  ld.param.u64 %rd8, [in];
+  mul.wide.u32 %rd3, %r5, 4;
+  add.s64 %rd3, %rd8, %rd3;
+  ld.global.u32 %r6, [%rd3];
+  add.u32 %r6, %r6, %r9;
+  mad.lo.u32 %r7, %r2, 128, %r1;
+  mul.wide.u32 %rd4, %r7, 4;
+  add.s64 %rd4, %rd2, %rd4;
+  st.global.u32 [%rd4], %r6;
+DONE:
+  ret;
+}
+)",
+              {{32, 1, 1}, {128, 1, 1}}, numbers(200), 1024);
+}
+
 /// Sums whose terms are NaNs of any pattern, and what is made of them.
 TEST(AccessRows, NaNsInChainsOfSums) {
   Words in = numbers(512);

@@ -198,7 +198,7 @@ class FunctionCodegen {
 
   // --- regions (codegen_regions.cpp)
   struct Region;
-  void count_writes();
+  void survey_region();
   Value* region_register(const RegisterSlot& slot);
   llvm::BasicBlock* region_edge(std::uint32_t from, std::uint32_t to, llvm::BasicBlock* exit);
   void emit_in_region(std::uint32_t index);

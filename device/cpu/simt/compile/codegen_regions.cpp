@@ -35,8 +35,9 @@ bool FunctionCodegen::Region::is_behind(std::uint32_t segment, std::uint32_t thr
   return true;
 }
 
-/// How often the code of the region writes each register.
-void FunctionCodegen::count_writes() {
+/// How often the code of the region writes each register, and which segments follow each: what row_of() has to
+/// know of segments that are emitted later, too.
+void FunctionCodegen::survey_region() {
   const auto& instructions = function_.function->body->instructions;
   const auto count = [&](const ptx::Operand& operand, std::uint32_t scope) {
     if (operand.kind != ptx::OperandKind::identifier) return;
@@ -52,6 +53,8 @@ void FunctionCodegen::count_writes() {
   };
   for (const std::uint32_t index : region_->segments) {
     const Segment& segment = function_.segments[index];
+    const std::vector<std::uint32_t> next = region_successors(function_, index);
+    region_->next[index].insert(next.begin(), next.end());
     if (segment.resumed_from) count_all(instructions[*segment.resumed_from]);
     for (std::uint32_t i = segment.begin; i < segment.end; ++i) count_all(instructions[i]);
   }
@@ -71,7 +74,6 @@ Value* FunctionCodegen::region_register(const RegisterSlot& slot) {
 llvm::BasicBlock* FunctionCodegen::region_edge(std::uint32_t from, std::uint32_t to, llvm::BasicBlock* exit) {
   const auto begin = region_->begins.find(to);
   if (begin == region_->begins.end()) return exit;
-  region_->next[from].insert(to);
   auto* const edge = llvm::BasicBlock::Create(module_.getContext(), "edge", state_->function);
   llvm::IRBuilder<>::InsertPointGuard guard(builder_);
   builder_.SetInsertPoint(edge);
@@ -221,7 +223,7 @@ Status FunctionCodegen::emit_region(std::uint32_t start) {
   builder_.CreateStore(context_load(offsetof(WarpContext, turn), 32), region.turn);
   region.join = context_load(offsetof(WarpContext, join), 32);
   region.has_rows = builder_.CreateICmpNE(context_load(offsetof(WarpContext, has_rows), 32), constant32(0));
-  count_writes();
+  survey_region();
   region.together = builder_.CreateICmpEQ(context_load(offsetof(WarpContext, live), 32), mask_);
   for (const std::uint32_t segment : region.segments)
     region.begins[segment] = llvm::BasicBlock::Create(module_.getContext(), "segment", function);

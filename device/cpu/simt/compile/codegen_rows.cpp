@@ -126,7 +126,9 @@ Value* FunctionCodegen::written_value(const Value* load) const {
   const auto found = region_->loads.find(load);
   if (found == region_->loads.end()) return nullptr;
   const auto writer = region_->writers.find(found->second.id);
-  if (writer == region_->writers.end() || region_->writes.at(found->second.id) != 1) return nullptr;
+  const auto writes = region_->writes.find(found->second.id);
+  if (writer == region_->writers.end() || writes == region_->writes.end() || writes->second != 1)
+    return nullptr;
   return region_->is_behind(found->second.segment, writer->second.segment) ? writer->second.value : nullptr;
 }
 

@@ -4,9 +4,15 @@
 #include <set>
 
 namespace lynxpp::device::cpu {
-namespace {
 
-std::vector<std::uint32_t> successors(const CompiledFunction& function, const Segment& segment) {
+bool continues_in(const CompiledFunction& function, std::uint32_t segment) {
+  if (segment == no_segment) return false;
+  const Segment& next = function.segments[segment];
+  return !next.always_apart && !next.is_meeting && !next.resumed_from;
+}
+
+std::vector<std::uint32_t> region_successors(const CompiledFunction& function, std::uint32_t index) {
+  const Segment& segment = function.segments[index];
   std::vector<std::uint32_t> found;
   const bool passes = segment.control == Control::next || segment.control == Control::branch ||
                       segment.control == Control::ret || segment.control == Control::exit;
@@ -16,14 +22,6 @@ std::vector<std::uint32_t> successors(const CompiledFunction& function, const Se
   return found;
 }
 
-}  // namespace
-
-bool continues_in(const CompiledFunction& function, std::uint32_t segment) {
-  if (segment == no_segment) return false;
-  const Segment& next = function.segments[segment];
-  return !next.always_apart && !next.is_meeting && !next.resumed_from;
-}
-
 std::vector<std::uint32_t> region_segments(const CompiledFunction& function, std::uint32_t start) {
   std::set<std::uint32_t> seen = {start};
   std::size_t instructions = 0;
@@ -31,7 +29,7 @@ std::vector<std::uint32_t> region_segments(const CompiledFunction& function, std
   for (std::size_t i = 0; i < segments.size(); ++i) {
     const Segment& segment = function.segments[segments[i]];
     instructions += segment.end - segment.begin;
-    for (const std::uint32_t next : successors(function, segment)) {
+    for (const std::uint32_t next : region_successors(function, segments[i])) {
       const std::size_t more = function.segments[next].end - function.segments[next].begin;
       if (instructions + more <= most_region_instructions && seen.insert(next).second)
         segments.push_back(next);

@@ -15,6 +15,9 @@ inline constexpr std::uint32_t most_region_instructions = 500;
 /// Whether a warp that has run a segment may run this one behind it without the scheduler's help.
 bool continues_in(const CompiledFunction& function, std::uint32_t segment);
 
+/// The segments that a warp may run behind this one without the scheduler's help.
+std::vector<std::uint32_t> region_successors(const CompiledFunction& function, std::uint32_t segment);
+
 /// A segment and what a warp may run behind it while its lanes stay together, nearest first; `start` is the
 /// first. All of them have at most `most_region_instructions`, but for the first one alone.
 std::vector<std::uint32_t> region_segments(const CompiledFunction& function, std::uint32_t start);
