@@ -35,8 +35,8 @@ bool FunctionCodegen::Region::is_behind(std::uint32_t segment, std::uint32_t thr
   return true;
 }
 
-/// How often the code of the region writes each register, and which segments follow each: what row_of() has to
-/// know of segments that are emitted later, too.
+/// How often the code of the region writes each register, and which segments follow each: what row_of() has
+/// to know of segments that are emitted later, too.
 void FunctionCodegen::survey_region() {
   const auto& instructions = function_.function->body->instructions;
   const auto count = [&](const ptx::Operand& operand, std::uint32_t scope) {
