@@ -1,4 +1,6 @@
 // Linked with libcuda.so.1. Argument: the PTX of examples/apps/vecadd.cu. With AS_PLUGIN, a library.
+#include <cstdio>
+
 #include "program.h"
 
 #ifdef AS_PLUGIN
@@ -27,5 +29,6 @@ int main(int, char** arguments) {
   CHECK_CALL(cuStreamDestroy(stream));
   CHECK_CALL(cuModuleUnload(module));
   CHECK_CALL(cuCtxDestroy(context));
+  std::fflush(stdout);  // a C library in a namespace of its own is not asked to when the program exits
   return right ? 0 : 1;
 }
