@@ -80,8 +80,7 @@ void BlockRunner::enter_kernel(Warp& warp) {
 
 /// A warp's first slice. Where the kernel begins with a region most warps of short kernels end in it, and
 /// need no stack. Nothing is read here that was just written in smaller pieces: such a load waits until all
-/// stores before it, the last warp's results among them, have left the processor, which was a quarter of what
-/// a short kernel takes.
+/// stores before it, the last warp's results among them, have left the processor.
 BlockRunner::Turn BlockRunner::begin_warp(Warp& warp) {
   const CompiledFunction& kernel = program_.functions[0];
   const bool is_watched = counts_ != nullptr || check_ || seat_ != nullptr;
