@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "tests/device_driver/driver_fixture.h"
@@ -191,6 +192,31 @@ TEST_F(DriverTest, BadCallsGetTheDocumentedErrors) {
   EXPECT_EQ(CALL(cuIpcGetMemHandle, &handle, data), CUDA_ERROR_NOT_SUPPORTED);
   ASSERT_EQ(CALL(cuCtxSetCurrent, nullptr), CUDA_SUCCESS);
   EXPECT_EQ(found<CUresult(CUcontext)>("cuCtxSynchronize")(nullptr), CUDA_ERROR_INVALID_CONTEXT);
+}
+
+/// As an H100's driver does it; what is wrong is said in the device's log.
+TEST_F(DriverTest, TheCompilersLogIsWritten) {
+  const auto load = [&](const char* text, CUjit_option size, CUjit_option buffer, std::size_t room) {
+    std::string log(room + 1, 'x');
+    CUjit_option options[] = {size, buffer};
+    void* values[] = {reinterpret_cast<void*>(room), log.data()};
+    const CUresult result = CALL(cuModuleLoadDataEx, &module, text, 2, options, values);
+    return std::tuple(result, std::string(log.c_str()), reinterpret_cast<std::size_t>(values[0]), log.back());
+  };
+  const auto info = [&](std::size_t room) {
+    return load(ptx, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, CU_JIT_INFO_LOG_BUFFER, room);
+  };
+  EXPECT_EQ(info(63), std::tuple(CUDA_SUCCESS, "", 0u, 'x'));
+  EXPECT_EQ(info(0), std::tuple(CUDA_SUCCESS, "x", 0u, 'x'));
+  const auto error = [&](std::size_t room) {
+    return load(".version 7.0\n.target sm_75\n.entry broken( {", CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+                CU_JIT_ERROR_LOG_BUFFER, room);
+  };
+  const auto [result, log, size, behind] = error(200);
+  EXPECT_EQ(result, CUDA_ERROR_INVALID_PTX);
+  EXPECT_FALSE(log.empty());
+  EXPECT_EQ(size, log.size());
+  EXPECT_EQ(error(5), std::tuple(CUDA_ERROR_INVALID_PTX, log.substr(0, 4), 5u, 'x'));
 }
 
 TEST_F(DriverTest, AKernelThatDiesFailsItsContext) {

@@ -84,6 +84,21 @@ class VirtualMemoryTest : public testing::Test {
   std::size_t unit = 0;
 };
 
+/// As an H100 has it.
+TEST_F(VirtualMemoryTest, NeedsNoContext) {
+  ASSERT_EQ(CALL(cuCtxSetCurrent, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(CALL(cuMemGetAllocationGranularity, &unit, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM),
+            CUDA_SUCCESS);
+  const CUdeviceptr address = reserve(unit);
+  const CUmemGenericAllocationHandle handle = create(unit);
+  ASSERT_EQ(CALL(cuMemMap, address, unit, 0, handle, 0), CUDA_SUCCESS);
+  EXPECT_EQ(open(address, unit), CUDA_SUCCESS);
+  EXPECT_EQ(access_of(address, 0), static_cast<unsigned long long>(CU_MEM_ACCESS_FLAGS_PROT_READWRITE));
+  EXPECT_EQ(CALL(cuMemUnmap, address, unit), CUDA_SUCCESS);
+  EXPECT_EQ(CALL(cuMemRelease, handle), CUDA_SUCCESS);
+  EXPECT_EQ(CALL(cuMemAddressFree, address, unit), CUDA_SUCCESS);
+}
+
 TEST_F(VirtualMemoryTest, WhatIsMappedAndOpenedIsMemory) {
   const CUdeviceptr address = reserve(2 * unit);
   EXPECT_EQ(fill(address, 7, 1), CUDA_ERROR_INVALID_VALUE) << "nothing is mapped";

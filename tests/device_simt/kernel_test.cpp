@@ -343,5 +343,49 @@ TEST_F(Kernel, DescribesItself) {
   EXPECT_EQ(info->local_bytes, 0u);
 }
 
+/// Where cooperative groups keep the barriers of tiles of several warps: not the program's, zero when
+/// a block begins.
+TEST(Kernels, ReservedSharedMemoryIsNoneOfTheProgram) {
+  const auto module = load(R"(
+.extern .shared .align 4 .b8 own[];
+.visible .entry test(.param .u64 out) {
+  .reg .b32 %r<12>;
+  .reg .b64 %rd<4>;
+  ld.param.u64 %rd0, [out];
+  mov.u32 %r0, %reserved_smem_offset_1;
+  mov.u32 %r1, %reserved_smem_offset_end;
+  mov.u32 %r2, %reserved_smem_offset_cap;
+  sub.u32 %r1, %r1, %r0;
+  sub.u32 %r2, %r2, %r0;
+  ld.shared.u32 %r3, [%r0];
+  mov.u32 %r4, 7;
+  st.shared.u32 [%r0], %r4;
+  st.shared.u32 [%r0+284], %r4;
+  mov.u32 %r5, own;
+  mov.u32 %r6, 9;
+  st.shared.u32 [%r5+96], %r6;
+  ld.shared.u32 %r7, [%r0];
+  mov.u32 %r8, %total_smem_size;
+  mov.u32 %r9, %ctaid.x;
+  mul.wide.u32 %rd1, %r9, 20;
+  add.s64 %rd0, %rd0, %rd1;
+  st.global.u32 [%rd0], %r1;
+  st.global.u32 [%rd0+4], %r2;
+  st.global.u32 [%rd0+8], %r3;
+  st.global.u32 [%rd0+12], %r7;
+  st.global.u32 [%rd0+16], %r8;
+  ret;
+}
+)");
+  ASSERT_NE(module, nullptr);
+  std::vector<std::uint32_t> out(20);
+  ASSERT_EQ(
+      text_of(module->launch("test", {{4, 1, 1}, {1, 1, 1}, 100}, Arguments(out.data()).bytes(), nullptr)),
+      "");
+  for (int block = 0; block < 4; ++block)
+    EXPECT_EQ(std::vector(out.begin() + 5 * block, out.begin() + 5 * block + 5),
+              (std::vector<std::uint32_t>{288, 1024, 0, 7, 100}));
+}
+
 }  // namespace
 }  // namespace lynxpp::device::cpu::test

@@ -287,6 +287,7 @@ struct WmmaCase {
   std::string d, a, c;
   unsigned a_registers, b_registers;
   std::string combination = {};
+  std::string rounding = {};
 };
 
 class Wmma : public ::testing::TestWithParam<WmmaCase> {};
@@ -347,7 +348,7 @@ TEST_P(Wmma, MultipliesWholeMatrices) {
       shape + "." + form.c + " " + register_list("c", c_registers) + ", [%p2], " + n +
       ";\n"
       "  wmma.mma" +
-      form.combination + ".sync.aligned.row.col." + shape + "." + types + " " +
+      form.combination + ".sync.aligned.row.col." + shape + "." + types + form.rounding + " " +
       register_list("d", d_registers) + ", " + register_list("a", form.a_registers) + ", " +
       register_list("b", form.b_registers) + ", " + register_list("c", c_registers) +
       ";\n"
@@ -380,9 +381,10 @@ INSTANTIATE_TEST_SUITE_P(
         WmmaCase{32, 8, 16, "f32", "f16", "f16", 8, 8}, WmmaCase{8, 32, 16, "f16", "f16", "f32", 8, 8},
         WmmaCase{16, 16, 16, "f32", "bf16", "f32", 4, 4}, WmmaCase{8, 32, 16, "f32", "bf16", "f32", 2, 8},
         WmmaCase{32, 8, 16, "f32", "bf16", "f32", 8, 2}, WmmaCase{16, 16, 8, "f32", "tf32", "f32", 4, 4},
-        WmmaCase{8, 8, 4, "f64", "f64", "f64", 1, 1}, WmmaCase{16, 16, 16, "s32", "s8", "s32", 2, 2},
-        WmmaCase{32, 8, 16, "s32", "u8", "s32", 4, 1}, WmmaCase{8, 32, 16, "s32", "s8", "s32", 1, 4},
-        WmmaCase{8, 8, 32, "s32", "s4", "s32", 1, 1}, WmmaCase{8, 8, 32, "s32", "u4", "s32", 1, 1},
+        WmmaCase{8, 8, 4, "f64", "f64", "f64", 1, 1}, WmmaCase{8, 8, 4, "f64", "f64", "f64", 1, 1, "", ".rn"},
+        WmmaCase{16, 16, 16, "s32", "s8", "s32", 2, 2}, WmmaCase{32, 8, 16, "s32", "u8", "s32", 4, 1},
+        WmmaCase{8, 32, 16, "s32", "s8", "s32", 1, 4}, WmmaCase{8, 8, 32, "s32", "s4", "s32", 1, 1},
+        WmmaCase{8, 8, 32, "s32", "u4", "s32", 1, 1},
         WmmaCase{8, 8, 128, "s32", "b1", "s32", 1, 1, ".xor.popc"},
         WmmaCase{8, 8, 128, "s32", "b1", "s32", 1, 1, ".and.popc"}));
 

@@ -7,6 +7,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "device/cpu/driver/api.h"
@@ -28,6 +29,28 @@ CUresult load_image(CUmodule* module, const void* image) {
   contexts().with(current_context(), [&](Context& context) { context.modules.insert(loaded); });
   *module = reinterpret_cast<CUmodule>(loaded);
   return CUDA_SUCCESS;
+}
+
+/// What fits of `problem` and a zero where the options say that errors go, nothing but the zero where
+/// information goes; their sizes become those of the texts.
+void write_compiler_log(std::string_view problem, std::span<const CUjit_option> options, void** values) {
+  const auto value_of = [&](CUjit_option option) -> void** {
+    const auto found = std::ranges::find(options, option);
+    return found == options.end() ? nullptr : &values[found - options.begin()];
+  };
+  const auto write = [&](std::string_view text, CUjit_option buffer, CUjit_option size) {
+    void** const place = value_of(buffer);
+    void** const bytes = value_of(size);
+    if (place == nullptr || bytes == nullptr) return;
+    const auto room = static_cast<std::size_t>(reinterpret_cast<std::uintptr_t>(*bytes) & 0xffff'ffff);
+    if (*place == nullptr || room == 0) return;
+    const std::size_t length = std::min(text.size(), room - 1);
+    std::memcpy(*place, text.data(), length);
+    static_cast<char*>(*place)[length] = '\0';
+    *bytes = reinterpret_cast<void*>(std::min(text.size(), room));
+  };
+  write("", CU_JIT_INFO_LOG_BUFFER, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES);
+  write(problem, CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
 }
 
 /// The file's bytes and zeros behind them.
@@ -177,11 +200,14 @@ CUresult add_file_to_link(CUlinkState state, CUjitInputType type, const char* pa
 
 CUresult cuModuleLoadData(CUmodule* module, const void* image) { return load_image(module, image); }
 
-// Of the options the compiler takes, none changes what a program computes; there is no log but the device's.
+// Of the options the compiler takes, none changes what a program computes.
 CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned int count, CUjit_option* options,
                             void** values) {
   if (count != 0 && (options == nullptr || values == nullptr)) return CUDA_ERROR_INVALID_VALUE;
-  return load_image(module, image);
+  const CUresult result = load_image(module, image);
+  const std::string_view problem = result == CUDA_SUCCESS ? "" : "lynxpp's log says what is wrong with it";
+  write_compiler_log(problem, {options, count}, values);
+  return result;
 }
 
 CUresult cuModuleLoadFatBinary(CUmodule* module, const void* image) { return load_image(module, image); }

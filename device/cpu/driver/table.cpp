@@ -21,7 +21,7 @@ enum class Needs { none, init, context };
 
 CUresult check(Needs needs) {
   if (needs == Needs::none) return CUDA_SUCCESS;
-  if (!driver_initialized()) return CUDA_ERROR_NOT_INITIALIZED;
+  if (!driver_initialized() && !uses_runtime()) return CUDA_ERROR_NOT_INITIALIZED;
   if (needs == Needs::init) return CUDA_SUCCESS;
   if (current_context() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   return result_of(sticky_error());

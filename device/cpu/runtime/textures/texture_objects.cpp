@@ -149,8 +149,8 @@ cudaError_t object_of(const ObjectDescription& description, ImageObject& object)
   object.is_surface = description.is_surface;
   const auto type = description.resource.resType;
   const bool is_array = type == cudaResourceTypeArray || type == cudaResourceTypeMipmappedArray;
-  if (description.is_surface)
-    return is_array && (shape.flags & cudaArraySurfaceLoadStore) != 0 ? cudaSuccess : cudaErrorInvalidValue;
+  // An H100 does not ask for cudaArraySurfaceLoadStore.
+  if (description.is_surface) return is_array ? cudaSuccess : cudaErrorInvalidValue;
   if (description.view) {
     if (!is_array) return cudaErrorInvalidValue;
     if (const cudaError_t error = apply_view(*description.view, shape, object.image); error != cudaSuccess)

@@ -22,11 +22,12 @@ std::string sum(const std::string& name, std::uint64_t offset) {
 }  // namespace
 
 void BlockCheck::start(std::uint64_t block, const std::uint32_t* coordinates, const std::byte* shared,
-                       std::uint64_t shared_bytes) {
+                       std::uint64_t shared_bytes, std::uint64_t all_bytes) {
   block_ = static_cast<std::uint32_t>(block);
   std::copy(coordinates, coordinates + 3, coordinates_);
   shared_memory_ = shared;
   shared_written_.assign(shared_bytes, false);
+  shared_written_.resize(all_bytes, true);
   shared_.clear();
   places_.clear();
   clocks_.clear();

@@ -29,8 +29,9 @@ class BlockCheck {
  public:
   BlockCheck(LaunchCheck& launch, std::uint32_t warps) : launch_(launch), warps_(warps) {}
 
+  /// The program writes `shared_bytes` of shared memory; those behind them have been written.
   void start(std::uint64_t block, const std::uint32_t* coordinates, const std::byte* shared,
-             std::uint64_t shared_bytes);
+             std::uint64_t shared_bytes, std::uint64_t all_bytes);
   LaunchCheck& launch() { return launch_; }
 
   // What warps do. Addresses are as the site's kind says.

@@ -369,8 +369,12 @@ Value* FunctionCodegen::read_special(std::string_view name, unsigned bits) {
   if (name == "%dynamic_smem_size") return scalar(offsetof(WarpContext, dynamic_shared_bytes));
   if (name == "%total_smem_size" || name == "%aggr_smem_size")
     return scalar(offsetof(WarpContext, total_shared_bytes));
-  // Nothing of shared memory is reserved.
-  if (name.starts_with("%reserved_smem_offset_")) return splat(bits, 0);
+  if (name.starts_with("%reserved_smem_offset_")) {
+    const std::uint32_t behind = name.ends_with("_end")   ? SharedLayout::used_of_it
+                                 : name.ends_with("_cap") ? SharedLayout::room_reserved
+                                                          : 0;
+    return builder_.CreateAdd(scalar(offsetof(WarpContext, reserved_shared)), splat(bits, behind));
+  }
   if (name == "%envreg1" || name == "%envreg2") {
     Value* const place = splat(context_load(offsetof(WarpContext, workspace), 64));
     return resize(name == "%envreg2" ? resize(place, 32, false) : builder_.CreateLShr(place, splat(64, 32)),

@@ -340,8 +340,9 @@ constexpr std::uint64_t gap_of_checked_arrays = 64;
 /// Only variables that the program's code names take space.
 Status Planner::plan_shared() {
   std::set<std::string_view> named;
-  const auto collect = [&named](const auto& self, const ptx::Operand& operand) -> void {
+  const auto collect = [&](const auto& self, const ptx::Operand& operand) -> void {
     if (operand.kind == ptx::OperandKind::identifier) named.insert(operand.name);
+    program_.shared.has_reserved |= operand.name.starts_with("%reserved_smem_offset_");
     for (const ptx::Operand& element : operand.elements) self(self, element);
   };
   std::uint64_t end = 0;

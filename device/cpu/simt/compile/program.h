@@ -118,10 +118,22 @@ struct ModuleSymbols {
   }
 };
 
-/// Layout of shared memory: named offsets, dynamic memory behind.
+/// Layout of shared memory: named offsets, dynamic memory behind; behind that, of programs that ask where it
+/// is, what CUDA reserves for itself (%reserved_smem_offset_…), where cooperative groups keep their barriers.
 struct SharedLayout {
+  static constexpr std::uint32_t room_reserved = 1024;        ///< an H100's %reserved_smem_offset_cap
+  static constexpr std::uint32_t used_of_it = 288;            ///< … and %reserved_smem_offset_end
   std::map<std::string, std::uint32_t, std::less<>> offsets;  ///< key: see shared_key()
   std::uint32_t static_bytes = 0;
+  bool has_reserved = false;
+
+  /// Of a launch with so much dynamic shared memory: where the reserved part begins, and all of it.
+  std::uint64_t reserved_offset(std::uint32_t dynamic) const {
+    return align_up(std::uint64_t{static_bytes} + dynamic, 128);
+  }
+  std::uint64_t bytes(std::uint32_t dynamic) const {
+    return has_reserved ? reserved_offset(dynamic) + room_reserved : std::uint64_t{static_bytes} + dynamic;
+  }
   struct Array {
     std::uint32_t offset = 0;
     std::uint32_t bytes = 0;

@@ -1,5 +1,6 @@
 // How a thread block and its warps begin.
 #include <algorithm>
+#include <cstring>
 
 #include "device/cpu/simt/execute/scheduler.h"
 
@@ -42,12 +43,13 @@ void BlockRunner::prepare_warp(Warp& warp, std::uint32_t index) {
     targets[i][2] = sizes[i].z;
   }
   context.parameters = launch_.parameters;
-  context.shared_bytes = program_.shared.static_bytes + shape.shared_bytes;
+  context.shared_bytes = program_.shared.bytes(shape.shared_bytes);
   context.local_stride = launch_.local_bytes;
   context.warpid = index;
   context.nsmid = launch_.multiprocessors;
   context.dynamic_shared_bytes = shape.shared_bytes;
-  context.total_shared_bytes = static_cast<std::uint32_t>(context.shared_bytes);
+  context.total_shared_bytes = program_.shared.static_bytes + shape.shared_bytes;
+  context.reserved_shared = static_cast<std::uint32_t>(program_.shared.reserved_offset(shape.shared_bytes));
   context.gridid = launch_.grid_id;
   context.workspace = reinterpret_cast<std::uintptr_t>(launch_.workspace);
   context.constants = program_.constants.address;
@@ -63,9 +65,8 @@ void BlockRunner::prepare_warp(Warp& warp, std::uint32_t index) {
   warp.threads = others >= warp_size ? ~0u : (1u << others) - 1;
 }
 
-void BlockRunner::start_warp(Warp& warp) {
-  if (warp.context.fault.kind != FaultKind::none) warp.context.fault = {};
-  warp.context.yields = 0;
+/// As one that has run nothing of its block yet.
+void BlockRunner::renew(Warp& warp) {
   warp.live = warp.threads;
   warp.depth = 0;
   warp.is_new = true;
@@ -73,54 +74,122 @@ void BlockRunner::start_warp(Warp& warp) {
   warp.spinning_slices = 0;
 }
 
+/// What a warp sees of the block that it is of.
+inline void BlockRunner::place(WarpContext& context) const {
+  if (context.fault.kind != FaultKind::none) context.fault = {};
+  context.yields = 0;
+  context.smid = multiprocessor_;
+  const std::uint32_t* const cluster = seat_ != nullptr ? seat_->id : index_;
+  for (int axis = 0; axis < 3; ++axis) {
+    context.ctaid[axis] = index_[axis];
+    context.clusterid[axis] = cluster[axis];
+    if (seat_ != nullptr) context.cluster_ctaid[axis] = index_[axis] % context.cluster_nctaid[axis];
+  }
+}
+
 void BlockRunner::enter_kernel(Warp& warp) {
   warp.is_new = false;
   push_frame(warp, program_.functions[0], Segment{}, warp.live);
 }
 
-/// A warp's first slice. Where the kernel begins with a region most warps of short kernels end in it, and
-/// need no stack. Nothing is read here that was just written in smaller pieces: such a load waits until all
-/// stores before it, the last warp's results among them, have left the processor.
-BlockRunner::Turn BlockRunner::begin_warp(Warp& warp) {
+/// With what a new warp begins, and in most short kernels ends; null: not with a region, or something
+/// watches.
+SegmentFunction BlockRunner::first_region() const {
   const CompiledFunction& kernel = program_.functions[0];
-  const bool is_watched = counts_ != nullptr || check_ || seat_ != nullptr;
-  const SegmentFunction region = is_watched || kernel.segments.empty() || kernel.segments[0].always_apart
-                                     ? nullptr
-                                     : kernel.code[0].whole.load(std::memory_order_acquire);
-  if (region == nullptr) {
-    enter_kernel(warp);
-    return failure_ ? Turn::failed : run_warp(warp);
-  }
+  const bool is_watched = counts_ != nullptr || check_ || seat_ != nullptr || launch_.clock != nullptr;
+  if (is_watched || kernel.segments.empty() || kernel.segments[0].always_apart) return nullptr;
+  return kernel.code[0].whole.load(std::memory_order_acquire);
+}
+
+/// Runs a warp's first slice, which needs no stack. Nothing is read here that was just written in smaller
+/// pieces: such a load waits until all stores before it, the last warp's results among them, have left the
+/// processor. Precondition: the warp has memory for registers.
+inline std::uint32_t BlockRunner::run_first_slice(Warp& warp, SegmentFunction region) {
   WarpContext& context = warp.context;
-  if (warp.kernel_registers == nullptr) warp.kernel_registers = reserve_kernel_registers(warp);
   context.registers = warp.kernel_registers;
-  if (context.registers == nullptr) return fail("no memory for a call frame"), Turn::failed;
   context.frame = 0;
-  context.stack_top = kernel.frame->bytes();
+  context.stack_top = program_.functions[0].frame->bytes();
   context.barrier_result = 0;
   context.join = no_segment;
   context.segment = 0;
   context.turn = slice_segments;
   context.spun = 0;
-  context.live = warp.live;
+  context.live = warp.threads;
   forget_removed_ranges();
-  const std::uint32_t taken = region(&context, warp.live);
-  const Control control = kernel.segments[context.segment].control;
-  if (taken == warp.live && (control == Control::exit || control == Control::ret) &&
-      context.fault.kind == FaultKind::none && context.yields == 0) {
-    warp.is_new = false;
-    if (open_barriers_ == 0 && !meets_cluster_) {  // nobody waits for it
-      --live_warps_;
-      warp.live = 0;
-    } else {
-      exit_lanes(warp, warp.live);
-    }
-    return Turn::finished;
-  }
+  return region(&context, warp.threads);
+}
+
+/// Whether the warp has done all that it has to.
+inline bool BlockRunner::has_ended(const Warp& warp, std::uint32_t taken) const {
+  const WarpContext& context = warp.context;
+  const Control control = program_.functions[0].segments[context.segment].control;
+  return taken == warp.threads && (control == Control::exit || control == Control::ret) &&
+         context.fault.kind == FaultKind::none && context.yields == 0;
+}
+
+/// Of one that has run its first slice and goes on.
+BlockRunner::Turn BlockRunner::go_on_from_first_slice(Warp& warp, std::uint32_t taken) {
   enter_kernel(warp);
   if (go_on(warp, warp.top(), 0, taken) == Turn::failed) return Turn::failed;
+  if (in_step_) return Turn::again;
   const Turn turn = run_warp(warp);
   return turn == Turn::blocked ? Turn::again : turn;
+}
+
+BlockRunner::Turn BlockRunner::begin_warp(Warp& warp) {
+  const SegmentFunction region = first_region();
+  if (region == nullptr || !has_registers(warp)) {
+    enter_kernel(warp);
+    return failure_ ? Turn::failed : run_warp(warp);
+  }
+  const std::uint32_t taken = run_first_slice(warp, region);
+  if (!has_ended(warp, taken)) return go_on_from_first_slice(warp, taken);
+  warp.is_new = false;
+  if (open_barriers_ == 0 && !meets_cluster_) {  // nobody waits for it
+    --live_warps_;
+    warp.live = 0;
+  } else {
+    exit_lanes(warp, warp.live);
+  }
+  return Turn::finished;
+}
+
+/// The warps' first slices one after the other: while they end there, nobody has to know of them. The first
+/// one that does not, and those behind it, go the general way.
+BlockRunner::Turn BlockRunner::begin_block() {
+  is_new_ = false;
+  const SegmentFunction region = first_region();
+  const auto count = static_cast<std::uint32_t>(warps_.size());
+  std::uint32_t ended = 0;
+  std::uint32_t taken = 0;
+  bool has_run = false;  // the one behind those that have ended
+  for (; region != nullptr && ended < count && has_registers(*warps_[ended]); ++ended) {
+    Warp& warp = *warps_[ended];
+    place(warp.context);
+    taken = run_first_slice(warp, region);
+    has_run = !has_ended(warp, taken);
+    if (has_run) break;
+  }
+  if (ended == count) return Turn::finished;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    Warp& warp = *warps_[i];
+    renew(warp);
+    if (i < ended) {
+      warp.is_new = false;
+      warp.live = 0;
+    } else if (i > ended || !has_run) {
+      place(warp.context);
+    }
+  }
+  live_warps_ = count - ended;
+  if (has_run && go_on_from_first_slice(*warps_[ended], taken) == Turn::failed) return Turn::failed;
+  return Turn::again;
+}
+
+/// Takes memory for the kernel's registers the first time; false: there is none.
+inline bool BlockRunner::has_registers(Warp& warp) const {
+  if (warp.kernel_registers == nullptr) warp.kernel_registers = reserve_kernel_registers(warp);
+  return warp.kernel_registers != nullptr;
 }
 
 /// Null: there is no memory.
@@ -133,9 +202,8 @@ std::byte* BlockRunner::reserve_kernel_registers(Warp& warp) const {
 Status BlockRunner::place_memory() {
   local_memory_ = local_.reserve(launch_.local_bytes * warp_size * warps_.size());
   if (local_memory_ == nullptr) return failure("no memory for the local variables of a thread block");
-  shared_memory_ = seat_ != nullptr
-                       ? seat_->shared + rank_ * seat_->stride
-                       : shared_.reserve(program_.shared.static_bytes + launch_.shape.shared_bytes);
+  shared_memory_ = seat_ != nullptr ? seat_->shared + rank_ * seat_->stride
+                                    : shared_.reserve(program_.shared.bytes(launch_.shape.shared_bytes));
   for (std::uint32_t i = 0; i < warps_.size(); ++i) {
     WarpContext& context = warps_[i]->context;
     context.shared = shared_memory_;
@@ -147,38 +215,43 @@ Status BlockRunner::place_memory() {
 
 Status BlockRunner::start(std::uint64_t block, std::uint32_t multiprocessor, const ClusterSeat* seat) {
   const LaunchShape& shape = launch_.shape;
-  const std::uint32_t index[3] = {static_cast<std::uint32_t>(block % shape.grid.x),
-                                  static_cast<std::uint32_t>(block / shape.grid.x % shape.grid.y),
-                                  static_cast<std::uint32_t>(block / shape.grid.x / shape.grid.y)};
+  index_[0] = static_cast<std::uint32_t>(block % shape.grid.x);
+  index_[1] = static_cast<std::uint32_t>(block / shape.grid.x % shape.grid.y);
+  index_[2] = static_cast<std::uint32_t>(block / shape.grid.x / shape.grid.y);
+  multiprocessor_ = multiprocessor;
   seat_ = seat;
   rank_ = seat != nullptr ? seat->rank : 0;
   if (seat != nullptr || local_memory_ == nullptr) {
     if (Status placed = place_memory(); !placed) return placed;
   }
+  if (program_.shared.has_reserved)
+    std::memset(shared_memory_ + program_.shared.reserved_offset(shape.shared_bytes), 0,
+                SharedLayout::room_reserved);
   static_cast<void>(found_->of(*launch_.memory));
+  is_new_ = first_region() != nullptr;
   for (const std::unique_ptr<Warp>& warp : warps_) {
-    WarpContext& context = warp->context;
-    context.smid = multiprocessor;
-    std::copy_n(index, 3, context.ctaid);
-    std::copy_n(seat != nullptr ? seat->id : index, 3, context.clusterid);
-    for (int axis = 0; seat != nullptr && axis < 3; ++axis)
-      context.cluster_ctaid[axis] = index[axis] % context.cluster_nctaid[axis];
-    start_warp(*warp);
+    if (is_new_) break;  // begin_block() does
+    place(warp->context);
+    renew(*warp);
   }
   if (check_) {
     check_->start(block, warps_.front()->context.ctaid, shared_memory_,
-                  program_.shared.static_bytes + shape.shared_bytes);
+                  program_.shared.static_bytes + shape.shared_bytes,
+                  program_.shared.bytes(shape.shared_bytes));
     if (seat != nullptr) check_->join_cluster(*seat->knowledge, rank_);
   }
   live_warps_ = static_cast<std::uint32_t>(warps_.size());
   if (meets_cluster_) cluster_arrived_.assign(warps_.size(), 0);
   meets_cluster_ = seat != nullptr;
-  open_barriers_ = 0;
+  in_step_ = false;
+  completed_barriers_ = 0;
   for (Barrier& barrier : barriers_) {
-    if (!barrier.open && barrier.arrived.size() == warps_.size()) continue;  // as it was at first
+    if (open_barriers_ == 0) break;  // all are as they were at first
+    if (!barrier.open) continue;
     barrier = {};
     barrier.arrived.assign(warps_.size(), 0);
   }
+  open_barriers_ = 0;
   waiting_rounds_ = 0;
   return success();
 }

@@ -125,6 +125,7 @@ struct WarpContext {
   std::uint32_t nsmid = 0;
   std::uint32_t dynamic_shared_bytes = 0;
   std::uint32_t total_shared_bytes = 0;
+  std::uint32_t reserved_shared = 0;  ///< where what CUDA reserves begins, of programs that ask
   std::uint64_t gridid = 0;
   std::uint64_t workspace = 0;           ///< of a cooperative launch
   const std::byte* constants = nullptr;  ///< the range of all .const variables

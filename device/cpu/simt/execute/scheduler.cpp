@@ -21,6 +21,8 @@ constexpr std::int32_t timed_slice_segments = 16;
 constexpr std::uint32_t patient_slices = 512;
 constexpr std::uint32_t patient_slices_with_locks = 8;
 constexpr std::uint32_t barrier_count = 16;
+/// What has gone through so many goes through more of them; with fewer to come it is no gain.
+constexpr std::uint32_t barriers_before_step = 2;
 
 std::uint32_t population(std::uint32_t mask) { return static_cast<std::uint32_t>(std::popcount(mask)); }
 
@@ -62,6 +64,7 @@ BlockRunner::BlockRunner(LaunchState& launch, WorkerCounts* counts)
       promoted_after_(program_.compiler->promoted_after()) {
   if (promoted_after_) take_over_runs();
   const std::uint32_t warps = (launch.threads() + warp_size - 1) / warp_size;
+  for (Barrier& barrier : barriers_) barrier.arrived.assign(warps, 0);
   if (launch.check != nullptr) check_.emplace(*launch.check, warps);
   for (std::uint32_t i = 0; i < warps; ++i) {
     Warp& warp = *warps_.emplace_back(std::make_unique<Warp>());
@@ -96,13 +99,15 @@ void BlockRunner::hand_on_runs() const {
 }
 
 BlockRunner::Turn BlockRunner::run_round() {
+  if (is_new_) return begin_block();
+  if (in_step_) return run_in_step();
   bool progress = false;
   bool unfinished = false;
   bool waits = true;
   for (const std::unique_ptr<Warp>& warp : warps_) {
     if (warp->depth == 0 && !warp->is_new) continue;
     const Turn turn = warp->is_new ? begin_warp(*warp) : run_warp(*warp);
-    if (turn == Turn::failed) return turn;
+    if (turn == Turn::failed || in_step_) return turn;
     progress |= turn != Turn::blocked;
     unfinished |= turn != Turn::finished;
     waits &= turn == Turn::blocked || (turn == Turn::again && warp->spinning_slices > 0);
@@ -134,25 +139,6 @@ BlockRunner::Turn BlockRunner::run_slice(std::uint32_t index, double cycles, mod
       launch_.clock->begin_ns + static_cast<std::uint64_t>(cycles * 1000 / timing.core_mhz);
   warp.recorder->begin_slice(steps);
   return run_warp(warp);
-}
-
-/// Whether settle() would do nothing, for a warp whose lanes are together.
-inline bool BlockRunner::is_settled(const Warp& warp) {
-  if (!warp.is_together()) return false;
-  const LaneGroup& group = warp.frames[0]->groups.front();
-  return group.mask != 0 && group.pc != no_segment && group.pc != group.reconvergence &&
-         group.calls.empty() && !group.calls_indirectly;
-}
-
-/// What code sees of the lanes that are to run it.
-inline void BlockRunner::show(WarpContext& context, const LaneGroup& group, const Frame& frame) {
-  context.registers = frame.registers;
-  context.frame = frame.local;
-  context.stack_top = frame.top;
-  context.barrier_result = group.barrier_result;
-  context.join = group.reconvergence;
-  context.segment = group.pc;
-  forget_removed_ranges();
 }
 
 inline std::uint32_t BlockRunner::run_segment(const CompiledFunction& function, std::uint32_t segment,
@@ -208,6 +194,7 @@ BlockRunner::Turn BlockRunner::run_warp(Warp& warp) {
       return Turn::again;
     moved = true;
     if (step(warp) == Turn::failed) return Turn::failed;
+    if (in_step_) return Turn::again;
     if (warp.context.yields == 0) {
       if (warp.is_together() && warp.top().groups.back().wait != LaneGroup::Wait::none) return Turn::again;
       continue;
@@ -476,6 +463,7 @@ bool BlockRunner::complete(Barrier& barrier, std::uint32_t id) {
   barrier.warps = 0;
   barrier.recorded = 0;
   std::fill(barrier.arrived.begin(), barrier.arrived.end(), 0);
+  in_step_ = ++completed_barriers_ > barriers_before_step && warps_are_in_step();
   return true;
 }
 

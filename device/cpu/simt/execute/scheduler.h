@@ -206,7 +206,7 @@ class BlockRunner {
   /// No block of the cluster can go on.
   void fail_waiting_for_cluster();
   /// Of the block: three coordinates.
-  const std::uint32_t* index() const { return warps_.front()->context.ctaid; }
+  const std::uint32_t* index() const { return index_; }
   /// Line in the PTX where a warp is that is not finished; 0 when all are.
   std::uint32_t line() const;
 
@@ -222,12 +222,23 @@ class BlockRunner {
   };
   static void number_threads(WarpContext& context, const Dim3& block, std::uint32_t first);
   void prepare_warp(Warp& warp, std::uint32_t index);
-  static void start_warp(Warp& warp);
+  static void renew(Warp& warp);
+  void place(WarpContext& context) const;
+  [[gnu::always_inline]] bool has_registers(Warp& warp) const;
   std::byte* reserve_kernel_registers(Warp& warp) const;
   Status place_memory();
   void enter_kernel(Warp& warp);
+  SegmentFunction first_region() const;
+  [[gnu::always_inline]] std::uint32_t run_first_slice(Warp& warp, SegmentFunction region);
+  [[gnu::always_inline]] bool has_ended(const Warp& warp, std::uint32_t taken) const;
+  Turn go_on_from_first_slice(Warp& warp, std::uint32_t taken);
   Turn begin_warp(Warp& warp);
+  Turn begin_block();
   Turn run_warp(Warp& warp);
+  bool warps_are_in_step() const;
+  bool reaches_block_barrier(const Warp& warp, std::uint32_t taken) const;
+  Turn run_in_step();
+  Turn leave_step(Warp& warp, std::uint32_t taken, std::uint32_t barrier);
   [[gnu::always_inline]] static bool is_settled(const Warp& warp);
   bool settle(Warp& warp);  ///< pops joined and empty groups and returned frames; false: the warp is finished
   [[gnu::always_inline]] void show(WarpContext& context, const LaneGroup& group, const Frame& frame);
@@ -304,6 +315,11 @@ class BlockRunner {
   const ClusterSeat* seat_ = nullptr;
   BlockRunner* const self_ = this;
   std::uint32_t rank_ = 0;
+  std::uint32_t index_[3] = {};  ///< of the block
+  std::uint32_t multiprocessor_ = 0;
+  bool is_new_ = false;                         ///< no warp of the block has begun
+  std::uint32_t completed_barriers_ = 0;        ///< of the block
+  bool in_step_ = false;                        ///< what warps_are_in_step() says
   bool meets_cluster_ = true;                   ///< lanes may be at the cluster's barrier
   std::vector<std::uint32_t> cluster_arrived_;  ///< … and which, per warp
   std::vector<AddressRange> ranges_;            ///< of every AccessSite
@@ -319,6 +335,25 @@ class BlockRunner {
   std::optional<Failure> failure_;
   std::optional<BlockCheck> check_;  ///< of a launch that is checked
 };
+
+/// Whether settle() would do nothing, for a warp whose lanes are together.
+inline bool BlockRunner::is_settled(const Warp& warp) {
+  if (!warp.is_together()) return false;
+  const LaneGroup& group = warp.frames[0]->groups.front();
+  return group.mask != 0 && group.pc != no_segment && group.pc != group.reconvergence &&
+         group.calls.empty() && !group.calls_indirectly;
+}
+
+/// What code sees of the lanes that are to run it.
+inline void BlockRunner::show(WarpContext& context, const LaneGroup& group, const Frame& frame) {
+  context.registers = frame.registers;
+  context.frame = frame.local;
+  context.stack_top = frame.top;
+  context.barrier_result = group.barrier_result;
+  context.join = group.reconvergence;
+  context.segment = group.pc;
+  forget_removed_ranges();
+}
 
 /// One lane's call of a builtin: reads arguments and writes results as bytes.
 struct BuiltinCall {

@@ -170,6 +170,7 @@ Result<Operation> make_product(OperationRequest& request) {
                            .c = formats[3],
                            .saturates = words.take("satfinite"),
                            .exclusive = combination == "xor"};
+  if (types.d == Format::f64) words.take("rn");  // as it rounds in any case
   const bool sums_are_floats = is_float(types.c) && is_float(types.d);
   if (!holds(*shape, types.a) || !holds(*shape, types.b) || sums_are_floats != is_float(types.a) ||
       combination.empty() == (types.a == Format::b1) || (types.saturates && types.a == Format::b1))
