@@ -206,6 +206,8 @@ CLI::App* add_advise(CLI::App& app, AdviseArguments& arguments) {
   advise->add_flag("--by-estimate", arguments.by_estimate,
                    "Rank by CuMAPz's estimate, not by modelled time, on machines with caches");
   advise->add_flag("--json", arguments.json, "One JSON object for each variant or launch, one a line");
+  advise->add_option("--html", arguments.html, "Write a page to FILE: terms, and visitors of arrays")
+      ->type_name("FILE");
   Observed& observed = arguments.observed;
   advise->add_option("-k,--kernels", observed.kernels, "Of a program: kernels whose name has a match")
       ->type_name("REGEX");

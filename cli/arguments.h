@@ -165,6 +165,7 @@ struct AdviseArguments {
   std::size_t best = 20;                ///< of explored ways, how many are printed
   bool by_estimate = false;             ///< rank by it where the machine has caches, too
   bool json = false;
+  std::string html;  ///< write a page there; empty: none
   /// A program and its arguments, to be observed instead of descriptions; empty: none.
   std::vector<std::string> command;
   Observed observed;

@@ -7,6 +7,7 @@
 #include "report/sites.h"
 #include "report/summary.h"
 #include "report/tables/bar_chart.h"
+#include "report/tables/heat_map.h"
 #include "report/tables/row_table.h"
 #include "support/text.h"
 
@@ -20,16 +21,6 @@ std::string title_of(const KernelTotals& kernel) {
 }
 
 constexpr std::size_t page_sites = 25;
-
-constexpr std::string_view page_style =
-    "body{font:14px "
-    "system-ui,sans-serif;margin:2em;max-width:1200px}table{border-collapse:collapse;margin:1em "
-    "0}"
-    "th,td{border-bottom:1px solid #ccc;padding:3px 10px;text-align:right;vertical-align:top}"
-    "th{background:#f2f4f7}td.text,th.text{text-align:left}h2{margin-top:2em}code{font-size:13px}"
-    ".unit{color:#667;font-weight:normal;font-size:12px}.note{color:#944}details{margin:.5em 0}"
-    "@media(prefers-color-scheme:dark){body{background:#16181c;color:#d8dbe0}th{background:#23272e}"
-    "th,td{border-color:#3a3f47}.unit{color:#9aa3ad}.note{color:#e08a8a}}";
 
 /// Panels below each other, one for each result that is a number.
 std::vector<BarChart> charts_of(const SpecificationTotals& totals) {
@@ -292,16 +283,13 @@ std::string timing_section(const Summary& summary) {
 }  // namespace
 
 std::string to_html(const Summary& summary, const std::string& title) {
-  std::string html = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" +
-                     escaped(title) + "</title><style>" + std::string(page_style) + page_style_of_words() +
-                     "</style></head><body>\n<h1>" + escaped(title) + "</h1>\n";
   const RunFacts facts = facts_of(summary);
-  html += findings_html(findings_of(facts), facts.weight);
+  std::string html = findings_html(findings_of(facts), facts.weight);
   html += advice_html(summary.words.advice());
   for (const SpecificationTotals& totals : summary.specifications) html += section(totals, summary);
   html += total_section(summary) + coverage_section(summary) + timing_section(summary);
   if (summary.specifications.empty()) html += "<p>No instrumented launch is among the records.</p>\n";
-  return html + "</body></html>\n";
+  return html_page(title, html);
 }
 
 std::string to_svg(const Summary& summary) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/advise/advice_page.h"
 #include "cli/advise/bounds_output.h"
 #include "cli/advise/words.h"
 #include "cli/commands.h"
@@ -169,7 +170,9 @@ void print_references(const Estimated& estimated, bool has_several_files) {
   print_text(report::render_columns(columns, 2));
 }
 
-void print_json(const Estimated& estimated, const Machine& machine) {
+/// Judged among all.
+nlohmann::ordered_json json_of(const Estimated& estimated, const std::vector<Estimated>& all,
+                               const Machine& machine) {
   nlohmann::ordered_json object;
   object["file"] = estimated.file;
   object["machine"] = machine.name;
@@ -180,6 +183,7 @@ void print_json(const Estimated& estimated, const Machine& machine) {
   const Terms& terms = estimated.terms;
   for (const ShownTerm& term : shown_terms) object["modelled"][term.name] = term.of(terms);
   if (estimated.bounds) object["bounds"] = bounds_json(*estimated.bounds, machine);
+  object["hurts"] = {{"term", what_hurts(estimated, all)}};
   object["occupancy"] = estimated.totals.occupancy.share;
   object["accesses"] = terms.accesses;
   object["in_shared"] = terms.hits;
@@ -205,7 +209,35 @@ void print_json(const Estimated& estimated, const Machine& machine) {
                                     {"constant_requests", each.cached.requests},
                                     {"constant_served", each.cached.served}});
   }
-  print_text(object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+  return object;
+}
+
+/// The first `best`, and behind them what is as it was described.
+std::vector<Estimated> best_of(const std::vector<Estimated>& all, std::size_t best) {
+  std::vector<Estimated> result;
+  for (const Estimated& each : all) {
+    if (result.size() < best || each.changes.empty()) result.push_back(each);
+  }
+  return result;
+}
+
+/// As text, JSON or a page. False: the page cannot be written, which is printed.
+bool show(const std::vector<Estimated>& all, const Machine& machine, const AdviseArguments& arguments) {
+  const std::vector<Estimated> rows = arguments.explore ? best_of(all, arguments.best) : all;
+  if (arguments.json) {
+    for (const Estimated& each : all) print_line(json_of(each, all, machine));
+  } else if (!all.empty()) {
+    const bool has_several = arguments.files.size() > 1;
+    print_text("modelled for " + machine.name + ", best first\n\n");
+    print_variants(rows, all, machine, has_several, arguments.explore);
+    for (const Estimated& each : rows) {
+      if (arguments.references) print_references(each, has_several);
+    }
+  }
+  if (arguments.html.empty()) return true;
+  std::vector<nlohmann::ordered_json> objects;
+  for (const Estimated& each : rows) objects.push_back(json_of(each, all, machine));
+  return write_advice_page(arguments.html, machine.name, objects);
 }
 
 Result<Values> values_of(const std::vector<std::string>& definitions) {
@@ -266,15 +298,6 @@ bool estimate(const std::string& file, const Machine& machine, const Values& val
   return true;
 }
 
-/// The first `best`, and behind them what is as it was described.
-std::vector<Estimated> best_of(const std::vector<Estimated>& all, std::size_t best) {
-  std::vector<Estimated> result;
-  for (const Estimated& each : all) {
-    if (result.size() < best || each.changes.empty()) result.push_back(each);
-  }
-  return result;
-}
-
 int list_machines() {
   for (const std::string& name : models::machine_names()) {
     const Result<Machine> machine = models::find_machine(name);
@@ -299,17 +322,7 @@ int advise(const AdviseArguments& arguments) {
     is_good &= estimate(file, *machine, *values, arguments.explore, all);
   std::ranges::stable_sort(all, std::greater(), [](const Estimated& each) { return each.merit(); });
   for (std::size_t i = 0; i < all.size(); ++i) all[i].rank = static_cast<std::int64_t>(i) + 1;
-  if (arguments.json) {
-    for (const Estimated& each : all) print_json(each, *machine);
-  } else if (!all.empty()) {
-    const bool has_several = arguments.files.size() > 1;
-    print_text("modelled for " + machine->name + ", best first\n\n");
-    const std::vector<Estimated> rows = arguments.explore ? best_of(all, arguments.best) : all;
-    print_variants(rows, all, *machine, has_several, arguments.explore);
-    for (const Estimated& each : rows) {
-      if (arguments.references) print_references(each, has_several);
-    }
-  }
+  is_good &= show(all, *machine, arguments);
   return is_good ? exit_success : exit_input_error;
 }
 

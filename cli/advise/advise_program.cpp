@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/advise/advice_page.h"
 #include "cli/advise/advised_sharing.h"
 #include "cli/advise/bounds_output.h"
 #include "cli/advise/words.h"
@@ -398,6 +399,28 @@ std::vector<ObservedLaunch> analyse(std::vector<Observation> observations, const
   return launches;
 }
 
+/// As text, JSON or a page. False: the page cannot be written, which is printed.
+bool show(const std::vector<ObservedLaunch>& launches, const Machine& machine,
+          const AdviseArguments& arguments) {
+  std::vector<nlohmann::ordered_json> objects;
+  for (const ObservedLaunch& each : launches) {
+    if (!arguments.json && arguments.html.empty()) break;
+    objects.push_back(json_of(each, machine));
+    if (arguments.observed.sharing || !arguments.html.empty()) add_sharing(each.observation, objects.back());
+  }
+  if (arguments.json) {
+    for (const nlohmann::ordered_json& object : objects) print_line(object);
+  } else if (!launches.empty()) {
+    print_text("modelled for " + machine.name + " from observed accesses\n\n");
+    print_terms(launches, machine);
+    for (const ObservedLaunch& each : launches) {
+      if (arguments.references) print_references(each);
+      if (arguments.observed.sharing) print_text(text_of_sharing(each.observation));
+    }
+  }
+  return write_advice_page(arguments.html, machine.name, objects);
+}
+
 }  // namespace
 
 int advise_program(const AdviseArguments& arguments) {
@@ -429,21 +452,8 @@ int advise_program(const AdviseArguments& arguments) {
   if (!observations) return print(observations.error().diagnostics), exit_input_error;
   const std::vector<ObservedLaunch> launches = analyse(
       std::move(*observations), *machine, registers_of(reading->records), arguments.observed.registers);
-  if (arguments.json) {
-    for (const ObservedLaunch& each : launches) {
-      nlohmann::ordered_json object = json_of(each, *machine);
-      if (arguments.observed.sharing) add_sharing(each.observation, object);
-      print_text(object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
-    }
-  } else if (!launches.empty()) {
-    print_text("modelled for " + machine->name + " from observed accesses\n\n");
-    print_terms(launches, *machine);
-    for (const ObservedLaunch& each : launches) {
-      if (arguments.references) print_references(each);
-      if (arguments.observed.sharing) print_text(text_of_sharing(each.observation));
-    }
-  }
-  return status;
+  const bool is_shown = show(launches, *machine, arguments);
+  return status != 0 || is_shown ? status : exit_input_error;
 }
 
 }  // namespace lynxpp::cli

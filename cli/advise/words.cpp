@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 namespace lynxpp::cli {
 
@@ -22,5 +23,9 @@ const char* word_of(models::cumapz::Statement::Kind kind) {
 }
 
 void print_text(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+void print_line(const nlohmann::ordered_json& object) {
+  print_text(object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+}
 
 }  // namespace lynxpp::cli

@@ -7,6 +7,7 @@
 
 #include "cli/modelled/traffic_chart.h"
 #include "report/tables/bar_chart.h"
+#include "report/tables/heat_map.h"
 #include "report/tables/line_chart.h"
 #include "report/tables/text_table.h"
 
@@ -226,11 +227,7 @@ std::string band_svg(const KernelBand& each, const BandContext& context) {
 }
 
 std::string band_html(const std::vector<KernelBand>& bands, const BandContext& context) {
-  std::string html =
-      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>lynxpp band</title>\n"
-      "<style>body{font:14px system-ui,sans-serif;margin:2em;max-width:1200px}h2{margin-top:2em}</style>"
-      "</head><body>\n<h1>Performance bands</h1>\n<p>" +
-      report::escaped(title(context)) + "</p>\n";
+  std::string html = "<p>" + report::escaped(title(context)) + "</p>\n";
   for (const KernelBand& each : bands) {
     html += "<h2>" + report::escaped(each.name) + "</h2>\n<ul>\n";
     for (const std::string& line : facts(each, context)) html += "<li>" + report::escaped(line) + "</li>\n";
@@ -240,7 +237,7 @@ std::string band_html(const std::vector<KernelBand>& bands, const BandContext& c
             traffic_svg(*each.traffic, TrafficBy::time, each.core_mhz, "over modelled time") +
             traffic_svg(*each.traffic, TrafficBy::block, each.core_mhz, "of the first blocks");
   }
-  return html + "</body></html>\n";
+  return report::html_page("Performance bands", html);
 }
 
 }  // namespace lynxpp::cli

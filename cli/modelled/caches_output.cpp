@@ -3,6 +3,7 @@
 
 #include "cli/modelled/caches.h"
 #include "report/tables/bar_chart.h"
+#include "report/tables/heat_map.h"
 #include "report/tables/text_table.h"
 
 namespace lynxpp::cli {
@@ -170,17 +171,13 @@ std::string caches_svg(const KernelCaches& kernel, const models::Machine& machin
 }
 
 std::string caches_html(const std::vector<KernelCaches>& kernels, const models::Machine& machine) {
-  std::string html =
-      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>lynxpp band --cache</title>\n"
-      "<style>body{font:14px system-ui,sans-serif;margin:2em;max-width:1200px}h2{margin-top:2em}</style>"
-      "</head><body>\n<h1>Between all hits and all misses</h1>\n<p>" +
-      report::escaped(heading(machine)) + "</p>\n";
+  std::string html = "<p>" + report::escaped(heading(machine)) + "</p>\n";
   for (const KernelCaches& kernel : kernels) {
     html += "<h2>" + report::escaped(kernel.kernel) + "</h2>\n<ul>\n";
     for (const std::string& line : facts_of(kernel)) html += "<li>" + report::escaped(line) + "</li>\n";
     html += "</ul>\n" + caches_svg(kernel, machine);
   }
-  return html + "</body></html>\n";
+  return report::html_page("Between all hits and all misses", html);
 }
 
 }  // namespace lynxpp::cli

@@ -11,7 +11,7 @@ namespace lynxpp::cli {
 namespace {
 
 using Rows = std::vector<std::vector<std::uint64_t>>;
-constexpr std::size_t left = 90, top = 40, cell_width = 10;
+constexpr std::size_t left = 90, upper = 40, cell_width = 10;
 
 /// Up to the last one with traffic.
 std::size_t used_columns(const Rows& columns) {
@@ -51,7 +51,7 @@ std::string traffic_svg(const models::clock::Traffic& traffic, TrafficBy by, dou
   for (const auto& column : columns) {
     for (const std::uint64_t each : column) most = std::max(most, each);
   }
-  const std::size_t bottom = top + partitions * cell_height;
+  const std::size_t bottom = upper + partitions * cell_height;
   const std::string width = std::to_string(std::max<std::size_t>(420, left + used * cell_width + 20)),
                     height = std::to_string(bottom + 40);
   std::string svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + width + "\" height=\"" + height +
@@ -60,7 +60,7 @@ std::string traffic_svg(const models::clock::Traffic& traffic, TrafficBy by, dou
                     "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n";
   svg += text_at(8, 20, title, " font-weight=\"bold\"");
   for (std::size_t p = 0; p<partitions; p += partitions> 32 ? 16 : 1)
-    svg += text_at(8, top + p * cell_height + 12, "partition " + std::to_string(p));
+    svg += text_at(8, upper + p * cell_height + 12, "partition " + std::to_string(p));
   for (std::size_t c = 0; c < used; ++c) {
     const std::string place = by == TrafficBy::time
                                   ? "from " + micros(static_cast<double>(c) * traffic.bin_cycles, core_mhz)
@@ -68,7 +68,7 @@ std::string traffic_svg(const models::clock::Traffic& traffic, TrafficBy by, dou
     for (std::size_t p = 0; p < partitions; ++p) {
       if (columns[c][p] == 0) continue;
       svg += "<rect x=\"" + std::to_string(left + c * cell_width) + "\" y=\"" +
-             std::to_string(top + p * cell_height) + "\" width=\"" + std::to_string(cell_width - 1) +
+             std::to_string(upper + p * cell_height) + "\" width=\"" + std::to_string(cell_width - 1) +
              "\" height=\"" + std::to_string(cell_height - 1) + "\" fill=\"" +
              colour_of(columns[c][p], most) + "\"><title>partition " + std::to_string(p) + ", " + place +
              ": " + std::to_string(columns[c][p]) + " transactions</title></rect>\n";

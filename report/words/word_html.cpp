@@ -1,10 +1,9 @@
 // Advice, findings and heat maps of arrays as parts of a page.
 #include <algorithm>
-#include <array>
-#include <cmath>
 
 #include "report/number.h"
 #include "report/tables/bar_chart.h"
+#include "report/tables/heat_map.h"
 #include "report/words/word_profiles.h"
 #include "support/text.h"
 
@@ -14,24 +13,6 @@ namespace {
 using models::ArrayProfile;
 using models::grouped;
 using models::rounded;
-
-/// Shades of a heat map; the first is for parts without an access.
-constexpr std::size_t shades = 8;
-constexpr std::size_t map_width = 768;
-constexpr std::size_t map_height = 28;
-
-/// The shade of so many accesses of a word, of which `most` is the greatest: on a scale of logarithms.
-std::size_t shade_of(double accesses, double most) {
-  if (accesses <= 0) return 0;
-  const double share = std::log1p(accesses) / std::log1p(most);
-  return 1 + std::min(static_cast<std::size_t>(share * (shades - 1)), shades - 2);
-}
-
-/// The fewest accesses of a word that have the shade.
-double least_of(std::size_t shade, double most) {
-  const double share = static_cast<double>(shade - 1) / (shades - 1);
-  return std::expm1(share * std::log1p(most));
-}
 
 /// A part of an array that a heat map has a cell for.
 struct Part {
@@ -73,29 +54,12 @@ std::string words_text(const Part& part) {
 }
 
 std::string heat_map(const ArrayProfile& array, double most) {
-  const std::vector<Part> parts = parts_of(array);
-  std::string svg = svg_begin(map_width, map_height, "accesses along " + array.name);
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const std::size_t begin = i * map_width / parts.size(), end = (i + 1) * map_width / parts.size();
-    const std::string each =
-        parts[i].words == 1 ? "" : ", " + rounded(parts[i].mean()) + " of a word in the mean";
-    svg += "<rect class=\"heat" + number(shade_of(parts[i].mean(), most)) + "\" x=\"" + number(begin) +
-           "\" width=\"" + number(end - begin) + "\" height=\"" + number(map_height) + "\"><title>" +
-           escaped(words_text(parts[i]) + ": " + grouped(parts[i].accesses) + " accesses" + each) +
-           "</title></rect>";
+  std::vector<HeatCell> cells;
+  for (const Part& part : parts_of(array)) {
+    const std::string each = part.words == 1 ? "" : ", " + rounded(part.mean()) + " of a word in the mean";
+    cells.push_back({part.mean(), words_text(part) + ": " + grouped(part.accesses) + " accesses" + each});
   }
-  return svg + "</svg>";
-}
-
-/// What the shades stand for.
-std::string legend(double most) {
-  std::string html = "<p class=\"legend\">accesses of a word: ";
-  for (std::size_t shade = 0; shade < shades; ++shade) {
-    const std::string text = shade == 0 ? "0" : "from " + rounded(least_of(shade, most));
-    html += "<span><svg width=\"14\" height=\"14\"><rect class=\"heat" + number(shade) +
-            "\" width=\"14\" height=\"14\"/></svg> " + (shade == 1 ? "above 0" : text) + "</span> ";
-  }
-  return html + "</p>\n";
+  return heat_map("accesses along " + array.name, cells, most);
 }
 
 std::string bin_text(std::size_t bin) {
@@ -173,7 +137,7 @@ std::string maps_of(const models::LaunchProfile& profile, ArrayProfile::Space sp
             heat_map(array, most) + "</td></tr>\n";
   }
   if (rows.empty()) return {};
-  return std::string("<h4>") + title + "</h4>\n" + legend(most) +
+  return std::string("<h4>") + title + "</h4>\n" + heat_legend("accesses of a word", most) +
          table_head({"array, first word at the left", "words", "accesses", "mean of accessed words",
                      "greatest", "never", "once", "reused", "words by count"},
                     1) +
@@ -181,24 +145,6 @@ std::string maps_of(const models::LaunchProfile& profile, ArrayProfile::Space sp
 }
 
 }  // namespace
-
-std::string page_style_of_words() {
-  // From light to dark on a light page, from dark to light on a dark one.
-  constexpr std::array<const char*, shades> light{"#eef0f2", "#fde8c8", "#fdd09a", "#fba95f",
-                                                  "#ee7f3b", "#d3562b", "#a3331f", "#6b1a12"};
-  constexpr std::array<const char*, shades> dark{"#2b2f36", "#47261c", "#6b301d", "#93401f",
-                                                 "#bd5a25", "#e17f36", "#f7ad63", "#fedca8"};
-  const auto rules = [](const auto& colours) {
-    std::string css;
-    for (std::size_t i = 0; i < shades; ++i) css += ".heat" + number(i) + "{fill:" + colours[i] + "}";
-    return css;
-  };
-  return rules(light) +
-         ".bar{fill:#3b6ea5}.room{fill:#f2f4f7}.legend span{margin-right:1em;white-space:nowrap}"
-         ".legend svg{vertical-align:-2px}tr.above td{border-bottom:none}rect:hover{stroke:#3b6ea5}"
-         "@media(prefers-color-scheme:dark){" +
-         rules(dark) + ".bar{fill:#7fb2e5}.room{fill:#2b2f36}rect:hover{stroke:#fff}}";
-}
 
 std::string advice_html(const std::vector<LaunchAdvice>& advice) {
   if (advice.empty()) return {};

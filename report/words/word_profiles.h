@@ -47,8 +47,7 @@ class WordProfiles {
 /// counted.
 std::string advice_text(const std::vector<LaunchAdvice>& advice, std::size_t width);
 
-/// Advice, findings and heat maps, as a part of a page whose style is page_style_of_words().
+/// Advice, findings and heat maps, as a part of an html_page().
 std::string advice_html(const std::vector<LaunchAdvice>& advice);
-std::string page_style_of_words();
 
 }  // namespace lynxpp::report

@@ -52,6 +52,27 @@ TEST(Advise, JsonHasEveryTermAndReference) {
   EXPECT_EQ(object["choices"], nlohmann::json::object());
 }
 
+TEST(Advise, APageMarksWhatHurts) {
+  const TemporaryFolder folder;
+  const std::string page = folder.path("advice.html");
+  const Outcome outcome = lynxpp({"advise", "--html", page, folder.write("t<le.access", tile)});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, StartsWith("modelled for compute_9_0"));
+  std::string html;
+  ASSERT_TRUE(read_file(page, html));
+  EXPECT_THAT(html, StartsWith("<!DOCTYPE html>"));
+  EXPECT_THAT(html, HasSubstr("t&lt;le.access: padding=1"));
+  EXPECT_LT(html.find("padding=1"), html.find("padding=0"));
+  EXPECT_THAT(html, HasSubstr("<td class=\"note\"><strong>0.0312</strong></td>"));  // shm_eff, 1 / 32
+  EXPECT_THAT(html, HasSubstr("<td class=\"text\">in[at]</td>"));
+  EXPECT_THAT(html, testing::Not(HasSubstr("Who visits")));
+
+  const Outcome failed =
+      lynxpp({"advise", "--html", folder.path("none/advice.html"), folder.path("t<le.access")});
+  EXPECT_EQ(failed.exit_code, 1);
+  EXPECT_THAT(failed.err, HasSubstr("cannot write"));
+}
+
 TEST(Advise, ReferencesAreShownLineByLine) {
   const TemporaryFolder folder;
   const Outcome outcome =

@@ -3,6 +3,7 @@
 
 usage: observed_test.py BUILD_FOLDER
 """
+import html.parser
 import json
 import pathlib
 import subprocess
@@ -48,6 +49,25 @@ def described(name, machine="compute_1_3", **choices):
     found = lines("-m", machine, *options, ROOT / f"examples/advise/{name}.access")
     assert len(found) == 1, found
     return found[0]
+
+
+class Tags(html.parser.HTMLParser):
+    """What is open, and the texts of titles and cells."""
+    def __init__(self):
+        super().__init__()
+        self.open, self.titles, self.cells = [], [], []
+
+    def handle_starttag(self, tag, attributes):
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if self.open.pop() != tag:
+            raise AssertionError(f"</{tag}> closes another tag")
+
+    def handle_data(self, text):
+        if self.open and self.open[-1] in ("title", "td"):
+            (self.titles if self.open[-1] == "title" else self.cells).append(text)
 
 
 class Observed(unittest.TestCase):
@@ -146,6 +166,25 @@ class Observed(unittest.TestCase):
         rules = {each["rule"]: each for each in strided["findings"]}
         self.assertEqual(set(rules), {"strided"})
         self.assertIn(f"{4 * size} bytes apart", rules["strided"]["text"])
+
+    def test_a_page_draws_who_visits_the_arrays(self):
+        """Each cell of a heat map tells the number that --json has; tags are closed where they were opened."""
+        with tempfile.TemporaryDirectory() as folder:
+            page = pathlib.Path(folder, "advice.html")
+            launches = lines("-d", "cpu", *EVERYTHING, "--sharing", "-k", "matmul<3>", "--html", page, "--", PROGRAM, "matmul", 64)
+            parser = Tags()
+            parser.feed(page.read_text())
+        self.assertEqual(parser.open, [])
+        self.assertEqual(len(launches), 1)
+        expected = []
+        for array in launches[0]["sharing"]:
+            for visitors, word in (("warps", "warps"), ("blocks", "thread blocks")):
+                parts = array["heat"][visitors]
+                expected += [f"part {i + 1} of {len(parts)}: {part:,} {word} visited one of its words" for i, part in enumerate(parts)]
+        self.assertEqual([title for title in parser.titles if title.startswith("part ")], expected)
+        rules = [each["rule"] for each in launches[0]["findings"]]
+        self.assertTrue(rules)
+        self.assertEqual([cell for cell in parser.cells if cell in set(rules)], rules)
 
     def test_the_program_computes_the_same(self):
         for family, size in (("laplace", 64), ("gather", 1024)):
