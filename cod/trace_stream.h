@@ -4,7 +4,7 @@
 // of the host that the device writes, and says so in the 64 bytes that begin with the trace's counter. An
 // entry's number is the counter's value before it was appended; entry `number` goes to place
 // `number % entries` of the ring, once the entry before it there has been taken: the host counts in
-// StreamRing::taken what it has taken, in order. A warp that finds no room waits, but no longer than the
+// StreamRing::taken what it has taken, in order. A lane that finds no room waits, but no longer than the
 // patience without the host's taking anything; from then on nobody waits in this launch, and what has no room
 // is not streamed. So the host must not be waited for by anything that it waits for itself.
 #pragma once

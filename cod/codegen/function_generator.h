@@ -95,10 +95,6 @@ class FunctionGenerator {
   /// The lanes that have come here by several ways go on together, and part by nothing but the condition:
   /// what to branch by next, instead of the argument.
   virtual llvm::Value* join_lanes(llvm::Value* condition) { return condition; }
-  /// The lanes that are here, where what some of them do next may keep them for long; null where it cannot.
-  virtual llvm::Value* lanes_to_wait_for() { return nullptr; }
-  /// All of these come here, and go on together.
-  virtual void meet(llvm::Value* /*lanes*/) {}
   virtual bool minds_lanes() const { return false; }  ///< join_lanes() does something
 
   // ---- expressions (generator_expressions.cpp)

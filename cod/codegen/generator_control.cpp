@@ -124,7 +124,6 @@ void FunctionGenerator::if_statement(const Statement& statement) {
   llvm::BasicBlock* end = new_block("endif");
   const auto asks = [](const StatementPtr& part) { return asks_about_lanes(*part); };
   if (std::ranges::any_of(parts, asks) || lets_lanes_leave(statement)) condition = join_lanes(condition);
-  llvm::Value* const lanes = lanes_to_wait_for();
   builder_.CreateCondBr(condition, then, otherwise != nullptr ? otherwise : end);
   builder_.SetInsertPoint(then);
   if_part(*parts[0], end);
@@ -133,7 +132,6 @@ void FunctionGenerator::if_statement(const Statement& statement) {
     if_part(*parts[1], end);
   }
   builder_.SetInsertPoint(end);
-  if (lanes != nullptr) meet(lanes);
   if (std::ranges::any_of(parts, [](const StatementPtr& part) { return parts_lanes(*part); }))
     part_from_jumping(levels_.back().end);
   if (lets_lanes_leave(statement)) lanes_have_left();

@@ -55,13 +55,6 @@ bool asks_about_lanes(const Uses& uses) {
          });
 }
 
-bool appends(const Uses& uses) {
-  return std::ranges::any_of(uses.calls,
-                             [](const Uses::Call& call) { return call.api->api == Api::append; }) ||
-         std::ranges::any_of(
-             uses.helpers, [](const Uses::Helper& helper) { return appends(helper.symbol->function->uses); });
-}
-
 bool asks_about_lanes(const Expression& expression) {
   if (expression.kind == ExpressionKind::call) {
     if (expression.api != nullptr && means_lanes(expression.api->api)) return true;

@@ -14,9 +14,6 @@ bool asks_about_lanes(const Uses& uses);
 bool asks_about_lanes(const Expression& expression);
 bool asks_about_lanes(const Statement& statement);
 
-/// Whether entries are appended to traces, in helper functions too.
-bool appends(const Uses& uses);
-
 /// Whether some lanes that come to the statement may not come to what stands behind it: it returns, or has a
 /// `break` or `continue` of a loop or a switch around it.
 bool lets_lanes_leave(const Statement& statement);

@@ -61,7 +61,9 @@ Leave real_quick_exit = nullptr;
   watch_ptxas(count, arguments);
   if (is_run_program()) {
     keep_stderr();
-    finish_at_exit();
+    // At the latest, for a program that launches nothing. Behind the driver's own handler results are lost:
+    // finish_at_exit() registers another one when the driver is there.
+    atexit(finish);
   }
   // The rest is InitializeInjection's, and where another copy was first, nobody's.
   if (!is_loaded_with_program()) return;

@@ -155,6 +155,8 @@ struct Code {
   bool empty() const { return statements.empty(); }
   /// How many instructions it has.
   std::size_t size() const;
+  /// Lanes may join in it.
+  bool has_label() const;
   void append(Code other);
 
   bool operator==(const Code&) const = default;

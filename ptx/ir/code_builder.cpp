@@ -1,5 +1,6 @@
 #include "ptx/ir/code_builder.h"
 
+#include <algorithm>
 #include <iterator>
 
 namespace lynxpp::ptx {
@@ -48,6 +49,11 @@ std::size_t Code::size() const {
     if (std::holds_alternative<CodeInstruction>(statement)) ++instructions;
   }
   return instructions;
+}
+
+bool Code::has_label() const {
+  return std::ranges::any_of(statements,
+                             [](const auto& each) { return std::holds_alternative<Label>(each); });
 }
 
 void Code::append(Code other) {

@@ -1,7 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <cstring>
 #include <filesystem>
+#include <set>
 
 #include "ptx/parser/parser.h"
 #include "support/text.h"
@@ -200,6 +203,90 @@ TEST_F(Instrument, PtxasAcceptsTheResult) {
       start({"/bin/sh", "-c",
              "PATH=$PATH:/usr/local/cuda/bin ptxas -arch=sm_75 -o " + folder_.path("out.cubin") + " " + out});
   EXPECT_EQ(assembled.exit_code, 0) << assembled.out << assembled.err << text_of("out.ptx");
+}
+
+/// How many machine instructions have the opcode, in the low twelve bits of the 16 bytes of each. 64-bit ELF.
+std::size_t instructions_with(const std::string& cubin, std::uint64_t opcode) {
+  const auto number = [&](std::size_t at, std::size_t bytes) {
+    std::uint64_t value = 0;
+    if (at + bytes <= cubin.size()) std::memcpy(&value, cubin.data() + at, bytes);
+    return value;
+  };
+  const std::uint64_t sections = number(0x28, 8), size = number(0x3a, 2), count = number(0x3c, 2);
+  const std::uint64_t names = number(sections + number(0x3e, 2) * size + 0x18, 8);
+  std::size_t found = 0;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::uint64_t section = sections + i * size;
+    if (cubin.compare(names + number(section, 4), 6, ".text.") != 0) continue;
+    const std::uint64_t begin = number(section + 0x18, 8), bytes = number(section + 0x20, 8);
+    for (std::uint64_t at = begin; at < begin + bytes; at += 16)
+      found += (number(at, 8) & 0xfff) == opcode ? 1 : 0;
+  }
+  return found;
+}
+
+// Behind a YIELD a GPU does not wait at the end of a branch, and the warp's lanes run apart from there on.
+TEST_F(Instrument, UpdatesOfMapsHaveNoLaneYield) {
+  constexpr std::uint64_t yield = 0x946;
+  if (start({"/bin/sh", "-c", "command -v ptxas || command -v /usr/local/cuda/bin/ptxas"}).exit_code != 0)
+    GTEST_SKIP() << "no ptxas here";
+  const auto yields_of = [&](const std::string& ptx) {
+    const std::string cubin = folder_.path("out.cubin");
+    EXPECT_EQ(
+        start({"/bin/sh", "-c", "PATH=$PATH:/usr/local/cuda/bin ptxas -arch=sm_90 -o " + cubin + " " + ptx})
+            .exit_code,
+        0);
+    return instructions_with(text_of("out.cubin"), yield);
+  };
+  const std::string spins = folder_.write(
+      "spins.ptx", std::string(header) +
+                       ".visible .entry spins(.param .u64 lock)\n{\n  .reg .pred %p<2>;\n  .reg .b32 %r<2>;\n"
+                       "  .reg .b64 %rd<2>;\n  ld.param.u64 %rd1, [lock];\nagain:\n"
+                       "  atom.cas.b32 %r1, [%rd1], 0, 1;\n  setp.ne.u32 %p1, %r1, 0;\n  @%p1 bra again;\n"
+                       "  ret;\n}\n");
+  EXPECT_EQ(yields_of(spins), 1u) << "the test does not see what it looks for";
+  const std::string map = folder_.write("map.cod",
+                                        "struct place { unsigned int instruction; unsigned long where; };\n"
+                                        "global map unsigned long visits[4096] by struct place;\n"
+                                        "ON_INSTRUCTION: MEM_WRITE: GENERIC: {\n"
+                                        "  struct place here = {instructionId(), memoryAddress() / 256};\n"
+                                        "  if (leastActiveThreadInWarp()) visits[here] += 1;\n"
+                                        "}\n");
+  const std::string out = folder_.path("out.ptx");
+  ASSERT_EQ(lynxpp({"instrument", one_, "-s", map, "--sm", "90", "-o", out}).exit_code, 0);
+  ASSERT_THAT(text_of("out.ptx"), HasSubstr("atom.global.cas.b64"));
+  EXPECT_EQ(yields_of(out), 0u);
+}
+
+// Lanes of two groups may join at a label. A GPU then takes the mask of one of them for that of all, and
+// lanes that only the other one names wait for ever.
+TEST_F(Instrument, MasksAreNotKeptBehindALabel) {
+  const std::string cod = folder_.write(
+      "kept.cod",
+      "global unsigned long leaders, odd;\n"
+      "ON_INSTRUCTION: MEM_WRITE: GENERIC: {\n"
+      "  if (leastActiveThreadInWarp()) { atomicAdd(&leaders, 1); atomicMax(&leaders, clockCounter()); }\n"
+      "  unsigned int votes = ballot(memoryAddress() & 4);\n"
+      "  if (leastActiveThreadInWarp()) atomicMax(&odd, votes + (unsigned int)clockCounter());\n"
+      "}\n");
+  const std::string out = folder_.path("out.ptx");
+  const Outcome outcome = lynxpp({"instrument", one_, "-s", cod, "--sm", "80", "-o", out});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  std::set<std::string> masks;  // found out since the last label
+  std::size_t operations = 0;
+  const std::string ptx = text_of("out.ptx");
+  for (const auto& line : split(ptx, '\n')) {
+    const std::string text(line.substr(std::min(line.find_first_not_of(" \t"), line.size())));
+    const std::size_t last = text.find_last_of(' ');
+    if (text.ends_with(":")) masks.clear();
+    if (text.starts_with("activemask.")) masks.insert(text.substr(last + 1));
+    for (const char* each : {"shfl.sync", "vote.sync", "match.any.sync"}) {
+      if (!text.starts_with(each)) continue;
+      ++operations;
+      EXPECT_TRUE(masks.contains(text.substr(last + 1))) << text;
+    }
+  }
+  EXPECT_GE(operations, 1u);
 }
 
 TEST_F(Instrument, WithoutRoomForTheResultItSaysSo) {

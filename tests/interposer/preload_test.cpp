@@ -297,6 +297,19 @@ TEST(Preload, RecordsAreWrittenOnEveryWayOut) {
   }
 }
 
+// The driver's own handler ends all contexts, and with them results that have not been read.
+TEST(Preload, RecordsOfLynxppRunAreWrittenBeforeTheDriverEnds) {
+  for (const std::string run_mark : {"", "LYNXPP_RUN=$$:2 "}) {
+    const Outcome result = run("sh -c '" + run_mark + "LD_PRELOAD=" + preload_library + " exec " +
+                                   programs_folder + "/driver_program dlsym init launch'",
+                               attached + "LYNXPP_DEVICE=cuda FAKE_DRIVER_TELLS_END=1", "");
+    EXPECT_EQ(result.status, 0) << result.errors;
+    ASSERT_GE(result.events.size(), 3u);
+    EXPECT_EQ(result.events[result.events.size() - 2], "engine finish") << run_mark;
+    EXPECT_EQ(result.events.back(), "driver ends") << run_mark;
+  }
+}
+
 TEST(Preload, AForkedChildLeavesTheRecordsToItsParent) {
   const Outcome result = run_driver("dlsym fork", attached);
   EXPECT_EQ(result.status, 0) << result.errors;

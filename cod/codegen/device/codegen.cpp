@@ -86,13 +86,9 @@ void DeviceGenerator::generate(const HandlerBody& body) {
   llvm::Function* function = new_routine();
   sampling_ = body.sampling;
   asks_about_lanes_ = asks_about_lanes(body.uses);
-  may_wait_ = appends(body.uses) && std::ranges::any_of(program_.collections, [this](const auto& each) {
-                return each->kind == Collection::Kind::trace && streamed(*each);
-              });
   measures_banks_ = body.handler.measures == Handler::Measures::banks && skips_counted_;
   generate_body(*function, {body.statements.begin(), body.statements.end()});
   write_states();
-  if (may_wait_) meet(active_mask_at_entry());
   builder_.CreateRetVoid();
 }
 
@@ -202,7 +198,6 @@ llvm::Value* DeviceGenerator::variable_base(const Symbol& array) {
 }
 
 void DeviceGenerator::begin_body() {
-  if (may_wait_) static_cast<void>(active_mask_at_entry());
   if (lane_value_) write_lane_value(*lane_value_);
   // The numbers are the same for all lanes of a warp, so those that are here stay together.
   if (sampling_.blocks > 1) run_every(sampling_.blocks, block_id());
@@ -295,17 +290,7 @@ llvm::Value* DeviceGenerator::block_id() {
 
 llvm::Value* DeviceGenerator::active_mask_here() {
   require(30, 62);
-  return assembly("activemask.b32 $0;", builder_.getInt32Ty(), {}, Effect::convergent);
-}
-
-/// The lanes that run the handler, taken before any branch of it.
-llvm::Value* DeviceGenerator::active_mask_at_entry() {
-  if (entry_mask_ == nullptr) {
-    const llvm::IRBuilderBase::InsertPointGuard guard(builder_);
-    builder_.SetInsertPoint(entry_);
-    entry_mask_ = active_mask_here();
-  }
-  return entry_mask_;
+  return assembly(active_mask_text, builder_.getInt32Ty(), {}, Effect::convergent);
 }
 
 llvm::Value* DeviceGenerator::is_lowest_of(llvm::Value* mask) {

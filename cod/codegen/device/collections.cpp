@@ -1,5 +1,6 @@
 // Traces, histograms and maps on the device. Nothing here waits for another thread: a lane only ever tries
 // again elsewhere.
+#include <llvm/IR/CFG.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
@@ -35,21 +36,14 @@ llvm::Value* DeviceGenerator::call_collection(const Expression& call) {
 /// Numbers for the lanes that are here, from a counter that is the same for all of them: one atomic for the
 /// warp.
 llvm::Value* DeviceGenerator::reserve_together(llvm::Value* counter) {
-  llvm::Type* wide_type = builder_.getInt64Ty();
   llvm::Value* mask = active_mask_here();
-  llvm::AllocaInst* slot = new_slot(wide_type, "first");
-  llvm::BasicBlock* elected = new_block("reserve");
-  llvm::BasicBlock* end = new_block("reserved");
-  builder_.CreateStore(builder_.getInt64(0), slot);
-  builder_.CreateCondBr(is_lowest_of(mask), elected, end);
-  builder_.SetInsertPoint(elected);
   llvm::Value* lanes = wide(builder_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, mask));
-  builder_.CreateStore(
-      assembly("atom.global.add.u64 $0, [$1], $2;", wide_type, {counter, lanes}, Effect::memory), slot);
-  builder_.CreateBr(end);
-  builder_.SetInsertPoint(end);
+  // Without a branch, behind which the mask would not hold.
+  llvm::Value* reserved =
+      assembly("mov.b64 $0, 0; @$3 atom.global.add.u64 $0, [$1], $2;", builder_.getInt64Ty(),
+               {counter, lanes, is_lowest_of(mask)}, Effect::memory);
   llvm::Value* leader = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, mask, builder_.getTrue());
-  llvm::Value* first = shuffled(builder_.CreateLoad(wide_type, slot), leader, mask);
+  llvm::Value* first = shuffled(reserved, leader, mask);
   llvm::Value* before =
       builder_.CreateAnd(mask, special_register(llvm::Intrinsic::nvvm_read_ptx_sreg_lanemask_lt));
   return builder_.CreateAdd(first, wide(builder_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, before)));
@@ -166,35 +160,34 @@ llvm::Value* DeviceGenerator::hash_of(const std::vector<llvm::Value*>& words) {
   return hash;
 }
 
-/// Goes to `same` when the place has the key or, with `inserts`, takes it; else to `other`, or to `absent`
-/// where a key that the map has would have been found. A word is written once, by compare-and-swap from zero.
-/// So a place that has another word than the key keeps it, all threads with one key pass the same places and
-/// stop at the same one, and whoever writes the last word has found its own key in all words before: no place
-/// ends half taken.
+/// A word is written once, by compare-and-swap from zero. So a place that has another word than the key keeps
+/// it, all threads with one key pass the same places and stop at the same one, and whoever writes the last
+/// word has found its own key in all words before: no place ends half taken.
+///
+/// What the swap gives is not looked at, but what is in memory then. For ptxas a loop that ends by the result
+/// of an atomic operation waits for another lane: it has the lane yield, the others then go on without it,
+/// and the warp runs apart from there on.
 void DeviceGenerator::match_place(const Collection& map, const std::vector<llvm::Value*>& words,
-                                  llvm::Value* place, bool inserts, llvm::BasicBlock* same,
-                                  llvm::BasicBlock* other, llvm::BasicBlock* absent) {
+                                  llvm::Value* place, bool inserts, const Matched& matched) {
   llvm::Type* wide_type = builder_.getInt64Ty();
   for (std::size_t i = 0; i < words.size(); ++i) {
     llvm::Value* address = element_address(*map.key_words[i], place);
-    llvm::BasicBlock* next = i + 1 == words.size() ? same : new_block("word");
+    llvm::BasicBlock* next = i + 1 == words.size() ? matched.same : new_block("word");
     llvm::BasicBlock* differs = new_block("differs");
-    // An older value than memory's is zero at worst, and then the swap tells.
+    // An older value than memory's is zero at worst, and then the swap changes nothing.
     llvm::Value* seen = assembly("ld.global.u64 $0, [$1];", wide_type, {address}, Effect::memory);
     builder_.CreateCondBr(builder_.CreateICmpEQ(seen, words[i]), next, differs);
     builder_.SetInsertPoint(differs);
     llvm::Value* is_free = builder_.CreateICmpEQ(seen, builder_.getInt64(0));
     if (inserts) {
       llvm::BasicBlock* take = new_block("take");
-      builder_.CreateCondBr(is_free, take, other);
+      builder_.CreateCondBr(is_free, take, matched.other);
       builder_.SetInsertPoint(take);
-      llvm::Value* old = assembly("atom.global.cas.b64 $0, [$1], $2, $3;", wide_type,
-                                  {address, builder_.getInt64(0), words[i]}, Effect::memory);
-      llvm::Value* is_ours = builder_.CreateOr(builder_.CreateICmpEQ(old, builder_.getInt64(0)),
-                                               builder_.CreateICmpEQ(old, words[i]));
-      builder_.CreateCondBr(is_ours, next, other);
+      static_cast<void>(assembly("atom.global.cas.b64 $0, [$1], $2, $3;", wide_type,
+                                 {address, builder_.getInt64(0), words[i]}, Effect::memory));
+      builder_.CreateBr(matched.again);
     } else {
-      builder_.CreateCondBr(is_free, absent, other);
+      builder_.CreateCondBr(is_free, matched.absent, matched.other);
     }
     builder_.SetInsertPoint(next);
   }
@@ -227,6 +220,7 @@ void DeviceGenerator::search_entry(const Collection& map, const std::vector<llvm
   llvm::Value* mask = builder_.getInt64(map.capacity - 1);
   llvm::BasicBlock* before = builder_.GetInsertBlock();
   llvm::BasicBlock* probe = new_block("probe");
+  llvm::BasicBlock* other = new_block("other_place");
   llvm::BasicBlock* next = new_block("next");
   builder_.CreateBr(probe);
   builder_.SetInsertPoint(probe);
@@ -236,12 +230,22 @@ void DeviceGenerator::search_entry(const Collection& map, const std::vector<llvm
   at->addIncoming(hash, before);
   llvm::Value* place = builder_.CreateAdd(base, builder_.CreateAnd(at, mask));
   builder_.CreateStore(place, place_slot);
-  match_place(map, words, place, inserts, found, next, absent);
   builder_.SetInsertPoint(next);
+  llvm::PHINode* advance = builder_.CreatePHI(wide_type, 2);
   llvm::Value* tried = builder_.CreateAdd(count, builder_.getInt64(1));
   count->addIncoming(tried, next);
-  at->addIncoming(builder_.CreateAdd(at, step), next);
-  const std::uint64_t limit = std::min(map.capacity, maximum_probes);
+  at->addIncoming(builder_.CreateAdd(at, advance), next);
+  builder_.SetInsertPoint(probe);
+  match_place(map, words, place, inserts, {found, other, absent, next});
+  builder_.SetInsertPoint(other);
+  advance->addIncoming(step, other);
+  builder_.CreateBr(next);
+  for (llvm::BasicBlock* each : llvm::predecessors(next)) {
+    if (each != other) advance->addIncoming(builder_.getInt64(0), each);
+  }
+  builder_.SetInsertPoint(next);
+  // A place that is taken is looked at once more for each word that is written.
+  const std::uint64_t limit = std::min(map.capacity, maximum_probes) + words.size();
   builder_.CreateCondBr(builder_.CreateICmpULT(tried, builder_.getInt64(limit)), probe, absent);
   builder_.SetInsertPoint(found);
   builder_.CreateStore(builder_.CreateLoad(wide_type, place_slot), result);

@@ -11,6 +11,7 @@ llvm::Value* DeviceGenerator::out_of_line(const std::string& name, llvm::Type* r
   llvm::CallInst* call = builder_.CreateCall(function, arguments);
   call->addFnAttr(llvm::Attribute::Convergent);
   call->addFnAttr(llvm::Attribute::NoMerge);
+  mask_here_ = {};  // lanes may join in the function
   return call;
 }
 
@@ -30,7 +31,6 @@ llvm::Function* DeviceGenerator::make_out_of_line(const std::string& name, llvm:
   const llvm::IRBuilderBase::InsertPointGuard guard(builder_);
   auto words = std::exchange(words_, {});
   auto sites = std::exchange(sites_, {});
-  llvm::Value* const entry_mask = std::exchange(entry_mask_, nullptr);
   auto lanes = std::exchange(lanes_, {Lanes{}});
   llvm::Function* const caller = std::exchange(function_, function);
   llvm::BasicBlock* const caller_entry = entry_;
@@ -43,7 +43,6 @@ llvm::Function* DeviceGenerator::make_out_of_line(const std::string& name, llvm:
   entry_ = caller_entry;
   function_ = caller;
   lanes_ = std::move(lanes);
-  entry_mask_ = entry_mask;
   sites_ = std::move(sites);
   words_ = std::move(words);
   return function;

@@ -58,9 +58,8 @@ class DeviceGenerator final : public FunctionGenerator {
   void begin_part(bool for_all) override;
   void end_part() override;
   void lanes_have_left() override;
-  llvm::Value* lanes_to_wait_for() override;
-  void meet(llvm::Value* lanes) override;
   llvm::Value* join_lanes(llvm::Value* condition) override;
+  llvm::Value* opaque(llvm::Value* condition);
   bool minds_lanes() const override { return asks_about_lanes_; }
   llvm::Value* extent_value(Extent extent) override;
   bool surely_in_range(const Expression& index, const Dimension& dimension) override;
@@ -105,17 +104,15 @@ class DeviceGenerator final : public FunctionGenerator {
   static void add_handler_attributes(llvm::Function& function);
 
   llvm::Value* active_mask_here();  ///< found out anew
-  llvm::Value* active_mask_at_entry();
   // lanes_here.cpp: what is known of the lanes that execute a part of the handler
   struct BankCounts {
     llvm::Value* conflicts = nullptr;
     llvm::Value* spared = nullptr;  ///< groups that take no wavefront of their own
   };
   struct Lanes {
-    bool are_all = false;         ///< that run the handler
-    llvm::Value* mask = nullptr;  ///< null: nobody has asked yet
     std::optional<BankCounts> banks;
   };
+  /// For operations on the warp in the current basic block. Behind it other lanes may have joined.
   llvm::Value* mask_of_lanes_here();
   const BankCounts& banks_here();
   llvm::Value* is_lowest_of(llvm::Value* mask);  ///< i1
@@ -134,8 +131,14 @@ class DeviceGenerator final : public FunctionGenerator {
   llvm::Value* record(const Expression& call, const Collection& histogram);
   Bin bin_of(llvm::Value* value, bool is_signed_value, const Collection& histogram);
   llvm::Value* hash_of(const std::vector<llvm::Value*>& words);
+  struct Matched {
+    llvm::BasicBlock* same = nullptr;    ///< the place has the key
+    llvm::BasicBlock* other = nullptr;   ///< it has another one
+    llvm::BasicBlock* absent = nullptr;  ///< a key that the map has would have been found before
+    llvm::BasicBlock* again = nullptr;   ///< the lane has tried to take the place: it looks anew
+  };
   void match_place(const Collection& map, const std::vector<llvm::Value*>& words, llvm::Value* place,
-                   bool inserts, llvm::BasicBlock* same, llvm::BasicBlock* other, llvm::BasicBlock* absent);
+                   bool inserts, const Matched& next);
   void search_entry(const Collection& map, const std::vector<llvm::Value*>& words, llvm::Value* lead,
                     bool inserts, llvm::AllocaInst* result);
   void count_dropped(std::uint64_t place = 0);  ///< Program::count_of_drops()
@@ -151,8 +154,21 @@ class DeviceGenerator final : public FunctionGenerator {
   std::optional<TraceStream> streamed(const Collection& trace) const;
   void stream(const Appended& entry, const TraceStream& stream, llvm::AllocaInst* result);
   llvm::Value* load_of_stream(llvm::Value* address, std::uint64_t offset, bool is_changed_by_others);
-  llvm::Value* has_room(llvm::Value* counter, llvm::Value* ring, llvm::Value* entries, llvm::Value* number);
-  llvm::Value* wait_for_room(const std::vector<llvm::Value*>& parameters);
+  /// What a lane that waits has seen: i64 each.
+  struct Waiting {
+    llvm::Value* taken = nullptr;
+    llvm::Value* since = nullptr;  ///< when it has been that
+    llvm::Value* looks = nullptr;  ///< how often
+  };
+  struct Look {
+    llvm::Value* answer = nullptr;  ///< i64
+    Waiting waiting;
+  };
+  void write_entry(const Appended& entry, const TraceStream& stream, llvm::Value* ring);
+  Look look_for_room(const Appended& entry, const Waiting& before);
+  llvm::Value* look(const std::vector<llvm::Value*>& parameters);
+  llvm::Value* taken_by_host(llvm::Value* counter);
+  llvm::Value* gives_up(llvm::Value* counter, llvm::Value* since, llvm::Value* looks, llvm::Value* waits_on);
 
   // atomics.cpp
   llvm::Value* atomic_call(const Expression& call);
@@ -271,12 +287,14 @@ class DeviceGenerator final : public FunctionGenerator {
   llvm::Value* relative_address_ = nullptr;  ///< i32: stands for the address where banks are counted
   int minimum_sm_ = 0;
   int minimum_ptx_ = 0;
-  llvm::Value* entry_mask_ = nullptr;
+  struct {
+    llvm::BasicBlock* block = nullptr;
+    llvm::Value* mask = nullptr;
+  } mask_here_;
   Sampling sampling_;  ///< of the handler
   bool asks_about_lanes_ = false;
-  bool may_wait_ = false;        ///< for room in a stream
-  bool measures_banks_ = false;  ///< Handler::Measures::banks: without conflicts there is nothing to do
-  std::vector<Lanes> lanes_{{true, nullptr, {}}};  ///< of the part that is generated and those around it
+  bool measures_banks_ = false;        ///< Handler::Measures::banks: without conflicts there is nothing to do
+  std::vector<Lanes> lanes_{Lanes{}};  ///< of the part that is generated and those around it
   std::map<std::pair<const Symbol*, bool>, llvm::AllocaInst*> unique_slots_;
   std::map<std::size_t, llvm::Value*> words_;
   std::map<std::pair<SiteValue, std::uint64_t>, llvm::Value*> sites_;

@@ -1,5 +1,10 @@
 // The lanes that execute what is being generated: all that functions about lanes mean. Under a condition,
 // behind a `return` and in a loop they may be fewer than those that run the handler.
+//
+// A mask of lanes is used in the basic block in which it was found out and nowhere else. Where lanes of a
+// warp run apart (behind a loop that waits for another lane, a GPU does not wait at the end of a branch),
+// those of two groups may join at the end of any branch, and a GPU then takes the mask of one of them for
+// that of all: lanes that are named in the other one wait for ever (docs/design/language.md).
 #include <llvm/IR/InlineAsm.h>
 
 #include "cod/codegen/device/generator.h"
@@ -12,10 +17,13 @@ void DeviceGenerator::end_part() { lanes_.pop_back(); }
 
 void DeviceGenerator::lanes_have_left() { lanes_.back() = {}; }
 
+llvm::Value* DeviceGenerator::join_lanes(llvm::Value* condition) {
+  return !asks_about_lanes_ || llvm::isa<llvm::Constant>(condition) ? condition : opaque(condition);
+}
+
 /// No instruction: the condition as it is, of which LLVM knows nothing. So it leads no lane past it, makes no
 /// second one, and cannot cut the condition into several branches with ways of their own.
-llvm::Value* DeviceGenerator::join_lanes(llvm::Value* condition) {
-  if (!asks_about_lanes_ || llvm::isa<llvm::Constant>(condition)) return condition;
+llvm::Value* DeviceGenerator::opaque(llvm::Value* condition) {
   auto* type = llvm::FunctionType::get(builder_.getInt1Ty(), {builder_.getInt1Ty()}, false);
   llvm::CallInst* call = builder_.CreateCall(type, llvm::InlineAsm::get(type, "", "=b,0", true), {condition});
   for (const llvm::Attribute::AttrKind each : {llvm::Attribute::NoUnwind, llvm::Attribute::WillReturn,
@@ -25,19 +33,10 @@ llvm::Value* DeviceGenerator::join_lanes(llvm::Value* condition) {
   return call;
 }
 
-llvm::Value* DeviceGenerator::lanes_to_wait_for() { return may_wait_ ? mask_of_lanes_here() : nullptr; }
-
-/// Without it a GPU may let the others go on while one waits for the host. What they take for all lanes from
-/// then on need not be what it takes, and operations on a warp whose lanes name different members never end.
-void DeviceGenerator::meet(llvm::Value* lanes) {
-  assembly("bar.warp.sync $0;", builder_.getVoidTy(), {lanes}, Effect::convergent);
-}
-
 llvm::Value* DeviceGenerator::mask_of_lanes_here() {
-  if (lanes_.back().are_all) return active_mask_at_entry();
-  llvm::Value*& mask = lanes_.back().mask;
-  if (mask == nullptr) mask = active_mask_here();
-  return mask;
+  llvm::BasicBlock* const here = builder_.GetInsertBlock();
+  if (mask_here_.block != here) mask_here_ = {here, active_mask_here()};
+  return mask_here_.mask;
 }
 
 /// Found out once for all functions that ask about the banks in this part.

@@ -3,7 +3,9 @@
 #include <llvm/ADT/SmallString.h>
 #include <llvm/Analysis/CGSCCPassManager.h>
 #include <llvm/Analysis/LoopAnalysisManager.h>
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/MC/TargetRegistry.h>
@@ -11,6 +13,7 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Target/TargetOptions.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Utils/LowerSwitch.h>
 
 #include <memory>
@@ -62,6 +65,30 @@ std::unique_ptr<llvm::TargetMachine> machine_of(int sm) {
                                   std::nullopt, std::nullopt, llvm::CodeGenOptLevel::Default));
 }
 
+/// No lanes join within a basic block but in the functions that it calls. Conditions that were blocks of
+/// their own until now have asked again.
+struct ShareMasks : llvm::PassInfoMixin<ShareMasks> {
+  static llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
+    for (llvm::BasicBlock& block : function) {
+      llvm::CallInst* known = nullptr;
+      for (llvm::Instruction& each : llvm::make_early_inc_range(block)) {
+        auto* const call = llvm::dyn_cast<llvm::CallInst>(&each);
+        if (call == nullptr || llvm::isa<llvm::IntrinsicInst>(call)) continue;
+        const auto* const text = llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand());
+        if (text == nullptr) {
+          known = nullptr;
+        } else if (text->getAsmString() == active_mask_text && known == nullptr) {
+          known = call;
+        } else if (text->getAsmString() == active_mask_text) {
+          call->replaceAllUsesWith(known);
+          call->eraseFromParent();
+        }
+      }
+    }
+    return llvm::PreservedAnalyses::none();
+  }
+};
+
 void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   llvm::PipelineTuningOptions tuning;
   tuning.LoopUnrolling = false;  // a handler is copied to every site: small beats fast
@@ -80,6 +107,8 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
   // A switch whose default cannot be reached would become branches that end in `exit` there.
   llvm::FunctionPassManager lowering;
+  lowering.addPass(ShareMasks());
+  lowering.addPass(llvm::EarlyCSEPass());
   lowering.addPass(llvm::LowerSwitchPass());
   llvm::createModuleToFunctionPassAdaptor(std::move(lowering)).run(module, modules);
 }

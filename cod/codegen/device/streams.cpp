@@ -1,6 +1,7 @@
 // Entries of traces that leave the device while the kernel runs (cod/trace_stream.h).
 #include <llvm/IR/Intrinsics.h>
 
+#include <array>
 #include <cstddef>
 
 #include "cod/codegen/device/generator.h"
@@ -11,6 +12,11 @@ namespace {
 /// Looks at a full ring after which a warp gives up, whatever the timer says: one that is modelled may run
 /// slowly. Each takes a microsecond or more on a GPU.
 constexpr std::uint64_t most_looks = std::uint64_t{1} << 24;
+
+/// What a look for room says, below the number of entries that the host has taken.
+constexpr std::uint64_t answer_bits = 2;
+constexpr std::uint64_t no_room_yet = 0, has_room = 1, gave_up = 2;
+constexpr std::uint64_t nothing_seen = ~std::uint64_t{0};
 
 }  // namespace
 
@@ -25,18 +31,43 @@ llvm::Value* DeviceGenerator::load_of_stream(llvm::Value* address, std::uint64_t
                   builder_.getInt64Ty(), {address}, Effect::memory);
 }
 
-/// The lanes that are here have their numbers. Where they wait for room, the entries before theirs that may
-/// not be there yet are of warps that wait for earlier ones: the earliest of all waits for the host alone.
+/// Each lane looks for room until there is some, and writes its entry then and there, in the loop: a lane
+/// that waits keeps none back, wherever lanes are together, and the earliest entry that is missing has room.
+/// No operation on the warp stands here, since lanes that wait may be those of several groups.
 void DeviceGenerator::stream(const Appended& entry, const TraceStream& stream, llvm::AllocaInst* result) {
+  llvm::Type* wide_type = builder_.getInt64Ty();
   llvm::BasicBlock* streams = new_block("stream");
+  llvm::BasicBlock* looks = new_block("looks_for_room");
   llvm::BasicBlock* room = new_block("room_in_ring");
+  llvm::BasicBlock* looked = new_block("looked");
   llvm::BasicBlock* end = new_block("streamed");
   llvm::Value* ring = load_of_stream(entry.counter, offsetof(StreamControl, ring), false);
   builder_.CreateCondBr(builder_.CreateICmpNE(ring, builder_.getInt64(0)), streams, end);
   builder_.SetInsertPoint(streams);
-  llvm::Value* entries = load_of_stream(entry.counter, offsetof(StreamControl, entries), false);
-  builder_.CreateCondBr(has_room(entry.counter, ring, entries, entry.number), room, end);
+  builder_.CreateBr(looks);
+  builder_.SetInsertPoint(looks);
+  std::array<llvm::PHINode*, 3> seen{};
+  for (llvm::PHINode*& each : seen) each = builder_.CreatePHI(wide_type, 2);
+  const Look found = look_for_room(entry, {seen[0], seen[1], seen[2]});
+  builder_.CreateCondBr(builder_.CreateICmpEQ(found.answer, builder_.getInt64(has_room)), room, looked);
   builder_.SetInsertPoint(room);
+  write_entry(entry, stream, ring);
+  builder_.CreateStore(entry.number, result);
+  builder_.CreateBr(looked);
+  builder_.SetInsertPoint(looked);
+  const std::array first{nothing_seen, std::uint64_t{0}, std::uint64_t{0}};
+  const std::array next{found.waiting.taken, found.waiting.since, found.waiting.looks};
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    seen[i]->addIncoming(builder_.getInt64(first[i]), streams);
+    seen[i]->addIncoming(next[i], looked);
+  }
+  llvm::Value* is_over = builder_.CreateICmpNE(found.answer, builder_.getInt64(no_room_yet));
+  builder_.CreateCondBr(opaque(is_over), end, looks);
+  builder_.SetInsertPoint(end);
+}
+
+void DeviceGenerator::write_entry(const Appended& entry, const TraceStream& stream, llvm::Value* ring) {
+  llvm::Value* entries = load_of_stream(entry.counter, offsetof(StreamControl, entries), false);
   llvm::Value* place = builder_.CreateAnd(entry.number, builder_.CreateSub(entries, builder_.getInt64(1)));
   llvm::Value* offset = builder_.CreateAdd(builder_.CreateMul(place, builder_.getInt64(stream.entry_bytes)),
                                            builder_.getInt64(sizeof(StreamRing)));
@@ -51,98 +82,83 @@ void DeviceGenerator::stream(const Appended& entry, const TraceStream& stream, l
   assembly("membar.sys;", builder_.getVoidTy(), {}, Effect::memory);
   assembly("st.volatile.global.u64 [$0], $1;", builder_.getVoidTy(),
            {address, builder_.CreateAdd(entry.number, builder_.getInt64(1))}, Effect::memory);
-  builder_.CreateStore(entry.number, result);
-  builder_.CreateBr(end);
-  builder_.SetInsertPoint(end);
 }
 
-/// i1. As a rule what the device knows says so. Lanes that are together wait together, for the last one's
-/// room.
-llvm::Value* DeviceGenerator::has_room(llvm::Value* counter, llvm::Value* ring, llvm::Value* entries,
-                                       llvm::Value* number) {
-  llvm::Value* mask = active_mask_here();
-  llvm::Value* known = load_of_stream(counter, offsetof(StreamControl, taken), true);
-  llvm::Value* has_room = builder_.CreateICmpULT(builder_.CreateSub(number, known), entries);
-  llvm::Value* gone = load_of_stream(counter, offsetof(StreamControl, gave_up), true);
-  llvm::Value* goes_on = builder_.CreateOr(has_room, builder_.CreateICmpNE(gone, builder_.getInt64(0)));
-  llvm::BasicBlock* before = builder_.GetInsertBlock();
+/// A function answers, so that ptxas sees neither what it loads nor that the loop ends by an entry's number,
+/// which an atomic operation gave: it would take the loop for one that waits for other lanes and have lanes
+/// yield, behind which a warp's lanes run apart. These wait for the host alone.
+DeviceGenerator::Look DeviceGenerator::look_for_room(const Appended& entry, const Waiting& before) {
+  llvm::Value* found = out_of_line("lynxpp_look_for_room", builder_.getInt64Ty(),
+                                   {entry.counter, entry.number, before.taken, before.since, before.looks},
+                                   [this](const auto& parameters) { return look(parameters); });
+  llvm::Value* taken = builder_.CreateLShr(found, answer_bits);
+  llvm::Value* now = thread_call(Api::global_timer);
+  llvm::Value* moved = builder_.CreateICmpNE(taken, before.taken);
+  llvm::Value* more = builder_.CreateAdd(before.looks, builder_.getInt64(1));
+  return {builder_.CreateAnd(found, (std::uint64_t{1} << answer_bits) - 1),
+          {taken, builder_.CreateSelect(moved, now, before.since),
+           builder_.CreateSelect(moved, builder_.getInt64(0), more)}};
+}
+
+/// What the host has taken, and below it the answer. As a rule what the device knows says that there is room.
+llvm::Value* DeviceGenerator::look(const std::vector<llvm::Value*>& parameters) {
+  llvm::Value* const counter = parameters[0];
   llvm::BasicBlock* waits = new_block("waits");
-  llvm::BasicBlock* end = new_block("waited");
-  builder_.CreateCondBr(builder_.CreateICmpEQ(vote(goes_on, mask), mask), end, waits);
+  llvm::BasicBlock* end = new_block("looked");
+  llvm::Value* entries = load_of_stream(counter, offsetof(StreamControl, entries), false);
+  llvm::Value* known = load_of_stream(counter, offsetof(StreamControl, taken), true);
+  const auto fits = [&](llvm::Value* taken) {
+    return builder_.CreateICmpULT(builder_.CreateSub(parameters[1], taken), entries);
+  };
+  const auto with_answer = [&](llvm::Value* taken, llvm::Value* answer) {
+    return builder_.CreateOr(builder_.CreateShl(taken, answer_bits), answer);
+  };
+  llvm::Value* at_once = with_answer(known, builder_.getInt64(has_room));
+  llvm::BasicBlock* before = builder_.GetInsertBlock();
+  builder_.CreateCondBr(fits(known), end, waits);
   builder_.SetInsertPoint(waits);
-  llvm::Value* waited =
-      out_of_line("lynxpp_wait_for_room", builder_.getInt32Ty(), {counter, ring, entries, number, mask},
-                  [this](const auto& parameters) { return wait_for_room(parameters); });
-  llvm::Value* came = builder_.CreateICmpNE(waited, builder_.getInt32(0));
+  llvm::Value* taken = taken_by_host(counter);
+  llvm::Value* moved = builder_.CreateICmpNE(taken, parameters[2]);
+  llvm::Value* has_space = fits(taken);
+  llvm::Value* waits_on = builder_.CreateNot(builder_.CreateOr(moved, has_space));
+  llvm::Value* ends = gives_up(counter, parameters[3], parameters[4], waits_on);
+  if (sm_ >= 70) assembly("@$0 nanosleep.u32 1000;", builder_.getVoidTy(), {waits_on}, Effect::memory);
+  llvm::Value* without =
+      builder_.CreateSelect(ends, builder_.getInt64(gave_up), builder_.getInt64(no_room_yet));
+  llvm::Value* later =
+      with_answer(taken, builder_.CreateSelect(has_space, builder_.getInt64(has_room), without));
+  llvm::BasicBlock* last = builder_.GetInsertBlock();
   builder_.CreateBr(end);
   builder_.SetInsertPoint(end);
-  llvm::PHINode* found = builder_.CreatePHI(builder_.getInt1Ty(), 2);
-  found->addIncoming(has_room, before);
-  found->addIncoming(came, waits);
+  llvm::PHINode* found = builder_.CreatePHI(builder_.getInt64Ty(), 2);
+  found->addIncoming(at_once, before);
+  found->addIncoming(later, last);
   return found;
 }
 
-/// 1: there is room; 0: there is none, and somebody has given up. Waits anew whenever the host has taken
-/// something, so that all waiting of a launch behind the last time it did is no longer than one warp's.
-llvm::Value* DeviceGenerator::wait_for_room(const std::vector<llvm::Value*>& parameters) {
-  llvm::Value* const counter = parameters[0];
-  llvm::Value* const mask = parameters[4];
-  llvm::Type* wide_type = builder_.getInt64Ty();
-  llvm::Value* patience = load_of_stream(counter, offsetof(StreamControl, patience_nanoseconds), false);
-  llvm::BasicBlock* before = builder_.GetInsertBlock();
-  llvm::BasicBlock* look = new_block("look");
-  llvm::BasicBlock* still_full = new_block("still_full");
-  llvm::BasicBlock* pause = new_block("pause");
-  llvm::BasicBlock* gives_up = new_block("gives_up");
-  llvm::BasicBlock* has_room = new_block("has_room");
-  llvm::BasicBlock* end = new_block("end");
-  builder_.CreateBr(look);
-
-  builder_.SetInsertPoint(look);
-  llvm::PHINode* last = builder_.CreatePHI(wide_type, 2);
-  llvm::PHINode* since = builder_.CreatePHI(wide_type, 2);
-  llvm::PHINode* looks = builder_.CreatePHI(wide_type, 2);
-  llvm::Value* taken = load_of_stream(parameters[1], offsetof(StreamRing, taken), true);
-  llvm::Value* now = thread_call(Api::global_timer);
-  llvm::Value* is_free = builder_.CreateICmpULT(builder_.CreateSub(parameters[3], taken), parameters[2]);
-  builder_.CreateCondBr(builder_.CreateICmpEQ(vote(is_free, mask), mask), has_room, still_full);
-
-  builder_.SetInsertPoint(still_full);
-  llvm::Value* moved = builder_.CreateICmpNE(taken, last);
-  llvm::Value* begin = builder_.CreateSelect(moved, now, since);
-  llvm::Value* count =
-      builder_.CreateSelect(moved, builder_.getInt64(0), builder_.CreateAdd(looks, builder_.getInt64(1)));
-  llvm::Value* gone = load_of_stream(counter, offsetof(StreamControl, gave_up), true);
-  llvm::Value* is_late =
-      builder_.CreateOr(builder_.CreateICmpSGT(builder_.CreateSub(now, begin), patience),
-                        builder_.CreateOr(builder_.CreateICmpUGT(count, builder_.getInt64(most_looks)),
-                                          builder_.CreateICmpNE(gone, builder_.getInt64(0))));
-  builder_.CreateCondBr(builder_.CreateICmpNE(vote(is_late, mask), builder_.getInt32(0)), gives_up, pause);
-
-  builder_.SetInsertPoint(pause);
-  if (sm_ >= 70) assembly("nanosleep.u32 1000;", builder_.getVoidTy(), {}, Effect::memory);
-  builder_.CreateBr(look);
-  for (auto [phi, at_first, later] :
-       {std::tuple{last, builder_.getInt64(not_kept), taken}, std::tuple{since, builder_.getInt64(0), begin},
-        std::tuple{looks, builder_.getInt64(0), count}}) {
-    phi->addIncoming(at_first, before);
-    phi->addIncoming(later, pause);
-  }
-
-  builder_.SetInsertPoint(has_room);
+llvm::Value* DeviceGenerator::taken_by_host(llvm::Value* counter) {
+  llvm::Value* ring = load_of_stream(counter, offsetof(StreamControl, ring), false);
+  llvm::Value* taken = load_of_stream(ring, offsetof(StreamRing, taken), true);
   assembly("red.global.max.u64 [$0+" + std::to_string(offsetof(StreamControl, taken)) + "], $1;",
            builder_.getVoidTy(), {counter, taken}, Effect::memory);
-  builder_.CreateBr(end);
-  builder_.SetInsertPoint(gives_up);
-  assembly("st.volatile.global.u64 [$0+" + std::to_string(offsetof(StreamControl, gave_up)) + "], $1;",
-           builder_.getVoidTy(), {counter, builder_.getInt64(1)}, Effect::memory);
-  llvm::Value* has_own = builder_.CreateZExt(is_free, builder_.getInt32Ty());
-  builder_.CreateBr(end);
-  builder_.SetInsertPoint(end);
-  llvm::PHINode* came = builder_.CreatePHI(builder_.getInt32Ty(), 2);
-  came->addIncoming(builder_.getInt32(1), has_room);
-  came->addIncoming(has_own, gives_up);
-  return came;
+  return taken;
+}
+
+/// i1. For the whole launch, where the host has taken nothing for too long: all waiting of a launch behind
+/// the last time it did is no longer than one lane's.
+llvm::Value* DeviceGenerator::gives_up(llvm::Value* counter, llvm::Value* since, llvm::Value* looks,
+                                       llvm::Value* waits_on) {
+  llvm::Value* patience = load_of_stream(counter, offsetof(StreamControl, patience_nanoseconds), false);
+  llvm::Value* gone = load_of_stream(counter, offsetof(StreamControl, gave_up), true);
+  llvm::Value* waited =
+      builder_.CreateICmpSGT(builder_.CreateSub(thread_call(Api::global_timer), since), patience);
+  llvm::Value* is_late =
+      builder_.CreateOr(waited, builder_.CreateICmpUGT(looks, builder_.getInt64(most_looks)));
+  is_late = builder_.CreateAnd(is_late, waits_on);
+  assembly("@$2 st.volatile.global.u64 [$0+" + std::to_string(offsetof(StreamControl, gave_up)) + "], $1;",
+           builder_.getVoidTy(), {counter, builder_.getInt64(1), is_late}, Effect::memory);
+  llvm::Value* is_over = builder_.CreateAnd(waits_on, builder_.CreateICmpNE(gone, builder_.getInt64(0)));
+  return builder_.CreateOr(is_late, is_over);
 }
 
 }  // namespace lynxpp::cod

@@ -143,8 +143,6 @@ struct TripCount {
 struct LaneLoop {
   Place begin;
   std::uint32_t end = 0;
-  /// The register with the lanes that passed `begin`; no_index: nobody asks for it.
-  std::uint32_t mask_reg = no_index;
 };
 
 /// The greatest of what the lanes of a loop have counted: by an accumulator, or by the loop's trip count.

@@ -138,6 +138,8 @@ void SectorLanes::add_comparisons(CodeBuilder& code) {
       add_place(access, *found->second.access, found->second.threshold, code);
     }
     code.append(access.increments);
+    // A mask does not hold where lanes may have joined.
+    if (access.increments.has_label()) lanes = find_lanes(code);
   }
   open_.clear();
 }

@@ -95,6 +95,9 @@ constexpr int error_not_found = 500;
 
 /// As the driver does.
 EXPORT int cuInit(unsigned) {
+  static const bool tells_end = getenv("FAKE_DRIVER_TELLS_END") != nullptr;
+  static const int registered = tells_end ? atexit([] { log_event("driver ends"); }) : 0;
+  if (registered != 0) return 999;
   const char* const path = getenv("CUDA_INJECTION64_PATH");
   if (path == nullptr) return 0;
   void* const library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);

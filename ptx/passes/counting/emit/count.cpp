@@ -95,7 +95,6 @@ class FunctionCounting {
   /// Registers that get a value where a loop begins, before anything reads them.
   std::set<std::uint32_t> numbers_set_later() const {
     std::set<std::uint32_t> found;
-    for (const LaneLoop& loop : counters_.lane_loops) found.insert(loop.mask_reg);
     for (const LaneMaximum& maximum : counters_.lane_maxima) {
       const bool is_zeroed = maximum.accumulator != no_index && maximum.start_reg == no_index;
       found.insert(is_zeroed ? counters_.accumulators[maximum.accumulator].index : maximum.start_reg);

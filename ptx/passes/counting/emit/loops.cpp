@@ -34,18 +34,23 @@ IncrementedCounters counters_of(const CountContext& context, std::uint32_t maxim
   return found;
 }
 
+/// The mask is found out here: a GPU may take it wrongly for one that was taken before lanes joined.
 void append_lane_maximum(CodeBuilder& code, const CountContext& context, const LaneMaximum& maximum,
-                         const IncrementedCounters& counters, const std::optional<CodePredicate>& leads) {
+                         const IncrementedCounters& counters) {
   const CodeOperand number = lane_number(code, context, maximum);
   std::optional<VirtualRegister> most;
+  std::optional<CodePredicate> leads;
   for (const Counter* counter : counters) {
     const Accumulator& accumulator = context.accumulator(*counter);
     if (counter->combine == Counter::Combine::max) {
       append_increment(code, context, accumulator, number, {});
       continue;
     }
-    const VirtualRegister mask = context.number(context.counters.lane_loops[maximum.loop].mask_reg);
-    if (!most) most = code.compute(RegisterType::b32, "redux.sync.max.u32", {number, mask});
+    if (!most) {
+      const VirtualRegister mask = code.active_mask();
+      most = code.compute(RegisterType::b32, "redux.sync.max.u32", {number, mask});
+      leads = code.elect_leader(mask);
+    }
     if (accumulator.storage == Accumulator::Storage::reg) {
       const bool is_elected = accumulator.lanes == Accumulator::Lanes::elected;
       append_increment(code, context, accumulator, *most, is_elected ? leads : std::nullopt);
@@ -110,8 +115,6 @@ CodeOperand read_trip_count(CodeBuilder& code, const CountContext& context, cons
 }
 
 void append_lane_loop_begin(CodeBuilder& code, const CountContext& context, std::uint32_t index) {
-  const LaneLoop& loop = context.counters.lane_loops[index];
-  if (loop.mask_reg != no_index) code.emit("activemask.b32", {context.number(loop.mask_reg)});
   for (const LaneMaximum& maximum : context.counters.lane_maxima) {
     if (maximum.loop != index || maximum.accumulator == no_index) continue;
     const VirtualRegister number = context.number(context.counters.accumulators[maximum.accumulator].index);
@@ -124,12 +127,9 @@ void append_lane_loop_begin(CodeBuilder& code, const CountContext& context, std:
 }
 
 void append_lane_loop_end(CodeBuilder& code, const CountContext& context, std::uint32_t index) {
-  const LaneLoop& loop = context.counters.lane_loops[index];
-  std::optional<CodePredicate> leads;
-  if (loop.mask_reg != no_index) leads = code.elect_leader(context.number(loop.mask_reg));
   for (std::uint32_t i = 0; i < context.counters.lane_maxima.size(); ++i) {
     const LaneMaximum& maximum = context.counters.lane_maxima[i];
-    if (maximum.loop == index) append_lane_maximum(code, context, maximum, counters_of(context, i), leads);
+    if (maximum.loop == index) append_lane_maximum(code, context, maximum, counters_of(context, i));
   }
 }
 

@@ -74,27 +74,20 @@ class FunctionStorage {
   /// Replaces what each lane increments in a loop by what the greatest of them comes to behind it.
   void place_lane_maxima() {
     for (const DivergentLoop& loop : draft_.facts.divergent_loops)
-      result_.lane_loops.push_back({loop.begin, loop.end, no_index});
-    std::map<Place, std::uint32_t> masks;
+      result_.lane_loops.push_back({loop.begin, loop.end});
     for (DraftedCounter& counter : counters_) {
       if (!counter.draft.amounts_to(Increment::Amount::lane_maximum)) continue;
       Increment inside = counter.draft.increments[0];
       const std::uint32_t index = std::exchange(inside.index, 0);
       inside.amount = Increment::Amount::one;
-      LaneLoop& loop = result_.lane_loops[index];
       LaneMaximum maximum{index, no_index, no_index, reading_of(inside, index)};
       if (maximum.trip_count == no_index) {
         maximum.accumulator = accumulator_of(Lanes::every, {inside});
         keep_in_register(result_.accumulators[maximum.accumulator]);
       }
       const auto number = static_cast<std::uint32_t>(result_.lane_maxima.size());
-      const Place end{Place::Kind::block_start, loop.end, 0};
+      const Place end{Place::Kind::block_start, result_.lane_loops[index].end, 0};
       counter.draft.increments = {{end, {}, Increment::Amount::lane_maximum, number}};
-      if (combine_of(counter.draft) != Combine::max && loop.mask_reg == no_index) {
-        const auto [mask, is_new] = masks.try_emplace(loop.begin, result_.registers);
-        if (is_new) ++result_.registers;
-        loop.mask_reg = mask->second;
-      }
       result_.lane_maxima.push_back(maximum);
     }
   }
