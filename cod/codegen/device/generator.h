@@ -153,7 +153,12 @@ class DeviceGenerator final : public FunctionGenerator {
   };
   std::optional<TraceStream> streamed(const Collection& trace) const;
   void stream(const Appended& entry, const TraceStream& stream, llvm::AllocaInst* result);
-  llvm::Value* load_of_stream(llvm::Value* address, std::uint64_t offset, bool is_changed_by_others);
+  enum class Freshness {
+    constant,   ///< nobody changes it during the launch
+    passes_by,  ///< the first-level cache need not have it; nothing promises that
+    anew,
+  };
+  llvm::Value* load_of_stream(llvm::Value* address, std::uint64_t offset, Freshness freshness);
   /// What a lane that waits has seen: i64 each.
   struct Waiting {
     llvm::Value* taken = nullptr;
@@ -161,14 +166,22 @@ class DeviceGenerator final : public FunctionGenerator {
     llvm::Value* looks = nullptr;  ///< how often
   };
   struct Look {
-    llvm::Value* answer = nullptr;  ///< i64
+    llvm::Value* answer = nullptr;    ///< i64
+    llvm::Value* gives_up = nullptr;  ///< i1
     Waiting waiting;
   };
   void write_entry(const Appended& entry, const TraceStream& stream, llvm::Value* ring);
   Look look_for_room(const Appended& entry, const Waiting& before);
+  llvm::Value* known_room(const std::vector<llvm::Value*>& parameters);
   llvm::Value* look(const std::vector<llvm::Value*>& parameters);
   llvm::Value* taken_by_host(llvm::Value* counter);
-  llvm::Value* gives_up(llvm::Value* counter, llvm::Value* since, llvm::Value* looks, llvm::Value* waits_on);
+  struct Patience {
+    llvm::Value* counter = nullptr;
+    llvm::Value* since = nullptr;
+    llvm::Value* looks = nullptr;
+    llvm::Value* waits_on = nullptr;  ///< i1
+  };
+  llvm::Value* gives_up(const Patience& patience);
 
   // atomics.cpp
   llvm::Value* atomic_call(const Expression& call);

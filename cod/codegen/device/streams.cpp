@@ -25,10 +25,16 @@ std::optional<TraceStream> DeviceGenerator::streamed(const Collection& trace) co
 }
 
 llvm::Value* DeviceGenerator::load_of_stream(llvm::Value* address, std::uint64_t offset,
-                                             bool is_changed_by_others) {
-  const std::string place = "[$1+" + std::to_string(offset) + "];";
-  return assembly((is_changed_by_others ? "ld.volatile.global.u64 $0, " : "ld.global.u64 $0, ") + place,
-                  builder_.getInt64Ty(), {address}, Effect::memory);
+                                             Freshness freshness) {
+  std::string opcode = "ld.global.u64";
+  if (freshness == Freshness::passes_by && sm_ >= 70) {
+    require(70, 74);
+    opcode = "ld.global.L1::no_allocate.u64";
+  } else if (freshness != Freshness::constant) {
+    opcode = "ld.volatile.global.u64";
+  }
+  return assembly(opcode + " $0, [$1+" + std::to_string(offset) + "];", builder_.getInt64Ty(), {address},
+                  Effect::memory);
 }
 
 /// Each lane looks for room until there is some, and writes its entry then and there, in the loop: a lane
@@ -39,35 +45,54 @@ void DeviceGenerator::stream(const Appended& entry, const TraceStream& stream, l
   llvm::BasicBlock* streams = new_block("stream");
   llvm::BasicBlock* looks = new_block("looks_for_room");
   llvm::BasicBlock* room = new_block("room_in_ring");
+  llvm::BasicBlock* waits = new_block("waits");
   llvm::BasicBlock* looked = new_block("looked");
   llvm::BasicBlock* end = new_block("streamed");
-  llvm::Value* ring = load_of_stream(entry.counter, offsetof(StreamControl, ring), false);
+  llvm::Value* ring = load_of_stream(entry.counter, offsetof(StreamControl, ring), Freshness::constant);
   builder_.CreateCondBr(builder_.CreateICmpNE(ring, builder_.getInt64(0)), streams, end);
   builder_.SetInsertPoint(streams);
+  llvm::Value* at_once = out_of_line("lynxpp_room_known", wide_type, {entry.counter, entry.number},
+                                     [this](const auto& parameters) { return known_room(parameters); });
   builder_.CreateBr(looks);
   builder_.SetInsertPoint(looks);
-  std::array<llvm::PHINode*, 3> seen{};
+  std::array<llvm::PHINode*, 4> seen{};
   for (llvm::PHINode*& each : seen) each = builder_.CreatePHI(wide_type, 2);
-  const Look found = look_for_room(entry, {seen[0], seen[1], seen[2]});
-  builder_.CreateCondBr(builder_.CreateICmpEQ(found.answer, builder_.getInt64(has_room)), room, looked);
+  builder_.CreateCondBr(builder_.CreateICmpEQ(seen[0], builder_.getInt64(has_room)), room, waits);
   builder_.SetInsertPoint(room);
   write_entry(entry, stream, ring);
   builder_.CreateStore(entry.number, result);
   builder_.CreateBr(looked);
+  builder_.SetInsertPoint(waits);
+  const Look found = look_for_room(entry, {seen[1], seen[2], seen[3]});
+  builder_.CreateBr(looked);
   builder_.SetInsertPoint(looked);
-  const std::array first{nothing_seen, std::uint64_t{0}, std::uint64_t{0}};
-  const std::array next{found.waiting.taken, found.waiting.since, found.waiting.looks};
+  const std::array<llvm::Value*, 4> first{at_once, builder_.getInt64(nothing_seen), builder_.getInt64(0),
+                                          builder_.getInt64(0)};
+  const std::array next{found.answer, found.waiting.taken, found.waiting.since, found.waiting.looks};
+  llvm::PHINode* is_over = builder_.CreatePHI(builder_.getInt1Ty(), 2);
   for (std::size_t i = 0; i < seen.size(); ++i) {
-    seen[i]->addIncoming(builder_.getInt64(first[i]), streams);
-    seen[i]->addIncoming(next[i], looked);
+    llvm::PHINode* both = builder_.CreatePHI(wide_type, 2);
+    both->addIncoming(seen[i], room);
+    both->addIncoming(next[i], waits);
+    seen[i]->addIncoming(first[i], streams);
+    seen[i]->addIncoming(both, looked);
   }
-  llvm::Value* is_over = builder_.CreateICmpNE(found.answer, builder_.getInt64(no_room_yet));
+  is_over->addIncoming(builder_.getTrue(), room);
+  is_over->addIncoming(found.gives_up, waits);
   builder_.CreateCondBr(opaque(is_over), end, looks);
   builder_.SetInsertPoint(end);
 }
 
+/// As a rule what the device knows says that there is room.
+llvm::Value* DeviceGenerator::known_room(const std::vector<llvm::Value*>& parameters) {
+  llvm::Value* entries = load_of_stream(parameters[0], offsetof(StreamControl, entries), Freshness::constant);
+  llvm::Value* known = load_of_stream(parameters[0], offsetof(StreamControl, taken), Freshness::passes_by);
+  llvm::Value* fits = builder_.CreateICmpULT(builder_.CreateSub(parameters[1], known), entries);
+  return builder_.CreateSelect(fits, builder_.getInt64(has_room), builder_.getInt64(no_room_yet));
+}
+
 void DeviceGenerator::write_entry(const Appended& entry, const TraceStream& stream, llvm::Value* ring) {
-  llvm::Value* entries = load_of_stream(entry.counter, offsetof(StreamControl, entries), false);
+  llvm::Value* entries = load_of_stream(entry.counter, offsetof(StreamControl, entries), Freshness::constant);
   llvm::Value* place = builder_.CreateAnd(entry.number, builder_.CreateSub(entries, builder_.getInt64(1)));
   llvm::Value* offset = builder_.CreateAdd(builder_.CreateMul(place, builder_.getInt64(stream.entry_bytes)),
                                            builder_.getInt64(sizeof(StreamRing)));
@@ -85,60 +110,42 @@ void DeviceGenerator::write_entry(const Appended& entry, const TraceStream& stre
 }
 
 /// A function answers, so that ptxas sees neither what it loads nor that the loop ends by an entry's number,
-/// which an atomic operation gave: it would take the loop for one that waits for other lanes and have lanes
-/// yield, behind which a warp's lanes run apart. These wait for the host alone.
+/// which an atomic operation gave: it would take the loop for one that waits for other lanes and have all
+/// lanes yield that come there, behind which a warp's lanes run apart. Those that wait do.
 DeviceGenerator::Look DeviceGenerator::look_for_room(const Appended& entry, const Waiting& before) {
   llvm::Value* found = out_of_line("lynxpp_look_for_room", builder_.getInt64Ty(),
                                    {entry.counter, entry.number, before.taken, before.since, before.looks},
                                    [this](const auto& parameters) { return look(parameters); });
   llvm::Value* taken = builder_.CreateLShr(found, answer_bits);
+  llvm::Value* answer = builder_.CreateAnd(found, (std::uint64_t{1} << answer_bits) - 1);
   llvm::Value* now = thread_call(Api::global_timer);
   llvm::Value* moved = builder_.CreateICmpNE(taken, before.taken);
   llvm::Value* more = builder_.CreateAdd(before.looks, builder_.getInt64(1));
-  return {builder_.CreateAnd(found, (std::uint64_t{1} << answer_bits) - 1),
+  return {answer,
+          builder_.CreateICmpEQ(answer, builder_.getInt64(gave_up)),
           {taken, builder_.CreateSelect(moved, now, before.since),
            builder_.CreateSelect(moved, builder_.getInt64(0), more)}};
 }
 
-/// What the host has taken, and below it the answer. As a rule what the device knows says that there is room.
+/// What the host has taken, and below it the answer.
 llvm::Value* DeviceGenerator::look(const std::vector<llvm::Value*>& parameters) {
   llvm::Value* const counter = parameters[0];
-  llvm::BasicBlock* waits = new_block("waits");
-  llvm::BasicBlock* end = new_block("looked");
-  llvm::Value* entries = load_of_stream(counter, offsetof(StreamControl, entries), false);
-  llvm::Value* known = load_of_stream(counter, offsetof(StreamControl, taken), true);
-  const auto fits = [&](llvm::Value* taken) {
-    return builder_.CreateICmpULT(builder_.CreateSub(parameters[1], taken), entries);
-  };
-  const auto with_answer = [&](llvm::Value* taken, llvm::Value* answer) {
-    return builder_.CreateOr(builder_.CreateShl(taken, answer_bits), answer);
-  };
-  llvm::Value* at_once = with_answer(known, builder_.getInt64(has_room));
-  llvm::BasicBlock* before = builder_.GetInsertBlock();
-  builder_.CreateCondBr(fits(known), end, waits);
-  builder_.SetInsertPoint(waits);
+  llvm::Value* entries = load_of_stream(counter, offsetof(StreamControl, entries), Freshness::constant);
   llvm::Value* taken = taken_by_host(counter);
   llvm::Value* moved = builder_.CreateICmpNE(taken, parameters[2]);
-  llvm::Value* has_space = fits(taken);
+  llvm::Value* has_space = builder_.CreateICmpULT(builder_.CreateSub(parameters[1], taken), entries);
   llvm::Value* waits_on = builder_.CreateNot(builder_.CreateOr(moved, has_space));
-  llvm::Value* ends = gives_up(counter, parameters[3], parameters[4], waits_on);
+  llvm::Value* ends = gives_up({counter, parameters[3], parameters[4], waits_on});
   if (sm_ >= 70) assembly("@$0 nanosleep.u32 1000;", builder_.getVoidTy(), {waits_on}, Effect::memory);
   llvm::Value* without =
       builder_.CreateSelect(ends, builder_.getInt64(gave_up), builder_.getInt64(no_room_yet));
-  llvm::Value* later =
-      with_answer(taken, builder_.CreateSelect(has_space, builder_.getInt64(has_room), without));
-  llvm::BasicBlock* last = builder_.GetInsertBlock();
-  builder_.CreateBr(end);
-  builder_.SetInsertPoint(end);
-  llvm::PHINode* found = builder_.CreatePHI(builder_.getInt64Ty(), 2);
-  found->addIncoming(at_once, before);
-  found->addIncoming(later, last);
-  return found;
+  llvm::Value* answer = builder_.CreateSelect(has_space, builder_.getInt64(has_room), without);
+  return builder_.CreateOr(builder_.CreateShl(taken, answer_bits), answer);
 }
 
 llvm::Value* DeviceGenerator::taken_by_host(llvm::Value* counter) {
-  llvm::Value* ring = load_of_stream(counter, offsetof(StreamControl, ring), false);
-  llvm::Value* taken = load_of_stream(ring, offsetof(StreamRing, taken), true);
+  llvm::Value* ring = load_of_stream(counter, offsetof(StreamControl, ring), Freshness::constant);
+  llvm::Value* taken = load_of_stream(ring, offsetof(StreamRing, taken), Freshness::anew);
   assembly("red.global.max.u64 [$0+" + std::to_string(offsetof(StreamControl, taken)) + "], $1;",
            builder_.getVoidTy(), {counter, taken}, Effect::memory);
   return taken;
@@ -146,18 +153,19 @@ llvm::Value* DeviceGenerator::taken_by_host(llvm::Value* counter) {
 
 /// i1. For the whole launch, where the host has taken nothing for too long: all waiting of a launch behind
 /// the last time it did is no longer than one lane's.
-llvm::Value* DeviceGenerator::gives_up(llvm::Value* counter, llvm::Value* since, llvm::Value* looks,
-                                       llvm::Value* waits_on) {
-  llvm::Value* patience = load_of_stream(counter, offsetof(StreamControl, patience_nanoseconds), false);
-  llvm::Value* gone = load_of_stream(counter, offsetof(StreamControl, gave_up), true);
+llvm::Value* DeviceGenerator::gives_up(const Patience& patience) {
+  llvm::Value* most =
+      load_of_stream(patience.counter, offsetof(StreamControl, patience_nanoseconds), Freshness::constant);
+  llvm::Value* gone = load_of_stream(patience.counter, offsetof(StreamControl, gave_up), Freshness::anew);
   llvm::Value* waited =
-      builder_.CreateICmpSGT(builder_.CreateSub(thread_call(Api::global_timer), since), patience);
+      builder_.CreateICmpSGT(builder_.CreateSub(thread_call(Api::global_timer), patience.since), most);
   llvm::Value* is_late =
-      builder_.CreateOr(waited, builder_.CreateICmpUGT(looks, builder_.getInt64(most_looks)));
-  is_late = builder_.CreateAnd(is_late, waits_on);
+      builder_.CreateOr(waited, builder_.CreateICmpUGT(patience.looks, builder_.getInt64(most_looks)));
+  is_late = builder_.CreateAnd(is_late, patience.waits_on);
   assembly("@$2 st.volatile.global.u64 [$0+" + std::to_string(offsetof(StreamControl, gave_up)) + "], $1;",
-           builder_.getVoidTy(), {counter, builder_.getInt64(1), is_late}, Effect::memory);
-  llvm::Value* is_over = builder_.CreateAnd(waits_on, builder_.CreateICmpNE(gone, builder_.getInt64(0)));
+           builder_.getVoidTy(), {patience.counter, builder_.getInt64(1), is_late}, Effect::memory);
+  llvm::Value* is_over =
+      builder_.CreateAnd(patience.waits_on, builder_.CreateICmpNE(gone, builder_.getInt64(0)));
   return builder_.CreateOr(is_late, is_over);
 }
 
