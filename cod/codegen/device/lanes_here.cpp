@@ -1,7 +1,8 @@
 // The lanes that execute what is being generated: all that functions about lanes mean. Under a condition,
 // behind a `return` and in a loop they may be fewer than those that run the handler.
 //
-// A mask of lanes is used in the basic block in which it was found out and nowhere else. Where lanes of a
+// A mask of lanes is used in the basic block in which it was found out, and within one operation behind
+// branches that a vote has decided, which lanes of one mask take alike; nowhere else. Where lanes of a
 // warp run apart (behind a loop that waits for another lane, a GPU does not wait at the end of a branch),
 // those of two groups may join at the end of any branch, and a GPU then takes the mask of one of them for
 // that of all: lanes that are named in the other one wait for ever (docs/design/language.md).
