@@ -164,6 +164,24 @@ TEST(IndependentLanes, AreCountedWhereTheyAre) {
   EXPECT_EQ(outcome.counters.barriers.threads, 32u);
 }
 
+TEST(IndependentLanes, StayTogetherInLongLoopsOfAtomics) {
+  // As many slices as lanes that spin are given, in all of which the warp comes together time and again.
+  const auto module = load(
+      ".visible .entry test(.param .u64 out) {\n  .reg .b32 %r<8>;\n  .reg .b64 %a;\n  .reg .pred %p<4>;\n"
+      "  mov.u32 %r1, %tid.x;\n  and.b32 %r2, %r1, 1;\n  setp.ne.u32 %p1, %r2, 0;\n  mov.u32 %r3, 0;\n"
+      "  ld.param.u64 %a, [out];\n  mad.wide.u32 %a, %r1, 4, %a;\n"
+      "loop:\n  @%p1 bra odd;\n  red.global.add.u32 [%a], 1;\n  bra join;\n"
+      "odd:\n  red.global.add.u32 [%a], 2;\n"
+      "join:\n  add.u32 %r3, %r3, 1;\n  setp.lt.u32 %p2, %r3, 800001;\n  @%p2 bra loop;\n  ret;\n}\n");
+  ASSERT_NE(module, nullptr);
+  LaneValues out{};
+  LaunchCounters counters;
+  ASSERT_EQ(text_of(module->launch("test", one_warp, Arguments(out.data()).bytes(), &counters)), "");
+  for (std::uint32_t lane = 0; lane < 32; ++lane) EXPECT_EQ(out[lane], (lane % 2 + 1) * 800001) << lane;
+  for (const int block : {1, 2, 3, 4})
+    EXPECT_EQ(counters_of(counters, "test", block).warp_executions, 800001u) << block;
+}
+
 TEST(IndependentLanes, VoteAmongTheirOwnMembers) {
   // All together, and yet each half for itself.
   const auto module = load(

@@ -72,6 +72,7 @@ void BlockRunner::renew(Warp& warp) {
   warp.is_new = true;
   warp.meeting = 0;
   warp.spinning_slices = 0;
+  warp.waited_slices = 0;
 }
 
 /// What a warp sees of the block that it is of.

@@ -56,6 +56,7 @@ BlockRunner::Turn BlockRunner::run_in_step() {
       context.turn = slice_segments;
       context.spun = 0;
       warp->spinning_slices = 0;
+      warp->waited_slices = 0;
       show(context, frame.groups.front(), frame);
       const std::uint32_t taken = region(&context, warp->live);
       const std::uint32_t end = context.segment;

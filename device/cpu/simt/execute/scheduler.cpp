@@ -15,9 +15,9 @@ namespace {
 
 /// … where modelled time decides who is next: the fewer, the less it runs ahead of that.
 constexpr std::int32_t timed_slice_segments = 16;
-/// Slices full of atomics after which lanes that spin give way to lanes of their warp that wait for them.
-/// Loops that just update memory often go through as many: a warp whose lanes need not part has the same
-/// counts in every run. Once a launch has locks, it has more of them.
+/// Slices full of atomics after which lanes that spin give way to lanes of their warp that have waited for
+/// them all the time. Loops that just update memory often go through as many: a warp whose lanes need not part
+/// has the same counts in every run. Once a launch has locks, it has more of them.
 constexpr std::uint32_t patient_slices = 512;
 constexpr std::uint32_t patient_slices_with_locks = 8;
 constexpr std::uint32_t barrier_count = 16;
@@ -177,12 +177,14 @@ BlockRunner::Turn BlockRunner::run_warp(Warp& warp) {
   const std::int32_t slice = warp.recorder ? timed_slice_segments : slice_segments;
   bool spins = false;
   bool moved = false;
+  bool lanes_wait = true;  // for others of the warp, all the time
   warp.context.spun = 0;
   for (warp.context.turn = slice; warp.context.turn > 0; --warp.context.turn) {
     if (!is_settled(warp) && !settle(warp)) {
       complete_barriers();
       return Turn::finished;
     }
+    lanes_wait = lanes_wait && !warp.has_one_group();
     const LaneGroup& group = warp.top().groups.back();
     if (group.wait != LaneGroup::Wait::none) {
       const bool meets = group.wait == LaneGroup::Wait::meeting;
@@ -205,9 +207,10 @@ BlockRunner::Turn BlockRunner::run_warp(Warp& warp) {
   }
   spins |= warp.context.spun != 0;
   warp.spinning_slices = spins ? warp.spinning_slices + 1 : 0;
+  warp.waited_slices = spins && lanes_wait ? warp.waited_slices + 1 : 0;
   const bool has_locks = launch_.spins.load(std::memory_order_relaxed);
   const std::uint32_t patience = has_locks ? patient_slices_with_locks : patient_slices;
-  if (warp.spinning_slices > patience * static_cast<std::uint32_t>(slice_segments / slice) &&
+  if (warp.waited_slices > patience * static_cast<std::uint32_t>(slice_segments / slice) &&
       give_way(warp, Preference::farthest)) {
     launch_.spins.store(true, std::memory_order_relaxed);
   }

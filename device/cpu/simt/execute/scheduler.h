@@ -153,10 +153,15 @@ struct Warp {
   std::uint32_t live = 0;                 ///< lanes that have not exited
   std::uint32_t meeting = 0;              ///< lanes that wait at a meeting
   std::uint32_t spinning_slices = 0;
+  std::uint32_t waited_slices = 0;       ///< such slices, all through which some lanes waited for others
   std::optional<StepRecorder> recorder;  ///< of a launch that keeps a modelled time
 
   /// All of its lanes are in the kernel and together, as those of most warps are all the time.
   bool is_together() const { return depth == 1 && frames[0]->groups.size() == 1; }
+  /// Of its lanes none is kept by where others are.
+  bool has_one_group() const {
+    return std::ranges::all_of(used_frames(), [](const auto& frame) { return frame->groups.size() == 1; });
+  }
   const Frame& top() const { return *frames[depth - 1]; }
   Frame& top() { return *frames[depth - 1]; }
   std::span<const std::unique_ptr<Frame>> used_frames() const { return {frames.data(), depth}; }
