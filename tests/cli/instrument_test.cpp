@@ -2,13 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <cstring>
 #include <filesystem>
 #include <set>
 
 #include "ptx/parser/parser.h"
 #include "support/text.h"
 #include "tests/cli/process.h"
+#include "tests/support/machine_code.h"
 
 namespace lynxpp::cli {
 namespace {
@@ -205,29 +205,8 @@ TEST_F(Instrument, PtxasAcceptsTheResult) {
   EXPECT_EQ(assembled.exit_code, 0) << assembled.out << assembled.err << text_of("out.ptx");
 }
 
-/// How many machine instructions have the opcode, in the low twelve bits of the 16 bytes of each. 64-bit ELF.
-std::size_t instructions_with(const std::string& cubin, std::uint64_t opcode) {
-  const auto number = [&](std::size_t at, std::size_t bytes) {
-    std::uint64_t value = 0;
-    if (at + bytes <= cubin.size()) std::memcpy(&value, cubin.data() + at, bytes);
-    return value;
-  };
-  const std::uint64_t sections = number(0x28, 8), size = number(0x3a, 2), count = number(0x3c, 2);
-  const std::uint64_t names = number(sections + number(0x3e, 2) * size + 0x18, 8);
-  std::size_t found = 0;
-  for (std::uint64_t i = 0; i < count; ++i) {
-    const std::uint64_t section = sections + i * size;
-    if (cubin.compare(names + number(section, 4), 6, ".text.") != 0) continue;
-    const std::uint64_t begin = number(section + 0x18, 8), bytes = number(section + 0x20, 8);
-    for (std::uint64_t at = begin; at < begin + bytes; at += 16)
-      found += (number(at, 8) & 0xfff) == opcode ? 1 : 0;
-  }
-  return found;
-}
-
 // Behind a YIELD a GPU does not wait at the end of a branch, and the warp's lanes run apart from there on.
-TEST_F(Instrument, UpdatesOfMapsHaveNoLaneYield) {
-  constexpr std::uint64_t yield = 0x946;
+TEST_F(Instrument, MapsAndTracesHaveNoLaneYield) {
   if (start({"/bin/sh", "-c", "command -v ptxas || command -v /usr/local/cuda/bin/ptxas"}).exit_code != 0)
     GTEST_SKIP() << "no ptxas here";
   const auto yields_of = [&](const std::string& ptx) {
@@ -236,7 +215,7 @@ TEST_F(Instrument, UpdatesOfMapsHaveNoLaneYield) {
         start({"/bin/sh", "-c", "PATH=$PATH:/usr/local/cuda/bin ptxas -arch=sm_90 -o " + cubin + " " + ptx})
             .exit_code,
         0);
-    return instructions_with(text_of("out.cubin"), yield);
+    return machine_instructions(text_of("out.cubin"), lane_yield);
   };
   const std::string spins = folder_.write(
       "spins.ptx", std::string(header) +
@@ -255,6 +234,16 @@ TEST_F(Instrument, UpdatesOfMapsHaveNoLaneYield) {
   const std::string out = folder_.path("out.ptx");
   ASSERT_EQ(lynxpp({"instrument", one_, "-s", map, "--sm", "90", "-o", out}).exit_code, 0);
   ASSERT_THAT(text_of("out.ptx"), HasSubstr("atom.global.cas.b64"));
+  EXPECT_EQ(yields_of(out), 0u);
+  const std::string loop = folder_.write(
+      "loop.ptx", std::string(header) +
+                      ".visible .entry loop(.param .u64 out)\n{\n  .reg .pred %p<2>;\n  .reg .b32 %r<4>;\n"
+                      "  .reg .b64 %rd<3>;\n  ld.param.u64 %rd1, [out];\n  mov.u32 %r1, %tid.x;\n"
+                      "  mul.wide.u32 %rd2, %r1, 4;\n  add.u64 %rd1, %rd1, %rd2;\n  mov.u32 %r2, 0;\nagain:\n"
+                      "  ld.global.u32 %r3, [%rd1];\n  add.u32 %r2, %r2, 1;\n  setp.lt.u32 %p1, %r2, %r3;\n"
+                      "  @%p1 bra again;\n  st.global.u32 [%rd1], %r2;\n  ret;\n}\n");
+  ASSERT_EQ(lynxpp({"instrument", loop, "-s", "memory_trace", "--sm", "90", "-o", out}).exit_code, 0);
+  ASSERT_THAT(text_of("out.ptx"), HasSubstr("atom.global.add.u64"));
   EXPECT_EQ(yields_of(out), 0u);
 }
 

@@ -17,6 +17,7 @@
 #include "engine/instrument.h"
 #include "support/text.h"
 #include "tests/cod/test_support.h"
+#include "tests/support/machine_code.h"
 
 namespace lynxpp::cod {
 namespace {
@@ -385,7 +386,7 @@ TEST(Streams, EntriesHaveTheFieldsOfTheStructure) {
 }
 
 /// Lanes of several groups may wait at once, and an operation on the warp would take the mask of one of them.
-/// A lane that finds room at once neither loads what ptxas takes for waiting nor yields.
+/// A lane that finds room at once does not load what ptxas takes for waiting.
 TEST(Streams, WhoWaitsWaitsForTheHostAlone) {
   const auto handler = [](const std::string& source, bool streams) {
     const auto code = compiled(source)->lower_device({90, false, false, false, {}, streams});
@@ -407,6 +408,26 @@ TEST(Streams, WhoWaitsWaitsForTheHostAlone) {
   EXPECT_THAT(handler(elected, false), Not(HasSubstr("nanosleep")));
   EXPECT_THAT(handler("global trace unsigned int t[63]; ON_INSTRUCTION: MEM_READ: append(&t, 1);", true),
               Not(HasSubstr("nanosleep")));
+}
+
+/// Lanes of a warp that have waited for the host are together again.
+TEST(Streams, LanesThatWaitDoNotComeApart) {
+  if (!has_ptxas()) GTEST_SKIP() << "no ptxas here";
+  const std::string module = kernel(4, true);
+  engine::Request request;
+  request.ptx = &module;
+  request.kernel = "k";
+  request.streams_traces = true;
+  for (const int sm : {90, 100}) {
+    request.device_sm = sm;
+    request.specifications = {compiled(loads)};
+    const auto variant = engine::instrument(request);
+    ASSERT_TRUE(variant.ok());
+    EXPECT_THAT(variant->ptx, testing::HasSubstr("nanosleep"));
+    std::string machine_code;
+    ASSERT_EQ(assembled(variant->ptx, sm, machine_code), "");
+    EXPECT_EQ(machine_instructions(machine_code, lane_yield), 0u) << sm;
+  }
 }
 
 /// Their masks would be of the lanes that were together before some of them waited.
@@ -436,7 +457,7 @@ TEST(Streams, CostNothingWhereTheyAreNotAskedFor) {
   const auto code = specification->lower_device({90});
   ASSERT_TRUE(code.ok());
   EXPECT_EQ(code->handlers[0].ptx.find("membar"), std::string::npos);
-  EXPECT_EQ(code->handlers[0].ptx.find("lynxpp_wait_for_room"), std::string::npos);
+  EXPECT_EQ(code->handlers[0].ptx.find("nanosleep"), std::string::npos);
 }
 
 }  // namespace

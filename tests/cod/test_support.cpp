@@ -103,6 +103,11 @@ std::string wrapped(const std::string& routine, int sm) {
 bool has_ptxas() { return !ptxas_path().empty(); }
 
 std::string ptxas_errors(const std::string& module, int sm) {
+  std::string machine_code;
+  return assembled(module, sm, machine_code);
+}
+
+std::string assembled(const std::string& module, int sm, std::string& machine_code) {
   const TemporaryFolder folder;
   const std::string base = folder.file("module");
   write_file(base + ".ptx", module);
@@ -111,6 +116,7 @@ std::string ptxas_errors(const std::string& module, int sm) {
   const bool accepted = std::system(command.c_str()) == 0;
   std::string log;
   read_file(base + ".log", log);
+  if (accepted) read_file(base + ".cubin", machine_code);
   return accepted ? std::string() : log + "\n" + module;
 }
 

@@ -27,6 +27,8 @@ std::string wrapped(const std::string& routine, int sm);
 /// Runs ptxas on a module; empty when it is accepted. Skips nothing itself: ask has_ptxas() first.
 bool has_ptxas();
 std::string ptxas_errors(const std::string& module, int sm);
+/// The same, and what it makes of the module.
+std::string assembled(const std::string& module, int sm, std::string& machine_code);
 
 /// Runs ON_REPORT on made-up contents.
 struct ReportRun {

@@ -166,22 +166,25 @@ class DeviceGenerator final : public FunctionGenerator {
     llvm::Value* looks = nullptr;  ///< how often
   };
   struct Look {
-    llvm::Value* answer = nullptr;    ///< i64
+    llvm::Value* has_room = nullptr;  ///< i1
     llvm::Value* gives_up = nullptr;  ///< i1
     Waiting waiting;
   };
-  void write_entry(const Appended& entry, const TraceStream& stream, llvm::Value* ring);
-  Look look_for_room(const Appended& entry, const Waiting& before);
-  llvm::Value* known_room(const std::vector<llvm::Value*>& parameters);
-  llvm::Value* look(const std::vector<llvm::Value*>& parameters);
-  llvm::Value* taken_by_host(llvm::Value* counter);
-  struct Patience {
+  /// A place for an entry: i64 each.
+  struct Sought {
     llvm::Value* counter = nullptr;
-    llvm::Value* since = nullptr;
-    llvm::Value* looks = nullptr;
-    llvm::Value* waits_on = nullptr;  ///< i1
+    llvm::Value* number = nullptr;
+    llvm::Value* entries = nullptr;  ///< of the ring
   };
-  llvm::Value* gives_up(const Patience& patience);
+  /// i64 each.
+  struct Seen {
+    llvm::Value* taken = nullptr;
+    llvm::Value* gave_up = nullptr;
+  };
+  void write_entry(const Appended& entry, const TraceStream& stream, llvm::Value* ring);
+  Look look_for_room(const Sought& sought, const Waiting& before);
+  Seen look_at_host(llvm::Value* counter, llvm::Value* looks);
+  llvm::Value* waits_too_long(llvm::Value* counter, llvm::Value* nanoseconds, llvm::Value* looks);
 
   // atomics.cpp
   llvm::Value* atomic_call(const Expression& call);

@@ -13,9 +13,12 @@ namespace {
 /// slowly. Each takes a microsecond or more on a GPU.
 constexpr std::uint64_t most_looks = std::uint64_t{1} << 24;
 
-/// What a look for room says, below the number of entries that the host has taken.
-constexpr std::uint64_t answer_bits = 2;
-constexpr std::uint64_t no_room_yet = 0, has_room = 1, gave_up = 2;
+/// One of so many looks, a power of two, is certain to see what the host has taken, and lets other lanes of the
+/// warp go on: milliseconds on a GPU.
+constexpr std::uint64_t looks_between = 1024;
+/// Clocks that a lane lets pass before any look but the first.
+constexpr std::uint64_t pause_clocks = 2000;
+
 constexpr std::uint64_t nothing_seen = ~std::uint64_t{0};
 
 }  // namespace
@@ -41,7 +44,6 @@ llvm::Value* DeviceGenerator::load_of_stream(llvm::Value* address, std::uint64_t
 /// that waits keeps none back, wherever lanes are together, and the earliest entry that is missing has room.
 /// No operation on the warp stands here, since lanes that wait may be those of several groups.
 void DeviceGenerator::stream(const Appended& entry, const TraceStream& stream, llvm::AllocaInst* result) {
-  llvm::Type* wide_type = builder_.getInt64Ty();
   llvm::BasicBlock* streams = new_block("stream");
   llvm::BasicBlock* looks = new_block("looks_for_room");
   llvm::BasicBlock* room = new_block("room_in_ring");
@@ -51,44 +53,40 @@ void DeviceGenerator::stream(const Appended& entry, const TraceStream& stream, l
   llvm::Value* ring = load_of_stream(entry.counter, offsetof(StreamControl, ring), Freshness::constant);
   builder_.CreateCondBr(builder_.CreateICmpNE(ring, builder_.getInt64(0)), streams, end);
   builder_.SetInsertPoint(streams);
-  llvm::Value* at_once = out_of_line("lynxpp_room_known", wide_type, {entry.counter, entry.number},
-                                     [this](const auto& parameters) { return known_room(parameters); });
+  llvm::Value* entries = load_of_stream(entry.counter, offsetof(StreamControl, entries), Freshness::constant);
+  llvm::Value* known = load_of_stream(entry.counter, offsetof(StreamControl, taken), Freshness::passes_by);
+  llvm::Value* fits = builder_.CreateICmpULT(builder_.CreateSub(entry.number, known), entries);
   builder_.CreateBr(looks);
   builder_.SetInsertPoint(looks);
+  llvm::Value* const nothing = builder_.getInt64(0);
+  const std::array<llvm::Value*, 4> first{fits, builder_.getInt64(nothing_seen), nothing, nothing};
   std::array<llvm::PHINode*, 4> seen{};
-  for (llvm::PHINode*& each : seen) each = builder_.CreatePHI(wide_type, 2);
-  builder_.CreateCondBr(builder_.CreateICmpEQ(seen[0], builder_.getInt64(has_room)), room, waits);
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    seen[i] = builder_.CreatePHI(first[i]->getType(), 2);
+    seen[i]->addIncoming(first[i], streams);
+  }
+  builder_.CreateCondBr(seen[0], room, waits);
   builder_.SetInsertPoint(room);
   write_entry(entry, stream, ring);
   builder_.CreateStore(entry.number, result);
   builder_.CreateBr(looked);
   builder_.SetInsertPoint(waits);
-  const Look found = look_for_room(entry, {seen[1], seen[2], seen[3]});
+  const Look found = look_for_room({entry.counter, entry.number, entries}, {seen[1], seen[2], seen[3]});
+  llvm::BasicBlock* const waited = builder_.GetInsertBlock();
   builder_.CreateBr(looked);
   builder_.SetInsertPoint(looked);
-  const std::array<llvm::Value*, 4> first{at_once, builder_.getInt64(nothing_seen), builder_.getInt64(0),
-                                          builder_.getInt64(0)};
-  const std::array next{found.answer, found.waiting.taken, found.waiting.since, found.waiting.looks};
-  llvm::PHINode* is_over = builder_.CreatePHI(builder_.getInt1Ty(), 2);
+  const std::array next{found.has_room, found.waiting.taken, found.waiting.since, found.waiting.looks};
   for (std::size_t i = 0; i < seen.size(); ++i) {
-    llvm::PHINode* both = builder_.CreatePHI(wide_type, 2);
+    llvm::PHINode* both = builder_.CreatePHI(first[i]->getType(), 2);
     both->addIncoming(seen[i], room);
-    both->addIncoming(next[i], waits);
-    seen[i]->addIncoming(first[i], streams);
+    both->addIncoming(next[i], waited);
     seen[i]->addIncoming(both, looked);
   }
+  llvm::PHINode* is_over = builder_.CreatePHI(builder_.getInt1Ty(), 2);
   is_over->addIncoming(builder_.getTrue(), room);
-  is_over->addIncoming(found.gives_up, waits);
+  is_over->addIncoming(found.gives_up, waited);
   builder_.CreateCondBr(opaque(is_over), end, looks);
   builder_.SetInsertPoint(end);
-}
-
-/// As a rule what the device knows says that there is room.
-llvm::Value* DeviceGenerator::known_room(const std::vector<llvm::Value*>& parameters) {
-  llvm::Value* entries = load_of_stream(parameters[0], offsetof(StreamControl, entries), Freshness::constant);
-  llvm::Value* known = load_of_stream(parameters[0], offsetof(StreamControl, taken), Freshness::passes_by);
-  llvm::Value* fits = builder_.CreateICmpULT(builder_.CreateSub(parameters[1], known), entries);
-  return builder_.CreateSelect(fits, builder_.getInt64(has_room), builder_.getInt64(no_room_yet));
 }
 
 void DeviceGenerator::write_entry(const Appended& entry, const TraceStream& stream, llvm::Value* ring) {
@@ -109,64 +107,78 @@ void DeviceGenerator::write_entry(const Appended& entry, const TraceStream& stre
            {address, builder_.CreateAdd(entry.number, builder_.getInt64(1))}, Effect::memory);
 }
 
-/// A function answers, so that ptxas sees neither what it loads nor that the loop ends by an entry's number,
-/// which an atomic operation gave: it would take the loop for one that waits for other lanes and have all
-/// lanes yield that come there, behind which a warp's lanes run apart. Those that wait do.
-DeviceGenerator::Look DeviceGenerator::look_for_room(const Appended& entry, const Waiting& before) {
-  llvm::Value* found = out_of_line("lynxpp_look_for_room", builder_.getInt64Ty(),
-                                   {entry.counter, entry.number, before.taken, before.since, before.looks},
-                                   [this](const auto& parameters) { return look(parameters); });
-  llvm::Value* taken = builder_.CreateLShr(found, answer_bits);
-  llvm::Value* answer = builder_.CreateAnd(found, (std::uint64_t{1} << answer_bits) - 1);
+/// No function: ptxas has lanes yield in any loop with a call and an atomic operation like that which has given
+/// the entry its number.
+DeviceGenerator::Look DeviceGenerator::look_for_room(const Sought& sought, const Waiting& before) {
+  const Seen seen = look_at_host(sought.counter, before.looks);
+  llvm::Value* moved = builder_.CreateICmpNE(seen.taken, before.taken);
+  llvm::Value* has_room =
+      builder_.CreateICmpULT(builder_.CreateSub(sought.number, seen.taken), sought.entries);
   llvm::Value* now = thread_call(Api::global_timer);
-  llvm::Value* moved = builder_.CreateICmpNE(taken, before.taken);
+  llvm::Value* is_late = waits_too_long(sought.counter, builder_.CreateSub(now, before.since), before.looks);
+  llvm::Value* waits_on = builder_.CreateNot(builder_.CreateOr(moved, has_room));
+  is_late = builder_.CreateAnd(is_late, waits_on);
+  assembly("@$2 st.volatile.global.u64 [$0+" + std::to_string(offsetof(StreamControl, gave_up)) + "], $1;",
+           builder_.getVoidTy(), {sought.counter, builder_.getInt64(1), is_late}, Effect::memory);
+  llvm::Value* others_gave_up = builder_.CreateICmpNE(seen.gave_up, builder_.getInt64(0));
   llvm::Value* more = builder_.CreateAdd(before.looks, builder_.getInt64(1));
-  return {answer,
-          builder_.CreateICmpEQ(answer, builder_.getInt64(gave_up)),
-          {taken, builder_.CreateSelect(moved, now, before.since),
+  return {has_room,
+          builder_.CreateOr(is_late, builder_.CreateAnd(waits_on, others_gave_up)),
+          {seen.taken, builder_.CreateSelect(moved, now, before.since),
            builder_.CreateSelect(moved, builder_.getInt64(0), more)}};
 }
 
-/// What the host has taken, and below it the answer.
-llvm::Value* DeviceGenerator::look(const std::vector<llvm::Value*>& parameters) {
-  llvm::Value* const counter = parameters[0];
-  llvm::Value* entries = load_of_stream(counter, offsetof(StreamControl, entries), Freshness::constant);
-  llvm::Value* taken = taken_by_host(counter);
-  llvm::Value* moved = builder_.CreateICmpNE(taken, parameters[2]);
-  llvm::Value* has_space = builder_.CreateICmpULT(builder_.CreateSub(parameters[1], taken), entries);
-  llvm::Value* waits_on = builder_.CreateNot(builder_.CreateOr(moved, has_space));
-  llvm::Value* ends = gives_up({counter, parameters[3], parameters[4], waits_on});
-  if (sm_ >= 70) assembly("@$0 nanosleep.u32 1000;", builder_.getVoidTy(), {waits_on}, Effect::memory);
-  llvm::Value* without =
-      builder_.CreateSelect(ends, builder_.getInt64(gave_up), builder_.getInt64(no_room_yet));
-  llvm::Value* answer = builder_.CreateSelect(has_space, builder_.getInt64(has_room), without);
-  return builder_.CreateOr(builder_.CreateShl(taken, answer_bits), answer);
-}
-
-llvm::Value* DeviceGenerator::taken_by_host(llvm::Value* counter) {
+/// As a rule without anything that lets lanes of a warp come apart, which wait together then: no volatile load,
+/// no sleep. Lanes wait for others of their warp only where the program has made these run apart; a sleep is
+/// for them. It stands there without a condition of its own, or ptxas has all lanes yield at each look.
+DeviceGenerator::Seen DeviceGenerator::look_at_host(llvm::Value* counter, llvm::Value* looks) {
+  llvm::Type* wide_type = builder_.getInt64Ty();
   llvm::Value* ring = load_of_stream(counter, offsetof(StreamControl, ring), Freshness::constant);
-  llvm::Value* taken = load_of_stream(ring, offsetof(StreamRing, taken), Freshness::anew);
+  const auto load_both = [&](Freshness freshness) {
+    return Seen{load_of_stream(ring, offsetof(StreamRing, taken), freshness),
+                load_of_stream(counter, offsetof(StreamControl, gave_up), freshness)};
+  };
+  llvm::BasicBlock* patient = new_block("patient");
+  llvm::BasicBlock* pauses = new_block("pauses");
+  llvm::BasicBlock* paused = new_block("paused");
+  llvm::BasicBlock* certain = new_block("certain");
+  llvm::BasicBlock* seen = new_block("seen");
+  llvm::Value* in_between = builder_.CreateAnd(looks, builder_.getInt64(looks_between - 1));
+  builder_.CreateCondBr(builder_.CreateICmpEQ(in_between, builder_.getInt64(looks_between - 1)), certain,
+                        patient);
+  builder_.SetInsertPoint(patient);
+  llvm::Value* begin = thread_call(Api::clock_counter);
+  builder_.CreateCondBr(builder_.CreateICmpEQ(in_between, builder_.getInt64(0)), paused, pauses);
+  builder_.SetInsertPoint(pauses);
+  llvm::Value* gone = builder_.CreateSub(thread_call(Api::clock_counter), begin);
+  builder_.CreateCondBr(builder_.CreateICmpULT(gone, builder_.getInt64(pause_clocks)), pauses, paused);
+  builder_.SetInsertPoint(paused);
+  const Seen usual = load_both(Freshness::passes_by);
+  builder_.CreateBr(seen);
+  builder_.SetInsertPoint(certain);
+  if (sm_ >= 70) assembly("nanosleep.u32 1000;", builder_.getVoidTy(), {}, Effect::memory);
+  const Seen fresh = load_both(Freshness::anew);
+  builder_.CreateBr(seen);
+  builder_.SetInsertPoint(seen);
+  const auto either = [&](llvm::Value* first, llvm::Value* second) {
+    llvm::PHINode* value = builder_.CreatePHI(wide_type, 2);
+    value->addIncoming(first, paused);
+    value->addIncoming(second, certain);
+    return value;
+  };
+  const Seen both{either(usual.taken, fresh.taken), either(usual.gave_up, fresh.gave_up)};
   assembly("red.global.max.u64 [$0+" + std::to_string(offsetof(StreamControl, taken)) + "], $1;",
-           builder_.getVoidTy(), {counter, taken}, Effect::memory);
-  return taken;
+           builder_.getVoidTy(), {counter, both.taken}, Effect::memory);
+  return both;
 }
 
-/// i1. For the whole launch, where the host has taken nothing for too long: all waiting of a launch behind
-/// the last time it did is no longer than one lane's.
-llvm::Value* DeviceGenerator::gives_up(const Patience& patience) {
+/// i1. All waiting of a launch behind the last time the host took something is no longer than one lane's.
+llvm::Value* DeviceGenerator::waits_too_long(llvm::Value* counter, llvm::Value* nanoseconds,
+                                             llvm::Value* looks) {
   llvm::Value* most =
-      load_of_stream(patience.counter, offsetof(StreamControl, patience_nanoseconds), Freshness::constant);
-  llvm::Value* gone = load_of_stream(patience.counter, offsetof(StreamControl, gave_up), Freshness::anew);
-  llvm::Value* waited =
-      builder_.CreateICmpSGT(builder_.CreateSub(thread_call(Api::global_timer), patience.since), most);
-  llvm::Value* is_late =
-      builder_.CreateOr(waited, builder_.CreateICmpUGT(patience.looks, builder_.getInt64(most_looks)));
-  is_late = builder_.CreateAnd(is_late, patience.waits_on);
-  assembly("@$2 st.volatile.global.u64 [$0+" + std::to_string(offsetof(StreamControl, gave_up)) + "], $1;",
-           builder_.getVoidTy(), {patience.counter, builder_.getInt64(1), is_late}, Effect::memory);
-  llvm::Value* is_over =
-      builder_.CreateAnd(patience.waits_on, builder_.CreateICmpNE(gone, builder_.getInt64(0)));
-  return builder_.CreateOr(is_late, is_over);
+      load_of_stream(counter, offsetof(StreamControl, patience_nanoseconds), Freshness::constant);
+  return builder_.CreateOr(builder_.CreateICmpSGT(nanoseconds, most),
+                           builder_.CreateICmpUGT(looks, builder_.getInt64(most_looks)));
 }
 
 }  // namespace lynxpp::cod
