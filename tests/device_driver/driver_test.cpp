@@ -71,12 +71,14 @@ TEST_F(DriverTest, LibrariesShareTheirKernelsWithTheirModule) {
 }
 
 /// Adds the texts and completes; the image, or why there is none.
-CUresult linked(CUlinkState& state, std::vector<std::string> texts, void*& image) {
+CUresult linked(CUlinkState& state, std::vector<std::string> texts, void*& image,
+                std::vector<CUjit_option> options = {}, void** values = nullptr) {
   using Create = CUresult(unsigned, CUjit_option*, void**, CUlinkState*);
   using Add =
       CUresult(CUlinkState, CUjitInputType, void*, std::size_t, const char*, unsigned, CUjit_option*, void**);
   using Complete = CUresult(CUlinkState, void**, std::size_t*);
-  EXPECT_EQ(found<Create>("cuLinkCreate")(0, nullptr, nullptr, &state), CUDA_SUCCESS);
+  const auto count = static_cast<unsigned>(options.size());
+  EXPECT_EQ(found<Create>("cuLinkCreate")(count, options.data(), values, &state), CUDA_SUCCESS);
   for (std::string& text : texts) {
     EXPECT_EQ(found<Add>("cuLinkAddData")(state, CU_JIT_INPUT_PTX, text.data(), text.size() + 1, "a", 0,
                                           nullptr, nullptr),
@@ -102,6 +104,24 @@ TEST_F(DriverTest, TheLinkerMakesOneImage) {
   EXPECT_EQ(CALL(cuLinkDestroy, state), CUDA_SUCCESS);
   EXPECT_EQ(linked(state, {ptx, ptx}, image), CUDA_ERROR_INVALID_PTX) << "names are defined twice";
   EXPECT_EQ(CALL(cuLinkDestroy, state), CUDA_SUCCESS);
+}
+
+TEST_F(DriverTest, TheLinkerSaysWhatIsWrong) {
+  const auto log_of = [](std::vector<std::string> texts) {
+    std::string log(200, 'x');
+    void* values[] = {reinterpret_cast<void*>(log.size()), log.data()};
+    CUlinkState state = nullptr;
+    void* image = nullptr;
+    const CUresult result = linked(state, std::move(texts), image,
+                                   {CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, CU_JIT_ERROR_LOG_BUFFER}, values);
+    EXPECT_EQ(CALL(cuLinkDestroy, state), CUDA_SUCCESS);
+    log.resize(reinterpret_cast<std::size_t>(values[0]));
+    return std::pair(result, log);
+  };
+  EXPECT_EQ(log_of({ptx}), std::pair(CUDA_SUCCESS, std::string()));
+  const auto [result, log] = log_of({ptx, ptx});
+  EXPECT_EQ(result, CUDA_ERROR_INVALID_PTX);
+  EXPECT_NE(log.find("scale"), std::string::npos) << log;
 }
 
 TEST_F(DriverTest, CopiesAndFills) {
@@ -217,6 +237,14 @@ TEST_F(DriverTest, TheCompilersLogIsWritten) {
   EXPECT_FALSE(log.empty());
   EXPECT_EQ(size, log.size());
   EXPECT_EQ(error(5), std::tuple(CUDA_ERROR_INVALID_PTX, log.substr(0, 4), 5u, 'x'));
+  std::string written(log.size() + 1, 'x');
+  CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, CU_JIT_ERROR_LOG_BUFFER};
+  void* values[] = {reinterpret_cast<void*>(written.size()), written.data()};
+  CUlibrary library = nullptr;
+  EXPECT_EQ(CALL(cuLibraryLoadData, &library, ".version 7.0\n.target sm_75\n.entry broken( {", options,
+                 values, 2, nullptr, nullptr, 0),
+            CUDA_ERROR_INVALID_PTX);
+  EXPECT_STREQ(written.c_str(), log.c_str());
 }
 
 TEST_F(DriverTest, AKernelThatDiesFailsItsContext) {

@@ -226,6 +226,9 @@ TEST_F(VirtualMemoryTest, AnotherProcessSharesIt) {
   ASSERT_EQ(open(address, unit), CUDA_SUCCESS);
   ASSERT_EQ(fill(address, 4, 1), CUDA_SUCCESS);
   int descriptor = -1;
+  CUcontext current = nullptr;
+  ASSERT_EQ(CALL(cuCtxGetCurrent, &current), CUDA_SUCCESS);
+  ASSERT_EQ(CALL(cuCtxSetCurrent, nullptr), CUDA_SUCCESS);  // which sharing does not ask for
   ASSERT_EQ(
       CALL(cuMemExportToShareableHandle, &descriptor, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
       CUDA_SUCCESS);
@@ -234,6 +237,7 @@ TEST_F(VirtualMemoryTest, AnotherProcessSharesIt) {
   ASSERT_EQ(CALL(cuMemImportFromShareableHandle, &same, shared, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
             CUDA_SUCCESS);
   EXPECT_EQ(same, handle) << "the process has it already";
+  ASSERT_EQ(CALL(cuCtxSetCurrent, current), CUDA_SUCCESS);
   EXPECT_EQ(CALL(cuMemRelease, same), CUDA_SUCCESS);
   const pid_t child = fork();
   if (child == 0) {

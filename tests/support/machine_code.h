@@ -8,7 +8,8 @@
 
 namespace lynxpp {
 
-/// Lets another group of the warp's lanes go on; the end of a branch does not wait for those that have yielded.
+/// Lets another group of the warp's lanes go on; the end of a branch does not wait for those that have
+/// yielded.
 inline constexpr std::uint64_t lane_yield = 0x946;
 
 /// How many machine instructions have the opcode, in the low twelve bits of the 16 bytes of each. 64-bit ELF.

@@ -13,8 +13,8 @@ namespace {
 /// slowly. Each takes a microsecond or more on a GPU.
 constexpr std::uint64_t most_looks = std::uint64_t{1} << 24;
 
-/// One of so many looks, a power of two, is certain to see what the host has taken, and lets other lanes of the
-/// warp go on: milliseconds on a GPU.
+/// One of so many looks, a power of two, is certain to see what the host has taken, and lets other lanes of
+/// the warp go on: milliseconds on a GPU.
 constexpr std::uint64_t looks_between = 1024;
 /// Clocks that a lane lets pass before any look but the first.
 constexpr std::uint64_t pause_clocks = 2000;
@@ -107,8 +107,8 @@ void DeviceGenerator::write_entry(const Appended& entry, const TraceStream& stre
            {address, builder_.CreateAdd(entry.number, builder_.getInt64(1))}, Effect::memory);
 }
 
-/// No function: ptxas has lanes yield in any loop with a call and an atomic operation like that which has given
-/// the entry its number.
+/// No function: ptxas has lanes yield in any loop with a call and an atomic operation like that which has
+/// given the entry its number.
 DeviceGenerator::Look DeviceGenerator::look_for_room(const Sought& sought, const Waiting& before) {
   const Seen seen = look_at_host(sought.counter, before.looks);
   llvm::Value* moved = builder_.CreateICmpNE(seen.taken, before.taken);
@@ -128,9 +128,10 @@ DeviceGenerator::Look DeviceGenerator::look_for_room(const Sought& sought, const
            builder_.CreateSelect(moved, builder_.getInt64(0), more)}};
 }
 
-/// As a rule without anything that lets lanes of a warp come apart, which wait together then: no volatile load,
-/// no sleep. Lanes wait for others of their warp only where the program has made these run apart; a sleep is
-/// for them. It stands there without a condition of its own, or ptxas has all lanes yield at each look.
+/// As a rule without anything that lets lanes of a warp come apart, which wait together then: no volatile
+/// load, no sleep. Lanes wait for others of their warp only where the program has made these run apart; a
+/// sleep is for them. It stands there without a condition of its own, or ptxas has all lanes yield at each
+/// look.
 DeviceGenerator::Seen DeviceGenerator::look_at_host(llvm::Value* counter, llvm::Value* looks) {
   llvm::Type* wide_type = builder_.getInt64Ty();
   llvm::Value* ring = load_of_stream(counter, offsetof(StreamControl, ring), Freshness::constant);

@@ -31,16 +31,25 @@ CUresult load_image(CUmodule* module, const void* image) {
   return CUDA_SUCCESS;
 }
 
+/// The caller's, its values, too.
+struct CompilerOptions {
+  const CUjit_option* options = nullptr;
+  void** values = nullptr;
+  unsigned count = 0;
+
+  bool are_missing() const { return count != 0 && (options == nullptr || values == nullptr); }
+  void** value_of(CUjit_option option) const {
+    const CUjit_option* const found = std::find(options, options + count, option);
+    return found == options + count ? nullptr : &values[found - options];
+  }
+};
+
 /// What fits of `problem` and a zero where the options say that errors go, nothing but the zero where
 /// information goes; their sizes become those of the texts.
-void write_compiler_log(std::string_view problem, std::span<const CUjit_option> options, void** values) {
-  const auto value_of = [&](CUjit_option option) -> void** {
-    const auto found = std::ranges::find(options, option);
-    return found == options.end() ? nullptr : &values[found - options.begin()];
-  };
+void write_compiler_log(std::string_view problem, const CompilerOptions& options) {
   const auto write = [&](std::string_view text, CUjit_option buffer, CUjit_option size) {
-    void** const place = value_of(buffer);
-    void** const bytes = value_of(size);
+    void** const place = options.value_of(buffer);
+    void** const bytes = options.value_of(size);
     if (place == nullptr || bytes == nullptr) return;
     const auto room = static_cast<std::size_t>(reinterpret_cast<std::uintptr_t>(*bytes) & 0xffff'ffff);
     if (*place == nullptr || room == 0) return;
@@ -51,6 +60,11 @@ void write_compiler_log(std::string_view problem, std::span<const CUjit_option> 
   };
   write("", CU_JIT_INFO_LOG_BUFFER, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES);
   write(problem, CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
+}
+
+/// Of an image.
+std::string_view problem_of(CUresult result) {
+  return result == CUDA_SUCCESS ? "" : "lynxpp's log says what is wrong with it";
 }
 
 /// The file's bytes and zeros behind them.
@@ -115,11 +129,12 @@ CUresult give_variable(CUdeviceptr* address, size_t* bytes, const void* module, 
   return CUDA_SUCCESS;
 }
 
-CUresult load_library(CUlibrary* library, const void* image) {
-  if (library == nullptr) return CUDA_ERROR_INVALID_VALUE;
+CUresult load_library(CUlibrary* library, const void* image, const CompilerOptions& options) {
+  if (library == nullptr || options.are_missing()) return CUDA_ERROR_INVALID_VALUE;
   DriverModule* loaded = nullptr;
-  if (const CUresult error = driver_modules().load(image, std::nullopt, loaded); error != CUDA_SUCCESS)
-    return error;
+  const CUresult result = driver_modules().load(image, std::nullopt, loaded);
+  write_compiler_log(problem_of(result), options);
+  if (result != CUDA_SUCCESS) return result;
   *library = reinterpret_cast<CUlibrary>(loaded);
   return CUDA_SUCCESS;
 }
@@ -127,6 +142,8 @@ CUresult load_library(CUlibrary* library, const void* image) {
 /// What the linker gives out is PTX again, which the device takes as an image: one input as it is, or several
 /// linked into one text.
 struct Link {
+  std::vector<CUjit_option> options;
+  void** values = nullptr;                ///< the caller's, as long as there is the link
   std::vector<std::vector<char>> inputs;  ///< each ends with a zero
   std::vector<char> image;                ///< once it is complete
 };
@@ -139,9 +156,11 @@ Link* find_link(CUlinkState state) {
   return found != links.end() ? found->second.get() : nullptr;
 }
 
-CUresult create_link(CUlinkState* state) {
-  if (state == nullptr) return CUDA_ERROR_INVALID_VALUE;
+CUresult create_link(const CompilerOptions& options, CUlinkState* state) {
+  if (state == nullptr || options.are_missing()) return CUDA_ERROR_INVALID_VALUE;
   auto link = std::make_unique<Link>();
+  link->options.assign(options.options, options.options + options.count);
+  link->values = options.values;
   *state = reinterpret_cast<CUlinkState>(link.get());
   const std::lock_guard lock(links_mutex);
   links[*state] = std::move(link);
@@ -171,7 +190,7 @@ CUresult texts_of(const Link& link, std::vector<std::string>& texts) {
   return CUDA_SUCCESS;
 }
 
-CUresult complete(Link& link) {
+CUresult complete(Link& link, std::string& problem) {
   if (link.inputs.size() == 1) {
     link.image = link.inputs.front();
     return CUDA_SUCCESS;
@@ -180,7 +199,8 @@ CUresult complete(Link& link) {
   if (const CUresult error = texts_of(link, texts); error != CUDA_SUCCESS) return error;
   const Result<std::string> linked = link_modules(texts);
   if (!linked) {
-    log().error("the modules cannot be linked: {}", one_line(linked.error()));
+    problem = "the modules cannot be linked: " + one_line(linked.error());
+    log().error("{}", problem);
     return CUDA_ERROR_INVALID_PTX;
   }
   link.image.assign(linked->begin(), linked->end());
@@ -203,10 +223,10 @@ CUresult cuModuleLoadData(CUmodule* module, const void* image) { return load_ima
 // Of the options the compiler takes, none changes what a program computes.
 CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned int count, CUjit_option* options,
                             void** values) {
-  if (count != 0 && (options == nullptr || values == nullptr)) return CUDA_ERROR_INVALID_VALUE;
+  const CompilerOptions given{options, values, count};
+  if (given.are_missing()) return CUDA_ERROR_INVALID_VALUE;
   const CUresult result = load_image(module, image);
-  const std::string_view problem = result == CUDA_SUCCESS ? "" : "lynxpp's log says what is wrong with it";
-  write_compiler_log(problem, {options, count}, values);
+  write_compiler_log(problem_of(result), given);
   return result;
 }
 
@@ -241,16 +261,16 @@ CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
 
 // ---------------------------------------------------------------- libraries
 
-CUresult cuLibraryLoadData(CUlibrary* library, const void* image, CUjit_option*, void**, unsigned int,
-                           CUlibraryOption*, void**, unsigned int) {
-  return load_library(library, image);
+CUresult cuLibraryLoadData(CUlibrary* library, const void* image, CUjit_option* options, void** values,
+                           unsigned int count, CUlibraryOption*, void**, unsigned int) {
+  return load_library(library, image, {options, values, count});
 }
 
-CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path, CUjit_option*, void**, unsigned int,
-                               CUlibraryOption*, void**, unsigned int) {
+CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path, CUjit_option* options, void** values,
+                               unsigned int count, CUlibraryOption*, void**, unsigned int) {
   std::vector<char> bytes;
   if (const CUresult error = read_image(path, bytes); error != CUDA_SUCCESS) return error;
-  return load_library(library, bytes.data());
+  return load_library(library, bytes.data(), {options, values, count});
 }
 
 CUresult cuLibraryUnload(CUlibrary library) {
@@ -284,9 +304,11 @@ CUresult cuLibraryGetManaged(CUdeviceptr* address, size_t* bytes, CUlibrary libr
 
 // ---------------------------------------------------------------- the linker
 
-CUresult cuLinkCreate(unsigned int, CUjit_option*, void**, CUlinkState* state) { return create_link(state); }
-CUresult cuLinkCreate_v2(unsigned int, CUjit_option*, void**, CUlinkState* state) {
-  return create_link(state);
+CUresult cuLinkCreate(unsigned int count, CUjit_option* options, void** values, CUlinkState* state) {
+  return create_link({options, values, count}, state);
+}
+CUresult cuLinkCreate_v2(unsigned int count, CUjit_option* options, void** values, CUlinkState* state) {
+  return create_link({options, values, count}, state);
 }
 CUresult cuLinkAddData(CUlinkState state, CUjitInputType type, void* data, size_t bytes, const char*,
                        unsigned int, CUjit_option*, void**) {
@@ -309,7 +331,12 @@ CUresult cuLinkComplete(CUlinkState state, void** image, size_t* bytes) {
   Link* const link = find_link(state);
   if (link == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (image == nullptr || link->inputs.empty()) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult error = complete(*link); error != CUDA_SUCCESS) return error;
+  std::string problem;
+  const CUresult result = complete(*link, problem);
+  if (problem.empty()) problem = problem_of(result);
+  write_compiler_log(problem,
+                     {link->options.data(), link->values, static_cast<unsigned>(link->options.size())});
+  if (result != CUDA_SUCCESS) return result;
   *image = link->image.data();
   if (bytes != nullptr) *bytes = link->image.size();
   return CUDA_SUCCESS;

@@ -16,8 +16,8 @@ namespace {
 /// … where modelled time decides who is next: the fewer, the less it runs ahead of that.
 constexpr std::int32_t timed_slice_segments = 16;
 /// Slices full of atomics after which lanes that spin give way to lanes of their warp that have waited for
-/// them all the time. Loops that just update memory often go through as many: a warp whose lanes need not part
-/// has the same counts in every run. Once a launch has locks, it has more of them.
+/// them all the time. Loops that just update memory often go through as many: a warp whose lanes need not
+/// part has the same counts in every run. Once a launch has locks, it has more of them.
 constexpr std::uint32_t patient_slices = 512;
 constexpr std::uint32_t patient_slices_with_locks = 8;
 constexpr std::uint32_t barrier_count = 16;
