@@ -88,7 +88,7 @@ TEST_F(DevicesTest, AreTwoThatCanBeToldApart) {
 TEST_F(DevicesTest, TheCurrentContextSaysWhichDeviceCallsMean) {
   const auto device_now = [] {
     CUdevice device = -1;
-    EXPECT_EQ(found<CUresult(CUdevice*)>("cuCtxGetDevice")(&device), CUDA_SUCCESS);
+    EXPECT_EQ(found<CUresult(CUdevice*, CUcontext)>("cuCtxGetDevice")(&device, nullptr), CUDA_SUCCESS);
     return device;
   };
   EXPECT_EQ(device_now(), 0);
@@ -109,7 +109,8 @@ TEST_F(DevicesTest, TheCurrentContextSaysWhichDeviceCallsMean) {
   EXPECT_EQ(device_now(), 1);
   std::thread([] {
     CUdevice device = -1;
-    EXPECT_EQ(found<CUresult(CUdevice*)>("cuCtxGetDevice")(&device), CUDA_ERROR_INVALID_CONTEXT);
+    EXPECT_EQ(found<CUresult(CUdevice*, CUcontext)>("cuCtxGetDevice")(&device, nullptr),
+              CUDA_ERROR_INVALID_CONTEXT);
   }).join();
 }
 
