@@ -2,7 +2,7 @@
 // behind a `return` and in a loop they may be fewer than those that run the handler.
 //
 // A mask of lanes is used in the basic block in which it was found out, and within one operation behind
-// branches that a vote has decided, which lanes of one mask take alike; nowhere else. Where lanes of a
+// branches that a vote has decided, which do not divide lanes of one mask; nowhere else. Where lanes of a
 // warp run apart (behind a loop that waits for another lane, a GPU does not wait at the end of a branch),
 // those of two groups may join at the end of any branch, and a GPU then takes the mask of one of them for
 // that of all: lanes that are named in the other one wait for ever (docs/design/language.md).
