@@ -383,6 +383,7 @@ class FunctionCodegen {
   Value* append(Value* row, Value* part);
   std::vector<Value*> load_rows(const HalfWarps& halves, unsigned bits, unsigned count);
   std::vector<Value*> load_elements(const HalfWarps& halves, unsigned bits, unsigned count);
+  void fetch_ahead(const HalfWarps& halves);
   std::vector<Value*> emit_inline_load(const Access& access, unsigned bits, unsigned count,
                                        const LoadEmitter& otherwise);
   void emit_inline_store(const Access& access, const std::vector<Value*>& values,

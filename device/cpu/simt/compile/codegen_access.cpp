@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "device/cpu/simt/compile/codegen.h"
+#include "device/cpu/simt/compile/codegen_region.h"
 
 namespace lynxpp::device::cpu {
 namespace {
@@ -18,6 +18,7 @@ using Value = llvm::Value;
 constexpr std::uint32_t likely = 2000;
 /// Bytes between accesses that one check serves: what lies farther apart is another array, maybe.
 constexpr std::int64_t farthest_in_group = 4096;
+constexpr std::uint64_t iterations_ahead = 8;
 
 /// Lane i of both halves: element i × step of a vector, from `first` on.
 llvm::SmallVector<int> every(unsigned first, unsigned step, unsigned count) {
@@ -222,6 +223,25 @@ std::vector<Value*> FunctionCodegen::load_elements(const HalfWarps& halves, unsi
   return values;
 }
 
+/// The rows that the warp loads here when it comes round the loop for the eighth time, if it goes on by the
+/// same step. Processors guess that themselves for steps within a page alone; loops over a grid's threads have
+/// longer ones.
+void FunctionCodegen::fetch_ahead(const HalfWarps& halves) {
+  if (!region_->is_in_loop(region_->segment)) return;
+  llvm::IRBuilder<> entry(&state_->function->getEntryBlock(), state_->function->getEntryBlock().begin());
+  llvm::AllocaInst* const last = entry.CreateAlloca(entry.getInt64Ty());
+  entry.CreateStore(entry.getInt64(0), last);
+  Value* const here = builder_.CreatePtrToInt(halves.place[0], builder_.getInt64Ty());
+  Value* const step = builder_.CreateSub(here, builder_.CreateLoad(builder_.getInt64Ty(), last));
+  builder_.CreateStore(here, last);
+  Value* const ahead = builder_.CreateMul(step, builder_.getInt64(iterations_ahead));
+  for (Value* const place : halves.place) {
+    Value* const fetched = builder_.CreateGEP(builder_.getInt8Ty(), place, ahead);
+    builder_.CreateIntrinsic(llvm::Intrinsic::prefetch, {fetched->getType()},
+                             {fetched, builder_.getInt32(0), builder_.getInt32(3), builder_.getInt32(1)});
+  }
+}
+
 /// `otherwise` emits the load by a helper.
 std::vector<Value*> FunctionCodegen::emit_inline_load(const Access& access, unsigned bits, unsigned count,
                                                       const LoadEmitter& otherwise) {
@@ -247,7 +267,10 @@ std::vector<Value*> FunctionCodegen::emit_inline_load(const Access& access, unsi
   Value* const in_rows = may_access(*halves.group, bytes);
   Value* const in_elements = may_access(*halves.group, 0);
   // Either is likely: what LLVM takes to be rare has all registers spilled around it.
-  path(in_rows, nullptr, [&] { return load_rows(halves, bits, count); });
+  path(in_rows, nullptr, [&] {
+    if (access.kind != AddressKind::shared) fetch_ahead(halves);
+    return load_rows(halves, bits, count);
+  });
   path(in_elements, weights, [&] { return load_elements(halves, bits, count); });
   Access anew = access;
   anew.addresses = computed_here(access.addresses);

@@ -43,6 +43,8 @@ struct FunctionCodegen::Region {
   std::map<std::uint32_t, std::set<std::uint32_t>> next;  ///< segments behind each
   /// Whether every path to the segment goes through `through`, another one.
   bool is_behind(std::uint32_t segment, std::uint32_t through) const;
+  /// Whether the warp may come to the segment again without leaving the region.
+  bool is_in_loop(std::uint32_t segment) const;
 };
 
 }  // namespace lynxpp::device::cpu

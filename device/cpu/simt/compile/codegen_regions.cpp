@@ -35,6 +35,21 @@ bool FunctionCodegen::Region::is_behind(std::uint32_t segment, std::uint32_t thr
   return true;
 }
 
+bool FunctionCodegen::Region::is_in_loop(std::uint32_t segment) const {
+  std::vector<std::uint32_t> open = {segment};
+  std::set<std::uint32_t> seen;
+  while (!open.empty()) {
+    const auto behind = next.find(open.back());
+    open.pop_back();
+    if (behind == next.end()) continue;
+    for (const std::uint32_t each : behind->second) {
+      if (each == segment) return true;
+      if (seen.insert(each).second) open.push_back(each);
+    }
+  }
+  return false;
+}
+
 /// How often the code of the region writes each register, and which segments follow each: what row_of() has
 /// to know of segments that are emitted later, too.
 void FunctionCodegen::survey_region() {
