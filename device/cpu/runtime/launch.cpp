@@ -100,22 +100,34 @@ void log_failure(Kernel& kernel, const Failure& failure) {
   log().error("kernel {} failed on the cpu device: {}", demangle(kernel.name), death_text(failure));
 }
 
-/// What is done when the launch's turn has come.
-void run_counted(Kernel& kernel, LoadedModule& module, const CountedLaunch& launch,
-                 const std::vector<std::byte>& parameters, const std::optional<std::string>& path,
-                 bool with_words) {
+/// A launch in a stream.
+struct QueuedLaunch {
+  Kernel* kernel = nullptr;
+  std::shared_ptr<LoadedModule> module;
+  std::vector<std::byte> parameters;
+  LaunchShape shape;
+  int device = 0;
+  std::optional<std::string> counters_path;
+  bool counts_words = false;
+  std::vector<CountedArray> arrays;  ///< … where it does
+};
+
+/// What is done when the launch's turn has come. `number`: of the kernel's launches.
+void run_counted(const QueuedLaunch& launch, std::uint64_t number) {
   const DeviceScope device(launch.device);
+  Kernel& kernel = *launch.kernel;
   LaunchCounters counters;
-  if (with_words) counters.words.emplace();
+  if (launch.counts_words) counters.words.emplace();
   std::optional<models::clock::KernelTime> time;
-  const Status status =
-      launch_with_clock(module, launch.kernel, launch.shape, parameters, path ? &counters : nullptr, time);
-  if (status) {
-    if (path) write_counters(*path, launch, counters, time);
-    return;
+  const Status status = launch_with_clock(*launch.module, kernel.name, launch.shape, launch.parameters,
+                                          launch.counters_path ? &counters : nullptr, time);
+  if (!status) {
+    log_failure(kernel, status.error());
+    set_sticky_error(error_of(status.error()));
+  } else if (launch.counters_path) {
+    const CountedLaunch counted{kernel.name, number, false, launch.shape, launch.device, launch.arrays};
+    write_counters(*launch.counters_path, counted, counters, time);
   }
-  log_failure(kernel, status.error());
-  set_sticky_error(error_of(status.error()));
 }
 
 std::shared_ptr<const KernelCall> call_of(Kernel& kernel, const Launch& launch,
@@ -147,24 +159,19 @@ cudaError_t enqueue(Kernel& kernel, const LoadedKernel& loaded, const Launch& la
     log_failure(kernel, compiled.error());
     return error_of(compiled.error());
   }
-  CountedLaunch counted{kernel.name, launch.number, false, shape, current_device(), {}};
-  const bool with_words = path && counts_words();
-  if (with_words) counted.arrays = reachable_arrays(*loaded.module);
   auto* const stream = static_cast<cudaStream_t>(launch.stream);
-  if (!streams().capturing(stream)) {
-    auto run = [&kernel, module = loaded.module, counted = std::move(counted),
-                parameters = std::move(*buffer), path,
-                with_words] { run_counted(kernel, *module, counted, parameters, path, with_words); };
+  const bool is_captured = streams().capturing(stream);
+  std::shared_ptr<const KernelCall> call;
+  if (is_captured) call = call_of(kernel, launch, slots, *buffer);
+  QueuedLaunch queued{&kernel, loaded.module, std::move(*buffer), shape, current_device(), path, false, {}};
+  queued.counts_words = path && counts_words();
+  if (queued.counts_words) queued.arrays = reachable_arrays(*loaded.module);
+  if (!is_captured) {
+    auto run = [queued = std::move(queued), number = launch.number] { run_counted(queued, number); };
     return streams().enqueue(stream, {cudaGraphNodeTypeKernel, std::move(run), nullptr});
   }
-  auto call = call_of(kernel, launch, slots, *buffer);
   // Each run is a launch of its own.
-  auto run = [&kernel, module = loaded.module, counted = std::move(counted), parameters = std::move(*buffer),
-              path, with_words] {
-    CountedLaunch own = counted;
-    own.number = kernel.launches++;
-    run_counted(kernel, *module, own, parameters, path, with_words);
-  };
+  auto run = [queued = std::move(queued)] { run_counted(queued, queued.kernel->launches++); };
   return streams().enqueue(stream, {cudaGraphNodeTypeKernel, std::move(run), std::move(call)});
 }
 

@@ -118,12 +118,9 @@ cudaError_t Streams::enqueue(cudaStream_t handle, Work work, OperationPtr* opera
     recorded_work->work_ = std::move(work);
     return cudaSuccess;
   }
-  if (captured(find(handle), work)) return cudaSuccess;
-  // What a kernel that died has left behind is not to be built upon.
-  const auto checked = [run = std::move(work.run)] {
-    if (sticky_error() == cudaSuccess) run();
-  };
-  const OperationPtr added = add(find(handle), Operation::Kind::work, checked);
+  const auto stream = find(handle);
+  if (captured(stream, work)) return cudaSuccess;
+  const OperationPtr added = add(stream, Operation::Kind::work, std::move(work.run));
   if (operation != nullptr) *operation = added;
   return cudaSuccess;
 }
@@ -131,7 +128,7 @@ cudaError_t Streams::enqueue(cudaStream_t handle, Work work, OperationPtr* opera
 cudaError_t Streams::enqueue_always(cudaStream_t handle, std::function<void()> work) {
   if (const cudaError_t error = refuse_in_capture(handle); error != cudaSuccess) return error;
   if (const cudaError_t error = admit(handle); error != cudaSuccess) return error;
-  add(find(handle), Operation::Kind::work, std::move(work));
+  add(find(handle), Operation::Kind::always, std::move(work));
   return cudaSuccess;
 }
 
@@ -159,7 +156,7 @@ OperationPtr Streams::add(const std::shared_ptr<Stream>& stream, Operation::Kind
     at_once = finished_;
   }
   start(ready);
-  if (at_once && kind == Operation::Kind::work) wait_for(operation);
+  if (at_once && operation->has_thread()) wait_for(operation);
   return operation;
 }
 
@@ -182,7 +179,7 @@ void Streams::append(const OperationPtr& operation, const OperationPtr& behind, 
   last_[&own] = operation;
   if (operation->waits_for != 0) return;
   if (operation->kind == Operation::Kind::mark) mark_done(operation, ready);
-  if (operation->kind == Operation::Kind::work) ready.push_back(operation);
+  if (operation->has_thread()) ready.push_back(operation);
 }
 
 void Streams::complete(const OperationPtr& operation) { start(ready_behind(operation)); }
@@ -201,10 +198,8 @@ Streams::Ready Streams::ready_behind(const OperationPtr& operation) {
 }
 
 void Streams::mark_done(const OperationPtr& operation, Ready& ready) {
-  std::vector<OperationPtr> over{operation};
-  while (!over.empty()) {
-    const OperationPtr each = std::move(over.back());
-    over.pop_back();
+  std::vector<OperationPtr> over;  // marks behind it
+  for (OperationPtr each = operation; each != nullptr;) {
     if (each->work) each->work();
     each->work = nullptr;
     each->finished = std::chrono::steady_clock::now();
@@ -217,10 +212,14 @@ void Streams::mark_done(const OperationPtr& operation, Ready& ready) {
     for (const OperationPtr& next : each->dependents) {
       if (--next->waits_for != 0) continue;
       if (next->kind == Operation::Kind::mark) over.push_back(next);
-      if (next->kind == Operation::Kind::work) ready.push_back(next);
+      if (next->has_thread()) ready.push_back(next);
       has_news_ |= next->kind == Operation::Kind::turn;
     }
     each->dependents.clear();
+    each = nullptr;
+    if (over.empty()) break;
+    each = std::move(over.back());
+    over.pop_back();
   }
   has_news_ |= last_.empty();
 }
@@ -245,7 +244,8 @@ void Streams::run(OperationPtr operation) {
 void Streams::do_work(Operation& operation) {
   const DeviceScope scope(operation.stream->device);
   try {
-    operation.work();
+    // What a kernel that died has left behind is not to be built upon.
+    if (operation.kind == Operation::Kind::always || sticky_error() == cudaSuccess) operation.work();
   } catch (const std::exception& error) {
     log().error("work in a stream of the cpu device failed: {}", error.what());
     set_sticky_error(cudaErrorUnknown);
@@ -375,10 +375,10 @@ bool Streams::destroy(cudaStream_t handle) {
 
 std::shared_ptr<Stream> Streams::find(cudaStream_t handle) {
   if (handle == nullptr) handle = null_is_per_thread ? cudaStreamPerThread : cudaStreamLegacy;
-  const std::lock_guard lock(mutex_);
   const int device = current_device();
   const auto index = static_cast<std::size_t>(device);
-  if (handle == cudaStreamLegacy) return legacy_[index];
+  if (handle == cudaStreamLegacy) return legacy_[index];  // they are never others
+  const std::lock_guard lock(mutex_);
   if (handle == cudaStreamPerThread) {
     if (own_stream_gone) return make(cudaStreamDefault, 0, device);
     std::shared_ptr<Stream>& own = own_streams().streams[index];

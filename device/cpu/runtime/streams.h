@@ -58,10 +58,13 @@ struct Stream {
 /// Work in a stream. Its members belong to Streams.
 struct Operation {
   enum class Kind {
-    work,  ///< runs on a thread of the device's
-    mark,  ///< a place in the stream's order, with nothing to do or next to nothing
-    turn,  ///< done by the thread that waits for it
+    work,    ///< runs on a thread of the device's, unless a kernel has died before
+    always,  ///< runs there even then
+    mark,    ///< a place in the stream's order, with nothing to do or next to nothing
+    turn,    ///< done by the thread that waits for it
   };
+  bool has_thread() const { return kind == Kind::work || kind == Kind::always; }
+
   Kind kind = Kind::mark;
   std::function<void()> work;
   std::shared_ptr<Stream> stream;

@@ -307,7 +307,7 @@ void FunctionCodegen::emit_guard_count() {
 void FunctionCodegen::note_call_registers(const CallSite& call) {
   const auto note = [this](const ptx::Operand& operand) {
     if (operand.kind != ptx::OperandKind::identifier) return;
-    if (const auto slot = find_register(operand.name)) state_->live_out.insert(slot->id);
+    if (const auto slot = find_register(operand.name)) state_->live_out.set(slot->id);
   };
   if (call.arguments.empty()) return;
   for (const ptx::Operand& operand : instruction_->operands) {
@@ -319,41 +319,34 @@ void FunctionCodegen::note_call_registers(const CallSite& call) {
 /// function's results in registers are live where it returns.
 void FunctionCodegen::solve_liveness() {
   std::vector<std::vector<std::uint32_t>> successors(states_.size());
-  std::set<std::uint32_t> at_return;
+  RegisterSet at_return;
   for (const ptx::Variable& result : function_.function->returns) {
     if (result.space != ptx::StateSpace::reg) continue;
-    if (const auto slot = function_.registers->find(result.name, 0)) at_return.insert(slot->id);
+    if (const auto slot = function_.registers->find(result.name, 0)) at_return.set(slot->id);
   }
   for (std::size_t i = 0; i < states_.size(); ++i) {
     const Segment& segment = function_.segments[i];
     if (segment.next != no_segment) successors[i].push_back(segment.next);
     if (segment.target != no_segment) successors[i].push_back(segment.target);
     successors[i].insert(successors[i].end(), segment.targets.begin(), segment.targets.end());
-    if (segment.next == no_segment || segment.control == Control::ret) {
-      states_[i].live_out.insert(at_return.begin(), at_return.end());
-    }
+    if (segment.next == no_segment || segment.control == Control::ret) states_[i].live_out |= at_return;
   }
-  std::vector<std::set<std::uint32_t>> live_in(states_.size());
+  std::vector<RegisterSet> live_in(states_.size());
   for (bool changed = true; changed;) {
     changed = false;
     for (std::size_t i = states_.size(); i-- > 0;) {
       SegmentState& state = states_[i];
-      for (const std::uint32_t successor : successors[i]) {
-        state.live_out.insert(live_in[successor].begin(), live_in[successor].end());
-      }
+      for (const std::uint32_t successor : successors[i]) state.live_out |= live_in[successor];
       // Lanes that are inactive here take other paths, and keep their values in memory. A guarded write reads
       // first.
-      std::set<std::uint32_t> in = state.read_first;
-      for (const std::uint32_t id : state.live_out) {
-        if (!state.written.contains(id)) in.insert(id);
-      }
+      RegisterSet in = state.live_out;
+      in.intersectWithComplement(state.written);
+      in |= state.read_first;
       // Lanes that come here may run the second form instead.
-      if (const std::uint32_t apart = function_.segments[i].apart; apart != no_segment)
-        in.insert(live_in[apart].begin(), live_in[apart].end());
-      if (in.size() != live_in[i].size()) {
-        live_in[i] = std::move(in);
-        changed = true;
-      }
+      if (const std::uint32_t apart = function_.segments[i].apart; apart != no_segment) in |= live_in[apart];
+      if (in == live_in[i]) continue;
+      live_in[i] = std::move(in);
+      changed = true;
     }
   }
 }
@@ -363,13 +356,13 @@ void FunctionCodegen::write_back(SegmentState& state) {
   warp_ = state.function->getArg(0);
   mask_ = state.function->getArg(1);
   bool any = false;
-  for (const std::uint32_t id : state.written) any |= state.live_out.contains(id);
+  for (const std::uint32_t id : state.written) any |= state.live_out.test(id);
   if (any) {
     mask_vector_ = predicate_of(mask_);
     Value* const file =
         builder_.CreateLoad(builder_.getPtrTy(), context_pointer(offsetof(WarpContext, registers)));
     for (const std::uint32_t id : state.written) {
-      if (!state.live_out.contains(id)) continue;
+      if (!state.live_out.test(id)) continue;
       const RegisterSlot slot = function_.registers->slot(id);
       Value* const place = builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), file, slot.offset);
       Value* value = state.values.at(id);

@@ -7,6 +7,7 @@
 // only.
 #pragma once
 
+#include <llvm/ADT/SparseBitVector.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Transforms/Utils/FunctionComparator.h>
@@ -102,14 +103,15 @@ class FunctionCodegen {
   Status emit_region(std::uint32_t start);
 
  private:
+  using RegisterSet = llvm::SparseBitVector<>;  ///< ids
   /// What is known of a segment once its instructions are emitted; write-back follows when liveness is known.
   struct SegmentState {
     llvm::Function* function = nullptr;
     llvm::BasicBlock* end = nullptr;
     std::map<std::uint32_t, Value*> values;  ///< by register id
-    std::set<std::uint32_t> written;
-    std::set<std::uint32_t> read_first;  ///< read before any write
-    std::set<std::uint32_t> live_out;
+    RegisterSet written;
+    RegisterSet read_first;  ///< read before any write
+    RegisterSet live_out;
     Value* result = nullptr;
   };
   using Emitter = void (FunctionCodegen::*)();

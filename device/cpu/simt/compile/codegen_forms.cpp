@@ -38,12 +38,12 @@ Value* FunctionCodegen::register_place(const RegisterSlot& slot) {
 }
 
 void FunctionCodegen::note_read(const RegisterSlot& slot) {
-  if (!state_->written.contains(slot.id)) state_->read_first.insert(slot.id);
+  if (!state_->written.test(slot.id)) state_->read_first.set(slot.id);
   touched_.emplace_back(slot.id, false);
 }
 
 void FunctionCodegen::note_written(const RegisterSlot& slot) {
-  state_->written.insert(slot.id);
+  state_->written.set(slot.id);
   touched_.emplace_back(slot.id, true);
 }
 
@@ -223,7 +223,7 @@ Status FunctionCodegen::emit_forms(FormLibrary& library) {
   globals_.clear();
   solve_liveness();
   for (std::size_t i = 0; i < states_.size(); ++i) {
-    function_.code[i].live_out.assign(states_[i].live_out.begin(), states_[i].live_out.end());
+    for (const std::uint32_t id : states_[i].live_out) function_.code[i].live_out.push_back(id);
   }
   return success();
 }
@@ -236,7 +236,7 @@ Status FunctionCodegen::emit_again(std::uint32_t segment) {
   begin_segment(state, segment);
   emit_segment(state, function_.segments[segment]);
   if (!diagnostics_.empty()) return Failure{diagnostics_};
-  state.live_out.insert(code.live_out.begin(), code.live_out.end());
+  for (const std::uint32_t id : code.live_out) state.live_out.set(id);
   write_back(state);
   return success();
 }

@@ -7,13 +7,11 @@
 
 namespace lynxpp::device::cpu {
 
-Result<std::shared_ptr<const Program>> compile_program(ptx::Module& module, const ModuleSymbols& symbols,
-                                                       std::uint32_t kernel, CodeKind kind,
+Result<std::shared_ptr<const Program>> compile_program(Program planned, const ptx::Module& module,
+                                                       const ModuleSymbols& symbols, CodeKind kind,
                                                        const std::string& name) {
   const auto begin = std::chrono::steady_clock::now();
-  Result<Program> planned = plan_program(module, kernel, name, kind);
-  if (!planned) return planned.error();
-  auto program = std::make_shared<Program>(std::move(*planned));
+  auto program = std::make_shared<Program>(std::move(planned));
   program->counting = kind.counts;
   program->timed = kind.timed;
   program->checked = kind.checked;

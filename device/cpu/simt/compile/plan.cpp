@@ -339,9 +339,14 @@ constexpr std::uint64_t gap_of_checked_arrays = 64;
 
 /// Only variables that the program's code names take space.
 Status Planner::plan_shared() {
+  std::set<std::string_view> of_module;
+  for (const ptx::Variable& variable : module_.variables) {
+    if (variable.space == ptx::StateSpace::shared) of_module.insert(variable.name);
+  }
   std::set<std::string_view> named;
   const auto collect = [&](const auto& self, const ptx::Operand& operand) -> void {
-    if (operand.kind == ptx::OperandKind::identifier) named.insert(operand.name);
+    if (operand.kind == ptx::OperandKind::identifier && of_module.contains(operand.name))
+      named.insert(operand.name);
     program_.shared.has_reserved |= operand.name.starts_with("%reserved_smem_offset_");
     for (const ptx::Operand& element : operand.elements) self(self, element);
   };
@@ -460,7 +465,9 @@ Builtin find_builtin(std::string_view name) {
   return Builtin::none;
 }
 
-SourceLocation ptx_location(const std::string& name, std::uint32_t line) { return {name, line, 1, 1}; }
+SourceLocation ptx_location(std::string_view name, std::uint32_t line) {
+  return {std::string(name), line, 1, 1};
+}
 
 Result<Program> plan_program(ptx::Module& module, std::uint32_t kernel, const std::string& name,
                              CodeKind kind) {

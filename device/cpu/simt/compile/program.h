@@ -167,17 +167,18 @@ struct Program {
   const CompiledFunction* find(std::uint32_t module_function) const;
 };
 
-/// Plans and compiles `kernel`. The module's bodies are parsed as needed. `name` stands in diagnostics as the
-/// file. Failure: an unsupported instruction in what the kernel reaches, with its PTX line. Module, symbols
-/// and name outlive the launches of the program: segments that run often are compiled then.
-Result<std::shared_ptr<const Program>> compile_program(ptx::Module& module, const ModuleSymbols& symbols,
-                                                       std::uint32_t kernel, CodeKind kind,
-                                                       const std::string& name);
-
-/// The plan alone: segments and layouts, no machine code. Precondition of code generation. For timed code
-/// segments are cut before each read of a clock; in checked code arrays of shared memory lie apart.
+/// Segments and layouts of `kernel`, no machine code. The module's bodies are parsed as needed. `name` stands in
+/// diagnostics as the file. For timed code segments are cut before each read of a clock; in checked code arrays
+/// of shared memory lie apart.
 Result<Program> plan_program(ptx::Module& module, std::uint32_t kernel, const std::string& name,
                              CodeKind kind = {});
+
+/// Compiles what was planned for code of this kind, or of one that is timed and checked no more and no less.
+/// Failure: an unsupported instruction in what the kernel reaches, with its PTX line. Module, symbols and name
+/// outlive the launches of the program: segments that run often are compiled then.
+Result<std::shared_ptr<const Program>> compile_program(Program planned, const ptx::Module& module,
+                                                       const ModuleSymbols& symbols, CodeKind kind,
+                                                       const std::string& name);
 
 /// The operand that names the members of a meeting; nothing for other instructions.
 std::optional<std::size_t> members_operand(const ptx::Instruction& instruction);
@@ -189,6 +190,6 @@ void plan_meetings(CompiledFunction& function);
 Builtin find_builtin(std::string_view name);
 
 /// A location in the PTX text of a module.
-SourceLocation ptx_location(const std::string& name, std::uint32_t line);
+SourceLocation ptx_location(std::string_view name, std::uint32_t line);
 
 }  // namespace lynxpp::device::cpu

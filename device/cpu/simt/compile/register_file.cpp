@@ -11,6 +11,12 @@ std::uint32_t slot_bits(ptx::DataType type) {
 }  // namespace
 
 std::optional<RegisterSlot> RegisterFile::find(std::string_view name, std::uint32_t scope) {
+  Names& names = found_[scope];
+  const auto known = names.find(name);
+  return known != names.end() ? known->second : names.emplace(name, look_up(name, scope)).first->second;
+}
+
+std::optional<RegisterSlot> RegisterFile::look_up(std::string_view name, std::uint32_t scope) {
   if (const ptx::RegisterDeclaration* declaration = function_.body->find_register(name, scope)) {
     const std::uint32_t bits = slot_bits(declaration->type);
     if (bits == 0 || declaration->vector > 1) return std::nullopt;

@@ -4,10 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -40,9 +42,18 @@ class RegisterFile {
 
  private:
   using Key = std::pair<const void*, std::string>;
+  std::optional<RegisterSlot> look_up(std::string_view name, std::uint32_t scope);
   RegisterSlot allocate(Key key, std::uint32_t bits);
 
+  struct NameHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view name) const { return std::hash<std::string_view>()(name); }
+  };
+  /// What was found, by scope and name.
+  using Names = std::unordered_map<std::string, std::optional<RegisterSlot>, NameHash, std::equal_to<>>;
+
   const ptx::Function& function_;
+  std::unordered_map<std::uint32_t, Names> found_;
   std::map<Key, RegisterSlot> slots_;
   std::vector<const RegisterSlot*> by_id_;
   std::uint32_t bytes_ = 0;

@@ -8,6 +8,14 @@ namespace lynxpp::device::cpu {
 
 /// Without a division for each lane: a short launch has no time for more.
 void BlockRunner::number_threads(WarpContext& context, const Dim3& block, std::uint32_t first) {
+  if (block.y == 1 && block.z == 1 && block.x % warp_size == 0) {  // as most blocks are
+    for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
+      context.tid[0][lane] = first + lane;
+      context.tid[1][lane] = context.tid[2][lane] = 0;
+    }
+    context.has_rows = 1;
+    return;
+  }
   std::uint32_t x = first % block.x;
   std::uint32_t y = first / block.x % block.y;
   std::uint32_t z = first / block.x / block.y;
@@ -248,9 +256,7 @@ Status BlockRunner::start(std::uint64_t block, std::uint32_t multiprocessor, con
   completed_barriers_ = 0;
   for (Barrier& barrier : barriers_) {
     if (open_barriers_ == 0) break;  // all are as they were at first
-    if (!barrier.open) continue;
-    barrier = {};
-    barrier.arrived.assign(warps_.size(), 0);
+    if (barrier.open) barrier = {};
   }
   open_barriers_ = 0;
   waiting_rounds_ = 0;

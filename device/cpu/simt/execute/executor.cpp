@@ -1,6 +1,9 @@
 #include "device/cpu/simt/execute/executor.h"
 
 #include <sched.h>
+#ifdef __SSE__
+#include <xmmintrin.h>
+#endif
 
 #include <algorithm>
 #include <cctype>
@@ -90,7 +93,7 @@ class SimtModule final : public LoadedModule {
       : module_(std::move(module)), storage_(std::move(storage)), name_(std::move(name)), memory_(memory) {}
 
   std::vector<std::string> kernel_names() const override;
-  Result<KernelInfo> kernel(const std::string& name) override;
+  Result<KernelInfo> kernel(const std::string& name) override { return info_of(name); }
   std::optional<VariableStorage> variable(const std::string& name) override;
   std::vector<std::pair<std::string_view, VariableStorage>> variables() override;
   Status compile(const std::string& kernel, CodeKind kind) override {
@@ -103,6 +106,8 @@ class SimtModule final : public LoadedModule {
  private:
   using Compiled = Result<std::shared_ptr<const Program>>;
   Result<std::uint32_t> find_kernel(const std::string& name) const;
+  Result<KernelInfo> make_info(const std::string& name);
+  const Result<KernelInfo>& info_of(const std::string& name);
   Compiled program(const std::string& kernel, CodeKind kind);
   Status check(const KernelInfo& info, const LaunchShape& shape) const;
 
@@ -112,7 +117,36 @@ class SimtModule final : public LoadedModule {
   const std::string name_;
   GlobalMemory& memory_;
   std::map<std::string, Result<KernelInfo>> infos_;
-  std::map<std::pair<std::string, CodeKind>, Compiled> programs_;
+  std::map<std::string, Program> plans_;  ///< of kernels that are not compiled yet
+  std::map<std::string, std::map<CodeKind, Compiled>> programs_;
+};
+
+/// While it lives, the thread's arithmetic is what kernels expect: the program's own rounding and flush modes
+/// must not reach them.
+class DefaultArithmetic {
+#ifdef __SSE__
+ public:
+  DefaultArithmetic() {
+    if ((before_ & ~happened) != usual) _mm_setcsr(usual);
+  }
+  ~DefaultArithmetic() { _mm_setcsr(before_); }
+
+ private:
+  // Code of kernels has no x87 instructions, and to set both takes a tenth of a short launch.
+  static constexpr unsigned usual = 0x1f80;   // all exceptions masked, to nearest, no flushing
+  static constexpr unsigned happened = 0x3f;  // flags, which change nothing
+  const unsigned before_ = _mm_getcsr();
+#else
+ public:
+  DefaultArithmetic() {
+    std::fegetenv(&before_);
+    std::fesetenv(FE_DFL_ENV);
+  }
+  ~DefaultArithmetic() { std::fesetenv(&before_); }
+
+ private:
+  std::fenv_t before_;
+#endif
 };
 
 /// `timed_blocks`: of a multiprocessor, where the launch has a clock. `counters` may be null.
@@ -125,15 +159,11 @@ Status run(LaunchState& launch, std::uint32_t timed_blocks, LaunchCounters* coun
   std::vector<Status> results(workers, success());
   launch.queue.emplace(launch.clusters(), workers);
   run_on_workers(workers, [&](unsigned worker) {
-    // The program's own rounding and flush modes must not reach the kernel's arithmetic.
-    std::fenv_t environment;
-    std::fegetenv(&environment);
-    std::fesetenv(FE_DFL_ENV);
+    const DefaultArithmetic arithmetic;
     WorkerCounts* const own = counters != nullptr ? &counts[worker] : nullptr;
     results[worker] = launch.clock != nullptr ? run_timed(launch, *launch.clock, timed_blocks, own)
                                               : ResidentBlocks(launch, worker, own).run();
     if (!results[worker]) launch.failed.store(true, std::memory_order_relaxed);
-    std::fesetenv(&environment);
   });
   for (const Status& result : results) {
     if (!result) return result;
@@ -171,12 +201,18 @@ Result<std::uint32_t> SimtModule::find_kernel(const std::string& name) const {
   return failure(name_ + ": no kernel '" + name + "'");
 }
 
-Result<KernelInfo> SimtModule::kernel(const std::string& name) {
+/// It stays where it is for as long as the module does.
+const Result<KernelInfo>& SimtModule::info_of(const std::string& name) {
   const std::lock_guard lock(mutex_);
-  if (const auto known = infos_.find(name); known != infos_.end()) return known->second;
+  const auto known = infos_.find(name);
+  return known != infos_.end() ? known->second : infos_.emplace(name, make_info(name)).first->second;
+}
+
+/// Precondition: `mutex_` is held.
+Result<KernelInfo> SimtModule::make_info(const std::string& name) {
   const Result<std::uint32_t> index = find_kernel(name);
   if (!index) return index.error();
-  const Result<Program> planned = plan_program(module_, *index, name_);
+  Result<Program> planned = plan_program(module_, *index, name_);
   if (!planned) return planned.error();
   const ptx::Function& function = module_.functions[*index];
   KernelInfo info;
@@ -197,7 +233,7 @@ Result<KernelInfo> SimtModule::kernel(const std::string& name) {
   for (const ptx::RegisterDeclaration& declaration : function.body->registers) {
     info.registers += std::max(declaration.count, 1u);
   }
-  infos_.emplace(name, info);
+  plans_.emplace(name, std::move(*planned));
   return info;
 }
 
@@ -216,20 +252,27 @@ std::vector<std::pair<std::string_view, LoadedModule::VariableStorage>> SimtModu
 
 SimtModule::Compiled SimtModule::program(const std::string& kernel, CodeKind kind) {
   const std::lock_guard lock(mutex_);
-  const auto key = std::pair(kernel, kind);
-  if (const auto known = programs_.find(key); known != programs_.end()) return known->second;
+  const auto programs = programs_.find(kernel);
+  if (programs != programs_.end()) {
+    if (const auto known = programs->second.find(kind); known != programs->second.end()) return known->second;
+  }
   const Result<std::uint32_t> index = find_kernel(kernel);
   if (!index) return index.error();
-  return programs_.emplace(key, compile_program(module_, storage_.symbols(), *index, kind, name_))
+  auto plan = plans_.extract(kernel);
+  const bool serves = !plan.empty() && !kind.timed && !kind.checked;
+  Result<Program> planned =
+      serves ? Result<Program>(std::move(plan.mapped())) : plan_program(module_, *index, name_, kind);
+  return programs_[kernel]
+      .emplace(kind, planned ? compile_program(std::move(*planned), module_, storage_.symbols(), kind, name_)
+                             : Compiled(planned.error()))
       .first->second;
 }
 
 /// Clusters divide the grid, and are what the kernel was made for.
 Status check_cluster(const KernelInfo& info, const LaunchShape& shape) {
+  if (!shape.cluster && !info.needs_cluster) return success();
   const std::string kernel = "kernel '" + info.name + "': ";
-  if (!shape.cluster) {
-    return info.needs_cluster ? failure(kernel + "it is to be launched in clusters") : Status(success());
-  }
+  if (!shape.cluster) return failure(kernel + "it is to be launched in clusters");
   const Dim3& each = *shape.cluster;
   const Dim3& grid = shape.grid;
   const std::string text =
@@ -261,7 +304,7 @@ Status SimtModule::check(const KernelInfo& info, const LaunchShape& shape) const
 Status SimtModule::launch(const std::string& kernel_name, const LaunchShape& asked,
                           std::span<const std::byte> parameters, LaunchCounters* counters, LaunchClock* clock,
                           LaunchChecks* checks) {
-  const Result<KernelInfo> info = kernel(kernel_name);
+  const Result<KernelInfo>& info = info_of(kernel_name);
   if (!info) return info.error();
   LaunchShape shape = asked;
   if (!shape.cluster) shape.cluster = info->cluster;

@@ -1,42 +1,26 @@
 #include "device/cpu/simt/execute/found_ranges.h"
 
-#include <mutex>
-#include <vector>
+#include "device/cpu/simt/execute/kept.h"
 
 namespace lynxpp::device::cpu {
 namespace {
 
-/// Not of threads: what a thread owns may not be made while another one loads a library, whose constructors
-/// may wait for a kernel.
-struct Kept {
-  std::mutex mutex;
-  std::vector<std::unique_ptr<FoundRanges>> ranges;
-};
+constexpr std::size_t most_kept = 1024;  // as many as ran blocks at one time
 
-/// Never destroyed: launches may run while the process ends.
-Kept& kept() {
-  static auto* const all = new Kept;
+Kept<FoundRanges>& kept() {
+  static auto* const all = new Kept<FoundRanges>(most_kept);
   return *all;
 }
 
 }  // namespace
 
 FoundRanges::Pointer FoundRanges::take() {
-  {
-    const std::lock_guard lock(kept().mutex);
-    if (!kept().ranges.empty()) {
-      Pointer taken(kept().ranges.back().release());
-      kept().ranges.pop_back();
-      return taken;
-    }
-  }
-  return Pointer(new FoundRanges);
+  std::unique_ptr<FoundRanges> taken = kept().take();
+  return Pointer(taken != nullptr ? taken.release() : new FoundRanges);
 }
 
 void FoundRanges::GiveBack::operator()(FoundRanges* ranges) const {
-  std::unique_ptr<FoundRanges> given(ranges);
-  const std::lock_guard lock(kept().mutex);
-  kept().ranges.push_back(std::move(given));
+  kept().give(std::unique_ptr<FoundRanges>(ranges));
 }
 
 AddressRange* FoundRanges::of(const GlobalMemory& memory) {

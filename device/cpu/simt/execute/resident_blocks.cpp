@@ -35,10 +35,15 @@ Result<bool> ResidentBlocks::start_cluster() {
   const std::optional<std::uint64_t> cluster =
       launch_.queue->take(worker_, launch_.blocks_wait.load(std::memory_order_relaxed));
   if (!cluster) return false;
-  if (idle_.empty()) idle_.push_back(std::make_unique<ClusterRunner>(launch_, counts_));
-  if (Status started = idle_.back()->start(*cluster, worker_); !started) return started.error();
-  running_.insert(running_.begin(), std::move(idle_.back()));
-  idle_.pop_back();
+  std::unique_ptr<ClusterRunner> runner;
+  if (idle_.empty()) {
+    runner = std::make_unique<ClusterRunner>(launch_, counts_);
+  } else {
+    runner = std::move(idle_.back());
+    idle_.pop_back();
+  }
+  if (Status started = runner->start(*cluster, worker_); !started) return started.error();
+  running_.insert(running_.begin(), std::move(runner));
   return true;
 }
 

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "device/cpu/simt/compile/segment_compiler.h"
+#include "device/cpu/simt/execute/kept.h"
 
 namespace lynxpp::device::cpu {
 namespace {
@@ -20,7 +21,6 @@ constexpr std::int32_t timed_slice_segments = 16;
 /// part has the same counts in every run. Once a launch has locks, it has more of them.
 constexpr std::uint32_t patient_slices = 512;
 constexpr std::uint32_t patient_slices_with_locks = 8;
-constexpr std::uint32_t barrier_count = 16;
 /// What has gone through so many goes through more of them; with fewer to come it is no gain.
 constexpr std::uint32_t barriers_before_step = 2;
 
@@ -54,20 +54,49 @@ std::byte* LocalArena::reserve(std::size_t bytes) {
   return memory_;
 }
 
+namespace {
+
+/// Of warps that are kept for other launches: no more than this, with no more memory for registers.
+constexpr std::size_t most_kept_warps = 64;
+constexpr std::size_t most_kept_bytes = 64 << 10;
+
+Kept<Warp>& kept_warps() {
+  static auto* const all = new Kept<Warp>(most_kept_warps);
+  return *all;
+}
+
+std::unique_ptr<Warp> take_warp() {
+  std::unique_ptr<Warp> warp = kept_warps().take();
+  return warp != nullptr ? std::move(warp) : std::make_unique<Warp>();
+}
+
+/// As if it were made now, but for what its frames have allocated.
+void keep_warp(std::unique_ptr<Warp> warp) {
+  std::size_t bytes = 0;
+  for (const std::unique_ptr<Frame>& frame : warp->frames) bytes += frame->storage.bytes();
+  if (bytes > most_kept_bytes) return;
+  auto frames = std::move(warp->frames);
+  std::destroy_at(warp.get());
+  std::construct_at(warp.get());
+  for (const std::unique_ptr<Frame>& frame : frames) frame->storage.clear();
+  warp->frames = std::move(frames);
+  kept_warps().give(std::move(warp));
+}
+
+}  // namespace
+
 BlockRunner::BlockRunner(LaunchState& launch, WorkerCounts* counts)
     : launch_(launch),
       program_(*launch.program),
       counts_(counts),
-      barriers_(barrier_count),
       ranges_(program_.accesses.size()),
       removals_(launch.memory->removals()),
       promoted_after_(program_.compiler->promoted_after()) {
   if (promoted_after_) take_over_runs();
   const std::uint32_t warps = (launch.threads() + warp_size - 1) / warp_size;
-  for (Barrier& barrier : barriers_) barrier.arrived.assign(warps, 0);
   if (launch.check != nullptr) check_.emplace(*launch.check, warps);
   for (std::uint32_t i = 0; i < warps; ++i) {
-    Warp& warp = *warps_.emplace_back(std::make_unique<Warp>());
+    Warp& warp = *warps_.emplace_back(take_warp());
     warp.context.nwarpid = warps;
     prepare_warp(warp, i);
     if (launch.clock == nullptr) continue;
@@ -78,6 +107,7 @@ BlockRunner::BlockRunner(LaunchState& launch, WorkerCounts* counts)
 
 BlockRunner::~BlockRunner() {
   if (promoted_after_) hand_on_runs();
+  for (std::unique_ptr<Warp>& warp : warps_) keep_warp(std::move(warp));
 }
 
 /// Launches of a kernel go on counting where those before them were.
@@ -397,6 +427,7 @@ bool BlockRunner::arrive(Warp& warp, const Segment& segment, std::uint32_t lanes
     check_->arrive(id, warp.context.warpid);
   }
   if (!barrier.open) ++open_barriers_;
+  if (barrier.arrived.empty()) barrier.arrived.assign(warps_.size(), 0);
   barrier.open = true;
   barrier.threads = threads;
   std::uint32_t& arrived = barrier.arrived[warp.context.warpid];

@@ -1,9 +1,11 @@
 // Runs a thread block on one host thread: warps take turns, lanes diverge and reconverge.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -23,6 +25,8 @@ namespace lynxpp::device::cpu {
 
 /// Segments a warp runs before the next one gets its turn.
 inline constexpr std::int32_t slice_segments = 4096;
+/// Of a block.
+inline constexpr std::uint32_t barrier_count = 16;
 
 /// When a launch that does not end is named, and when it began.
 struct RunningReport {
@@ -58,7 +62,7 @@ struct LaunchState {
   GlobalMemory* memory = nullptr;
   std::uint64_t grid_id = 0;
   GridWorkspace* workspace = nullptr;  ///< of a cooperative launch
-  std::string name;                    ///< of the module, in diagnostics
+  std::string_view name;               ///< of the module, in diagnostics
   std::atomic<bool> failed{false};
   std::atomic<bool> spins{false};        ///< lanes have been seen to wait for lanes of their warp
   std::uint64_t local_bytes = 0;         ///< of local memory, of one thread
@@ -87,6 +91,11 @@ struct LaunchState {
 class AlignedBuffer {
  public:
   std::byte* reserve(std::size_t bytes);
+  std::size_t bytes() const { return bytes_; }
+  /// As if it were new.
+  void clear() {
+    if (memory_) std::memset(memory_.get(), 0, bytes_);
+  }
 
  private:
   struct Free {
@@ -217,7 +226,7 @@ class BlockRunner {
 
  private:
   struct Barrier {
-    std::vector<std::uint32_t> arrived;  ///< lanes, per warp
+    std::vector<std::uint32_t> arrived;  ///< lanes, per warp; empty before the first one arrives
     std::uint32_t warps = 0;             ///< of which lanes have arrived
     std::uint32_t threads = 0;           ///< expected; 0: all
     std::uint32_t count = 0;             ///< predicates that were true
@@ -314,7 +323,7 @@ class BlockRunner {
   const Program& program_;
   WorkerCounts* const counts_;
   std::vector<std::unique_ptr<Warp>> warps_;
-  std::vector<Barrier> barriers_;
+  std::array<Barrier, barrier_count> barriers_;
   std::uint32_t open_barriers_ = 0;
   std::uint32_t live_warps_ = 0;  ///< that have not exited
   const ClusterSeat* seat_ = nullptr;
