@@ -16,18 +16,14 @@ namespace {
 
 using models::campprof::Calibration;
 
-/// What a run is for. Counts and places have runs of their own: together they hung an H100 in a kernel whose
-/// warps synchronize (`cliques` with EXAMPLE_LIST), each alone did not.
-enum class Purpose { counts, places, times, before, after };
-
-bool counts(Purpose purpose) { return purpose == Purpose::counts || purpose == Purpose::places; }
+/// What a run is for.
+enum class Purpose { counts, times, before, after };
 
 const std::string transactions = "memory_transactions";
 
 const char* name_of(Purpose purpose) {
   switch (purpose) {
-    case Purpose::counts: return "with memory_transactions";
-    case Purpose::places: return "with hot_places";
+    case Purpose::counts: return "with memory_transactions and hot_places";
     case Purpose::times: return "uninstrumented";
     case Purpose::before:
     case Purpose::after: break;
@@ -36,17 +32,19 @@ const char* name_of(Purpose purpose) {
 }
 
 void take(const report::Record& record, Purpose purpose, std::map<std::string, Launches>& kernels) {
-  if (const auto* launch = std::get_if<report::LaunchRecord>(&record); launch != nullptr && counts(purpose)) {
+  if (const auto* launch = std::get_if<report::LaunchRecord>(&record);
+      launch != nullptr && purpose == Purpose::counts) {
     Launches& launches = kernels[launch->kernel];
     (launch->spec == transactions   ? launches.counted
      : launch->spec == "hot_places" ? launches.with_places
                                     : launches.with_instructions)
         .push_back(*launch);
   }
-  if (const auto* sites = std::get_if<report::SitesRecord>(&record); sites != nullptr && counts(purpose))
+  if (const auto* sites = std::get_if<report::SitesRecord>(&record);
+      sites != nullptr && purpose == Purpose::counts)
     kernels[sites->kernel].sites = *sites;
   if (const auto* timing = std::get_if<report::TimingRecord>(&record);
-      timing != nullptr && !counts(purpose)) {
+      timing != nullptr && purpose != Purpose::counts) {
     Launches& launches = kernels[timing->kernel];
     (purpose == Purpose::times    ? launches.timing
      : purpose == Purpose::before ? launches.before
@@ -63,8 +61,7 @@ class ProgramRuns {
     if (!folder_.exists()) return failure("cannot make a temporary folder");
     if (Status written = write_specifications(); !written) return written.error();
     std::map<std::string, Launches> kernels;
-    for (const Purpose purpose :
-         {Purpose::counts, Purpose::places, Purpose::times, Purpose::before, Purpose::after}) {
+    for (const Purpose purpose : {Purpose::counts, Purpose::times, Purpose::before, Purpose::after}) {
       if (arguments_.added_arithmetic == 0 && purpose > Purpose::times) break;
       const Result<report::Reading> reading = run_once(purpose);
       if (!reading) return reading.error();
@@ -94,9 +91,8 @@ class ProgramRuns {
 
   std::string specifications(Purpose purpose) const {
     switch (purpose) {
-      case Purpose::counts: return transactions;
-      case Purpose::places:
-        return folder_.file("hot_places.cod") +
+      case Purpose::counts:
+        return transactions + "," + folder_.file("hot_places.cod") +
                (arguments_.added_arithmetic != 0 ? "," + folder_.file("access_counts.cod") : "");
       case Purpose::times: return transactions;
       case Purpose::before: return folder_.file("before.cod");
@@ -125,7 +121,8 @@ class ProgramRuns {
     Variables variables{{"LD_PRELOAD", with_other_preloads(program_.library)},
                         {"LYNXPP_SPEC", specifications(purpose)},
                         {"LYNXPP_OUTPUT", records}};
-    if (!counts(purpose)) variables["LYNXPP_TIMING"] = purpose == Purpose::times ? "original" : "variant";
+    if (purpose != Purpose::counts)
+      variables["LYNXPP_TIMING"] = purpose == Purpose::times ? "original" : "variant";
     if (!arguments_.kernels.empty()) variables["LYNXPP_KERNELS"] = arguments_.kernels;
     if (!arguments_.launches.empty()) variables["LYNXPP_LAUNCHES"] = arguments_.launches;
     variables["LYNXPP_DEVICE"] = calibration_.is_modelled ? "cpu" : "cuda";

@@ -225,6 +225,7 @@ TEST_F(VirtualMemoryTest, AnotherProcessSharesIt) {
   ASSERT_EQ(CALL(cuMemMap, address, unit, 0, handle, 0), CUDA_SUCCESS);
   ASSERT_EQ(open(address, unit), CUDA_SUCCESS);
   ASSERT_EQ(fill(address, 4, 1), CUDA_SUCCESS);
+  ASSERT_EQ(read(address), 4u) << "which waits: a fill may go on behind the call";
   int descriptor = -1;
   CUcontext current = nullptr;
   ASSERT_EQ(CALL(cuCtxGetCurrent, &current), CUDA_SUCCESS);

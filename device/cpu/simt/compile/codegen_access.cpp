@@ -224,8 +224,8 @@ std::vector<Value*> FunctionCodegen::load_elements(const HalfWarps& halves, unsi
 }
 
 /// The rows that the warp loads here when it comes round the loop for the eighth time, if it goes on by the
-/// same step. Processors guess that themselves for steps within a page alone; loops over a grid's threads have
-/// longer ones.
+/// same step. Processors guess that themselves for steps within a page alone; loops over a grid's threads
+/// have longer ones.
 void FunctionCodegen::fetch_ahead(const HalfWarps& halves) {
   if (!region_->is_in_loop(region_->segment)) return;
   llvm::IRBuilder<> entry(&state_->function->getEntryBlock(), state_->function->getEntryBlock().begin());

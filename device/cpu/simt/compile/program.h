@@ -167,15 +167,15 @@ struct Program {
   const CompiledFunction* find(std::uint32_t module_function) const;
 };
 
-/// Segments and layouts of `kernel`, no machine code. The module's bodies are parsed as needed. `name` stands in
-/// diagnostics as the file. For timed code segments are cut before each read of a clock; in checked code arrays
-/// of shared memory lie apart.
+/// Segments and layouts of `kernel`, no machine code. The module's bodies are parsed as needed. `name` stands
+/// in diagnostics as the file. For timed code segments are cut before each read of a clock; in checked code
+/// arrays of shared memory lie apart.
 Result<Program> plan_program(ptx::Module& module, std::uint32_t kernel, const std::string& name,
                              CodeKind kind = {});
 
-/// Compiles what was planned for code of this kind, or of one that is timed and checked no more and no less.
-/// Failure: an unsupported instruction in what the kernel reaches, with its PTX line. Module, symbols and name
-/// outlive the launches of the program: segments that run often are compiled then.
+/// Compiles what was planned for code of this kind, or of one that is as timed and as checked. Failure: an
+/// unsupported instruction in what the kernel reaches, with its PTX line. Module, symbols and name outlive
+/// the launches of the program: segments that run often are compiled then.
 Result<std::shared_ptr<const Program>> compile_program(Program planned, const ptx::Module& module,
                                                        const ModuleSymbols& symbols, CodeKind kind,
                                                        const std::string& name);
