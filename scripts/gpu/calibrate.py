@@ -99,7 +99,7 @@ def bands(steps, equation, program, *arguments, environment=None):
     except TestFailure as failure:
         if time.monotonic() >= steps.deadline:
             raise
-        message = [line for line in str(failure).splitlines() if line.startswith(("error", "warning"))]
+        message = [line for line in str(failure).splitlines() if line.startswith(("lynxpp: error", "lynxpp: warning"))]
         steps.findings.say(f"{program.name} {' '.join(map(str, arguments))} has no band by {equation}: {'; '.join(message)}")
         return []
     return [json.loads(line) for line in run.stdout.decode().splitlines()]
