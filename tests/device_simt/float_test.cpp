@@ -21,6 +21,22 @@ T in_mode(int mode, F operation, A... operands) {
   return result;
 }
 
+TEST(Float, TheProgramsOwnModesDoNotReachIt) {
+  const std::vector<float> one{1.0f};
+  const std::vector<float> little{0x1p-30f};
+  std::fesetround(FE_UPWARD);
+  std::feraiseexcept(FE_DIVBYZERO);
+  const std::vector<float> sum =
+      run_instruction<float, float, float, float>("add.f32 %d, %a, %b;", one, little, little);
+  const int mode = std::fegetround();
+  const int raised = std::fetestexcept(FE_DIVBYZERO);
+  std::fesetround(FE_TONEAREST);
+  std::feclearexcept(FE_DIVBYZERO);
+  EXPECT_EQ(sum.front(), 1.0f) << "to nearest, as kernels round";
+  EXPECT_EQ(mode, FE_UPWARD) << "and the program goes on as it was";
+  EXPECT_NE(raised, 0);
+}
+
 TEST(Float, ComputesExactlyRounded) {
   check2<float, float, float>("add.f32 %d, %a, %b;", [](float a, float b) { return a + b; });
   check2<float, float, float>("sub.rn.f32 %d, %a, %b;", [](float a, float b) { return a - b; });
