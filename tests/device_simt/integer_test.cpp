@@ -13,6 +13,15 @@ using U64 = std::uint64_t;
 __extension__ using S128 = __int128;
 __extension__ using U128 = unsigned __int128;
 
+/// Programs do not write them all first, and equal runs are to be equal whatever ran before.
+TEST(Integer, RegistersBeginWithZeroInEveryLaunch) {
+  const std::vector<U32> ones(64, ~U32{0});
+  run_instruction<U32, U32, U32, U32>(
+      "mov.b32 %t0, %a; mov.b32 %t1, %a; and.b32 %d, %t0, %t1; and.b32 %d, %d, %b;", ones, ones, ones);
+  const std::vector<U32> sums = run_instruction<U32, U32, U32, U32>("or.b32 %d, %t0, %t1;", ones, ones, ones);
+  EXPECT_EQ(sums, std::vector<U32>(64, 0));
+}
+
 TEST(Integer, AddsAndSubtracts) {
   check2<U32, U32, U32>("add.u32 %d, %a, %b;", [](U32 a, U32 b) { return a + b; });
   check2<U16, U16, U16>("add.s16 %d, %a, %b;", [](U16 a, U16 b) { return static_cast<U16>(a + b); });
