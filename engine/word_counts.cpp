@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "cod/word_map.h"
 #include "engine/instrument.h"
@@ -42,6 +43,10 @@ bool may_exit_in_calls(const ptx::ReachedFunctions& reached) {
   return false;
 }
 
+std::uint32_t position_of(const ptx::InstrumentationUnit& unit, const ptx::FunctionUnit& function) {
+  return static_cast<std::uint32_t>(&function - unit.reached.functions.data());
+}
+
 void find_names(const ptx::OperandList& operands, std::set<std::string_view>& names) {
   for (const ptx::Operand& operand : operands) {
     if (operand.kind == ptx::OperandKind::identifier) names.insert(operand.name);
@@ -77,7 +82,10 @@ void find_shared_arrays(ptx::InstrumentationUnit& unit, WordCounting& counting) 
     for (const ptx::Variable* each : ptx::addressable_shared_variables(unit.module, *function.function)) {
       if (!named.contains(each->name)) continue;
       const bool is_dynamic = each->is_extern && each->size_bytes() == 0;
-      counting.shared_arrays.push_back({each->name, each->size_bytes(), is_dynamic});
+      const bool is_own = function.function->body->find_variable(each->name, 0) == each;
+      WordCounting::SharedArray array{each->name, each->size_bytes(), is_dynamic};
+      if (is_own) array.function = position_of(unit, function);
+      counting.shared_arrays.push_back(std::move(array));
       unit.words.shared.variables.push_back({each->name, function.function});
     }
   }
@@ -97,6 +105,17 @@ void find_device_variables(const Request& request, const ptx::InstrumentationUni
     }
     if (address) counting.device_variables.push_back({each.name, *address, each.size_bytes()});
   }
+}
+
+ptx::ReplayProgram replay_program_of(ptx::InstrumentationUnit& unit) {
+  ptx::ReplayedFunctions replayed{unit.module, {}, {}, may_exit_in_calls(unit.reached)};
+  for (const ptx::FunctionUnit& each : unit.reached.functions)
+    replayed.functions.push_back(&unit.analyses.of(*each.function));
+  replayed.callee = [&](const ptx::Instruction& call) -> std::optional<std::uint32_t> {
+    const ptx::FunctionUnit* const callee = unit.reached.find(ptx::direct_callee(unit.module, call));
+    return callee == nullptr ? std::nullopt : std::optional(position_of(unit, *callee));
+  };
+  return ptx::make_replay_program(replayed);
 }
 
 /// The accesses of one probe: those that replay follows become uses and lose their probe, of the others the
@@ -133,11 +152,10 @@ class ProbeSorter {
         }
         if (sorts_kinds) ++counting_.kinds[specification].fully_static;
         predicted.insert(&instruction);
-        const bool in_shared = space_of(instruction, side) == ptx::StateSpace::shared;
-        for (const std::uint32_t array : counted) {
-          if (is_of_shared_words(arrays[array]) == in_shared)
-            counting_.uses.push_back({index, side, specification, array, in_shared});
-        }
+        const std::uint32_t position = position_of(unit_, function);
+        for (const std::uint32_t array : counted)
+          counting_.uses.push_back(
+              {position, index, side, specification, array, is_of_shared_words(arrays[array])});
       }
     }
     if (predicted.empty()) return 0;
@@ -149,10 +167,11 @@ class ProbeSorter {
 
  private:
   bool is_predicted(const ptx::FunctionUnit& function, std::uint32_t index, std::uint32_t side) const {
-    if (&function != &unit_.reached.kernel() || !counting_.program.predicts(index, side)) return false;
+    if (!function.instrumented || !counting_.program.predicts(position_of(unit_, function), index, side))
+      return false;
     if (counting_.scheme.analysis != cod::WordScheme::Analysis::invariants) return true;
     const auto analysis = analyses_.find(&function);
-    return analysis != analyses_.end() && analysis->second.is_static(index);
+    return &function == &unit_.reached.kernel() && analysis != analyses_.end() && analysis->second.is_static(index);
   }
 
   void sort_by_kind(std::uint32_t specification, const ptx::FunctionUnit& function, std::uint32_t index,
@@ -172,11 +191,6 @@ class ProbeSorter {
     const bool is_each = site->threads == ptx::WordSite::Threads::each;
     ++(!is_kept ? kinds.by_one_thread : is_each ? kinds.behind_loops : kinds.both);
     unit_.words.sites[{function.first_instruction + index, side}] = *site;
-  }
-
-  /// Replay follows no generic address but those of global memory.
-  static ptx::StateSpace space_of(const ptx::Instruction& instruction, std::uint32_t side) {
-    return ptx::memory_accesses(instruction).access[side].space;
   }
 
   WordCounting& counting_;
@@ -262,13 +276,15 @@ ptx::ReplayLaunch replay_launch(const WordCounting& counting, const LaunchedWord
   std::copy(std::begin(launch.grid), std::end(launch.grid), replayed.grid);
   std::copy(std::begin(launch.block), std::end(launch.block), replayed.block);
   replayed.parameters = launch.parameters;
-  for (const std::string& name : counting.program.variables) {
+  for (const ptx::ReplayVariable& variable : counting.program.variables) {
     const auto global =
-        std::ranges::find(counting.device_variables, name, &WordCounting::DeviceVariable::name);
-    const auto shared = std::ranges::find(counting.shared_arrays, name, &WordCounting::SharedArray::name);
+        std::ranges::find(counting.device_variables, variable.name, &WordCounting::DeviceVariable::name);
+    const auto shared = std::ranges::find_if(counting.shared_arrays, [&](const auto& each) {
+      return each.name == variable.name && each.function == variable.function;
+    });
     const auto index = static_cast<std::size_t>(shared - counting.shared_arrays.begin());
     std::optional<std::uint64_t> address;
-    if (global != counting.device_variables.end()) address = global->address;
+    if (global != counting.device_variables.end() && !variable.function) address = global->address;
     if (shared != counting.shared_arrays.end() && index < launch.shared_addresses.size())
       address = launch.shared_addresses[index];
     replayed.variables.push_back(address);
@@ -428,15 +444,12 @@ std::shared_ptr<WordCounting> plan_word_counts(const Request& request, ptx::Inst
   };
   if (std::ranges::none_of(request.specifications, counts_words)) return nullptr;
   auto counting = std::make_shared<WordCounting>();
-  const ptx::Function& kernel = *unit.reached.kernel().function;
   counting->scheme = request.words.scheme;
   counting->saturates = request.counting.wide;
   const bool replays = !request.counting.plain &&
                        request.words.scheme.analysis != cod::WordScheme::Analysis::none &&
                        !unit.options.without.contains(without_replay);
-  if (replays)
-    counting->program =
-        ptx::make_replay_program(unit.module, unit.analyses.of(kernel), may_exit_in_calls(unit.reached));
+  if (replays) counting->program = replay_program_of(unit);
   find_device_variables(request, unit, *counting);
   find_shared_arrays(unit, *counting);
   counting->kinds.resize(request.specifications.size());
@@ -474,12 +487,14 @@ Result<std::vector<std::uint64_t>> fill_counted_words(
     std::span<const std::vector<std::span<std::byte>>> arrays) {
   using Place = std::pair<std::uint32_t, std::uint32_t>;  // specification, array
   std::map<Place, RangeCounts> counts;
-  std::multimap<std::pair<std::uint32_t, std::uint32_t>, const WordCounting::Use*> uses;
-  for (const WordCounting::Use& use : counting.uses) uses.emplace(std::pair(use.instruction, use.side), &use);
+  std::multimap<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, const WordCounting::Use*> uses;
+  for (const WordCounting::Use& use : counting.uses)
+    uses.emplace(std::tuple(use.function, use.instruction, use.side), &use);
   const Status replayed =
       ptx::replay(counting.program, replay_launch(counting, launch), [&](const ptx::ReplayedAccess& access) {
-        const auto [first, last] = uses.equal_range({access.instruction, access.side});
+        const auto [first, last] = uses.equal_range({access.function, access.instruction, access.side});
         for (auto use = first; use != last; ++use) {
+          if (use->second->is_shared != access.is_shared) continue;
           const Place place{use->second->specification, use->second->array};
           const auto known =
               counts.try_emplace(place, use->second->is_shared ? launch.shared : launch.device).first;

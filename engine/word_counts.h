@@ -32,11 +32,12 @@ struct WordCounting {
   std::uint32_t counter_window_bytes = 0;  ///< how much shared memory has counters there; 0: all
   /// An access without a probe, and an array that counts its words.
   struct Use {
-    std::uint32_t instruction = 0;  ///< index in the kernel's body
+    std::uint32_t function = 0;     ///< position in unit.reached.functions
+    std::uint32_t instruction = 0;  ///< index in its body
     std::uint32_t side = 0;
     std::uint32_t specification = 0;
     std::uint32_t array = 0;  ///< in Specification::arrays()
-    bool is_shared = false;
+    bool is_shared = false;   ///< which of shared memory; accesses of device memory are none of it
   };
   /// A shared variable of the kernel, or of a function that it calls; its address is found out by the launch.
   /// Those that the kernel may name come first.
@@ -44,6 +45,8 @@ struct WordCounting {
     std::string name;
     std::uint64_t bytes = 0;
     bool is_dynamic = false;  ///< as long as the launch says
+    /// Whose own it is, by position in unit.reached.functions; nothing: the module's.
+    std::optional<std::uint32_t> function = {};
   };
   ptx::ReplayProgram program;
   std::vector<Use> uses;

@@ -249,7 +249,9 @@ ReplayedNumber evaluate(const ReplayOperation& operation, const std::array<Threa
     }
   }
   switch (operation.kind) {
-    case ReplayKind::move: return ReplayedNumber::of(sources[0]);
+    case ReplayKind::move:
+    case ReplayKind::generic_of_shared:  // program.h says which of the two an access goes to
+    case ReplayKind::shared_of_generic: return ReplayedNumber::of(sources[0]);
     case ReplayKind::add: return wrapped(add(sources[0], sources[1]), bits);
     case ReplayKind::subtract: return wrapped(subtract(sources[0], sources[1]), bits);
     case ReplayKind::negate: return wrapped(multiply(sources[0], -1), bits);

@@ -29,6 +29,18 @@ std::optional<std::uint32_t> dimension_of(std::string_view name) {
                                       : std::optional(static_cast<std::uint32_t>(letter - 'x'));
 }
 
+/// The variable of the state space of parameters with this name; null: there is none.
+const Variable* passed_variable(const Body& body, const Function& function, std::uint32_t at,
+                                std::string_view name) {
+  const Variable* const own = body.find_variable(name, body.statements[body.instructions[at].statement].scope);
+  if (own != nullptr) return own->space == StateSpace::param ? own : nullptr;
+  for (const std::vector<Variable>* const each : {&function.parameters, &function.returns}) {
+    const auto found = std::ranges::find(*each, name, &Variable::name);
+    if (found != each->end()) return found->space == StateSpace::param ? &*found : nullptr;
+  }
+  return nullptr;
+}
+
 /// Modifiers that change what an integer operation gives.
 bool is_plain(std::string_view opcode) {
   return !has_modifier(opcode, "cc") && !has_modifier(opcode, "sat") && !has_modifier(opcode, "hi") &&
@@ -72,12 +84,37 @@ std::string_view modifier_at(std::string_view opcode, std::size_t index) {
 
 }  // namespace
 
+RegisterId ParameterRegisters::find(Storage storage, std::int64_t offset, std::uint32_t bytes) {
+  const auto [found, is_new] = registers_.try_emplace({storage, offset, bytes}, no_register);
+  if (is_new) found->second = next_++;
+  return found->second;
+}
+
+std::vector<RegisterId> ParameterRegisters::unknown() const {
+  std::vector<RegisterId> found;
+  std::optional<Storage> last;
+  std::int64_t end = 0;
+  RegisterId reaches_end = no_register;  // in the order of offsets, the one that goes furthest
+  for (const auto& [piece, reg] : registers_) {
+    const auto [storage, offset, bytes] = piece;
+    if (unknown_.contains(storage)) found.push_back(reg);
+    const bool overlaps = last == storage && offset < end;
+    if (overlaps) found.insert(found.end(), {reg, reaches_end});
+    if (overlaps && offset + bytes <= end) continue;
+    last = storage;
+    end = offset + bytes;
+    reaches_end = reg;
+  }
+  return found;
+}
+
 ReplayOperation ReplayDecoder::base(std::uint32_t at) const {
   const Instruction& instruction = function_.body->instructions[at];
   ReplayOperation operation;
+  operation.function = copy_.function;
   operation.instruction = at;
   if (instruction.guarded()) {
-    operation.guard = usage_.find(instruction.guard.predicate, at);
+    operation.guard = own(usage_.find(instruction.guard.predicate, at));
     operation.guard_negated = instruction.guard.negated;
   }
   return operation;
@@ -100,7 +137,7 @@ ReplayOperand ReplayDecoder::operand(std::uint32_t at, const Operand& from) {
   if (from.kind != OperandKind::identifier || from.negated) return {};
   if (const RegisterId reg = usage_.find(from.name, at); reg != no_register) {
     const bool is_whole = usage_.registers()[reg].name == from.name && from.offset == 0;
-    return is_whole ? ReplayOperand{Kind::reg, reg, 0} : ReplayOperand{};
+    return is_whole ? ReplayOperand{Kind::reg, own(reg), 0} : ReplayOperand{};
   }
   return variable(at, from);
 }
@@ -109,18 +146,27 @@ ReplayOperand ReplayDecoder::variable(std::uint32_t at, const Operand& from) {
   const Body& body = *function_.body;
   const std::uint32_t scope = body.statements[body.instructions[at].statement].scope;
   const Variable* found = body.find_variable(from.name, scope);
-  if (found == nullptr) found = module_.find_variable(from.name);
+  ReplayVariable asked{std::string(from.name), copy_.function};
+  if (found == nullptr) {
+    found = module_.find_variable(from.name);
+    asked.function.reset();
+  }
   const bool is_known =
       found != nullptr && (found->space == StateSpace::global || found->space == StateSpace::shared);
   if (!is_known) return {};
-  const auto known = std::ranges::find(variables_, from.name);
+  const auto known = std::ranges::find(variables_, asked);
   const auto index = static_cast<std::uint32_t>(known - variables_.begin());
-  if (known == variables_.end()) variables_.emplace_back(from.name);
+  if (known == variables_.end()) variables_.push_back(std::move(asked));
   return {ReplayOperand::Kind::variable, index, from.offset};
 }
 
-ReplayOperand ReplayDecoder::address_base(std::uint32_t at, const Operand& address) {
-  return address.elements.empty() ? ReplayOperand{} : operand(at, address.elements[0]);
+ReplayOperand ReplayDecoder::address_base(std::uint32_t at, const Operand& address, ReplayOperation& access) {
+  if (address.elements.empty()) return {};
+  const ReplayOperand found = operand(at, address.elements[0]);
+  const bool is_register = found.kind == ReplayOperand::Kind::reg;
+  access.bits =
+      is_register ? integer_bits(usage_.registers()[usage_.find(address.elements[0].name, at)].type) : 64;
+  return found;
 }
 
 void ReplayDecoder::add_accesses(std::uint32_t at, std::vector<ReplayOperation>& operations) {
@@ -135,15 +181,13 @@ void ReplayDecoder::add_accesses(std::uint32_t at, std::vector<ReplayOperation>&
     operation.kind = ReplayKind::access;
     operation.side = side;
     operation.bytes = access.bytes;
+    operation.space = access.space;
     const bool is_one_address = access.address != nullptr && access.address->elements.size() == 1 &&
                                 access.bytes != 0 && access.size == nullptr &&
                                 !array_element(*access.address);
-    if (is_one_address) operation.source[0] = address_base(at, *access.address);
     if (is_one_address) {
+      operation.source[0] = address_base(at, *access.address, operation);
       operation.source[1] = {ReplayOperand::Kind::constant, 0, access.address->offset};
-      operation.bits = operation.source[0].kind == ReplayOperand::Kind::reg
-                           ? integer_bits(usage_.registers()[operation.source[0].index].type)
-                           : 64;
     }
     // Of matrices each lane gives a row that other lanes get; another block's memory is not this one's; and a
     // copy's fourth operand says how much of its source is read.
@@ -185,10 +229,64 @@ bool ReplayDecoder::decode_parameter(std::uint32_t at, std::vector<ReplayOperati
     operation.bytes = bits / 8;
     operation.source[0] = {ReplayOperand::Kind::constant, 0,
                            offset + place.offset + static_cast<std::int64_t>(i) * operation.bytes};
-    if (each.kind == OperandKind::identifier) operation.destinations = {usage_.find(each.name, at)};
+    if (each.kind == OperandKind::identifier) operation.destinations = {own(usage_.find(each.name, at))};
     operations.push_back(operation);
   }
   return true;
+}
+
+/// What goes through a parameter, a result or an argument of a device function: moves between its registers
+/// and the variable's.
+bool ReplayDecoder::decode_passed(std::uint32_t at, std::vector<ReplayOperation>& operations) {
+  const Instruction& instruction = function_.body->instructions[at];
+  const bool is_load = instruction.traits.reads_memory;
+  if (instruction.traits.space != StateSpace::param || instruction.operands.size() != 2) return false;
+  const Operand& place = instruction.operands[is_load ? 1 : 0];
+  const Operand& value = instruction.operands[is_load ? 0 : 1];
+  if (place.elements.size() != 1 || place.elements[0].kind != OperandKind::identifier) return false;
+  const Variable* const passed = passed_variable(*function_.body, function_, at, place.elements[0].name);
+  const auto storage = copy_.storages.find(passed);
+  if (storage == copy_.storages.end()) return false;
+  const auto bytes = static_cast<std::uint32_t>(size_of(instruction.traits.type));
+  const std::uint8_t bits = integer_bits(instruction.traits.type);
+  const std::size_t elements = value.kind == OperandKind::vector ? value.elements.size() : 1;
+  for (std::size_t i = 0; i < elements; ++i) {
+    const Operand& each = value.kind == OperandKind::vector ? value.elements[i] : value;
+    const RegisterId slot =
+        parameters_.find(storage->second, place.offset + static_cast<std::int64_t>(i * bytes), bytes);
+    const RegisterId reg =
+        each.kind == OperandKind::identifier ? usage_.find(each.name, at) : no_register;
+    const bool is_plain = bits >= 16 && (reg == no_register || usage_.registers()[reg].name == each.name);
+    const std::uint8_t own_bits =
+        reg == no_register ? bits : integer_bits(usage_.registers()[reg].type);
+    ReplayOperation operation = base(at);
+    operation.bits = bits;
+    operation.result_bits = is_load ? own_bits : bits;
+    operation.is_signed = is_signed_type(instruction.traits.type);
+    operation.source[0] =
+        is_load ? ReplayOperand{ReplayOperand::Kind::reg, slot, 0} : operand(at, each);
+    const bool is_known = is_plain && own_bits >= bits && operation.source[0].kind != ReplayOperand::Kind::none;
+    if (is_known) operation.kind = operation.result_bits > bits ? ReplayKind::convert : ReplayKind::move;
+    operation.destinations = {is_load ? own(reg) : slot};
+    if (operation.destinations[0] != no_register) operations.push_back(operation);
+  }
+  return true;
+}
+
+std::optional<std::vector<const Variable*>> ReplayDecoder::passed(std::uint32_t call) const {
+  const Instruction& instruction = function_.body->instructions[call];
+  std::vector<const Variable*> variables;
+  for (const Operand& list : instruction.operands) {
+    if (list.kind != OperandKind::list) continue;
+    for (const Operand& each : list.elements) {
+      const Variable* const found = each.kind == OperandKind::identifier
+                                        ? passed_variable(*function_.body, function_, call, each.name)
+                                        : nullptr;
+      if (found == nullptr) return std::nullopt;
+      variables.push_back(found);
+    }
+  }
+  return variables;
 }
 
 bool ReplayDecoder::set_sources(std::uint32_t at, std::size_t first, std::size_t count,
@@ -228,6 +326,18 @@ bool ReplayDecoder::decode_convert(std::uint32_t at, ReplayOperation& operation)
   return operation.result_bits >= 16 && set_sources(at, 1, 1, operation);
 }
 
+/// Only the addresses of global memory are the same in their own space and as generic ones.
+bool ReplayDecoder::decode_space(std::uint32_t at, ReplayOperation& operation) {
+  const std::string_view opcode = function_.body->instructions[at].opcode;
+  if (has_modifier(opcode, "shared") && operation.bits == 64) {
+    operation.kind =
+        has_modifier(opcode, "to") ? ReplayKind::shared_of_generic : ReplayKind::generic_of_shared;
+  } else if (!has_modifier(opcode, "global")) {
+    return false;
+  }
+  return set_sources(at, 1, 1, operation);
+}
+
 bool ReplayDecoder::decode_compare(std::uint32_t at, ReplayOperation& operation) {
   const Instruction& instruction = function_.body->instructions[at];
   const std::optional<ReplayComparison> comparison = comparison_of(modifier_at(instruction.opcode, 1));
@@ -257,13 +367,12 @@ bool ReplayDecoder::decode_value(std::uint32_t at, ReplayOperation& operation) {
   const auto known = kinds().find(root);
   if (known == kinds().end()) return false;
   operation.kind = known->second;
-  // Only the addresses of global memory are the same in their own space and as generic ones.
-  if (root == "cvta" && !has_modifier(opcode, "global")) return false;
   if (instruction.traits.type == DataType::pred) return decode_predicate(at, operation);
   operation.bits = integer_bits(instruction.traits.type);
   operation.result_bits = operation.bits;
   operation.is_signed = is_signed_type(instruction.traits.type);
   if (operation.bits < 16 || !is_plain(opcode)) return false;
+  if (root == "cvta") return decode_space(at, operation);
   if (root == "mul" || root == "mad") {
     const bool is_wide = has_modifier(opcode, "wide");
     if (is_wide) operation.result_bits = static_cast<std::uint8_t>(2 * operation.bits);
@@ -284,7 +393,7 @@ std::vector<ReplayOperation> ReplayDecoder::decode(std::uint32_t at) {
   std::vector<ReplayOperation> operations;
   const Instruction& instruction = function_.body->instructions[at];
   add_accesses(at, operations);
-  if (decode_parameter(at, operations)) return operations;
+  if (decode_parameter(at, operations) || decode_passed(at, operations)) return operations;
   ReplayOperation operation = base(at);
   switch (instruction.traits.kind) {
     case OpcodeClass::branch: operation.kind = ReplayKind::branch; break;
@@ -297,13 +406,14 @@ std::vector<ReplayOperation> ReplayDecoder::decode(std::uint32_t at) {
       if (is_value) operation = value;
     }
   }
-  for (const RegisterWrite& write : usage_.writes(at)) operation.destinations.push_back(write.reg);
+  const std::span<const RegisterWrite> writes = usage_.writes(at);
+  for (const RegisterWrite& write : writes) operation.destinations.push_back(own(write.reg));
   // A component of a vector is not followed.
   const bool has_plain_result =
       !instruction.operands.empty() &&
       (instruction.operands[0].kind == OperandKind::pair ||
-       (instruction.operands[0].kind == OperandKind::identifier && operation.destinations.size() == 1 &&
-        usage_.registers()[operation.destinations[0]].name == instruction.operands[0].name));
+       (instruction.operands[0].kind == OperandKind::identifier && writes.size() == 1 &&
+        usage_.registers()[writes[0].reg].name == instruction.operands[0].name));
   const bool is_control = operation.kind == ReplayKind::branch || operation.kind == ReplayKind::exit ||
                           operation.kind == ReplayKind::call;
   if (!is_control && !has_plain_result) operation.kind = ReplayKind::unknown;

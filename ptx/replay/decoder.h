@@ -1,7 +1,11 @@
 // One instruction ▶ the operations that replay makes of it.
 #pragma once
 
-#include <string>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
 #include <vector>
 
 #include "ptx/analysis/registers/registers.h"
@@ -10,34 +14,77 @@
 
 namespace lynxpp::ptx {
 
+/// Where a function's parameters, results and the variables of its calls' arguments are: registers of their
+/// own, by variable, offset and size. What is stored in other pieces than it is loaded in is not known.
+class ParameterRegisters {
+ public:
+  /// Numbers of registers come from `next`.
+  explicit ParameterRegisters(std::uint32_t& next) : next_(next) {}
+
+  /// One number for each variable that holds what another does.
+  using Storage = std::uint32_t;
+  Storage add() { return storages_++; }
+  RegisterId find(Storage storage, std::int64_t offset, std::uint32_t bytes);
+  /// Nothing that is loaded from it is known.
+  void forget(Storage storage) { unknown_.insert(storage); }
+  /// Those of which nothing is known, or that are pieces of others.
+  std::vector<RegisterId> unknown() const;
+
+ private:
+  std::uint32_t& next_;
+  Storage storages_ = 0;
+  std::map<std::tuple<Storage, std::int64_t, std::uint32_t>, RegisterId> registers_;
+  std::set<Storage> unknown_;
+};
+
+/// One copy of a function: its position, its first register, and where its parameters and results are.
+struct FunctionCopy {
+  std::uint32_t function = 0;
+  std::uint32_t first_register = 0;
+  std::map<const Variable*, ParameterRegisters::Storage> storages;
+};
+
 class ReplayDecoder {
  public:
-  /// Borrows all. New names of variables are appended to `variables`.
+  /// Borrows all. New variables are appended to `variables`, and to the copy's storages.
   ReplayDecoder(const Module& module, const Function& function, const RegisterUsage& usage,
-                std::vector<std::string>& variables)
-      : module_(module), function_(function), usage_(usage), variables_(variables) {}
+                FunctionCopy& copy, ParameterRegisters& parameters, std::vector<ReplayVariable>& variables)
+      : module_(module),
+        function_(function),
+        usage_(usage),
+        copy_(copy),
+        parameters_(parameters),
+        variables_(variables) {}
 
   /// Operations that do what the instruction does to registers, and one for each of its accesses, which stand
   /// first.
   std::vector<ReplayOperation> decode(std::uint32_t at);
 
+  /// The variables of its call's results and arguments, in this order; nothing: it passes anything else.
+  std::optional<std::vector<const Variable*>> passed(std::uint32_t call) const;
+
  private:
   ReplayOperation base(std::uint32_t at) const;
+  RegisterId own(RegisterId reg) const { return reg == no_register ? reg : copy_.first_register + reg; }
   ReplayOperand operand(std::uint32_t at, const Operand& from);
   ReplayOperand variable(std::uint32_t at, const Operand& from);
-  ReplayOperand address_base(std::uint32_t at, const Operand& address);
+  ReplayOperand address_base(std::uint32_t at, const Operand& address, ReplayOperation& access);
   void add_accesses(std::uint32_t at, std::vector<ReplayOperation>& operations);
   bool decode_parameter(std::uint32_t at, std::vector<ReplayOperation>& operations);
+  bool decode_passed(std::uint32_t at, std::vector<ReplayOperation>& operations);
   bool decode_value(std::uint32_t at, ReplayOperation& operation);
   bool decode_compare(std::uint32_t at, ReplayOperation& operation);
   bool decode_predicate(std::uint32_t at, ReplayOperation& operation);
   bool decode_convert(std::uint32_t at, ReplayOperation& operation);
+  bool decode_space(std::uint32_t at, ReplayOperation& operation);
   bool set_sources(std::uint32_t at, std::size_t first, std::size_t count, ReplayOperation& operation);
 
   const Module& module_;
   const Function& function_;
   const RegisterUsage& usage_;
-  std::vector<std::string>& variables_;
+  FunctionCopy& copy_;
+  ParameterRegisters& parameters_;
+  std::vector<ReplayVariable>& variables_;
 };
 
 }  // namespace lynxpp::ptx

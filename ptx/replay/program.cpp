@@ -1,10 +1,11 @@
 #include "ptx/replay/program.h"
 
 #include <algorithm>
-#include <deque>
-#include <optional>
+#include <map>
+#include <utility>
 
 #include "ptx/replay/decoder.h"
+#include "ptx/replay/prediction.h"
 
 namespace lynxpp::ptx {
 namespace {
@@ -18,11 +19,12 @@ bool is_low_or_high_bits(std::int64_t mask) {
 }
 
 /// Whether replay would have to look at the threads one by one: it is not linear on large parts of a grid.
-bool is_costly(const ReplayOperation& operation, const Uniformity& uniformity) {
-  if (operation.bits == 1) return false;
+bool is_costly(const ReplayOperation& operation, std::uint32_t first_register, const Uniformity& uniformity) {
+  const bool is_plain = operation.kind == ReplayKind::move || operation.kind == ReplayKind::convert;
+  if (operation.bits == 1 || is_plain) return false;
   const auto varies_at = [&](const ReplayOperand& each) {
     if (each.kind == Kind::reg)
-      return uniformity.of_register_read(operation.instruction, each.index) != uniform;
+      return uniformity.of_register_read(operation.instruction, each.index - first_register) != uniform;
     return each.kind == Kind::tid || each.kind == Kind::ctaid || each.kind == Kind::lane;
   };
   const bool first = varies_at(operation.source[0]);
@@ -44,169 +46,228 @@ bool is_costly(const ReplayOperation& operation, const Uniformity& uniformity) {
   }
 }
 
-/// Which registers hold known numbers where a block begins, and which blocks replay does not enter by every
-/// path by which threads do.
-class Prediction {
+/// The functions' code, one copy behind the other.
+class ProgramBuilder {
  public:
-  Prediction(ReplayProgram& program, const ControlFlowGraph& graph, const RegisterUsage& usage,
-             bool may_exit_in_calls)
-      : program_(program),
-        graph_(graph),
-        usage_(usage),
-        may_exit_in_calls_(may_exit_in_calls),
-        entry_(graph.blocks.size()),
-        is_skipped_(graph.blocks.size(), false) {}
+  explicit ProgramBuilder(const ReplayedFunctions& functions)
+      : functions_(functions),
+        parameters_(program_.registers),
+        is_followed_(functions.functions.size(), true),
+        may_exit_(functions.functions.size(), false) {
+    for (std::size_t i = 1; i < functions.functions.size(); ++i) {
+      may_exit_[i] = std::ranges::any_of(body_of(i).instructions, [](const Instruction& each) {
+        return each.traits.is_thread_exit;
+      });
+    }
+    most_registers_ =
+        most_replayed_registers + functions.functions[0]->registers().registers().size();
+  }
 
-  void solve() {
-    enter(0, std::vector<bool>(program_.registers, false));
-    while (!waiting_.empty()) {
-      const std::uint32_t block = waiting_.front();
-      waiting_.pop_front();
-      run(block, nullptr);
-    }
-    program_.is_predictable.assign(program_.operations.size(), false);
-    for (std::uint32_t block = 0; block < graph_.blocks.size(); ++block) {
-      if (entry_[block] && !is_skipped_[block]) run(block, &program_.is_predictable);
-    }
+  ReplayProgram build() {
+    FunctionCopy kernel;
+    program_.entry = add(kernel, no_block);
+    forget_what_parameters_hide();
+    predict_accesses(program_, successors_, functions_.may_exit_in_calls);
+    join_copies();
+    return std::move(program_);
   }
 
  private:
-  using Known = std::vector<bool>;
+  /// A call whose function is copied: the block that ends with it.
+  struct Followed {
+    std::uint32_t block = 0;
+    FunctionCopy copy;
+  };
 
-  void enter(std::uint32_t block, const Known& known) {
-    const std::optional<Known> before = entry_[block];
-    if (before) {
-      for (std::size_t i = 0; i < known.size(); ++i) (*entry_[block])[i] = (*before)[i] && known[i];
-    } else {
-      entry_[block] = known;
+  const Body& body_of(std::size_t function) const { return *functions_.functions[function]->function().body; }
+
+  /// Returns the block that the copy begins with. `behind`: where its returns go; none: they end the thread.
+  std::uint32_t add(FunctionCopy& copy, std::uint32_t behind) {
+    FunctionAnalyses& analyses = *functions_.functions[copy.function];
+    const ControlFlowGraph& graph = analyses.graph();
+    copy.first_register = program_.registers;
+    program_.registers += static_cast<std::uint32_t>(analyses.registers().registers().size());
+    for (const Variable& each : body_of(copy.function).variables) {
+      if (each.space == StateSpace::param) copy.storages.emplace(&each, parameters_.add());
     }
-    if (entry_[block] != before) waiting_.push_back(block);
-  }
-
-  static bool is_known(const ReplayOperand& operand, const Known& known) {
-    if (operand.kind == Kind::reg) return known[operand.index];
-    return operand.kind != Kind::none;
-  }
-
-  bool is_known(const ReplayOperation& operation, const Known& known) const {
-    if (operation.kind == ReplayKind::unknown || operation.kind == ReplayKind::call) return false;
-    const std::size_t sources = operation.kind == ReplayKind::load_parameter ? 0 : 3;
-    for (std::size_t i = 0; i < sources; ++i) {
-      const bool is_used = operation.source[i].kind != Kind::none;
-      if (is_used && !is_known(operation.source[i], known)) return false;
+    if (!path_.empty()) promised_ -= analyses.registers().registers().size();
+    path_.push_back(copy.function);
+    ReplayDecoder decoder(functions_.module, analyses.function(), analyses.registers(), copy, parameters_,
+                          program_.variables);
+    // A block ends behind each call that is followed.
+    std::vector<std::map<std::uint32_t, FunctionCopy>> calls(graph.blocks.size());
+    std::vector<std::uint32_t> first(graph.blocks.size() + 1);
+    auto count = static_cast<std::uint32_t>(program_.blocks.size());
+    for (std::uint32_t index = 0; index < graph.blocks.size(); ++index) {
+      calls[index] = followed_calls(graph.blocks[index], copy, decoder);
+      first[index] = count;
+      count += 1 + static_cast<std::uint32_t>(calls[index].size());
     }
-    return true;
+    first.back() = count;  // empty: what is left of a function without instructions
+    program_.blocks.resize(count + 1);
+    successors_.resize(count + 1);
+    program_.blocks[count].fall_through = behind;
+    if (behind != no_block) successors_[count] = {behind};
+    std::vector<Followed> followed;
+    for (std::uint32_t index = 0; index < graph.blocks.size(); ++index)
+      add_block(index, first, calls[index], behind, copy, decoder, followed);
+    for (Followed& each : followed) {
+      const std::uint32_t entry = add(each.copy, each.block + 1);
+      program_.blocks[each.block].fall_through = entry;
+      successors_[each.block] = {entry};
+    }
+    path_.pop_back();
+    return first[0];
   }
 
-  /// Follows a block; marks accesses that are known in `predictable` instead of going on behind it, when that
-  /// is given.
-  void run(std::uint32_t index, std::vector<bool>* predictable) {
-    Known known = *entry_[index];
-    const ReplayBlock& block = program_.blocks[index];
-    for (std::uint32_t i = block.begin; i < block.end; ++i) {
-      const ReplayOperation& operation = program_.operations[i];
-      const bool is_guarded = operation.guard != no_register;
-      const bool guard_known = !is_guarded || known[operation.guard];
-      const bool is_access = operation.kind == ReplayKind::access;
-      if (is_access && predictable != nullptr) {
-        (*predictable)[i] =
-            guard_known && operation.source[0].kind != Kind::none && is_known(operation.source[0], known);
+  /// By instruction.
+  std::map<std::uint32_t, FunctionCopy> followed_calls(const BasicBlock& block, const FunctionCopy& copy,
+                                                       const ReplayDecoder& decoder) {
+    std::map<std::uint32_t, FunctionCopy> calls;
+    for (std::uint32_t at = block.begin; at < block.end; ++at) {
+      const Instruction& call = body_of(copy.function).instructions[at];
+      if (call.traits.kind != OpcodeClass::call) continue;
+      const std::optional<std::uint32_t> callee = functions_.callee(call);
+      const std::optional<std::vector<const Variable*>> passed = decoder.passed(at);
+      if (std::optional<FunctionCopy> called = copy_of(call, callee, passed, copy)) {
+        calls.emplace(at, std::move(*called));
+        continue;
       }
-      const bool leaves = operation.kind == ReplayKind::branch || operation.kind == ReplayKind::exit;
-      const bool may_end = operation.kind == ReplayKind::call && may_exit_in_calls_;
-      const bool has_target = operation.kind != ReplayKind::branch || block.target != no_block;
-      if ((leaves && (!guard_known || !has_target)) || may_end) {
-        if (predictable == nullptr) skip(index, std::move(known), may_end);
-        return;
+      if (callee) leave_out(*callee);
+      for (const Variable* each : passed.value_or(std::vector<const Variable*>{})) {
+        const auto storage = copy.storages.find(each);
+        if (storage != copy.storages.end()) parameters_.forget(storage->second);
       }
-      if (is_access || leaves) continue;
-      const bool result = guard_known && is_known(operation, known);
-      for (const RegisterId each : operation.destinations)
-        known[each] = result && (!is_guarded || known[each]);
     }
-    if (predictable != nullptr) return;
-    const bool has_end = block.begin != block.end;
-    const ReplayOperation* last = has_end ? &program_.operations[block.end - 1] : nullptr;
-    const bool ends = last != nullptr && (last->kind == ReplayKind::branch || last->kind == ReplayKind::exit);
-    if (ends && last->kind == ReplayKind::branch) enter(block.target, known);
-    if (block.fall_through != no_block && (!ends || last->guard != no_register))
-      enter(block.fall_through, known);
+    return calls;
   }
 
-  /// Replay jumps from this block to where all paths meet.
-  void skip(std::uint32_t index, Known known, bool to_the_end) {
-    ReplayBlock& block = program_.blocks[index];
-    block.is_skipped_over = true;
-    if (to_the_end) block.post_dominator = no_block;
-    std::vector<bool> seen(graph_.blocks.size(), false);
-    std::vector<std::uint32_t> open(graph_.blocks[index].successors);
-    std::vector<bool> written(program_.registers, false);
-    while (!open.empty()) {
-      const std::uint32_t each = open.back();
-      open.pop_back();
-      if (each == block.post_dominator || seen[each]) continue;
-      seen[each] = true;
-      is_skipped_[each] = true;
-      const BasicBlock& range = graph_.blocks[each];
-      for (std::uint32_t at = range.begin; at < range.end; ++at) {
-        for (const RegisterWrite& write : usage_.writes(at)) written[write.reg] = true;
-      }
-      open.insert(open.end(), range.successors.begin(), range.successors.end());
+  std::optional<FunctionCopy> copy_of(const Instruction& call, std::optional<std::uint32_t> callee,
+                                      const std::optional<std::vector<const Variable*>>& passed,
+                                      const FunctionCopy& caller) {
+    if (call.guarded() || !callee || !passed || may_exit_[*callee]) return std::nullopt;
+    const Function& function = functions_.functions[*callee]->function();
+    const std::size_t registers = functions_.functions[*callee]->registers().registers().size();
+    const bool is_recursive = std::ranges::find(path_, *callee) != path_.end();
+    const bool has_room = program_.registers + promised_ + registers <= most_registers_;
+    if (is_recursive || !has_room || path_.size() >= deepest ||
+        passed->size() != function.returns.size() + function.parameters.size())
+      return std::nullopt;
+    FunctionCopy copy;
+    copy.function = *callee;
+    for (std::size_t i = 0; i < passed->size(); ++i) {
+      const bool is_result = i < function.returns.size();
+      const Variable& own =
+          is_result ? function.returns[i] : function.parameters[i - function.returns.size()];
+      const auto storage = caller.storages.find((*passed)[i]);
+      if (own.space != StateSpace::param || storage == caller.storages.end()) return std::nullopt;
+      copy.storages.emplace(&own, storage->second);
     }
-    block.written.clear();
-    for (RegisterId each = 0; each < program_.registers; ++each) {
-      if (!written[each]) continue;
-      block.written.push_back(each);
-      known[each] = false;
-    }
-    if (block.post_dominator != no_block) enter(block.post_dominator, known);
+    promised_ += registers;
+    return copy;
   }
 
-  ReplayProgram& program_;
-  const ControlFlowGraph& graph_;
-  const RegisterUsage& usage_;
-  const bool may_exit_in_calls_;
-  std::vector<std::optional<Known>> entry_;  ///< per block; nothing: not entered
-  std::vector<bool> is_skipped_;
-  std::deque<std::uint32_t> waiting_;
+  /// A call of it is not followed, and so is none that it makes.
+  void leave_out(std::uint32_t function) {
+    if (!is_followed_[function]) return;
+    is_followed_[function] = false;
+    for (const Instruction& each : body_of(function).instructions) {
+      if (each.traits.kind != OpcodeClass::call) continue;
+      if (const std::optional<std::uint32_t> callee = functions_.callee(each)) leave_out(*callee);
+    }
+  }
+
+  void add_block(std::uint32_t index, const std::vector<std::uint32_t>& first,
+                 std::map<std::uint32_t, FunctionCopy>& calls, std::uint32_t behind, const FunctionCopy& copy,
+                 ReplayDecoder& decoder, std::vector<Followed>& followed) {
+    FunctionAnalyses& analyses = *functions_.functions[copy.function];
+    const BasicBlock& from = analyses.graph().blocks[index];
+    std::uint32_t part = first[index];
+    program_.blocks[part].begin = next_operation();
+    bool returns = from.fall_through == no_block && !ends_in_branch(from, copy);
+    for (std::uint32_t at = from.begin; at < from.end; ++at) {
+      if (const auto call = calls.find(at); call != calls.end()) {
+        program_.blocks[part].end = next_operation();
+        program_.blocks[part].post_dominator = part + 1;
+        followed.push_back({part, std::move(call->second)});
+        program_.blocks[++part].begin = next_operation();
+        continue;
+      }
+      for (ReplayOperation& each : decoder.decode(at)) {
+        if (is_costly(each, copy.first_register, analyses.uniformity())) each.kind = ReplayKind::unknown;
+        returns |= each.kind == ReplayKind::exit;
+        if (each.kind == ReplayKind::exit && behind != no_block) each.kind = ReplayKind::branch;
+        program_.operations.push_back(std::move(each));
+      }
+    }
+    ReplayBlock& block = program_.blocks[part];
+    block.end = next_operation();
+    const auto place_of = [&](std::uint32_t each) { return each == no_block ? behind : first[each]; };
+    if (from.targets.size() == 1) block.target = first[from.targets[0]];
+    if (returns) block.target = behind;
+    block.fall_through = place_of(from.fall_through);
+    block.post_dominator = place_of(analyses.post_dominators()[index]);
+    for (const std::uint32_t each : from.successors) successors_[part].push_back(first[each]);
+    if (returns && behind != no_block) successors_[part].push_back(behind);
+  }
+
+  bool ends_in_branch(const BasicBlock& block, const FunctionCopy& copy) const {
+    if (block.begin == block.end) return false;
+    const Instruction& last = body_of(copy.function).instructions[block.end - 1];
+    return last.traits.kind == OpcodeClass::branch && !last.guarded();
+  }
+
+  std::uint32_t next_operation() const { return static_cast<std::uint32_t>(program_.operations.size()); }
+
+  void forget_what_parameters_hide() {
+    std::vector<bool> is_unknown(program_.registers, false);
+    for (const RegisterId each : parameters_.unknown()) is_unknown[each] = true;
+    for (ReplayOperation& each : program_.operations) {
+      const bool is_hidden = each.source[0].kind == Kind::reg && is_unknown[each.source[0].index];
+      if (is_hidden) each.kind = ReplayKind::unknown;
+    }
+  }
+
+  /// An access loses its probe in all copies or in none.
+  void join_copies() {
+    const auto place_of = [](const ReplayOperation& each) {
+      return std::tuple(each.function, each.instruction, each.side);
+    };
+    for (std::size_t i = 0; i < program_.operations.size(); ++i) {
+      const ReplayOperation& each = program_.operations[i];
+      if (each.kind != ReplayKind::access) continue;
+      const bool is_known = program_.is_predictable[i] && is_followed_[each.function];
+      const auto [found, is_new] = program_.accesses.try_emplace(place_of(each), is_known);
+      if (!is_new) found->second &= is_known;
+    }
+    for (std::size_t i = 0; i < program_.operations.size(); ++i) {
+      if (program_.is_predictable[i])
+        program_.is_predictable[i] = program_.accesses.at(place_of(program_.operations[i]));
+    }
+  }
+
+  static constexpr std::size_t deepest = 32;  // calls within each other
+
+  const ReplayedFunctions& functions_;
+  ReplayProgram program_;
+  ParameterRegisters parameters_;
+  std::vector<std::vector<std::uint32_t>> successors_;  ///< by block
+  std::vector<bool> is_followed_;                       ///< by function: every call of it
+  std::vector<bool> may_exit_;                          ///< by function
+  std::vector<std::uint32_t> path_;                     ///< of calls
+  std::size_t promised_ = 0;                            ///< registers of copies that are not there yet
+  std::size_t most_registers_ = 0;
 };
 
 }  // namespace
 
-bool ReplayProgram::predicts(std::uint32_t instruction, std::uint32_t side) const {
-  for (std::size_t i = 0; i < operations.size(); ++i) {
-    const ReplayOperation& each = operations[i];
-    if (each.kind == ReplayKind::access && each.instruction == instruction && each.side == side)
-      return is_predictable[i];
-  }
-  return false;
+bool ReplayProgram::predicts(std::uint32_t function, std::uint32_t instruction, std::uint32_t side) const {
+  const auto found = accesses.find({function, instruction, side});
+  return found != accesses.end() && found->second;
 }
 
-ReplayProgram make_replay_program(const Module& module, FunctionAnalyses& analyses, bool may_exit_in_calls) {
-  ReplayProgram program;
-  const ControlFlowGraph& graph = analyses.graph();
-  const RegisterUsage& usage = analyses.registers();
-  const std::vector<std::uint32_t>& post_dominators = analyses.post_dominators();
-  program.registers = static_cast<std::uint32_t>(usage.registers().size());
-  ReplayDecoder decoder(module, analyses.function(), usage, program.variables);
-  for (std::uint32_t index = 0; index < graph.blocks.size(); ++index) {
-    const BasicBlock& from = graph.blocks[index];
-    ReplayBlock block;
-    block.begin = static_cast<std::uint32_t>(program.operations.size());
-    for (std::uint32_t at = from.begin; at < from.end; ++at) {
-      for (ReplayOperation& each : decoder.decode(at)) program.operations.push_back(std::move(each));
-    }
-    block.end = static_cast<std::uint32_t>(program.operations.size());
-    if (from.targets.size() == 1) block.target = from.targets[0];
-    block.fall_through = from.fall_through;
-    block.post_dominator = post_dominators[index];
-    program.blocks.push_back(std::move(block));
-  }
-  for (ReplayOperation& each : program.operations) {
-    if (is_costly(each, analyses.uniformity())) each.kind = ReplayKind::unknown;
-  }
-  Prediction(program, graph, usage, may_exit_in_calls).solve();
-  return program;
+ReplayProgram make_replay_program(const ReplayedFunctions& functions) {
+  return ProgramBuilder(functions).build();
 }
 
 }  // namespace lynxpp::ptx

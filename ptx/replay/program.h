@@ -8,11 +8,19 @@
 //   matmul:    row * n + k with k from 0 to n          predictable, loops included
 //   spmv:      column[j], j from row[i] to row[i + 1]  not: how far j goes stands in memory
 //
+// Calls are followed: the program holds a copy of a function for each way that leads to a call of it, with
+// registers of its own, so an argument is as known as what the caller passes. A pointer to shared memory stays
+// one when it becomes a generic address.
+//
 // Owns all it needs: the module may be gone.
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "ptx/analysis/analyses.h"
@@ -57,6 +65,8 @@ enum class ReplayKind : std::uint8_t {
   convert,
   compare,
   select,
+  generic_of_shared,  ///< the generic address of an address of shared memory
+  shared_of_generic,
   load_parameter,  ///< `number` of the first source is the offset in the parameter buffer
   access,          ///< the first source is the base of the address, the second what is added
   branch,
@@ -77,14 +87,17 @@ struct ReplayOperation {
   RegisterId guard = no_register;
   std::vector<RegisterId> destinations;  ///< of a comparison the second is its opposite
   ReplayOperand source[3];
+  std::uint32_t function = 0;     ///< position in ReplayedFunctions::functions
   std::uint32_t instruction = 0;  ///< index in the function's body
   std::uint32_t side = 0;         ///< access: which of memory_accesses(instruction)
   std::uint32_t bytes = 0;        ///< access: per thread; load_parameter: of the parameter
+  StateSpace space = StateSpace::none;  ///< access: in which it is, or generic
+  bool is_shared = false;               ///< access: it leads to shared memory; only of predictable ones
 };
 
 struct ReplayBlock {
   std::uint32_t begin = 0, end = 0;  ///< operations
-  std::uint32_t target = no_block;
+  std::uint32_t target = no_block;   ///< of its branch
   std::uint32_t fall_through = no_block;
   std::uint32_t post_dominator = no_block;
   /// Its branch cannot be followed: replay goes on at `post_dominator`, or ends when there is none.
@@ -92,20 +105,43 @@ struct ReplayBlock {
   std::vector<RegisterId> written;  ///< by the paths between here and `post_dominator`
 };
 
+/// A variable whose address is asked for.
+struct ReplayVariable {
+  std::string name;
+  /// Whose own it is, by position in ReplayedFunctions::functions; nothing: the module's.
+  std::optional<std::uint32_t> function;
+  bool operator==(const ReplayVariable&) const = default;
+};
+
 struct ReplayProgram {
   std::vector<ReplayOperation> operations;
   std::vector<ReplayBlock> blocks;
+  std::uint32_t entry = 0;  ///< block
   std::uint32_t registers = 0;
-  std::vector<std::string> variables;  ///< whose addresses are asked for
+  std::vector<ReplayVariable> variables;
   /// Per operation; false for all but accesses.
   std::vector<bool> is_predictable;
+  /// By function, instruction and side: whether every copy of the access is predictable, and every call of
+  /// the function followed.
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, bool> accesses;
 
   /// `side`: which of memory_accesses(instruction); false when it makes no such access.
-  bool predicts(std::uint32_t instruction, std::uint32_t side) const;
+  bool predicts(std::uint32_t function, std::uint32_t instruction, std::uint32_t side) const;
 };
 
-/// Of one function of the module, the kernel. `may_exit_in_calls`: some function that it calls may end the
-/// thread.
-ReplayProgram make_replay_program(const Module& module, FunctionAnalyses& analyses, bool may_exit_in_calls);
+/// What a kernel's threads execute.
+struct ReplayedFunctions {
+  const Module& module;
+  std::vector<FunctionAnalyses*> functions;  ///< the kernel first; not null
+  /// The position of the function that a call leads to. Nothing: it is not among `functions`, or nobody knows.
+  std::function<std::optional<std::uint32_t>(const Instruction& call)> callee;
+  bool may_exit_in_calls = false;  ///< a call that is not followed may end the thread
+};
+
+/// The copies of functions have at most so many registers more than the kernel; calls beyond that are not
+/// followed.
+inline constexpr std::uint32_t most_replayed_registers = 4096;
+
+ReplayProgram make_replay_program(const ReplayedFunctions& functions);
 
 }  // namespace lynxpp::ptx

@@ -37,7 +37,8 @@ class Replayer {
     }
     all.registers.resize(program_.registers);
     if (!program_.blocks.empty()) {
-      all.at = program_.blocks[0].begin;
+      all.block = program_.entry;
+      all.at = program_.blocks[program_.entry].begin;
       groups_.push_back(std::move(all));
     }
     while (!groups_.empty()) {
@@ -217,7 +218,8 @@ class Replayer {
     const ReplayedNumber address = read_number(*sum, operation.bits, operation.bits == 64, group_.box);
     if (address.kind == ReplayedNumber::Kind::cut) return cut(address.cut);
     if (!address.is_known()) return fail_if_predictable();
-    visit_({operation.instruction, operation.side, operation.bytes, address.form, group_.box});
+    visit_({operation.function, operation.instruction, operation.side, operation.bytes, address.form,
+            group_.box, operation.is_shared});
     return next();
   }
 

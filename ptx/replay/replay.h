@@ -32,11 +32,13 @@ struct ReplayLaunch {
 
 /// One execution of a predictable access by the threads of a box.
 struct ReplayedAccess {
+  std::uint32_t function = 0;  ///< position in ReplayedFunctions::functions
   std::uint32_t instruction = 0;
   std::uint32_t side = 0;
   std::uint32_t bytes = 0;  ///< of each thread
   ThreadForm address;       ///< of the first byte
   ThreadBox box;
+  bool is_shared = false;  ///< in shared memory, else in device memory
 };
 
 struct ReplayLimits {

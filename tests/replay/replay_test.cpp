@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <memory>
 
 #include "ptx/replay/word_counts.h"
 #include "tests/ptx/parse.h"
@@ -13,16 +14,32 @@ namespace {
 constexpr std::uint64_t base = 0x7f0000001000;
 
 struct Kernel {
-  explicit Kernel(const std::string& body)
+  /// `before`: functions.
+  explicit Kernel(const std::string& body, const std::string& before = "")
       : module(
-            module_of(".visible .entry k(.param .u64 A, .param .u32 n, .param .u32 m)\n{\n.reg .pred %p<9>;\n"
+            module_of(before + "\n.visible .entry k(.param .u64 A, .param .u32 n, .param .u32 m)\n{\n.reg .pred %p<9>;\n"
                       ".reg .b16 %h<9>;\n.reg .b32 %r<40>;\n.reg .b64 %rd<40>;\n.reg .f32 %f<9>;\n"
                       ".shared .align 4 .b8 tile[4096];\n" +
                       body + "\n}\n")) {
     const Status parsed = parse_all_bodies(module, "test.ptx");
     EXPECT_TRUE(parsed) << (parsed ? "" : render(parsed.error().diagnostics, module.source()));
-    FunctionAnalyses analyses(module.functions[0]);
-    program = make_replay_program(module, analyses, false);
+    // The kernel is the last one: functions stand before those that call them.
+    std::vector<std::unique_ptr<FunctionAnalyses>> analyses;
+    ReplayedFunctions functions{module, {}, {}, false};
+    for (auto each = module.functions.rbegin(); each != module.functions.rend(); ++each) {
+      analyses.push_back(std::make_unique<FunctionAnalyses>(*each));
+      functions.functions.push_back(analyses.back().get());
+    }
+    functions.callee = [&](const Instruction& call) -> std::optional<std::uint32_t> {
+      for (std::uint32_t i = 0; i < module.functions.size(); ++i) {
+        for (const Operand& each : call.operands) {
+          if (each.name == module.functions[i].name)
+            return static_cast<std::uint32_t>(module.functions.size() - 1 - i);
+        }
+      }
+      return std::nullopt;
+    };
+    program = make_replay_program(functions);
   }
 
   /// Counts of words from `A` on, and behind them those of `tile`.
@@ -39,7 +56,7 @@ struct Kernel {
     boxes = 0;
     const Status status = replay(program, launch, [&](const ReplayedAccess& access) {
       ++boxes;
-      (shared.holds(access) ? shared : device).add(access);
+      (access.is_shared ? shared : device).add(access);
     });
     EXPECT_TRUE(status) << (status ? "" : render(status.error().diagnostics));
     tile = shared.finish();
@@ -137,7 +154,7 @@ TEST(Replay, WhatMemoryDecidesIsLeftOut) {
   std::vector<bool> predicted;
   for (std::uint32_t at = 0; at < body.instructions.size(); ++at) {
     if (body.instructions[at].opcode.find(".global.u32") != std::string_view::npos)
-      predicted.push_back(kernel.program.predicts(at, 0));
+      predicted.push_back(kernel.program.predicts(0, at, 0));
   }
   EXPECT_EQ(predicted, (std::vector<bool>{true, false, true, false}));
   std::vector<std::uint64_t> expected(34, 2);
@@ -172,6 +189,113 @@ TEST(Replay, EndsWhenItTakesTooLong) {
   const Status status = replay(kernel.program, launch, [](const ReplayedAccess&) {}, {1000});
   ASSERT_FALSE(status);
   EXPECT_NE(render(status.error().diagnostics).find("more than 1000 operations"), std::string::npos);
+}
+
+// void touch(unsigned *at, unsigned n): at[0] to at[n - 1], through a generic address
+const std::string touch =
+    ".func (.param .b64 behind) touch(.param .b64 at, .param .b32 n)\n{\n.reg .pred %p<3>;\n"
+    ".reg .b32 %r<9>;\n.reg .b64 %rd<9>;\nld.param.u64 %rd1, [at];\nld.param.u32 %r1, [n];\n"
+    "setp.eq.s32 %p1, %r1, 0;\n@%p1 bra done;\ntop:\nld.u32 %r2, [%rd1];\nadd.s64 %rd1, %rd1, 4;\n"
+    "add.s32 %r1, %r1, -1;\nsetp.ne.s32 %p2, %r1, 0;\n@%p2 bra top;\ndone:\n"
+    "st.param.b64 [behind], %rd1;\nret;\n}\n";
+
+std::string call_touch(const std::string& at, const std::string& n, const std::string& result) {
+  return "{\n.param .b64 a;\n.param .b32 b;\n.param .b64 c;\nst.param.b64 [a+0], " + at +
+         ";\nst.param.b32 [b+0], " + n + ";\ncall.uni (c), touch, (a, b);\nld.param.b64 " + result +
+         ", [c+0];\n}\n";
+}
+
+std::vector<bool> predicted_generic(const Kernel& kernel, std::size_t function) {
+  std::vector<bool> predicted;
+  const Body& body = *kernel.module.functions[kernel.module.functions.size() - 1 - function].body;
+  for (std::uint32_t at = 0; at < body.instructions.size(); ++at) {
+    if (body.instructions[at].opcode.starts_with("ld.u32"))
+      predicted.push_back(kernel.program.predicts(static_cast<std::uint32_t>(function), at, 0));
+  }
+  return predicted;
+}
+
+TEST(Replay, CallsAreFollowedWithTheirArgumentsAndResults) {
+  // touch(A, tid), and with what that gives once more, which goes on behind it
+  Kernel kernel(index_and_base + call_touch("%rd1", "%r3", "%rd7") + call_touch("%rd7", "2", "%rd8") +
+                    "st.global.u32 [%rd8+4], %r3;\nret;",
+                touch);
+  EXPECT_EQ(predicted_generic(kernel, 1), std::vector<bool>{true});
+  std::vector<std::uint64_t> expected(64, 0);
+  for (std::size_t thread = 0; thread < 32; ++thread) {
+    for (std::size_t i = 0; i < thread + 2; ++i) ++expected[i];
+    ++expected[thread + 3];
+  }
+  EXPECT_EQ(kernel.counts({{1, 1, 1}, {32, 1, 1}, {}, {}}, 0, 0, 64), expected);
+  EXPECT_EQ(kernel.tile, std::vector<std::uint64_t>(1024, 0));
+}
+
+TEST(Replay, GenericAddressesOfSharedMemoryStayIts) {
+  const std::string pointer = "mov.u64 %rd3, tile;\ncvta.shared.u64 %rd4, %rd3;\nadd.s64 %rd5, %rd4, 8;\n";
+  Kernel kernel(index_and_base + pointer + call_touch("%rd5", "%r5", "%rd7") +
+                    call_touch("%rd1", "1", "%rd8") +
+                    "cvta.to.shared.u64 %rd9, %rd7;\nst.shared.u32 [%rd9+4], %r3;\n"
+                    "sub.s64 %rd10, %rd7, %rd4;\nadd.s64 %rd11, %rd2, %rd10;\nst.global.u32 [%rd11], %r3;\nret;",
+                touch);
+  EXPECT_EQ(predicted_generic(kernel, 1), std::vector<bool>{true});
+  std::vector<std::uint64_t> expected(32, 0);
+  expected[0] = 64;
+  expected[2 + 5] += 64;  // as far behind A as the call got in tile
+  EXPECT_EQ(kernel.counts({{2, 1, 1}, {32, 1, 1}, {}, {}}, 5, 0, 32), expected);
+  for (std::size_t i = 0; i < 16; ++i)
+    EXPECT_EQ(kernel.tile[i], (i >= 2 && i < 7) || i == 8 ? 64u : 0u) << i;
+}
+
+TEST(Replay, WhatDependsOnWhereSharedMemoryBeginsIsLeftOut) {
+  Kernel kernel(index_and_base +
+                "mov.u64 %rd3, tile;\ncvta.shared.u64 %rd4, %rd3;\ncvt.u32.u64 %r7, %rd4;\n"
+                "mul.wide.u32 %rd5, %r7, 4;\nadd.s64 %rd6, %rd2, %rd5;\nst.global.u32 [%rd6], %r3;\n"
+                "setp.gt.s64 %p1, %rd4, %rd2;\n@%p1 st.global.u32 [%rd2], %r3;\n"
+                "add.s64 %rd7, %rd4, %rd4;\nst.u32 [%rd7], %r3;\nld.u32 %r8, [%rd4];\nret;");
+  EXPECT_EQ(predicted_generic(kernel, 0), std::vector<bool>{true});
+  EXPECT_EQ(kernel.predictable(), 1u);
+}
+
+TEST(Replay, OneCallThatIsNotFollowedLeavesTheFunctionOut) {
+  // The second time the length stands in memory.
+  Kernel kernel(index_and_base + call_touch("%rd1", "4", "%rd7") + "ld.global.u32 %r9, [%rd2];\n" +
+                    call_touch("%rd1", "%r9", "%rd8") +
+                    "st.global.u32 [%rd7], %r3;\nst.global.u32 [%rd8], %r3;\nret;",
+                touch);
+  EXPECT_EQ(predicted_generic(kernel, 1), std::vector<bool>{false});
+  std::vector<std::uint64_t> expected(8, 0);
+  expected[0] = expected[4] = 1;  // of the kernel's own what the first call gave is known
+  EXPECT_EQ(kernel.counts({{1, 1, 1}, {1, 1, 1}, {}, {}}, 0, 0, 8), expected);
+}
+
+TEST(Replay, FunctionsThatCallThemselvesAreNotFollowed) {
+  const std::string again =
+      ".func touch(.param .b64 at, .param .b32 n)\n{\n.reg .pred %p<3>;\n.reg .b32 %r<9>;\n"
+      ".reg .b64 %rd<9>;\nld.param.u64 %rd1, [at];\nld.param.u32 %r1, [n];\nld.u32 %r2, [%rd1];\n"
+      "setp.eq.s32 %p1, %r1, 0;\n@%p1 ret;\nadd.s32 %r3, %r1, -1;\n{\n.param .b64 a;\n.param .b32 b;\n"
+      "st.param.b64 [a], %rd1;\nst.param.b32 [b], %r3;\ncall.uni touch, (a, b);\n}\nret;\n}\n";
+  Kernel kernel(index_and_base +
+                    "{\n.param .b64 a;\n.param .b32 b;\nst.param.b64 [a], %rd1;\nst.param.b32 [b], 3;\n"
+                    "call.uni touch, (a, b);\n}\nst.global.u32 [%rd2], %r3;\nret;",
+                again);
+  EXPECT_EQ(predicted_generic(kernel, 1), std::vector<bool>{false});
+  EXPECT_EQ(kernel.counts({{1, 1, 1}, {1, 1, 1}, {}, {}}, 0, 0, 1), std::vector<std::uint64_t>{1});
+}
+
+TEST(Replay, PiecesOfAnArgumentAreOnlyKnownAsTheyWereStored) {
+  const std::string pair =
+      ".func pair(.param .align 8 .b8 at[16])\n{\n.reg .b32 %r<9>;\n.reg .b64 %rd<9>;\n"
+      "ld.param.u64 %rd1, [at];\nld.param.v2.b32 {%r1, %r2}, [at+8];\nld.u32 %r3, [%rd1];\n"
+      "mul.wide.u32 %rd2, %r2, 4;\nadd.s64 %rd3, %rd1, %rd2;\nld.u32 %r4, [%rd3];\n"
+      "mul.wide.u32 %rd4, %r1, 4;\nadd.s64 %rd5, %rd1, %rd4;\nld.u32 %r5, [%rd5];\nret;\n}\n";
+  Kernel kernel(index_and_base +
+                    "{\n.param .align 8 .b8 a[16];\nst.param.b64 [a], %rd1;\nst.param.b32 [a+12], %r3;\n"
+                    "mov.u16 %h1, 7;\nst.param.b16 [a+8], %h1;\ncall.uni pair, (a);\n}\nret;",
+                pair);
+  EXPECT_EQ(predicted_generic(kernel, 1), (std::vector<bool>{true, true, false}));
+  std::vector<std::uint64_t> expected(4, 1);
+  expected[0] = 5;
+  EXPECT_EQ(kernel.counts({{1, 1, 1}, {4, 1, 1}, {}, {}}, 0, 0, 4), expected);
 }
 
 }  // namespace

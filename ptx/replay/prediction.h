@@ -1,0 +1,16 @@
+// Which accesses of a replay program are predictable, and where replay has to jump over what it cannot follow.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ptx/replay/program.h"
+
+namespace lynxpp::ptx {
+
+/// Fills is_predictable, ReplayOperation::is_shared, and which blocks are skipped over. `successors`: by
+/// block.
+void predict_accesses(ReplayProgram& program, const std::vector<std::vector<std::uint32_t>>& successors,
+                      bool may_exit_in_calls);
+
+}  // namespace lynxpp::ptx
