@@ -331,6 +331,7 @@ std::shared_ptr<const WordCounting> count_words(const Request& request, ptx::Ins
     result.probe.push_back({ProbeWord::Kind::runs, runs.specification, word});
     result.probe.push_back({ProbeWord::Kind::most_runs, runs.specification, word});
   }
+  if (counting->loop_record_bytes != 0) result.probe.push_back({ProbeWord::Kind::loop_records, 0, {}});
   if (counting->shared_arrays.empty()) return counting;
   unit.words.shared.word = unit.spliced.words++;
   result.probe.push_back({ProbeWord::Kind::shared_addresses, 0, {}});

@@ -95,6 +95,7 @@ struct ProbeWord {
     shared_addresses,  ///< the address of one number for each of WordCounting::shared_arrays
     runs,              ///< the address of the runs of an array's words (WordCounting::Runs)
     most_runs,         ///< for how many of them there is room
+    loop_records,      ///< the address of WordCounting::loop_record_bytes for each thread of the grid
   };
   Kind kind = Kind::specification;
   std::uint32_t specification = 0;  ///< index in Request::specifications

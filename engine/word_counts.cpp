@@ -171,7 +171,8 @@ class ProbeSorter {
       return false;
     if (counting_.scheme.analysis != cod::WordScheme::Analysis::invariants) return true;
     const auto analysis = analyses_.find(&function);
-    return &function == &unit_.reached.kernel() && analysis != analyses_.end() && analysis->second.is_static(index);
+    return &function == &unit_.reached.kernel() && analysis != analyses_.end() &&
+           analysis->second.is_static(index);
   }
 
   void sort_by_kind(std::uint32_t specification, const ptx::FunctionUnit& function, std::uint32_t index,
@@ -472,7 +473,7 @@ std::shared_ptr<WordCounting> plan_word_counts(const Request& request, ptx::Inst
   if (request.words.scheme.analysis == cod::WordScheme::Analysis::invariants)
     note_kinds(request, *counting, unit);
   note_textures(request, unit);
-  counting->runs = choose_runs(request, unit);
+  choose_runs(request, unit, *counting);
   // Without a variable in shared memory no pointer leads there.
   if (request.words.is_spare && (counting->shared_arrays.empty() || !probes_shared_words(request, unit)))
     unit.words.block.arrays.clear();

@@ -73,6 +73,14 @@ struct WordCounting {
     std::uint32_t array = 0;
   };
   std::vector<Runs> runs;
+  /// A run that each thread writes down at its place.
+  struct LoopRun {
+    std::uint32_t specification = 0;
+    std::uint32_t array = 0;
+    ptx::WordRun run;
+  };
+  std::vector<LoopRun> loop_runs;
+  std::uint32_t loop_record_bytes = 0;  ///< of each thread; 0: there are none
   /// By position in unit.spliced.probes: accesses that are counted without the probe.
   std::vector<std::uint64_t> predicted;
 };

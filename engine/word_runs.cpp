@@ -138,41 +138,92 @@ std::uint64_t add_records(std::span<const ptx::RunRecord> records, const cod::Wo
   return adder.finish();
 }
 
+/// What one thread has written down; nothing: it did not enter the loop.
+std::optional<ptx::RunRecord> run_of(const ptx::WordRun& run, std::span<const std::byte> record) {
+  const auto number = [&](std::uint32_t place) {
+    std::uint64_t value = 0;
+    std::memcpy(&value, record.data() + place, sizeof value);
+    return value;
+  };
+  const std::uint64_t end = number(run.place->end);
+  if (end == 0) return std::nullopt;
+  const std::int64_t way = static_cast<std::int64_t>(end - number(run.place->first));
+  const std::uint64_t count = run.instructions.size();
+  ptx::RunRecord found;
+  found.accesses = static_cast<std::uint64_t>(way / run.place->step) * count;
+  found.distance = *run.distance;
+  found.bytes = run.bytes;
+  found.first = number(run.place->own_end) + static_cast<std::uint64_t>(run.offsets[0]) -
+                found.accesses * static_cast<std::uint64_t>(found.distance);
+  return found;
+}
+
+/// Finds the runs of one probe after the other.
+class RunChooser {
+ public:
+  RunChooser(const Request& request, ptx::InstrumentationUnit& unit, WordCounting& counting)
+      : unit_(unit),
+        counting_(counting),
+        has_places_(request.launch.has_few_threads && !unit.options.without.contains(ptx::loop_records)),
+        has_runs_(!unit.options.without.contains(ptx::word_runs)) {}
+
+  void choose(std::size_t probe, std::uint32_t specification, std::uint32_t array) {
+    bool are_written = false;
+    for (std::size_t at = 0; at < unit_.reached.functions.size() && unit_.spliced.probes[probe].enabled; ++at)
+      are_written |= choose_in(probe, at, specification, array);
+    if (!are_written) return;
+    const auto known = std::ranges::find_if(counting_.runs, [&](const WordCounting::Runs& each) {
+      return each.specification == specification && each.array == array;
+    });
+    unit_.spliced.counted_words.at(probe).runs_word =
+        unit_.spliced.words + 2 * static_cast<std::uint32_t>(known - counting_.runs.begin());
+    if (known == counting_.runs.end()) counting_.runs.push_back({specification, array});
+  }
+
+ private:
+  /// True: some run has no place.
+  bool choose_in(std::size_t probe, std::size_t at, std::uint32_t specification, std::uint32_t array) {
+    const ptx::FunctionUnit& function = unit_.reached.functions[at];
+    if (!function.instrumented) return false;
+    ptx::FunctionAnalyses& analyses = unit_.analyses.of(*function.function);
+    const ptx::Probe& counts = unit_.spliced.probes[probe];
+    std::vector<ptx::WordRun> runs = ptx::find_word_runs(analyses, [&](std::uint32_t each) {
+      return counts.matches(function.function->body->instructions[each]);
+    });
+    if (at == 0 && has_places_) ptx::place_runs(analyses, runs, counting_.loop_record_bytes);
+    if (!has_runs_) std::erase_if(runs, [](const ptx::WordRun& run) { return !run.place; });
+    for (const ptx::WordRun& run : runs) {
+      if (run.place) counting_.loop_runs.push_back({specification, array, run});
+    }
+    const bool are_written = std::ranges::any_of(runs, [](const ptx::WordRun& run) { return !run.place; });
+    if (!runs.empty()) unit_.words.runs.emplace(std::pair(probe, at), std::move(runs));
+    return are_written;
+  }
+
+  ptx::InstrumentationUnit& unit_;
+  WordCounting& counting_;
+  const bool has_places_, has_runs_;
+};
+
 }  // namespace
 
-std::vector<WordCounting::Runs> choose_runs(const Request& request, ptx::InstrumentationUnit& unit) {
+void choose_runs(const Request& request, ptx::InstrumentationUnit& unit, WordCounting& counting) {
   // GMProf's schemes count at each access, or behind loops by a static analysis of their own.
   const bool is_default = request.words.scheme.analysis == cod::WordScheme::Analysis::replay;
-  if (request.counting.wide || !is_default || unit.options.without.contains(ptx::word_runs)) return {};
-  std::vector<WordCounting::Runs> chosen;
+  if (request.counting.wide || !is_default) return;
+  RunChooser chooser(request, unit, counting);
   std::size_t next = 0;
   for (std::uint32_t i = 0; i < request.specifications.size(); ++i) {
     for (const cod::Handler& handler : request.specifications[i]->handlers()) {
       const std::size_t number = next++;
       const auto counted = unit.spliced.counted_words.find(number);
       if (counted == unit.spliced.counted_words.end() || counted->second.is_shared) continue;
-      const ptx::Probe& probe = unit.spliced.probes[number];
-      bool has_runs = false;
-      for (std::size_t at = 0; at < unit.reached.functions.size() && probe.enabled; ++at) {
-        const ptx::FunctionUnit& function = unit.reached.functions[at];
-        if (!function.instrumented) continue;
-        std::vector<ptx::WordRun> runs = ptx::find_word_runs(
-            unit.analyses.of(*function.function),
-            [&](std::uint32_t each) { return probe.matches(function.function->body->instructions[each]); });
-        has_runs |= !runs.empty();
-        if (!runs.empty()) unit.words.runs.emplace(std::pair(number, at), std::move(runs));
-      }
-      if (!has_runs) continue;
-      const std::uint32_t array = handler.counted_words[0];
-      const auto known = std::ranges::find_if(chosen, [&](const WordCounting::Runs& each) {
-        return each.specification == i && each.array == array;
-      });
-      counted->second.runs_word = unit.spliced.words + 2 * static_cast<std::uint32_t>(known - chosen.begin());
-      if (known == chosen.end()) chosen.push_back({i, array});
+      chooser.choose(number, i, handler.counted_words[0]);
     }
   }
-  unit.spliced.words += 2 * static_cast<std::uint32_t>(chosen.size());
-  return chosen;
+  unit.spliced.words += 2 * static_cast<std::uint32_t>(counting.runs.size());
+  if (counting.loop_record_bytes == 0) return;
+  unit.words.loop_records = {counting.loop_record_bytes, unit.spliced.words++};
 }
 
 std::uint64_t bytes_of_runs(std::uint64_t runs) {
@@ -184,6 +235,22 @@ std::uint64_t add_word_runs(std::span<const std::byte> runs, std::uint64_t most,
   const std::span<const ptx::RunRecord> records = WrittenRuns(runs, most).records;
   return element_bytes == sizeof(std::uint64_t) ? add_records<std::uint64_t>(records, map, counts)
                                                 : add_records<std::uint32_t>(records, map, counts);
+}
+
+std::uint64_t add_loop_records(std::span<const std::byte> records, const WordCounting& counting,
+                               const WordCounting::Runs& of, const cod::WordMap& map,
+                               std::span<std::byte> counts, std::uint32_t element_bytes) {
+  std::vector<ptx::RunRecord> runs;
+  for (const WordCounting::LoopRun& each : counting.loop_runs) {
+    if (each.specification != of.specification || each.array != of.array) continue;
+    for (std::size_t at = 0; at < records.size(); at += counting.loop_record_bytes) {
+      const std::optional<ptx::RunRecord> run =
+          run_of(each.run, records.subspan(at, counting.loop_record_bytes));
+      if (run) runs.push_back(*run);
+    }
+  }
+  return element_bytes == sizeof(std::uint64_t) ? add_records<std::uint64_t>(runs, map, counts)
+                                                : add_records<std::uint32_t>(runs, map, counts);
 }
 
 bool word_runs_pay(std::span<const std::byte> runs, std::uint64_t most, std::span<const std::byte> counts,

@@ -13,10 +13,11 @@
 
 namespace lynxpp::engine {
 
-/// Finds them among the accesses that keep a probe, and takes two words of the hidden parameter for each
-/// array: ProbeWord::Kind::runs, then most_runs. Not with CountingChoices::wide. Precondition:
-/// unit.spliced.counted_words is complete.
-std::vector<WordCounting::Runs> choose_runs(const Request& request, ptx::InstrumentationUnit& unit);
+/// Finds them among the accesses that keep a probe, and fills counting.runs, loop_runs and
+/// loop_record_bytes. Takes two words of the hidden parameter for each of `runs`: ProbeWord::Kind::runs, then
+/// most_runs; and behind them one for the loop records, if there are any. Not with CountingChoices::wide.
+/// Precondition: unit.spliced.counted_words is complete.
+void choose_runs(const Request& request, ptx::InstrumentationUnit& unit, WordCounting& counting);
 
 /// How many bytes the device needs for that many runs.
 std::uint64_t bytes_of_runs(std::uint64_t runs);
@@ -26,6 +27,12 @@ std::uint64_t bytes_of_runs(std::uint64_t runs);
 /// `runs` begins at a multiple of 16.
 std::uint64_t add_word_runs(std::span<const std::byte> runs, std::uint64_t most, const cod::WordMap& map,
                             std::span<std::byte> counts, std::uint32_t element_bytes);
+
+/// Likewise what the threads have written down at their places, one loop record behind the other, of the runs
+/// that count words for this array of a specification.
+std::uint64_t add_loop_records(std::span<const std::byte> records, const WordCounting& counting,
+                               const WordCounting::Runs& of, const cod::WordMap& map,
+                               std::span<std::byte> counts, std::uint32_t element_bytes);
 
 /// Whether runs are at least a third of what the device has counted of the array's words. Where fewer are,
 /// the code behind loops costs more than it saves in them. `counts` before add_word_runs.

@@ -310,6 +310,14 @@ void LaunchedWords::add_runs(const ProbeLayout& layout, std::span<std::byte> buf
         engine::add_word_runs(buffer.subspan(layout.runs[i].first, layout.runs[i].second), layout.most_runs,
                               *map_, arrays[runs.specification][runs.array], cod::size_of(counts.type));
   }
+  const auto [first, bytes] = layout.loop_records;
+  for (std::uint32_t i = 0; i < specifications.size() && bytes != 0; ++i) {
+    for (std::uint32_t k = 0; k < specifications[i]->arrays().size(); ++k) {
+      const std::uint32_t element_bytes = cod::size_of(specifications[i]->arrays()[k].type);
+      outside[i] += engine::add_loop_records(buffer.subspan(first, bytes), *counting_, {i, k}, *map_,
+                                             arrays[i][k], element_bytes);
+    }
+  }
 }
 
 bool LaunchedWords::finish(const ProbeLayout& layout, std::span<std::byte> buffer,

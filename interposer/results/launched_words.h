@@ -46,6 +46,7 @@ class LaunchedWords {
   /// What the device finds elements by; null: it need not.
   const cod::WordMap* word_map() const { return map_.get(); }
   std::span<const engine::WordCounting::Runs> runs() const { return counting_->runs; }
+  std::uint64_t loop_record_bytes() const { return counting_->loop_record_bytes; }
   /// What the device finds allocations by (cod::allocation_table); empty: nobody asks.
   std::span<const std::uint64_t> allocations() const { return allocations_; }
 

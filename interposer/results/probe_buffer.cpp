@@ -125,6 +125,8 @@ Result<ProbeLayout> lay_out(const std::vector<engine::SpecificationPtr>& specifi
     const std::uint64_t bytes = engine::bytes_of_runs(layout.most_runs);
     layout.runs.emplace_back(take(bytes), bytes);
   }
+  const std::uint64_t record_bytes = parts.loop_record_bytes * extents.threads;
+  layout.loop_records = {take(record_bytes), record_bytes};
   return layout;
 }
 
@@ -135,6 +137,7 @@ std::uint64_t probe_word(const engine::ProbeWord& word, const ProbeLayout& layou
     case Kind::shared_addresses: return address + layout.shared_addresses.first;
     case Kind::runs: return address + layout.offset_of_runs(word.specification, word.word.index);
     case Kind::most_runs: return layout.most_runs;
+    case Kind::loop_records: return address + layout.loop_records.first;
     case Kind::specification: break;
   }
   const ProbeLayout::Specification& specification = layout.specifications[word.specification];

@@ -102,6 +102,7 @@ Result<Session::PlanPtr> Session::plan_for(Seen& seen, Kernel& kernel, device::D
     parts.shared_addresses = plan->words->shared_addresses();
     parts.words = plan->words->word_map();
     parts.runs = plan->words->runs();
+    parts.loop_record_bytes = plan->words->loop_record_bytes();
     parts.allocations = plan->words->allocations();
     parts.shared_counters = plan->words->block_counters().first;
     parts.shared_counter_bytes = plan->words->block_counters().bytes_each;

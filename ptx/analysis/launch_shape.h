@@ -2,6 +2,8 @@
 // its shape.
 #pragma once
 
+#include <cstdint>
+
 namespace lynxpp::ptx {
 
 struct LaunchShape {
@@ -10,6 +12,11 @@ struct LaunchShape {
   /// %ntid.x is a multiple of 32, and so warps are full: each is 32 threads of one row of the thread block,
   /// and their %tid.x are a multiple of 32 plus their lane.
   bool has_whole_rows = false;
+  /// %tid.y, %tid.z, %ctaid.y and %ctaid.z are 0.
+  bool is_linear = false;
+  /// The grid has at most most_few_threads threads.
+  bool has_few_threads = false;
+  static constexpr std::uint64_t most_few_threads = std::uint64_t{1} << 20;
 
   bool operator==(const LaunchShape&) const = default;
 };

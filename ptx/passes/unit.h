@@ -234,6 +234,7 @@ struct WordPlan {
   BlockCounters block;
   WordSites sites;  ///< of probes that count words: where they need not do so each time
   WordRuns runs;    ///< of accesses that are counted behind their loop, by SplicedCode::counted_words
+  LoopRecords loop_records;  ///< of those runs that have a place
 };
 
 /// A kernel while its variant is made. Members in the order in which they are filled in: by the engine, by

@@ -32,7 +32,8 @@ std::optional<std::uint32_t> dimension_of(std::string_view name) {
 /// The variable of the state space of parameters with this name; null: there is none.
 const Variable* passed_variable(const Body& body, const Function& function, std::uint32_t at,
                                 std::string_view name) {
-  const Variable* const own = body.find_variable(name, body.statements[body.instructions[at].statement].scope);
+  const Variable* const own =
+      body.find_variable(name, body.statements[body.instructions[at].statement].scope);
   if (own != nullptr) return own->space == StateSpace::param ? own : nullptr;
   for (const std::vector<Variable>* const each : {&function.parameters, &function.returns}) {
     const auto found = std::ranges::find(*each, name, &Variable::name);
@@ -254,18 +255,16 @@ bool ReplayDecoder::decode_passed(std::uint32_t at, std::vector<ReplayOperation>
     const Operand& each = value.kind == OperandKind::vector ? value.elements[i] : value;
     const RegisterId slot =
         parameters_.find(storage->second, place.offset + static_cast<std::int64_t>(i * bytes), bytes);
-    const RegisterId reg =
-        each.kind == OperandKind::identifier ? usage_.find(each.name, at) : no_register;
+    const RegisterId reg = each.kind == OperandKind::identifier ? usage_.find(each.name, at) : no_register;
     const bool is_plain = bits >= 16 && (reg == no_register || usage_.registers()[reg].name == each.name);
-    const std::uint8_t own_bits =
-        reg == no_register ? bits : integer_bits(usage_.registers()[reg].type);
+    const std::uint8_t own_bits = reg == no_register ? bits : integer_bits(usage_.registers()[reg].type);
     ReplayOperation operation = base(at);
     operation.bits = bits;
     operation.result_bits = is_load ? own_bits : bits;
     operation.is_signed = is_signed_type(instruction.traits.type);
-    operation.source[0] =
-        is_load ? ReplayOperand{ReplayOperand::Kind::reg, slot, 0} : operand(at, each);
-    const bool is_known = is_plain && own_bits >= bits && operation.source[0].kind != ReplayOperand::Kind::none;
+    operation.source[0] = is_load ? ReplayOperand{ReplayOperand::Kind::reg, slot, 0} : operand(at, each);
+    const bool is_known =
+        is_plain && own_bits >= bits && operation.source[0].kind != ReplayOperand::Kind::none;
     if (is_known) operation.kind = operation.result_bits > bits ? ReplayKind::convert : ReplayKind::move;
     operation.destinations = {is_load ? own(reg) : slot};
     if (operation.destinations[0] != no_register) operations.push_back(operation);

@@ -86,8 +86,7 @@ class Prediction {
       case ReplayKind::subtract:
         if (of[0] == of[1]) return Holds::number;
         return of[0] == Holds::shared_pointer ? Holds::shared_pointer : Holds::unknown;
-      case ReplayKind::select:
-        return of[0] == of[1] && of[2] == Holds::number ? of[0] : Holds::unknown;
+      case ReplayKind::select: return of[0] == of[1] && of[2] == Holds::number ? of[0] : Holds::unknown;
       case ReplayKind::compare:
         return of[0] == of[1] && of[2] == Holds::number ? Holds::number : Holds::unknown;
       default: return Holds::unknown;

@@ -87,10 +87,10 @@ struct ReplayOperation {
   RegisterId guard = no_register;
   std::vector<RegisterId> destinations;  ///< of a comparison the second is its opposite
   ReplayOperand source[3];
-  std::uint32_t function = 0;     ///< position in ReplayedFunctions::functions
-  std::uint32_t instruction = 0;  ///< index in the function's body
-  std::uint32_t side = 0;         ///< access: which of memory_accesses(instruction)
-  std::uint32_t bytes = 0;        ///< access: per thread; load_parameter: of the parameter
+  std::uint32_t function = 0;           ///< position in ReplayedFunctions::functions
+  std::uint32_t instruction = 0;        ///< index in the function's body
+  std::uint32_t side = 0;               ///< access: which of memory_accesses(instruction)
+  std::uint32_t bytes = 0;              ///< access: per thread; load_parameter: of the parameter
   StateSpace space = StateSpace::none;  ///< access: in which it is, or generic
   bool is_shared = false;               ///< access: it leads to shared memory; only of predictable ones
 };

@@ -258,6 +258,8 @@ class Run {
     if (!how_->in_line) request.limits.without.insert(std::string(ptx::word_counters));
     if (how_->initial_in_block) request.words.scheme = *parse_word_scheme("shared=32", "test");
     request.counting.wide = how_->saturates;
+    request.launch.has_few_threads = how_->has_places;
+    request.launch.is_linear = how_->knows_rows;
     request.words.window = how_->window;
     request.words.dynamic_shared_bytes = dynamic_shared_bytes();
   }
@@ -295,7 +297,7 @@ class Run {
     extents_.sms = device::cpu::multiprocessors();
     if (variant.words != nullptr) {
       map_ = WordMap({range_of(memory_.input()), range_of(memory_.output())});
-      runs_.reserve(variant.words->runs, how_ ? how_->most_runs : 1 << 16);
+      runs_.reserve(*variant.words, how_ ? how_->most_runs : 1 << 16, shape_.blocks() * shape_.threads());
       extents_.device_words = map_.words();
       extents_.shared_words = (variant.words->static_shared_bytes + dynamic_shared_bytes() + 128 + 3) / 4;
       // All that is cleared at once are counters.
@@ -325,6 +327,8 @@ class Run {
         continue;
       }
       if (each.kind == engine::ProbeWord::Kind::most_runs) values.push_back(runs_.most());
+      if (each.kind == engine::ProbeWord::Kind::loop_records)
+        values.push_back(runs_.address_of_loop_records());
       if (each.kind == engine::ProbeWord::Kind::runs)
         values.push_back(runs_.address(each.specification, each.word.index));
       if (each.kind != engine::ProbeWord::Kind::specification) continue;

@@ -59,7 +59,9 @@ Measured measure_module(const std::string& source, const Shape& shape, const std
 struct CountedWith {
   std::uint64_t bytes_in_window = ~std::uint64_t{0};  ///< of WordMap at most; what lies behind has tables
   std::uint64_t most_runs = 1 << 16;                  ///< that are written down; more are counted one by one
-  std::uint64_t initial = 0;                          ///< every 8 bytes of the `global` arrays
+  bool has_places = false;    ///< threads have places for the runs of loops that they enter once
+  bool knows_rows = false;    ///< … whose grid and blocks have one dimension
+  std::uint64_t initial = 0;  ///< every 8 bytes of the `global` arrays
   /// Words of shared memory are counted in the block's, where counters begin with this number.
   std::optional<std::uint32_t> initial_in_block = {};
   bool in_line = true;     ///< where it can be

@@ -50,9 +50,11 @@ class Memory {
 /// What is written down of runs of words (engine/word_runs.h), for each array that has some.
 class LaunchRuns {
  public:
-  void reserve(std::span<const engine::WordCounting::Runs> arrays, std::uint64_t most) {
-    arrays_ = arrays;
+  void reserve(const engine::WordCounting& counting, std::uint64_t most, std::uint64_t threads) {
+    counting_ = &counting;
+    const std::span<const engine::WordCounting::Runs> arrays = arrays_ = counting.runs;
     most_ = most;
+    loop_records_.assign(threads * counting.loop_record_bytes / sizeof(std::uint64_t), 0);
     records_.assign(arrays.size(),
                     std::vector<std::uint64_t>(engine::bytes_of_runs(most) / sizeof(std::uint64_t)));
   }
@@ -64,6 +66,9 @@ class LaunchRuns {
     }
     return 0;
   }
+  std::uint64_t address_of_loop_records() const {
+    return reinterpret_cast<std::uint64_t>(loop_records_.data());
+  }
   /// `counts` by specification and array, and of how many bytes an element is. How many words had none.
   template <typename Counts, typename Bytes>
   std::uint64_t add_to(const Counts& counts, const WordMap& map, const Bytes& bytes_of_element) const {
@@ -74,10 +79,17 @@ class LaunchRuns {
                                        counts[runs.specification][runs.array],
                                        bytes_of_element(runs.specification, runs.array));
     }
+    for (std::uint32_t i = 0; i < counts.size() && !loop_records_.empty(); ++i) {
+      for (std::uint32_t k = 0; k < counts[i].size(); ++k)
+        outside += engine::add_loop_records(std::as_bytes(std::span(loop_records_)), *counting_, {i, k}, map,
+                                            counts[i][k], bytes_of_element(i, k));
+    }
     return outside;
   }
 
  private:
+  const engine::WordCounting* counting_ = nullptr;
+  std::vector<std::uint64_t> loop_records_;
   std::span<const engine::WordCounting::Runs> arrays_;
   std::uint64_t most_ = 0;
   std::vector<std::vector<std::uint64_t>> records_;

@@ -16,11 +16,12 @@ constexpr std::uint64_t base = 0x7f0000001000;
 struct Kernel {
   /// `before`: functions.
   explicit Kernel(const std::string& body, const std::string& before = "")
-      : module(
-            module_of(before + "\n.visible .entry k(.param .u64 A, .param .u32 n, .param .u32 m)\n{\n.reg .pred %p<9>;\n"
-                      ".reg .b16 %h<9>;\n.reg .b32 %r<40>;\n.reg .b64 %rd<40>;\n.reg .f32 %f<9>;\n"
-                      ".shared .align 4 .b8 tile[4096];\n" +
-                      body + "\n}\n")) {
+      : module(module_of(
+            before +
+            "\n.visible .entry k(.param .u64 A, .param .u32 n, .param .u32 m)\n{\n.reg .pred %p<9>;\n"
+            ".reg .b16 %h<9>;\n.reg .b32 %r<40>;\n.reg .b64 %rd<40>;\n.reg .f32 %f<9>;\n"
+            ".shared .align 4 .b8 tile[4096];\n" +
+            body + "\n}\n")) {
     const Status parsed = parse_all_bodies(module, "test.ptx");
     EXPECT_TRUE(parsed) << (parsed ? "" : render(parsed.error().diagnostics, module.source()));
     // The kernel is the last one: functions stand before those that call them.
@@ -232,18 +233,17 @@ TEST(Replay, CallsAreFollowedWithTheirArgumentsAndResults) {
 
 TEST(Replay, GenericAddressesOfSharedMemoryStayIts) {
   const std::string pointer = "mov.u64 %rd3, tile;\ncvta.shared.u64 %rd4, %rd3;\nadd.s64 %rd5, %rd4, 8;\n";
-  Kernel kernel(index_and_base + pointer + call_touch("%rd5", "%r5", "%rd7") +
-                    call_touch("%rd1", "1", "%rd8") +
-                    "cvta.to.shared.u64 %rd9, %rd7;\nst.shared.u32 [%rd9+4], %r3;\n"
-                    "sub.s64 %rd10, %rd7, %rd4;\nadd.s64 %rd11, %rd2, %rd10;\nst.global.u32 [%rd11], %r3;\nret;",
-                touch);
+  Kernel kernel(
+      index_and_base + pointer + call_touch("%rd5", "%r5", "%rd7") + call_touch("%rd1", "1", "%rd8") +
+          "cvta.to.shared.u64 %rd9, %rd7;\nst.shared.u32 [%rd9+4], %r3;\n"
+          "sub.s64 %rd10, %rd7, %rd4;\nadd.s64 %rd11, %rd2, %rd10;\nst.global.u32 [%rd11], %r3;\nret;",
+      touch);
   EXPECT_EQ(predicted_generic(kernel, 1), std::vector<bool>{true});
   std::vector<std::uint64_t> expected(32, 0);
   expected[0] = 64;
   expected[2 + 5] += 64;  // as far behind A as the call got in tile
   EXPECT_EQ(kernel.counts({{2, 1, 1}, {32, 1, 1}, {}, {}}, 5, 0, 32), expected);
-  for (std::size_t i = 0; i < 16; ++i)
-    EXPECT_EQ(kernel.tile[i], (i >= 2 && i < 7) || i == 8 ? 64u : 0u) << i;
+  for (std::size_t i = 0; i < 16; ++i) EXPECT_EQ(kernel.tile[i], (i >= 2 && i < 7) || i == 8 ? 64u : 0u) << i;
 }
 
 TEST(Replay, WhatDependsOnWhereSharedMemoryBeginsIsLeftOut) {

@@ -78,9 +78,15 @@ TEST_F(SessionTest, ShapesFollowFromTheLaunch) {
     launch.block[1] = y;
     return shape_of(launch);
   };
-  EXPECT_EQ(of(32, 3), (engine::LaunchShape{true, true}));
-  EXPECT_EQ(of(16, 6), (engine::LaunchShape{true, false}));
-  EXPECT_EQ(of(33, 1), (engine::LaunchShape{false, false}));
+  EXPECT_EQ(of(32, 3), (engine::LaunchShape{true, true, false, true}));
+  EXPECT_EQ(of(16, 6), (engine::LaunchShape{true, false, false, true}));
+  EXPECT_EQ(of(33, 1), (engine::LaunchShape{false, false, true, true}));
+  launch.grid[0] = 1 << 15;
+  EXPECT_EQ(of(32, 1), (engine::LaunchShape{true, true, true, true}));
+  launch.grid[0] = (1 << 15) + 1;
+  EXPECT_EQ(of(32, 1), (engine::LaunchShape{true, true, true, false}));
+  launch.grid[1] = 2;
+  EXPECT_EQ(of(32, 1), (engine::LaunchShape{true, true, false, false}));
 }
 
 TEST_F(SessionTest, SiteTableStandsOnceBeforeTheFirstLaunchThatNeedsIt) {

@@ -36,6 +36,8 @@ constexpr Refinement refinements[] = {
     {word_runs, "… and those of loops that go through memory in equal steps are counted behind the loop",
      "a kernel with long loops 7.09 → 1.03 of its time, with short ones 3.71 → 5.09: docs/design/memory.md",
      nullptr},
+    {loop_records, "… and of loops that a thread enters once it writes that down at a place of its own",
+     "GAIN: docs/design/memory.md", nullptr},
     {array_counters, "… in the block's own shared memory at least of those arrays that there is room for",
      "atomic operations on device memory that meet: docs/design/memory.md", nullptr},
 };

@@ -207,13 +207,22 @@ class RunFinder {
     };
     const std::uint32_t loop = loops_.loop_of(walk.block);
     if (is_one) {
-      WordRun run{loop, walk.block, {}, walk.bytes, distance(count)};
-      for (const auto& [position, instruction] : group.members) run.instructions.push_back(instruction);
+      WordRun run{loop, walk.block, {}, walk.bytes, distance(count), {}, {}};
+      for (const auto& [position, instruction] : group.members) add_access(run, instruction);
       runs_.push_back(std::move(run));
       return;
     }
-    for (const auto& [position, instruction] : group.members)
-      runs_.push_back({loop, walk.block, {instruction}, walk.bytes, distance(1)});
+    for (const auto& [position, instruction] : group.members) {
+      WordRun run{loop, walk.block, {}, walk.bytes, distance(1), {}, {}};
+      add_access(run, instruction);
+      runs_.push_back(std::move(run));
+    }
+  }
+
+  void add_access(WordRun& run, std::uint32_t instruction) const {
+    const Operand& address = *memory_accesses(body_.instructions[instruction]).access[0].address;
+    run.instructions.push_back(instruction);
+    run.offsets.push_back(address.offset + address.elements[0].offset);
   }
 
   FunctionAnalyses& analyses_;

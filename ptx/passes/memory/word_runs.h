@@ -27,7 +27,29 @@ struct WordRun {
   /// From one access to the next; 0: all at one address. Nothing: the same in all iterations, and found out
   /// there.
   std::optional<std::int64_t> distance;
+  std::vector<std::int64_t> offsets;  ///< of the accesses, from the registers that their addresses begin with
+
+  /// Where a thread writes this down (LoopRecords); nothing: the run is written down where there is room, or
+  /// counted access by access.
+  struct Place {
+    std::uint32_t first = 0,
+                  end = 0;      ///< u64: the loop's leading register where a thread enters and leaves it
+    std::int64_t step = 0;      ///< by which that grows in each iteration
+    std::uint32_t own_end = 0;  ///< u64: the first access's register where a thread leaves the loop
+  };
+  std::optional<Place> place;
 };
+
+/// What each thread of a launch writes down of loops at a place of its own, one record behind the other in the
+/// order of the threads: what registers hold where it enters a loop, and where it leaves it. Of loops of the
+/// kernel that are in no other loop, as a thread enters them once at most.
+///
+///   for (float *at = begin; at < end; ++at) sum += *at      first = begin, end = end, step 4
+struct LoopRecords {
+  std::uint32_t bytes = 0;  ///< of each thread, a multiple of 32; 0: there are none
+  std::uint32_t word = 0;   ///< of the hidden parameter: where they begin
+};
+
 /// By position in unit.spliced.probes and in unit.reached.functions.
 using WordRuns = std::map<std::pair<std::size_t, std::size_t>, std::vector<WordRun>>;
 
@@ -35,5 +57,10 @@ using WordRuns = std::map<std::pair<std::size_t, std::size_t>, std::vector<WordR
 /// state space, of whole words, at registers plus constants, which are not guarded; none in loops that call.
 std::vector<WordRun> find_word_runs(FunctionAnalyses& analyses,
                                     const std::function<bool(std::uint32_t)>& is_counted);
+
+/// Gives places to those of these runs of the kernel that can have one, in records of now `bytes`, which grow:
+/// of loops that a thread leaves where its last block falls through, at a register that every iteration
+/// changes by a constant.
+void place_runs(FunctionAnalyses& analyses, std::vector<WordRun>& runs, std::uint32_t& bytes);
 
 }  // namespace lynxpp::ptx

@@ -122,6 +122,7 @@ class FunctionSplicer {
       if (i + 1 == range.end && instruction.traits.ends_block()) {
         add_block_exit(block, &instruction, code);
         loops_.add_before_end(block, instruction, code);
+        words_.add_before_end(block, code);
         add_departure(block, instruction, code);
       } else {
         copies_.values().add_guard_count(block, instruction, code);
@@ -140,8 +141,12 @@ class FunctionSplicer {
     copies_.add_behind(index, code);
     code.append(std::move(probes));
     if (index + 1 == range.end) {
-      if (!instruction.traits.ends_block()) add_block_exit(block, nullptr, code);
+      if (!instruction.traits.ends_block()) {
+        add_block_exit(block, nullptr, code);
+        words_.add_before_end(block, code);
+      }
       loops_.add_behind_end(block, instruction, code);
+      words_.add_behind_end(block, code);
       if (may_run_off_behind(block, instruction)) add_fall_off(range, block, code);
     }
     unit_.edits.insert_before(instruction.text.end, carry_.keep_behind(index, code.take(), names_));

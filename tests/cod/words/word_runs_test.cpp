@@ -180,19 +180,17 @@ std::string counting(const char* type) {
 
 constexpr Shape shape = {{64, 1, 1}, {32, 1, 1}};
 
-class WordRunsOf : public testing::TestWithParam<std::uint64_t> {};
+class WordRunsOf : public testing::TestWithParam<CountedWith> {};
 
-/// Room for all runs, for some of them, for none.
+/// Room for all runs, for some of them, for none; and places for those of loops that are entered once.
 TEST_P(WordRunsOf, HaveTheDevicesCounts) {
   for (const auto& [name, module] : cases) {
-    const Measured wide =
-        measure_module_with_probes(counting("long"), shape, module, {.most_runs = GetParam()});
+    const Measured wide = measure_module_with_probes(counting("long"), shape, module, GetParam());
     ASSERT_EQ(wide.failure, "") << name;
     EXPECT_FALSE(wide.device_words.empty());
     EXPECT_EQ(counts_of(wide.arrays[0]), wide.device_words) << name;
     EXPECT_EQ(wide.dropped, 0u);
-    const Measured narrow =
-        measure_module_with_probes(counting("int"), shape, module, {.most_runs = GetParam()});
+    const Measured narrow = measure_module_with_probes(counting("int"), shape, module, GetParam());
     ASSERT_EQ(narrow.failure, "") << name;
     Counts halves;
     for (const auto& [i, both] : counts_of(narrow.arrays[0])) {
@@ -203,7 +201,19 @@ TEST_P(WordRunsOf, HaveTheDevicesCounts) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Room, WordRunsOf, testing::Values(1 << 16, 700, 0));
+INSTANTIATE_TEST_SUITE_P(Room, WordRunsOf,
+                         testing::Values(CountedWith{.most_runs = 1 << 16}, CountedWith{.most_runs = 700},
+                                         CountedWith{.most_runs = 0}, CountedWith{.has_places = true},
+                                         CountedWith{.has_places = true, .knows_rows = true}));
+
+/// Wherever a thread is in its grid, its place is its own.
+TEST(WordRuns, OfGridsWithThreeDimensions) {
+  const Measured measured = measure_module_with_probes(counting("long"), {{4, 3, 2}, {8, 2, 4}},
+                                                       cases[0].module, {.has_places = true});
+  ASSERT_EQ(measured.failure, "");
+  EXPECT_FALSE(measured.device_words.empty());
+  EXPECT_EQ(counts_of(measured.arrays[0]), measured.device_words);
+}
 
 /// With both specifications the loop has the numbers of both.
 TEST(WordRuns, OfTwoSpecificationsAreApart) {

@@ -35,6 +35,9 @@ class WordProbes {
   /// Before an instruction that ends the thread or returns, and where the body ends without one: what was
   /// kept in the loops around it.
   void add_before_exit(std::uint32_t block, CodeBuilder& code);
+  /// Where the block ends, before its branch, and behind it.
+  void add_before_end(std::uint32_t block, CodeBuilder& code) const { runs_.add_before_end(block, code); }
+  void add_behind_end(std::uint32_t block, CodeBuilder& code) const { runs_.add_behind_end(block, code); }
   /// Behind everything else at the function's entry.
   void insert() { counters_.insert(); }
 

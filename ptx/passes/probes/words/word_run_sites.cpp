@@ -19,6 +19,25 @@ CodeOperand sum_of(const CodeOperand& left, const CodeOperand& right, CodeBuilde
   return code.compute(RegisterType::b64, "add.s64", {left, right});
 }
 
+/// The thread's number in its grid, in which blocks follow one another.
+VirtualRegister thread_number(const LaunchShape& launch, CodeBuilder& code) {
+  const auto read = [&](const std::string& name) {
+    return code.compute(RegisterType::b32, "mov.u32", {SpecialRegister{name}});
+  };
+  const auto narrow = [&](const char* opcode, std::vector<CodeOperand> operands) {
+    return code.compute(RegisterType::b32, opcode, std::move(operands));
+  };
+  if (launch.is_linear) return narrow("mad.lo.u32", {read("%ctaid.x"), read("%ntid.x"), read("%tid.x")});
+  const auto place = [&](const std::string& index, const std::string& extent) {
+    const VirtualRegister plane =
+        narrow("mad.lo.u32", {read(index + ".z"), read(extent + ".y"), read(index + ".y")});
+    return narrow("mad.lo.u32", {plane, read(extent + ".x"), read(index + ".x")});
+  };
+  const VirtualRegister threads =
+      narrow("mul.lo.u32", {narrow("mul.lo.u32", {read("%ntid.x"), read("%ntid.y")}), read("%ntid.z")});
+  return narrow("mad.lo.u32", {place("%ctaid", "%nctaid"), threads, place("%tid", "%ntid")});
+}
+
 std::optional<std::int64_t> constant_of(const CodeOperand& value) {
   const std::int64_t* const constant = std::get_if<std::int64_t>(&value.value);
   return constant == nullptr ? std::nullopt : std::optional(*constant);
@@ -33,18 +52,58 @@ WordRunSites::WordRunSites(InstrumentationUnit& unit, const FunctionUnit& functi
   for (const auto& [place, runs] : unit.words.runs) {
     if (place.second != position) continue;
     for (const WordRun& each : runs) {
-      Run run{place.first, &each, {}, names.fresh(RegisterType::b64), {}};
-      if (!each.distance) run.distance = names.fresh(RegisterType::b64);
-      for (std::size_t i = 0; i < each.instructions.size(); ++i) {
-        const Instruction& instruction = function.function->body->instructions[each.instructions[i]];
-        const Operand& address = *memory_accesses(instruction).access[0].address;
-        run.offsets.push_back(address.offset + address.elements[0].offset);
-        places_[{place.first, each.instructions[i]}] = {runs_.size(), i};
+      if (each.place) {
+        place_run(place.first, each);
+        continue;
       }
+      Run run{place.first, &each, names.fresh(RegisterType::b64), {}};
+      if (!each.distance) run.distance = names.fresh(RegisterType::b64);
+      for (std::size_t i = 0; i < each.instructions.size(); ++i)
+        places_[{place.first, each.instructions[i]}] = {runs_.size(), i};
       const auto [kept, is_new] = kept_.try_emplace(each.block);
       if (is_new) kept->second = {each.loop, names.fresh(RegisterType::b32), {}};
       kept->second.runs.push_back(runs_.size());
       runs_.push_back(std::move(run));
+    }
+  }
+}
+
+void WordRunSites::place_run(std::size_t probe, const WordRun& run) {
+  if (!record_) record_ = unit_.edits.names(*function_.function).fresh(RegisterType::b64);
+  const Instruction& first = function_.function->body->instructions[run.instructions[0]];
+  const Operand& base = memory_accesses(first).access[0].address->elements[0];
+  std::vector<Placed>& own = placed_[run.loop];
+  const bool leads = run.place->own_end == run.place->end;
+  own.insert(leads ? own.begin() : own.end(), {&run, Name{std::string(base.name)}});
+  for (const std::uint32_t each : run.instructions) in_places_.emplace(probe, each);
+}
+
+void WordRunSites::add_before_end(std::uint32_t block, CodeBuilder& code) const {
+  const LoopNest& loops = unit_.analyses.of(*function_.function).loops();
+  for (const auto& [loop, runs] : placed_) {
+    const std::uint32_t header = loops.loops()[loop].header;
+    const bool enters =
+        !loops.contains(loop, block) && std::ranges::find(function_.graph.blocks[block].successors, header) !=
+                                            function_.graph.blocks[block].successors.end();
+    if (enters)
+      code.emit("st.global.b64", {CodeAddress{*record_, runs.front().run->place->first}, runs.front().reg});
+  }
+}
+
+void WordRunSites::add_behind_end(std::uint32_t block, CodeBuilder& code) const {
+  const LoopNest& loops = unit_.analyses.of(*function_.function).loops();
+  for (const auto& [loop, runs] : placed_) {
+    if (loops.loops()[loop].latches[0] != block) continue;
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      const std::uint32_t at = runs[i].run->place->own_end;
+      const bool are_two = at % 16 == 0 && i + 1 < runs.size() && runs[i + 1].run->place->own_end == at + 8;
+      if (are_two) {
+        const CodeList both{CodeList::Kind::vector, {runs[i].reg, runs[i + 1].reg}};
+        code.emit("st.global.v2.b64", {CodeAddress{*record_, at}, both});
+        ++i;
+      } else {
+        code.emit("st.global.b64", {CodeAddress{*record_, at}, runs[i].reg});
+      }
     }
   }
 }
@@ -55,12 +114,22 @@ void WordRunSites::add_entry(CodeBuilder& code) const {
     code.mov(run.last, 0);
     if (run.distance) code.mov(*run.distance, 0);
   }
+  if (!record_) return;
+  const LoopRecords& records = unit_.words.loop_records;
+  const VirtualRegister thread = thread_number(unit_.options.launch, code);
+  code.emit("mad.wide.u32", {*record_, thread, std::int64_t{records.bytes}, word(records.word, code)});
 }
 
 bool WordRunSites::add_execution(Probe& probe, const Instruction& instruction, CodeBuilder& code) const {
   const std::vector<Instruction>& instructions = function_.function->body->instructions;
-  const auto place = places_.find({static_cast<std::size_t>(&probe - unit_.spliced.probes.data()),
-                                   static_cast<std::uint32_t>(&instruction - instructions.data())});
+  const std::pair<std::size_t, std::uint32_t> at{
+      static_cast<std::size_t>(&probe - unit_.spliced.probes.data()),
+      static_cast<std::uint32_t>(&instruction - instructions.data())};
+  if (in_places_.contains(at)) {
+    ++probe.sites;
+    return true;
+  }
+  const auto place = places_.find(at);
   if (place == places_.end()) return false;
   ++probe.sites;
   const auto [number, access] = place->second;
@@ -138,7 +207,7 @@ WordRunSites::Extent WordRunSites::extent_of(const Run& run, const Kept& kept, C
   if (run.run->distance) {
     extent.distance = *run.run->distance;
   } else if (count > 1) {
-    extent.distance = sum_of(*run.distance, run.offsets[1] - run.offsets[0], code);
+    extent.distance = sum_of(*run.distance, run.run->offsets[1] - run.run->offsets[0], code);
   } else {
     // After one iteration any distance will do.
     const VirtualRegister is_one = code.compute(RegisterType::pred, "setp.eq.u64", {extent.executions, 1});
@@ -151,7 +220,7 @@ WordRunSites::Extent WordRunSites::extent_of(const Run& run, const Kept& kept, C
           ? multiple_of(extent.accesses, *constant, code)
           : CodeOperand(code.compute(RegisterType::b64, "mul.lo.s64", {extent.accesses, extent.distance}));
   const CodeOperand behind_last =
-      sum_of(sum_of(run.last, run.offsets[0], code), multiple_of(extent.distance, count, code), code);
+      sum_of(sum_of(run.last, run.run->offsets[0], code), multiple_of(extent.distance, count, code), code);
   extent.first = code.compute(RegisterType::b64, "sub.s64", {behind_last, length});
   return extent;
 }

@@ -5,12 +5,17 @@
 // access.
 //
 //   array of runs    how many there are, u64 … RunRecord::header_bytes: records
+//
+// Of loops that a thread enters once at most, in launches of few threads, each thread has a place
+// (memory/word_runs.h, LoopRecords): nothing is kept in the loop and nothing asked behind it, a store before it
+// and one behind it write down where addresses begin and end.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -46,6 +51,10 @@ class WordRunSites {
   bool add_execution(Probe& probe, const Instruction& instruction, CodeBuilder& code) const;
   /// Where the block begins: the runs of loops that an edge to it leaves.
   void add_left(std::uint32_t block, const Routine& routine, CodeBuilder& code) const;
+  /// Where the block ends, before its branch: the loops that an edge from it enters.
+  void add_before_end(std::uint32_t block, CodeBuilder& code) const;
+  /// Behind its branch: the loops that it leaves there.
+  void add_behind_end(std::uint32_t block, CodeBuilder& code) const;
   /// Before an instruction of the block that ends the thread or returns.
   void add_before_exit(std::uint32_t block, const Routine& routine, CodeBuilder& code) const;
 
@@ -59,9 +68,13 @@ class WordRunSites {
   struct Run {
     std::size_t probe = 0;
     const WordRun* run = nullptr;
-    std::vector<std::int64_t> offsets;        ///< of the accesses, from their registers
     VirtualRegister last;                     ///< b64: what the first one's was last
     std::optional<VirtualRegister> distance;  ///< b64: found out, but for the difference of two offsets
+  };
+  /// A register that is written down.
+  struct Placed {
+    const WordRun* run = nullptr;
+    Name reg;
   };
   /// Registers of 64 bits, behind a loop.
   struct Extent {
@@ -71,6 +84,7 @@ class WordRunSites {
     CodeOperand accesses = 0;
   };
 
+  void place_run(std::size_t probe, const WordRun& run);
   void add_run(const Run& run, const Kept& kept, const Routine& routine, CodeBuilder& code) const;
   void add_kept(const Kept& kept, const Routine& routine, CodeBuilder& code) const;
   Extent extent_of(const Run& run, const Kept& kept, CodeBuilder& code) const;
@@ -82,7 +96,10 @@ class WordRunSites {
   const FunctionUnit& function_;
   WordCounters& counters_;
   std::vector<Run> runs_;
-  std::map<std::uint32_t, Kept> kept_;  ///< by block
+  std::map<std::uint32_t, Kept> kept_;                         ///< by block
+  std::map<std::uint32_t, std::vector<Placed>> placed_;        ///< by loop, the leading one first
+  std::set<std::pair<std::size_t, std::uint32_t>> in_places_;  ///< probe and instruction
+  std::optional<VirtualRegister> record_;                      ///< b64: where the thread's loop record begins
   std::map<std::pair<std::size_t, std::uint32_t>, std::pair<std::size_t, std::size_t>>
       places_;  ///< by probe and instruction: the run, and which of its accesses
 };

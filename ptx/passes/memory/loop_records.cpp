@@ -1,0 +1,72 @@
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <utility>
+
+#include "ptx/ir/memory_access.h"
+#include "ptx/passes/memory/word_runs.h"
+
+namespace lynxpp::ptx {
+namespace {
+
+/// Whether threads enter the loop at most once, and where registers can be written down on the way.
+bool can_be_written_down(FunctionAnalyses& analyses, const Loop& loop, std::uint32_t number) {
+  const std::vector<BasicBlock>& blocks = analyses.graph().blocks;
+  const std::vector<Instruction>& instructions = analyses.function().body->instructions;
+  if (loop.parent != no_loop || loop.header == 0 || loop.latches.size() != 1 || loop.exiting != loop.latches)
+    return false;
+  const BasicBlock& latch = blocks[loop.latches[0]];
+  const bool is_left_behind = latch.fall_through != no_block && !latch.leaves_function &&
+                              !analyses.loops().contains(number, latch.fall_through);
+  if (!is_left_behind) return false;
+  return std::ranges::all_of(blocks[loop.header].predecessors, [&](std::uint32_t each) {
+    const BasicBlock& before = blocks[each];
+    if (before.size() == 0) return false;
+    const Instruction& last = instructions[before.end - 1];
+    return last.traits.kind == OpcodeClass::branch || !last.traits.ends_block();
+  });
+}
+
+/// Whether the run's register is the header's own and grows by what the run's accesses do.
+bool is_at_loop_register(FunctionAnalyses& analyses, const WordRun& run) {
+  if (!run.distance || *run.distance == 0) return false;
+  const std::uint32_t access = run.instructions[0];
+  const Instruction& instruction = analyses.function().body->instructions[access];
+  const Operand& base = memory_accesses(instruction).access[0].address->elements[0];
+  const RegisterId reg = analyses.registers().find(base.name, access);
+  const Value& value = analyses.ssa().values()[analyses.ssa().read_of(access, reg)];
+  // In an inner scope its name means nothing where the loop is entered.
+  const Body& body = *analyses.function().body;
+  const std::uint32_t scope = body.statements[instruction.statement].scope;
+  const bool is_everywhere = body.find_register(base.name, scope)->scope == 0;
+  return is_everywhere && value.kind == ValueKind::phi && value.reg == reg &&
+         value.block == analyses.loops().loops()[run.loop].header;
+}
+
+std::int64_t step_of(const WordRun& run) {
+  return *run.distance * static_cast<std::int64_t>(run.instructions.size());
+}
+
+}  // namespace
+
+void place_runs(FunctionAnalyses& analyses, std::vector<WordRun>& runs, std::uint32_t& bytes) {
+  constexpr std::uint32_t most = 128;  // of a thread
+  constexpr std::uint32_t alignment = 32;
+  std::map<std::uint32_t, std::vector<WordRun*>> by_loop;
+  for (WordRun& run : runs) {
+    const Loop& loop = analyses.loops().loops()[run.loop];
+    if (can_be_written_down(analyses, loop, run.loop) && is_at_loop_register(analyses, run))
+      by_loop[run.loop].push_back(&run);
+  }
+  for (auto& [loop, own] : by_loop) {
+    const auto needed =
+        static_cast<std::uint32_t>(8 * own.size() + 8 + alignment - 1) / alignment * alignment;
+    if (bytes + needed > most) continue;
+    const auto end_of = [&](std::size_t i) { return static_cast<std::uint32_t>(bytes + 8 * i); };
+    for (std::size_t i = 0; i < own.size(); ++i)
+      own[i]->place = {end_of(own.size()), end_of(0), step_of(*own[0]), end_of(i)};
+    bytes += needed;
+  }
+}
+
+}  // namespace lynxpp::ptx
