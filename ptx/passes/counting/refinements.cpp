@@ -33,6 +33,8 @@ constexpr Refinement refinements[] = {
      "59 % (shared_memory_profile), 184 % (device_memory_profile): docs/design/memory.md", nullptr},
     {word_counters, "… and of the others most are counted by some instructions, without looking up where",
      "43 % (device_memory_profile), 13 % (shared_memory_profile): docs/design/memory.md", nullptr},
+    {word_batches, "… and those of a block through several registers behind the last of them",
+     "GAIN: docs/design/memory.md", nullptr},
     {word_runs, "… and those of loops that go through memory in equal steps are counted behind the loop",
      "a kernel with long loops 7.09 → 1.03 of its time, with short ones 3.71 → 5.09: docs/design/memory.md",
      nullptr},

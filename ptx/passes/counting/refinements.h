@@ -22,6 +22,7 @@ struct Refinement {
 inline constexpr std::string_view replayed_accesses = "replayed_accesses";
 inline constexpr std::string_view word_counters = "word_counters";
 inline constexpr std::string_view word_runs = "word_runs";
+inline constexpr std::string_view word_batches = "word_batches";
 inline constexpr std::string_view loop_records = "loop_records";
 /// Nor this: whoever knows the launch asks for them.
 inline constexpr std::string_view array_counters = "array_counters";

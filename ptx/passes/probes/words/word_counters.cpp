@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "ptx/passes/counting/refinements.h"
 #include "ptx/passes/facts.h"
 #include "ptx/passes/module/entry.h"
 #include "ptx/passes/module/shared_counters.h"
@@ -54,7 +55,11 @@ WordCounters::WordCounters(InstrumentationUnit& unit, const FunctionUnit& functi
 
 void WordCounters::begin_block(std::uint32_t block) {
   groups_.clear();
-  for (const auto& [probe, words] : unit_.spliced.counted_words) group(probe, block);
+  batches_.clear();
+  for (const auto& [probe, words] : unit_.spliced.counted_words) {
+    group(probe, block);
+    if (!unit_.options.without.contains(word_batches)) gather(probe, block);
+  }
 }
 
 std::optional<WordCounters::Place> WordCounters::place_of(std::size_t probe,
@@ -116,6 +121,53 @@ void WordCounters::group(std::size_t probe, std::uint32_t block) {
       together.push_back(i);
     }
   }
+}
+
+/// The register of accesses to device memory that may be counted where later ones are; nothing: they are
+/// counted at the first.
+std::optional<RegisterId> WordCounters::gathered_base(Key first) const {
+  const auto [probe, instruction] = first;
+  const std::optional<Place> place = place_of(probe, instruction);
+  const Instruction& access = body_.instructions[instruction];
+  if (unit_.spliced.counted_words.at(probe).is_shared || !place || !place->base || access.guarded())
+    return std::nullopt;
+  const std::string& name = place->base->text;
+  if (body_.find_register(name, body_.statements[access.statement].scope)->scope != 0) return std::nullopt;
+  return analyses_.registers().find(name, instruction);
+}
+
+/// A batch ends before the first instruction that overwrites one of its registers.
+void WordCounters::gather(std::size_t probe, std::uint32_t block) {
+  const BasicBlock& range = function_.graph.blocks[block];
+  std::vector<std::uint32_t> firsts;  // of the groups of the batch
+  std::set<RegisterId> bases;
+  std::uint32_t behind = range.begin;  // the first instruction behind its accesses
+  const auto close = [&](std::uint32_t before) {
+    if (firsts.size() > 1) {
+      Batch batch{probe, {}};
+      for (const std::uint32_t each : firsts)
+        batch.groups.push_back(std::exchange(groups_[{probe, each}], {}));
+      batches_.emplace(before, std::move(batch));
+    }
+    firsts.clear();
+    bases.clear();
+  };
+  for (std::uint32_t i = range.begin; i < range.end; ++i) {
+    const std::span<const RegisterWrite> writes = analyses_.registers().writes(i);
+    const auto overwrites = [&](RegisterId reg) {
+      return std::ranges::any_of(writes, [&](const RegisterWrite& each) { return each.reg == reg; });
+    };
+    const auto group = groups_.find({probe, i});
+    const bool is_first = group != groups_.end() && !group->second.empty();
+    const std::optional<RegisterId> base = is_first ? gathered_base({probe, i}) : std::nullopt;
+    if (base && !overwrites(*base) && firsts.size() < most_together) {
+      firsts.push_back(i);
+      bases.insert(*base);
+      behind = i + 1;
+    }
+    if (std::ranges::any_of(bases, overwrites)) close(i < behind ? i : behind);
+  }
+  close(std::min(behind, range.end - 1));
 }
 
 WordCounters::Key WordCounters::key_of(const Probe& probe, const Instruction& instruction) const {
@@ -197,6 +249,38 @@ void WordCounters::add(const Probe& probe, const std::vector<std::uint32_t>& ins
   for (const std::uint32_t each : instructions) places.push_back(*place_of(number, each));
   const bool in_block = counts_in_block(unit_.spliced.counted_words.at(number), instructions[0]);
   add_places(number, std::move(places), in_block, address, std::move(routines), code);
+}
+
+std::vector<WordCounters::Batch> WordCounters::batches_before(const Instruction& instruction) const {
+  std::vector<Batch> found;
+  const auto at = static_cast<std::uint32_t>(&instruction - body_.instructions.data());
+  const auto [first, last] = batches_.equal_range(at);
+  for (auto batch = first; batch != last; ++batch) found.push_back(batch->second);
+  return found;
+}
+
+void WordCounters::add_batch(const Batch& batch, std::vector<Code> routines, CodeBuilder& code) {
+  const CountedWords& words = unit_.spliced.counted_words.at(batch.probe);
+  const Kept found = kept(batch.probe, false, code);
+  std::vector<VirtualRegister> holds;
+  for (const std::vector<std::uint32_t>& group : batch.groups) {
+    std::vector<Place> places;
+    for (const std::uint32_t each : group) places.push_back(*place_of(batch.probe, each));
+    const Counted counted = find_in_device(words, places, 0, found,
+                                           holds.empty() ? std::nullopt : std::optional(holds.back()), code);
+    add_reductions(words, places, counted.holds, counted.counts,
+                   static_cast<std::int64_t>(words.margin_bytes), code);
+    holds.push_back(counted.holds);
+  }
+  const Label done = code.fresh_label();
+  code.branch_if(CodePredicate(holds.back()), done);
+  for (std::size_t i = 0; i < holds.size(); ++i) {
+    const Label next = code.fresh_label();
+    code.branch_if(CodePredicate(holds[i]), next);
+    code.append(std::move(routines[i]));
+    code.place(next);
+  }
+  code.place(done);
 }
 
 void WordCounters::add_at(const Probe& probe, std::uint32_t instruction, const CodeOperand& address,
@@ -282,25 +366,32 @@ void WordCounters::add_reductions(const CountedWords& words, const std::vector<P
   }
 }
 
+WordCounters::Counted WordCounters::find_in_device(const CountedWords& words, std::vector<Place>& places,
+                                                   const CodeOperand& address, const Kept& kept,
+                                                   const std::optional<VirtualRegister>& before,
+                                                   CodeBuilder& code) {
+  const CodeOperand base = base_of(words, places[0], address, code);
+  const VirtualRegister behind = code.compute(RegisterType::b64, "sub.u64", {base, *kept.begin});
+  std::optional<VirtualRegister> also = before;
+  // Between allocations memory may lie that is not of the device.
+  if (places[0].is_generic) also = code.compute(RegisterType::pred, "isspacep.global", {address});
+  Counted found;
+  found.holds = also ? code.compute(RegisterType::pred, "setp.lt.and.u64", {behind, kept.bytes, *also})
+                     : code.compute(RegisterType::pred, "setp.lt.u64", {behind, kept.bytes});
+  CodeOperand distance = whole_word(behind, RegisterType::b64, places[0], code);
+  if (words.element_bytes != word_bytes) distance = code.compute(RegisterType::b64, "shl.b64", {distance, 1});
+  found.counts = code.compute(RegisterType::b64, "add.u64", {kept.counts, distance});
+  return found;
+}
+
 void WordCounters::add_in_device(const CountedWords& words, std::vector<Place> places,
                                  const CodeOperand& address, const Kept& kept, Code routines,
                                  CodeBuilder& code) {
-  const CodeOperand base = base_of(words, places[0], address, code);
-  const VirtualRegister behind = code.compute(RegisterType::b64, "sub.u64", {base, *kept.begin});
-  VirtualRegister holds;
-  if (places[0].is_generic) {
-    // Between allocations memory may lie that is not of the device.
-    const VirtualRegister is_global = code.compute(RegisterType::pred, "isspacep.global", {address});
-    holds = code.compute(RegisterType::pred, "setp.lt.and.u64", {behind, kept.bytes, is_global});
-  } else {
-    holds = code.compute(RegisterType::pred, "setp.lt.u64", {behind, kept.bytes});
-  }
-  CodeOperand distance = whole_word(behind, RegisterType::b64, places[0], code);
-  if (words.element_bytes != word_bytes) distance = code.compute(RegisterType::b64, "shl.b64", {distance, 1});
-  const VirtualRegister counts = code.compute(RegisterType::b64, "add.u64", {kept.counts, distance});
-  add_reductions(words, places, holds, counts, static_cast<std::int64_t>(words.margin_bytes), code);
+  const Counted found = find_in_device(words, places, address, kept, std::nullopt, code);
+  add_reductions(words, places, found.holds, found.counts, static_cast<std::int64_t>(words.margin_bytes),
+                 code);
   const Label done = code.fresh_label();
-  code.branch_if(holds, done);
+  code.branch_if(found.holds, done);
   code.append(std::move(routines));
   code.place(done);
 }

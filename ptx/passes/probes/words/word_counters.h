@@ -11,6 +11,10 @@
 // Accesses of a block whose addresses are one register plus constants share the comparison: the first one
 // counts for all, as nothing between them can keep a thread from coming to the last. Their distances stay
 // within the margin.
+//
+// Those through several registers are counted behind the last one of them: additions and branches between two
+// loads would keep the assembler from moving the second one up. They share the branch: each comparison asks
+// for all before it, too, and who finds one outside runs the routines from that one on.
 #pragma once
 
 #include <cstdint>
@@ -35,6 +39,16 @@ class WordCounters {
   WordCounters(InstrumentationUnit& unit, const FunctionUnit& function);
 
   void begin_block(std::uint32_t block);
+
+  /// Accesses through several registers that are counted together.
+  struct Batch {
+    std::size_t probe = 0;
+    std::vector<std::vector<std::uint32_t>> groups;  ///< instructions, those through one register together
+  };
+  /// Those of the block that are counted before `instruction`.
+  std::vector<Batch> batches_before(const Instruction& instruction) const;
+  /// Counts them; routines[i] does the same for groups[i].
+  void add_batch(const Batch& batch, std::vector<Code> routines, CodeBuilder& code);
 
   /// The instructions whose accesses are counted before `instruction` of the block, itself the first; none
   /// where an earlier one has counted it. Null: the routine stands there.
@@ -79,6 +93,8 @@ class WordCounters {
   Key key_of(const Probe& probe, const Instruction& instruction) const;
   std::optional<Place> place_of(std::size_t probe, std::uint32_t instruction) const;
   void group(std::size_t probe, std::uint32_t block);
+  void gather(std::size_t probe, std::uint32_t block);
+  std::optional<RegisterId> gathered_base(Key first) const;
   void add_places(std::size_t number, std::vector<Place> places, bool in_block, const CodeOperand& address,
                   Code routines, CodeBuilder& code);
   Kept kept(std::size_t probe, bool in_block, CodeBuilder& code) const;
@@ -94,6 +110,13 @@ class WordCounters {
   static CodeOperand base_of(const CountedWords& words, const Place& place, const CodeOperand& address,
                              CodeBuilder& code);
   static CodeOperand whole_word(CodeOperand base, RegisterType type, Place& place, CodeBuilder& code);
+  struct Counted {
+    VirtualRegister holds;   ///< all words have counts that follow one another, and so do those before
+    VirtualRegister counts;  ///< where the register's word has its own, but for the margin
+  };
+  static Counted find_in_device(const CountedWords& words, std::vector<Place>& places,
+                                const CodeOperand& address, const Kept& kept,
+                                const std::optional<VirtualRegister>& before, CodeBuilder& code);
   static VirtualRegister is_inside(const std::vector<Place>& places, const CodeOperand& base,
                                    const Kept& kept, CodeBuilder& code);
   static void add_saturating(const CodePredicate& holds, const CodeAddress& count, CodeBuilder& code);
@@ -105,6 +128,7 @@ class WordCounters {
   const Body& body_;
   FunctionAnalyses& analyses_;
   std::map<Key, std::vector<std::uint32_t>> groups_;  ///< of the block
+  std::multimap<std::uint32_t, Batch> batches_;       ///< of the block, by what they stand before
   std::set<Key> in_runs_;  ///< what is counted behind a loop (probes/words/word_run_sites.h)
   /// By probe, and whether counters are in the block's shared memory: filled at the function's entry.
   std::map<std::pair<std::size_t, bool>, Kept> kept_;

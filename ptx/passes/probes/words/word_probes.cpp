@@ -21,6 +21,21 @@ bool WordProbes::add(Probe& probe, std::uint32_t block, const Instruction& instr
          add_by_site(probe, copies_.site_at(probe, block, instruction), code);
 }
 
+void WordProbes::add_before(std::uint32_t block, const Instruction& instruction, CodeBuilder& code) {
+  for (const WordCounters::Batch& batch : counters_.batches_before(instruction)) {
+    std::vector<Code> routines;
+    for (const std::vector<std::uint32_t>& group : batch.groups) {
+      CodeBuilder routine(names_);
+      for (const std::uint32_t each : group)
+        copies_.add_prepared(
+            unit_.spliced.probes[batch.probe],
+            copies_.site_at(unit_.spliced.probes[batch.probe], block, body_.instructions[each]), routine);
+      routines.push_back(routine.take());
+    }
+    counters_.add_batch(batch, std::move(routines), code);
+  }
+}
+
 bool WordProbes::add_by_counters(Probe& probe, std::uint32_t block, const Instruction& instruction,
                                  CodeBuilder& code) {
   const std::vector<std::uint32_t>* const counted = counters_.counted_before(probe, instruction);

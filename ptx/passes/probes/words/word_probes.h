@@ -30,6 +30,8 @@ class WordProbes {
   void add_entry(CodeBuilder& code) const;
   /// Before the block's first instruction: what was kept in loops that an edge to it leaves.
   void add_block_start(std::uint32_t block, CodeBuilder& code);
+  /// Before an instruction of the block, whatever guards it: what is counted together of those before it.
+  void add_before(std::uint32_t block, const Instruction& instruction, CodeBuilder& code);
   /// At an instruction at which the probe stands. False: the routine is to stand there.
   bool add(Probe& probe, std::uint32_t block, const Instruction& instruction, CodeBuilder& code);
   /// Before an instruction that ends the thread or returns, and where the body ends without one: what was
