@@ -54,7 +54,18 @@ void find_names(const ptx::OperandList& operands, std::set<std::string_view>& na
   }
 }
 
-void find_shared_arrays(ptx::InstrumentationUnit& unit, WordCounting& counting) {
+/// Whether where shared variables lie is told to a specification.
+bool asks_for_shared_memory(const SpecificationPtr& specification) {
+  return specification->lists_arrays() ||
+         std::ranges::any_of(specification->arrays(), [](const cod::GlobalArray& array) {
+           return std::ranges::any_of(array.dimensions, [](const cod::Dimension& each) {
+             return each.extent == cod::Extent::shared_words;
+           });
+         });
+}
+
+/// `all`: else only those whose addresses replay asks for.
+void find_shared_arrays(ptx::InstrumentationUnit& unit, bool all, WordCounting& counting) {
   std::set<std::string_view> named;
   for (const ptx::FunctionUnit& function : unit.reached.functions) {
     for (const ptx::Instruction& instruction : function.function->body->instructions)
@@ -85,6 +96,9 @@ void find_shared_arrays(ptx::InstrumentationUnit& unit, WordCounting& counting) 
       const bool is_own = function.function->body->find_variable(each->name, 0) == each;
       WordCounting::SharedArray array{each->name, each->size_bytes(), is_dynamic};
       if (is_own) array.function = position_of(unit, function);
+      const ptx::ReplayVariable asked{each->name, array.function};
+      if (!all && std::ranges::find(counting.program.variables, asked) == counting.program.variables.end())
+        continue;
       counting.shared_arrays.push_back(std::move(array));
       unit.words.shared.variables.push_back({each->name, function.function});
     }
@@ -107,8 +121,8 @@ void find_device_variables(const Request& request, const ptx::InstrumentationUni
   }
 }
 
-ptx::ReplayProgram replay_program_of(ptx::InstrumentationUnit& unit) {
-  ptx::ReplayedFunctions replayed{unit.module, {}, {}, may_exit_in_calls(unit.reached)};
+ptx::ReplayProgram replay_program_of(ptx::InstrumentationUnit& unit, bool follows_shared) {
+  ptx::ReplayedFunctions replayed{unit.module, {}, {}, follows_shared, may_exit_in_calls(unit.reached)};
   for (const ptx::FunctionUnit& each : unit.reached.functions)
     replayed.functions.push_back(&unit.analyses.of(*each.function));
   replayed.callee = [&](const ptx::Instruction& call) -> std::optional<std::uint32_t> {
@@ -450,9 +464,10 @@ std::shared_ptr<WordCounting> plan_word_counts(const Request& request, ptx::Inst
   const bool replays = !request.counting.plain &&
                        request.words.scheme.analysis != cod::WordScheme::Analysis::none &&
                        !unit.options.without.contains(without_replay);
-  if (replays) counting->program = replay_program_of(unit);
+  const bool asks_for_shared = std::ranges::any_of(request.specifications, asks_for_shared_memory);
+  if (replays) counting->program = replay_program_of(unit, asks_for_shared);
   find_device_variables(request, unit, *counting);
-  find_shared_arrays(unit, *counting);
+  find_shared_arrays(unit, asks_for_shared, *counting);
   counting->kinds.resize(request.specifications.size());
   ProbeSorter sorter(unit, *counting);
   const bool adds_in_line = !request.counting.plain && adds_exactly(request.words.scheme) &&

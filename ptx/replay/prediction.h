@@ -13,4 +13,8 @@ namespace lynxpp::ptx {
 void predict_accesses(ReplayProgram& program, const std::vector<std::vector<std::uint32_t>>& successors,
                       bool may_exit_in_calls);
 
+/// Leaves out accesses that are not predictable, of shared memory unless `follows_shared`, and what nothing
+/// that is left depends on.
+void drop_unused_operations(ReplayProgram& program, bool follows_shared);
+
 }  // namespace lynxpp::ptx

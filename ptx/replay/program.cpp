@@ -67,6 +67,7 @@ class ProgramBuilder {
     forget_what_parameters_hide();
     predict_accesses(program_, successors_, functions_.may_exit_in_calls);
     join_copies();
+    drop_unused_operations(program_, functions_.follows_shared);
     return std::move(program_);
   }
 

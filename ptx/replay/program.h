@@ -114,7 +114,7 @@ struct ReplayVariable {
 };
 
 struct ReplayProgram {
-  std::vector<ReplayOperation> operations;
+  std::vector<ReplayOperation> operations;  ///< those that something depends on
   std::vector<ReplayBlock> blocks;
   std::uint32_t entry = 0;  ///< block
   std::uint32_t registers = 0;
@@ -135,6 +135,7 @@ struct ReplayedFunctions {
   std::vector<FunctionAnalyses*> functions;  ///< the kernel first; not null
   /// The position of the function that a call leads to. Nothing: it is not among `functions`, or nobody knows.
   std::function<std::optional<std::uint32_t>(const Instruction& call)> callee;
+  bool follows_shared = true;      ///< accesses to shared memory are visited, too
   bool may_exit_in_calls = false;  ///< a call that is not followed may end the thread
 };
 

@@ -26,7 +26,7 @@ struct Kernel {
     EXPECT_TRUE(parsed) << (parsed ? "" : render(parsed.error().diagnostics, module.source()));
     // The kernel is the last one: functions stand before those that call them.
     std::vector<std::unique_ptr<FunctionAnalyses>> analyses;
-    ReplayedFunctions functions{module, {}, {}, false};
+    ReplayedFunctions functions{module, {}, {}, true, false};
     for (auto each = module.functions.rbegin(); each != module.functions.rend(); ++each) {
       analyses.push_back(std::make_unique<FunctionAnalyses>(*each));
       functions.functions.push_back(analyses.back().get());
