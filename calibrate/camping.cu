@@ -3,11 +3,15 @@
 // by the warps that are active on a multiprocessor. After CampProf's Figures 5 and 6; here the loop adds
 // up what it reads, so that each warp has one read in flight, and nothing is written behind the loop.
 //
-//   camping iterations=512 partitions=8 width=256 warps=32 block_warps=16 repeats=5 printed=0
+//   camping iterations=512 partitions=8 width=256 warps=32 block_warps=16 repeats=5 printed=0 scattered=0
 //
 // printed=1 keeps the loops of the Figures: the index is computed for each access, and nothing is unrolled.
 // A warp's accesses are further apart then, as those of most programs are; the smallest transactions may not
 // keep the memory busy.
+//
+// scattered=1 has each lane, or two lanes for the larger types, make a transaction of its own, so that a warp
+// waits for 32 or 16 at once, as those of programs do whose lanes follow pointers or lists. Iterations are
+// fewer, transactions as many.
 //
 // Prints `device NAME`, `multiprocessors N`, `warps N` and `transactions N` (of a warp, in one
 // benchmark), then `sample DIRECTION PLACEMENT BYTES WARPS MILLISECONDS` and `validity DIRECTION
@@ -38,17 +42,25 @@ __device__ float busy(float value) {
   return value;
 }
 
+/// Where a benchmark's accesses go.
+struct Places {
+  int partitions;  ///< the first ones of memory's
+  int all;         ///< of memory's
+  int elements;    ///< of a partition's width
+};
+
 /// A half warp's 16 elements follow each other and begin at a multiple of 16: one transaction. A thread
 /// stays at its element, as it does not matter where in a partition that is; so next to nothing but
 /// accesses is left of the loop.
 template <typename T>
-__device__ volatile T* element(volatile T* data, int partitions, int elements) {
-  return data + static_cast<int>(blockIdx.x) % partitions * elements + (threadIdx.x & (elements - 1));
+__device__ volatile T* element(volatile T* data, Places places) {
+  return data + static_cast<int>(blockIdx.x) % places.partitions * places.elements +
+         (threadIdx.x & (places.elements - 1));
 }
 
 template <typename T, bool is_busy>
-__global__ void read_benchmark(volatile T* data, int partitions, int elements, int iterations) {
-  volatile T* const own = element(data, partitions, elements);
+__global__ void read_benchmark(volatile T* data, Places places, int iterations) {
+  volatile T* const own = element(data, places);
   T sum = 0;
   float spent = 0;
 #pragma unroll 16
@@ -61,37 +73,75 @@ __global__ void read_benchmark(volatile T* data, int partitions, int elements, i
 }
 
 /// Where a thread's access number `i` goes in the Figures' loops: on through the partition, 16 elements each.
-__device__ int printed_index(int partitions, int elements, int i) {
-  const int start = static_cast<int>(blockIdx.x) % partitions * elements;
-  return start + ((static_cast<int>(threadIdx.x) + 16 * i) & (elements - 1));
+__device__ int printed_index(Places places, int i) {
+  const int start = static_cast<int>(blockIdx.x) % places.partitions * places.elements;
+  return start + ((static_cast<int>(threadIdx.x) + 16 * i) & (places.elements - 1));
 }
 
 template <typename T, bool is_busy>
-__global__ void printed_read(volatile T* data, int partitions, int elements, int iterations) {
+__global__ void printed_read(volatile T* data, Places places, int iterations) {
   T sum = 0;
   float spent = 0;
 #pragma unroll 1
   for (int i = 0; i < iterations; ++i) {
-    sum += data[printed_index(partitions, elements, i)];
+    sum += data[printed_index(places, i)];
     spent = busy<is_busy>(spent);
   }
   if (sum != 0 || spent > 3) data[0] = sum;
 }
 
 template <typename T, bool is_busy>
-__global__ void printed_write(volatile T* data, int partitions, int elements, int iterations) {
+__global__ void printed_write(volatile T* data, Places places, int iterations) {
   float spent = 0;
 #pragma unroll 1
   for (int i = 0; i < iterations; ++i) {
-    data[printed_index(partitions, elements, i)] = 0;
+    data[printed_index(places, i)] = 0;
     spent = busy<is_busy>(spent);
   }
   if (spent > 3) data[0] = 1;
 }
 
 template <typename T, bool is_busy>
-__global__ void write_benchmark(volatile T* data, int partitions, int elements, int iterations) {
-  volatile T* const own = element(data, partitions, elements);
+__global__ void write_benchmark(volatile T* data, Places places, int iterations) {
+  volatile T* const own = element(data, places);
+  float spent = 0;
+#pragma unroll 16
+  for (int i = 0; i < iterations; ++i) {
+    *own = 0;
+    spent = busy<is_busy>(spent);
+  }
+  if (spent > 3) data[0] = 1;
+}
+
+/// Where the lanes of a scattered access read or write: as many lanes as make one transaction of the type's
+/// size, one at each end of its segment, and each of these in a row of memory of its own. Spread rows begin
+/// in partitions that follow each other.
+template <typename T>
+__device__ volatile T* scattered_element(volatile T* data, Places places) {
+  const int lane = static_cast<int>(threadIdx.x) & 31;
+  const int together = sizeof(T) == 2 ? 1 : 2;  // segments of 32 bytes are the smallest
+  const int row = lane / together;
+  const int partition = (static_cast<int>(blockIdx.x) + row) % places.partitions;
+  return data + (static_cast<std::int64_t>(row) * places.all + partition) * places.elements +
+         lane % together * 8;
+}
+
+template <typename T, bool is_busy>
+__global__ void scattered_read(volatile T* data, Places places, int iterations) {
+  volatile T* const own = scattered_element(data, places);
+  T sum = 0;
+  float spent = 0;
+#pragma unroll 16
+  for (int i = 0; i < iterations; ++i) {
+    sum += *own;
+    spent = busy<is_busy>(spent);
+  }
+  if (sum != 0 || spent > 3) data[0] = sum;
+}
+
+template <typename T, bool is_busy>
+__global__ void scattered_write(volatile T* data, Places places, int iterations) {
+  volatile T* const own = scattered_element(data, places);
   float spent = 0;
 #pragma unroll 16
   for (int i = 0; i < iterations; ++i) {
@@ -108,7 +158,8 @@ struct Settings {
   int warps = 0;        ///< the most of a multiprocessor; 0: what the device says
   int block_warps = 0;  ///< the most of a block; 0: what the device says
   int repeats = 5;
-  int printed = 0;  ///< 1: the loops of the Figures
+  int printed = 0;    ///< 1: the loops of the Figures
+  int scattered = 0;  ///< 1: the lanes of a warp make transactions of their own
 };
 
 Settings settings_of(int count, char** values) {
@@ -122,14 +173,16 @@ Settings settings_of(int count, char** values) {
                {"warps", &Settings::warps},
                {"block_warps", &Settings::block_warps},
                {"repeats", &Settings::repeats},
-               {"printed", &Settings::printed}};
+               {"printed", &Settings::printed},
+               {"scattered", &Settings::scattered}};
   for (int i = 1; i < count; ++i) {
     bool is_known = false;
     for (const auto& each : known) {
       const std::size_t length = std::strlen(each.name);
       if (std::strncmp(values[i], each.name, length) != 0 || values[i][length] != '=') continue;
       settings.*each.member = std::atoi(values[i] + length + 1);
-      is_known = settings.*each.member > 0 || each.member == &Settings::printed;
+      is_known = settings.*each.member > 0 || each.member == &Settings::printed ||
+                 each.member == &Settings::scattered;
     }
     if (is_known) continue;
     std::fprintf(stderr, "'%s' is no setting with a positive number\n", values[i]);
@@ -142,7 +195,8 @@ class Benchmarks {
  public:
   Benchmarks(const Settings& settings, int multiprocessors)
       : settings_(settings), multiprocessors_(multiprocessors) {
-    const std::size_t bytes = static_cast<std::size_t>(settings.partitions) * settings.width;
+    const std::size_t rows = settings.scattered != 0 ? 32 : 1;
+    const std::size_t bytes = rows * static_cast<std::size_t>(settings.partitions) * settings.width;
     check(cudaMalloc(&memory_, bytes), "cudaMalloc");
     check(cudaMemset(memory_, 0, bytes), "cudaMemset");
     check(cudaEventCreate(&begin_), "cudaEventCreate");
@@ -194,14 +248,18 @@ class Benchmarks {
 
   template <typename T>
   void launch(bool is_write, int blocks, int threads, int partitions, bool is_busy) {
-    using Kernel = void (*)(volatile T*, int, int, int);
-    const Kernel kernels[] = {read_benchmark<T, false>, read_benchmark<T, true>, write_benchmark<T, false>,
-                              write_benchmark<T, true>, printed_read<T, false>,  printed_read<T, true>,
-                              printed_write<T, false>,  printed_write<T, true>};
-    kernels[(settings_.printed != 0 ? 4 : 0) + (is_write ? 2 : 0) +
-            (is_busy ? 1 : 0)]<<<multiprocessors_ * blocks, threads>>>(
-        static_cast<volatile T*>(memory_), partitions, settings_.width / static_cast<int>(sizeof(T)),
-        settings_.iterations);
+    using Kernel = void (*)(volatile T*, Places, int);
+    const Kernel kernels[] = {read_benchmark<T, false>, read_benchmark<T, true>,   write_benchmark<T, false>,
+                              write_benchmark<T, true>, printed_read<T, false>,    printed_read<T, true>,
+                              printed_write<T, false>,  printed_write<T, true>,    scattered_read<T, false>,
+                              scattered_read<T, true>,  scattered_write<T, false>, scattered_write<T, true>};
+    const int loop = settings_.scattered != 0 ? 8 : settings_.printed != 0 ? 4 : 0;
+    // Coalesced accesses make two transactions.
+    const int each = settings_.scattered == 0 ? 1 : sizeof(T) == 2 ? 16 : 8;
+    kernels[loop + (is_write ? 2 : 0) + (is_busy ? 1 : 0)]<<<multiprocessors_ * blocks, threads>>>(
+        static_cast<volatile T*>(memory_),
+        Places{partitions, settings_.partitions, settings_.width / static_cast<int>(sizeof(T))},
+        settings_.iterations / each);
     check(cudaGetLastError(), "a launch");
   }
 
@@ -221,6 +279,7 @@ int main(int count, char** values) {
   if (settings.warps == 0) settings.warps = properties.maxThreadsPerMultiProcessor / 32;
   if (settings.block_warps == 0) settings.block_warps = properties.maxThreadsPerBlock / 32;
   settings.warps = std::min(settings.warps, 2 * settings.block_warps);
+  if (settings.scattered != 0) settings.iterations = (settings.iterations + 15) / 16 * 16;
   std::printf("device %s\nmultiprocessors %d\nwarps %d\ntransactions %d\n", properties.name,
               properties.multiProcessorCount, settings.warps, 2 * settings.iterations);
   Benchmarks benchmarks(settings, properties.multiProcessorCount);

@@ -195,6 +195,7 @@ struct CalibrateArguments {
   std::string benchmarks;  ///< the program that runs them; empty: lynxpp's own
   int iterations = 512;
   bool uses_printed_loops = false;  ///< of the paper's Figures, with an index computed for each access
+  bool scatters = false;            ///< the lanes of a warp make transactions of their own
 };
 
 /// `lynxpp band`: of a program's kernels, or of numbers that were typed.

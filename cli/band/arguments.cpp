@@ -37,8 +37,13 @@ CLI::App* add_calibrate(CLI::App& app, CalibrateArguments& arguments) {
       ->add_option("-i,--iterations", arguments.iterations, "Accesses of a thread in each run (default: 512)")
       ->type_name("NUMBER")
       ->check(CLI::Range(16, 1 << 20).description(""));
-  calibrate->add_flag("--printed", arguments.uses_printed_loops,
-                      "Loops as the paper prints them, with an index computed for each access");
+  CLI::Option* const printed =
+      calibrate->add_flag("--printed", arguments.uses_printed_loops,
+                          "Loops as the paper prints them, with an index computed for each access");
+  calibrate
+      ->add_flag("--scattered", arguments.scatters,
+                 "Lanes access apart, a transaction each; kept as DEVICE-scattered")
+      ->excludes(printed);
   calibrate->add_option("-o,--output", arguments.output, "Where to keep it (default: the user's data folder)")
       ->type_name("FILE");
   calibrate->add_option("--benchmarks", arguments.benchmarks, "Another program that prints the times")

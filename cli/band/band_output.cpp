@@ -61,7 +61,10 @@ std::string bound_of(double share, const KernelBand& each, const Calibration& ca
   if (share > 1) return reached + "a cache serves it, and the band does not apply";
   if (least_camping_ratio * *each.kernel.milliseconds < each.band.here.all().best)
     return reached +
-           "below the band by a tenth, which does not apply: a cache serves it, or accesses overlap";
+           "below the band by a tenth, which does not apply: a cache serves it, or accesses overlap" +
+           (calibration.loop == Calibration::Loop::scattered
+                ? ""
+                : " (lynxpp calibrate --scattered: of lanes that access apart)");
   const bool waits_for_instructions =
       each.arithmetic && *part_of_instructions(*each.arithmetic) >= largest_memory_bound_part;
   if (share >= least_bound_share)

@@ -112,6 +112,7 @@ Result<Calibration> measure(const CalibrateArguments& arguments, const models::M
                                    "partitions=" + std::to_string(partitions.partitions),
                                    "width=" + std::to_string(partitions.partition_bytes)};
   if (arguments.uses_printed_loops) command.emplace_back("printed=1");
+  if (arguments.scatters) command.emplace_back("scattered=1");
   std::map<std::string, std::string> variables;
   if (machine != nullptr) {
     const Result<std::string> library = preload_library();
@@ -131,7 +132,9 @@ Result<Calibration> measure(const CalibrateArguments& arguments, const models::M
   if (!calibration) return calibration;
   set_partitions(*calibration, machine);
   calibration->is_modelled = machine != nullptr;
-  calibration->has_printed_loops = arguments.uses_printed_loops;
+  calibration->loop = arguments.scatters             ? Calibration::Loop::scattered
+                      : arguments.uses_printed_loops ? Calibration::Loop::printed
+                                                     : Calibration::Loop::bare;
   calibration->date = today();
   if (machine != nullptr) calibration->device = arguments.machine;
   return calibration;
@@ -235,7 +238,9 @@ Status calibrate_device(const CalibrateArguments& arguments) {
   const Result<std::string> text = to_json(*calibration);
   if (!text) return text.error();
   const std::string file =
-      arguments.output.empty() ? calibration_file(calibration->device) : absolute_path(arguments.output);
+      arguments.output.empty()
+          ? calibration_file(calibration->device + (arguments.scatters ? "-scattered" : ""))
+          : absolute_path(arguments.output);
   if (file.empty() || file.front() != '/')
     return failure("there is no home folder to keep it in", "give -o FILE");
   if (Status stored = store(file, *text); !stored) return stored;

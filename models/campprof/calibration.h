@@ -62,9 +62,12 @@ struct Calibration {
   std::string device;
   std::string date;         ///< YYYY-MM-DD
   bool is_modelled = true;  ///< times are a model's, never measured
-  /// Whether the benchmarks' loops were those of the paper's Figures, with an index computed for each access;
-  /// else bare ones, next to nothing but accesses.
-  bool has_printed_loops = false;
+  enum class Loop : std::uint8_t {
+    bare,       ///< next to nothing but accesses, which coalesce
+    printed,    ///< those of the paper's Figures, with an index computed for each access
+    scattered,  ///< bare, and the lanes of a warp make transactions of their own
+  };
+  Loop loop = Loop::bare;  ///< of the benchmarks
   std::uint32_t multiprocessors = 1;
   std::uint32_t most_warps = 1;  ///< that a multiprocessor can hold
   std::uint32_t partitions = 1;  ///< over which the spread benchmarks go

@@ -1,5 +1,7 @@
 // A calibration as a file.
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "models/campprof/calibration.h"
@@ -116,6 +118,18 @@ class Reader {
 
 constexpr std::uint64_t any = 0xffffffff;
 
+constexpr Calibration::Loop loops[] = {Calibration::Loop::bare, Calibration::Loop::printed,
+                                       Calibration::Loop::scattered};
+
+std::string_view name_of(Calibration::Loop loop) {
+  switch (loop) {
+    case Calibration::Loop::bare: return "bare";
+    case Calibration::Loop::printed: return "printed";
+    case Calibration::Loop::scattered: break;
+  }
+  return "scattered";
+}
+
 void check_version(const Json& json, Reader& reader) {
   if (!json.is_object() || !json.contains("lynxpp_calibration"))
     return reader.fail("the file is no calibration", "`lynxpp calibrate` makes one");
@@ -134,7 +148,7 @@ Result<std::string> to_json(const Calibration& calibration) {
                {"device", calibration.device},
                {"date", calibration.date},
                {"modelled", calibration.is_modelled},
-               {"loop", calibration.has_printed_loops ? "printed" : "bare"},
+               {"loop", name_of(calibration.loop)},
                {"multiprocessors", calibration.multiprocessors},
                {"most_warps", calibration.most_warps},
                {"partitions", calibration.partitions},
@@ -171,9 +185,11 @@ Result<Calibration> parse_calibration(std::string_view text, const std::string& 
   reader.text(json, "date", calibration.date);
   reader.flag(json, "modelled", calibration.is_modelled);
   if (json.is_object() && json.contains("loop")) {
-    reader.member(json, "loop", "bare or printed", [&](const Json& value) {
-      calibration.has_printed_loops = value == "printed";
-      return value == "printed" || value == "bare";
+    reader.member(json, "loop", "bare, printed or scattered", [&](const Json& value) {
+      const auto* const found = std::ranges::find_if(
+          loops, [&](Calibration::Loop loop) { return value == std::string(name_of(loop)); });
+      if (found != std::end(loops)) calibration.loop = *found;
+      return found != std::end(loops);
     });
   }
   reader.positive(json, "multiprocessors", calibration.multiprocessors, any);

@@ -129,6 +129,31 @@ class Bands(unittest.TestCase):
         self.assertEqual(cliques["warps"], 16)
         self.assertTrue(0.2 <= cliques["degree"] <= 0.8, cliques)
 
+    def test_scattered_lanes_have_a_band_at_every_number_of_warps(self):
+        """Of lists in rows of 1 KB the lines of few warps and of many predict each other."""
+        with tempfile.TemporaryDirectory() as data:
+            outcome = lynxpp("calibrate", "--machine", MACHINE, "--iterations", 50, "--scattered", XDG_DATA_HOME=data)
+            self.assertEqual(outcome.returncode, 0, outcome.stderr)
+            file = pathlib.Path(data, "lynxpp/calibrations", f"{MACHINE}-scattered.json")
+            calibration = json.loads(file.read_text())
+            valid("calibration.schema.json", calibration)
+            self.assertEqual((calibration["loop"], calibration["transactions_per_warp"]), ("scattered", 128))
+            for sample in calibration["samples"]:
+                if sample["placement"] == "camped" and sample["bytes"] == 32:
+                    spread, = (s["ms"] for s in calibration["samples"] if s == {**sample, "placement": "spread", "ms": s["ms"]})
+                    self.assertGreater(sample["ms"], 1.5 * spread, "also of one warp, and in so few iterations")
+            found = {}
+            for warps in (2, 16):
+                outcome = lynxpp("band", "-c", f"{MACHINE}-scattered", "--json", "--", BUILD.examples / "cliques", 4000, EXAMPLE_BLOCK=str(32 * warps),
+                                 EXAMPLE_ROW="256", XDG_DATA_HOME=data)
+                self.assertEqual(outcome.returncode, 0, outcome.stderr)
+                band = json.loads(outcome.stdout)
+                self.assertEqual(band["warps"], warps)
+                self.assertTrue(0.2 <= band["degree"] <= 0.8, band)
+                found[warps] = band
+            predicted = {point["warps"]: point["application_ms"] for point in found[16]["points"]}
+            self.assertLess(abs(predicted[2] / found[2]["ms"] - 1), 0.3)
+
     def test_the_degree_falls_step_by_step(self):
         """From one partition that is written to at a time to all eight."""
         degrees = [bands("--", BUILD.examples / "tests/skewed_transpose", 2, skew)["skewed_transpose"]["degree"] for skew in (4, 8, 16, 32)]

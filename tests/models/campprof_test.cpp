@@ -283,7 +283,7 @@ TEST(CampProf, ACalibrationIsReadAsItWasWritten) {
   ASSERT_TRUE(again) << message_of(again);
   EXPECT_EQ(again->device, "straight");
   EXPECT_TRUE(again->is_modelled);
-  EXPECT_FALSE(again->has_printed_loops);
+  EXPECT_EQ(again->loop, Calibration::Loop::bare);
   EXPECT_EQ(again->samples.size(), calibration.samples.size());
   EXPECT_EQ(again->validity.size(), 12u);
   EXPECT_EQ(*to_json(*again), *text);

@@ -1,5 +1,5 @@
-"""Words that loops go through are counted behind the loops until a launch shows that the loops are short (engine::word_runs_pay), by the
-warp instructions of a kernel's launches.
+"""Words that loops go through are counted behind the loops until a launch shows that the loops are short (engine::word_runs_pay), or always
+where each thread has a place to write them down, by the warp instructions of a kernel's launches.
 
 usage: runs_test.py BUILD_FOLDER
 """
@@ -35,14 +35,25 @@ def counts_of(record):
 
 def check_short_loops():
     """Rows of four elements, few of 60 to 100: the first launch has runs, the last ones have none, when its results have been taken."""
-    learned, records = instructions("spmv")
-    without, plain = instructions("spmv", "word_runs")
+    learned, records = instructions("spmv", "loop_records")
+    without, plain = instructions("spmv", "loop_records,word_runs")
     for kernel, launches in without.items():
         expect(learned[kernel][0] != launches[0], f"{kernel}: the first launch is counted without runs")
         demand_equal(f"{kernel}: the last launch", learned[kernel][-1], launches[-1])
     demand_equal("launches", sorted(records), sorted(plain))
     for launch, record in records.items():
         expect(counts_of(record), f"{launch}: no results in {sorted(record)}")
+        demand_equal(f"{launch}: results", counts_of(record), counts_of(plain[launch]))
+
+
+def check_places():
+    """A store before a loop and one behind it are less than counting, also where rows are short."""
+    placed, records = instructions("spmv")
+    without, plain = instructions("spmv", "loop_records,word_runs")
+    kernel = next(each for each in placed if "thread_per_row" in each)
+    demand_equal(f"{kernel}: kinds of launches", len(set(placed[kernel])), 1)
+    expect(placed[kernel][0] < 0.9 * without[kernel][-1], f"{kernel}: {placed[kernel]} with places, {without[kernel]} without")
+    for launch, record in records.items():
         demand_equal(f"{launch}: results", counts_of(record), counts_of(plain[launch]))
 
 
@@ -57,6 +68,7 @@ def check_long_loops():
 if __name__ == "__main__":
     try:
         check_short_loops()
+        check_places()
         check_long_loops()
     except TestFailure as failure:
         sys.exit(f"FAILED: {failure}")
