@@ -45,7 +45,10 @@ class Runner {
     if (!arguments_.kernels.empty()) variables["LYNXPP_KERNELS"] = arguments_.kernels;
     if (!arguments_.launches.empty()) variables["LYNXPP_LAUNCHES"] = arguments_.launches;
     if (!arguments_.device.empty()) variables["LYNXPP_DEVICE"] = arguments_.device;
-    if (const char* const scheme = std::getenv("LYNXPP_WORDS")) variables["LYNXPP_WORDS"] = scheme;
+    // How, not what is measured: whoever compares sets them.
+    for (const char* const name : {"LYNXPP_WORDS", "LYNXPP_WITHOUT"}) {
+      if (const char* const value = std::getenv(name)) variables[name] = value;
+    }
     const bool is_native = timing == "original";
     const Result<ChildRun> made = run_child(program_, arguments_.command, variables, folder_,
                                             is_native ? "uninstrumented" : "with " + specifications);

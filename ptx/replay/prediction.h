@@ -1,4 +1,5 @@
-// Which accesses of a replay program are predictable, and where replay has to jump over what it cannot follow.
+// Which accesses of a replay program are predictable, where replay has to jump over what it cannot follow,
+// and what it need not follow.
 #pragma once
 
 #include <cstdint>

@@ -8,9 +8,9 @@
 //   matmul:    row * n + k with k from 0 to n          predictable, loops included
 //   spmv:      column[j], j from row[i] to row[i + 1]  not: how far j goes stands in memory
 //
-// Calls are followed: the program holds a copy of a function for each way that leads to a call of it, with
-// registers of its own, so an argument is as known as what the caller passes. A pointer to shared memory stays
-// one when it becomes a generic address.
+// Calls are followed: the program holds a copy of a function for each call that leads to it, with registers
+// of its own, so an argument is as known as what the caller passes. A pointer to shared memory stays one when
+// it becomes a generic address.
 //
 // Owns all it needs: the module may be gone.
 #pragma once
@@ -133,7 +133,8 @@ struct ReplayProgram {
 struct ReplayedFunctions {
   const Module& module;
   std::vector<FunctionAnalyses*> functions;  ///< the kernel first; not null
-  /// The position of the function that a call leads to. Nothing: it is not among `functions`, or nobody knows.
+  /// The position of the function that a call leads to. Nothing: it is not among `functions`, or nobody
+  /// knows.
   std::function<std::optional<std::uint32_t>(const Instruction& call)> callee;
   bool follows_shared = true;      ///< accesses to shared memory are visited, too
   bool may_exit_in_calls = false;  ///< a call that is not followed may end the thread

@@ -40,9 +40,9 @@ struct WordRun {
   std::optional<Place> place;
 };
 
-/// What each thread of a launch writes down of loops at a place of its own, one record behind the other in the
-/// order of the threads: what registers hold where it enters a loop, and where it leaves it. Of loops of the
-/// kernel that are in no other loop, as a thread enters them once at most.
+/// What each thread of a launch writes down of loops at a place of its own, one record behind the other in
+/// the order of the threads: what registers hold where it enters a loop, and where it leaves it. Of loops of
+/// the kernel that are in no other loop, as a thread enters them once at most.
 ///
 ///   for (float *at = begin; at < end; ++at) sum += *at      first = begin, end = end, step 4
 struct LoopRecords {
@@ -58,8 +58,8 @@ using WordRuns = std::map<std::pair<std::size_t, std::size_t>, std::vector<WordR
 std::vector<WordRun> find_word_runs(FunctionAnalyses& analyses,
                                     const std::function<bool(std::uint32_t)>& is_counted);
 
-/// Gives places to those of these runs of the kernel that can have one, in records of now `bytes`, which grow:
-/// of loops that a thread leaves where its last block falls through, at a register that every iteration
+/// Gives places to those of these runs of the kernel that can have one, in records of now `bytes`, which
+/// grow: of loops that a thread leaves where its last block falls through, at a register that every iteration
 /// changes by a constant.
 void place_runs(FunctionAnalyses& analyses, std::vector<WordRun>& runs, std::uint32_t& bytes);
 

@@ -7,8 +7,8 @@
 //   array of runs    how many there are, u64 … RunRecord::header_bytes: records
 //
 // Of loops that a thread enters once at most, in launches of few threads, each thread has a place
-// (memory/word_runs.h, LoopRecords): nothing is kept in the loop and nothing asked behind it, a store before it
-// and one behind it write down where addresses begin and end.
+// (memory/word_runs.h, LoopRecords): nothing is kept in the loop and nothing asked behind it, a store before
+// it and one behind it write down where addresses begin and end.
 #pragma once
 
 #include <cstdint>
