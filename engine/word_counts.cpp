@@ -341,19 +341,8 @@ void note_kinds(const Request& request, const WordCounting& counting, ptx::Instr
   }
 }
 
-/// Whether a thread may make the access more than once or twice.
-bool is_made_often(ptx::InstrumentationUnit& unit, const ptx::FunctionUnit& function,
-                   const ptx::Instruction& instruction) {
-  if (!function.function->is_entry) return true;  // nobody looks where it is called
-  ptx::FunctionAnalyses& analyses = unit.analyses.of(*function.function);
-  const auto index = static_cast<std::size_t>(&instruction - function.function->body->instructions.data());
-  const std::uint32_t block = analyses.graph().block_of[index];
-  return analyses.loops().loop_of(block) != ptx::no_loop || analyses.loops().is_irreducible(block);
-}
-
-/// Whether some access that may lead to shared memory, `often` one that threads make often, is left to a
-/// handler that may count its words.
-bool probes_shared_words(const Request& request, ptx::InstrumentationUnit& unit, bool often) {
+/// Whether some access that may lead to shared memory is left to a handler that may count its words.
+bool probes_shared_words(const Request& request, const ptx::InstrumentationUnit& unit) {
   const auto may_be_shared = [](const ptx::Probe& probe, const ptx::Instruction& instruction) {
     if (!probe.matches(instruction)) return false;
     const ptx::MemoryAccesses accesses = ptx::memory_accesses(instruction);
@@ -368,10 +357,9 @@ bool probes_shared_words(const Request& request, ptx::InstrumentationUnit& unit,
       const ptx::Probe& probe = unit.spliced.probes[next++];
       if (!counts || !probe.enabled || !cod::is_instruction(handler.target)) continue;
       for (const ptx::FunctionUnit& function : unit.reached.functions) {
-        const auto is_such = [&](const ptx::Instruction& each) {
-          return may_be_shared(probe, each) && (!often || is_made_often(unit, function, each));
-        };
-        if (std::ranges::any_of(function.function->body->instructions, is_such)) return true;
+        if (std::ranges::any_of(function.function->body->instructions,
+                                [&](const ptx::Instruction& each) { return may_be_shared(probe, each); }))
+          return true;
       }
     }
   }
@@ -503,9 +491,8 @@ std::shared_ptr<WordCounting> plan_word_counts(const Request& request, ptx::Inst
   choose_runs(request, unit, *counting);
   // Without a variable in shared memory no pointer leads there.
   if (request.words.is_spare &&
-      (counting->shared_arrays.empty() || !probes_shared_words(request, unit, false)))
+      (counting->shared_arrays.empty() || !probes_shared_words(request, unit)))
     unit.words.block.arrays.clear();
-  counting->uses_block_counters_often = probes_shared_words(request, unit, true);
   if (request.words.window != CounterWindow::none) choose_window(request, unit, *counting);
   counting->block_counters = static_cast<std::uint32_t>(unit.words.block.arrays.size());
   return counting;

@@ -29,7 +29,6 @@ struct WordCounting {
   cod::WordScheme scheme;
   bool saturates = false;  ///< counts of 32 bits stop at their greatest number (CountingChoices::wide)
   std::uint32_t block_counters = 0;        ///< arrays that have counters in shared memory
-  bool uses_block_counters_often = true;   ///< false: a thread makes no access that adds to them in a loop
   std::uint32_t counter_window_bytes = 0;  ///< how much shared memory has counters there; 0: all
   /// An access without a probe, and an array that counts its words.
   struct Use {

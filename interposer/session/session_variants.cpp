@@ -89,15 +89,6 @@ Status Session::prepare(Seen& seen, Kernel& kernel, const device::Launch& launch
   return success();
 }
 
-namespace {
-
-bool pays_in_block(const engine::Instrumented& variant) {
-  return variant.words == nullptr || variant.words->block_counters == 0 ||
-         variant.words->uses_block_counters_often;
-}
-
-}  // namespace
-
 /// False: the kernel counts no words of shared memory, its scheme says where, or there is no room, not even
 /// for counters of those arrays alone that probes access.
 bool Session::make_with_spare_counters(Seen& seen, Kernel& kernel, const device::Launch& launch,
@@ -115,8 +106,6 @@ bool Session::make_with_spare_counters(Seen& seen, Kernel& kernel, const device:
     std::string obstacle;
     if (const Status made = make_variant(seen, kernel, launch, request); !made) {
       obstacle = first_message(made.error());
-    } else if (!pays_in_block(kernel.instrumented)) {
-      obstacle = "no access in a loop adds to them, and they have to be cleared";
     } else if (const Result<std::string> found = obstacle_to_block_counters(kernel, launch); !found) {
       obstacle = first_message(found.error());
     } else {
