@@ -490,8 +490,7 @@ std::shared_ptr<WordCounting> plan_word_counts(const Request& request, ptx::Inst
   note_textures(request, unit);
   choose_runs(request, unit, *counting);
   // Without a variable in shared memory no pointer leads there.
-  if (request.words.is_spare &&
-      (counting->shared_arrays.empty() || !probes_shared_words(request, unit)))
+  if (request.words.is_spare && (counting->shared_arrays.empty() || !probes_shared_words(request, unit)))
     unit.words.block.arrays.clear();
   if (request.words.window != CounterWindow::none) choose_window(request, unit, *counting);
   counting->block_counters = static_cast<std::uint32_t>(unit.words.block.arrays.size());
