@@ -1,6 +1,8 @@
 #include "models/cumapz/transactions.h"
 
 #include <algorithm>
+#include <bit>
+#include <utility>
 
 namespace lynxpp::models::cumapz {
 namespace {
@@ -63,15 +65,30 @@ std::vector<Transaction> transactions(const GlobalMemory& memory, std::span<cons
 std::uint32_t serialised(const SharedMemory& memory, std::span<const std::int64_t> addresses,
                          std::uint32_t element_bytes) {
   std::vector<std::int64_t> words;
+  words.reserve(2 * addresses.size());
+  std::int64_t before = -1;
+  const std::uint32_t width = memory.bank_width;
+  const bool shifts = std::has_single_bit(width);
+  const auto word_of = [&](std::int64_t address) {
+    return shifts && address >= 0 ? address >> std::countr_zero(width) : address / width;
+  };
   for (const std::int64_t address : addresses) {
-    const std::int64_t last = (address + element_bytes - 1) / memory.bank_width;
-    for (std::int64_t word = address / memory.bank_width; word <= last; ++word) words.push_back(word);
+    const std::int64_t last = word_of(address + element_bytes - 1);
+    for (std::int64_t word = word_of(address); word <= last; ++word) {
+      if (word != std::exchange(before, word)) words.push_back(word);
+    }
   }
-  std::ranges::sort(words);
+  // An analysis asks for millions of groups, of which most lie in order or at one word.
+  if (words.size() == 1) return 1;
+  if (!std::ranges::is_sorted(words)) std::ranges::sort(words);
   const auto again = std::ranges::unique(words);
   words.erase(again.begin(), again.end());
   std::vector<std::uint32_t> of_bank(memory.banks, 0);
-  for (const std::int64_t word : words) ++of_bank[static_cast<std::size_t>(word) % memory.banks];
+  const bool masks = std::has_single_bit(memory.banks);
+  for (const std::int64_t word : words) {
+    const auto number = static_cast<std::size_t>(word);
+    ++of_bank[masks ? number & (memory.banks - 1) : number % memory.banks];
+  }
   const auto least = static_cast<std::uint32_t>((words.size() + memory.banks - 1) / memory.banks);
   return 1 + std::ranges::max(of_bank) - std::max(least, std::uint32_t{1});
 }
