@@ -147,10 +147,10 @@ std::optional<ptx::RunRecord> run_of(const ptx::WordRun& run, std::span<const st
   };
   const std::uint64_t end = number(run.place->end);
   if (end == 0) return std::nullopt;
-  const std::int64_t way = static_cast<std::int64_t>(end - number(run.place->first));
+  const auto distance = static_cast<std::int64_t>(end - number(run.place->first));
   const std::uint64_t count = run.instructions.size();
   ptx::RunRecord found;
-  found.accesses = static_cast<std::uint64_t>(way / run.place->step) * count;
+  found.accesses = static_cast<std::uint64_t>(distance / run.place->step) * count;
   found.distance = *run.distance;
   found.bytes = run.bytes;
   found.first = number(run.place->own_end) + static_cast<std::uint64_t>(run.offsets[0]) -
