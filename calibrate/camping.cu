@@ -58,9 +58,28 @@ __device__ volatile T* element(volatile T* data, Places places) {
          (threadIdx.x & (places.elements - 1));
 }
 
-template <typename T, bool is_busy>
+/// Where the lanes of a scattered access read or write: as many lanes as make one transaction of the type's
+/// size, one at each end of its segment, and each of these in a row of memory of its own. Spread rows begin
+/// in partitions that follow each other.
+template <typename T>
+__device__ volatile T* scattered_element(volatile T* data, Places places) {
+  const int lane = static_cast<int>(threadIdx.x) & 31;
+  const int together = sizeof(T) == 2 ? 1 : 2;  // segments of 32 bytes are the smallest
+  const int row = lane / together;
+  const int partition = (static_cast<int>(blockIdx.x) + row) % places.partitions;
+  return data + (static_cast<std::int64_t>(row) * places.all + partition) * places.elements +
+         lane % together * 8;
+}
+
+template <bool is_scattered, typename T>
+__device__ volatile T* own_element(volatile T* data, Places places) {
+  if constexpr (is_scattered) return scattered_element(data, places);
+  return element(data, places);
+}
+
+template <typename T, bool is_busy, bool is_scattered>
 __global__ void read_benchmark(volatile T* data, Places places, int iterations) {
-  volatile T* const own = element(data, places);
+  volatile T* const own = own_element<is_scattered>(data, places);
   T sum = 0;
   float spent = 0;
 #pragma unroll 16
@@ -101,47 +120,9 @@ __global__ void printed_write(volatile T* data, Places places, int iterations) {
   if (spent > 3) data[0] = 1;
 }
 
-template <typename T, bool is_busy>
+template <typename T, bool is_busy, bool is_scattered>
 __global__ void write_benchmark(volatile T* data, Places places, int iterations) {
-  volatile T* const own = element(data, places);
-  float spent = 0;
-#pragma unroll 16
-  for (int i = 0; i < iterations; ++i) {
-    *own = 0;
-    spent = busy<is_busy>(spent);
-  }
-  if (spent > 3) data[0] = 1;
-}
-
-/// Where the lanes of a scattered access read or write: as many lanes as make one transaction of the type's
-/// size, one at each end of its segment, and each of these in a row of memory of its own. Spread rows begin
-/// in partitions that follow each other.
-template <typename T>
-__device__ volatile T* scattered_element(volatile T* data, Places places) {
-  const int lane = static_cast<int>(threadIdx.x) & 31;
-  const int together = sizeof(T) == 2 ? 1 : 2;  // segments of 32 bytes are the smallest
-  const int row = lane / together;
-  const int partition = (static_cast<int>(blockIdx.x) + row) % places.partitions;
-  return data + (static_cast<std::int64_t>(row) * places.all + partition) * places.elements +
-         lane % together * 8;
-}
-
-template <typename T, bool is_busy>
-__global__ void scattered_read(volatile T* data, Places places, int iterations) {
-  volatile T* const own = scattered_element(data, places);
-  T sum = 0;
-  float spent = 0;
-#pragma unroll 16
-  for (int i = 0; i < iterations; ++i) {
-    sum += *own;
-    spent = busy<is_busy>(spent);
-  }
-  if (sum != 0 || spent > 3) data[0] = sum;
-}
-
-template <typename T, bool is_busy>
-__global__ void scattered_write(volatile T* data, Places places, int iterations) {
-  volatile T* const own = scattered_element(data, places);
+  volatile T* const own = own_element<is_scattered>(data, places);
   float spent = 0;
 #pragma unroll 16
   for (int i = 0; i < iterations; ++i) {
@@ -249,10 +230,11 @@ class Benchmarks {
   template <typename T>
   void launch(bool is_write, int blocks, int threads, int partitions, bool is_busy) {
     using Kernel = void (*)(volatile T*, Places, int);
-    const Kernel kernels[] = {read_benchmark<T, false>, read_benchmark<T, true>,   write_benchmark<T, false>,
-                              write_benchmark<T, true>, printed_read<T, false>,    printed_read<T, true>,
-                              printed_write<T, false>,  printed_write<T, true>,    scattered_read<T, false>,
-                              scattered_read<T, true>,  scattered_write<T, false>, scattered_write<T, true>};
+    const Kernel kernels[] = {
+        read_benchmark<T, false, false>, read_benchmark<T, true, false>,  write_benchmark<T, false, false>,
+        write_benchmark<T, true, false>, printed_read<T, false>,          printed_read<T, true>,
+        printed_write<T, false>,         printed_write<T, true>,          read_benchmark<T, false, true>,
+        read_benchmark<T, true, true>,   write_benchmark<T, false, true>, write_benchmark<T, true, true>};
     const int loop = settings_.scattered != 0 ? 8 : settings_.printed != 0 ? 4 : 0;
     // Coalesced accesses make two transactions.
     const int each = settings_.scattered == 0 ? 1 : sizeof(T) == 2 ? 16 : 8;
