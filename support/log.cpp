@@ -6,17 +6,45 @@
 #include <memory>
 
 namespace lynxpp {
+namespace {
 
-spdlog::logger& log() {
+spdlog::level::level_enum spdlog_level(LogLevel level) {
+  switch (level) {
+    case LogLevel::trace: return spdlog::level::trace;
+    case LogLevel::debug: return spdlog::level::debug;
+    case LogLevel::info: return spdlog::level::info;
+    case LogLevel::warn: return spdlog::level::warn;
+    case LogLevel::error: break;
+  }
+  return spdlog::level::err;
+}
+
+spdlog::logger& logger() {
   // Leaked on purpose: host programs may still launch kernels while their static objects die.
-  static spdlog::logger* const logger = [] {
+  static spdlog::logger* const only = [] {
     auto* made = new spdlog::logger("lynxpp", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
     made->set_pattern("lynxpp: %^%l%$: %v");
     const char* level = std::getenv("LYNXPP_LOG");
     made->set_level(level != nullptr ? spdlog::level::from_str(level) : spdlog::level::warn);
     return made;
   }();
-  return *logger;
+  return *only;
+}
+
+}  // namespace
+
+bool Log::shows(LogLevel level) const { return logger().should_log(spdlog_level(level)); }
+
+void Log::write(LogLevel level, fmt::string_view text, fmt::format_args values) const {
+  if (!shows(level)) return;
+  fmt::memory_buffer message;
+  fmt::vformat_to(std::back_inserter(message), text, values);
+  logger().log(spdlog_level(level), spdlog::string_view_t(message.data(), message.size()));
+}
+
+const Log& log() {
+  static constexpr Log the_log;
+  return the_log;
 }
 
 }  // namespace lynxpp

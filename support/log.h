@@ -1,12 +1,50 @@
-// The one spdlog logger of lynxpp: named "lynxpp", on stderr, level from LYNXPP_LOG (default: warn).
+// What lynxpp says while it works: on stderr, by spdlog, from the level LYNXPP_LOG names on (default: warn).
+//
+//   log().warn("kernel {} runs uninstrumented: {}", name, reason);
+//
+// Formats are checked when they are compiled. spdlog and fmt's implementation are compiled in log.cpp alone:
+// in every file that logs they would take 11 s.
 #pragma once
 
-#include <spdlog/spdlog.h>
+#include <fmt/core.h>
+
+#include <cstdint>
 
 namespace lynxpp {
 
-/// Never null; thread safe. The logger is private to lynxpp and not in spdlog's registry, so it cannot
-/// meet a logger of the host program.
-spdlog::logger& log();
+enum class LogLevel : std::uint8_t { trace, debug, info, warn, error };
+
+/// Thread safe. Nothing of it is in spdlog's registry, so it cannot meet a logger of the host program.
+class Log {
+ public:
+  /// For what is costly to find out and only said at this level.
+  bool shows(LogLevel level) const;
+
+  template <typename... Values>
+  void trace(fmt::format_string<Values...> text, const Values&... values) const {
+    write(LogLevel::trace, text, fmt::make_format_args(values...));
+  }
+  template <typename... Values>
+  void debug(fmt::format_string<Values...> text, const Values&... values) const {
+    write(LogLevel::debug, text, fmt::make_format_args(values...));
+  }
+  template <typename... Values>
+  void info(fmt::format_string<Values...> text, const Values&... values) const {
+    write(LogLevel::info, text, fmt::make_format_args(values...));
+  }
+  template <typename... Values>
+  void warn(fmt::format_string<Values...> text, const Values&... values) const {
+    write(LogLevel::warn, text, fmt::make_format_args(values...));
+  }
+  template <typename... Values>
+  void error(fmt::format_string<Values...> text, const Values&... values) const {
+    write(LogLevel::error, text, fmt::make_format_args(values...));
+  }
+
+ private:
+  void write(LogLevel level, fmt::string_view text, fmt::format_args values) const;
+};
+
+const Log& log();
 
 }  // namespace lynxpp

@@ -19,11 +19,8 @@ foreach(side DEVICE HOST)
   target_link_libraries(lynxpp_llvm_${lower} INTERFACE ${LYNXPP_LLVM_${side}})
 endforeach()
 
+# Headers only, fmt's included (support/log.cpp): the installed libraries need no further package.
 find_package(spdlog REQUIRED)
-add_library(lynxpp_spdlog INTERFACE)
-# Header only, fmt included: the installed libraries need no further package.
-target_compile_definitions(lynxpp_spdlog INTERFACE SPDLOG_FMT_EXTERNAL FMT_HEADER_ONLY)
-target_link_libraries(lynxpp_spdlog INTERFACE Threads::Threads)
 
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)

@@ -115,7 +115,7 @@ void Session::note_found(Found& found, Seen& known, const device::Device& device
   found.image = source.image;
   if (!known.wanted) {
     found.unselected = &known.unselected[device.info().ordinal];
-  } else if (configuration_.timing == Timing::off && !log().should_log(spdlog::level::trace)) {
+  } else if (configuration_.timing == Timing::off && !log().shows(LogLevel::trace)) {
     found.selected = &known;
   }
 }
@@ -219,7 +219,7 @@ bool Session::wanted(Seen& seen, std::uint64_t index) const {
 }
 
 void Session::log_allocations(device::Device& device) {
-  if (!log().should_log(spdlog::level::trace)) return;
+  if (!log().shows(LogLevel::trace)) return;
   const std::shared_ptr<const device::LiveAllocations> now = device.allocations();
   if (std::exchange(logged_allocations_, now) == now) return;
   const std::string list = list_allocations(*now);

@@ -51,7 +51,7 @@ Status Session::prepare(Seen& seen, Kernel& kernel, const device::Launch& launch
   request.variable_address = [&](const std::string& name) {
     return device.variable_address(launch.function, name);
   };
-  request.inspection.wants_registers = configuration_.timeline || log().should_log(spdlog::level::debug);
+  request.inspection.wants_registers = configuration_.timeline || log().shows(LogLevel::debug);
   const bool has_spare_counters = make_with_spare_counters(seen, kernel, launch, request);
   Status loaded = has_spare_counters ? success() : make_variant(seen, kernel, launch, request);
   if (!loaded) {

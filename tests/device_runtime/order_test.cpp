@@ -1,15 +1,14 @@
 // Launches and copies that are still on their way when the call returns, and the order they keep.
 #include <gmock/gmock.h>
-#include <spdlog/sinks/base_sink.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
+#include <string>
 #include <thread>
 
 #include "device/cpu/simt/execute/executor.h"
-#include "support/log.h"
 #include "tests/device_runtime/runtime_fixture.h"
 
 namespace lynxpp::device::cpu::test {
@@ -39,19 +38,29 @@ $wait:
 }
 )";
 
-/// Notices the message of a kernel that does not end.
-class Listener : public spdlog::sinks::base_sink<std::mutex> {
+/// Reads what is said on stderr while it lives.
+class Listener {
  public:
-  std::atomic<bool> heard{false};
+  Listener() : stderr_(dup(STDERR_FILENO)) {
+    EXPECT_EQ(pipe(ends_), 0);
+    EXPECT_GE(dup2(ends_[1], STDERR_FILENO), 0);
+  }
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
+  ~Listener() {
+    EXPECT_GE(dup2(stderr_, STDERR_FILENO), 0);
+    for (const int file : {stderr_, ends_[0], ends_[1]}) close(file);
+  }
+
+  std::string line() const {
+    std::string text;
+    for (char next = 0; read(ends_[0], &next, 1) == 1 && next != '\n';) text += next;
+    return text;
+  }
 
  private:
-  void sink_it_(const spdlog::details::log_msg& message) override {
-    const std::string text(message.payload.data(), message.payload.size());
-    if (text.starts_with("kernel await has been running for ") &&
-        text.find(" s; block (0, 0, 0) is at <module of await>:") != std::string::npos)
-      heard = true;
-  }
-  void flush_() override {}
+  int stderr_;
+  int ends_[2] = {};
 };
 
 class OrderTest : public RuntimeTest {
@@ -217,15 +226,15 @@ TEST_F(OrderTest, ResultsOfVariantsArriveWhenTheLaunchIsOver) {
 }
 
 TEST_F(OrderTest, AKernelThatDoesNotEndIsNamed) {
-  const auto listener = std::make_shared<Listener>();
-  log().sinks().push_back(listener);
+  const Listener listener;
   first_running_report() = std::chrono::milliseconds(1);
   ASSERT_EQ(await(stream_), cudaSuccess);
-  while (!listener->heard) std::this_thread::yield();
+  const std::string said = listener.line();
   open();
   EXPECT_EQ(CUDA(cudaStreamSynchronize)(stream_), cudaSuccess);
   first_running_report() = std::chrono::seconds(10);
-  log().sinks().pop_back();
+  EXPECT_THAT(said, HasSubstr("kernel await has been running for "));
+  EXPECT_THAT(said, HasSubstr(" s; block (0, 0, 0) is at <module of await>:"));
 }
 
 using OrderDeathTest = OrderTest;

@@ -20,7 +20,7 @@ class Generator {
     program_.expected_words.assign(waiting_words, 0);
     for (std::uint32_t i = 0; i < waiting_threads; ++i) program_.in.push_back(below(1u << 30));
     value_ = program_.in;
-    const std::uint32_t phases = 4 + below(4);
+    const std::uint32_t phases = 3 + below(2);
     for (std::uint32_t i = 0; i < phases; ++i) write_phase();
     program_.text =
         ".visible .entry test(.param .u64 out, .param .u64 in, .param .u64 words) {\n"

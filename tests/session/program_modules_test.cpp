@@ -9,7 +9,6 @@
 #include <fstream>
 
 #include "image/compiled_ptx.h"
-#include "support/log.h"
 #include "support/text.h"
 #include "tests/image/image_builder.h"
 #include "tests/session/session_fixture.h"
@@ -147,7 +146,6 @@ TEST_F(ArchitectureTest, ThePtxOfOtherMachineCodeIsNotInstrumented) {
   EXPECT_FALSE(launch_on(90, 33)) << "of another shape";
   EXPECT_TRUE(device_.loaded.empty());
   session_->finish();
-  log().flush();
   const std::string said = testing::internal::GetCapturedStderr();
   ASSERT_EQ(records_.coverage.size(), 1u);
   const std::string reason =
