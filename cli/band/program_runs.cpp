@@ -127,6 +127,7 @@ class ProgramRuns {
     if (!arguments_.launches.empty()) variables["LYNXPP_LAUNCHES"] = arguments_.launches;
     variables["LYNXPP_DEVICE"] = calibration_.is_modelled ? "cpu" : "cuda";
     if (calibration_.is_modelled) variables["LYNXPP_CPU_CLOCK"] = calibration_.device;
+    if (purpose == Purpose::counts) variables["LYNXPP_CPU_CLOCK_TIMES"] = "0";
     if (calibration_.is_modelled && purpose == Purpose::times)
       variables["LYNXPP_CPU_COUNTERS"] = folder_.file("counters.jsonl");
     const Result<ChildRun> run =

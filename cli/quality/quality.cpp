@@ -62,6 +62,7 @@ Result<std::vector<report::Record>> run_once(const std::string& program, const Q
                       {"LYNXPP_TIMING", timing},
                       {"LYNXPP_CPU_CLOCK", machine_name(arguments)},
                       {"LYNXPP_OUTPUT", records}};
+  if (timing.empty()) variables["LYNXPP_CPU_CLOCK_TIMES"] = "0";
   if (!arguments.kernels.empty()) variables["LYNXPP_KERNELS"] = arguments.kernels;
   if (!arguments.launches.empty()) variables["LYNXPP_LAUNCHES"] = arguments.launches;
   if (!arguments.device.empty()) variables["LYNXPP_DEVICE"] = arguments.device;

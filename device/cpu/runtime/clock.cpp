@@ -26,6 +26,12 @@ struct ModelledDevice {
   std::atomic<double> seconds{0};
 };
 
+/// LYNXPP_CPU_CLOCK_TIMES: of no use where launches are only counted, and slow.
+bool wants_times() {
+  static const char* const value = std::getenv("LYNXPP_CPU_CLOCK_TIMES");
+  return value == nullptr || std::string_view(value) != "0";
+}
+
 std::optional<models::Machine> find_wanted() {
   const char* const name = std::getenv("LYNXPP_CPU_CLOCK");
   if (name == nullptr || *name == '\0') return std::nullopt;
@@ -39,8 +45,9 @@ std::optional<models::Machine> find_wanted() {
                 machine->name);
     return std::nullopt;
   }
-  log().warn("times of kernels and events are modelled for {}, none is measured (LYNXPP_CPU_CLOCK)",
-             machine->name);
+  if (wants_times())
+    log().warn("times of kernels and events are modelled for {}, none is measured (LYNXPP_CPU_CLOCK)",
+               machine->name);
   return std::move(*machine);
 }
 
@@ -85,7 +92,7 @@ double modelled_seconds() {
 }
 
 bool is_modelled(LoadedModule& module, const std::string& kernel, const LaunchShape& shape) {
-  if (modelled_machine() == nullptr || wanted_checks() != nullptr) return false;
+  if (modelled_machine() == nullptr || !wants_times() || wanted_checks() != nullptr) return false;
   const std::string obstacle = obstacle_to_model(module, kernel, shape);
   if (obstacle.empty()) return true;
   static std::mutex mutex;

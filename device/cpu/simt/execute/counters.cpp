@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <map>
 
 #include "device/cpu/simt/compile/program.h"
@@ -17,15 +18,21 @@ constexpr std::uint32_t bank_count = 32;
 constexpr std::uint32_t wavefront_bytes = bank_count * word_bytes;
 constexpr std::uint32_t widest_access = 32;  // v8.b32
 
-/// The distinct units of `unit` bytes that the lanes touch. Misaligned accesses touch one unit more.
+/// The distinct units of a power of two of bytes that the lanes touch. Misaligned accesses touch one unit more.
 class TouchedUnits {
  public:
   TouchedUnits(const std::uint64_t* addresses, std::uint32_t mask, std::uint32_t bytes, std::uint64_t unit) {
+    const int shift = std::countr_zero(unit);
+    bool is_ascending = true;  // mostly, and often all are one
     for_each_lane(mask, [&](std::uint32_t lane) {
-      const std::uint64_t last = (addresses[lane] + bytes - 1) / unit;
-      for (std::uint64_t touched = addresses[lane] / unit; touched <= last; ++touched)
+      const std::uint64_t last = (addresses[lane] + bytes - 1) >> shift;
+      for (std::uint64_t touched = addresses[lane] >> shift; touched <= last; ++touched) {
+        if (size_ != 0 && touched == units_[size_ - 1]) continue;
+        is_ascending = is_ascending && (size_ == 0 || touched > units_[size_ - 1]);
         units_[size_++] = touched;
+      }
     });
+    if (is_ascending) return;
     std::sort(units_.begin(), units_.begin() + size_);
     size_ = static_cast<std::uint32_t>(std::unique(units_.begin(), units_.begin() + size_) - units_.begin());
   }

@@ -443,13 +443,20 @@ namespace {
 template <typename T>
 void match(std::uint32_t mask, std::uint32_t participants, std::uint32_t all, std::uint32_t* dst, const T* a,
            const std::uint32_t* members) {
+  std::uint32_t done = 0;
   for_each_lane(mask, [&](std::uint32_t lane) {
+    if ((done >> lane & 1) != 0) return;
     const std::uint32_t peers = participants & members[lane];
     std::uint32_t same = 0;
     for_each_lane(peers, [&](std::uint32_t other) {
       if (a[other] == a[lane]) same |= 1u << other;
     });
-    dst[lane] = all == 0 || same == peers ? same : 0;
+    const std::uint32_t result = all == 0 || same == peers ? same : 0;
+    for_each_lane((same | 1u << lane) & mask, [&](std::uint32_t other) {
+      if (members[other] != members[lane]) return;
+      dst[other] = result;
+      done |= 1u << other;
+    });
   });
 }
 
@@ -470,11 +477,10 @@ void reduce(std::uint32_t mask, std::uint32_t participants, std::uint32_t op, st
   const auto less = [is_signed](std::uint32_t x, std::uint32_t y) {
     return is_signed != 0 ? static_cast<std::int32_t>(x) < static_cast<std::int32_t>(y) : x < y;
   };
-  for_each_lane(mask, [&](std::uint32_t lane) {
-    const std::uint32_t peers = participants & members[lane];
-    std::uint32_t result = a[lane];
-    for_each_lane(peers & ~(1u << lane), [&](std::uint32_t other) {
-      const std::uint32_t value = a[other];
+  const auto reduce_lanes = [&](std::uint32_t lanes) {
+    std::uint32_t result = a[std::countr_zero(lanes)];
+    for_each_lane(lanes & (lanes - 1), [&](std::uint32_t lane) {
+      const std::uint32_t value = a[lane];
       switch (op) {
         case 0: result += value; break;
         case 1: result = less(value, result) ? value : result; break;
@@ -484,7 +490,16 @@ void reduce(std::uint32_t mask, std::uint32_t participants, std::uint32_t op, st
         default: result ^= value; break;
       }
     });
-    dst[lane] = result;
+    return result;
+  };
+  // Lanes mostly reduce the same.
+  std::uint32_t last_lanes = 0;
+  std::uint32_t last = 0;
+  for_each_lane(mask, [&](std::uint32_t lane) {
+    const std::uint32_t lanes = (participants & members[lane]) | 1u << lane;
+    if (lanes != last_lanes) last = reduce_lanes(lanes);
+    last_lanes = lanes;
+    dst[lane] = last;
   });
 }
 
