@@ -26,6 +26,10 @@ inline constexpr std::string_view word_batches = "word_batches";
 inline constexpr std::string_view loop_records = "loop_records";
 /// Nor this: whoever knows the launch asks for them.
 inline constexpr std::string_view array_counters = "array_counters";
+/// These are passes, or steps of splicing.
+inline constexpr std::string_view lane_values = "lane_values";
+inline constexpr std::string_view entry_values = "entry_values";
+inline constexpr std::string_view special_registers = "special_registers";
 
 /// In the order in which they are applied.
 std::span<const Refinement> refinement_table();

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "ptx/ir/memory_access.h"
+#include "ptx/passes/counting/refinements.h"
 #include "ptx/passes/facts.h"
 #include "ptx/passes/memory/sector_lanes.h"
 
@@ -315,7 +316,7 @@ class LaneValues final : public Pass {
   std::string_view name() const override { return "lane-values"; }
 
   Result<bool> run(InstrumentationUnit& unit) override {
-    if (unit.spliced.lane_routines.empty()) return false;
+    if (unit.spliced.lane_routines.empty() || unit.options.without.contains(lane_values)) return false;
     auto plan = std::make_shared<LaneValuePlan>();
     bool changed = false;
     for (const FunctionUnit& function : unit.reached.functions) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "ptx/passes/counting/refinements.h"
 #include "ptx/passes/module/entry.h"
 
 namespace lynxpp::ptx {
@@ -126,6 +127,7 @@ class Hoist final : public Pass {
 
   Result<bool> run(InstrumentationUnit& unit) override {
     bool any = false;
+    if (unit.options.without.contains(special_registers)) return any;
     for (const FunctionUnit& function : unit.reached.functions) any |= hoist(unit, function);
     return any;
   }

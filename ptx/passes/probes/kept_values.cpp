@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ptx/passes/counting/refinements.h"
 #include "ptx/passes/module/entry.h"
 
 namespace lynxpp::ptx {
@@ -27,7 +28,7 @@ const KeptValues::Kept* KeptValues::find(const Code& computation) const {
 }
 
 void KeptValues::bind(const ProbeRoutine& routine, std::uint32_t block, SiteBinding& binding) {
-  if (routine.invariants().empty()) return;
+  if (routine.invariants().empty() || unit_.options.without.contains(entry_values)) return;
   if (unit_.analyses.of(*function_.function).loops().loop_of(block) == no_loop) return;
   std::vector<Code> computations;
   std::uint32_t more = 0;

@@ -18,7 +18,7 @@ constexpr std::uint32_t bank_count = 32;
 constexpr std::uint32_t wavefront_bytes = bank_count * word_bytes;
 constexpr std::uint32_t widest_access = 32;  // v8.b32
 
-/// The distinct units of a power of two of bytes that the lanes touch. Misaligned accesses touch one unit more.
+/// The distinct units that the lanes touch, of a power of two of bytes. Misaligned accesses touch one more.
 class TouchedUnits {
  public:
   TouchedUnits(const std::uint64_t* addresses, std::uint32_t mask, std::uint32_t bytes, std::uint64_t unit) {

@@ -107,6 +107,8 @@ std::vector<DivergentLoop> WarpRegions::divergent_loops() {
 
 std::optional<DivergentLoop> WarpRegions::divergent_loop(std::uint32_t index) {
   const Loop& loop = loops_.loops()[index];
+  // One inside another is entered often, and a maximum over the lanes each time costs more than it spares.
+  if (loop.depth != 1) return std::nullopt;
   if ((function_.analyses->uniformity().of_loop_exit(index) & varies_in_warp) == 0) return std::nullopt;
   DivergentLoop divergent;
   divergent.loop = index;
