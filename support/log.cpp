@@ -37,9 +37,13 @@ bool Log::shows(LogLevel level) const { return logger().should_log(spdlog_level(
 
 void Log::write(LogLevel level, fmt::string_view text, fmt::format_args values) const {
   if (!shows(level)) return;
-  fmt::memory_buffer message;
-  fmt::vformat_to(std::back_inserter(message), text, values);
-  logger().log(spdlog_level(level), spdlog::string_view_t(message.data(), message.size()));
+  try {
+    fmt::memory_buffer message;
+    fmt::vformat_to(std::back_inserter(message), text, values);
+    logger().log(spdlog_level(level), spdlog::string_view_t(message.data(), message.size()));
+  } catch (...) {
+    // What cannot be said, for want of memory, is no reason to end the host program.
+  }
 }
 
 const Log& log() {

@@ -49,7 +49,7 @@ constexpr Refinement refinements[] = {
     {lane_values, "what lanes find out about their addresses' differences serves many accesses",
      "9.4 % (shared_bank_conflicts), 9.5 % (memory_efficiency of public programs)", nullptr},
     {entry_values, "what handlers in loops compute from the thread and the launch alone, once at the entry",
-     "time of matmul_tiled 12.5 → 5.1 with counts[warpId()]: 2026-11-23-handler-values.md", nullptr},
+     "time of matmul_tiled 12.5 → 5.1 with a handler once per warp: 2026-11-23-handler-values.md", nullptr},
     {special_registers, "what lynxpp adds in loops reads special registers that the entry has read",
      "1.8 % (branch_divergence), 1.1 % (instruction_count)", nullptr},
 };

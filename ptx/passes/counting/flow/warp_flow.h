@@ -3,8 +3,8 @@
 // A warp's execution of a block is conserved as long as its lanes stay together. Behind a branch that divides
 // them, behind calls, and where lanes may reconverge, an execution begins anew: the block is a source, and an
 // elected lane counts there. Where a divergent region has one beginning and one end in the same loop, its end
-// runs as often as its beginning. In a divergent loop the lane that iterates most counts for the warp;
-// which one that was, the lanes find out where they are together behind the loop.
+// runs as often as its beginning. In a divergent loop that is in no other loop the lane that iterates most
+// counts for the warp; which one that was, the lanes find out where they are together behind the loop.
 #pragma once
 
 #include <vector>
