@@ -24,6 +24,10 @@ endif()
 
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 set(CMAKE_C_FLAGS_RELEASE "-O2 -DNDEBUG")
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  # g++ collects its garbage less often: up to a tenth of the time of a unit of many sources, for some hundred megabytes.
+  string(APPEND CMAKE_CXX_FLAGS " --param ggc-min-expand=1000 --param ggc-min-heapsize=1000000")
+endif()
 
 find_program(LYNXPP_CCACHE ccache)
 if(LYNXPP_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)

@@ -21,6 +21,29 @@ function(lynxpp_unity name)
   endif()
 endfunction()
 
+# lynxpp_unity_groups(<target> <pattern>...): the sources that match the same pattern first compile together, in one unit, as do those
+# that match none; for folders whose headers take long.
+function(lynxpp_unity_groups name)
+  get_target_property(sources ${name} SOURCES)
+  foreach(source IN LISTS sources)
+    set(group 0)
+    set(number 0)
+    foreach(pattern IN LISTS ARGN)
+      math(EXPR number "${number} + 1")
+      if(group EQUAL 0 AND source MATCHES "${pattern}")
+        set(group ${number})
+      endif()
+    endforeach()
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP group_${group})
+  endforeach()
+  set_target_properties(${name} PROPERTIES UNITY_BUILD_MODE GROUP)
+endfunction()
+
+# For what runs once per kernel, specification or call, for milliseconds: g++ takes a quarter less for it than with -O2.
+function(lynxpp_optimize_briefly name)
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+endfunction()
+
 # Where not everything is built with a sanitizer.
 function(lynxpp_sanitize name)
   file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})

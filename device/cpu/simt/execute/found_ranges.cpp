@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t most_kept = 1024;  // as many as ran blocks at one time
 
-Kept<FoundRanges>& kept() {
+Kept<FoundRanges>& kept_ranges() {
   static auto* const all = new Kept<FoundRanges>(most_kept);
   return *all;
 }
@@ -15,12 +15,12 @@ Kept<FoundRanges>& kept() {
 }  // namespace
 
 FoundRanges::Pointer FoundRanges::take() {
-  std::unique_ptr<FoundRanges> taken = kept().take();
+  std::unique_ptr<FoundRanges> taken = kept_ranges().take();
   return Pointer(taken != nullptr ? taken.release() : new FoundRanges);
 }
 
 void FoundRanges::GiveBack::operator()(FoundRanges* ranges) const {
-  kept().give(std::unique_ptr<FoundRanges>(ranges));
+  kept_ranges().give(std::unique_ptr<FoundRanges>(ranges));
 }
 
 AddressRange* FoundRanges::of(const GlobalMemory& memory) {
