@@ -124,6 +124,90 @@ __global__ void mandelbrot(int* out, int n) {
   out[blockIdx.y * n + x] = escape(-2.0f + 3.0f * x / n, -1.5f + 3.0f * blockIdx.y / n);
 }
 
+// The same algorithms as loops of the host.
+
+template <int n>
+void vecadd_loop(const float* a, const float* b, float* c) {
+#pragma omp parallel for
+  for (int i = 0; i < n; ++i) c[i] = a[i] + b[i];
+}
+
+template <int n>
+void stencil_loops(const float* in, float* out) {
+#pragma omp parallel for
+  for (int y = 1; y < n - 1; ++y) {
+    for (int x = 1; x < n - 1; ++x) {
+      const float* at = in + y * n + x;
+      out[y * n + x] = 0.2f * (at[0] + at[-1] + at[1] + at[-n] + at[n]);
+    }
+  }
+}
+
+template <int n>
+void matmul_loops(const float* a, const float* b, float* c) {
+#pragma omp parallel for
+  for (int row = 0; row < n; ++row) {
+    for (int column = 0; column < n; ++column) c[row * n + column] = 0;
+    for (int k = 0; k < n; ++k) {
+      for (int column = 0; column < n; ++column) c[row * n + column] += a[row * n + k] * b[k * n + column];
+    }
+  }
+}
+
+template <int n>
+void transpose_loops(const float* in, float* out) {
+#pragma omp parallel for
+  for (int y = 0; y < n; y += 16) {
+    for (int x = 0; x < n; x += 16) {
+      for (int i = y; i < y + 16; ++i) {
+        for (int j = x; j < x + 16; ++j) out[j * n + i] = in[i * n + j];
+      }
+    }
+  }
+}
+
+template <int n>
+void histogram_loop(const unsigned char* in, unsigned* bins) {
+  unsigned sums[256] = {};
+#pragma omp parallel for reduction(+ : sums)
+  for (int i = 0; i < n; ++i) ++sums[in[i]];
+  std::memcpy(bins, sums, sizeof sums);
+}
+
+template <int n>
+void reduction_loop(const float* in, float* result) {
+  float sum = 0;
+#pragma omp parallel for reduction(+ : sum)
+  for (int i = 0; i < n; ++i) sum += in[i];
+  result[0] = sum;
+}
+
+template <int n>
+void nbody_loops(const float4* bodies, float4* forces) {
+#pragma omp parallel for
+  for (int i = 0; i < n; ++i) {
+    float x = 0, y = 0, z = 0;
+    for (int j = 0; j < n; ++j) {
+      const float dx = bodies[j].x - bodies[i].x, dy = bodies[j].y - bodies[i].y,
+                  dz = bodies[j].z - bodies[i].z;
+      const float inverse = 1.0f / sqrtf(dx * dx + dy * dy + dz * dz + 0.01f);
+      const float scale = bodies[j].w * inverse * inverse * inverse;
+      x += dx * scale;
+      y += dy * scale;
+      z += dz * scale;
+    }
+    forces[i] = make_float4(x, y, z, 0);
+  }
+}
+
+template <int n>
+void mandelbrot_loops(int* out) {
+#pragma omp parallel for
+  for (int y = 0; y < n; ++y) {
+    for (int x = 0; x < n; ++x) out[y * n + x] = escape(-2.0f + 3.0f * x / n, -1.5f + 3.0f * y / n);
+  }
+}
+
 struct Data {
   template <typename T>
   static T* of(std::size_t count) {
@@ -160,82 +244,20 @@ std::vector<Case> cases() {
   auto* const counts = Data::of<int>(512 * 512);
   const dim3 tile(16, 16);
   return {
-      {"vecadd", [=] { vecadd<<<n / threads, threads>>>(a, b, c, n); },
-       [=] {
-#pragma omp parallel for
-         for (int i = 0; i < n; ++i) c[i] = a[i] + b[i];
-       }},
+      {"vecadd", [=] { vecadd<<<n / threads, threads>>>(a, b, c, n); }, [=] { vecadd_loop<n>(a, b, c); }},
       {"stencil", [=] { stencil<<<dim3(side / threads, side), threads>>>(a, c, side); },
-       [=] {
-#pragma omp parallel for
-         for (int y = 1; y < side - 1; ++y) {
-           for (int x = 1; x < side - 1; ++x) {
-             const float* at = a + y * side + x;
-             c[y * side + x] = 0.2f * (at[0] + at[-1] + at[1] + at[-side] + at[side]);
-           }
-         }
-       }},
+       [=] { stencil_loops<side>(a, c); }},
       {"matmul", [=] { matmul<<<dim3(small / 16, small / 16), tile>>>(a, b, c, small); },
-       [=] {
-#pragma omp parallel for
-         for (int row = 0; row < small; ++row) {
-           for (int column = 0; column < small; ++column) c[row * small + column] = 0;
-           for (int k = 0; k < small; ++k) {
-             for (int column = 0; column < small; ++column)
-               c[row * small + column] += a[row * small + k] * b[k * small + column];
-           }
-         }
-       }},
+       [=] { matmul_loops<small>(a, b, c); }},
       {"transpose", [=] { transpose<<<dim3(side / 16, side / 16), tile>>>(a, c, side); },
-       [=] {
-#pragma omp parallel for
-         for (int y = 0; y < side; y += 16) {
-           for (int x = 0; x < side; x += 16) {
-             for (int i = y; i < y + 16; ++i) {
-               for (int j = x; j < x + 16; ++j) c[j * side + i] = a[i * side + j];
-             }
-           }
-         }
-       }},
+       [=] { transpose_loops<side>(a, c); }},
       {"histogram", [=] { histogram<<<64, threads>>>(bytes, bins, n); },
-       [=] {
-         unsigned sums[256] = {};
-#pragma omp parallel for reduction(+ : sums)
-         for (int i = 0; i < n; ++i) ++sums[bytes[i]];
-         std::memcpy(bins, sums, sizeof sums);
-       }},
-      {"reduction", [=] { reduction<<<64, threads>>>(a, c, n); },
-       [=] {
-         float sum = 0;
-#pragma omp parallel for reduction(+ : sum)
-         for (int i = 0; i < n; ++i) sum += a[i];
-         c[0] = sum;
-       }},
+       [=] { histogram_loop<n>(bytes, bins); }},
+      {"reduction", [=] { reduction<<<64, threads>>>(a, c, n); }, [=] { reduction_loop<n>(a, c); }},
       {"nbody", [=] { nbody<<<bodies / threads, threads>>>(places, forces, bodies); },
-       [=] {
-#pragma omp parallel for
-         for (int i = 0; i < bodies; ++i) {
-           float x = 0, y = 0, z = 0;
-           for (int j = 0; j < bodies; ++j) {
-             const float dx = places[j].x - places[i].x, dy = places[j].y - places[i].y,
-                         dz = places[j].z - places[i].z;
-             const float inverse = 1.0f / sqrtf(dx * dx + dy * dy + dz * dz + 0.01f);
-             const float scale = places[j].w * inverse * inverse * inverse;
-             x += dx * scale;
-             y += dy * scale;
-             z += dz * scale;
-           }
-           forces[i] = make_float4(x, y, z, 0);
-         }
-       }},
+       [=] { nbody_loops<bodies>(places, forces); }},
       {"mandelbrot", [=] { mandelbrot<<<dim3(512 / threads, 512), threads>>>(counts, 512); },
-       [=] {
-#pragma omp parallel for
-         for (int y = 0; y < 512; ++y) {
-           for (int x = 0; x < 512; ++x)
-             counts[y * 512 + x] = escape(-2.0f + 3.0f * x / 512, -1.5f + 3.0f * y / 512);
-         }
-       }},
+       [=] { mandelbrot_loops<512>(counts); }},
   };
 }
 

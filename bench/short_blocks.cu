@@ -237,9 +237,9 @@ __device__ void add_by_lanes(const Buffers& buffers, unsigned mask) {
   add_by_lanes<lanes, lines, Number>(buffers, mask, warp_place() * 128 + sm_id());
 }
 
+/// Clocks, which every warp stores or raises.
 template <int code>
-__device__ void leave(const Buffers& buffers, Word entered) {
-  const unsigned mask = __activemask();
+__device__ void leave_clocks(const Buffers& buffers, Word entered, unsigned mask) {
   if constexpr (code == clock_read) {
     if (clock_now() == 1) store(buffers.last, 1);
   } else if constexpr (code == raise_8 || code == entry_and_raise_8) {
@@ -265,7 +265,13 @@ __device__ void leave(const Buffers& buffers, Word entered) {
       store(at + warps, entered);
       store(at + warps + 1, sm_id());
     }
-  } else if constexpr (code == arrive || code == arrive_only) {
+  }
+}
+
+/// What one warp stores for its block, when the others have come or with no regard to them.
+template <int code>
+__device__ void leave_by_one(const Buffers& buffers, Word entered, unsigned mask) {
+  if constexpr (code == arrive || code == arrive_only) {
     if (thread_number() / 32 != 0) {
       asm volatile("barrier.cta.arrive 1, %0;" ::"r"(block_threads()));
     } else {
@@ -274,7 +280,15 @@ __device__ void leave(const Buffers& buffers, Word entered) {
     }
   } else if constexpr (code == store_of_first) {
     if (is_first_thread()) store_block(buffers, entered);
-  } else if constexpr (code == vote) {
+  } else if constexpr (code == count_in_shared) {
+    if ((mask & lanes_below()) == 0) arrive_in_shared(buffers, entered);
+  }
+}
+
+/// What every warp adds to a line that it shares with others.
+template <int code>
+__device__ void leave_sums(const Buffers& buffers, Word entered, unsigned mask) {
+  if constexpr (code == vote) {
     if (mask == 0xffffffff && __all_sync(mask, threadIdx.x < 5000)) return;
     add_by_lanes<12, 128>(buffers, mask);
   } else if constexpr (code == add_1) {
@@ -306,9 +320,15 @@ __device__ void leave(const Buffers& buffers, Word entered) {
   } else if constexpr (code == place_of_block || code == place_of_block_1) {
     const unsigned place = blockIdx.x * 8 + (blockDim.y == 1 ? threadIdx.x / 32 : threadIdx.y);
     add_by_lanes<code == place_of_block ? 8 : 1, 512, unsigned>(buffers, mask, place);
-  } else if constexpr (code == count_in_shared) {
-    if ((mask & lanes_below()) == 0) arrive_in_shared(buffers, entered);
   }
+}
+
+template <int code>
+__device__ void leave(const Buffers& buffers, Word entered) {
+  const unsigned mask = __activemask();
+  leave_clocks<code>(buffers, entered, mask);
+  leave_by_one<code>(buffers, entered, mask);
+  leave_sums<code>(buffers, entered, mask);
 }
 
 template <int code>

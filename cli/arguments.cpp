@@ -4,10 +4,13 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
-#include <functional>
+#include <deque>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "cli/band/arguments.h"
@@ -335,53 +338,153 @@ std::string unknown_subcommand(const CLI::App& app, const std::vector<std::strin
   return "no command '" + prefix + words[0] + "'" + (close.empty() ? "" : "; did you mean '" + close + "'?");
 }
 
-}  // namespace
-
-Arguments parse_arguments(int count, char** values) {
-  CLI::App app{"Instruments the CUDA kernels of unmodified programs while they run.", "lynxpp"};
+void set_up(CLI::App& app) {
   app.formatter(std::make_shared<HelpFormatter>());
   app.set_version_flag("--version", "lynxpp " LYNXPP_VERSION, "Print the version and leave");
   app.set_help_flag("-h,--help", "Print this help and leave");
   app.require_subcommand(1);
   app.footer("`lynxpp help COMMAND` tells more about a command; so does `man lynxpp`.");
-  RunArguments run;
-  BenchArguments bench;
-  ReportArguments report;
-  CheckArguments check;
-  InstrumentArguments instrument;
-  const CLI::App* const run_command = add_run(app, run);
-  RecordArguments record;
-  const CLI::App* const record_command = add_record(app, record);
-  const CLI::App* const bench_command = add_bench(app, bench);
-  CharacterizeArguments characterize;
-  const CLI::App* const characterize_command = add_characterize(app, characterize);
-  const CLI::App* const report_command = add_report(app, report);
-  MergeArguments merge;
-  add_merge(app, merge);
-  TraceArguments trace;
-  const CLI::App* const trace_command = add_trace(app, trace);
-  DiffArguments diff;
-  const CLI::App* const diff_command = add_diff(app, diff);
-  const CLI::App* const check_command = add_check(app, check);
-  CheckRunArguments check_run;
-  const CLI::App* const check_run_command = add_check_run(app, check_run);
-  const CLI::App* const instrument_command = add_instrument(app, instrument);
-  PtxArguments ptx;
-  const CLI::App* const ptx_command = add_ptx(app, ptx);
-  AdviseArguments advise;
-  const CLI::App* const advise_command = add_advise(app, advise);
-  QualityArguments quality;
-  const CLI::App* const quality_command = add_quality(app, quality);
-  CalibrateArguments calibrate;
-  const CLI::App* const calibrate_command = add_calibrate(app, calibrate);
-  BandArguments band;
-  const CLI::App* const band_command = add_band(app, band);
-  ListArguments list;
-  add_list(app, list);
-  LspArguments lsp;
-  const CLI::App* const lsp_command = add_lsp(app, lsp);
-  ControlArguments control;
-  add_control(app, control);
+}
+
+/// A subcommand, and what the parser makes of it.
+struct Subcommand {
+  Arguments arguments;
+  const CLI::App* app = nullptr;
+};
+using Subcommands = std::deque<Subcommand>;  // the parser writes into them: they stay where they are
+
+template <typename Each>
+void add(CLI::App& app, Subcommands& subcommands, CLI::App* (*add_one)(CLI::App&, Each&)) {
+  Subcommand& added = subcommands.emplace_back(Subcommand{Each{}});
+  added.app = add_one(app, std::get<Each>(added.arguments));
+}
+
+/// In the order in which help shows them.
+Subcommands add_subcommands(CLI::App& app) {
+  Subcommands subcommands;
+  add(app, subcommands, add_run);
+  add(app, subcommands, add_record);
+  add(app, subcommands, add_bench);
+  add(app, subcommands, add_characterize);
+  add(app, subcommands, add_report);
+  add(app, subcommands, add_merge);
+  add(app, subcommands, add_trace);
+  add(app, subcommands, add_diff);
+  add(app, subcommands, add_check);
+  add(app, subcommands, add_check_run);
+  add(app, subcommands, add_instrument);
+  add(app, subcommands, add_ptx);
+  add(app, subcommands, add_advise);
+  add(app, subcommands, add_quality);
+  add(app, subcommands, add_calibrate);
+  add(app, subcommands, add_band);
+  add(app, subcommands, add_list);
+  add(app, subcommands, add_lsp);
+  return subcommands;
+}
+
+/// Of a subcommand that takes a program: where its command line is to go.
+struct ProgramOf {
+  std::vector<std::string>* operator()(RunArguments& run) const { return &run.command; }
+  std::vector<std::string>* operator()(RecordArguments& record) const { return &record.run.command; }
+  std::vector<std::string>* operator()(CheckRunArguments& check_run) const { return &check_run.command; }
+  std::vector<std::string>* operator()(BenchArguments& bench) const { return &bench.command; }
+  std::vector<std::string>* operator()(QualityArguments& quality) const { return &quality.command; }
+  std::vector<std::string>* operator()(BandArguments& band) const { return &band.command; }
+  template <typename Other>
+  std::vector<std::string>* operator()(Other&) const {
+    return nullptr;
+  }
+};
+
+/// Likewise, but only behind "--": the words before it are files, or programs themselves.
+struct DividedProgramOf {
+  std::vector<std::string>* operator()(AdviseArguments& advise) const { return &advise.command; }
+  std::vector<std::string>* operator()(CharacterizeArguments& each) const { return &each.command; }
+  template <typename Other>
+  std::vector<std::string>* operator()(Other&) const {
+    return nullptr;
+  }
+};
+
+/// Moves a program's command line from the end of `words` to the arguments of the subcommand they name.
+void take_program(Subcommands& subcommands, std::vector<std::string>& words) {
+  for (Subcommand& each : subcommands) {
+    if (words.empty() || words[0] != each.app->get_name()) continue;
+    if (auto* const program = std::visit(ProgramOf{}, each.arguments))
+      *program = take_command(*each.app, words);
+    if (auto* const program = std::visit(DividedProgramOf{}, each.arguments)) {
+      const auto divider = std::ranges::find(words, "--");
+      if (divider != words.end()) program->assign(divider + 1, words.end());
+      words.erase(divider, words.end());
+    }
+  }
+}
+
+/// The words name no subcommand: an error is printed.
+std::optional<Finished> refuse_unknown(const CLI::App& app, const std::vector<std::string>& words) {
+  if (const std::string complaint = unknown_subcommand(app, words); !complaint.empty())
+    return usage_error(complaint);
+  if (words.size() > 1 && words[0] == "ptx") {
+    const CLI::App& ptx = *app.get_subcommand(words[0]);
+    const std::string complaint = unknown_subcommand(ptx, {words.begin() + 1, words.end()}, "ptx ");
+    if (!complaint.empty()) return usage_error(complaint, words[0]);
+  }
+  return std::nullopt;
+}
+
+/// What arguments lack that the parser does not ask for, or have too much of; empty: nothing.
+struct MistakeIn {
+  std::string operator()(const RunArguments& run) const {
+    return run.command.empty() ? "no program to run" : "";
+  }
+  std::string operator()(const RecordArguments& record) const { return (*this)(record.run); }
+  std::string operator()(const BenchArguments& bench) const {
+    return bench.command.empty() ? "no program to run" : "";
+  }
+  std::string operator()(const CheckRunArguments& check_run) const {
+    return check_run.command.empty() ? "no program to run" : "";
+  }
+  std::string operator()(const QualityArguments& quality) const {
+    return quality.command.empty() ? "no program to measure" : "";
+  }
+  std::string operator()(const CheckArguments& check) const {
+    return check.files.empty() && check.one_liners.empty() ? "no specification to check" : "";
+  }
+  std::string operator()(const AdviseArguments& advise) const {
+    const bool lists = advise.machine == "list";
+    const bool is_run = !advise.command.empty(), is_kept = !advise.observed.from.empty();
+    if (advise.files.empty() && !is_run && !is_kept && !lists) return "no description and no program";
+    if (!advise.files.empty() && (is_run || is_kept)) return "descriptions or a program, not both";
+    return is_kept && is_run ? "--from stands in place of a program" : "";
+  }
+  std::string operator()(const ControlArguments& control) const {
+    const bool has_texts = !control.specifications.empty() || !control.one_liners.empty();
+    const bool attaches = control.command == ControlArguments::Command::attach;
+    return attaches && !has_texts ? "no specification to attach" : "";
+  }
+  template <typename Other>
+  std::string operator()(const Other&) const {
+    return {};
+  }
+};
+
+/// The arguments of the subcommand that was parsed.
+Arguments& parsed_arguments(const CLI::App& app, Subcommands& subcommands, Arguments& control) {
+  for (Subcommand& each : subcommands) {
+    if (app.got_subcommand(each.app)) return each.arguments;
+  }
+  return control;
+}
+
+}  // namespace
+
+Arguments parse_arguments(int count, char** values) {
+  CLI::App app{"Instruments the CUDA kernels of unmodified programs while they run.", "lynxpp"};
+  set_up(app);
+  Subcommands subcommands = add_subcommands(app);
+  Arguments control = ControlArguments{};
+  add_control(app, std::get<ControlArguments>(control));
 
   std::vector<std::string> words(values + 1, values + count);
   if (words.size() > 1 && words[0] == "complete" && words[1] == "--") {  // for the shells' completion
@@ -393,31 +496,8 @@ Arguments parse_arguments(int count, char** values) {
     words.erase(words.begin());
     words.emplace_back("--help");
   }
-  if (const std::string complaint = unknown_subcommand(app, words); !complaint.empty())
-    return usage_error(complaint);
-  if (words.size() > 1 && words[0] == ptx_command->get_name()) {
-    const std::string complaint = unknown_subcommand(*ptx_command, {words.begin() + 1, words.end()}, "ptx ");
-    if (!complaint.empty()) return usage_error(complaint, words[0]);
-  }
-  const std::pair<const CLI::App*, std::vector<std::string>*> with_program[] = {
-      {run_command, &run.command},
-      {record_command, &record.run.command},
-      {check_run_command, &check_run.command},
-      {bench_command, &bench.command},
-      {quality_command, &quality.command},
-      {band_command, &band.command}};
-  for (const auto& [taker, program] : with_program) {
-    if (!words.empty() && words[0] == taker->get_name()) *program = take_command(*taker, words);
-  }
-  // Only behind "--": the words before it are files, or programs themselves.
-  const std::pair<const CLI::App*, std::vector<std::string>*> with_divider[] = {
-      {advise_command, &advise.command}, {characterize_command, &characterize.command}};
-  for (const auto& [taker, program] : with_divider) {
-    if (words.empty() || words[0] != taker->get_name()) continue;
-    const auto divider = std::ranges::find(words, "--");
-    if (divider != words.end()) program->assign(divider + 1, words.end());
-    words.erase(divider, words.end());
-  }
+  if (const std::optional<Finished> refused = refuse_unknown(app, words)) return *refused;
+  take_program(subcommands, words);
   const std::string command = words.empty() || words[0].starts_with('-') ? "" : words[0];
   try {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // the parser takes words from the end
@@ -427,56 +507,10 @@ Arguments parse_arguments(int count, char** values) {
     if (!words.empty() && command.empty()) return usage_error("no option '" + words[0] + "'", command);
     return usage_error(error.what(), command);
   }
-  if (control.command) {
-    const bool has_texts = !control.specifications.empty() || !control.one_liners.empty();
-    if (control.command == ControlArguments::Command::attach && !has_texts)
-      return usage_error("no specification to attach", command);
-    return control;
-  }
-  if (app.got_subcommand(record_command)) {
-    if (record.run.command.empty()) return usage_error("no program to run", command);
-    return record;
-  }
-  if (app.got_subcommand(characterize_command)) return characterize;
-  if (app.got_subcommand(report_command)) return report;
-  if (app.got_subcommand("merge")) return merge;
-  if (app.got_subcommand(trace_command)) return trace;
-  if (app.got_subcommand(diff_command)) return diff;
-  if (app.got_subcommand(check_command)) {
-    if (check.files.empty() && check.one_liners.empty())
-      return usage_error("no specification to check", command);
-    return check;
-  }
-  if (app.got_subcommand(check_run_command)) {
-    if (check_run.command.empty()) return usage_error("no program to run", command);
-    return check_run;
-  }
-  if (app.got_subcommand(instrument_command)) return instrument;
-  if (app.got_subcommand(ptx_command)) return ptx;
-  if (app.got_subcommand(advise_command)) {
-    const bool lists = advise.machine == "list";
-    const bool is_run = !advise.command.empty(), is_kept = !advise.observed.from.empty();
-    if (advise.files.empty() && !is_run && !is_kept && !lists)
-      return usage_error("no description and no program", command);
-    if (!advise.files.empty() && (is_run || is_kept))
-      return usage_error("descriptions or a program, not both", command);
-    if (is_kept && is_run) return usage_error("--from stands in place of a program", command);
-    return advise;
-  }
-  if (app.got_subcommand(calibrate_command)) return calibrate;
-  if (app.got_subcommand(band_command)) return band;
-  if (app.got_subcommand(bench_command)) {
-    if (bench.command.empty()) return usage_error("no program to run", command);
-    return bench;
-  }
-  if (app.got_subcommand(quality_command)) {
-    if (quality.command.empty()) return usage_error("no program to measure", command);
-    return quality;
-  }
-  if (app.got_subcommand(lsp_command)) return lsp;
-  if (!app.got_subcommand(run_command)) return list;
-  if (run.command.empty()) return usage_error("no program to run", command);
-  return run;
+  Arguments& parsed = parsed_arguments(app, subcommands, control);
+  const std::string mistake = std::visit(MistakeIn{}, parsed);
+  if (!mistake.empty()) return usage_error(mistake, command);
+  return std::move(parsed);
 }
 
 }  // namespace lynxpp::cli

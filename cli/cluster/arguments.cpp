@@ -17,7 +17,7 @@ void add_place(CLI::App& report, ReportArguments& arguments) {
   });
 }
 
-void add_merge(CLI::App& app, MergeArguments& arguments) {
+CLI::App* add_merge(CLI::App& app, MergeArguments& arguments) {
   CLI::App* const merge = app.add_subcommand("merge", "Put the records of many processes into one file");
   merge
       ->add_option("FILE", arguments.files,
@@ -33,6 +33,7 @@ void add_merge(CLI::App& app, MergeArguments& arguments) {
       "The exit code is 1 when a file cannot be read or the output cannot be written; lines that are no\n"
       "records are named and left out.\n\n"
       "Example: lynxpp merge rank*.jsonl -o job.jsonl && lynxpp report job.jsonl --by rank");
+  return merge;
 }
 
 }  // namespace lynxpp::cli

@@ -7,7 +7,7 @@
 
 namespace lynxpp::cli {
 
-void add_merge(CLI::App& app, MergeArguments& arguments);
+CLI::App* add_merge(CLI::App& app, MergeArguments& arguments);
 /// `lynxpp report --by`.
 void add_place(CLI::App& report, ReportArguments& arguments);
 

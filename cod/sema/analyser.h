@@ -250,6 +250,7 @@ class Analyser {
   void structure_argument(Expression& call, std::size_t index, Symbol* parameter);
   Type structure_result(Expression& call, const Symbol& function);
   Type api_call(Expression& expression, const ApiFunction& api);
+  Type call_by_arguments(Expression& expression, const ApiFunction& api);
   bool check_arguments(Expression& expression, const ApiFunction& api);
   void analyse_operands(Expression& expression);
   Symbol* element_argument(Expression& expression);

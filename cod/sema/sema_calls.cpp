@@ -182,7 +182,11 @@ Type Analyser::api_call(Expression& expression, const ApiFunction& named) {
                 context_.conditions > 0, "");
   }
   if (errors.size() != before) return Type::none;  // it means nothing here, whatever its arguments are
-  if (!check_arguments(expression, api)) return Type::none;
+  return check_arguments(expression, api) ? call_by_arguments(expression, api) : Type::none;
+}
+
+/// There are as many arguments as the function takes: what each has to be.
+Type Analyser::call_by_arguments(Expression& expression, const ApiFunction& api) {
   switch (api.arguments) {
     case ApiArguments::none: break;
     case ApiArguments::condition: static_cast<void>(value(*expression.operands[0])); break;

@@ -43,56 +43,49 @@ __global__ void advance(int step) {
   atomicAdd(&exported_counter, 2);
 }
 
-int main(int argc, char** argv) {
-  const int n = example::size_argument(argc, argv, 1000, 1 << 24);
-  bool right = true;
-  std::uint64_t checksum = example::fnv1a(nullptr, 0);
-  example::DeviceArray<int> out(n);
+/// What the variables hold, as the host knows it.
+struct Expected {
+  int coefficients[8] = {};
+  Settings settings = {};
+  int offset = 100, selected = 30;
+  std::vector<long long> history = std::vector<long long>(16, 0);
+};
 
-  int expected_offset = 100, expected_selected = 30;
-  const int host_primes[6] = {2, 3, 5, 7, 11, 13}, host_table[4] = {1, 4, 9, 16},
-            host_storage[4] = {10, 20, 30, 40};
-  std::vector<long long> expected_history(16, 0);
-  for (int round = 0; round < 4; ++round) {
-    int host_coefficients[8];
-    for (int k = 0; k < 8; ++k) host_coefficients[k] = (round + 1) * (k * k - 5);
-    CUDA_CHECK(cudaMemcpyToSymbol(coefficients, host_coefficients, sizeof host_coefficients));
-    const Settings host_settings = {
-        0.5f * static_cast<float>(round), static_cast<short>(round), {round, 3 - round}};
-    CUDA_CHECK(cudaMemcpyToSymbol(settings, &host_settings, sizeof host_settings));
-    if (round == 2) {
-      expected_offset = -7;
-      CUDA_CHECK(cudaMemcpyToSymbol(offset, &expected_offset, sizeof expected_offset));
-    }
-    apply<<<example::ceil_div(n, 128), 128>>>(out.get(), n);
-    CUDA_CHECK(cudaGetLastError());
-    const std::vector<int> result = out.download();
-    std::vector<int> expected(n);
-    for (int i = 0; i < n; ++i) {
-      int value = expected_offset + expected_selected;
-      for (int k = 0; k < 8; ++k) value += host_coefficients[k] * ((i >> k) & 1);
-      value += host_primes[i % 6] * host_table[i % 4];
-      value += static_cast<int>(host_settings.scale * static_cast<float>(i % 16));
-      value += host_settings.pairs[i & 1] << host_settings.shift;
-      expected[i] = value;
-    }
-    right = example::same("out", result, expected) && right;
-    checksum = example::fnv1a(result, checksum);
-
-    advance<<<1, 33>>>(round + 1);
-    CUDA_CHECK(cudaGetLastError());
-    expected_history[round] = expected_offset * 1000ll + round + 1;
-    expected_offset += round + 1;
-    expected_selected = host_storage[(round + 1) % 4];
-    int now = 0;
-    CUDA_CHECK(cudaMemcpyFromSymbol(&now, offset, sizeof now));
-    right = example::same("offset", {now}, std::vector<int>{expected_offset}) && right;
-    std::printf("symbols: round %d, offset %d\n", round, now);
+static void write_variables(int round, Expected& expected) {
+  for (int k = 0; k < 8; ++k) expected.coefficients[k] = (round + 1) * (k * k - 5);
+  CUDA_CHECK(cudaMemcpyToSymbol(coefficients, expected.coefficients, sizeof expected.coefficients));
+  expected.settings = {0.5f * static_cast<float>(round), static_cast<short>(round), {round, 3 - round}};
+  CUDA_CHECK(cudaMemcpyToSymbol(settings, &expected.settings, sizeof expected.settings));
+  if (round == 2) {
+    expected.offset = -7;
+    CUDA_CHECK(cudaMemcpyToSymbol(offset, &expected.offset, sizeof expected.offset));
   }
+}
 
-  std::vector<long long> past(16);
-  CUDA_CHECK(cudaMemcpyFromSymbol(past.data(), history, sizeof(long long) * 16));
-  right = example::same("history", past, expected_history) && right;
+static std::vector<int> expect_apply(const Expected& expected, int n) {
+  const int host_primes[6] = {2, 3, 5, 7, 11, 13}, host_table[4] = {1, 4, 9, 16};
+  std::vector<int> out(n);
+  for (int i = 0; i < n; ++i) {
+    int value = expected.offset + expected.selected;
+    for (int k = 0; k < 8; ++k) value += expected.coefficients[k] * ((i >> k) & 1);
+    value += host_primes[i % 6] * host_table[i % 4];
+    value += static_cast<int>(expected.settings.scale * static_cast<float>(i % 16));
+    value += expected.settings.pairs[i & 1] << expected.settings.shift;
+    out[i] = value;
+  }
+  return out;
+}
+
+static void expect_advance(int round, Expected& expected) {
+  const int host_storage[4] = {10, 20, 30, 40};
+  expected.history[round] = expected.offset * 1000ll + round + 1;
+  expected.offset += round + 1;
+  expected.selected = host_storage[(round + 1) % 4];
+}
+
+/// Variables that only kernels write.
+static bool check_written(const std::vector<long long>& past, const Expected& expected) {
+  bool right = example::same("history", past, expected.history);
   // The same variable by its address.
   void* address = nullptr;
   std::size_t bytes = 0;
@@ -103,7 +96,36 @@ int main(int argc, char** argv) {
   right = example::same("exported_counter", {counter}, std::vector<int>{5 + 4 * 33 * 2}) && right;
   unsigned seen = 0;
   CUDA_CHECK(cudaMemcpyFromSymbol(&seen, launches_seen, sizeof seen));
-  right = example::same("launches_seen", {seen}, std::vector<unsigned>{4}) && right;
+  return example::same("launches_seen", {seen}, std::vector<unsigned>{4}) && right;
+}
+
+int main(int argc, char** argv) {
+  const int n = example::size_argument(argc, argv, 1000, 1 << 24);
+  bool right = true;
+  std::uint64_t checksum = example::fnv1a(nullptr, 0);
+  example::DeviceArray<int> out(n);
+
+  Expected expected;
+  for (int round = 0; round < 4; ++round) {
+    write_variables(round, expected);
+    apply<<<example::ceil_div(n, 128), 128>>>(out.get(), n);
+    CUDA_CHECK(cudaGetLastError());
+    const std::vector<int> result = out.download();
+    right = example::same("out", result, expect_apply(expected, n)) && right;
+    checksum = example::fnv1a(result, checksum);
+
+    advance<<<1, 33>>>(round + 1);
+    CUDA_CHECK(cudaGetLastError());
+    expect_advance(round, expected);
+    int now = 0;
+    CUDA_CHECK(cudaMemcpyFromSymbol(&now, offset, sizeof now));
+    right = example::same("offset", {now}, std::vector<int>{expected.offset}) && right;
+    std::printf("symbols: round %d, offset %d\n", round, now);
+  }
+
+  std::vector<long long> past(16);
+  CUDA_CHECK(cudaMemcpyFromSymbol(past.data(), history, sizeof(long long) * 16));
+  right = check_written(past, expected) && right;
   checksum = example::fnv1a(past, checksum);
 
   example::measure("apply", [&] { apply<<<example::ceil_div(n, 128), 128>>>(out.get(), n); });

@@ -193,28 +193,25 @@ void DeviceGenerator::match_place(const Collection& map, const std::vector<llvm:
   }
 }
 
-void DeviceGenerator::search_entry(const Collection& map, const std::vector<llvm::Value*>& words,
-                                   llvm::Value* lead, bool inserts, llvm::AllocaInst* result) {
-  llvm::Type* wide_type = builder_.getInt64Ty();
-  llvm::Value* base = builder_.CreateMul(lead, builder_.getInt64(map.stride()));
-  llvm::BasicBlock* found = new_block("found");
-  llvm::BasicBlock* absent = new_block("absent");
-  llvm::BasicBlock* end = new_block("searched");
-  llvm::AllocaInst* place_slot = new_slot(wide_type, "place");
-  llvm::Value* zero_place = builder_.CreateAdd(base, builder_.getInt64(map.capacity));
-  if (map.has_zero_place()) {
-    llvm::BasicBlock* is_zero = new_block("zero_key");
-    llvm::BasicBlock* is_other = new_block("key");
-    builder_.CreateCondBr(builder_.CreateICmpEQ(words[0], builder_.getInt64(0)), is_zero, is_other);
-    builder_.SetInsertPoint(is_zero);
-    builder_.CreateStore(zero_place, place_slot);
-    if (inserts) {
-      assembly("st.global.u64 [$0], $1;", builder_.getVoidTy(),
-               {element_address(*map.key_words[0], zero_place), builder_.getInt64(1)}, Effect::memory);
-    }
-    builder_.CreateBr(found);
-    builder_.SetInsertPoint(is_other);
+/// The key whose words are zero has a place of its own. Goes on where the key is another one.
+void DeviceGenerator::try_zero_place(const Search& search, llvm::Value* zero_place) {
+  llvm::BasicBlock* is_zero = new_block("zero_key");
+  llvm::BasicBlock* is_other = new_block("key");
+  builder_.CreateCondBr(builder_.CreateICmpEQ(search.words[0], builder_.getInt64(0)), is_zero, is_other);
+  builder_.SetInsertPoint(is_zero);
+  builder_.CreateStore(zero_place, search.place);
+  if (search.inserts) {
+    assembly("st.global.u64 [$0], $1;", builder_.getVoidTy(),
+             {element_address(*search.map.key_words[0], zero_place), builder_.getInt64(1)}, Effect::memory);
   }
+  builder_.CreateBr(search.found);
+  builder_.SetInsertPoint(is_other);
+}
+
+/// One place behind `base` after the other, until the key is found or known to be absent.
+void DeviceGenerator::try_places(const Search& search, llvm::Value* base) {
+  const auto& [map, words, inserts, found, absent, place_slot] = search;
+  llvm::Type* wide_type = builder_.getInt64Ty();
   llvm::Value* hash = hash_of(words);
   llvm::Value* step = builder_.CreateOr(builder_.CreateLShr(hash, 32), builder_.getInt64(1));
   llvm::Value* mask = builder_.getInt64(map.capacity - 1);
@@ -247,8 +244,21 @@ void DeviceGenerator::search_entry(const Collection& map, const std::vector<llvm
   // A place that is taken is looked at once more for each word that is written.
   const std::uint64_t limit = std::min(map.capacity, maximum_probes) + words.size();
   builder_.CreateCondBr(builder_.CreateICmpULT(tried, builder_.getInt64(limit)), probe, absent);
+}
+
+void DeviceGenerator::search_entry(const Collection& map, const std::vector<llvm::Value*>& words,
+                                   llvm::Value* lead, bool inserts, llvm::AllocaInst* result) {
+  llvm::Type* wide_type = builder_.getInt64Ty();
+  llvm::Value* base = builder_.CreateMul(lead, builder_.getInt64(map.stride()));
+  llvm::BasicBlock* found = new_block("found");
+  llvm::BasicBlock* absent = new_block("absent");
+  llvm::BasicBlock* end = new_block("searched");
+  const Search search{map, words, inserts, found, absent, new_slot(wide_type, "place")};
+  llvm::Value* zero_place = builder_.CreateAdd(base, builder_.getInt64(map.capacity));
+  if (map.has_zero_place()) try_zero_place(search, zero_place);
+  try_places(search, base);
   builder_.SetInsertPoint(found);
-  builder_.CreateStore(builder_.CreateLoad(wide_type, place_slot), result);
+  builder_.CreateStore(builder_.CreateLoad(wide_type, search.place), result);
   builder_.CreateBr(end);
   builder_.SetInsertPoint(absent);
   if (inserts) {

@@ -139,6 +139,17 @@ class DeviceGenerator final : public FunctionGenerator {
   };
   void match_place(const Collection& map, const std::vector<llvm::Value*>& words, llvm::Value* place,
                    bool inserts, const Matched& next);
+  /// For a key's place in a map.
+  struct Search {
+    const Collection& map;
+    const std::vector<llvm::Value*>& words;  ///< of the key
+    bool inserts = false;
+    llvm::BasicBlock* found = nullptr;
+    llvm::BasicBlock* absent = nullptr;
+    llvm::AllocaInst* place = nullptr;  ///< i64: the one that is looked at
+  };
+  void try_zero_place(const Search& search, llvm::Value* zero_place);
+  void try_places(const Search& search, llvm::Value* base);
   void search_entry(const Collection& map, const std::vector<llvm::Value*>& words, llvm::Value* lead,
                     bool inserts, llvm::AllocaInst* result);
   void count_dropped(std::uint64_t place = 0);  ///< Program::count_of_drops()

@@ -2,8 +2,10 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <span>
 
 #include "device/cpu/runtime/allocations.h"
@@ -34,11 +36,8 @@ std::optional<int> modelled_attribute(cudaDeviceAttr attribute) {
   }
 }
 
-}  // namespace
-
-std::optional<int> device_attribute(cudaDeviceAttr attribute, int device) {
-  if (const std::optional<int> modelled = modelled_attribute(attribute)) return modelled;
-  if (const std::optional<int> limit = texture_limit(attribute)) return limit;
+/// Of an attribute that is a size or a number of something; nothing for any other.
+std::optional<int> numeric_attribute(cudaDeviceAttr attribute) {
   // NOLINTBEGIN(bugprone-branch-clone): a table, in which numbers may coincide
   switch (attribute) {
     case cudaDevAttrMaxThreadsPerBlock: return max_threads_per_block;
@@ -73,122 +72,162 @@ std::optional<int> device_attribute(cudaDeviceAttr attribute, int device) {
     case cudaDevAttrNumaId: return -1;
     case cudaDevAttrHostNumaId: return -1;
     case cudaDevAttrMemSyncDomainCount: return 1;
-
-    // What host memory and threads give for free.
-    case cudaDevAttrCanMapHostMemory:
-    case cudaDevAttrUnifiedAddressing:
-    case cudaDevAttrStreamPrioritiesSupported:
-    case cudaDevAttrGlobalL1CacheSupported:
-    case cudaDevAttrLocalL1CacheSupported:
-    case cudaDevAttrManagedMemory:
-    case cudaDevAttrHostNativeAtomicSupported:
-    case cudaDevAttrConcurrentManagedAccess:
-    case cudaDevAttrComputePreemptionSupported:
-    case cudaDevAttrCanUseHostPointerForRegisteredMem:
-    case cudaDevAttrHostRegisterSupported:
-    case cudaDevAttrDirectManagedMemAccessFromHost:
-    case cudaDevAttrHostRegisterReadOnlySupported:
-    case cudaDevAttrMemoryPoolsSupported:
-    case cudaDevAttrGpuOverlap:
-    case cudaDevAttrConcurrentKernels:
-    case cudaDevAttrCooperativeLaunch:
-    case cudaDevAttrClusterLaunch:
-    case cudaDevAttrAsyncEngineCount: return 1;
-
-    case cudaDevAttrPciBusId: return device;
-
-    // texture_limit() knows these.
-    case cudaDevAttrMaxTexture1DWidth:
-    case cudaDevAttrMaxTexture2DWidth:
-    case cudaDevAttrMaxTexture2DHeight:
-    case cudaDevAttrMaxTexture3DWidth:
-    case cudaDevAttrMaxTexture3DHeight:
-    case cudaDevAttrMaxTexture3DDepth:
-    case cudaDevAttrMaxTexture2DLayeredWidth:
-    case cudaDevAttrMaxTexture2DLayeredHeight:
-    case cudaDevAttrMaxTexture2DLayeredLayers:
-    case cudaDevAttrMaxTexture1DLayeredWidth:
-    case cudaDevAttrMaxTexture1DLayeredLayers:
-    case cudaDevAttrMaxTexture2DGatherWidth:
-    case cudaDevAttrMaxTexture2DGatherHeight:
-    case cudaDevAttrMaxTexture3DWidthAlt:
-    case cudaDevAttrMaxTexture3DHeightAlt:
-    case cudaDevAttrMaxTexture3DDepthAlt:
-    case cudaDevAttrMaxTextureCubemapWidth:
-    case cudaDevAttrMaxTextureCubemapLayeredWidth:
-    case cudaDevAttrMaxTextureCubemapLayeredLayers:
-    case cudaDevAttrMaxSurface1DWidth:
-    case cudaDevAttrMaxSurface2DWidth:
-    case cudaDevAttrMaxSurface2DHeight:
-    case cudaDevAttrMaxSurface3DWidth:
-    case cudaDevAttrMaxSurface3DHeight:
-    case cudaDevAttrMaxSurface3DDepth:
-    case cudaDevAttrMaxSurface1DLayeredWidth:
-    case cudaDevAttrMaxSurface1DLayeredLayers:
-    case cudaDevAttrMaxSurface2DLayeredWidth:
-    case cudaDevAttrMaxSurface2DLayeredHeight:
-    case cudaDevAttrMaxSurface2DLayeredLayers:
-    case cudaDevAttrMaxSurfaceCubemapWidth:
-    case cudaDevAttrMaxSurfaceCubemapLayeredWidth:
-    case cudaDevAttrMaxSurfaceCubemapLayeredLayers:
-    case cudaDevAttrMaxTexture1DLinearWidth:
-    case cudaDevAttrMaxTexture2DLinearWidth:
-    case cudaDevAttrMaxTexture2DLinearHeight:
-    case cudaDevAttrMaxTexture2DLinearPitch:
-    case cudaDevAttrMaxTexture2DMipmappedWidth:
-    case cudaDevAttrMaxTexture2DMipmappedHeight:
-    case cudaDevAttrMaxTexture1DMipmappedWidth: return std::nullopt;
-
-    // Nothing of the kind: no clusters, no bus.
-    case cudaDevAttrKernelExecTimeout:
-    case cudaDevAttrEccEnabled:
-    case cudaDevAttrPciDeviceId:
-    case cudaDevAttrPciDomainId:
-    case cudaDevAttrTccDriver:
-    case cudaDevAttrIsMultiGpuBoard:
-    case cudaDevAttrMultiGpuBoardGroupID:
-    case cudaDevAttrPageableMemoryAccess:
-    case cudaDevAttrCanFlushRemoteWrites:
-    case cudaDevAttrPageableMemoryAccessUsesHostPageTables:
-    case cudaDevAttrMaxPersistingL2CacheSize:
-    case cudaDevAttrMaxAccessPolicyWindowSize:
-    case cudaDevAttrSparseCudaArraySupported:
-    case cudaDevAttrTimelineSemaphoreInteropSupported:
-    case cudaDevAttrGPUDirectRDMASupported:
-    case cudaDevAttrGPUDirectRDMAFlushWritesOptions:
-    case cudaDevAttrGPUDirectRDMAWritesOrdering:
-    case cudaDevAttrMemoryPoolSupportedHandleTypes:
-    case cudaDevAttrDeferredMappingCudaArraySupported:
-    case cudaDevAttrIpcEventSupport:
-    case cudaDevAttrNumaConfig:
-    case cudaDevAttrMpsEnabled:
-    case cudaDevAttrD3D12CigSupported:
-    case cudaDevAttrVulkanCigSupported:
-    case cudaDevAttrGpuPciDeviceId:
-    case cudaDevAttrGpuPciSubsystemId:
-    case cudaDevAttrHostNumaMemoryPoolsSupported:
-    case cudaDevAttrHostNumaMultinodeIpcSupported:
-    case cudaDevAttrHostMemoryPoolsSupported:
-    case cudaDevAttrOnlyPartialHostNativeAtomicSupported:
-    case cudaDevAttrIntegrated:
-    case cudaDevAttrComputeMode:
-    case cudaDevAttrReserved92:
-    case cudaDevAttrReserved93:
-    case cudaDevAttrReserved94:
-    case cudaDevAttrReserved96:
-    case cudaDevAttrReserved122:
-    case cudaDevAttrReserved123:
-    case cudaDevAttrReserved124:
-    case cudaDevAttrReserved127:
-    case cudaDevAttrReserved128:
-    case cudaDevAttrReserved129:
-    case cudaDevAttrReserved132:
-    case cudaDevAttrReserved141:
-    case cudaDevAttrReserved145: return 0;
-
-    case cudaDevAttrMax: break;
+    default: return std::nullopt;
   }
   // NOLINTEND(bugprone-branch-clone)
+}
+
+/// What host memory and threads give for free.
+constexpr cudaDeviceAttr attributes_it_has[] = {
+    cudaDevAttrCanMapHostMemory,
+    cudaDevAttrUnifiedAddressing,
+    cudaDevAttrStreamPrioritiesSupported,
+    cudaDevAttrGlobalL1CacheSupported,
+    cudaDevAttrLocalL1CacheSupported,
+    cudaDevAttrManagedMemory,
+    cudaDevAttrHostNativeAtomicSupported,
+    cudaDevAttrConcurrentManagedAccess,
+    cudaDevAttrComputePreemptionSupported,
+    cudaDevAttrCanUseHostPointerForRegisteredMem,
+    cudaDevAttrHostRegisterSupported,
+    cudaDevAttrDirectManagedMemAccessFromHost,
+    cudaDevAttrHostRegisterReadOnlySupported,
+    cudaDevAttrMemoryPoolsSupported,
+    cudaDevAttrGpuOverlap,
+    cudaDevAttrConcurrentKernels,
+    cudaDevAttrCooperativeLaunch,
+    cudaDevAttrClusterLaunch,
+    cudaDevAttrAsyncEngineCount,
+};
+
+/// Nothing of the kind: no clusters, no bus.
+constexpr cudaDeviceAttr attributes_it_lacks[] = {
+    cudaDevAttrKernelExecTimeout,
+    cudaDevAttrEccEnabled,
+    cudaDevAttrPciDeviceId,
+    cudaDevAttrPciDomainId,
+    cudaDevAttrTccDriver,
+    cudaDevAttrIsMultiGpuBoard,
+    cudaDevAttrMultiGpuBoardGroupID,
+    cudaDevAttrPageableMemoryAccess,
+    cudaDevAttrCanFlushRemoteWrites,
+    cudaDevAttrPageableMemoryAccessUsesHostPageTables,
+    cudaDevAttrMaxPersistingL2CacheSize,
+    cudaDevAttrMaxAccessPolicyWindowSize,
+    cudaDevAttrSparseCudaArraySupported,
+    cudaDevAttrTimelineSemaphoreInteropSupported,
+    cudaDevAttrGPUDirectRDMASupported,
+    cudaDevAttrGPUDirectRDMAFlushWritesOptions,
+    cudaDevAttrGPUDirectRDMAWritesOrdering,
+    cudaDevAttrMemoryPoolSupportedHandleTypes,
+    cudaDevAttrDeferredMappingCudaArraySupported,
+    cudaDevAttrIpcEventSupport,
+    cudaDevAttrNumaConfig,
+    cudaDevAttrMpsEnabled,
+    cudaDevAttrD3D12CigSupported,
+    cudaDevAttrVulkanCigSupported,
+    cudaDevAttrGpuPciDeviceId,
+    cudaDevAttrGpuPciSubsystemId,
+    cudaDevAttrHostNumaMemoryPoolsSupported,
+    cudaDevAttrHostNumaMultinodeIpcSupported,
+    cudaDevAttrHostMemoryPoolsSupported,
+    cudaDevAttrOnlyPartialHostNativeAtomicSupported,
+    cudaDevAttrIntegrated,
+    cudaDevAttrComputeMode,
+    cudaDevAttrReserved92,
+    cudaDevAttrReserved93,
+    cudaDevAttrReserved94,
+    cudaDevAttrReserved96,
+    cudaDevAttrReserved122,
+    cudaDevAttrReserved123,
+    cudaDevAttrReserved124,
+    cudaDevAttrReserved127,
+    cudaDevAttrReserved128,
+    cudaDevAttrReserved129,
+    cudaDevAttrReserved132,
+    cudaDevAttrReserved141,
+    cudaDevAttrReserved145,
+};
+
+int attribute_value(cudaDeviceAttr attribute) { return device_attribute(attribute).value_or(0); }
+
+std::size_t attribute_bytes(cudaDeviceAttr attribute) {
+  return static_cast<std::size_t>(attribute_value(attribute));
+}
+
+void set_identity(cudaDeviceProp& properties, int device) {
+  std::string name = device_name;
+  if (device != 0) name += " " + std::to_string(device);
+  std::strncpy(properties.name, name.c_str(), sizeof properties.name - 1);
+  std::memcpy(properties.uuid.bytes, device_name, sizeof properties.uuid.bytes);
+  properties.uuid.bytes[sizeof properties.uuid.bytes - 1] += static_cast<char>(device);
+  properties.pciBusID = device;
+}
+
+void set_numbers(cudaDeviceProp& properties) {
+  properties.totalGlobalMem = Allocations::total_bytes();
+  properties.sharedMemPerBlock = attribute_bytes(cudaDevAttrMaxSharedMemoryPerBlock);
+  properties.regsPerBlock = attribute_value(cudaDevAttrMaxRegistersPerBlock);
+  properties.warpSize = attribute_value(cudaDevAttrWarpSize);
+  properties.memPitch = attribute_bytes(cudaDevAttrMaxPitch);
+  properties.maxThreadsPerBlock = attribute_value(cudaDevAttrMaxThreadsPerBlock);
+  properties.maxThreadsDim[0] = attribute_value(cudaDevAttrMaxBlockDimX);
+  properties.maxThreadsDim[1] = attribute_value(cudaDevAttrMaxBlockDimY);
+  properties.maxThreadsDim[2] = attribute_value(cudaDevAttrMaxBlockDimZ);
+  properties.maxGridSize[0] = attribute_value(cudaDevAttrMaxGridDimX);
+  properties.maxGridSize[1] = attribute_value(cudaDevAttrMaxGridDimY);
+  properties.maxGridSize[2] = attribute_value(cudaDevAttrMaxGridDimZ);
+  properties.totalConstMem = attribute_bytes(cudaDevAttrTotalConstantMemory);
+  properties.major = attribute_value(cudaDevAttrComputeCapabilityMajor);
+  properties.minor = attribute_value(cudaDevAttrComputeCapabilityMinor);
+  properties.textureAlignment = attribute_bytes(cudaDevAttrTextureAlignment);
+  properties.texturePitchAlignment = attribute_bytes(cudaDevAttrTexturePitchAlignment);
+  properties.multiProcessorCount = attribute_value(cudaDevAttrMultiProcessorCount);
+  properties.surfaceAlignment = attribute_bytes(cudaDevAttrSurfaceAlignment);
+  properties.memoryBusWidth = attribute_value(cudaDevAttrGlobalMemoryBusWidth);
+  properties.l2CacheSize = attribute_value(cudaDevAttrL2CacheSize);
+  properties.maxThreadsPerMultiProcessor = attribute_value(cudaDevAttrMaxThreadsPerMultiProcessor);
+  properties.sharedMemPerMultiprocessor = attribute_bytes(cudaDevAttrMaxSharedMemoryPerMultiprocessor);
+  properties.regsPerMultiprocessor = attribute_value(cudaDevAttrMaxRegistersPerMultiprocessor);
+  properties.sharedMemPerBlockOptin = attribute_bytes(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+  properties.maxBlocksPerMultiProcessor = attribute_value(cudaDevAttrMaxBlocksPerMultiprocessor);
+  properties.reservedSharedMemPerBlock = attribute_bytes(cudaDevAttrReservedSharedMemoryPerBlock);
+  properties.deviceNumaId = attribute_value(cudaDevAttrNumaId);
+  properties.hostNumaId = attribute_value(cudaDevAttrHostNumaId);
+}
+
+void set_abilities(cudaDeviceProp& properties) {
+  properties.canMapHostMemory = attribute_value(cudaDevAttrCanMapHostMemory);
+  properties.concurrentKernels = attribute_value(cudaDevAttrConcurrentKernels);
+  properties.asyncEngineCount = attribute_value(cudaDevAttrAsyncEngineCount);
+  properties.unifiedAddressing = attribute_value(cudaDevAttrUnifiedAddressing);
+  properties.streamPrioritiesSupported = attribute_value(cudaDevAttrStreamPrioritiesSupported);
+  properties.globalL1CacheSupported = attribute_value(cudaDevAttrGlobalL1CacheSupported);
+  properties.localL1CacheSupported = attribute_value(cudaDevAttrLocalL1CacheSupported);
+  properties.managedMemory = attribute_value(cudaDevAttrManagedMemory);
+  properties.hostNativeAtomicSupported = attribute_value(cudaDevAttrHostNativeAtomicSupported);
+  properties.concurrentManagedAccess = attribute_value(cudaDevAttrConcurrentManagedAccess);
+  properties.computePreemptionSupported = attribute_value(cudaDevAttrComputePreemptionSupported);
+  properties.canUseHostPointerForRegisteredMem =
+      attribute_value(cudaDevAttrCanUseHostPointerForRegisteredMem);
+  properties.cooperativeLaunch = attribute_value(cudaDevAttrCooperativeLaunch);
+  properties.clusterLaunch = attribute_value(cudaDevAttrClusterLaunch);
+  properties.pageableMemoryAccess = attribute_value(cudaDevAttrPageableMemoryAccess);
+  properties.directManagedMemAccessFromHost = attribute_value(cudaDevAttrDirectManagedMemAccessFromHost);
+  properties.hostRegisterSupported = attribute_value(cudaDevAttrHostRegisterSupported);
+  properties.hostRegisterReadOnlySupported = attribute_value(cudaDevAttrHostRegisterReadOnlySupported);
+  properties.memoryPoolsSupported = attribute_value(cudaDevAttrMemoryPoolsSupported);
+}
+
+}  // namespace
+
+std::optional<int> device_attribute(cudaDeviceAttr attribute, int device) {
+  if (const std::optional<int> modelled = modelled_attribute(attribute)) return modelled;
+  if (const std::optional<int> limit = texture_limit(attribute)) return limit;
+  if (const std::optional<int> number = numeric_attribute(attribute)) return number;
+  if (attribute == cudaDevAttrPciBusId) return device;
+  if (std::ranges::find(attributes_it_has, attribute) != std::end(attributes_it_has)) return 1;
+  if (std::ranges::find(attributes_it_lacks, attribute) != std::end(attributes_it_lacks)) return 0;
   return std::nullopt;
 }
 
@@ -204,64 +243,11 @@ std::string device_uuid(int device) {
 }
 
 cudaDeviceProp device_properties(int device) {
-  const auto attribute = [](cudaDeviceAttr which) { return device_attribute(which).value_or(0); };
-  const auto bytes = [&](cudaDeviceAttr which) { return static_cast<std::size_t>(attribute(which)); };
   cudaDeviceProp properties;
   std::memset(&properties, 0, sizeof properties);
-  std::string name = device_name;
-  if (device != 0) name += " " + std::to_string(device);
-  std::strncpy(properties.name, name.c_str(), sizeof properties.name - 1);
-  std::memcpy(properties.uuid.bytes, device_name, sizeof properties.uuid.bytes);
-  properties.uuid.bytes[sizeof properties.uuid.bytes - 1] += static_cast<char>(device);
-  properties.pciBusID = device;
-  properties.totalGlobalMem = Allocations::total_bytes();
-  properties.sharedMemPerBlock = bytes(cudaDevAttrMaxSharedMemoryPerBlock);
-  properties.regsPerBlock = attribute(cudaDevAttrMaxRegistersPerBlock);
-  properties.warpSize = attribute(cudaDevAttrWarpSize);
-  properties.memPitch = bytes(cudaDevAttrMaxPitch);
-  properties.maxThreadsPerBlock = attribute(cudaDevAttrMaxThreadsPerBlock);
-  properties.maxThreadsDim[0] = attribute(cudaDevAttrMaxBlockDimX);
-  properties.maxThreadsDim[1] = attribute(cudaDevAttrMaxBlockDimY);
-  properties.maxThreadsDim[2] = attribute(cudaDevAttrMaxBlockDimZ);
-  properties.maxGridSize[0] = attribute(cudaDevAttrMaxGridDimX);
-  properties.maxGridSize[1] = attribute(cudaDevAttrMaxGridDimY);
-  properties.maxGridSize[2] = attribute(cudaDevAttrMaxGridDimZ);
-  properties.totalConstMem = bytes(cudaDevAttrTotalConstantMemory);
-  properties.major = attribute(cudaDevAttrComputeCapabilityMajor);
-  properties.minor = attribute(cudaDevAttrComputeCapabilityMinor);
-  properties.textureAlignment = bytes(cudaDevAttrTextureAlignment);
-  properties.texturePitchAlignment = bytes(cudaDevAttrTexturePitchAlignment);
-  properties.multiProcessorCount = attribute(cudaDevAttrMultiProcessorCount);
-  properties.canMapHostMemory = attribute(cudaDevAttrCanMapHostMemory);
-  properties.concurrentKernels = attribute(cudaDevAttrConcurrentKernels);
-  properties.asyncEngineCount = attribute(cudaDevAttrAsyncEngineCount);
-  properties.surfaceAlignment = bytes(cudaDevAttrSurfaceAlignment);
-  properties.unifiedAddressing = attribute(cudaDevAttrUnifiedAddressing);
-  properties.memoryBusWidth = attribute(cudaDevAttrGlobalMemoryBusWidth);
-  properties.l2CacheSize = attribute(cudaDevAttrL2CacheSize);
-  properties.maxThreadsPerMultiProcessor = attribute(cudaDevAttrMaxThreadsPerMultiProcessor);
-  properties.streamPrioritiesSupported = attribute(cudaDevAttrStreamPrioritiesSupported);
-  properties.globalL1CacheSupported = attribute(cudaDevAttrGlobalL1CacheSupported);
-  properties.localL1CacheSupported = attribute(cudaDevAttrLocalL1CacheSupported);
-  properties.sharedMemPerMultiprocessor = bytes(cudaDevAttrMaxSharedMemoryPerMultiprocessor);
-  properties.regsPerMultiprocessor = attribute(cudaDevAttrMaxRegistersPerMultiprocessor);
-  properties.managedMemory = attribute(cudaDevAttrManagedMemory);
-  properties.hostNativeAtomicSupported = attribute(cudaDevAttrHostNativeAtomicSupported);
-  properties.concurrentManagedAccess = attribute(cudaDevAttrConcurrentManagedAccess);
-  properties.computePreemptionSupported = attribute(cudaDevAttrComputePreemptionSupported);
-  properties.canUseHostPointerForRegisteredMem = attribute(cudaDevAttrCanUseHostPointerForRegisteredMem);
-  properties.cooperativeLaunch = attribute(cudaDevAttrCooperativeLaunch);
-  properties.clusterLaunch = attribute(cudaDevAttrClusterLaunch);
-  properties.sharedMemPerBlockOptin = bytes(cudaDevAttrMaxSharedMemoryPerBlockOptin);
-  properties.pageableMemoryAccess = attribute(cudaDevAttrPageableMemoryAccess);
-  properties.directManagedMemAccessFromHost = attribute(cudaDevAttrDirectManagedMemAccessFromHost);
-  properties.maxBlocksPerMultiProcessor = attribute(cudaDevAttrMaxBlocksPerMultiprocessor);
-  properties.reservedSharedMemPerBlock = bytes(cudaDevAttrReservedSharedMemoryPerBlock);
-  properties.hostRegisterSupported = attribute(cudaDevAttrHostRegisterSupported);
-  properties.hostRegisterReadOnlySupported = attribute(cudaDevAttrHostRegisterReadOnlySupported);
-  properties.memoryPoolsSupported = attribute(cudaDevAttrMemoryPoolsSupported);
-  properties.deviceNumaId = attribute(cudaDevAttrNumaId);
-  properties.hostNumaId = attribute(cudaDevAttrHostNumaId);
+  set_identity(properties, device);
+  set_numbers(properties);
+  set_abilities(properties);
   set_texture_limits(properties);
   // Every other field is 0, as the attribute of its name is.
   return properties;

@@ -115,6 +115,7 @@ class FunctionCodegen {
     Value* result = nullptr;
   };
   using Emitter = void (FunctionCodegen::*)();
+  static const std::pair<std::string_view, Emitter> emitter_table[];
   static const std::map<std::string_view, Emitter>& emitters();
 
   // --- segments and instructions (codegen.cpp)
@@ -217,6 +218,7 @@ class FunctionCodegen {
   Value* read_register(const RegisterSlot& slot);
   Value* read_predicate_register(const RegisterSlot& slot, bool negated);
   Value* read_time(std::string_view name, unsigned bits);
+  Value* read_axis(std::string_view name, unsigned bits);
   Value* read_special(std::string_view name, unsigned bits);
   void write(const ptx::Operand& operand, ptx::DataType type, Value* value);
   void write(std::size_t operand, ptx::DataType type, Value* value);
@@ -312,6 +314,9 @@ class FunctionCodegen {
   };
   Access address_of(const ptx::Operand& operand, ptx::StateSpace space, unsigned bytes);
   Access parameter_access(std::uint64_t offset, unsigned bytes);
+  Access register_access(const RegisterSlot& slot, std::int64_t offset, ptx::StateSpace space,
+                         AddressKind kind);
+  Access symbol_access(const ptx::Operand& operand, AddressKind kind, unsigned bytes);
   llvm::Value* element_offset(const ptx::ArrayElement& element);
   /// A pointer to a new AccessSite, of an access that is made now: in checked code it is checked. `values`,
   /// of a store: what find_store()'s function takes.

@@ -46,6 +46,63 @@ FunctionCodegen::Access FunctionCodegen::parameter_access(std::uint64_t offset, 
   return access;
 }
 
+/// Behind what a register holds.
+FunctionCodegen::Access FunctionCodegen::register_access(const RegisterSlot& slot, std::int64_t offset,
+                                                         StateSpace space, AddressKind kind) {
+  Access access;
+  access.kind = kind;
+  access.base = read_register(slot);
+  access.offset = offset;
+  access.addresses = resize(access.base, 64, false);
+  if (access.base->getType() != access.addresses->getType() && kind != AddressKind::shared)
+    access.base = nullptr;
+  if (offset != 0)
+    access.addresses =
+        builder_.CreateAdd(access.addresses, varying_splat(static_cast<std::uint64_t>(offset), 64));
+  if (kind == AddressKind::shared) {
+    // Shared addresses have 32 bits: a negative displacement wraps there.
+    access.addresses = builder_.CreateAnd(access.addresses, splat(64, 0xffff'ffff));
+  }
+  if (space == StateSpace::param) {
+    access.base = nullptr;
+    if (parameters_) {
+      access.addresses =
+          builder_.CreateAdd(access.addresses, splat(context_load(offsetof(WarpContext, parameters), 64)));
+    } else {
+      access.kind = AddressKind::local;
+    }
+  }
+  return access;
+}
+
+/// At a variable or a parameter. `kind` is what the instruction says.
+FunctionCodegen::Access FunctionCodegen::symbol_access(const ptx::Operand& address, AddressKind kind,
+                                                       unsigned bytes) {
+  Access access;
+  access.kind = kind;
+  const ptx::Operand& base = address.elements[0];
+  const Symbol symbol = base.kind == ptx::OperandKind::identifier ? resolve(base.name) : Symbol{};
+  if (symbol.kind == Symbol::Kind::none) {
+    unsupported("unknown name '" + std::string(base.name) + "'");
+    access.addresses = splat(64, 0);
+    return access;
+  }
+  const std::optional<ptx::ArrayElement> element = ptx::array_element(address);
+  if (symbol.kind == Symbol::Kind::kernel_parameter && element) {
+    Value* const buffer = splat(context_load(offsetof(WarpContext, parameters), 64));
+    access.addresses = builder_.CreateAdd(builder_.CreateAdd(buffer, varying_splat(symbol.value, 64)),
+                                          element_offset(*element));
+    return access;
+  }
+  if (symbol.kind == Symbol::Kind::kernel_parameter)
+    return parameter_access(symbol.value + static_cast<std::uint64_t>(address.offset), bytes);
+  if (symbol.kind == Symbol::Kind::local) access.kind = AddressKind::local;
+  if (symbol.kind == Symbol::Kind::shared) access.kind = AddressKind::shared;
+  access.addresses = symbol_value(symbol, address.offset);
+  if (element) access.addresses = builder_.CreateAdd(access.addresses, element_offset(*element));
+  return access;
+}
+
 /// Of an access of `bytes` by each lane.
 FunctionCodegen::Access FunctionCodegen::address_of(const ptx::Operand& address, StateSpace space,
                                                     unsigned bytes) {
@@ -61,53 +118,9 @@ FunctionCodegen::Access FunctionCodegen::address_of(const ptx::Operand& address,
   const ptx::Operand& base = address.elements[0];
   const std::int64_t offset = address.offset;
   const auto slot = base.kind == ptx::OperandKind::identifier ? find_register(base.name) : std::nullopt;
-  if (slot && slot->bits != 1) {
-    access.base = read_register(*slot);
-    access.offset = offset;
-    access.addresses = resize(access.base, 64, false);
-    if (access.base->getType() != access.addresses->getType() && access.kind != AddressKind::shared)
-      access.base = nullptr;
-    if (offset != 0)
-      access.addresses =
-          builder_.CreateAdd(access.addresses, varying_splat(static_cast<std::uint64_t>(offset), 64));
-    if (access.kind == AddressKind::shared) {
-      // Shared addresses have 32 bits: a negative displacement wraps there.
-      access.addresses = builder_.CreateAnd(access.addresses, splat(64, 0xffff'ffff));
-    }
-    if (space == StateSpace::param) {
-      access.base = nullptr;
-      if (parameters_) {
-        access.addresses =
-            builder_.CreateAdd(access.addresses, splat(context_load(offsetof(WarpContext, parameters), 64)));
-      } else {
-        access.kind = AddressKind::local;
-      }
-    }
-    return access;
-  }
-  if (base.kind == ptx::OperandKind::integer) {
-    access.addresses = varying_splat(static_cast<std::uint64_t>(base.integer + offset), 64);
-    return access;
-  }
-  const Symbol symbol = base.kind == ptx::OperandKind::identifier ? resolve(base.name) : Symbol{};
-  if (symbol.kind == Symbol::Kind::none) {
-    unsupported("unknown name '" + std::string(base.name) + "'");
-    access.addresses = splat(64, 0);
-    return access;
-  }
-  const std::optional<ptx::ArrayElement> element = ptx::array_element(address);
-  if (symbol.kind == Symbol::Kind::kernel_parameter && element) {
-    Value* const buffer = splat(context_load(offsetof(WarpContext, parameters), 64));
-    access.addresses = builder_.CreateAdd(builder_.CreateAdd(buffer, varying_splat(symbol.value, 64)),
-                                          element_offset(*element));
-    return access;
-  }
-  if (symbol.kind == Symbol::Kind::kernel_parameter)
-    return parameter_access(symbol.value + static_cast<std::uint64_t>(offset), bytes);
-  if (symbol.kind == Symbol::Kind::local) access.kind = AddressKind::local;
-  if (symbol.kind == Symbol::Kind::shared) access.kind = AddressKind::shared;
-  access.addresses = symbol_value(symbol, offset);
-  if (element) access.addresses = builder_.CreateAdd(access.addresses, element_offset(*element));
+  if (slot && slot->bits != 1) return register_access(*slot, offset, space, access.kind);
+  if (base.kind != ptx::OperandKind::integer) return symbol_access(address, access.kind, bytes);
+  access.addresses = varying_splat(static_cast<std::uint64_t>(base.integer + offset), 64);
   return access;
 }
 

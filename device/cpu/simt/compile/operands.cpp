@@ -323,6 +323,34 @@ Value* FunctionCodegen::read_time(std::string_view name, unsigned bits) {
   return resize(time, bits, false);
 }
 
+/// Of %tid.x and those like it. Null when the register has no axis.
+Value* FunctionCodegen::read_axis(std::string_view name, unsigned bits) {
+  static constexpr std::pair<std::string_view, std::size_t> places[] = {
+      {"%ntid", offsetof(WarpContext, ntid)},
+      {"%ctaid", offsetof(WarpContext, ctaid)},
+      {"%nctaid", offsetof(WarpContext, nctaid)},
+      {"%clusterid", offsetof(WarpContext, clusterid)},
+      {"%nclusterid", offsetof(WarpContext, nclusterid)},
+      {"%cluster_ctaid", offsetof(WarpContext, cluster_ctaid)},
+      {"%cluster_nctaid", offsetof(WarpContext, cluster_nctaid)},
+  };
+  const std::size_t dot = name.find('.');
+  const std::string_view base = name.substr(0, dot);
+  const std::size_t axis =
+      dot == std::string_view::npos || dot + 1 >= name.size() ? 3 : std::size_t(name[dot + 1] - 'x');
+  if (axis >= 3) return nullptr;
+  if (base == "%tid") {
+    Value* const place = context_pointer(offsetof(WarpContext, tid) + axis * sizeof(WarpContext::tid[0]));
+    Value* const index = builder_.CreateAlignedLoad(vector_type(32), place, llvm::Align(4));
+    note_index(index, static_cast<unsigned>(axis));
+    return resize(index, bits, false);
+  }
+  for (const auto& [each, offset] : places) {
+    if (base == each) return resize(splat(context_load(offset + axis * 4, 32)), bits, false);
+  }
+  return nullptr;
+}
+
 Value* FunctionCodegen::read_special(std::string_view name, unsigned bits) {
   const auto lanes = [&](auto function) {
     std::array<std::uint32_t, warp_size> values;
@@ -332,26 +360,7 @@ Value* FunctionCodegen::read_special(std::string_view name, unsigned bits) {
   const auto scalar = [&](std::size_t offset, unsigned width = 32) {
     return resize(splat(context_load(offset, width)), bits, false);
   };
-  const std::size_t dot = name.find('.');
-  const std::string_view base = name.substr(0, dot);
-  const std::size_t axis =
-      dot == std::string_view::npos || dot + 1 >= name.size() ? 3 : std::size_t(name[dot + 1] - 'x');
-  if (axis < 3) {
-    const std::size_t at = axis * 4;
-    if (base == "%tid") {
-      Value* const place = context_pointer(offsetof(WarpContext, tid) + axis * sizeof(WarpContext::tid[0]));
-      Value* const index = builder_.CreateAlignedLoad(vector_type(32), place, llvm::Align(4));
-      note_index(index, static_cast<unsigned>(axis));
-      return resize(index, bits, false);
-    }
-    if (base == "%ntid") return scalar(offsetof(WarpContext, ntid) + at);
-    if (base == "%ctaid") return scalar(offsetof(WarpContext, ctaid) + at);
-    if (base == "%nctaid") return scalar(offsetof(WarpContext, nctaid) + at);
-    if (base == "%clusterid") return scalar(offsetof(WarpContext, clusterid) + at);
-    if (base == "%nclusterid") return scalar(offsetof(WarpContext, nclusterid) + at);
-    if (base == "%cluster_ctaid") return scalar(offsetof(WarpContext, cluster_ctaid) + at);
-    if (base == "%cluster_nctaid") return scalar(offsetof(WarpContext, cluster_nctaid) + at);
-  }
+  if (Value* const index = read_axis(name, bits); index != nullptr) return index;
   if (name == "%cluster_ctarank") return scalar(offsetof(WarpContext, cluster_ctarank));
   if (name == "%cluster_nctarank") return scalar(offsetof(WarpContext, cluster_nctarank));
   if (name == "%is_explicit_cluster") return scalar(offsetof(WarpContext, is_explicit_cluster));

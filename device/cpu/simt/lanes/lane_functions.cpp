@@ -253,7 +253,7 @@ T rounded(T (*operation)(A...), A... operands) {
 }
 
 template <typename T, int mode>
-void add_rounded(Table& table, const std::string& suffix) {
+void add_rounded_arithmetic(Table& table, const std::string& suffix) {
   struct Add {
     T operator()(T a, T b) const {
       return rounded<mode>(
@@ -284,6 +284,15 @@ void add_rounded(Table& table, const std::string& suffix) {
           +[](T x, T y, T z) { return std::fma(x, y, z); }, a, b, c);
     }
   };
+  table["add" + suffix] = binary<T, T, T, Add>();
+  table["sub" + suffix] = binary<T, T, T, Sub>();
+  table["mul" + suffix] = binary<T, T, T, Mul>();
+  table["div" + suffix] = binary<T, T, T, Div>();
+  table["fma" + suffix] = ternary<T, T, T, T, Fma>();
+}
+
+template <typename T, int mode>
+void add_rounded_roots(Table& table, const std::string& suffix) {
   struct Sqrt {
     T operator()(T a) const {
       return rounded<mode>(
@@ -296,6 +305,12 @@ void add_rounded(Table& table, const std::string& suffix) {
           +[](T x) { return T{1} / x; }, a);
     }
   };
+  table["sqrt" + suffix] = unary<T, T, Sqrt>();
+  table["rcp" + suffix] = unary<T, T, Rcp>();
+}
+
+template <typename T, int mode>
+void add_rounded_conversions(Table& table, const std::string& suffix) {
   struct FromSigned {
     T operator()(std::int64_t a) const {
       return rounded<mode>(
@@ -305,15 +320,15 @@ void add_rounded(Table& table, const std::string& suffix) {
   struct FromUnsigned {
     T operator()(std::uint64_t a) const { return unsigned_to_float<T>(a, mode); }
   };
-  table["add" + suffix] = binary<T, T, T, Add>();
-  table["sub" + suffix] = binary<T, T, T, Sub>();
-  table["mul" + suffix] = binary<T, T, T, Mul>();
-  table["div" + suffix] = binary<T, T, T, Div>();
-  table["fma" + suffix] = ternary<T, T, T, T, Fma>();
-  table["sqrt" + suffix] = unary<T, T, Sqrt>();
-  table["rcp" + suffix] = unary<T, T, Rcp>();
   table["cvt" + suffix + ".s64"] = unary<T, std::int64_t, FromSigned>();
   table["cvt" + suffix + ".u64"] = unary<T, std::uint64_t, FromUnsigned>();
+}
+
+template <typename T, int mode>
+void add_rounded(Table& table, const std::string& suffix) {
+  add_rounded_arithmetic<T, mode>(table, suffix);
+  add_rounded_roots<T, mode>(table, suffix);
+  add_rounded_conversions<T, mode>(table, suffix);
 }
 
 template <int mode>
