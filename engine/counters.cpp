@@ -49,7 +49,7 @@ class TermCollector {
     std::uint64_t sites = 0;
     for (const ptx::FunctionUnit& function : unit_.reached.functions) {
       if (!function.instrumented) continue;
-      for (std::uint32_t block = 0; block < function.graph.blocks.size(); ++block) {
+      for (std::uint32_t block = 0; block < function.graph().blocks.size(); ++block) {
         sites += probe_->point == ptx::ProbePoint::instruction ? collect_instructions(function, block)
                                                                : collect_block(function, block);
       }
@@ -60,7 +60,7 @@ class TermCollector {
   static bool is_last(const ptx::BasicBlock& range, std::uint32_t index) { return index + 1 == range.end; }
 
   std::uint64_t collect_block(const ptx::FunctionUnit& function, std::uint32_t block) {
-    const ptx::BasicBlock& range = function.graph.blocks[block];
+    const ptx::BasicBlock& range = function.graph().blocks[block];
     const std::uint32_t id = function.first_block + block;
     const std::uint64_t element = element_of(id, 0);
     const Kind kind = counter_->counts_warps ? Kind::warp_block : Kind::thread_block;
@@ -83,7 +83,7 @@ class TermCollector {
   /// Handlers of instructions run for the lanes whose guard holds, those of branches for all.
   std::uint64_t collect_instructions(const ptx::FunctionUnit& function, std::uint32_t block) {
     std::uint64_t sites = 0;
-    const ptx::BasicBlock& range = function.graph.blocks[block];
+    const ptx::BasicBlock& range = function.graph().blocks[block];
     for (std::uint32_t i = range.begin; i < range.end; ++i) {
       const ptx::Instruction& instruction = function.function->body->instructions[i];
       if (!probe_->matches(instruction)) continue;
@@ -108,7 +108,7 @@ class TermCollector {
   /// Whether lanes may go to different places from a `bra`.
   static bool divides(const ptx::FunctionUnit& function, std::uint32_t block,
                       const ptx::Instruction& instruction) {
-    const ptx::BasicBlock& range = function.graph.blocks[block];
+    const ptx::BasicBlock& range = function.graph().blocks[block];
     return instruction.guarded() && !range.targets.empty() && range.targets[0] != range.fall_through;
   }
 
@@ -128,7 +128,7 @@ class TermCollector {
           if (!probe.matches(instructions[i])) continue;
           if (wanted.is_wide_only && bytes_at(probe, instructions[i]) <= 4) continue;
           const std::uint32_t id = function.first_instruction + i;
-          const std::uint32_t block = function.first_block + function.graph.block_of[i];
+          const std::uint32_t block = function.first_block + function.graph().block_of[i];
           const std::uint64_t element = element_of(wanted.array, wanted.indices, block, id);
           const std::optional<std::uint32_t> measured =
               unit_.memory.measured_at(first_probe + wanted.handler, id);
@@ -185,7 +185,7 @@ class TermCollector {
   }
 
   std::uint64_t addend_of(const ptx::FunctionUnit& function, std::uint32_t block) const {
-    const ptx::BasicBlock& range = function.graph.blocks[block];
+    const ptx::BasicBlock& range = function.graph().blocks[block];
     if (counter_->addend == cod::SiteCounter::Addend::constant) return counter_->constant;
     if (counter_->addend == cod::SiteCounter::Addend::instructions) return range.size();
     const auto& instructions = function.function->body->instructions;

@@ -90,7 +90,7 @@ Status leaves_together(const ptx::InstrumentationUnit& unit, const std::string& 
   std::size_t exits = 0;
   for (const ptx::FunctionUnit& function : unit.reached.functions) {
     const bool is_kernel = &function == &unit.reached.kernel();
-    for (const ptx::BasicBlock& block : function.graph.blocks) {
+    for (const ptx::BasicBlock& block : function.graph().blocks) {
       const bool falls_off =
           block.leaves_function &&
           (block.size() == 0 || !function.function->body->instructions[block.end - 1].traits.ends_block());

@@ -59,13 +59,13 @@ class PlaceFinder {
     if (handler_.target == cod::TargetKind::kernel_entry && is_kernel)
       add(function, 0, first_of(function, 0));
     if (handler_.target == cod::TargetKind::function_entry) add(function, 0, first_of(function, 0));
-    for (std::uint32_t block = 0; block < function.graph.blocks.size(); ++block) {
+    for (std::uint32_t block = 0; block < function.graph().blocks.size(); ++block) {
       cod::is_at_loop(handler_.target) ? visit_loops(function, block) : visit_block(function, block);
     }
   }
 
   void visit_loops(const ptx::FunctionUnit& function, std::uint32_t block) {
-    const ptx::LoopNest& loops = unit_.analyses.of(*function.function).loops();
+    const ptx::LoopNest& loops = function.analyses->loops();
     const bool is_begun = ptx::loop_begun_by(loops, block) != ptx::no_loop;
     if (handler_.target == cod::TargetKind::loop_iteration) {
       if (is_begun) add(function, block, first_of(function, block));
@@ -73,14 +73,14 @@ class PlaceFinder {
     }
     const bool is_entry = handler_.target == cod::TargetKind::loop_entry;
     if (is_entry && block == 0 && is_begun) add(function, block, first_of(function, block));
-    for (const ptx::LoopEdge& edge : ptx::loop_edges(function.graph, loops, block)) {
+    for (const ptx::LoopEdge& edge : ptx::loop_edges(function.graph(), loops, block)) {
       const std::size_t times = is_entry ? (edge.entered != ptx::no_loop ? 1 : 0) : edge.left.size();
       for (std::size_t i = 0; i < times; ++i) add(function, block, last_of(function, block));
     }
   }
 
   void visit_block(const ptx::FunctionUnit& function, std::uint32_t block) {
-    const ptx::BasicBlock& range = function.graph.blocks[block];
+    const ptx::BasicBlock& range = function.graph().blocks[block];
     const ptx::Instruction* last = last_of(function, block);
     switch (handler_.target) {
       case cod::TargetKind::basic_block_entry: add(function, block, first_of(function, block)); break;
@@ -117,11 +117,11 @@ class PlaceFinder {
   }
 
   static const ptx::Instruction* first_of(const ptx::FunctionUnit& function, std::uint32_t block) {
-    const ptx::BasicBlock& range = function.graph.blocks[block];
+    const ptx::BasicBlock& range = function.graph().blocks[block];
     return range.size() == 0 ? nullptr : &function.function->body->instructions[range.begin];
   }
   static const ptx::Instruction* last_of(const ptx::FunctionUnit& function, std::uint32_t block) {
-    const ptx::BasicBlock& range = function.graph.blocks[block];
+    const ptx::BasicBlock& range = function.graph().blocks[block];
     return range.size() == 0 ? nullptr : &function.function->body->instructions[range.end - 1];
   }
 
@@ -239,7 +239,7 @@ void find_transfers(bool is_asked, ptx::InstrumentationUnit& unit) {
   if (!is_asked) return;
   std::vector<ptx::FunctionAnalyses*> analyses;
   for (const ptx::FunctionUnit& function : unit.reached.functions)
-    analyses.push_back(&unit.analyses.of(*function.function));
+    analyses.push_back(function.analyses.get());
   unit.reached.transfers = ptx::find_transfers(unit.module, analyses);
 }
 

@@ -161,12 +161,12 @@ Status find_reachable(ptx::Module& module, const std::string& kernel, ptx::Instr
   const auto add = [&](const ptx::Function& function, bool instrumented) {
     ptx::FunctionUnit added;
     added.function = &function;
-    added.graph = ptx::build_control_flow_graph(function);
+    added.analyses = std::make_shared<ptx::FunctionAnalyses>(function, unit.options.launch);
     added.instrumented = instrumented;
     if (instrumented) {
       added.first_block = unit.reached.basic_blocks;
       added.first_instruction = unit.reached.instructions;
-      unit.reached.basic_blocks += static_cast<std::uint32_t>(added.graph.blocks.size());
+      unit.reached.basic_blocks += static_cast<std::uint32_t>(added.graph().blocks.size());
       unit.reached.instructions += static_cast<std::uint32_t>(function.body->instructions.size());
     }
     unit.reached.add(std::move(added));

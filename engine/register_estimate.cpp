@@ -19,7 +19,7 @@ Result<RegisterEstimate> estimate_registers(ptx::InstrumentationUnit& unit, cons
   if (!module) return module.error();
   for (const ptx::FunctionUnit& original : unit.reached.functions) {
     if (!original.instrumented) continue;
-    estimate.original = std::max(estimate.original, pressure_of(unit.analyses.of(*original.function)));
+    estimate.original = std::max(estimate.original, pressure_of(*original.analyses));
     ptx::Function* const function = module->find_function(original.function->name);
     if (function == nullptr || function->is_declaration()) continue;
     if (Status parsed = ptx::parse_body(*module, *function, "<instrumented>"); !parsed) return parsed.error();

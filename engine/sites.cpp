@@ -64,14 +64,14 @@ cod::SiteTable describe_sites(const ptx::InstrumentationUnit& unit) {
     if (!function.instrumented) continue;
     const auto function_index = static_cast<std::uint32_t>(table.functions.size());
     table.functions.push_back(function.function->name);
-    for (const ptx::BasicBlock& block : function.graph.blocks) {
+    for (const ptx::BasicBlock& block : function.graph().blocks) {
       table.blocks.push_back({function_index, function.first_instruction + block.begin, block.size()});
     }
     const std::vector<ptx::Instruction>& instructions = function.function->body->instructions;
     for (std::size_t i = 0; i < instructions.size(); ++i) {
       const ptx::Instruction& instruction = instructions[i];
       cod::SiteTable::Instruction& site = table.instructions.emplace_back();
-      site.block = function.first_block + function.graph.block_of[i];
+      site.block = function.first_block + function.graph().block_of[i];
       site.opcode = opcodes.index_of(instruction.opcode);
       site.labels = labels_of(unit, instruction);
       site.ptx_line = instruction.line;

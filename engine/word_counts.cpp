@@ -124,7 +124,7 @@ void find_device_variables(const Request& request, const ptx::InstrumentationUni
 ptx::ReplayProgram replay_program_of(ptx::InstrumentationUnit& unit, bool follows_shared) {
   ptx::ReplayedFunctions replayed{unit.module, {}, {}, follows_shared, may_exit_in_calls(unit.reached)};
   for (const ptx::FunctionUnit& each : unit.reached.functions)
-    replayed.functions.push_back(&unit.analyses.of(*each.function));
+    replayed.functions.push_back(each.analyses.get());
   replayed.callee = [&](const ptx::Instruction& call) -> std::optional<std::uint32_t> {
     const ptx::FunctionUnit* const callee = unit.reached.find(ptx::direct_callee(unit.module, call));
     return callee == nullptr ? std::nullopt : std::optional(position_of(unit, *callee));
@@ -142,7 +142,7 @@ class ProbeSorter {
     const bool may_exit = may_exit_in_calls(unit.reached);
     const std::vector<bool> together = ptx::functions_entered_together(unit);
     for (std::size_t i = 0; i < unit.reached.functions.size(); ++i) {
-      ptx::FunctionAnalyses& analyses = unit.analyses.of(*unit.reached.functions[i].function);
+      ptx::FunctionAnalyses& analyses = *unit.reached.functions[i].analyses;
       if (!may_exit)
         analyses_.emplace(&unit.reached.functions[i], ptx::WordSiteAnalysis(analyses, together[i]));
     }
@@ -405,7 +405,7 @@ ptx::CountedWords counted_words(const Request& request, const cod::Specification
 std::set<std::string_view> probed_arrays(ptx::InstrumentationUnit& unit) {
   std::set<std::string_view> found;
   const ptx::Function& kernel = *unit.reached.kernel().function;
-  const ptx::AffineAnalysis& affine = unit.analyses.of(kernel).affine();
+  const ptx::AffineAnalysis& affine = unit.reached.kernel().analyses->affine();
   for (const auto& [number, words] : unit.spliced.counted_words) {
     const ptx::Probe& probe = unit.spliced.probes[number];
     if (!words.is_shared || !probe.enabled) continue;

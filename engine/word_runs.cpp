@@ -185,7 +185,7 @@ class RunChooser {
   bool choose_in(std::size_t probe, std::size_t at, std::uint32_t specification, std::uint32_t array) {
     const ptx::FunctionUnit& function = unit_.reached.functions[at];
     if (!function.instrumented) return false;
-    ptx::FunctionAnalyses& analyses = unit_.analyses.of(*function.function);
+    ptx::FunctionAnalyses& analyses = *function.analyses;
     const ptx::Probe& counts = unit_.spliced.probes[probe];
     std::vector<ptx::WordRun> runs = ptx::find_word_runs(analyses, [&](std::uint32_t each) {
       return counts.matches(function.function->body->instructions[each]);

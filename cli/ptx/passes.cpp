@@ -18,13 +18,9 @@ bool asks_for(const std::vector<std::string>& names, std::string_view pass) {
                              [&](const std::string& name) { return name == pass || name == all_passes; });
 }
 
-std::string name_of(const ptx::PassDescription& description) {
-  return std::string(description.make()->name());
-}
-
 void print_unit(const char* when, std::string_view pass, const ptx::InstrumentationUnit& unit) {
   std::fprintf(stderr, "// ---- %s pass '%.*s'\n", when, static_cast<int>(pass.size()), pass.data());
-  const auto description = std::ranges::find(ptx::pass_table(), pass, name_of);
+  const auto description = std::ranges::find(ptx::pass_table(), pass, &ptx::PassDescription::name);
   if (description->plan_text != nullptr) {
     std::fprintf(stderr, "%s\n", description->plan_text(unit).c_str());
     return;

@@ -60,15 +60,4 @@ const LanePatterns& FunctionAnalyses::lane_patterns() {
   return *lane_patterns_;
 }
 
-void FunctionAnalyses::invalidate() { *this = FunctionAnalyses(*function_); }
-
-void FunctionAnalyses::invalidate_data_flow() {
-  lane_patterns_.reset();
-  affine_.reset();
-  uniformity_.reset();
-  ssa_.reset();
-  liveness_.reset();
-  registers_.reset();
-}
-
 }  // namespace lynxpp::ptx

@@ -16,9 +16,7 @@
 
 namespace lynxpp::ptx {
 
-/// Borrows the function, whose body must be parsed. As passes record edits and never change a module, results
-/// stay right for as long as it lives; whoever changes the body itself calls invalidate(), after which
-/// references handed out before are dangling. Not thread safe.
+/// Borrows the function, whose body must be parsed and stays as it is. Not thread safe.
 class FunctionAnalyses {
  public:
   explicit FunctionAnalyses(const Function& function, const LaunchShape& launch = {})
@@ -36,10 +34,6 @@ class FunctionAnalyses {
   const Uniformity& uniformity();
   const AffineAnalysis& affine();
   const LanePatterns& lane_patterns();
-
-  void invalidate();
-  /// Keeps what only depends on the control flow: graph, dominators, post-dominators, loops.
-  void invalidate_data_flow();
 
  private:
   const Function* function_;

@@ -93,7 +93,7 @@ void CodeBuilder::mov_if(std::optional<CodePredicate> guard, VirtualRegister tar
 VirtualRegister CodeBuilder::lanes_below(CodeOperand mask) {
   const VirtualRegister below = fresh(RegisterType::b32);
   mov(below, SpecialRegister{"%lanemask_lt"});
-  return compute(RegisterType::b32, "and.b32", {below, std::move(mask)});
+  return b32("and.b32", {below, std::move(mask)});
 }
 
 VirtualRegister CodeBuilder::elect_leader(CodeOperand mask, const std::optional<CodePredicate>& among) {

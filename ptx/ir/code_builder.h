@@ -73,6 +73,17 @@ class CodeBuilder {
   void emit_if(std::optional<CodePredicate> guard, std::string opcode, std::vector<CodeOperand> operands);
   /// The instruction's result in a register of its own: the operand before `sources`.
   VirtualRegister compute(RegisterType result, std::string opcode, std::vector<CodeOperand> sources);
+  VirtualRegister b32(std::string opcode, std::vector<CodeOperand> sources) {
+    return compute(RegisterType::b32, std::move(opcode), std::move(sources));
+  }
+  VirtualRegister b64(std::string opcode, std::vector<CodeOperand> sources) {
+    return compute(RegisterType::b64, std::move(opcode), std::move(sources));
+  }
+  VirtualRegister pred(std::string opcode, std::vector<CodeOperand> sources) {
+    return compute(RegisterType::pred, std::move(opcode), std::move(sources));
+  }
+  /// Its value, of 32 bits.
+  VirtualRegister special(std::string name) { return b32("mov.u32", {SpecialRegister{std::move(name)}}); }
   void mov(VirtualRegister target, CodeOperand source) { mov_if({}, target, std::move(source)); }
   void mov_if(std::optional<CodePredicate> guard, VirtualRegister target, CodeOperand source);
 
@@ -81,7 +92,7 @@ class CodeBuilder {
   void branch_if(CodePredicate guard, Label target) { emit_if(std::move(guard), "bra", {target}); }
 
   /// The lanes that execute this now.
-  VirtualRegister active_mask() { return compute(RegisterType::b32, "activemask.b32", {}); }
+  VirtualRegister active_mask() { return b32("activemask.b32", {}); }
   /// Those lanes of `mask` that are lower than this one.
   VirtualRegister lanes_below(CodeOperand mask);
   /// A predicate that holds in the lowest lane of `mask`, and in all lanes below it; with `among` only where

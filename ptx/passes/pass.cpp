@@ -23,29 +23,26 @@ Failure named(Failure problem, std::string_view pass, std::string_view what) {
 
 Status PassManager::run(InstrumentationUnit& unit) {
   timings_.clear();
-  for (const std::unique_ptr<Pass>& pass : passes_) {
-    if (observer_.before) observer_.before(pass->name(), unit);
-    if (Status done = run_one(*pass, unit); !done) return done;
-    if (observer_.after) observer_.after(pass->name(), unit);
+  for (const Pass& pass : passes_) {
+    if (observer_.before) observer_.before(pass.name, unit);
+    if (Status done = run_one(pass, unit); !done) return done;
+    if (observer_.after) observer_.after(pass.name, unit);
   }
   return success();
 }
 
-Status PassManager::run_one(Pass& pass, InstrumentationUnit& unit) {
-  PassTiming timing;
-  timing.pass = pass.name();
+Status PassManager::run_one(const Pass& pass, InstrumentationUnit& unit) {
+  PassTiming timing{pass.name};
   const std::size_t edits = unit.edits.edits().size();
   Clock::time_point begin = Clock::now();
-  Result<bool> changed = pass.run(unit);
+  Status done = pass.run(unit);
   timing.milliseconds = milliseconds_since(begin);
-  if (!changed) return named(std::move(changed.error()), pass.name(), "");
-  timing.changed = *changed;
+  if (!done) return named(std::move(done.error()), pass.name, "");
   timing.edits = unit.edits.edits().size() - edits;
-  if (*changed) unit.analyses.invalidate(pass.preserves());
-  if (*changed && verifier_) {
+  if (timing.edits != 0 && verifier_) {
     begin = Clock::now();
     if (Status verified = verifier_(unit); !verified)
-      return named(std::move(verified.error()), pass.name(), " left code that is not well-formed");
+      return named(std::move(verified.error()), pass.name, " left code that is not well-formed");
     timing.verify_milliseconds = milliseconds_since(begin);
   }
   timings_.push_back(std::move(timing));

@@ -1,9 +1,8 @@
-// Passes and the manager that runs them in order. A pass's header is one factory function; its class hides in
-// the .cpp. Which passes there are, and in which order, stands in the table of pipeline.cpp.
+// The manager that runs passes in order. Which passes there are, and in which order, stands in the table of
+// pipeline.cpp.
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,23 +12,11 @@
 
 namespace lynxpp::ptx {
 
-class Pass {
- public:
-  virtual ~Pass() = default;
-  virtual std::string_view name() const = 0;
-  /// Adds edits to the unit; the module itself never changes. The answer says whether it added any.
-  virtual Result<bool> run(InstrumentationUnit& unit) = 0;
-  /// What of unit.analyses still holds after a run that changed something. A pass that changes bodies has to
-  /// say so.
-  virtual Preserved preserves() const { return Preserved::all; }
-};
-
 struct PassTiming {
   std::string pass;
   double milliseconds = 0;  ///< without verification
   double verify_milliseconds = 0;
   std::size_t edits = 0;  ///< how many it added
-  bool changed = false;
 };
 
 /// Looks at the unit between passes, for printing.
@@ -40,8 +27,11 @@ struct PassObserver {
 
 class PassManager {
  public:
-  void add(std::unique_ptr<Pass> pass) { passes_.push_back(std::move(pass)); }
-  /// Called after each pass that changed something; a failure stops the pipeline.
+  /// Plans, or adds edits to the unit; the module itself never changes.
+  using Run = std::function<Status(InstrumentationUnit&)>;
+
+  void add(std::string_view name, Run run) { passes_.push_back({std::string(name), std::move(run)}); }
+  /// Called after each pass that added edits; a failure stops the pipeline.
   void verify_with(std::function<Status(const InstrumentationUnit&)> verifier) {
     verifier_ = std::move(verifier);
   }
@@ -52,9 +42,14 @@ class PassManager {
   const std::vector<PassTiming>& timings() const { return timings_; }
 
  private:
-  Status run_one(Pass& pass, InstrumentationUnit& unit);
+  struct Pass {
+    std::string name;
+    Run run;
+  };
 
-  std::vector<std::unique_ptr<Pass>> passes_;
+  Status run_one(const Pass& pass, InstrumentationUnit& unit);
+
+  std::vector<Pass> passes_;
   std::function<Status(const InstrumentationUnit&)> verifier_;
   PassObserver observer_;
   std::vector<PassTiming> timings_;

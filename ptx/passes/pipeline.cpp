@@ -23,22 +23,29 @@ namespace {
 // Order: planning, which adds no code; addresses (see share_variables.h); counters and probes; the calls'
 // extra argument right before each call; then whole items go.
 constexpr PassDescription passes[] = {
-    {make_memory_sites_pass, "plan: at which accesses banks and sectors are measured", memory_sites_text},
-    {make_count_plan_pass, "plan: which few numbers are counted, and how all others follow from them",
+    {"memory-sites", find_memory_sites, "plan: at which accesses banks and sectors are measured",
+     memory_sites_text},
+    {"count-plan", plan_counting, "plan: which few numbers are counted, and how all others follow from them",
      count_plan_text},
-    {make_share_variables_pass, "names of the program's variables become their addresses"},
-    {make_keep_rounding_pass, "debug code: sums and products stay apart"},
-    {make_count_pass, "counters on few edges of the control flow"},
-    {make_index_checks_pass, "marks launches in which an index wrapped around"},
-    {make_lane_values_pass, "what lanes find out about their addresses' differences, before many accesses"},
-    {make_splice_pass, "probes at their places"},
-    {make_keep_contraction_pass, "products and sums that a probe parted are fused as they were"},
-    {make_bit_tests_pass, "many tests of a register's bits leave a predicate register free for votes"},
-    {make_shared_addresses_pass, "where the kernel's shared variables lie is written down"},
-    {make_shared_counters_pass, "counters in shared memory are cleared, and added up by the last to leave"},
-    {make_hoist_pass, "what never changes for a thread and probes in loops read, once at the entry"},
-    {make_hidden_parameter_pass, "the kernel's parameter for the probes, and the frame of device functions"},
-    {make_extract_pass, "what the kernel does not need goes; version, target and the probes' variables"},
+    {"share-variables", replace_shared_variables, "names of the program's variables become their addresses"},
+    {"keep-rounding", keep_rounding, "debug code: sums and products stay apart"},
+    {"count", write_counters, "counters on few edges of the control flow"},
+    {"index-checks", write_index_checks, "marks launches in which an index wrapped around"},
+    {"lane-values", write_lane_values,
+     "what lanes find out about their addresses' differences, before many accesses"},
+    {"splice", splice_probes, "probes at their places"},
+    {"keep-contraction", keep_contraction, "products and sums that a probe parted are fused as they were"},
+    {"bit-tests", rewrite_bit_tests,
+     "many tests of a register's bits leave a predicate register free for votes"},
+    {"shared-addresses", store_shared_addresses, "where the kernel's shared variables lie is written down"},
+    {"shared-counters", add_shared_counters,
+     "counters in shared memory are cleared, and added up by the last to leave"},
+    {"hoist", hoist_special_registers,
+     "what never changes for a thread and probes in loops read, once at the entry"},
+    {"hidden-parameter", add_hidden_parameter,
+     "the kernel's parameter for the probes, and the frame of device functions"},
+    {"extract", extract_kernel,
+     "what the kernel does not need goes; version, target and the probes' variables"},
 };
 
 }  // namespace
@@ -47,13 +54,13 @@ std::span<const PassDescription> pass_table() { return passes; }
 
 std::vector<std::string_view> pass_names() {
   std::vector<std::string_view> names;
-  for (const PassDescription& description : passes) names.push_back(description.make()->name());
+  for (const PassDescription& description : passes) names.push_back(description.name);
   return names;
 }
 
 PassManager make_pipeline() {
   PassManager manager;
-  for (const PassDescription& description : passes) manager.add(description.make());
+  for (const PassDescription& description : passes) manager.add(description.name, description.run);
   return manager;
 }
 

@@ -1,8 +1,7 @@
-// The passes of an instrumentation, in their order. To add one: its factory and a line on what it does, in
+// The passes of an instrumentation, in their order. To add one: its function and a line on what it does, in
 // the table of pipeline.cpp.
 #pragma once
 
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,7 +12,9 @@
 namespace lynxpp::ptx {
 
 struct PassDescription {
-  std::unique_ptr<Pass> (*make)() = nullptr;
+  std::string_view name;
+  /// Plans, or adds edits to the unit; the module itself never changes.
+  Status (*run)(InstrumentationUnit& unit) = nullptr;
   std::string_view summary;
   /// What a pass that only plans has planned, for readers. Null: the pass adds code, which tells.
   std::string (*plan_text)(const InstrumentationUnit& unit) = nullptr;

@@ -14,11 +14,10 @@
 #include <utility>
 #include <vector>
 
-#include "ptx/analysis/flow/control_flow_graph.h"
+#include "ptx/analysis/analyses.h"
 #include "ptx/analysis/transfers/transfers.h"
 #include "ptx/emitter/emitter.h"
 #include "ptx/ir/module.h"
-#include "ptx/passes/analysis_cache.h"
 #include "ptx/passes/counting/counters.h"
 #include "ptx/passes/memory/sites.h"
 #include "ptx/passes/memory/word_runs.h"
@@ -75,10 +74,15 @@ struct Probe {
 /// A function of the variant. The kernel is the first of ReachedFunctions::functions.
 struct FunctionUnit {
   const Function* function = nullptr;  ///< body parsed
-  ControlFlowGraph graph;
-  bool instrumented = true;  ///< false: only its references to variables are rewritten (its address is taken)
+  /// Each computed when it is first asked for. Passes record edits and never change the module, so all of them
+  /// hold as long as the unit does.
+  std::shared_ptr<FunctionAnalyses> analyses;
+  /// false: only its references to variables are rewritten (its address is taken)
+  bool instrumented = true;
   std::uint32_t first_block = 0;  ///< id of its block 0 in the variant
   std::uint32_t first_instruction = 0;
+
+  const ControlFlowGraph& graph() const { return analyses->graph(); }
 };
 
 /// A variable of the variant that routines name: shared memory of a thread block, or a table. Its name is
@@ -241,7 +245,7 @@ struct WordPlan {
 /// the planning passes, by those that add code.
 struct InstrumentationUnit {
   explicit InstrumentationUnit(const Module& m, const LaunchShape& launch = {})
-      : module(m), options{launch, {}, {}, true}, analyses(launch) {}
+      : module(m), options{launch, {}, {}, true} {}
 
   const Module& module;
   VariantOptions options;
@@ -252,7 +256,6 @@ struct InstrumentationUnit {
   KernelCounting counting;
   WordPlan words;
   EditList edits;
-  AnalysisCache analyses;
   std::vector<std::string> notes;
 
   /// Device functions get the hidden words and the state through a frame in the caller's local memory.

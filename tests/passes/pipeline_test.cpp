@@ -1,4 +1,4 @@
-// The pass manager: order, names in failures, verification, what observers see, and which analyses survive.
+// The pass manager: order, names in failures, verification, and what observers see.
 #include "ptx/passes/pipeline.h"
 
 #include <gmock/gmock.h>
@@ -20,22 +20,6 @@ constexpr const char* text =
     ".visible .entry k()\n{\n  .reg .b32 %r<3>;\n  mov.u32 %r1, %tid.x;\n  add.u32 %r2, %r1, %r1;\nend:\n  "
     "ret;\n}\n";
 
-/// Runs what a test gives it.
-class Scripted final : public Pass {
- public:
-  using Work = std::function<Result<bool>(InstrumentationUnit&)>;
-  Scripted(std::string name, Work work, Preserved preserved = Preserved::all)
-      : name_(std::move(name)), work_(std::move(work)), preserved_(preserved) {}
-  std::string_view name() const override { return name_; }
-  Result<bool> run(InstrumentationUnit& unit) override { return work_(unit); }
-  Preserved preserves() const override { return preserved_; }
-
- private:
-  std::string name_;
-  Work work_;
-  Preserved preserved_;
-};
-
 class PassPipeline : public ::testing::Test {
  protected:
   PassPipeline() : module_(std::move(*parse_module(text))), unit_(module_) {
@@ -44,10 +28,10 @@ class PassPipeline : public ::testing::Test {
 
   std::uint32_t body_begin() const { return unit_.reached.kernel().function->body_text.begin + 1; }
 
-  Scripted::Work inserting(const std::string& at_begin) {
-    return [this, at_begin](InstrumentationUnit& unit) -> Result<bool> {
+  PassManager::Run inserting(const std::string& at_begin) {
+    return [this, at_begin](InstrumentationUnit& unit) -> Status {
       unit.edits.insert_before(body_begin(), at_begin);
-      return true;
+      return success();
     };
   }
 
@@ -55,7 +39,7 @@ class PassPipeline : public ::testing::Test {
   std::string complaint_of(const std::string& inserted) {
     PassManager manager;
     manager.verify_with(engine::verify);
-    manager.add(std::make_unique<Scripted>("spoil", inserting(inserted)));
+    manager.add("spoil", inserting(inserted));
     const Status ran = manager.run(unit_);
     return ran ? "" : ran.error().diagnostics.front().message;
   }
@@ -75,11 +59,12 @@ TEST_F(PassPipeline, TheTableIsInOrder) {
 TEST_F(PassPipeline, AFailureNamesThePassAndStops) {
   PassManager manager;
   bool reached = false;
-  manager.add(std::make_unique<Scripted>("first", [](InstrumentationUnit&) -> Result<bool> { return true; }));
-  manager.add(std::make_unique<Scripted>(
-      "second", [](InstrumentationUnit&) -> Result<bool> { return failure("no room"); }));
-  manager.add(std::make_unique<Scripted>(
-      "third", [&](InstrumentationUnit&) -> Result<bool> { return reached = true; }));
+  manager.add("first", [](InstrumentationUnit&) -> Status { return success(); });
+  manager.add("second", [](InstrumentationUnit&) -> Status { return failure("no room"); });
+  manager.add("third", [&](InstrumentationUnit&) -> Status {
+    reached = true;
+    return success();
+  });
   const Status ran = manager.run(unit_);
   ASSERT_FALSE(ran);
   EXPECT_EQ(ran.error().diagnostics.front().message, "pass 'second': no room");
@@ -130,7 +115,7 @@ TEST_F(PassPipeline, VerificationTakesBranchesWithoutAListForOnesToTheProgramsLa
       "$lynxpp_1:\nmov.b32 %lynxpp_y, 2;\n$lynxpp_2:\nmov.b32 %r1, %lynxpp_y;\n";
   PassManager manager;
   manager.verify_with(engine::verify);
-  manager.add(std::make_unique<Scripted>("add", inserting(added)));
+  manager.add("add", inserting(added));
   const Status ran = manager.run(unit_);
   EXPECT_TRUE(ran) << render(ran.error().diagnostics);
 }
@@ -144,14 +129,14 @@ TEST_F(PassPipeline, VerificationFindsListsThatAPassHasLost) {
     EXPECT_TRUE(engine::find_reachable(module, "k", listed));
     PassManager manager;
     manager.verify_with(engine::verify);
-    manager.add(std::make_unique<Scripted>("spoil", [&](InstrumentationUnit& unit) -> Result<bool> {
+    manager.add("spoil", [&](InstrumentationUnit& unit) -> Status {
       unit.edits.insert_before(unit.reached.kernel().function->body_text.begin + 1, ".reg .b32 %lynxpp_y;\n");
       const auto end = static_cast<std::uint32_t>(module.source().rfind("end:"));
       unit.edits.insert_before(end, "bra $lynxpp_2;\n$lynxpp_1:\nmov.b32 %r1, %lynxpp_y;\n$lynxpp_2:\n");
       const auto begin = static_cast<std::uint32_t>(module.source().find(old));
       unit.edits.replace({begin, begin + static_cast<std::uint32_t>(old.size())}, replacement);
-      return true;
-    }));
+      return success();
+    });
     const Status ran = manager.run(listed);
     return ran ? std::string() : ran.error().diagnostics.front().message;
   };
@@ -176,38 +161,13 @@ TEST_F(PassPipeline, ObserversSeeEveryPassBeforeAndAfter) {
        [&](std::string_view pass, const InstrumentationUnit& unit) {
          seen.push_back("after " + std::string(pass) + " " + std::to_string(unit.edits.edits().size()));
        }});
-  manager.add(std::make_unique<Scripted>("one", inserting("// x\n")));
-  manager.add(std::make_unique<Scripted>("two", [](InstrumentationUnit&) -> Result<bool> { return false; }));
+  manager.add("one", inserting("// x\n"));
+  manager.add("two", [](InstrumentationUnit&) -> Status { return success(); });
   ASSERT_TRUE(manager.run(unit_));
   EXPECT_THAT(seen, ElementsAre("before one 0", "after one 1", "before two 1", "after two 1"));
   ASSERT_EQ(manager.timings().size(), 2U);
   EXPECT_EQ(manager.timings()[0].edits, 1U);
-  EXPECT_FALSE(manager.timings()[1].changed);
-}
-
-/// Whether the cached graph and liveness are still the ones from before a pass that preserves so much.
-std::pair<bool, bool> kept(InstrumentationUnit& unit, Preserved preserved, bool changes) {
-  const Function& function = *unit.reached.kernel().function;
-  // Live registers are marked through a reference; what is computed anew stands elsewhere or the mark is
-  // gone.
-  auto& graph = const_cast<ControlFlowGraph&>(unit.analyses.of(function).graph());
-  graph.blocks[0].line = 999;
-  auto& pressure = const_cast<std::vector<RegisterId>&>(unit.analyses.of(function).liveness().live_out(0));
-  pressure.assign(7, 0);
-  PassManager manager;
-  manager.add(std::make_unique<Scripted>(
-      "changes", [&](InstrumentationUnit&) -> Result<bool> { return changes; }, preserved));
-  EXPECT_TRUE(manager.run(unit));
-  return {unit.analyses.of(function).graph().blocks[0].line == 999,
-          unit.analyses.of(function).liveness().live_out(0).size() == 7};
-}
-
-TEST_F(PassPipeline, AnalysesLiveAsLongAsPassesPreserveThem) {
-  EXPECT_EQ(kept(unit_, Preserved::all, true), std::pair(true, true));
-  EXPECT_EQ(kept(unit_, Preserved::control_flow, true), std::pair(true, false));
-  EXPECT_EQ(kept(unit_, Preserved::none, true), std::pair(false, false));
-  EXPECT_EQ(kept(unit_, Preserved::none, false), std::pair(true, true))
-      << "a pass that changed nothing preserves everything";
+  EXPECT_EQ(manager.timings()[1].edits, 0U);
 }
 
 TEST_F(PassPipeline, RegistersAreEstimatedBeforeAndAfter) {

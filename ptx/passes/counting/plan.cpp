@@ -176,7 +176,7 @@ class FunctionPlanner {
   /// The guard of the block's last instruction holds for the threads that do not fall through.
   void define_guard_at_end(const FlowGraph& flow, std::uint32_t block,
                            const std::vector<VariableId>& variables) {
-    const BasicBlock& range = unit_.graph.blocks[block];
+    const BasicBlock& range = unit_.graph().blocks[block];
     const Quantity guard{Kind::thread_guard, unit_.first_instruction + range.end - 1, {}};
     LinearForm form;
     // A block that is never reached has no edges.
@@ -223,8 +223,8 @@ class Planner {
     std::map<std::uint32_t, FunctionDraft*> by_block, by_instruction;
     for (const auto& function : draft_.functions) {
       const FunctionUnit& unit = *function->function.unit;
-      if (!unit.graph.blocks.empty()) by_block[unit.first_block] = function.get();
-      if (!unit.graph.block_of.empty()) by_instruction[unit.first_instruction] = function.get();
+      if (!unit.graph().blocks.empty()) by_block[unit.first_block] = function.get();
+      if (!unit.graph().block_of.empty()) by_instruction[unit.first_instruction] = function.get();
     }
     const auto owner_of = [](const std::map<std::uint32_t, FunctionDraft*>& functions, std::uint32_t id) {
       return std::prev(functions.upper_bound(id))->second;
@@ -254,34 +254,18 @@ class Planner {
 
 }  // namespace
 
-Result<std::shared_ptr<const CountPlan>> make_count_plan(InstrumentationUnit& unit,
-                                                         const CountRequest& request) {
-  return Planner(unit, request).run();
+Status plan_counting(InstrumentationUnit& unit) {
+  KernelCounting& counting = unit.counting;
+  if (!counting.demand) return success();
+  CountRequest wanted = counting.demand(unit);
+  wanted.is_wide = counting.is_wide;
+  if (wanted.uses.empty()) return success();
+  Result<std::shared_ptr<const CountPlan>> plan = Planner(unit, wanted).run();
+  if (!plan) return plan.error();
+  counting.plan = std::move(*plan);
+  if (counting.plan->slots_in_use != 0) counting.word = unit.spliced.words++;
+  return success();
 }
-
-namespace {
-
-class PlanCounting final : public Pass {
- public:
-  std::string_view name() const override { return "count-plan"; }
-
-  Result<bool> run(InstrumentationUnit& unit) override {
-    KernelCounting& counting = unit.counting;
-    if (!counting.demand) return false;
-    CountRequest wanted = counting.demand(unit);
-    wanted.is_wide = counting.is_wide;
-    if (wanted.uses.empty()) return false;
-    Result<std::shared_ptr<const CountPlan>> plan = make_count_plan(unit, wanted);
-    if (!plan) return plan.error();
-    counting.plan = std::move(*plan);
-    if (counting.plan->slots_in_use != 0) counting.word = unit.spliced.words++;
-    return false;
-  }
-};
-
-}  // namespace
-
-std::unique_ptr<Pass> make_count_plan_pass() { return std::make_unique<PlanCounting>(); }
 
 std::vector<std::uint64_t> CountPlan::evaluate(std::span<const std::uint64_t> slots,
                                                const LaunchedGrid& launched) const {

@@ -16,7 +16,6 @@
 #include "ptx/passes/counting/counters.h"
 #include "ptx/passes/counting/demand.h"
 #include "ptx/passes/counting/linear_system.h"
-#include "ptx/passes/pass.h"
 #include "ptx/passes/unit.h"
 #include "support/result.h"
 
@@ -84,12 +83,8 @@ struct CountPlan {
                                       const LaunchedGrid& launched) const;
 };
 
-/// Failure: the counters cannot be placed.
-Result<std::shared_ptr<const CountPlan>> make_count_plan(InstrumentationUnit& unit,
-                                                         const CountRequest& request);
-
 /// Plans what KernelCounting::demand asks for: fills in KernelCounting::plan, and `word` where the plan has
-/// slots.
-std::unique_ptr<Pass> make_count_plan_pass();
+/// slots. Failure: the counters cannot be placed.
+Status plan_counting(InstrumentationUnit& unit);
 
 }  // namespace lynxpp::ptx

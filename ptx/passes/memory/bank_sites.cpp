@@ -23,7 +23,7 @@ class BankSitesOfFunction {
   BankSitesOfFunction(InstrumentationUnit& unit, const FunctionUnit& function, std::uint32_t probe)
       : unit_(unit),
         function_(function),
-        analyses_(unit.analyses.of(*function.function)),
+        analyses_(*function.analyses),
         number_(probe),
         probe_(unit.spliced.probes[probe]) {}
 
@@ -53,7 +53,7 @@ class BankSitesOfFunction {
     if (!is_whole || instruction.guarded()) return;
     // Loads and stores of a word cost the same.
     const bool is_load = access.bytes > word_bytes && instruction.traits.reads_memory;
-    const BankKey key{*pattern, function_.graph.block_of[index], access.bytes, is_atomic, is_load};
+    const BankKey key{*pattern, function_.graph().block_of[index], access.bytes, is_atomic, is_load};
     const auto [first, is_new] = first_.try_emplace(key, id);
     if (!is_new) unit_.memory.at(number_, id).measured_at = first->second;
   }

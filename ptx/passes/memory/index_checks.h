@@ -7,14 +7,13 @@
 // near sets a mark. What was counted is an estimate then.
 #pragma once
 
-#include <memory>
-
-#include "ptx/passes/pass.h"
+#include "ptx/passes/unit.h"
+#include "support/result.h"
 
 namespace lynxpp::ptx {
 
 /// Needs unit.memory.index_checks and the marks (Tally::is_mark) among the tallies of unit.counting.plan, one
 /// for each function with checks.
-std::unique_ptr<Pass> make_index_checks_pass();
+Status write_index_checks(InstrumentationUnit& unit);
 
 }  // namespace lynxpp::ptx

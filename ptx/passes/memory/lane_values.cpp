@@ -20,13 +20,9 @@ constexpr std::uint32_t deepest_loop = 6;
 constexpr double paying = 2;
 /// Whether the lanes of `mask` are the first ones of the warp, and `also` holds.
 VirtualRegister are_first_lanes(VirtualRegister mask, VirtualRegister also, CodeBuilder& code) {
-  const VirtualRegister behind = code.compute(RegisterType::b32, "add.u32", {mask, 1});
-  const VirtualRegister holes = code.compute(RegisterType::b32, "and.b32", {behind, mask});
-  return code.compute(RegisterType::pred, "setp.eq.and.u32", {holes, 0, also});
-}
-
-VirtualRegister special(const char* name, CodeBuilder& code) {
-  return code.compute(RegisterType::b32, "mov.u32", {SpecialRegister{name}});
+  const VirtualRegister behind = code.b32("add.u32", {mask, 1});
+  const VirtualRegister holes = code.b32("and.b32", {behind, mask});
+  return code.pred("setp.eq.and.u32", {holes, 0, also});
 }
 
 /// Loads and stores of a word cost the same.
@@ -57,11 +53,11 @@ class FunctionLanes {
       : unit_(unit),
         function_(function),
         body_(*function.function->body),
-        analyses_(unit.analyses.of(*function.function)),
+        analyses_(*function.analyses),
         names_(unit.edits.names(*function.function)),
         plan_(plan) {}
 
-  bool run() {
+  void run() {
     collect();
     want_what_others_follow_from();
     std::vector<std::pair<Wanted, Sharing>> chosen;
@@ -72,7 +68,7 @@ class FunctionLanes {
     std::ranges::stable_sort(
         chosen, [](const auto& left, const auto& right) { return left.second.weight > right.second.weight; });
     if (chosen.size() > most_lane_registers) chosen.resize(most_lane_registers);
-    if (chosen.empty()) return false;
+    if (chosen.empty()) return;
     std::map<Wanted, VirtualRegister> registers;
     for (const auto& [wanted, group] : chosen) registers.emplace(wanted, names_.fresh(RegisterType::b32));
     banks_ = names_.fresh(RegisterType::b32);
@@ -89,7 +85,6 @@ class FunctionLanes {
         if (row) plan_.rows.emplace(site, *row);
       }
     }
-    return true;
   }
 
  private:
@@ -136,7 +131,7 @@ class FunctionLanes {
     const std::uint32_t which = probe.access ? probe.access(instruction) : 0;
     const MemoryAccesses accesses = memory_accesses(instruction);
     if (which >= accesses.count || accesses.access[which].address == nullptr) return;
-    const double weight = weight_of(function_.graph.block_of[index]);
+    const double weight = weight_of(function_.graph().block_of[index]);
     for (const std::string& value : probe.with_lane_values->site_values()) {
       if (!is_lane_value(value)) continue;
       std::optional<Wanted> from;
@@ -170,7 +165,7 @@ class FunctionLanes {
     if (!some || same == some) return of_same;
     const std::optional<Wanted> of_some =
         wanted_of(std::string(bank_lanes_value), *some, access, instruction);
-    const double own_weight = weight_of(function_.graph.block_of[index]);
+    const double own_weight = weight_of(function_.graph().block_of[index]);
     if (!of_same || own_weight < paying * weight_of(same->block)) return of_some;
     const bool is_before =
         some->block != same->block && analyses_.dominators().dominates(some->block, same->block);
@@ -194,7 +189,7 @@ class FunctionLanes {
   void write(const Wanted& wanted, VirtualRegister reg, std::optional<VirtualRegister> bank_lanes,
              std::optional<VirtualRegister> row) {
     CodeBuilder code(names_);
-    const VirtualRegister sum = code.compute(RegisterType::b64, "mov.b64", {0});
+    const VirtualRegister sum = code.b64("mov.b64", {0});
     for (const LaneTerm& term : wanted.pattern.terms) add_term(term, wanted.pattern.bits, sum, code);
     SiteBinding binding;
     binding.site_value = [&](std::string_view name) -> CodeOperand {
@@ -240,14 +235,14 @@ class FunctionLanes {
     const std::uint64_t distance = std::min<std::uint64_t>(size, sector_bytes);
     CodeBuilder code(names_);
     const Label known = code.fresh_label();
-    const VirtualRegister lane = special("%laneid", code);
-    const VirtualRegister begins = code.compute(RegisterType::pred, "setp.eq.u32", {lane, descends ? 31 : 0});
+    const VirtualRegister lane = code.special("%laneid");
+    const VirtualRegister begins = code.pred("setp.eq.u32", {lane, descends ? 31 : 0});
     code.emit("selp.b32", {reg, sector_bytes, distance, begins});
     if (row) code.emit("mul.lo.s32", {*row, lane, -(step % static_cast<std::int64_t>(sector_bytes))});
-    const VirtualRegister width = special("%ntid.x", code);
+    const VirtualRegister width = code.special("%ntid.x");
     const VirtualRegister mask = code.active_mask();
     VirtualRegister is_row = has_one_row(width, code);
-    is_row = row || descends ? code.compute(RegisterType::pred, "setp.eq.and.u32", {mask, -1, is_row})
+    is_row = row || descends ? code.pred("setp.eq.and.u32", {mask, -1, is_row})
                              : are_first_lanes(mask, is_row, code);
     if (row) code.emit("selp.b32", {*row, *row, 1, is_row});
     code.branch_if(CodePredicate(is_row), known);
@@ -260,11 +255,10 @@ class FunctionLanes {
 
   /// A predicate: the thread block has one row, or its rows are made of warps.
   static VirtualRegister has_one_row(VirtualRegister width, CodeBuilder& code) {
-    const VirtualRegister rows =
-        code.compute(RegisterType::b32, "or.b32", {special("%ntid.z", code), special("%ntid.y", code)});
-    const VirtualRegister is_one = code.compute(RegisterType::pred, "setp.eq.u32", {rows, 1});
-    const VirtualRegister rest = code.compute(RegisterType::b32, "and.b32", {width, 31});
-    return code.compute(RegisterType::pred, "setp.eq.or.u32", {rest, 0, is_one});
+    const VirtualRegister rows = code.b32("or.b32", {code.special("%ntid.z"), code.special("%ntid.y")});
+    const VirtualRegister is_one = code.pred("setp.eq.u32", {rows, 1});
+    const VirtualRegister rest = code.b32("and.b32", {width, 31});
+    return code.pred("setp.eq.or.u32", {rest, 0, is_one});
   }
 
   /// For the first lanes of warps that are made of rows, where a lane's address is that of the lane in the
@@ -272,17 +266,17 @@ class FunctionLanes {
   static void add_repeated_rows(VirtualRegister reg, std::uint64_t distance, VirtualRegister width,
                                 VirtualRegister mask, Label known, CodeBuilder& code) {
     const Label other = code.fresh_label();
-    VirtualRegister fits = code.compute(RegisterType::pred, "setp.le.u32", {width, 32});
+    VirtualRegister fits = code.pred("setp.le.u32", {width, 32});
     fits = are_first_lanes(mask, fits, code);
-    const VirtualRegister last = code.compute(RegisterType::b32, "add.u32", {width, -1});
-    const VirtualRegister common = code.compute(RegisterType::b32, "and.b32", {width, last});
-    fits = code.compute(RegisterType::pred, "setp.eq.and.u32", {common, 0, fits});
+    const VirtualRegister last = code.b32("add.u32", {width, -1});
+    const VirtualRegister common = code.b32("and.b32", {width, last});
+    fits = code.pred("setp.eq.and.u32", {common, 0, fits});
     code.branch_if(!CodePredicate(fits), other);
-    const VirtualRegister lane = special("%laneid", code);
-    const VirtualRegister position = code.compute(RegisterType::b32, "and.b32", {lane, last});
-    const VirtualRegister begins = code.compute(RegisterType::pred, "setp.eq.u32", {position, 0});
+    const VirtualRegister lane = code.special("%laneid");
+    const VirtualRegister position = code.b32("and.b32", {lane, last});
+    const VirtualRegister begins = code.pred("setp.eq.u32", {position, 0});
     code.emit("selp.b32", {reg, sector_bytes, distance, begins});
-    const VirtualRegister repeats = code.compute(RegisterType::pred, "setp.gt.u32", {lane, last});
+    const VirtualRegister repeats = code.pred("setp.gt.u32", {lane, last});
     code.emit("selp.b32", {reg, 0, reg, repeats});
     code.branch(known);
     code.place(other);
@@ -292,11 +286,11 @@ class FunctionLanes {
     const bool is_index = term.kind == LaneTerm::Kind::thread_index;
     const std::string index = std::string("%tid.") + static_cast<char>('x' + term.id);
     const CodeOperand source =
-        is_index ? CodeOperand(special(index.c_str(), code))
+        is_index ? CodeOperand(code.special(index))
                  : CodeOperand(Name{std::string(analyses_.registers().registers()[term.id].name)});
     const char* widen = term.kind == LaneTerm::Kind::sign_extended ? "cvt.s64.s32" : "cvt.u64.u32";
     if (term.kind == LaneTerm::Kind::value && bits == 64) widen = "mov.b64";
-    const VirtualRegister wide = code.compute(RegisterType::b64, widen, {source});
+    const VirtualRegister wide = code.b64(widen, {source});
     code.emit("mad.lo.s64", {sum, wide, term.coefficient, sum});
   }
 
@@ -309,22 +303,6 @@ class FunctionLanes {
   VirtualRegister banks_;  ///< holds hoisted_banks where they are found out at the site
   std::map<Wanted, Sharing> groups_;
   std::set<std::pair<LaneSite, std::string>> seen_;  ///< several probes may ask for the same
-};
-
-class LaneValues final : public Pass {
- public:
-  std::string_view name() const override { return "lane-values"; }
-
-  Result<bool> run(InstrumentationUnit& unit) override {
-    if (unit.spliced.lane_routines.empty() || unit.options.without.contains(lane_values)) return false;
-    auto plan = std::make_shared<LaneValuePlan>();
-    bool changed = false;
-    for (const FunctionUnit& function : unit.reached.functions) {
-      if (function.instrumented) changed |= FunctionLanes(unit, function, *plan).run();
-    }
-    unit.memory.lane_values = std::move(plan);
-    return changed;
-  }
 };
 
 }  // namespace
@@ -344,6 +322,14 @@ bool LaneValuePlan::serves(const LaneSite& site, const ProbeRoutine& routine) co
   });
 }
 
-std::unique_ptr<Pass> make_lane_values_pass() { return std::make_unique<LaneValues>(); }
+Status write_lane_values(InstrumentationUnit& unit) {
+  if (unit.spliced.lane_routines.empty() || unit.options.without.contains(lane_values)) return success();
+  auto plan = std::make_shared<LaneValuePlan>();
+  for (const FunctionUnit& function : unit.reached.functions) {
+    if (function.instrumented) FunctionLanes(unit, function, *plan).run();
+  }
+  unit.memory.lane_values = std::move(plan);
+  return success();
+}
 
 }  // namespace lynxpp::ptx

@@ -11,12 +11,12 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include "ptx/passes/pass.h"
+#include "ptx/passes/unit.h"
+#include "support/result.h"
 
 namespace lynxpp::ptx {
 
@@ -50,6 +50,6 @@ struct LaneValuePlan {
 };
 
 /// Needs unit.spliced.lane_routines; fills in unit.memory.lane_values. Without routines nothing happens.
-std::unique_ptr<Pass> make_lane_values_pass();
+Status write_lane_values(InstrumentationUnit& unit);
 
 }  // namespace lynxpp::ptx

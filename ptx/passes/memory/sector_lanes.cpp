@@ -15,27 +15,24 @@ constexpr std::uint32_t most_groups = 4;
 constexpr std::uint32_t most_open = 12;
 
 VirtualRegister upper_half(VirtualRegister wide, CodeBuilder& code) {
-  const VirtualRegister shifted = code.compute(RegisterType::b64, "shr.u64", {wide, 32});
-  return code.compute(RegisterType::b32, "cvt.u32.u64", {shifted});
+  const VirtualRegister shifted = code.b64("shr.u64", {wide, 32});
+  return code.b32("cvt.u32.u64", {shifted});
 }
 
 /// The number of the sector, modulo 2^32.
 void add_sector(VirtualRegister sector, const CodeOperand& address, CodeBuilder& code) {
-  const VirtualRegister shifted = code.compute(RegisterType::b64, "shr.u64", {address, 5});
+  const VirtualRegister shifted = code.b64("shr.u64", {address, 5});
   code.emit("cvt.u32.u64", {sector, shifted});
 }
 
 VirtualRegister holds_for_all(VirtualRegister predicate, VirtualRegister mask, CodeBuilder& code) {
-  return code.compute(RegisterType::pred, "vote.sync.all.pred", {predicate, mask});
+  return code.pred("vote.sync.all.pred", {predicate, mask});
 }
 
 }  // namespace
 
 SectorLanes::SectorLanes(InstrumentationUnit& unit, const FunctionUnit& function)
-    : unit_(unit),
-      function_(function),
-      body_(*function.function->body),
-      analyses_(unit.analyses.of(*function.function)) {}
+    : unit_(unit), function_(function), body_(*function.function->body), analyses_(*function.analyses) {}
 
 VirtualRegister SectorLanes::first() {
   if (!first_) first_ = unit_.edits.names(*function_.function).fresh(RegisterType::pred);
@@ -102,7 +99,7 @@ void SectorLanes::add_access(std::uint32_t instruction, const CodeOperand& addre
   Access& access = open_.emplace_back(Access{instruction, std::move(increments)});
   if (follows) return;
   if (group != groups_.end() || !is_near(instruction)) {
-    access.address = code.compute(RegisterType::b64, "mov.b64", {address});
+    access.address = code.b64("mov.b64", {address});
   } else {
     access.sector = code.fresh(RegisterType::b32);
     add_sector(*access.sector, address, code);
@@ -152,13 +149,12 @@ void SectorLanes::add_comparison(const Access& access, Lanes& lanes, CodeBuilder
     add_sector(sector, *access.address, code);
   }
   const Label known = code.fresh_label();
-  const VirtualRegister lower =
-      code.compute(RegisterType::b32, "shfl.sync.idx.b32", {sector, lanes.next, 31, lanes.mask});
+  const VirtualRegister lower = code.b32("shfl.sync.idx.b32", {sector, lanes.next, 31, lanes.mask});
   code.emit("setp.ne.or.u32", {first(), sector, lower, lanes.lowest});
-  VirtualRegister ascends = code.compute(RegisterType::pred, "setp.ge.u32", {sector, lower});
+  VirtualRegister ascends = code.pred("setp.ge.u32", {sector, lower});
   if (!is_near) {
     const VirtualRegister high = upper_half(*access.address, code);
-    ascends = code.compute(RegisterType::pred, "setp.eq.and.u32", {high, *lanes.high, ascends});
+    ascends = code.pred("setp.eq.and.u32", {high, *lanes.high, ascends});
   }
   code.branch_if(CodePredicate(holds_for_all(ascends, lanes.mask, code)), known);
   if (!is_near) add_far_match(*access.address, lanes, known, code);
@@ -170,10 +166,10 @@ void SectorLanes::add_comparison(const Access& access, Lanes& lanes, CodeBuilder
 void SectorLanes::add_far_match(VirtualRegister address, const Lanes& lanes, Label known, CodeBuilder& code) {
   const Label near = code.fresh_label();
   const VirtualRegister high = upper_half(address, code);
-  const VirtualRegister is_near = code.compute(RegisterType::pred, "setp.eq.u32", {high, *lanes.high});
+  const VirtualRegister is_near = code.pred("setp.eq.u32", {high, *lanes.high});
   code.branch_if(CodePredicate(holds_for_all(is_near, lanes.mask, code)), near);
-  const VirtualRegister sector = code.compute(RegisterType::b64, "shr.u64", {address, 5});
-  const VirtualRegister same = code.compute(RegisterType::b32, "match.any.sync.b64", {sector, lanes.mask});
+  const VirtualRegister sector = code.b64("shr.u64", {address, 5});
+  const VirtualRegister same = code.b32("match.any.sync.b64", {sector, lanes.mask});
   code.elect_leader_into(first(), same);
   code.branch(known);
   code.place(near);
@@ -185,21 +181,20 @@ void SectorLanes::add_far_match(VirtualRegister address, const Lanes& lanes, Lab
 void SectorLanes::add_any_order(VirtualRegister sector, const Lanes& lanes, Label known, CodeBuilder& code) {
   if (unit_.variant.target.sm >= 80) {
     const Label far = code.fresh_label();
-    const VirtualRegister least = code.compute(RegisterType::b32, "redux.sync.min.u32", {sector, lanes.mask});
-    const VirtualRegister distance = code.compute(RegisterType::b32, "sub.u32", {sector, least});
-    const VirtualRegister fits = code.compute(RegisterType::pred, "setp.lt.u32", {distance, 32});
+    const VirtualRegister least = code.b32("redux.sync.min.u32", {sector, lanes.mask});
+    const VirtualRegister distance = code.b32("sub.u32", {sector, least});
+    const VirtualRegister fits = code.pred("setp.lt.u32", {distance, 32});
     code.branch_if(!CodePredicate(holds_for_all(fits, lanes.mask, code)), far);
-    const VirtualRegister one = code.compute(RegisterType::b32, "mov.b32", {1});
-    const VirtualRegister bit = code.compute(RegisterType::b32, "shl.b32", {one, distance});
-    const VirtualRegister bits = code.compute(RegisterType::b32, "redux.sync.or.b32", {bit, lanes.mask});
-    const VirtualRegister sectors = code.compute(RegisterType::b32, "popc.b32", {bits});
-    const VirtualRegister position =
-        code.compute(RegisterType::b32, "popc.b32", {code.lanes_below(lanes.mask)});
+    const VirtualRegister one = code.b32("mov.b32", {1});
+    const VirtualRegister bit = code.b32("shl.b32", {one, distance});
+    const VirtualRegister bits = code.b32("redux.sync.or.b32", {bit, lanes.mask});
+    const VirtualRegister sectors = code.b32("popc.b32", {bits});
+    const VirtualRegister position = code.b32("popc.b32", {code.lanes_below(lanes.mask)});
     code.emit("setp.lt.u32", {first(), position, sectors});
     code.branch(known);
     code.place(far);
   }
-  const VirtualRegister same = code.compute(RegisterType::b32, "match.any.sync.b32", {sector, lanes.mask});
+  const VirtualRegister same = code.b32("match.any.sync.b32", {sector, lanes.mask});
   code.elect_leader_into(first(), same);
 }
 
@@ -222,9 +217,9 @@ void SectorLanes::add_threshold(const Access& access, Lanes& lanes, VirtualRegis
 void SectorLanes::add_place(const Access& access, const Access& known, VirtualRegister threshold,
                             CodeBuilder& code) {
   const std::int64_t distance = (constant_of(access.instruction) - constant_of(known.instruction)) & 31;
-  const VirtualRegister low = code.compute(RegisterType::b32, "cvt.u32.u64", {*known.address});
-  const VirtualRegister place = code.compute(RegisterType::b32, "add.u32", {low, distance});
-  const VirtualRegister in_sector = code.compute(RegisterType::b32, "and.b32", {place, 31});
+  const VirtualRegister low = code.b32("cvt.u32.u64", {*known.address});
+  const VirtualRegister place = code.b32("add.u32", {low, distance});
+  const VirtualRegister in_sector = code.b32("and.b32", {place, 31});
   code.emit("setp.lt.u32", {first(), in_sector, threshold});
 }
 
@@ -233,18 +228,18 @@ void SectorLanes::add_place(const Access& access, const Access& known, VirtualRe
 SectorLanes::Lanes SectorLanes::find_lanes(CodeBuilder& code) {
   const VirtualRegister mask = code.active_mask();
   const VirtualRegister lower = code.lanes_below(mask);
-  const VirtualRegister lowest = code.compute(RegisterType::pred, "setp.eq.u32", {lower, 0});
-  const VirtualRegister next = code.compute(RegisterType::b32, "bfind.u32", {lower});
-  const VirtualRegister lane = code.compute(RegisterType::b32, "mov.u32", {SpecialRegister{"%laneid"}});
-  return {mask, lowest, code.compute(RegisterType::b32, "selp.b32", {lane, next, lowest})};
+  const VirtualRegister lowest = code.pred("setp.eq.u32", {lower, 0});
+  const VirtualRegister next = code.b32("bfind.u32", {lower});
+  const VirtualRegister lane = code.special("%laneid");
+  return {mask, lowest, code.b32("selp.b32", {lane, next, lowest})};
 }
 
 /// Where the upper half of some lane's address is that of all, lower halves tell addresses apart.
 VirtualRegister SectorLanes::high_of(VirtualRegister address, Lanes& lanes, CodeBuilder& code) {
   if (!lanes.high) {
     const VirtualRegister high = upper_half(address, code);
-    const VirtualRegister highest = code.compute(RegisterType::b32, "bfind.u32", {lanes.mask});
-    lanes.high = code.compute(RegisterType::b32, "shfl.sync.idx.b32", {high, highest, 31, lanes.mask});
+    const VirtualRegister highest = code.b32("bfind.u32", {lanes.mask});
+    lanes.high = code.b32("shfl.sync.idx.b32", {high, highest, 31, lanes.mask});
   }
   return *lanes.high;
 }
@@ -253,16 +248,14 @@ VirtualRegister SectorLanes::high_of(VirtualRegister address, Lanes& lanes, Code
 void SectorLanes::add_threshold_of(VirtualRegister address, VirtualRegister threshold, Lanes& lanes,
                                    Label known, CodeBuilder& code) {
   const VirtualRegister common_high = high_of(address, lanes, code);
-  const VirtualRegister place = code.compute(RegisterType::b32, "cvt.u32.u64", {address});
-  const VirtualRegister lower =
-      code.compute(RegisterType::b32, "shfl.sync.idx.b32", {place, lanes.next, 31, lanes.mask});
+  const VirtualRegister place = code.b32("cvt.u32.u64", {address});
+  const VirtualRegister lower = code.b32("shfl.sync.idx.b32", {place, lanes.next, 31, lanes.mask});
   code.emit("sub.u32", {threshold, place, lower});
   code.emit("min.u32", {threshold, threshold, 32});
   code.emit("selp.b32", {threshold, 32, threshold, lanes.lowest});
-  const VirtualRegister ascends = code.compute(RegisterType::pred, "setp.ge.u32", {place, lower});
+  const VirtualRegister ascends = code.pred("setp.ge.u32", {place, lower});
   const VirtualRegister high = upper_half(address, code);
-  const VirtualRegister is_known =
-      code.compute(RegisterType::pred, "setp.eq.and.u32", {high, common_high, ascends});
+  const VirtualRegister is_known = code.pred("setp.eq.and.u32", {high, common_high, ascends});
   code.branch_if(CodePredicate(holds_for_all(is_known, lanes.mask, code)), known);
 }
 

@@ -32,7 +32,7 @@ class SectorSitesOfFunction {
                         bool follows_indices)
       : unit_(unit),
         function_(function),
-        analyses_(unit.analyses.of(*function.function)),
+        analyses_(*function.analyses),
         number_(probe),
         probe_(unit.spliced.probes[probe]),
         follows_indices_(follows_indices) {}
@@ -57,7 +57,7 @@ class SectorSitesOfFunction {
       return;
     }
     if (instruction.guarded()) return;
-    SectorKey key{*pattern, function_.graph.block_of[index], {}, 0};
+    SectorKey key{*pattern, function_.graph().block_of[index], {}, 0};
     if (lies_evenly(index, key)) {
       unit_.memory.at(number_, id).is_even = true;
     } else if (!find_place(index, key)) {
@@ -76,7 +76,7 @@ class SectorSitesOfFunction {
     if (patterns.is_whole(begin)) return true;
     const std::uint32_t before = analyses_.dominators().immediate(begin);
     return begin == key.block && before != no_block && patterns.is_whole(before) &&
-           function_.graph.blocks[begin].predecessors.size() == 1;
+           function_.graph().blocks[begin].predecessors.size() == 1;
   }
 
   void expect_rows(std::uint32_t id, const SectorKey& key, std::uint32_t bytes) {

@@ -7,17 +7,6 @@
 namespace lynxpp::ptx {
 namespace {
 
-class FindMemorySites final : public Pass {
- public:
-  std::string_view name() const override { return "memory-sites"; }
-
-  Result<bool> run(InstrumentationUnit& unit) override {
-    find_bank_sites(unit);
-    find_sector_sites(unit, !unit.counting.is_wide);
-    return false;
-  }
-};
-
 std::string text_of(const MemorySite& site, std::uint32_t instruction) {
   std::string text;
   if (!site.measured_at) {
@@ -52,6 +41,10 @@ std::string memory_sites_text(const InstrumentationUnit& unit) {
   return text;
 }
 
-std::unique_ptr<Pass> make_memory_sites_pass() { return std::make_unique<FindMemorySites>(); }
+Status find_memory_sites(InstrumentationUnit& unit) {
+  find_bank_sites(unit);
+  find_sector_sites(unit, !unit.counting.is_wide);
+  return success();
+}
 
 }  // namespace lynxpp::ptx

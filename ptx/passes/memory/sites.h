@@ -11,10 +11,10 @@
 #include <utility>
 
 #include "ptx/analysis/values/lane_pattern.h"
+#include "support/result.h"
 
 namespace lynxpp::ptx {
 
-class Pass;
 struct InstrumentationUnit;
 struct LaneValuePlan;  // ptx/passes/memory/lane_values.h
 
@@ -61,7 +61,7 @@ struct MemorySites {
 
 /// Plans where banks and sectors are measured (bank_sites.h, sector_sites.h): fills in
 /// InstrumentationUnit::memory for all probes that do so.
-std::unique_ptr<Pass> make_memory_sites_pass();
+Status find_memory_sites(InstrumentationUnit& unit);
 
 /// A line for each site of which something is known, by probe and instruction.
 std::string memory_sites_text(const InstrumentationUnit& unit);

@@ -166,7 +166,7 @@ std::vector<bool> functions_entered_together(InstrumentationUnit& unit) {
     changed = false;
     for (std::size_t i = 0; i < unit.reached.functions.size(); ++i) {
       const Function& caller = *unit.reached.functions[i].function;
-      const WordSiteAnalysis analysis(unit.analyses.of(caller), together[i]);
+      const WordSiteAnalysis analysis(*unit.reached.functions[i].analyses, together[i]);
       for (std::uint32_t at = 0; at < caller.body->instructions.size(); ++at) {
         const Instruction& call = caller.body->instructions[at];
         if (call.traits.kind != OpcodeClass::call) continue;

@@ -34,18 +34,15 @@ std::string ordered_test(const Instruction& instruction) {
   return (is_not_equal ? "setp.gt.u" : "setp.le.u") + std::string(type.substr(1));
 }
 
-class BitTests final : public Pass {
+class BitTests {
  public:
-  std::string_view name() const override { return "bit-tests"; }
-
-  Result<bool> run(InstrumentationUnit& unit) override {
-    const std::size_t before = unit.edits.edits().size();
+  Status run(InstrumentationUnit& unit) {
     const bool is_needed = std::ranges::any_of(unit.edits.edits(), [](const Edit& edit) {
       return edit.code() != nullptr && is_synchronizing(*edit.code());
     });
-    if (!is_needed) return false;
+    if (!is_needed) return success();
     for (const FunctionUnit& function : unit.reached.functions) rewrite(*function.function->body, unit);
-    return unit.edits.edits().size() != before;
+    return success();
   }
 
  private:
@@ -95,6 +92,6 @@ class BitTests final : public Pass {
 
 }  // namespace
 
-std::unique_ptr<Pass> make_bit_tests_pass() { return std::make_unique<BitTests>(); }
+Status rewrite_bit_tests(InstrumentationUnit& unit) { return BitTests().run(unit); }
 
 }  // namespace lynxpp::ptx

@@ -1,8 +1,7 @@
 #pragma once
 
-#include <memory>
-
-#include "ptx/passes/pass.h"
+#include "ptx/passes/unit.h"
+#include "support/result.h"
 
 namespace lynxpp::ptx {
 
@@ -16,6 +15,6 @@ namespace lynxpp::ptx {
 /// Register allocation failed with register count of '7'". The seventh test of a register and those that
 /// follow are therefore written in a way that means the same and is no part of an R2P. Runs behind the passes
 /// that add probes; does nothing where no lanes wait for each other in what they have added.
-std::unique_ptr<Pass> make_bit_tests_pass();
+Status rewrite_bit_tests(InstrumentationUnit& unit);
 
 }  // namespace lynxpp::ptx

@@ -8,33 +8,32 @@
 namespace lynxpp::ptx {
 namespace {
 
-class Extract final : public Pass {
+class Extract {
  public:
-  std::string_view name() const override { return "extract"; }
+  explicit Extract(InstrumentationUnit& unit) : unit_(unit) {}
 
-  Result<bool> run(InstrumentationUnit& unit) override {
-    unit_ = &unit;
+  Status run() {
     collect();
     if (names_kernel_) {
       return failure("it may launch itself from the device, where nobody passes the probes' parameter: '" +
                      std::string(*names_kernel_) + "' names it");
     }
-    for (const Item& item : unit.module.items) {
-      if (!is_kept(item)) unit.edits.erase(item.text);
+    for (const Item& item : unit_.module.items) {
+      if (!is_kept(item)) unit_.edits.erase(item.text);
     }
     declare_what_probes_name();
-    unit.edits.replace(unit.module.version_text, std::to_string(unit.variant.version.major) + "." +
-                                                     std::to_string(unit.variant.version.minor));
-    unit.edits.replace(unit.module.target_text, unit.variant.target.text);
-    return true;
+    unit_.edits.replace(unit_.module.version_text, std::to_string(unit_.variant.version.major) + "." +
+                                                       std::to_string(unit_.variant.version.minor));
+    unit_.edits.replace(unit_.module.target_text, unit_.variant.target.text);
+    return success();
   }
 
  private:
   /// The probes' own variables and functions come before everything that may name them.
   void declare_what_probes_name() {
     std::string text;
-    for (std::uint32_t i = 0; i < unit_->spliced.variables.size(); ++i) {
-      const ModuleVariable& variable = unit_->spliced.variables[i];
+    for (std::uint32_t i = 0; i < unit_.spliced.variables.size(); ++i) {
+      const ModuleVariable& variable = unit_.spliced.variables[i];
       if (variable.is_dynamic) text += ".extern .shared .align 16 .b8 " + variable_name(i) + "[];\n";
       if (variable.bytes == 0) continue;
       text += variable.space == StateSpace::shared ? ".shared" : ".global";
@@ -44,18 +43,18 @@ class Extract final : public Pass {
       }
       text += variable.initial.empty() ? ";\n" : "};\n";
     }
-    for (const Item& item : unit_->module.items) {
+    for (const Item& item : unit_.module.items) {
       if (item.kind == ItemKind::directive) continue;  // .version, .target and others that have to come first
-      if (!text.empty()) unit_->edits.insert_before(item.text.begin, text);
-      unit_->edits.insert_before(item.text.begin, unit_->spliced.routine_functions.definitions());
+      if (!text.empty()) unit_.edits.insert_before(item.text.begin, text);
+      unit_.edits.insert_before(item.text.begin, unit_.spliced.routine_functions.definitions());
       return;
     }
   }
 
   void collect() {
-    for (const Variable& variable : unit_->module.variables) names_.insert(variable.name);
-    for (const Function& function : unit_->module.functions) names_.insert(function.name);
-    for (const FunctionUnit& function : unit_->reached.functions) {
+    for (const Variable& variable : unit_.module.variables) names_.insert(variable.name);
+    for (const Function& function : unit_.module.functions) names_.insert(function.name);
+    for (const FunctionUnit& function : unit_.reached.functions) {
       functions_.insert(function.function->name);
       for (const Instruction& instruction : function.function->body->instructions) {
         for (const Operand& operand : instruction.operands) collect(operand);
@@ -69,30 +68,30 @@ class Extract final : public Pass {
     std::set<std::string_view> done;
     for (bool grown = true; grown;) {
       grown = false;
-      for (const Variable& variable : unit_->module.variables) {
+      for (const Variable& variable : unit_.module.variables) {
         if (variable.has_initializer && variables_.contains(variable.name) &&
             done.insert(variable.name).second)
-          grown |= collect_words(variable.name, unit_->module.text(variable.initializer));
+          grown |= collect_words(variable.name, unit_.module.text(variable.initializer));
       }
-      for (const Function& function : unit_->module.functions) {
+      for (const Function& function : unit_.module.functions) {
         if (functions_.contains(function.name) && !function.is_declaration() &&
-            unit_->reached.find(function.name) == nullptr && done.insert(function.name).second)
-          grown |= collect_words(function.name, unit_->module.text(function.body_text));
+            unit_.reached.find(function.name) == nullptr && done.insert(function.name).second)
+          grown |= collect_words(function.name, unit_.module.text(function.body_text));
       }
     }
   }
 
   bool collect_name(std::string_view name) {
-    if (!names_.contains(name) || unit_->variant.shared_variables.contains(name)) return false;
-    if (const Variable* variable = unit_->module.find_variable(name)) return keep_declaration(*variable);
-    const Function* const function = unit_->module.find_function(name);
+    if (!names_.contains(name) || unit_.variant.shared_variables.contains(name)) return false;
+    if (const Variable* variable = unit_.module.find_variable(name)) return keep_declaration(*variable);
+    const Function* const function = unit_.module.find_function(name);
     if (function->name != name) functions_.insert(function->name);  // behind an alias
     return functions_.insert(name).second;
   }
 
   /// With the other names of `.global .u32 a, b;`.
   bool keep_declaration(const Variable& variable) {
-    const std::vector<Variable>& all = unit_->module.variables;
+    const std::vector<Variable>& all = unit_.module.variables;
     const auto declares = [&](std::size_t index) { return all[index].text.begin == variable.text.begin; };
     auto index = static_cast<std::size_t>(&variable - all.data());
     while (index > 0 && declares(index - 1)) --index;
@@ -115,7 +114,7 @@ class Extract final : public Pass {
     while ((begin = text.find_first_of(name_characters, begin)) != std::string_view::npos) {
       const std::size_t end = std::min(text.find_first_not_of(name_characters, begin), text.size());
       const std::string_view name = text.substr(begin, end - begin);
-      if (name == unit_->reached.kernel().function->name) names_kernel_ = owner;
+      if (name == unit_.reached.kernel().function->name) names_kernel_ = owner;
       grown |= collect_name(name);
       begin = end;
     }
@@ -124,26 +123,26 @@ class Extract final : public Pass {
 
   bool is_kept(const Item& item) const {
     switch (item.kind) {
-      case ItemKind::function: return functions_.contains(unit_->module.functions[item.index].name);
-      case ItemKind::variable: return variables_.contains(unit_->module.variables[item.index].name);
+      case ItemKind::function: return functions_.contains(unit_.module.functions[item.index].name);
+      case ItemKind::variable: return variables_.contains(unit_.module.variables[item.index].name);
       case ItemKind::directive: break;
     }
     // Other debug sections describe functions that are gone.
     if (item.name == ".section") {
-      return unit_->module.text(item.text).find(".debug_str") != std::string_view::npos;
+      return unit_.module.text(item.text).find(".debug_str") != std::string_view::npos;
     }
     return item.name != ".alias" || names_kept_alias(item);
   }
 
   /// Both names of an alias are kept, or it would name one that is gone.
   bool names_kept_alias(const Item& item) const {
-    return std::ranges::any_of(unit_->module.aliases, [&](const Alias& alias) {
-      const auto at = static_cast<std::size_t>(alias.name.data() - unit_->module.source().data());
+    return std::ranges::any_of(unit_.module.aliases, [&](const Alias& alias) {
+      const auto at = static_cast<std::size_t>(alias.name.data() - unit_.module.source().data());
       return at >= item.text.begin && at < item.text.end && functions_.contains(alias.name);
     });
   }
 
-  InstrumentationUnit* unit_ = nullptr;
+  InstrumentationUnit& unit_;
   std::unordered_set<std::string_view> names_;  ///< all of the module
   std::set<std::string_view> functions_;        ///< those that stay
   std::set<std::string_view> variables_;
@@ -153,6 +152,6 @@ class Extract final : public Pass {
 
 }  // namespace
 
-std::unique_ptr<Pass> make_extract_pass() { return std::make_unique<Extract>(); }
+Status extract_kernel(InstrumentationUnit& unit) { return Extract(unit).run(); }
 
 }  // namespace lynxpp::ptx

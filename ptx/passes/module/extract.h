@@ -1,8 +1,7 @@
 #pragma once
 
-#include <memory>
-
-#include "ptx/passes/pass.h"
+#include "ptx/passes/unit.h"
+#include "support/result.h"
 
 namespace lynxpp::ptx {
 
@@ -10,6 +9,6 @@ namespace lynxpp::ptx {
 /// variables they name that are not shared, what the initialisers of those name, aliases in use, `.file`
 /// directives and the strings `.loc` refers to. Declares the probes' own variables (unit.spliced.variables).
 /// Sets version and target. Runs last: it erases whole items.
-std::unique_ptr<Pass> make_extract_pass();
+Status extract_kernel(InstrumentationUnit& unit);
 
 }  // namespace lynxpp::ptx

@@ -7,14 +7,12 @@ namespace {
 
 constexpr std::string_view call_argument = "__lynxpp_argument";
 
-class HiddenParameter final : public Pass {
+class HiddenParameter {
  public:
-  std::string_view name() const override { return "hidden-parameter"; }
-
-  Result<bool> run(InstrumentationUnit& unit) override {
+  Status run(InstrumentationUnit& unit) {
     const bool frame = unit.needs_frame();
     if (unit.spliced.words != 0) {
-      if (Status fits = make_room(unit); !fits) return fits.error();
+      if (Status fits = make_room(unit); !fits) return fits;
       const std::string parameter = ".param .align 8 .b8 " + std::string(probe_parameter) + "[" +
                                     std::to_string(8 * unit.spliced.words) + "]";
       for (const Function& function : unit.module.functions) {  // forward declarations too
@@ -34,7 +32,7 @@ class HiddenParameter final : public Pass {
         if (caller.instrumented) pass_frame(unit, caller);
       }
     }
-    return frame || unit.spliced.words != 0;
+    return success();
   }
 
  private:
@@ -111,6 +109,6 @@ class HiddenParameter final : public Pass {
 
 }  // namespace
 
-std::unique_ptr<Pass> make_hidden_parameter_pass() { return std::make_unique<HiddenParameter>(); }
+Status add_hidden_parameter(InstrumentationUnit& unit) { return HiddenParameter().run(unit); }
 
 }  // namespace lynxpp::ptx

@@ -45,35 +45,33 @@ ValueType value_type(DataType type) {
   }
 }
 
-class KeepContraction final : public Pass {
+class KeepContraction {
  public:
-  std::string_view name() const override { return "keep-contraction"; }
+  explicit KeepContraction(InstrumentationUnit& unit) : unit_(unit) {}
 
-  Result<bool> run(InstrumentationUnit& unit) override {
+  Status run() {
     // Debug code was assembled without optimization, and has its rounding by now (keep_rounding.h).
-    const bool is_debug = unit.module.target.text.find("debug") != std::string::npos;
-    if (!unit.options.assembler_contracts || is_debug) return false;
-    unit_ = &unit;
-    const std::size_t before = unit.edits.edits().size();
+    const bool is_debug = unit_.module.target.text.find("debug") != std::string::npos;
+    if (!unit_.options.assembler_contracts || is_debug) return success();
     std::vector<std::uint32_t> probes;
-    for (const Edit& edit : unit.edits.edits()) {
+    for (const Edit& edit : unit_.edits.edits()) {
       if (may_end_block(edit)) probes.push_back(edit.range.begin);
     }
-    if (probes.empty()) return false;
+    if (probes.empty()) return success();
     std::ranges::sort(probes);
-    for (const FunctionUnit& function : unit.reached.functions) rewrite(*function.function, probes);
-    return unit.edits.edits().size() != before;
+    for (const FunctionUnit& function : unit_.reached.functions) rewrite(function, probes);
+    return success();
   }
 
  private:
-  void rewrite(const Function& function, const std::vector<std::uint32_t>& probes) {
-    body_ = &*function.body;
-    names_ = &unit_->edits.names(function);
+  void rewrite(const FunctionUnit& function, const std::vector<std::uint32_t>& probes) {
+    body_ = &*function.function->body;
+    names_ = &unit_.edits.names(*function.function);
     const auto is_parted = [&](const std::pair<std::uint32_t, std::uint32_t>& pair) {
       const auto first = std::ranges::lower_bound(probes, at(pair.first).text.end);
       return first != probes.end() && *first <= at(pair.second).text.begin;
     };
-    for (const ContractionStretch& stretch : find_contractions(unit_->analyses.of(function))) {
+    for (const ContractionStretch& stretch : find_contractions(*function.analyses)) {
       if (std::ranges::any_of(stretch.pairs, is_parted)) rewrite(stretch);
     }
   }
@@ -91,8 +89,8 @@ class KeepContraction final : public Pass {
     for (const std::uint32_t open : stretch.open) {
       if (done.contains(open)) continue;
       const std::string_view opcode = at(open).opcode;
-      unit_->edits.insert_before(opcode_range(at(open)).begin + static_cast<std::uint32_t>(opcode.find('.')),
-                                 ".rn");
+      unit_.edits.insert_before(opcode_range(at(open)).begin + static_cast<std::uint32_t>(opcode.find('.')),
+                                ".rn");
     }
   }
 
@@ -106,7 +104,7 @@ class KeepContraction final : public Pass {
     CodeBuilder code(*names_);
     const VirtualRegister first = code.compute(type.reg, mov, {operand(instruction, 1)});
     const VirtualRegister second = code.compute(type.reg, mov, {operand(instruction, 2)});
-    unit_->edits.insert_before(instruction.text.begin, code.take());
+    unit_.edits.insert_before(instruction.text.begin, code.take());
     return {first, second};
   }
 
@@ -121,7 +119,7 @@ class KeepContraction final : public Pass {
     if (subtracts && contraction.operand == 1) addend = negated(sum, addend, code);
     code.emit_if(predicate_of(sum.guard), "fma.rn" + std::string(sum.opcode.substr(3)),
                  {operand(sum, 0), first, factors.second, addend});
-    unit_->edits.replace(sum.text, code.take());
+    unit_.edits.replace(sum.text, code.take());
   }
 
   /// `value` with the other sign.
@@ -132,19 +130,19 @@ class KeepContraction final : public Pass {
 
   const Instruction& at(std::uint32_t index) const { return body_->instructions[index]; }
   Name operand(const Instruction& instruction, std::size_t index) const {
-    return {std::string(unit_->module.text(instruction.operands[index].text))};
+    return {std::string(unit_.module.text(instruction.operands[index].text))};
   }
   TextRange opcode_range(const Instruction& instruction) const {
-    return body_->opcode_range(instruction, unit_->module.source());
+    return body_->opcode_range(instruction, unit_.module.source());
   }
 
-  InstrumentationUnit* unit_ = nullptr;
+  InstrumentationUnit& unit_;
   const Body* body_ = nullptr;
   NameSource* names_ = nullptr;
 };
 
 }  // namespace
 
-std::unique_ptr<Pass> make_keep_contraction_pass() { return std::make_unique<KeepContraction>(); }
+Status keep_contraction(InstrumentationUnit& unit) { return KeepContraction(unit).run(); }
 
 }  // namespace lynxpp::ptx

@@ -1,8 +1,7 @@
 #pragma once
 
-#include <memory>
-
-#include "ptx/passes/pass.h"
+#include "ptx/passes/unit.h"
+#include "support/result.h"
 
 namespace lynxpp::ptx {
 
@@ -16,6 +15,6 @@ namespace lynxpp::ptx {
 /// and gives the other products and sums around there the rounding `.rn`. Stretches without such a probe stay
 /// as they are: the assembler treats them as in the original. Runs behind the passes that add probes; does
 /// nothing unless unit.options.assembler_contracts.
-std::unique_ptr<Pass> make_keep_contraction_pass();
+Status keep_contraction(InstrumentationUnit& unit);
 
 }  // namespace lynxpp::ptx

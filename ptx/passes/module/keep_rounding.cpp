@@ -19,27 +19,19 @@ bool lacks_rounding(std::string_view opcode) {
       roundings, [&](std::string_view rounding) { return opcode.find(rounding) != std::string_view::npos; });
 }
 
-class KeepRounding final : public Pass {
- public:
-  std::string_view name() const override { return "keep-rounding"; }
-
-  Result<bool> run(InstrumentationUnit& unit) override {
-    if (unit.module.target.text.find("debug") == std::string::npos) return false;
-    const std::size_t before = unit.edits.edits().size();
-    for (const FunctionUnit& function : unit.reached.functions) {
-      const Body& body = *function.function->body;
-      for (const Instruction& instruction : body.instructions) {
-        if (!lacks_rounding(instruction.opcode)) continue;
-        const std::uint32_t begin = body.opcode_range(instruction, unit.module.source()).begin;
-        unit.edits.insert_before(begin + static_cast<std::uint32_t>(instruction.opcode.find('.')), ".rn");
-      }
-    }
-    return unit.edits.edits().size() != before;
-  }
-};
-
 }  // namespace
 
-std::unique_ptr<Pass> make_keep_rounding_pass() { return std::make_unique<KeepRounding>(); }
+Status keep_rounding(InstrumentationUnit& unit) {
+  if (unit.module.target.text.find("debug") == std::string::npos) return success();
+  for (const FunctionUnit& function : unit.reached.functions) {
+    const Body& body = *function.function->body;
+    for (const Instruction& instruction : body.instructions) {
+      if (!lacks_rounding(instruction.opcode)) continue;
+      const std::uint32_t begin = body.opcode_range(instruction, unit.module.source()).begin;
+      unit.edits.insert_before(begin + static_cast<std::uint32_t>(instruction.opcode.find('.')), ".rn");
+    }
+  }
+  return success();
+}
 
 }  // namespace lynxpp::ptx

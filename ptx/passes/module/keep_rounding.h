@@ -1,8 +1,7 @@
 #pragma once
 
-#include <memory>
-
-#include "ptx/passes/pass.h"
+#include "ptx/passes/unit.h"
+#include "support/result.h"
 
 namespace lynxpp::ptx {
 
@@ -12,6 +11,6 @@ namespace lynxpp::ptx {
 /// Without it the assembler may fuse a product and a sum into one operation with a single rounding. The
 /// program's own code was assembled without optimization, which does not; the variant is not (it lacks the
 /// debug data that goes with `debug`), and its results would differ in the last bit.
-std::unique_ptr<Pass> make_keep_rounding_pass();
+Status keep_rounding(InstrumentationUnit& unit);
 
 }  // namespace lynxpp::ptx

@@ -5,23 +5,21 @@
 namespace lynxpp::ptx {
 namespace {
 
-class ShareVariables final : public Pass {
+class ShareVariables {
  public:
-  std::string_view name() const override { return "share-variables"; }
+  explicit ShareVariables(InstrumentationUnit& unit) : unit_(unit) {}
 
-  Result<bool> run(InstrumentationUnit& unit) override {
-    if (unit.variant.shared_variables.empty()) return false;
-    unit_ = &unit;
-    const std::size_t before = unit.edits.edits().size();
-    for (const FunctionUnit& function : unit.reached.functions) rewrite(function);
-    return unit.edits.edits().size() != before;
+  Status run() {
+    if (unit_.variant.shared_variables.empty()) return success();
+    for (const FunctionUnit& function : unit_.reached.functions) rewrite(function);
+    return success();
   }
 
  private:
   const std::uint64_t* address_of(const Operand& operand, const Body& body, std::uint32_t scope) const {
     if (operand.kind != OperandKind::identifier) return nullptr;
-    const auto found = unit_->variant.shared_variables.find(operand.name);
-    if (found == unit_->variant.shared_variables.end()) return nullptr;
+    const auto found = unit_.variant.shared_variables.find(operand.name);
+    if (found == unit_.variant.shared_variables.end()) return nullptr;
     // A register or local variable of the same name hides the module's.
     if (body.find_register(operand.name, scope) != nullptr ||
         body.find_variable(operand.name, scope) != nullptr) {
@@ -32,7 +30,7 @@ class ShareVariables final : public Pass {
 
   void rewrite(const FunctionUnit& function) {
     const Body& body = *function.function->body;
-    names_ = &unit_->edits.names(*function.function);
+    names_ = &unit_.edits.names(*function.function);
     for (const Instruction& instruction : body.instructions)
       rewrite(body, instruction, body.statements[instruction.statement].scope);
   }
@@ -53,7 +51,7 @@ class ShareVariables final : public Pass {
     } else if (converts_address &&
                (opcode.find(".const") != std::string_view::npos || immediate_in_conversion)) {
       // The address is generic already; cvta does not take an immediate either.
-      unit_->edits.replace(body.opcode_range(instruction, unit_->module.source()), "mov.b64");
+      unit_.edits.replace(body.opcode_range(instruction, unit_.module.source()), "mov.b64");
     }
   }
 
@@ -74,17 +72,17 @@ class ShareVariables final : public Pass {
       add_element_offset(body, instruction, *element, target, code);
       code.emit("add.s64", {target, target, *address});
       const bool accesses = instruction.traits.is_memory_access();
-      unit_->edits.replace(operand.text, accesses ? CodeOperand(CodeAddress{target}) : target);
+      unit_.edits.replace(operand.text, accesses ? CodeOperand(CodeAddress{target}) : target);
     } else {
       code.mov(target, *address);
       const std::uint32_t begin = base.text.begin;
       if (begin == operand.text.begin) {  // a[1], without brackets around it
-        unit_->edits.replace(operand.text, CodeAddress{target, operand.offset});
+        unit_.edits.replace(operand.text, CodeAddress{target, operand.offset});
       } else {
-        unit_->edits.replace({begin, begin + static_cast<std::uint32_t>(base.name.size())}, target);
+        unit_.edits.replace({begin, begin + static_cast<std::uint32_t>(base.name.size())}, target);
       }
     }
-    unit_->edits.insert_before(instruction.text.begin, code.take());
+    unit_.edits.insert_before(instruction.text.begin, code.take());
   }
 
   bool rewrite_value(const Body& body, const Operand& operand, std::uint32_t scope) {
@@ -92,7 +90,7 @@ class ShareVariables final : public Pass {
     for (const Operand& element : operand.elements) rewritten |= rewrite_value(body, element, scope);
     const std::uint64_t* address = address_of(operand, body, scope);
     if (address == nullptr) return rewritten;
-    unit_->edits.replace(operand.text, CodeOperand(*address + static_cast<std::uint64_t>(operand.offset)));
+    unit_.edits.replace(operand.text, CodeOperand(*address + static_cast<std::uint64_t>(operand.offset)));
     return true;
   }
 
@@ -102,15 +100,15 @@ class ShareVariables final : public Pass {
     // `ld.const` proper reads what no kernel can write: the non-coherent path may serve it.
     const bool plain = at == 2;
     opcode.replace(at, 6, plain ? ".global.nc" : ".global");
-    unit_->edits.replace(body.opcode_range(instruction, unit_->module.source()), opcode);
+    unit_.edits.replace(body.opcode_range(instruction, unit_.module.source()), opcode);
   }
 
-  InstrumentationUnit* unit_ = nullptr;
+  InstrumentationUnit& unit_;
   NameSource* names_ = nullptr;
 };
 
 }  // namespace
 
-std::unique_ptr<Pass> make_share_variables_pass() { return std::make_unique<ShareVariables>(); }
+Status replace_shared_variables(InstrumentationUnit& unit) { return ShareVariables(unit).run(); }
 
 }  // namespace lynxpp::ptx

@@ -1,8 +1,7 @@
 #pragma once
 
-#include <memory>
-
-#include "ptx/passes/pass.h"
+#include "ptx/passes/unit.h"
+#include "support/result.h"
 
 namespace lynxpp::ptx {
 
@@ -13,6 +12,6 @@ namespace lynxpp::ptx {
 ///                                  ld.global.nc.f32 %f1, [%lynxpp_address+4];
 ///   mov.u64 %rd1, counter;     ▶   mov.u64 %rd1, 140000512;
 /// Runs first, so that an instruction's address is ready behind whatever later passes put before it.
-std::unique_ptr<Pass> make_share_variables_pass();
+Status replace_shared_variables(InstrumentationUnit& unit);
 
 }  // namespace lynxpp::ptx

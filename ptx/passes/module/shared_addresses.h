@@ -4,13 +4,12 @@
 // call, because nobody knows which thread will come by.
 #pragma once
 
-#include <memory>
-
-#include "ptx/passes/pass.h"
+#include "ptx/passes/unit.h"
+#include "support/result.h"
 
 namespace lynxpp::ptx {
 
-std::unique_ptr<Pass> make_shared_addresses_pass();
+Status store_shared_addresses(InstrumentationUnit& unit);
 
 /// The names that may stand in SharedAddresses for a function whose code names them: shared variables that
 /// its body declares outside of inner scopes, and for the kernel those of the module. The body is parsed.

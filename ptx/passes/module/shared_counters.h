@@ -1,17 +1,15 @@
 #pragma once
 
-#include <memory>
-
 #include "ptx/ir/code_builder.h"
-#include "ptx/passes/pass.h"
 #include "ptx/passes/unit.h"
+#include "support/result.h"
 
 namespace lynxpp::ptx {
 
 /// Counters of words in a block's shared memory (BlockCounters): all threads clear them together when the
 /// block begins, and the lanes that leave it last add them to the arrays in device memory. Nothing waits for
 /// anybody at the end, so that threads may leave wherever they do.
-std::unique_ptr<Pass> make_shared_counters_pass();
+Status add_shared_counters(InstrumentationUnit& unit);
 
 /// Where the window of the kernel's counters begins in shared memory, of 32 bits.
 VirtualRegister begin_of_window(const BlockCounters& counters, CodeBuilder& code);

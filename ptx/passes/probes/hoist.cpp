@@ -22,8 +22,8 @@ constexpr std::array<std::string_view, 2> constant_registers{"%lanemask_lt", "%l
 std::map<std::uint32_t, std::uint32_t> text_of_loops(const FunctionUnit& function, const LoopNest& loops) {
   std::map<std::uint32_t, std::uint32_t> ends;
   const std::vector<Instruction>& instructions = function.function->body->instructions;
-  for (std::uint32_t block = 0; block < function.graph.blocks.size(); ++block) {
-    const BasicBlock& range = function.graph.blocks[block];
+  for (std::uint32_t block = 0; block < function.graph().blocks.size(); ++block) {
+    const BasicBlock& range = function.graph().blocks[block];
     if (range.size() == 0 || loops.loop_of(block) == no_loop) continue;
     ends[instructions[range.begin].text.begin] = instructions[range.end - 1].text.end;
   }
@@ -101,8 +101,8 @@ class KeptRegisters {
   std::map<VirtualRegister, VirtualRegister> copies_;  // and what they are copies of
 };
 
-bool hoist(InstrumentationUnit& unit, const FunctionUnit& function) {
-  const auto loops = text_of_loops(function, unit.analyses.of(*function.function).loops());
+void hoist(InstrumentationUnit& unit, const FunctionUnit& function) {
+  const auto loops = text_of_loops(function, function.analyses->loops());
   const TextRange body = function.function->body_text;
   KeptRegisters kept(unit.edits.names(*function.function));
   std::vector<Code*> codes;
@@ -115,26 +115,17 @@ bool hoist(InstrumentationUnit& unit, const FunctionUnit& function) {
     if (after != loops.begin() && edit.range.begin <= std::prev(after)->second) kept.replace_in(*code);
   }
   Code reads = kept.reads();
-  if (reads.empty()) return false;
+  if (reads.empty()) return;
   kept.remove_copies(codes);
   unit.edits.insert_before(entry_position(*function.function), std::move(reads));
-  return true;
 }
-
-class Hoist final : public Pass {
- public:
-  std::string_view name() const override { return "hoist"; }
-
-  Result<bool> run(InstrumentationUnit& unit) override {
-    bool any = false;
-    if (unit.options.without.contains(special_registers)) return any;
-    for (const FunctionUnit& function : unit.reached.functions) any |= hoist(unit, function);
-    return any;
-  }
-};
 
 }  // namespace
 
-std::unique_ptr<Pass> make_hoist_pass() { return std::make_unique<Hoist>(); }
+Status hoist_special_registers(InstrumentationUnit& unit) {
+  if (unit.options.without.contains(special_registers)) return success();
+  for (const FunctionUnit& function : unit.reached.functions) hoist(unit, function);
+  return success();
+}
 
 }  // namespace lynxpp::ptx

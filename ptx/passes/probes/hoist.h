@@ -6,13 +6,12 @@
 // lives through the whole function.
 #pragma once
 
-#include <memory>
-
-#include "ptx/passes/pass.h"
+#include "ptx/passes/unit.h"
+#include "support/result.h"
 
 namespace lynxpp::ptx {
 
 /// Behind all passes that add text to bodies. The program's own instructions stay as they are.
-std::unique_ptr<Pass> make_hoist_pass();
+Status hoist_special_registers(InstrumentationUnit& unit);
 
 }  // namespace lynxpp::ptx

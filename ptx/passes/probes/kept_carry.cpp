@@ -62,9 +62,9 @@ Code KeptCarry::keep_behind(std::uint32_t index, Code code, NameSource& names) c
 Code KeptCarry::keep(bool is_live, Code code, NameSource& names) const {
   if (!is_live || !loses_carry(code)) return code;
   CodeBuilder kept(names);
-  const VirtualRegister flag = kept.compute(RegisterType::b32, "addc.u32", {0, 0});
+  const VirtualRegister flag = kept.b32("addc.u32", {0, 0});
   kept.append(std::move(code));
-  kept.compute(RegisterType::b32, "add.cc.u32", {flag, -1});
+  kept.b32("add.cc.u32", {flag, -1});
   return kept.take();
 }
 

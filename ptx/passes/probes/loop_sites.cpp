@@ -24,7 +24,7 @@ LoopSites::LoopSites(InstrumentationUnit& unit, const FunctionUnit& function, Si
     : function_(function),
       names_(unit.edits.names(*function.function)),
       values_(values),
-      loops_(unit.analyses.of(*function.function).loops()),
+      loops_(function.analyses->loops()),
       add_(std::move(add)),
       counts_trips_(values.wants(loop_trips_value)),
       is_needed_(counts_trips_ || std::ranges::any_of(unit.spliced.probes, is_at_loop)) {}
@@ -33,7 +33,7 @@ void LoopSites::add_function_entry(CodeBuilder& code) const {
   if (!is_needed_) return;
   for (std::uint32_t loop = 0; counts_trips_ && loop < loops_.loops().size(); ++loop)
     code.mov(values_.trips_of(loop), 0);
-  const std::uint32_t begun = function_.graph.blocks.empty() ? no_loop : loop_begun_by(loops_, 0);
+  const std::uint32_t begun = function_.graph().blocks.empty() ? no_loop : loop_begun_by(loops_, 0);
   if (begun != no_loop) add_(ProbePoint::loop_entry, begun, 0, code);
 }
 
@@ -46,14 +46,14 @@ void LoopSites::add_block_start(std::uint32_t block, CodeBuilder& code) const {
 
 void LoopSites::add_before_end(std::uint32_t block, const Instruction& last, CodeBuilder& code) const {
   if (!is_needed_ || !jumps(last)) return;
-  for (const LoopEdge& edge : loop_edges(function_.graph, loops_, block)) {
+  for (const LoopEdge& edge : loop_edges(function_.graph(), loops_, block)) {
     if (!edge.falls_through) add_where_taken(block, last, edge.target, probes_of(edge, block), code);
   }
 }
 
 void LoopSites::add_behind_end(std::uint32_t block, const Instruction& last, CodeBuilder& code) const {
   if (!is_needed_) return;
-  for (const LoopEdge& edge : loop_edges(function_.graph, loops_, block)) {
+  for (const LoopEdge& edge : loop_edges(function_.graph(), loops_, block)) {
     if (edge.falls_through || !jumps(last)) code.append(probes_of(edge, block));
   }
 }
@@ -73,7 +73,7 @@ Code LoopSites::probes_of(const LoopEdge& edge, std::uint32_t block) const {
 void LoopSites::add_where_taken(std::uint32_t block, const Instruction& last, std::uint32_t target,
                                 Code probes, CodeBuilder& code) const {
   if (probes.empty()) return;
-  const std::vector<std::uint32_t>& targets = function_.graph.blocks[block].targets;
+  const std::vector<std::uint32_t>& targets = function_.graph().blocks[block].targets;
   const bool has_table = target != no_block && last.opcode.starts_with("brx");
   const bool is_constant = has_table && last.operands[0].kind == OperandKind::integer;
   if (is_constant) {
@@ -87,7 +87,7 @@ void LoopSites::add_where_taken(std::uint32_t block, const Instruction& last, st
     std::optional<VirtualRegister> leads_there;
     for (std::size_t i = 0; i < targets.size(); ++i) {
       if (targets[i] != target) continue;
-      const VirtualRegister is_entry = code.compute(RegisterType::pred, "setp.eq.u32", {index, i});
+      const VirtualRegister is_entry = code.pred("setp.eq.u32", {index, i});
       if (leads_there) {
         code.emit("or.pred", {*leads_there, *leads_there, is_entry});
       } else {

@@ -14,8 +14,7 @@ void add_base(const InstrumentationUnit& unit, const Body& body, const Instructi
   const RegisterDeclaration* declared = body.find_register(base.name, scope);
   if (declared != nullptr && size_of(declared->type) == 4) {
     if (offset == 0) return code.emit("cvt.u64.u32", {target, name});
-    const VirtualRegister sum =
-        code.compute(RegisterType::b32, "add.s32", {name, static_cast<std::int32_t>(offset)});
+    const VirtualRegister sum = code.b32("add.s32", {name, static_cast<std::int32_t>(offset)});
     return code.emit("cvt.u64.u32", {target, sum});
   }
   const auto shared = unit.variant.shared_variables.find(base.name);

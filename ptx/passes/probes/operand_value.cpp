@@ -33,7 +33,7 @@ void add_register(const RegisterDeclaration& declared, const Operand& operand, V
   switch (size_of(declared.type)) {
     case 1: return code.emit("cvt.u64.u8", {target, name});
     case 2: return code.emit("cvt.u64.u16", {target, code.compute(RegisterType::b16, "mov.b16", {name})});
-    case 4: return code.emit("cvt.u64.u32", {target, code.compute(RegisterType::b32, "mov.b32", {name})});
+    case 4: return code.emit("cvt.u64.u32", {target, code.b32("mov.b32", {name})});
     case 16: {
       const VirtualRegister high = code.fresh(RegisterType::b64);
       return code.emit("mov.b128", {CodeList{CodeList::Kind::vector, {target, high}}, name});
@@ -61,20 +61,20 @@ std::optional<Selected> video_selector(std::string_view name) {
 }
 
 void add_part(const Selected& part, VirtualRegister target, CodeBuilder& code) {
-  const VirtualRegister word = code.compute(RegisterType::b32, "mov.b32", {Name{part.reg}});
-  const VirtualRegister bits = code.compute(RegisterType::b32, "bfe.u32", {word, part.first_bit, part.bits});
+  const VirtualRegister word = code.b32("mov.b32", {Name{part.reg}});
+  const VirtualRegister bits = code.b32("bfe.u32", {word, part.first_bit, part.bits});
   code.emit("cvt.u64.u32", {target, bits});
 }
 
 void add_special(const Operand& operand, VirtualRegister target, CodeBuilder& code) {
   const SpecialRegister special{std::string(operand.name)};
   if (special.name == "%is_explicit_cluster") {
-    const VirtualRegister is = code.compute(RegisterType::pred, "mov.pred", {special});
+    const VirtualRegister is = code.pred("mov.pred", {special});
     code.emit("selp.b64", {target, 1, 0, is});
   } else if (is_wide_special(special.name)) {
     code.mov(target, special);
   } else {
-    code.emit("cvt.u64.u32", {target, code.compute(RegisterType::b32, "mov.u32", {special})});
+    code.emit("cvt.u64.u32", {target, code.b32("mov.u32", {special})});
   }
 }
 

@@ -10,11 +10,7 @@ namespace {
 /// Of one probe. Sites whose immediates ask for more get one that has everything as parameters.
 constexpr std::size_t most_functions = 16;
 
-std::uint64_t loops_of(InstrumentationUnit& unit, const FunctionUnit& function) {
-  return unit.analyses.of(*function.function).loops().loops().size();
-}
-
-std::uint64_t count_sites(InstrumentationUnit& unit, const Probe& probe) {
+std::uint64_t count_sites(const InstrumentationUnit& unit, const Probe& probe) {
   std::uint64_t sites = 0;
   for (const FunctionUnit& function : unit.reached.functions) {
     if (!function.instrumented) continue;
@@ -25,9 +21,9 @@ std::uint64_t count_sites(InstrumentationUnit& unit, const Probe& probe) {
       case ProbePoint::function_exit: ++sites; break;
       case ProbePoint::loop_entry:
       case ProbePoint::loop_iteration:
-      case ProbePoint::loop_exit: sites += loops_of(unit, function); break;
+      case ProbePoint::loop_exit: sites += function.analyses->loops().loops().size(); break;
       case ProbePoint::block_entry:
-      case ProbePoint::block_exit: sites += function.graph.blocks.size(); break;
+      case ProbePoint::block_exit: sites += function.graph().blocks.size(); break;
       case ProbePoint::instruction:
       case ProbePoint::instruction_after:
         sites += static_cast<std::uint64_t>(
@@ -90,7 +86,7 @@ class Signature {
       CodeOperand value = parameters_[i].value;
       if (const std::optional<std::uint32_t> word = parameters_[i].word) {
         const CodeAddress address{binding.word_base, std::int64_t{8} * *word};
-        value = code.compute(RegisterType::b64, binding.word_opcode, {address});
+        value = code.b64(binding.word_opcode, {address});
       }
       code.add_text(declaration(i) + ";");
       code.emit(type_of("st.param", parameters_[i].bytes), {CodeAddress{parameter(i)}, std::move(value)});
@@ -241,7 +237,7 @@ class OutlinedCall {
 
   void add_flushes(CodeBuilder& code, NameSource& names) const {
     for (const Flushed& each : flushed_) {
-      const VirtualRegister first = code.compute(RegisterType::b64, "add.u64", {each.offset, inside_.slots});
+      const VirtualRegister first = code.b64("add.u64", {each.offset, inside_.slots});
       const VirtualRegister slot = slots_of_warp(code, *unit_.counting.plan, first);
       append_flush_of_sum(code, count_context(unit_, 0, names), each.sum, at_slot(slot, 0));
     }

@@ -98,9 +98,8 @@ void RoutineCopies::add_copy(const Probe& probe, const Site& site, SiteBinding& 
   std::map<std::string_view, CodeOperand> of_tallies;
   for (const SiteTally& tally : tallies) {
     if (!tally.place) continue;
-    of_tallies.emplace(tally.name, tally.place.is_bit()
-                                       ? CodeOperand(code.compute(RegisterType::b32, "mov.b32", {0}))
-                                       : CodeOperand(tally.reg));
+    of_tallies.emplace(tally.name,
+                       tally.place.is_bit() ? CodeOperand(code.b32("mov.b32", {0})) : CodeOperand(tally.reg));
   }
   const bool is_short = &routine_at(probe, site) != &probe.routine;
   binding.site_value = [&](std::string_view name) -> std::optional<CodeOperand> {
@@ -136,7 +135,7 @@ bool RoutineCopies::compares_sectors(const Probe& probe, const Site& site) const
 }
 
 std::vector<std::uint32_t> RoutineCopies::compared_in(std::uint32_t block) const {
-  const BasicBlock& range = function_.graph.blocks[block];
+  const BasicBlock& range = function_.graph().blocks[block];
   std::vector<std::uint32_t> compared;
   for (std::uint32_t i = range.begin; i < range.end; ++i) {
     const Instruction& instruction = body_.instructions[i];
@@ -177,7 +176,7 @@ std::optional<Label> RoutineCopies::add_skip_of_rows(const Probe& probe, const S
   const Label label = code.fresh_label();
   if (const std::optional<VirtualRegister> row = row_register(site)) {
     const VirtualRegister place = place_in_row(probe, site, *known->rows, *row, code);
-    const VirtualRegister is_row = code.compute(RegisterType::pred, "setp.eq.u32", {place, 0});
+    const VirtualRegister is_row = code.pred("setp.eq.u32", {place, 0});
     code.branch_if(CodePredicate(is_row), label);
   }
   tallies_.add_mark(exception, code.elect_leader(code.active_mask()), code);
@@ -194,12 +193,11 @@ std::optional<VirtualRegister> RoutineCopies::row_register(const Site& site) con
 /// 0 if the warp is as expected.
 VirtualRegister RoutineCopies::place_in_row(const Probe& probe, const Site& site, const RowSectors& rows,
                                             VirtualRegister row, CodeBuilder& code) {
-  if (rows.is_anywhere) return code.compute(RegisterType::b32, "and.b32", {row, 1});
-  const VirtualRegister low =
-      code.compute(RegisterType::b32, "cvt.u32.u64", {values_.operand(probe, "memory_address", site)});
-  const VirtualRegister of_first = code.compute(RegisterType::b32, "add.u32", {low, row});
-  const VirtualRegister distance = code.compute(RegisterType::b32, "add.u32", {of_first, 32 - rows.place});
-  return code.compute(RegisterType::b32, "and.b32", {distance, 31});
+  if (rows.is_anywhere) return code.b32("and.b32", {row, 1});
+  const VirtualRegister low = code.b32("cvt.u32.u64", {values_.operand(probe, "memory_address", site)});
+  const VirtualRegister of_first = code.b32("add.u32", {low, row});
+  const VirtualRegister distance = code.b32("add.u32", {of_first, 32 - rows.place});
+  return code.b32("and.b32", {distance, 31});
 }
 
 // ---- banks
@@ -215,7 +213,7 @@ std::optional<Label> RoutineCopies::add_skip_of_apart(const Probe& probe, const 
   if (found == lanes.bank_lanes.end() || !is_word || probe.effect != ProbeEffect::measures_banks)
     return std::nullopt;
   const Label apart = code.fresh_label();
-  const VirtualRegister is_apart = code.compute(RegisterType::pred, "setp.eq.b32", {found->second, 0});
+  const VirtualRegister is_apart = code.pred("setp.eq.b32", {found->second, 0});
   code.branch_if(CodePredicate(is_apart), apart);
   return apart;
 }

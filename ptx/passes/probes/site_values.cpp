@@ -182,7 +182,7 @@ void SiteValues::add_space(const MemoryAccess& access, const Site& site, CodeBui
                                                            {"isspacep.local", StateSpace::local},
                                                            {"isspacep.const", StateSpace::constant}};
   for (const auto& [opcode, space] : spaces) {
-    const VirtualRegister is_in = code.compute(RegisterType::pred, opcode, {address});
+    const VirtualRegister is_in = code.pred(opcode, {address});
     code.mov_if(CodePredicate(is_in), target, unit_.spliced.space_code(space));
   }
 }
@@ -208,7 +208,7 @@ CodeOperand SiteValues::operand(const Probe& probe, std::string_view name, const
 }
 
 CodeOperand SiteValues::loop_operand(std::string_view name, const Site& site) {
-  const LoopNest& loops = unit_.analyses.of(*function_.function).loops();
+  const LoopNest& loops = function_.analyses->loops();
   const std::uint32_t loop = site.loop != no_loop ? site.loop : loops.loop_of(site.block);
   const bool is_id = name == "loop_id";
   if (loop == no_loop) return is_id ? unit_.reached.basic_blocks : 0;
@@ -240,8 +240,8 @@ CodeOperand SiteValues::instruction_operand(const Probe& probe, std::string_view
   if (name == "ptx_line") return instruction.line;
   if (name == "is_back_edge") {
     const bool is_branch = instruction.traits.kind == OpcodeClass::branch;
-    const LoopNest& loops = unit_.analyses.of(*function_.function).loops();
-    return is_branch && leads_back(function_.graph, loops, site.block) ? 1 : 0;
+    const LoopNest& loops = function_.analyses->loops();
+    return is_branch && leads_back(function_.graph(), loops, site.block) ? 1 : 0;
   }
   if (name == "access_space") {
     const MemoryAccess access = access_of(site);
@@ -256,7 +256,7 @@ CodeOperand SiteValues::instruction_operand(const Probe& probe, std::string_view
 void SiteValues::add_branch_target(const Instruction& branch, CodeBuilder& code) {
   const VirtualRegister target = word("branch_target");
   const auto index = static_cast<std::size_t>(&branch - body_.instructions.data());
-  const BasicBlock& range = function_.graph.blocks[function_.graph.block_of[index]];
+  const BasicBlock& range = function_.graph().blocks[function_.graph().block_of[index]];
   const std::vector<std::uint32_t>& targets = range.targets;
   const auto number_of = [&](std::size_t entry) -> std::size_t {
     if (targets[entry] == range.fall_through) return 0;
@@ -275,7 +275,7 @@ void SiteValues::add_branch_target(const Instruction& branch, CodeBuilder& code)
     code.emit("add.u32", {target, entry, 1});
     for (std::size_t i = 0; i < targets.size(); ++i) {
       if (number_of(i) == i + 1) continue;
-      const VirtualRegister is_target = code.compute(RegisterType::pred, "setp.eq.u32", {entry, i});
+      const VirtualRegister is_target = code.pred("setp.eq.u32", {entry, i});
       code.emit("selp.u32", {target, number_of(i), target, is_target});
     }
   }

@@ -68,7 +68,7 @@ class SiteValues {
   void add_block_total(std::uint32_t block, const Instruction* terminator, CodeBuilder& code);
 
  private:
-  const BasicBlock& range_of(std::uint32_t block) const { return function_.graph.blocks[block]; }
+  const BasicBlock& range_of(std::uint32_t block) const { return function_.graph().blocks[block]; }
   /// The instruction that ends the block and nothing else, or null.
   const Instruction* terminator_of(const BasicBlock& block) const;
   std::uint32_t inner_guarded(const BasicBlock& block) const;

@@ -39,7 +39,7 @@ class FunctionSplicer {
         registers_(unit.thread_registers(*function.function)),
         is_kernel_(function.function->is_entry),
         frame_(unit, function),
-        carry_(*function.function, function.graph),
+        carry_(*function.function, function.graph()),
         copies_(unit, function, outliner),
         words_(unit, function, copies_),
         loops_(unit, function, copies_.values(),
@@ -50,7 +50,7 @@ class FunctionSplicer {
   void run() {
     declare();
     enter();
-    for (std::uint32_t block = 0; block < function_.graph.blocks.size(); ++block) splice_block(block);
+    for (std::uint32_t block = 0; block < function_.graph().blocks.size(); ++block) splice_block(block);
     copies_.insert();
     words_.insert();
     drop_masks_of_loads();
@@ -100,7 +100,7 @@ class FunctionSplicer {
   // ---- blocks
 
   void splice_block(std::uint32_t block) {
-    const BasicBlock& range = function_.graph.blocks[block];
+    const BasicBlock& range = function_.graph().blocks[block];
     CodeBuilder code(names_);
     copies_.begin_block(block);
     copies_.values().add_block_start(block, code);
@@ -135,7 +135,7 @@ class FunctionSplicer {
 
   /// Behind an instruction: its probes, behind the last one the exit of a block, or what follows a call.
   void splice_behind(std::uint32_t block, std::uint32_t index, Code probes) {
-    const BasicBlock& range = function_.graph.blocks[block];
+    const BasicBlock& range = function_.graph().blocks[block];
     const Instruction& instruction = body_.instructions[index];
     CodeBuilder code(names_);
     if (frame_.is_passed_by(instruction)) frame_.add_load(code);
@@ -165,7 +165,7 @@ class FunctionSplicer {
   /// branch whose guard does not hold, or a call that returns.
   bool may_run_off_behind(std::uint32_t block, const Instruction& last) const {
     const bool goes_elsewhere = is_exit(last) || last.traits.kind == OpcodeClass::branch;
-    return block + 1 == function_.graph.blocks.size() && (last.guarded() || !goes_elsewhere);
+    return block + 1 == function_.graph().blocks.size() && (last.guarded() || !goes_elsewhere);
   }
 
   /// A body that ends without ret returns there.
@@ -237,7 +237,7 @@ class FunctionSplicer {
     if (probes.empty()) return {};
     std::optional<CodePredicate> guard = predicate_of(instruction.guard);
     if (guard && overwrites_guard(instruction)) {
-      const VirtualRegister kept = before.compute(RegisterType::pred, "mov.pred", {guard->reg});
+      const VirtualRegister kept = before.pred("mov.pred", {guard->reg});
       guard = CodePredicate(kept, guard->is_negated);
     }
     CodeBuilder code(names_);
@@ -275,22 +275,15 @@ class FunctionSplicer {
   LoopSites loops_;
 };
 
-class Splice final : public Pass {
- public:
-  std::string_view name() const override { return "splice"; }
-
-  Result<bool> run(InstrumentationUnit& unit) override {
-    if (std::ranges::none_of(unit.spliced.probes, &Probe::enabled) && !unit.needs_frame()) return false;
-    Outliner outliner(unit);
-    for (const FunctionUnit& function : unit.reached.functions) {
-      if (function.instrumented) FunctionSplicer(unit, function, outliner).run();
-    }
-    return true;
-  }
-};
-
 }  // namespace
 
-std::unique_ptr<Pass> make_splice_pass() { return std::make_unique<Splice>(); }
+Status splice_probes(InstrumentationUnit& unit) {
+  if (std::ranges::none_of(unit.spliced.probes, &Probe::enabled) && !unit.needs_frame()) return success();
+  Outliner outliner(unit);
+  for (const FunctionUnit& function : unit.reached.functions) {
+    if (function.instrumented) FunctionSplicer(unit, function, outliner).run();
+  }
+  return success();
+}
 
 }  // namespace lynxpp::ptx

@@ -1,8 +1,7 @@
 #pragma once
 
-#include <memory>
-
-#include "ptx/passes/pass.h"
+#include "ptx/passes/unit.h"
+#include "support/result.h"
 
 namespace lynxpp::ptx {
 
@@ -14,6 +13,6 @@ namespace lynxpp::ptx {
 /// when it falls through; instruction probes before the instruction, for the lanes whose guard holds
 /// (branches: for all active lanes), or behind it, for the lanes that executed it (branches and exits:
 /// nowhere). Blocks that nothing reaches are instrumented like all others.
-std::unique_ptr<Pass> make_splice_pass();
+Status splice_probes(InstrumentationUnit& unit);
 
 }  // namespace lynxpp::ptx

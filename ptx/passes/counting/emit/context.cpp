@@ -49,23 +49,22 @@ VirtualRegister slots_of_warp(CodeBuilder& code, const CountContext& context) {
   const std::int64_t word = slot_bytes * context.unit.counting.word;
   if (context.is_kernel()) {
     const CodeAddress parameter{Name{std::string(probe_parameter)}, word};
-    return slots_of_warp(code, context.plan, code.compute(RegisterType::b64, "ld.param.b64", {parameter}));
+    return slots_of_warp(code, context.plan, code.b64("ld.param.b64", {parameter}));
   }
   const CodeAddress parameter{Name{std::string(frame_parameter)}};
-  const VirtualRegister frame = code.compute(RegisterType::b64, "ld.param.b64", {parameter});
-  return slots_of_warp(code, context.plan,
-                       code.compute(RegisterType::b64, "ld.local.b64", {CodeAddress{frame, word}}));
+  const VirtualRegister frame = code.b64("ld.param.b64", {parameter});
+  return slots_of_warp(code, context.plan, code.b64("ld.local.b64", {CodeAddress{frame, word}}));
 }
 
 VirtualRegister slots_of_warp(CodeBuilder& code, const CountPlan& plan, VirtualRegister slots) {
   if (plan.replicas == 1) return slots;
-  VirtualRegister replica = code.compute(RegisterType::b32, "mov.u32", {SpecialRegister{"%smid"}});
+  VirtualRegister replica = code.special("%smid");
   if (plan.replicas > replicas_of_warps) {
-    const VirtualRegister warp = code.compute(RegisterType::b32, "mov.u32", {SpecialRegister{"%warpid"}});
-    replica = code.compute(RegisterType::b32, "mad.lo.u32", {warp, replicas_of_warps, replica});
+    const VirtualRegister warp = code.special("%warpid");
+    replica = code.b32("mad.lo.u32", {warp, replicas_of_warps, replica});
   }
-  replica = code.compute(RegisterType::b32, "and.b32", {replica, plan.replicas - 1});
-  return code.compute(RegisterType::b64, "mad.wide.u32", {replica, slot_bytes * plan.stride, slots});
+  replica = code.b32("and.b32", {replica, plan.replicas - 1});
+  return code.b64("mad.wide.u32", {replica, slot_bytes * plan.stride, slots});
 }
 
 CodeAddress at_slot(VirtualRegister slots, std::uint32_t slot) {

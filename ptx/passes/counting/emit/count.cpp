@@ -23,7 +23,7 @@ class FunctionCounting {
   explicit FunctionCounting(const CountContext& context)
       : context_(context),
         counters_(context.counters),
-        blocks_(context.function.graph.blocks),
+        blocks_(context.function.graph().blocks),
         function_(*context.function.function),
         instructions_(function_.body->instructions) {}
 
@@ -168,8 +168,7 @@ class FunctionCounting {
     const CodePredicate takes_target = takes(place, increment.condition.target);
     CodeBuilder code = builder();
     if (!are_in_memory(counters)) {
-      const VirtualRegister some =
-          code.compute(RegisterType::pred, "vote.sync.any.pred", {takes_target, lanes_here(place)});
+      const VirtualRegister some = code.pred("vote.sync.any.pred", {takes_target, lanes_here(place)});
       append_guarded_increments(code, context_, counters, !CodePredicate(some));
       return write({position_of(place).first, Rank::together}, code);
     }
@@ -210,16 +209,15 @@ class FunctionCounting {
     std::optional<VirtualRegister> goes;
     for (std::uint32_t i = 0; i < block.targets.size(); ++i) {
       if (block.targets[i] != target) continue;
-      goes = goes ? code.compute(RegisterType::pred, "setp.eq.or.u32", {index, i, *goes})
-                  : code.compute(RegisterType::pred, "setp.eq.u32", {index, i});
+      goes = goes ? code.pred("setp.eq.or.u32", {index, i, *goes}) : code.pred("setp.eq.u32", {index, i});
     }
     const std::optional<CodePredicate> guard = predicate_of(branch.guard);
     if (!guard) return *goes;
     const bool falls = target == block.fall_through;
     const CodePredicate other = falls ? !*guard : *guard;
-    const VirtualRegister holds = code.compute(RegisterType::pred, other.is_negated ? "not.pred" : "mov.pred",
-                                               {CodeOperand(other.reg)});
-    return code.compute(RegisterType::pred, falls ? "or.pred" : "and.pred", {*goes, holds});
+    const VirtualRegister holds =
+        code.pred(other.is_negated ? "not.pred" : "mov.pred", {CodeOperand(other.reg)});
+    return code.pred(falls ? "or.pred" : "and.pred", {*goes, holds});
   }
 
   /// What reading the trip count will need.
@@ -282,25 +280,18 @@ class FunctionCounting {
   std::map<Position, Code> codes_;
 };
 
-class Count final : public Pass {
- public:
-  std::string_view name() const override { return "count"; }
-
-  Result<bool> run(InstrumentationUnit& unit) override {
-    if (unit.counting.plan == nullptr || unit.counting.plan->slots_in_use == 0) return false;
-    constexpr Version activemask{6, 2};
-    unit.variant.version = std::max(unit.variant.version, activemask);
-    unit.counting.registers = declare_counter_registers(unit);
-    for (std::uint32_t i = 0; i < unit.counting.plan->functions.size(); ++i) {
-      const CountContext context = count_context(unit, i);
-      FunctionCounting(context).run();
-    }
-    return true;
-  }
-};
-
 }  // namespace
 
-std::unique_ptr<Pass> make_count_pass() { return std::make_unique<Count>(); }
+Status write_counters(InstrumentationUnit& unit) {
+  if (unit.counting.plan == nullptr || unit.counting.plan->slots_in_use == 0) return success();
+  constexpr Version activemask{6, 2};
+  unit.variant.version = std::max(unit.variant.version, activemask);
+  unit.counting.registers = declare_counter_registers(unit);
+  for (std::uint32_t i = 0; i < unit.counting.plan->functions.size(); ++i) {
+    const CountContext context = count_context(unit, i);
+    FunctionCounting(context).run();
+  }
+  return success();
+}
 
 }  // namespace lynxpp::ptx

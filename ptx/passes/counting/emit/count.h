@@ -1,12 +1,11 @@
 // Writes the counters of a unit's plan (InstrumentationUnit::counting) into its functions.
 #pragma once
 
-#include <memory>
-
-#include "ptx/passes/pass.h"
+#include "ptx/passes/unit.h"
+#include "support/result.h"
 
 namespace lynxpp::ptx {
 
-std::unique_ptr<Pass> make_count_pass();
+Status write_counters(InstrumentationUnit& unit);
 
 }  // namespace lynxpp::ptx

@@ -39,7 +39,7 @@ struct FlushedWarp {
       return;
     }
     code.emit("popc.b32", {*rank, code.lanes_below(mask)});
-    lanes = code.compute(RegisterType::b32, "popc.b32", {mask});
+    lanes = code.b32("popc.b32", {mask});
   }
 };
 
@@ -94,14 +94,6 @@ class Flush {
 
   const Accumulator& accumulator(const Counter& counter) const { return context_.accumulator(counter); }
 
-  VirtualRegister compute(const char* opcode, CodeOperand left, CodeOperand right) {
-    return code_.compute(RegisterType::b32, opcode, {std::move(left), std::move(right)});
-  }
-
-  CodePredicate compare(const char* opcode, CodeOperand left, CodeOperand right) {
-    return code_.compute(RegisterType::pred, opcode, {std::move(left), std::move(right)});
-  }
-
   // ---- who has something to flush
 
   void leave_unless_first() {
@@ -109,11 +101,10 @@ class Flush {
     std::optional<VirtualRegister> index;
     for (unsigned dimension = 0; dimension < 3; ++dimension) {
       if ((counters_.front()->first_in >> dimension & 1u) == 0) continue;
-      const VirtualRegister own =
-          code_.compute(RegisterType::b32, "mov.u32", {SpecialRegister{indices[dimension]}});
-      index = index ? compute("or.b32", *index, own) : own;
+      const VirtualRegister own = code_.special(indices[dimension]);
+      index = index ? code_.b32("or.b32", {*index, own}) : own;
     }
-    if (index) code_.branch_if(compare("setp.ne.u32", *index, 0), done_);
+    if (index) code_.branch_if(code_.pred("setp.ne.u32", {*index, 0}), done_);
   }
 
   std::vector<VirtualRegister> words() const {
@@ -141,17 +132,16 @@ class Flush {
     any_number_ = all;
     std::optional<CodePredicate> is_any;
     if (context_.plan.is_wide) {
-      if (all) is_any = CodePredicate(code_.compute(RegisterType::pred, "setp.ne.u64", {*all, 0}));
+      if (all) is_any = CodePredicate(code_.pred("setp.ne.u64", {*all, 0}));
       all.reset();
     }
-    for (const VirtualRegister word : words()) all = all ? compute("or.b32", *all, word) : word;
+    for (const VirtualRegister word : words()) all = all ? code_.b32("or.b32", {*all, word}) : word;
     if (all && is_any) {
-      is_any = CodePredicate(code_.compute(RegisterType::pred, "setp.ne.or.u32", {*all, 0, *is_any}));
+      is_any = CodePredicate(code_.pred("setp.ne.or.u32", {*all, 0, *is_any}));
     } else if (all) {
-      is_any = compare("setp.ne.u32", *all, 0);
+      is_any = code_.pred("setp.ne.u32", {*all, 0});
     }
-    const VirtualRegister votes =
-        code_.compute(RegisterType::pred, "vote.sync.any.pred", {*is_any, warp_.mask});
+    const VirtualRegister votes = code_.pred("vote.sync.any.pred", {*is_any, warp_.mask});
     code_.branch_if(!CodePredicate(votes), done_);
   }
 
@@ -180,8 +170,8 @@ class Flush {
   }
 
   CodePredicate are_great() {
-    const CodePredicate is_great = compare("setp.gt.u32", *any_number_, most_summed);
-    return code_.compute(RegisterType::pred, "vote.sync.any.pred", {is_great, warp_.mask});
+    const CodePredicate is_great = code_.pred("setp.gt.u32", {*any_number_, most_summed});
+    return code_.pred("vote.sync.any.pred", {is_great, warp_.mask});
   }
 
   /// Every lane adds its own numbers, and with `and_bits` its bits. What is the greatest of the lanes' stays.
@@ -189,9 +179,8 @@ class Flush {
     std::optional<CodePredicate> is_lane_0;
     const auto of_lane_0 = [&] {
       if (!is_lane_0) {
-        const VirtualRegister lane =
-            code_.compute(RegisterType::b32, "mov.u32", {SpecialRegister{"%laneid"}});
-        is_lane_0 = compare("setp.eq.u32", lane, 0);
+        const VirtualRegister lane = code_.special("%laneid");
+        is_lane_0 = code_.pred("setp.eq.u32", {lane, 0});
       }
       return is_lane_0;
     };
@@ -206,14 +195,12 @@ class Flush {
         if (and_bits) {
           append_flush_by_lane(code_, context_.plan.is_wide, context_.number(each.index), slot, who);
         } else {
-          const VirtualRegister wide =
-              code_.compute(RegisterType::b64, "cvt.u64.u32", {context_.number(each.index)});
+          const VirtualRegister wide = code_.b64("cvt.u64.u32", {context_.number(each.index)});
           code_.emit_if(who, "red.global.add.u64", {slot, wide});
         }
         continue;
       }
-      const VirtualRegister bit =
-          code_.compute(RegisterType::b32, "bfe.u32", {context_.word(each), each.index % word_bits, 1});
+      const VirtualRegister bit = code_.b32("bfe.u32", {context_.word(each), each.index % word_bits, 1});
       append_flush_by_lane(code_, false, bit, slot, who);
     }
   }
@@ -221,7 +208,7 @@ class Flush {
   /// Before sm_80 lanes are summed by shuffles, which need all of them.
   void append_without_reduction() {
     const Label each = code_.fresh_label();
-    const CodePredicate is_partial = compare("setp.ne.b32", warp_.mask, -1);
+    const CodePredicate is_partial = code_.pred("setp.ne.b32", {warp_.mask, -1});
     code_.branch_if(is_partial, each);
     if (any_number_) code_.branch_if(are_great(), each);
     append_together();
@@ -270,57 +257,57 @@ class Flush {
     VirtualRegister has_some = code_.fresh(RegisterType::pred);
     code_.emit("setp.lt.u32", {has_some, turn, line.size()});
     code_.emit("setp.ne.and.b32", {has_some, amount, 0, has_some});
-    const VirtualRegister wide = code_.compute(RegisterType::b64, "cvt.u64.u32", {amount});
-    const VirtualRegister slot = code_.compute(RegisterType::b64, "mad.wide.u32", {turn, 8, *warp_.slots});
+    const VirtualRegister wide = code_.b64("cvt.u64.u32", {amount});
+    const VirtualRegister slot = code_.b64("mad.wide.u32", {turn, 8, *warp_.slots});
     code_.emit_if(CodePredicate(has_some), "red.global.add.u64", {at_slot(slot, line.front()->slot), wide});
     if (!has_turns || line.size() == 1) return;
     code_.emit("add.u32", {turn, turn, *warp_.lanes});
-    code_.branch_if(compare("setp.lt.u32", turn, line.size()), again);
+    code_.branch_if(code_.pred("setp.lt.u32", {turn, line.size()}), again);
   }
 
   /// What the lane takes whose turn is at one of these counters, or at one behind them: those come next.
   void take(const Totals& totals, VirtualRegister turn, VirtualRegister amount) {
     std::optional<CodePredicate> is_here;
-    if (totals.first != 0) is_here = compare("setp.ge.u32", turn, totals.first);
+    if (totals.first != 0) is_here = code_.pred("setp.ge.u32", {turn, totals.first});
     switch (totals.kind) {
       case Totals::Kind::number: return code_.mov_if(is_here, amount, totals.value);
       case Totals::Kind::bytes: {
-        const VirtualRegister position = totals.first == 0 ? turn : compute("sub.u32", turn, totals.first);
-        const VirtualRegister shift = compute("shl.b32", position, 3);
+        const VirtualRegister position =
+            totals.first == 0 ? turn : code_.b32("sub.u32", {turn, totals.first});
+        const VirtualRegister shift = code_.b32("shl.b32", {position, 3});
         return code_.emit_if(is_here, "and.b32", {amount, at(totals.value, shift), 255});
       }
       case Totals::Kind::bits: break;
     }
     const std::int64_t distance = std::int64_t{totals.first_bit} - totals.first;
-    const VirtualRegister place = distance == 0 ? turn : compute("add.s32", turn, distance);
-    VirtualRegister bit = compute("and.b32", at(totals.value, place), 1);
-    if (totals.use == BitUse::uniform_sum) bit = compute("mul.lo.u32", bit, *warp_.lanes);
+    const VirtualRegister place = distance == 0 ? turn : code_.b32("add.s32", {turn, distance});
+    VirtualRegister bit = code_.b32("and.b32", {at(totals.value, place), 1});
+    if (totals.use == BitUse::uniform_sum) bit = code_.b32("mul.lo.u32", {bit, *warp_.lanes});
     if (totals.use == BitUse::lane_0 && !context_.counters.converges_at_exit)
-      bit = compute("and.b32", bit, lane_0_is_here());
+      bit = code_.b32("and.b32", {bit, lane_0_is_here()});
     code_.mov_if(is_here, amount, bit);
   }
 
   /// The bits from `position` on. ptxas 13.0 miscompiles `bfe` where the position is in a register
   /// (docs/design/splicing.md).
   VirtualRegister at(CodeOperand value, VirtualRegister position) {
-    return compute("shr.u32", std::move(value), position);
+    return code_.b32("shr.u32", {std::move(value), position});
   }
 
   /// The warp's leader adds one after the other.
   void append_few(const std::vector<const Counter*>& line, const std::vector<Totals>& totals) {
-    const CodePredicate leads = compare("setp.eq.u32", *warp_.rank, 0);
+    const CodePredicate leads = code_.pred("setp.eq.u32", {*warp_.rank, 0});
     for (const Totals& each : totals) {
-      const VirtualRegister wide = code_.compute(RegisterType::b64, "cvt.u64.u32", {each.value});
+      const VirtualRegister wide = code_.b64("cvt.u64.u32", {each.value});
       code_.emit_if(leads, "red.global.add.u64", {at_slot(*warp_.slots, line[each.first]->slot), wide});
     }
   }
 
   VirtualRegister sum_over_lanes(VirtualRegister value) {
-    if (context_.has_redux()) return compute("redux.sync.add.u32", value, warp_.mask);
+    if (context_.has_redux()) return code_.b32("redux.sync.add.u32", {value, warp_.mask});
     for (std::uint32_t distance = warp_lanes / 2; distance != 0; distance /= 2) {
-      const VirtualRegister other =
-          code_.compute(RegisterType::b32, "shfl.sync.bfly.b32", {value, distance, 31, -1});
-      value = compute("add.u32", value, other);
+      const VirtualRegister other = code_.b32("shfl.sync.bfly.b32", {value, distance, 31, -1});
+      value = code_.b32("add.u32", {value, other});
     }
     return value;
   }
@@ -328,21 +315,22 @@ class Flush {
   /// 1 when lane 0 is here, else 0: it alone counts what all lanes count together; perhaps it leaves
   /// elsewhere.
   VirtualRegister lane_0_is_here() {
-    if (!lane_0_) lane_0_ = compute("and.b32", warp_.mask, 1);
+    if (!lane_0_) lane_0_ = code_.b32("and.b32", {warp_.mask, 1});
     return *lane_0_;
   }
 
   VirtualRegister total_of(const Counter& counter, const Accumulator& each) {
     const VirtualRegister number = context_.number(each.index);
     switch (counter.combine) {
-      case Combine::max: return compute("redux.sync.max.u32", number, warp_.mask);
+      case Combine::max: return code_.b32("redux.sync.max.u32", {number, warp_.mask});
       case Combine::lane_0:
-        return context_.counters.converges_at_exit ? number : compute("mul.lo.u32", number, lane_0_is_here());
+        return context_.counters.converges_at_exit ? number
+                                                   : code_.b32("mul.lo.u32", {number, lane_0_is_here()});
       case Combine::sum:
       case Combine::any:
       case Combine::all: break;
     }
-    return each.is_warp_uniform ? compute("mul.lo.u32", number, *warp_.lanes) : sum_over_lanes(number);
+    return each.is_warp_uniform ? code_.b32("mul.lo.u32", {number, *warp_.lanes}) : sum_over_lanes(number);
   }
 
   /// How many bits of a group of sums begin at a position of the line.
@@ -362,11 +350,10 @@ class Flush {
   Totals total_of_group(const std::vector<const Counter*>& line, std::uint32_t first) {
     const Accumulator& each = accumulator(*line[first]);
     const std::uint32_t size = size_of_group(line, first);
-    const VirtualRegister bits =
-        code_.compute(RegisterType::b32, "bfe.u32", {context_.word(each), each.index % word_bits, size});
+    const VirtualRegister bits = code_.b32("bfe.u32", {context_.word(each), each.index % word_bits, size});
     if (size == 1) return {Totals::Kind::number, first, sum_over_lanes(bits)};
-    const VirtualRegister bytes = compute("mul.lo.u32", bits, spread);
-    const VirtualRegister sums = sum_over_lanes(compute("and.b32", bytes, one_of_each_byte));
+    const VirtualRegister bytes = code_.b32("mul.lo.u32", {bits, spread});
+    const VirtualRegister sums = sum_over_lanes(code_.b32("and.b32", {bytes, one_of_each_byte}));
     return {Totals::Kind::bytes, first, sums, BitUse::sum, 0, size};
   }
 
@@ -394,16 +381,17 @@ class Flush {
   VirtualRegister uniform_word(const Accumulator& each, BitUse use) {
     const auto any = [&](VirtualRegister word) {
       const auto [place, is_new] = any_.try_emplace(word, word);
-      if (is_new) place->second = compute("redux.sync.or.b32", word, warp_.mask);
+      if (is_new) place->second = code_.b32("redux.sync.or.b32", {word, warp_.mask});
       return place->second;
     };
     if (each.storage == Storage::bit_pair) {
       const std::uint32_t index = each.index / word_bits;
-      return compute("and.b32", any(context_.registers.holds[index]), any(context_.registers.fails[index]));
+      return code_.b32("and.b32",
+                       {any(context_.registers.holds[index]), any(context_.registers.fails[index])});
     }
     switch (use) {
       case BitUse::any: return any(context_.word(each));
-      case BitUse::all: return compute("redux.sync.and.b32", context_.word(each), warp_.mask);
+      case BitUse::all: return code_.b32("redux.sync.and.b32", {context_.word(each), warp_.mask});
       default: return context_.word(each);
     }
   }
@@ -447,9 +435,9 @@ void append_flush(CodeBuilder& code, const CountContext& context, const std::opt
 
 void append_flush_by_lane(CodeBuilder& code, bool is_wide, VirtualRegister number, CodeAddress slot,
                           const std::optional<CodePredicate>& guard) {
-  const VirtualRegister wide = is_wide ? number : code.compute(RegisterType::b64, "cvt.u64.u32", {number});
-  VirtualRegister has_some = code.compute(RegisterType::pred, "setp.ne.u64", {wide, 0});
-  if (guard) has_some = code.compute(RegisterType::pred, "and.pred", {has_some, *guard});
+  const VirtualRegister wide = is_wide ? number : code.b64("cvt.u64.u32", {number});
+  VirtualRegister has_some = code.pred("setp.ne.u64", {wide, 0});
+  if (guard) has_some = code.pred("and.pred", {has_some, *guard});
   code.emit_if(CodePredicate(has_some), "red.global.add.u64", {std::move(slot), wide});
 }
 
@@ -460,12 +448,11 @@ void append_flush_of_sum(CodeBuilder& code, const CountContext& context, Virtual
   // In halves, whose sums fit.
   const VirtualRegister mask = code.active_mask();
   const auto half = [&](const char* opcode, std::int64_t operand) {
-    const VirtualRegister part = code.compute(RegisterType::b32, opcode, {number, operand});
-    return code.compute(RegisterType::b32, "redux.sync.add.u32", {part, mask});
+    const VirtualRegister part = code.b32(opcode, {number, operand});
+    return code.b32("redux.sync.add.u32", {part, mask});
   };
-  const VirtualRegister low = code.compute(RegisterType::b64, "cvt.u64.u32", {half("and.b32", 0xffff)});
-  const VirtualRegister sum =
-      code.compute(RegisterType::b64, "mad.wide.u32", {half("shr.u32", 16), 0x10000, low});
+  const VirtualRegister low = code.b64("cvt.u64.u32", {half("and.b32", 0xffff)});
+  const VirtualRegister sum = code.b64("mad.wide.u32", {half("shr.u32", 16), 0x10000, low});
   code.emit_if(CodePredicate(code.elect_leader(mask)), "red.global.add.u64", {std::move(slot), sum});
 }
 

@@ -65,19 +65,19 @@ void append_to_memory(CodeBuilder& code, const CountContext& context, const Incr
   const VirtualRegister slots = slots_of_warp(code, context);
   std::optional<VirtualRegister> lanes, one;
   const auto get_one = [&] {
-    if (!one) one = code.compute(RegisterType::b64, "mov.b64", {1});
+    if (!one) one = code.b64("mov.b64", {1});
     return *one;
   };
   for (const Counter* counter : counters) {
     const bool counts_lanes = context.accumulator(*counter).lanes == Lanes::every;
     if (counts_lanes && !lanes) {
-      const VirtualRegister count = code.compute(RegisterType::b32, "popc.b32", {mask});
-      lanes = code.compute(RegisterType::b64, "cvt.u64.u32", {count});
+      const VirtualRegister count = code.b32("popc.b32", {mask});
+      lanes = code.b64("cvt.u64.u32", {count});
     }
     code.emit("red.global.add.u64", {at_slot(slots, counter->slot), counts_lanes ? *lanes : get_one()});
   }
   if (whole.counters.empty()) return;
-  const CodePredicate all = code.compute(RegisterType::pred, "setp.eq.b32", {mask, whole.here});
+  const CodePredicate all = code.pred("setp.eq.b32", {mask, whole.here});
   for (const Counter* counter : whole.counters)
     code.emit_if(all, "red.global.add.u64", {at_slot(slots, counter->slot), get_one()});
 }
@@ -171,7 +171,7 @@ void append_trip_count(CodeBuilder& code, const CountContext& context, const Inc
   const CodePredicate leads = election.leader(code);
   append_kept(code, context, group.elected_numbers, {}, amount, leads);
   if (group.memory.empty()) return;
-  const VirtualRegister wide = code.compute(RegisterType::b64, "cvt.u64.u32", {amount});
+  const VirtualRegister wide = code.b64("cvt.u64.u32", {amount});
   const VirtualRegister slots = slots_of_warp(code, context);
   for (const Counter* counter : group.memory) {
     const bool is_elected = context.accumulator(*counter).lanes == Lanes::elected;

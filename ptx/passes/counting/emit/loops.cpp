@@ -8,9 +8,9 @@ namespace {
 /// The low word of a register of 64 bits, divided by the power of two in its step.
 VirtualRegister low_word(CodeBuilder& code, const TripCountReading& reading) {
   const Name reg{reading.reg};
-  if (reading.shift == 0) return code.compute(RegisterType::b32, "cvt.u32.u64", {reg});
-  const VirtualRegister steps = code.compute(RegisterType::b64, "shr.u64", {reg, reading.shift});
-  return code.compute(RegisterType::b32, "cvt.u32.u64", {steps});
+  if (reading.shift == 0) return code.b32("cvt.u32.u64", {reg});
+  const VirtualRegister steps = code.b64("shr.u64", {reg, reading.shift});
+  return code.b32("cvt.u32.u64", {steps});
 }
 
 /// What a lane has counted since the loop's begin.
@@ -19,7 +19,7 @@ CodeOperand lane_number(CodeBuilder& code, const CountContext& context, const La
     return read_trip_count(code, context, context.counters.trip_counts[maximum.trip_count].reading);
   const VirtualRegister number = context.number(context.counters.accumulators[maximum.accumulator].index);
   if (maximum.start_reg == no_index) return number;
-  return code.compute(RegisterType::b32, "sub.u32", {number, context.number(maximum.start_reg)});
+  return code.b32("sub.u32", {number, context.number(maximum.start_reg)});
 }
 
 /// The counters that grow by a lane maximum.
@@ -48,7 +48,7 @@ void append_lane_maximum(CodeBuilder& code, const CountContext& context, const L
     }
     if (!most) {
       const VirtualRegister mask = code.active_mask();
-      most = code.compute(RegisterType::b32, "redux.sync.max.u32", {number, mask});
+      most = code.b32("redux.sync.max.u32", {number, mask});
       leads = code.elect_leader(mask);
     }
     if (accumulator.storage == Accumulator::Storage::reg) {
@@ -59,7 +59,7 @@ void append_lane_maximum(CodeBuilder& code, const CountContext& context, const L
     const Label done = code.fresh_label();
     code.branch_if(!*leads, done);
     const VirtualRegister slots = slots_of_warp(code, context);
-    const VirtualRegister wide = code.compute(RegisterType::b64, "cvt.u64.u32", {*most});
+    const VirtualRegister wide = code.b64("cvt.u64.u32", {*most});
     code.emit("red.global.add.u64", {at_slot(slots, counter->slot), wide});
     code.place(done);
   }
@@ -90,27 +90,26 @@ CodeOperand read_trip_count(CodeBuilder& code, const CountContext& context, cons
   const CodeOperand now = reading.is_long ? CodeOperand(low_word(code, reading)) : Name{reading.reg};
   const CodeOperand before = reading.start_reg == no_index ? CodeOperand(reading.initial)
                                                            : CodeOperand(context.number(reading.start_reg));
-  const auto compute = [&](const char* opcode, CodeOperand left, CodeOperand right) {
-    return code.compute(RegisterType::b32, opcode, {std::move(left), std::move(right)});
-  };
   CodeOperand count = now;
   if (reading.decreases) {
-    count = compute("sub.u32", before, now);
+    count = code.b32("sub.u32", {before, now});
   } else if (before != CodeOperand(0)) {
-    count = compute("sub.u32", now, before);
+    count = code.b32("sub.u32", {now, before});
   }
-  if (!reading.is_long && reading.shift != 0) count = compute("shr.u32", count, reading.shift);
-  if (reading.inverse != 1) count = compute("mul.lo.u32", count, static_cast<std::int32_t>(reading.inverse));
+  if (!reading.is_long && reading.shift != 0) count = code.b32("shr.u32", {count, reading.shift});
+  if (reading.inverse != 1)
+    count = code.b32("mul.lo.u32", {count, static_cast<std::int32_t>(reading.inverse)});
   // Of 32 bits it is known modulo 2^(32 - shift).
   const std::uint32_t known = reading.is_long ? 0 : ~std::uint32_t{0} >> reading.shift;
   if (reading.runs_once) {
-    count = compute("sub.u32", count, 1);
-    count = compute("and.b32", count, static_cast<std::int32_t>(known));
-    count = compute("add.u32", count, 1);
+    count = code.b32("sub.u32", {count, 1});
+    count = code.b32("and.b32", {count, static_cast<std::int32_t>(known)});
+    count = code.b32("add.u32", {count, 1});
   } else if (!reading.is_long && reading.shift != 0 && reading.inverse != 1) {
-    count = compute("and.b32", count, static_cast<std::int32_t>(known));
+    count = code.b32("and.b32", {count, static_cast<std::int32_t>(known)});
   }
-  if (reading.entered_reg != no_index) count = compute("and.b32", count, context.number(reading.entered_reg));
+  if (reading.entered_reg != no_index)
+    count = code.b32("and.b32", {count, context.number(reading.entered_reg)});
   return count;
 }
 

@@ -42,8 +42,7 @@ Code set_mark(const CountContext& context, const TallyPlace& mark, const CodePre
 Code set_bit_by(const CountContext& context, const TallyPlace& tally, const CodeRegister& value) {
   CodeBuilder code(context.names);
   const VirtualRegister word = context.word(*tally.accumulator);
-  const VirtualRegister bit =
-      code.compute(RegisterType::b32, "shl.b32", {CodeOperand(value), tally.accumulator->index % 32});
+  const VirtualRegister bit = code.b32("shl.b32", {CodeOperand(value), tally.accumulator->index % 32});
   code.emit("or.b32", {word, word, bit});
   return code.take();
 }
@@ -53,7 +52,7 @@ Code flush_shared(const CountContext& context, const TallyPlace& tally, bool by_
   const VirtualRegister number = register_of(context, tally);
   const Label done = code.fresh_label();
   const VirtualRegister is_none =
-      code.compute(RegisterType::pred, context.plan.is_wide ? "setp.eq.u64" : "setp.eq.u32", {number, 0});
+      code.pred(context.plan.is_wide ? "setp.eq.u64" : "setp.eq.u32", {number, 0});
   code.branch_if(CodePredicate(is_none), done);
   const CodeAddress slot = at_slot(slots_of_warp(code, context), tally.counter->slot);
   if (by_lane) {

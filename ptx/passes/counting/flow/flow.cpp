@@ -146,7 +146,7 @@ FlowGraph thread_flow(const CountedFunction& function, const EdgePlaces& places)
 }
 
 bool guard_follows_from_flow(const FunctionUnit& unit, std::uint32_t block) {
-  const BasicBlock& range = unit.graph.blocks[block];
+  const BasicBlock& range = unit.graph().blocks[block];
   if (range.fall_through == no_block || range.size() == 0) return false;
   const OpcodeClass kind = unit.function->body->instructions[range.end - 1].traits.kind;
   return (kind == OpcodeClass::branch || kind == OpcodeClass::exit) &&

@@ -78,7 +78,7 @@ void plan_guards(PlanDraft& plan, FunctionDraft& draft, const ThreadGuards& thre
       continue;
     }
     const VariableId counted = variable(Kind::thread_guard, threads.guards[guard.counted].instruction);
-    const std::uint32_t block = unit.first_block + unit.graph.block_of[guard.instruction];
+    const std::uint32_t block = unit.first_block + unit.graph().block_of[guard.instruction];
     LinearForm form{{counted, 1}};
     if (guard.is_opposite)
       form = {{plan.variable_of({Kind::thread_block, block, {}}), 1}, {counted, minus_one}};
@@ -88,7 +88,7 @@ void plan_guards(PlanDraft& plan, FunctionDraft& draft, const ThreadGuards& thre
     draft.counters.push_back({counter_of_warps(draft, instruction, Condition::Kind::guard),
                               variable(Kind::warp_guard, instruction)});
   for (const std::uint32_t instruction : draft.demand.divergences) {
-    const std::uint32_t block = unit.graph.block_of[instruction];
+    const std::uint32_t block = unit.graph().block_of[instruction];
     const VariableId own = variable(Kind::divergence, instruction);
     if (draft.places.is_reachable(block) && draft.regions.diverges(block)) {
       draft.counters.push_back({counter_of_warps(draft, instruction, Condition::Kind::diverges), own});

@@ -17,7 +17,7 @@ class FunctionFinder {
     for (const std::uint32_t index : callers_first()) {
       CountedFunction function;
       function.unit = &unit_.reached.functions[index];
-      function.analyses = &unit_.analyses.of(*function.unit->function);
+      function.analyses = function.unit->analyses.get();
       function.index = index;
       function.call_may_exit.assign(function.graph().blocks.size(), false);
       functions_.push_back(std::move(function));
@@ -72,7 +72,7 @@ class FunctionFinder {
   }
 
   static const Instruction* call_at_end(const FunctionUnit& function, std::uint32_t block) {
-    const BasicBlock& range = function.graph.blocks[block];
+    const BasicBlock& range = function.graph().blocks[block];
     if (range.size() == 0) return nullptr;
     const Instruction& last = function.function->body->instructions[range.end - 1];
     return last.traits.kind == OpcodeClass::call ? &last : nullptr;
@@ -94,7 +94,7 @@ class FunctionFinder {
     for (std::size_t i = 0; i < functions_.size(); ++i) position[functions_[i].index] = i;
     for (std::uint32_t index = 0; index < unit_.reached.functions.size(); ++index) {
       const FunctionUnit& function = unit_.reached.functions[index];
-      for (std::uint32_t block = 0; block < function.graph.blocks.size(); ++block) {
+      for (std::uint32_t block = 0; block < function.graph().blocks.size(); ++block) {
         const Instruction* call = call_at_end(function, block);
         const std::uint32_t callee = call == nullptr ? no_function : callee_of(*call);
         if (callee == no_function) continue;

@@ -25,7 +25,7 @@ struct CountedFunction {
   bool loses_registers = false;  ///< some thread may leave the kernel in a function that this one calls
 
   bool is_kernel() const { return index == 0; }
-  const ControlFlowGraph& graph() const { return unit->graph; }
+  const ControlFlowGraph& graph() const { return unit->graph(); }
   const std::vector<Instruction>& instructions() const { return unit->function->body->instructions; }
 };
 

@@ -263,7 +263,7 @@ class FunctionStorage {
     std::vector<Wanted> wanted;
     const FunctionUnit& function = *draft_.function.unit;
     for (const Tally& tally : draft_.demand.tallies) {
-      const std::uint32_t block = function.graph.block_of[tally.instruction - function.first_instruction];
+      const std::uint32_t block = function.graph().block_of[tally.instruction - function.first_instruction];
       wanted.push_back({tally, draft_.places.frequency(block), draft_.places.repeats(block)});
     }
     std::ranges::stable_sort(wanted, [](const Wanted& left, const Wanted& right) {

@@ -5,7 +5,7 @@
 namespace lynxpp::ptx {
 
 WordCountSites::WordCountSites(InstrumentationUnit& unit, const FunctionUnit& function)
-    : unit_(unit), graph_(function.graph) {
+    : unit_(unit), graph_(function.graph()) {
   const std::vector<Instruction>& instructions = function.function->body->instructions;
   NameSource& names = unit.edits.names(*function.function);
   for (const auto& [id, site] : unit.words.sites) {
@@ -17,7 +17,7 @@ WordCountSites::WordCountSites(InstrumentationUnit& unit, const FunctionUnit& fu
     }
     has_sites_ = true;
     if (site.loop == no_loop) continue;
-    loops_ = &unit.analyses.of(*function.function).loops();
+    loops_ = &function.analyses->loops();
     kept_[id] = {&instructions[at], id.second, site, names.fresh(RegisterType::b32),
                  names.fresh(RegisterType::b64)};
   }
@@ -25,15 +25,11 @@ WordCountSites::WordCountSites(InstrumentationUnit& unit, const FunctionUnit& fu
 
 void WordCountSites::add_entry(CodeBuilder& code) const {
   if (!has_sites_) return;
-  const auto special = [&](const char* name) {
-    return code.compute(RegisterType::b32, "mov.u32", {SpecialRegister{name}});
-  };
-  const VirtualRegister any =
-      code.compute(RegisterType::b32, "or.b32", {special("%tid.x"), special("%tid.y")});
-  code.emit("or.b32", {any, any, special("%tid.z")});
+  const VirtualRegister any = code.b32("or.b32", {code.special("%tid.x"), code.special("%tid.y")});
+  code.emit("or.b32", {any, any, code.special("%tid.z")});
   code.emit("setp.eq.u32", {is_first_thread_, any, 0});
-  code.emit("mul.lo.u32", {threads_, special("%ntid.x"), special("%ntid.y")});
-  code.emit("mul.lo.u32", {threads_, threads_, special("%ntid.z")});
+  code.emit("mul.lo.u32", {threads_, code.special("%ntid.x"), code.special("%ntid.y")});
+  code.emit("mul.lo.u32", {threads_, threads_, code.special("%ntid.z")});
   for (const auto& [id, kept] : kept_) {
     code.mov(kept.executions, 0);
     code.mov(kept.address, 0);
@@ -56,23 +52,21 @@ WordCountSites::OfWarp WordCountSites::of_warp(const CodeOperand& address, CodeB
   const VirtualRegister low = code.fresh(RegisterType::b32);
   const VirtualRegister high = code.fresh(RegisterType::b32);
   code.emit("cvt.u32.u64", {low, address});
-  const VirtualRegister upper = code.compute(RegisterType::b64, "shr.u64", {address, 32});
+  const VirtualRegister upper = code.b64("shr.u64", {address, 32});
   code.emit("cvt.u32.u64", {high, upper});
   const VirtualRegister mask = code.active_mask();
-  const VirtualRegister leader =
-      code.compute(RegisterType::b32, "clz.b32", {code.compute(RegisterType::b32, "brev.b32", {mask})});
-  VirtualRegister differs = code.compute(RegisterType::b32, "mov.b32", {0});
+  const VirtualRegister leader = code.b32("clz.b32", {code.b32("brev.b32", {mask})});
+  VirtualRegister differs = code.b32("mov.b32", {0});
   for (const VirtualRegister half : {low, high}) {
-    const VirtualRegister first =
-        code.compute(RegisterType::b32, "shfl.sync.idx.b32", {half, leader, 31, mask});
-    code.emit("or.b32", {differs, differs, code.compute(RegisterType::b32, "xor.b32", {half, first})});
+    const VirtualRegister first = code.b32("shfl.sync.idx.b32", {half, leader, 31, mask});
+    code.emit("or.b32", {differs, differs, code.b32("xor.b32", {half, first})});
   }
-  const VirtualRegister is_same = code.compute(RegisterType::pred, "setp.eq.b32", {differs, 0});
-  const VirtualRegister group = code.compute(RegisterType::b32, "vote.sync.ballot.b32", {is_same, mask});
-  const VirtualRegister lanes = code.compute(RegisterType::b32, "popc.b32", {group});
-  const VirtualRegister number = code.compute(RegisterType::b32, "selp.b32", {lanes, 1, is_same});
-  const VirtualRegister lane = code.compute(RegisterType::b32, "mov.u32", {SpecialRegister{"%laneid"}});
-  const VirtualRegister follows = code.compute(RegisterType::pred, "setp.ne.u32", {lane, leader});
+  const VirtualRegister is_same = code.pred("setp.eq.b32", {differs, 0});
+  const VirtualRegister group = code.b32("vote.sync.ballot.b32", {is_same, mask});
+  const VirtualRegister lanes = code.b32("popc.b32", {group});
+  const VirtualRegister number = code.b32("selp.b32", {lanes, 1, is_same});
+  const VirtualRegister lane = code.special("%laneid");
+  const VirtualRegister follows = code.pred("setp.ne.u32", {lane, leader});
   code.emit("and.pred", {follows, follows, is_same});
   return {number, follows};
 }

@@ -20,10 +20,7 @@ bool is_supported(std::uint32_t bytes) { return bytes != 0 && bytes <= 16 && (by
 }  // namespace
 
 WordCounters::WordCounters(InstrumentationUnit& unit, const FunctionUnit& function)
-    : unit_(unit),
-      function_(function),
-      body_(*function.function->body),
-      analyses_(unit.analyses.of(*function.function)) {
+    : unit_(unit), function_(function), body_(*function.function->body), analyses_(*function.analyses) {
   const auto position = static_cast<std::size_t>(&function - unit.reached.functions.data());
   for (const auto& [place, runs] : unit.words.runs) {
     for (const WordRun& run : runs) {
@@ -35,8 +32,8 @@ WordCounters::WordCounters(InstrumentationUnit& unit, const FunctionUnit& functi
   for (const auto& [probe, words] : unit.spliced.counted_words) {
     std::size_t sites[2] = {0, 0};
     bool is_in_loop[2] = {false, false};
-    for (std::uint32_t block = 0; block < function.graph.blocks.size(); ++block) {
-      const BasicBlock& range = function.graph.blocks[block];
+    for (std::uint32_t block = 0; block < function.graph().blocks.size(); ++block) {
+      const BasicBlock& range = function.graph().blocks[block];
       for (std::uint32_t i = range.begin; i < range.end; ++i) {
         if (in_runs_.contains({probe, i}) || !place_of(probe, i)) continue;
         const bool in_block = counts_in_block(words, i);
@@ -100,7 +97,7 @@ std::optional<WordCounters::Place> WordCounters::place_of(std::size_t probe,
 }
 
 void WordCounters::group(std::size_t probe, std::uint32_t block) {
-  const BasicBlock& range = function_.graph.blocks[block];
+  const BasicBlock& range = function_.graph().blocks[block];
   std::map<std::uint32_t, std::uint32_t> firsts;  // by value of the register
   for (std::uint32_t i = range.begin; i < range.end; ++i) {
     const std::optional<Place> place = place_of(probe, i);
@@ -138,7 +135,7 @@ std::optional<RegisterId> WordCounters::gathered_base(Key first) const {
 
 /// A batch ends before the first instruction that overwrites one of its registers.
 void WordCounters::gather(std::size_t probe, std::uint32_t block) {
-  const BasicBlock& range = function_.graph.blocks[block];
+  const BasicBlock& range = function_.graph().blocks[block];
   std::vector<std::uint32_t> firsts;  // of the groups of the batch
   std::set<RegisterId> bases;
   std::uint32_t behind = range.begin;  // the first instruction behind its accesses
@@ -191,8 +188,7 @@ VirtualRegister WordCounters::word(std::uint32_t index, CodeBuilder& code) const
   const bool is_kernel = function_.function->is_entry;
   CodeRegister base = Name{std::string(probe_parameter)};
   if (!is_kernel) base = *unit_.thread_registers(*function_.function).frame;
-  return code.compute(RegisterType::b64, is_kernel ? "ld.param.b64" : "ld.local.b64",
-                      {CodeAddress{base, std::int64_t{8} * index}});
+  return code.b64(is_kernel ? "ld.param.b64" : "ld.local.b64", {CodeAddress{base, std::int64_t{8} * index}});
 }
 
 /// Of the variables at which a window begins only the kernel knows the names. Accesses to others would find
@@ -209,9 +205,7 @@ bool WordCounters::counts_in_block(const CountedWords& words, std::uint32_t inst
 }
 
 WordCounters::Kept WordCounters::fill(const CountedWords& words, bool in_block, CodeBuilder& code) const {
-  const auto low = [&](VirtualRegister wide) {
-    return code.compute(RegisterType::b32, "cvt.u32.u64", {wide});
-  };
+  const auto low = [&](VirtualRegister wide) { return code.b32("cvt.u32.u64", {wide}); };
   Kept kept;
   if (!words.is_shared) {
     kept.begin = word(words.begin_word, code);
@@ -222,18 +216,17 @@ WordCounters::Kept WordCounters::fill(const CountedWords& words, bool in_block, 
   const BlockCounters& counters = unit_.words.block;
   if (in_block && !counters.window.empty()) {
     kept.begin = begin_of_window(counters, code);
-    kept.bytes = code.compute(RegisterType::b32, "mov.u32", {counters.window_bytes});
+    kept.bytes = code.b32("mov.u32", {counters.window_bytes});
   } else {
-    kept.bytes = code.compute(RegisterType::b32, "shl.b32", {low(word(words.extent_word, code)), 2});
+    kept.bytes = code.b32("shl.b32", {low(word(words.extent_word, code)), 2});
   }
   if (!in_block) {
     kept.counts = word(words.array_word, code);
     return kept;
   }
   const Name dynamic{variable_name(unit_.words.block.variable)};
-  kept.counts = code.compute(
-      RegisterType::b32, "add.u32",
-      {code.compute(RegisterType::b32, "mov.u32", {dynamic}), low(word(*words.block_offset_word, code))});
+  kept.counts =
+      code.b32("add.u32", {code.b32("mov.u32", {dynamic}), low(word(*words.block_offset_word, code))});
   return kept;
 }
 
@@ -300,7 +293,7 @@ void WordCounters::add_places(std::size_t number, std::vector<Place> places, boo
     elsewhere = code.fresh_label();
     // Its number is that of the memory which it leads to, but in shared memory.
     CodeBuilder test(unit_.edits.names(*function_.function));
-    const VirtualRegister is_shared = test.compute(RegisterType::pred, "isspacep.shared", {address});
+    const VirtualRegister is_shared = test.pred("isspacep.shared", {address});
     test.branch_if(words.is_shared ? !CodePredicate(is_shared) : CodePredicate(is_shared), *elsewhere);
     if (words.is_shared) {
       code.append(test.take());
@@ -325,9 +318,8 @@ CodeOperand WordCounters::base_of(const CountedWords& words, const Place& place,
                                   CodeBuilder& code) {
   const bool is_wide = !place.base || place.is_wide;
   CodeOperand base = place.base ? CodeOperand(*place.base) : address;
-  if (words.is_shared && place.is_generic)
-    base = code.compute(RegisterType::b64, "cvta.to.shared.u64", {base});
-  if (words.is_shared && is_wide) base = code.compute(RegisterType::b32, "cvt.u32.u64", {base});
+  if (words.is_shared && place.is_generic) base = code.b64("cvta.to.shared.u64", {base});
+  if (words.is_shared && is_wide) base = code.b32("cvt.u32.u64", {base});
   return base;
 }
 
@@ -343,9 +335,9 @@ CodeOperand WordCounters::whole_word(CodeOperand base, RegisterType type, Place&
 /// In launches so long that a count of 32 bits may come to its end it stays there: who wraps it around sets
 /// it to the greatest number again, and so does whoever wraps it around meanwhile.
 void WordCounters::add_saturating(const CodePredicate& holds, const CodeAddress& count, CodeBuilder& code) {
-  const VirtualRegister before = code.compute(RegisterType::b32, "mov.b32", {0});
+  const VirtualRegister before = code.b32("mov.b32", {0});
   code.emit_if(holds, "atom.global.add.u32", {before, count, 1});
-  const VirtualRegister wrapped = code.compute(RegisterType::pred, "setp.eq.u32", {before, last_count});
+  const VirtualRegister wrapped = code.pred("setp.eq.u32", {before, last_count});
   code.emit_if(CodePredicate(wrapped), "red.global.max.u32", {count, last_count});
 }
 
@@ -371,16 +363,16 @@ WordCounters::Counted WordCounters::find_in_device(const CountedWords& words, st
                                                    const std::optional<VirtualRegister>& before,
                                                    CodeBuilder& code) {
   const CodeOperand base = base_of(words, places[0], address, code);
-  const VirtualRegister behind = code.compute(RegisterType::b64, "sub.u64", {base, *kept.begin});
+  const VirtualRegister behind = code.b64("sub.u64", {base, *kept.begin});
   std::optional<VirtualRegister> also = before;
   // Between allocations memory may lie that is not of the device.
-  if (places[0].is_generic) also = code.compute(RegisterType::pred, "isspacep.global", {address});
+  if (places[0].is_generic) also = code.pred("isspacep.global", {address});
   Counted found;
-  found.holds = also ? code.compute(RegisterType::pred, "setp.lt.and.u64", {behind, kept.bytes, *also})
-                     : code.compute(RegisterType::pred, "setp.lt.u64", {behind, kept.bytes});
+  found.holds = also ? code.pred("setp.lt.and.u64", {behind, kept.bytes, *also})
+                     : code.pred("setp.lt.u64", {behind, kept.bytes});
   CodeOperand distance = whole_word(behind, RegisterType::b64, places[0], code);
-  if (words.element_bytes != word_bytes) distance = code.compute(RegisterType::b64, "shl.b64", {distance, 1});
-  found.counts = code.compute(RegisterType::b64, "add.u64", {kept.counts, distance});
+  if (words.element_bytes != word_bytes) distance = code.b64("shl.b64", {distance, 1});
+  found.counts = code.b64("add.u64", {kept.counts, distance});
   return found;
 }
 
@@ -402,14 +394,14 @@ void WordCounters::add_few(const Probe& probe, const WordRun& run, const CodeOpe
   const std::size_t number = key_of(probe, body_.instructions[run.instructions[0]]).first;
   const CountedWords& words = unit_.spliced.counted_words.at(number);
   const Kept found = kept(number, false, code);
-  const VirtualRegister behind = code.compute(RegisterType::b64, "sub.u64", {first, *found.begin});
-  const VirtualRegister holds = code.compute(RegisterType::pred, "setp.lt.u64", {behind, found.bytes});
+  const VirtualRegister behind = code.b64("sub.u64", {first, *found.begin});
+  const VirtualRegister holds = code.pred("setp.lt.u64", {behind, found.bytes});
   code.branch_if(!CodePredicate(holds), elsewhere);
   CodeOperand distance = behind;
-  if (words.element_bytes != word_bytes) distance = code.compute(RegisterType::b64, "shl.b64", {behind, 1});
-  const VirtualRegister counts = code.compute(RegisterType::b64, "add.u64", {found.counts, distance});
+  if (words.element_bytes != word_bytes) distance = code.b64("shl.b64", {behind, 1});
+  const VirtualRegister counts = code.b64("add.u64", {found.counts, distance});
   for (std::int64_t i = 0; i + 1 < most; ++i) {
-    const VirtualRegister is_made = code.compute(RegisterType::pred, "setp.gt.u64", {accesses, i});
+    const VirtualRegister is_made = code.pred("setp.gt.u64", {accesses, i});
     Place place;
     place.offset = i * *run.distance;
     place.bytes = run.bytes;
@@ -427,12 +419,12 @@ VirtualRegister WordCounters::is_inside(const std::vector<Place>& places, const 
   }
   const auto at = [&](std::int64_t offset) -> CodeOperand {
     if (offset == 0) return base;
-    return code.compute(RegisterType::b32, "add.s32", {base, offset});
+    return code.b32("add.s32", {base, offset});
   };
-  const VirtualRegister below = code.compute(RegisterType::pred, "setp.lt.u32", {at(highest), kept.bytes});
+  const VirtualRegister below = code.pred("setp.lt.u32", {at(highest), kept.bytes});
   // Of a single access the size divides the address.
   if (places.size() == 1) return below;
-  return code.compute(RegisterType::pred, "setp.lt.and.u32", {at(lowest), kept.bytes, below});
+  return code.pred("setp.lt.and.u32", {at(lowest), kept.bytes, below});
 }
 
 void WordCounters::add_of_shared(const CountedWords& words, std::vector<Place> places,
@@ -442,7 +434,7 @@ void WordCounters::add_of_shared(const CountedWords& words, std::vector<Place> p
   base = whole_word(base, RegisterType::b32, places[0], code);
   const VirtualRegister holds = is_inside(places, base, kept, code);
   const VirtualRegister counts =
-      code.compute(RegisterType::b64, "mad.wide.u32", {base, words.element_bytes / word_bytes, kept.counts});
+      code.b64("mad.wide.u32", {base, words.element_bytes / word_bytes, kept.counts});
   add_reductions(words, places, holds, counts, 0, code);
   const Label done = code.fresh_label();
   code.branch_if(holds, done);
@@ -457,10 +449,9 @@ void WordCounters::add_in_block(const CountedWords& words, std::vector<Place> pl
                                 CodeBuilder& code) {
   CodeOperand base = base_of(words, places[0], address, code);
   base = whole_word(base, RegisterType::b32, places[0], code);
-  const CodeOperand behind =
-      kept.begin ? code.compute(RegisterType::b32, "sub.u32", {base, *kept.begin}) : base;
+  const CodeOperand behind = kept.begin ? code.b32("sub.u32", {base, *kept.begin}) : base;
   const VirtualRegister holds = is_inside(places, behind, kept, code);
-  const VirtualRegister counters = code.compute(RegisterType::b32, "add.u32", {kept.counts, behind});
+  const VirtualRegister counters = code.b32("add.u32", {kept.counts, behind});
   const bool carries = words.element_bytes != word_bytes;
   std::vector<std::pair<VirtualRegister, std::int64_t>> before;  // and the word's distance from the base
   for (const Place& place : places) {
@@ -479,18 +470,17 @@ void WordCounters::add_in_block(const CountedWords& words, std::vector<Place> pl
   if (carries) {
     VirtualRegister greatest = before[0].first;
     for (std::size_t i = 1; i < before.size(); ++i)
-      greatest = code.compute(RegisterType::b32, "max.u32", {greatest, before[i].first});
-    is_counted = code.compute(RegisterType::pred, "setp.ne.and.u32", {greatest, last_count, holds});
+      greatest = code.b32("max.u32", {greatest, before[i].first});
+    is_counted = code.pred("setp.ne.and.u32", {greatest, last_count, holds});
   }
   code.branch_if(is_counted, done);
   if (carries) {
     const Label outside = code.fresh_label();
     code.branch_if(!CodePredicate(holds), outside);
     const VirtualRegister counts =
-        code.compute(RegisterType::b64, "mad.wide.u32",
-                     {base, words.element_bytes / word_bytes, word(words.array_word, code)});
+        code.b64("mad.wide.u32", {base, words.element_bytes / word_bytes, word(words.array_word, code)});
     for (const auto& [count, at] : before) {
-      const VirtualRegister wrapped = code.compute(RegisterType::pred, "setp.eq.u32", {count, last_count});
+      const VirtualRegister wrapped = code.pred("setp.eq.u32", {count, last_count});
       code.emit_if(CodePredicate(wrapped), "red.global.add.u64",
                    {CodeAddress{counts, words.element_bytes / word_bytes * at}, std::int64_t{1} << 32});
     }

@@ -100,10 +100,9 @@ void WordProbes::add_kept(const WordCountSites::Kept& kept, std::uint32_t block,
   const bool is_of_block = kept.site.threads == WordSite::Threads::of_the_block;
   const Label done = code.fresh_label();
   if (is_of_block) code.branch_if(!CodePredicate(sites_.is_first_thread()), done);
-  code.branch_if(CodePredicate(code.compute(RegisterType::pred, "setp.eq.u32", {kept.executions, 0})), done);
+  code.branch_if(CodePredicate(code.pred("setp.eq.u32", {kept.executions, 0})), done);
   CodeOperand number = kept.executions;
-  if (is_of_block)
-    number = code.compute(RegisterType::b32, "mul.lo.u32", {kept.executions, sites_.threads()});
+  if (is_of_block) number = code.b32("mul.lo.u32", {kept.executions, sites_.threads()});
   for (Probe& probe : unit_.spliced.probes) {
     const bool counts = probe.effect == ProbeEffect::counts_words &&
                         stands_at(probe, ProbePoint::instruction, *kept.instruction);

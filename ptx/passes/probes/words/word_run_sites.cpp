@@ -12,30 +12,27 @@ namespace {
 CodeOperand multiple_of(const CodeOperand& value, std::int64_t factor, CodeBuilder& code) {
   if (factor == 1) return value;
   if (const std::int64_t* const constant = std::get_if<std::int64_t>(&value.value)) return *constant * factor;
-  return code.compute(RegisterType::b64, "mul.lo.s64", {value, factor});
+  return code.b64("mul.lo.s64", {value, factor});
 }
 
 CodeOperand sum_of(const CodeOperand& left, const CodeOperand& right, CodeBuilder& code) {
-  return code.compute(RegisterType::b64, "add.s64", {left, right});
+  return code.b64("add.s64", {left, right});
 }
 
 /// The thread's number in its grid, in which blocks follow one another.
 VirtualRegister thread_number(const LaunchShape& launch, CodeBuilder& code) {
-  const auto read = [&](const std::string& name) {
-    return code.compute(RegisterType::b32, "mov.u32", {SpecialRegister{name}});
-  };
-  const auto narrow = [&](const char* opcode, std::vector<CodeOperand> operands) {
-    return code.compute(RegisterType::b32, opcode, std::move(operands));
-  };
-  if (launch.is_linear) return narrow("mad.lo.u32", {read("%ctaid.x"), read("%ntid.x"), read("%tid.x")});
+  if (launch.is_linear)
+    return code.b32("mad.lo.u32",
+                    {code.special("%ctaid.x"), code.special("%ntid.x"), code.special("%tid.x")});
   const auto place = [&](const std::string& index, const std::string& extent) {
-    const VirtualRegister plane =
-        narrow("mad.lo.u32", {read(index + ".z"), read(extent + ".y"), read(index + ".y")});
-    return narrow("mad.lo.u32", {plane, read(extent + ".x"), read(index + ".x")});
+    const VirtualRegister plane = code.b32(
+        "mad.lo.u32", {code.special(index + ".z"), code.special(extent + ".y"), code.special(index + ".y")});
+    return code.b32("mad.lo.u32", {plane, code.special(extent + ".x"), code.special(index + ".x")});
   };
-  const VirtualRegister threads =
-      narrow("mul.lo.u32", {narrow("mul.lo.u32", {read("%ntid.x"), read("%ntid.y")}), read("%ntid.z")});
-  return narrow("mad.lo.u32", {place("%ctaid", "%nctaid"), threads, place("%tid", "%ntid")});
+  const VirtualRegister threads = code.b32(
+      "mul.lo.u32",
+      {code.b32("mul.lo.u32", {code.special("%ntid.x"), code.special("%ntid.y")}), code.special("%ntid.z")});
+  return code.b32("mad.lo.u32", {place("%ctaid", "%nctaid"), threads, place("%tid", "%ntid")});
 }
 
 std::optional<std::int64_t> constant_of(const CodeOperand& value) {
@@ -79,19 +76,19 @@ void WordRunSites::place_run(std::size_t probe, const WordRun& run) {
 }
 
 void WordRunSites::add_before_end(std::uint32_t block, CodeBuilder& code) const {
-  const LoopNest& loops = unit_.analyses.of(*function_.function).loops();
+  const LoopNest& loops = function_.analyses->loops();
   for (const auto& [loop, runs] : placed_) {
     const std::uint32_t header = loops.loops()[loop].header;
-    const bool enters =
-        !loops.contains(loop, block) && std::ranges::find(function_.graph.blocks[block].successors, header) !=
-                                            function_.graph.blocks[block].successors.end();
+    const bool enters = !loops.contains(loop, block) &&
+                        std::ranges::find(function_.graph().blocks[block].successors, header) !=
+                            function_.graph().blocks[block].successors.end();
     if (enters)
       code.emit("st.global.b64", {CodeAddress{*record_, runs.front().run->place->first}, runs.front().reg});
   }
 }
 
 void WordRunSites::add_behind_end(std::uint32_t block, CodeBuilder& code) const {
-  const LoopNest& loops = unit_.analyses.of(*function_.function).loops();
+  const LoopNest& loops = function_.analyses->loops();
   for (const auto& [loop, runs] : placed_) {
     if (loops.loops()[loop].latches[0] != block) continue;
     for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -147,9 +144,9 @@ bool WordRunSites::add_execution(Probe& probe, const Instruction& instruction, C
 
 void WordRunSites::add_left(std::uint32_t block, const Routine& routine, CodeBuilder& code) const {
   if (kept_.empty()) return;
-  const LoopNest& loops = unit_.analyses.of(*function_.function).loops();
+  const LoopNest& loops = function_.analyses->loops();
   for (const auto& [at, kept] : kept_) {
-    const std::vector<std::uint32_t>& before = function_.graph.blocks[block].predecessors;
+    const std::vector<std::uint32_t>& before = function_.graph().blocks[block].predecessors;
     const bool is_left = !loops.contains(kept.loop, block) &&
                          std::ranges::any_of(before, [&, loop = kept.loop](std::uint32_t each) {
                            return loops.contains(loop, each);
@@ -160,7 +157,7 @@ void WordRunSites::add_left(std::uint32_t block, const Routine& routine, CodeBui
 
 void WordRunSites::add_before_exit(std::uint32_t block, const Routine& routine, CodeBuilder& code) const {
   if (kept_.empty()) return;
-  const LoopNest& loops = unit_.analyses.of(*function_.function).loops();
+  const LoopNest& loops = function_.analyses->loops();
   for (const auto& [at, kept] : kept_) {
     if (loops.contains(kept.loop, block)) add_kept(kept, routine, code);
   }
@@ -168,7 +165,7 @@ void WordRunSites::add_before_exit(std::uint32_t block, const Routine& routine, 
 
 void WordRunSites::add_kept(const Kept& kept, const Routine& routine, CodeBuilder& code) const {
   const Label done = code.fresh_label();
-  code.branch_if(CodePredicate(code.compute(RegisterType::pred, "setp.eq.u32", {kept.executions, 0})), done);
+  code.branch_if(CodePredicate(code.pred("setp.eq.u32", {kept.executions, 0})), done);
   for (const std::size_t each : kept.runs) add_run(runs_[each], kept, routine, code);
   code.mov(kept.executions, 0);
   code.place(done);
@@ -179,7 +176,7 @@ void WordRunSites::add_run(const Run& run, const Kept& kept, const Routine& rout
   const Label elsewhere = code.fresh_label();
   const Label done = code.fresh_label();
   const Extent extent = extent_of(run, kept, code);
-  const VirtualRegister are_many = code.compute(RegisterType::pred, "setp.ge.u64", {extent.accesses, fewest});
+  const VirtualRegister are_many = code.pred("setp.ge.u64", {extent.accesses, fewest});
   // Lanes whose runs are short mostly access words together that follow one another, which is one addition to
   // a sector, and writing down takes some thirty instructions.
   if (run.run->distance && fewest * std::abs(*run.run->distance) <= WordCounters::most_distance) {
@@ -202,7 +199,7 @@ void WordRunSites::add_run(const Run& run, const Kept& kept, const Routine& rout
 WordRunSites::Extent WordRunSites::extent_of(const Run& run, const Kept& kept, CodeBuilder& code) const {
   const auto count = static_cast<std::int64_t>(run.run->instructions.size());
   Extent extent;
-  extent.executions = code.compute(RegisterType::b64, "cvt.u64.u32", {kept.executions});
+  extent.executions = code.b64("cvt.u64.u32", {kept.executions});
   extent.accesses = multiple_of(extent.executions, count, code);
   if (run.run->distance) {
     extent.distance = *run.run->distance;
@@ -210,18 +207,16 @@ WordRunSites::Extent WordRunSites::extent_of(const Run& run, const Kept& kept, C
     extent.distance = sum_of(*run.distance, run.run->offsets[1] - run.run->offsets[0], code);
   } else {
     // After one iteration any distance will do.
-    const VirtualRegister is_one = code.compute(RegisterType::pred, "setp.eq.u64", {extent.executions, 1});
-    extent.distance =
-        code.compute(RegisterType::b64, "selp.b64", {std::int64_t{run.run->bytes}, *run.distance, is_one});
+    const VirtualRegister is_one = code.pred("setp.eq.u64", {extent.executions, 1});
+    extent.distance = code.b64("selp.b64", {std::int64_t{run.run->bytes}, *run.distance, is_one});
   }
   const std::optional<std::int64_t> constant = constant_of(extent.distance);
-  const CodeOperand length =
-      constant
-          ? multiple_of(extent.accesses, *constant, code)
-          : CodeOperand(code.compute(RegisterType::b64, "mul.lo.s64", {extent.accesses, extent.distance}));
+  const CodeOperand length = constant
+                                 ? multiple_of(extent.accesses, *constant, code)
+                                 : CodeOperand(code.b64("mul.lo.s64", {extent.accesses, extent.distance}));
   const CodeOperand behind_last =
       sum_of(sum_of(run.last, run.run->offsets[0], code), multiple_of(extent.distance, count, code), code);
-  extent.first = code.compute(RegisterType::b64, "sub.s64", {behind_last, length});
+  extent.first = code.b64("sub.s64", {behind_last, length});
   return extent;
 }
 
@@ -231,28 +226,24 @@ void WordRunSites::add_record(const Run& run, const Extent& extent, Label elsewh
   constexpr std::int64_t greatest = 0xffffff00;  // places that there never are, with room for a warp
   const std::uint32_t runs_word = *unit_.spliced.counted_words.at(run.probe).runs_word;
   const VirtualRegister records = word(runs_word, code);
-  const auto narrow = [&](const char* opcode, std::vector<CodeOperand> operands) {
-    return code.compute(RegisterType::b32, opcode, std::move(operands));
-  };
   const VirtualRegister mask = code.active_mask();
-  const VirtualRegister rank = narrow("popc.b32", {code.lanes_below(mask)});
-  const VirtualRegister leader = narrow("clz.b32", {narrow("brev.b32", {mask})});
-  const VirtualRegister lanes = code.compute(RegisterType::b64, "cvt.u64.u32", {narrow("popc.b32", {mask})});
-  const VirtualRegister taken = code.compute(RegisterType::b64, "mov.b64", {0});
-  const VirtualRegister leads = code.compute(RegisterType::pred, "setp.eq.u32", {rank, 0});
+  const VirtualRegister rank = code.b32("popc.b32", {code.lanes_below(mask)});
+  const VirtualRegister leader = code.b32("clz.b32", {code.b32("brev.b32", {mask})});
+  const VirtualRegister lanes = code.b64("cvt.u64.u32", {code.b32("popc.b32", {mask})});
+  const VirtualRegister taken = code.b64("mov.b64", {0});
+  const VirtualRegister leads = code.pred("setp.eq.u32", {rank, 0});
   code.emit_if(CodePredicate(leads), "atom.global.add.u64", {taken, CodeAddress{records, 0}, lanes});
-  const VirtualRegister bounded = code.compute(RegisterType::b64, "min.u64", {taken, greatest});
-  const VirtualRegister first = narrow("cvt.u32.u64", {bounded});
-  const VirtualRegister of_warp = narrow("shfl.sync.idx.b32", {first, leader, 31, mask});
-  const VirtualRegister place = narrow("add.u32", {of_warp, rank});
-  const VirtualRegister capacity = narrow("cvt.u32.u64", {word(runs_word + 1, code)});
-  const VirtualRegister is_full = code.compute(RegisterType::pred, "setp.ge.u32", {place, capacity});
+  const VirtualRegister bounded = code.b64("min.u64", {taken, greatest});
+  const VirtualRegister first = code.b32("cvt.u32.u64", {bounded});
+  const VirtualRegister of_warp = code.b32("shfl.sync.idx.b32", {first, leader, 31, mask});
+  const VirtualRegister place = code.b32("add.u32", {of_warp, rank});
+  const VirtualRegister capacity = code.b32("cvt.u32.u64", {word(runs_word + 1, code)});
+  const VirtualRegister is_full = code.pred("setp.ge.u32", {place, capacity});
   code.branch_if(CodePredicate(is_full), elsewhere);
-  const VirtualRegister record =
-      code.compute(RegisterType::b64, "mad.wide.u32", {place, std::int64_t{sizeof(RunRecord)}, records});
+  const VirtualRegister record = code.b64("mad.wide.u32", {place, std::int64_t{sizeof(RunRecord)}, records});
   const auto in_register = [&](const CodeOperand& value) -> CodeOperand {
     if (!constant_of(value)) return value;
-    return code.compute(RegisterType::b64, "mov.b64", {value});
+    return code.b64("mov.b64", {value});
   };
   const auto store = [&](std::int64_t offset, const CodeOperand& low, const CodeOperand& high) {
     const CodeList both{CodeList::Kind::vector, {in_register(low), in_register(high)}};
@@ -267,8 +258,8 @@ void WordRunSites::add_routines(const Run& run, const Extent& extent, const Rout
                                 CodeBuilder& code) const {
   Probe& probe = unit_.spliced.probes[run.probe];
   const std::vector<std::uint32_t>& instructions = run.run->instructions;
-  const VirtualRegister address = code.compute(RegisterType::b64, "mov.b64", {extent.first});
-  const VirtualRegister left = code.compute(RegisterType::b64, "mov.b64", {extent.executions});
+  const VirtualRegister address = code.b64("mov.b64", {extent.first});
+  const VirtualRegister left = code.b64("mov.b64", {extent.executions});
   const Label again = code.fresh_label();
   code.place(again);
   for (const std::uint32_t each : instructions) {
@@ -276,15 +267,14 @@ void WordRunSites::add_routines(const Run& run, const Extent& extent, const Rout
     code.emit("add.s64", {address, address, extent.distance});
   }
   code.emit("sub.s64", {left, left, 1});
-  code.branch_if(CodePredicate(code.compute(RegisterType::pred, "setp.ne.s64", {left, 0})), again);
+  code.branch_if(CodePredicate(code.pred("setp.ne.s64", {left, 0})), again);
 }
 
 VirtualRegister WordRunSites::word(std::uint32_t index, CodeBuilder& code) const {
   const bool is_kernel = function_.function->is_entry;
   CodeRegister base = Name{std::string(probe_parameter)};
   if (!is_kernel) base = *unit_.thread_registers(*function_.function).frame;
-  return code.compute(RegisterType::b64, is_kernel ? "ld.param.b64" : "ld.local.b64",
-                      {CodeAddress{base, std::int64_t{8} * index}});
+  return code.b64(is_kernel ? "ld.param.b64" : "ld.local.b64", {CodeAddress{base, std::int64_t{8} * index}});
 }
 
 }  // namespace lynxpp::ptx
