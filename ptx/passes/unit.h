@@ -277,11 +277,6 @@ struct InstrumentationUnit {
   std::map<const Function*, ThreadRegisters> thread_registers_;
 };
 
-// Names lynxpp gives to what it adds. PTX identifiers of programs do not start with these.
-inline constexpr std::string_view probe_parameter = "__lynxpp_probe";
-inline constexpr std::string_view frame_parameter = "__lynxpp_frame_parameter";
-inline constexpr std::string_view frame_variable = "__lynxpp_frame";
-
 /// The name of the function that a direct call leads to, behind an alias too; empty for an indirect one.
 std::string_view direct_callee(const Module& module, const Instruction& call);
 

@@ -26,8 +26,6 @@ Result<ProbeRoutine> make(const std::string& body) {
 
 /// A copy in a function that has no names yet.
 std::string copy(const ProbeRoutine& routine, SiteBinding binding = {}) {
-  binding.word_opcode = "ld.param.b64";
-  binding.word_base = Name{"__lynxpp_probe"};
   if (!binding.site_value) binding.site_value = [](std::string_view) { return CodeOperand(7); };
   if (!binding.state) {
     binding.state = [](std::uint32_t index) { return CodeOperand(Name{"%state" + std::to_string(index)}); };

@@ -27,8 +27,7 @@ void Frame::add_entry(CodeBuilder& code) const {
   }
   code.emit("mov.u64", {frame, Name{std::string(frame_variable)}});
   for (std::uint32_t i = 0; i < unit_.spliced.words; ++i) {
-    const CodeAddress passed{Name{std::string(probe_parameter)}, 8 * i};
-    const VirtualRegister word = code.b64("ld.param.b64", {passed});
+    const VirtualRegister word = HiddenWords().load(i, code);
     code.emit("st.local.b64", {CodeAddress{frame, 8 * i}, word});
   }
 }

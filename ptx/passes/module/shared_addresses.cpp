@@ -26,23 +26,13 @@ void skip_all_but_one_thread(CodeBuilder& code, const Label& done) {
   code.branch_if(code.pred("setp.ne.u32", {any, 0}), done);
 }
 
-VirtualRegister place_of_addresses(const InstrumentationUnit& unit, const Function& function,
-                                   CodeBuilder& code) {
-  const std::int64_t word = std::int64_t{8} * unit.words.shared.word;
-  if (function.is_entry)
-    return code.b64("ld.param.b64", {CodeAddress{Name{std::string(probe_parameter)}, word}});
-  const CodeAddress parameter{Name{std::string(frame_parameter)}};
-  const VirtualRegister frame = code.b64("ld.param.b64", {parameter});
-  return code.b64("ld.local.b64", {CodeAddress{frame, word}});
-}
-
 void add_to(InstrumentationUnit& unit, const Function& function) {
   const auto is_here = [&](const SharedAddresses::Place& each) { return each.function == &function; };
   if (std::ranges::none_of(unit.words.shared.variables, is_here)) return;
   CodeBuilder code(unit.edits.names(function));
   const Label done = code.fresh_label();
   if (function.is_entry) skip_all_but_one_thread(code, done);
-  const VirtualRegister place = place_of_addresses(unit, function, code);
+  const VirtualRegister place = HiddenWords(function.is_entry, code).load(unit.words.shared.word, code);
   for (std::size_t i = 0; i < unit.words.shared.variables.size(); ++i) {
     if (!is_here(unit.words.shared.variables[i])) continue;
     const Name variable{unit.words.shared.variables[i].name};

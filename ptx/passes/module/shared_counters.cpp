@@ -30,8 +30,7 @@ class SharedCountersPass {
 
  private:
   static VirtualRegister word(std::uint32_t index, CodeBuilder& code) {
-    return code.b64("ld.param.b64",
-                    {CodeAddress{Name{std::string(probe_parameter)}, std::int64_t{8} * index}});
+    return HiddenWords().load(index, code);
   }
 
   static VirtualRegister low(VirtualRegister wide, CodeBuilder& code) {

@@ -32,7 +32,7 @@ class Copier {
       if (!operand && i == 0) return std::nullopt;
       copy.operands.push_back(operand ? std::move(*operand) : CodeOperand(0));
       const bool loads_word = is_word(instruction.operands[i]) && !binding_.word;
-      if (loads_word) copy.opcode = binding_.word_opcode;
+      if (loads_word) copy.opcode = binding_.words.opcode();
     }
     return copy;
   }
@@ -52,7 +52,7 @@ class Copier {
     switch (placeholder.kind) {
       case Kind::word:
         if (binding_.word) return binding_.word(placeholder.index);
-        return CodeAddress{binding_.word_base, std::int64_t{8} * (binding_.first.word + placeholder.index)};
+        return binding_.words.address(binding_.first.word + placeholder.index);
       case Kind::state: return binding_.state(binding_.first.state + placeholder.index);
       case Kind::variable: return Name{variable_name(binding_.first.variable + placeholder.index)};
       case Kind::site_value: return binding_.site_value(placeholder.name);

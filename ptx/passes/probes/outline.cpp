@@ -85,8 +85,7 @@ class Signature {
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
       CodeOperand value = parameters_[i].value;
       if (const std::optional<std::uint32_t> word = parameters_[i].word) {
-        const CodeAddress address{binding.word_base, std::int64_t{8} * *word};
-        value = code.b64(binding.word_opcode, {address});
+        value = binding.words.load(*word, code);
       }
       code.add_text(declaration(i) + ";");
       code.emit(type_of("st.param", parameters_[i].bytes), {CodeAddress{parameter(i)}, std::move(value)});

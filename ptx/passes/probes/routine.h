@@ -23,6 +23,7 @@
 
 #include "ptx/ir/code_builder.h"
 #include "ptx/ir/module.h"
+#include "ptx/passes/module/hidden_words.h"
 #include "ptx/passes/probes/routine_functions.h"
 #include "support/result.h"
 
@@ -45,14 +46,13 @@ struct FirstOfSpecification {
 
 /// What a routine reads and writes besides its own registers, at one site.
 struct SiteBinding {
-  std::string word_opcode;          ///< "ld.param.b64"
-  CodeRegister word_base = Name{};  ///< word k is [base + 8 * (first.word + k)]
-  FirstOfSpecification first;       ///< of the routine's specification
+  HiddenWords words;           ///< its own are those from first.word on
+  FirstOfSpecification first;  ///< of the routine's specification
   /// Of all specifications.
   std::function<CodeOperand(std::uint32_t)> state = {};
   /// By name. Nothing: nobody wants to know; it is 0, and what is written to it is left out.
   std::function<std::optional<CodeOperand>(std::string_view)> site_value = {};
-  /// What is moved instead of the memory at word_base.
+  /// What is moved instead of the word in memory.
   std::function<CodeOperand(std::uint32_t)> word = {};
   /// In a loop: the registers that hold the routine's invariants. Empty: the copy computes them itself.
   std::vector<VirtualRegister> invariants = {};

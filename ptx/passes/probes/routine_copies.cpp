@@ -61,14 +61,8 @@ void RoutineCopies::add(Probe& probe, const Site& site, CodeBuilder& code) {
   for (const std::uint32_t each : routine_at(probe, site).functions())
     unit_.spliced.routine_functions.use(each);
   SiteBinding binding;
-  const bool is_kernel = function_.function->is_entry;
-  binding.word_opcode = is_kernel ? "ld.param.b64" : "ld.local.b64";
   // Device functions without a frame have no words, either.
-  if (is_kernel) {
-    binding.word_base = Name{std::string(probe_parameter)};
-  } else if (registers_.frame) {
-    binding.word_base = *registers_.frame;
-  }
+  if (!function_.function->is_entry && registers_.frame) binding.words = HiddenWords(*registers_.frame);
   binding.first = probe.first;
   binding.state = [&](std::uint32_t index) { return CodeOperand(registers_.states[index]); };
   const std::optional<Label> in_row = add_skip_of_rows(probe, site, code);

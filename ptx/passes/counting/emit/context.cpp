@@ -46,14 +46,8 @@ CountContext count_context(InstrumentationUnit& unit, std::uint32_t position, Na
 }
 
 VirtualRegister slots_of_warp(CodeBuilder& code, const CountContext& context) {
-  const std::int64_t word = slot_bytes * context.unit.counting.word;
-  if (context.is_kernel()) {
-    const CodeAddress parameter{Name{std::string(probe_parameter)}, word};
-    return slots_of_warp(code, context.plan, code.b64("ld.param.b64", {parameter}));
-  }
-  const CodeAddress parameter{Name{std::string(frame_parameter)}};
-  const VirtualRegister frame = code.b64("ld.param.b64", {parameter});
-  return slots_of_warp(code, context.plan, code.b64("ld.local.b64", {CodeAddress{frame, word}}));
+  const HiddenWords words(context.is_kernel(), code);
+  return slots_of_warp(code, context.plan, words.load(context.unit.counting.word, code));
 }
 
 VirtualRegister slots_of_warp(CodeBuilder& code, const CountPlan& plan, VirtualRegister slots) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ptx/analysis/flow/walk.h"
 #include "ptx/analysis/values/cohorts.h"
 #include "ptx/passes/facts.h"
 
@@ -37,17 +38,12 @@ std::vector<bool> passed_together(const CountedFunction& kernel) {
     if (blocks[block].successors.size() < 2 ||
         (kernel.analyses->uniformity().of_branch(block) & varies_in_warp) == 0)
       continue;
-    std::vector<bool> seen(blocks.size());
-    std::vector<std::uint32_t> pending = blocks[block].successors;
-    while (!pending.empty()) {
-      const std::uint32_t next = pending.back();
-      pending.pop_back();
-      if (next == post_dominators[block] || seen[next]) continue;
-      if (++visits > most_visits) return std::vector<bool>(blocks.size(), false);
-      seen[next] = true;
+    const auto divide = [&](std::uint32_t next) {
       together[next] = false;
-      pending.insert(pending.end(), blocks[next].successors.begin(), blocks[next].successors.end());
-    }
+      return ++visits <= most_visits;
+    };
+    if (!walk_blocks(kernel.graph(), blocks[block].successors, post_dominators[block], divide))
+      return std::vector<bool>(blocks.size(), false);
   }
   return together;
 }

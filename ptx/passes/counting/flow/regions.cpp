@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ptx/analysis/flow/walk.h"
 #include "ptx/analysis/opcode_modifiers.h"
 #include "ptx/analysis/values/cohorts.h"
 
@@ -76,21 +77,12 @@ std::optional<std::vector<std::uint32_t>> WarpRegions::blocks_between(std::uint3
   if (graph_.blocks[begin].leaves_function || may_spin_around(begin)) return std::nullopt;
   if (loop != no_loop && waits_[begin]) return std::nullopt;
   std::vector<std::uint32_t> region;
-  std::vector<bool> seen(graph_.blocks.size());
-  std::vector<std::uint32_t> pending = graph_.blocks[begin].successors;
-  while (!pending.empty()) {
-    const std::uint32_t block = pending.back();
-    pending.pop_back();
-    if (block == end || seen[block]) continue;
-    if (!spend()) return std::nullopt;
-    if (block == begin && loop == no_loop) return std::nullopt;
-    if (!dominators_.dominates(begin, block) || graph_.blocks[block].leaves_function || waits_[block])
-      return std::nullopt;
-    seen[block] = true;
+  const bool is_region = walk_blocks(graph_, graph_.blocks[begin].successors, end, [&](std::uint32_t block) {
     region.push_back(block);
-    pending.insert(pending.end(), graph_.blocks[block].successors.begin(),
-                   graph_.blocks[block].successors.end());
-  }
+    return spend() && (block != begin || loop != no_loop) && dominators_.dominates(begin, block) &&
+           !graph_.blocks[block].leaves_function && !waits_[block];
+  });
+  if (!is_region) return std::nullopt;
   std::ranges::sort(region);
   return region;
 }
@@ -177,18 +169,9 @@ bool WarpRegions::stays_together(std::uint32_t divergence, const Loop& loop, std
            std::ranges::all_of(loop.latches,
                                [&](std::uint32_t latch) { return dominators_.dominates(divergence, latch); });
   }
-  std::vector<bool> seen(graph_.blocks.size());
-  std::vector<std::uint32_t> pending = targets;
-  while (!pending.empty()) {
-    const std::uint32_t block = pending.back();
-    pending.pop_back();
-    if (block == meeting || seen[block]) continue;
-    if (!spend() || block == loop.header || !loops_.contains(index, block)) return false;
-    seen[block] = true;
-    pending.insert(pending.end(), graph_.blocks[block].successors.begin(),
-                   graph_.blocks[block].successors.end());
-  }
-  return true;
+  return walk_blocks(graph_, targets, meeting, [&](std::uint32_t block) {
+    return spend() && block != loop.header && loops_.contains(index, block);
+  });
 }
 
 /// Where to note which lanes are to meet at the end: those that come to the end together are those of the
@@ -236,18 +219,8 @@ bool WarpRegions::enters_once(const DivergentLoop& divergent, const std::vector<
 
 /// Whether a path leads from a block to `target` that does not pass `barrier`.
 bool WarpRegions::reaches(std::uint32_t from, std::uint32_t target, std::uint32_t barrier) {
-  std::vector<bool> seen(graph_.blocks.size());
-  std::vector<std::uint32_t> pending{from};
-  while (!pending.empty()) {
-    const std::uint32_t block = pending.back();
-    pending.pop_back();
-    if (block == barrier || seen[block]) continue;
-    if (block == target || !spend()) return true;
-    seen[block] = true;
-    pending.insert(pending.end(), graph_.blocks[block].successors.begin(),
-                   graph_.blocks[block].successors.end());
-  }
-  return false;
+  return !walk_blocks(graph_, {from}, barrier,
+                      [&](std::uint32_t block) { return block != target && spend(); });
 }
 
 }  // namespace lynxpp::ptx

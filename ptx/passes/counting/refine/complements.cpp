@@ -1,5 +1,7 @@
 #include "ptx/passes/counting/refine/complements.h"
 
+#include "ptx/analysis/flow/walk.h"
+
 namespace lynxpp::ptx {
 namespace {
 
@@ -56,18 +58,10 @@ class Complements {
 
   void find_divergences() {
     const Uniformity& uniformity = function_.analyses->uniformity();
-    std::vector<std::uint32_t> pending;
     for (std::uint32_t block = 0; block < graph_.blocks.size(); ++block) {
-      if ((uniformity.of_branch(block) & varies_in_warp) != 0) pending.push_back(block);
-    }
-    while (!pending.empty()) {
-      const std::uint32_t block = pending.back();
-      pending.pop_back();
-      for (const std::uint32_t next : graph_.blocks[block].successors) {
-        if (is_behind_divergence_[next]) continue;
-        is_behind_divergence_[next] = true;
-        pending.push_back(next);
-      }
+      if ((uniformity.of_branch(block) & varies_in_warp) == 0) continue;
+      walk_blocks(graph_, graph_.blocks[block].successors, no_block, is_behind_divergence_,
+                  [](std::uint32_t) { return true; });
     }
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "ptx/analysis/flow/walk.h"
 #include "ptx/passes/counting/draft.h"
 
 namespace lynxpp::ptx {
@@ -57,30 +58,12 @@ class DividedWarps {
   }
 
   bool may_wait_before_reconvergence(std::uint32_t block) {
-    std::vector<bool> seen(graph_.blocks.size());
-    std::vector<std::uint32_t> pending = graph_.blocks[block].successors;
-    while (!pending.empty()) {
-      const std::uint32_t next = pending.back();
-      pending.pop_back();
-      if (next == post_dominators_[block] || seen[next]) continue;
-      if (waits_[next] || ++visits_ > most_visited) return true;
-      seen[next] = true;
-      pending.insert(pending.end(), graph_.blocks[next].successors.begin(),
-                     graph_.blocks[next].successors.end());
-    }
-    return false;
+    return !walk_blocks(graph_, graph_.blocks[block].successors, post_dominators_[block],
+                        [&](std::uint32_t next) { return !waits_[next] && ++visits_ <= most_visited; });
   }
 
   void mark_from(std::uint32_t begin) {
-    std::vector<std::uint32_t> pending{begin};
-    while (!pending.empty()) {
-      const std::uint32_t block = pending.back();
-      pending.pop_back();
-      if (divided_[block]) continue;
-      divided_[block] = true;
-      pending.insert(pending.end(), graph_.blocks[block].successors.begin(),
-                     graph_.blocks[block].successors.end());
-    }
+    walk_blocks(graph_, {begin}, no_block, divided_, [](std::uint32_t) { return true; });
   }
 
   const ControlFlowGraph& graph_;

@@ -4,6 +4,7 @@
 #include <set>
 #include <tuple>
 
+#include "ptx/analysis/flow/walk.h"
 #include "ptx/passes/counting/flow/regions.h"
 #include "ptx/passes/counting/refine/loop_periods.h"
 #include "ptx/passes/facts.h"
@@ -252,24 +253,17 @@ class TripCountFinder {
 
   /// Nothing but one instruction changes the register on any path from the loop's header to the end.
   bool is_kept(RegisterId reg, std::uint32_t changing, std::uint32_t header, std::uint32_t end) {
-    std::vector<bool> seen(graph_.blocks.size());
-    std::vector<std::uint32_t> pending{header};
-    while (!pending.empty()) {
-      const std::uint32_t block = pending.back();
-      pending.pop_back();
-      if (block == end || seen[block]) continue;
+    return walk_blocks(graph_, {header}, end, [&](std::uint32_t block) {
       const BasicBlock& range = graph_.blocks[block];
       steps_ += 1 + range.size();
       if (steps_ > most_steps) return false;
-      seen[block] = true;
       for (std::uint32_t at = range.begin; at < range.end; ++at) {
         const bool writes = std::ranges::any_of(function_.analyses->registers().writes(at),
                                                 [&](const RegisterWrite& write) { return write.reg == reg; });
         if (writes && at != changing) return false;
       }
-      pending.insert(pending.end(), range.successors.begin(), range.successors.end());
-    }
-    return true;
+      return true;
+    });
   }
 
   /// Where its first value can be read.

@@ -185,10 +185,8 @@ bool WordCounters::asks_for_address(const Probe& probe, const Instruction& instr
 }
 
 VirtualRegister WordCounters::word(std::uint32_t index, CodeBuilder& code) const {
-  const bool is_kernel = function_.function->is_entry;
-  CodeRegister base = Name{std::string(probe_parameter)};
-  if (!is_kernel) base = *unit_.thread_registers(*function_.function).frame;
-  return code.b64(is_kernel ? "ld.param.b64" : "ld.local.b64", {CodeAddress{base, std::int64_t{8} * index}});
+  if (function_.function->is_entry) return HiddenWords().load(index, code);
+  return HiddenWords(*unit_.thread_registers(*function_.function).frame).load(index, code);
 }
 
 /// Of the variables at which a window begins only the kernel knows the names. Accesses to others would find

@@ -64,6 +64,9 @@ class WordCounters {
   void add_at(const Probe& probe, std::uint32_t instruction, const CodeOperand& address, Code routine,
               CodeBuilder& code);
 
+  /// A word of the hidden parameter.
+  VirtualRegister word(std::uint32_t index, CodeBuilder& code) const;
+
   /// Counts some of fewer than `most` accesses to device memory, `run.distance` apart. Goes elsewhere where
   /// they do not begin in the window.
   void add_few(const Probe& probe, const WordRun& run, const CodeOperand& first, const CodeOperand& accesses,
@@ -99,7 +102,6 @@ class WordCounters {
                   Code routines, CodeBuilder& code);
   Kept kept(std::size_t probe, bool in_block, CodeBuilder& code) const;
   Kept fill(const CountedWords& words, bool in_block, CodeBuilder& code) const;
-  VirtualRegister word(std::uint32_t index, CodeBuilder& code) const;
   void add_in_device(const CountedWords& words, std::vector<Place> places, const CodeOperand& address,
                      const Kept& kept, Code routines, CodeBuilder& code);
   void add_of_shared(const CountedWords& words, std::vector<Place> places, const CodeOperand& address,

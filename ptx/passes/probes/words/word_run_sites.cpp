@@ -114,7 +114,8 @@ void WordRunSites::add_entry(CodeBuilder& code) const {
   if (!record_) return;
   const LoopRecords& records = unit_.words.loop_records;
   const VirtualRegister thread = thread_number(unit_.options.launch, code);
-  code.emit("mad.wide.u32", {*record_, thread, std::int64_t{records.bytes}, word(records.word, code)});
+  code.emit("mad.wide.u32",
+            {*record_, thread, std::int64_t{records.bytes}, counters_.word(records.word, code)});
 }
 
 bool WordRunSites::add_execution(Probe& probe, const Instruction& instruction, CodeBuilder& code) const {
@@ -225,7 +226,7 @@ void WordRunSites::add_record(const Run& run, const Extent& extent, Label elsewh
                               CodeBuilder& code) const {
   constexpr std::int64_t greatest = 0xffffff00;  // places that there never are, with room for a warp
   const std::uint32_t runs_word = *unit_.spliced.counted_words.at(run.probe).runs_word;
-  const VirtualRegister records = word(runs_word, code);
+  const VirtualRegister records = counters_.word(runs_word, code);
   const VirtualRegister mask = code.active_mask();
   const VirtualRegister rank = code.b32("popc.b32", {code.lanes_below(mask)});
   const VirtualRegister leader = code.b32("clz.b32", {code.b32("brev.b32", {mask})});
@@ -237,7 +238,7 @@ void WordRunSites::add_record(const Run& run, const Extent& extent, Label elsewh
   const VirtualRegister first = code.b32("cvt.u32.u64", {bounded});
   const VirtualRegister of_warp = code.b32("shfl.sync.idx.b32", {first, leader, 31, mask});
   const VirtualRegister place = code.b32("add.u32", {of_warp, rank});
-  const VirtualRegister capacity = code.b32("cvt.u32.u64", {word(runs_word + 1, code)});
+  const VirtualRegister capacity = code.b32("cvt.u32.u64", {counters_.word(runs_word + 1, code)});
   const VirtualRegister is_full = code.pred("setp.ge.u32", {place, capacity});
   code.branch_if(CodePredicate(is_full), elsewhere);
   const VirtualRegister record = code.b64("mad.wide.u32", {place, std::int64_t{sizeof(RunRecord)}, records});
@@ -268,13 +269,6 @@ void WordRunSites::add_routines(const Run& run, const Extent& extent, const Rout
   }
   code.emit("sub.s64", {left, left, 1});
   code.branch_if(CodePredicate(code.pred("setp.ne.s64", {left, 0})), again);
-}
-
-VirtualRegister WordRunSites::word(std::uint32_t index, CodeBuilder& code) const {
-  const bool is_kernel = function_.function->is_entry;
-  CodeRegister base = Name{std::string(probe_parameter)};
-  if (!is_kernel) base = *unit_.thread_registers(*function_.function).frame;
-  return code.b64(is_kernel ? "ld.param.b64" : "ld.local.b64", {CodeAddress{base, std::int64_t{8} * index}});
 }
 
 }  // namespace lynxpp::ptx

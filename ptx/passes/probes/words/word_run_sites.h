@@ -90,7 +90,6 @@ class WordRunSites {
   Extent extent_of(const Run& run, const Kept& kept, CodeBuilder& code) const;
   void add_record(const Run& run, const Extent& extent, Label elsewhere, CodeBuilder& code) const;
   void add_routines(const Run& run, const Extent& extent, const Routine& routine, CodeBuilder& code) const;
-  VirtualRegister word(std::uint32_t index, CodeBuilder& code) const;
 
   InstrumentationUnit& unit_;
   const FunctionUnit& function_;

@@ -1,0 +1,40 @@
+// The words of the hidden parameter, as a function of the variant reads them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "ptx/ir/code_builder.h"
+
+namespace lynxpp::ptx {
+
+// Names lynxpp gives to what it adds. PTX identifiers of programs do not start with these.
+inline constexpr std::string_view probe_parameter = "__lynxpp_probe";
+inline constexpr std::string_view frame_parameter = "__lynxpp_frame_parameter";
+inline constexpr std::string_view frame_variable = "__lynxpp_frame";
+
+class HiddenWords {
+ public:
+  /// The kernel's: its parameter.
+  HiddenWords() : opcode_("ld.param.b64"), base_(Name{std::string(probe_parameter)}) {}
+  /// A device function's: the frame at the register's address.
+  explicit HiddenWords(VirtualRegister frame) : opcode_("ld.local.b64"), base_(frame) {}
+  /// Where no register holds the frame's address: loads it for a device function.
+  HiddenWords(bool is_kernel, CodeBuilder& code) : HiddenWords() {
+    if (!is_kernel)
+      *this = HiddenWords(code.b64("ld.param.b64", {CodeAddress{Name{std::string(frame_parameter)}}}));
+  }
+
+  const std::string& opcode() const { return opcode_; }
+  CodeAddress address(std::uint32_t word) const { return {base_, std::int64_t{8} * word}; }
+  VirtualRegister load(std::uint32_t word, CodeBuilder& code) const {
+    return code.b64(opcode_, {address(word)});
+  }
+
+ private:
+  std::string opcode_;
+  CodeRegister base_;
+};
+
+}  // namespace lynxpp::ptx
