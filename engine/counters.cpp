@@ -179,9 +179,8 @@ class TermCollector {
 
   /// What the handler knows as accessSize().
   static std::uint32_t bytes_at(const ptx::Probe& probe, const ptx::Instruction& instruction) {
-    const ptx::MemoryAccesses accesses = ptx::memory_accesses(instruction);
-    const std::uint32_t side = probe.access ? probe.access(instruction) : 0;
-    return side < accesses.count ? accesses.access[side].bytes : 0;
+    const std::optional<ptx::MemoryAccess> access = probe.access_at(instruction);
+    return access ? access->bytes : 0;
   }
 
   std::uint64_t addend_of(const ptx::FunctionUnit& function, std::uint32_t block) const {

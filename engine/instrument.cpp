@@ -80,9 +80,9 @@ int choose_sm(const ptx::Target& target, int device_sm) {
   return std::max(target.sm, warp_reduction);
 }
 
-/// Whether a barrier before the kernel's end is safe: every thread of a block comes there, and nobody waits
-/// anywhere else for some of them only. One unguarded `ret` at which all paths end, and no barriers but those
-/// of the whole block.
+/// Whether a barrier before the kernel's end is safe: every thread of a block comes there, and no thread
+/// waits anywhere else for some of them only. One unguarded `ret` at which all paths end, and no barriers but
+/// those of the whole block.
 Status leaves_together(const ptx::InstrumentationUnit& unit, const std::string& specification) {
   const auto refuse = [&](const std::string& why) {
     return failure("specification '" + specification + "' has a syncThreads() in ON_KERNEL_EXIT, and " + why);
@@ -122,11 +122,10 @@ Status leaves_together(const ptx::InstrumentationUnit& unit, const std::string& 
 std::string target_text(const ptx::Target& target, int sm) {
   std::string text = "sm_" + std::to_string(sm);
   if (target.suffix != '\0') text += target.suffix;
-  for (std::string_view rest = target.text; !rest.empty();) {
-    const std::string_view option = trim(rest.substr(0, rest.find(',')));
-    rest.remove_prefix(
-        std::min(rest.size(), rest.find(',') == std::string_view::npos ? rest.size() : rest.find(',') + 1));
-    if (!option.starts_with("sm_") && option != "debug") text += ", " + std::string(option);
+  for (const std::string& each : split(target.text, ',')) {
+    const std::string_view option = trim(each);
+    if (!option.empty() && !option.starts_with("sm_") && option != "debug")
+      text += ", " + std::string(option);
   }
   return text;
 }
@@ -180,7 +179,7 @@ Status add_lane_values(const cod::Specification& specification, const cod::Devic
     probe.with_lane_values = std::move(*routine);
   }
   using cod::SiteValue;
-  // What routines read, and what finds it out.
+  // What routines read, and what computes it.
   constexpr std::pair<SiteValue, SiteValue> routines[] = {
       {SiteValue::sector_threshold, SiteValue::sector_threshold},
       {SiteValue::hoisted_banks, SiteValue::hoisted_banks},
@@ -325,13 +324,13 @@ std::shared_ptr<const WordCounting> count_words(const Request& request, ptx::Ins
                                                 Instrumented& result) {
   const std::shared_ptr<WordCounting> counting = plan_word_counts(request, unit);
   if (counting == nullptr) return counting;
-  for (const WordCounting::Runs& runs : counting->runs) {
+  for (const WordCounting::RunArray& runs : counting->runs.arrays) {
     cod::Word word;
     word.index = runs.array;
     result.probe.push_back({ProbeWord::Kind::runs, runs.specification, word});
     result.probe.push_back({ProbeWord::Kind::most_runs, runs.specification, word});
   }
-  if (counting->loop_record_bytes != 0) result.probe.push_back({ProbeWord::Kind::loop_records, 0, {}});
+  if (counting->runs.loop_record_bytes != 0) result.probe.push_back({ProbeWord::Kind::loop_records, 0, {}});
   if (counting->shared_arrays.empty()) return counting;
   unit.words.shared.word = unit.spliced.words++;
   result.probe.push_back({ProbeWord::Kind::shared_addresses, 0, {}});
@@ -348,7 +347,7 @@ Status share_variables(const Request& request, ptx::InstrumentationUnit& unit) {
         "it calls functions through pointers, which may lead into code of the program's own module");
   }
   if (!unit.reached.address_taken.empty()) {
-    // The pointer would lead into the variant, and whoever calls it later was assembled without it.
+    // The pointer would lead into the variant, and a later caller was assembled without it.
     return failure("it takes the address of the function '" + unit.reached.address_taken.front() +
                    "', which code of the program's own module may call");
   }
@@ -382,7 +381,7 @@ Status share_variables(const Request& request, ptx::InstrumentationUnit& unit) {
   return success();
 }
 
-/// Empty where the text cannot be read, which whoever loads it will find out, too.
+/// Empty if unreadable; the loader reports it.
 device::DirectivePlace directives_of(const std::string& ptx, const std::string& kernel) {
   const Result<ptx::Module> module = ptx::parse_module(ptx);
   const ptx::Function* const function = module ? module->find_function(kernel) : nullptr;
@@ -392,7 +391,8 @@ device::DirectivePlace directives_of(const std::string& ptx, const std::string& 
   return {before.end, function->body_text.begin};
 }
 
-/// Numbers and bits. Not the state of handlers: those that read a clock measure what would change.
+/// Counter registers, without handler state: a handler may read a clock, whose values the number of registers
+/// would change.
 std::uint32_t kept_registers(const ptx::InstrumentationUnit& unit) {
   std::uint32_t registers = 0;
   if (unit.counting.plan == nullptr) return registers;
@@ -420,8 +420,7 @@ std::vector<device::ParameterSlot> parameter_slots(const ptx::Function& kernel) 
   return slots;
 }
 
-/// Where lanes wait for the host, a GPU may let those go on that wait for them where they would join. So no
-/// count relies on which lanes were together earlier.
+/// Lanes waiting for the host may reconverge differently, so no count may rely on earlier convergence.
 std::set<std::string, std::less<>> options_without(const Request& request) {
   std::set<std::string, std::less<>> without = request.limits.without;
   const bool may_wait =
@@ -510,7 +509,9 @@ Result<Instrumented> instrument(const Request& request) {
   if (Status fits = check_shared_memory(unit); !fits) return fits.error();
   const std::shared_ptr<Counting> counting = add_counters(request, unit, result);
   if (Status shared = share_variables(request, unit); !shared) return shared.error();
-  result.words = count_words(request, unit, result);
+  unit.words.demand = [&](ptx::InstrumentationUnit& each) {
+    result.words = count_words(request, each, result);
+  };
 
   ptx::PassManager passes = ptx::make_pipeline();
   if (request.inspection.verify) passes.verify_with(verify);

@@ -22,6 +22,7 @@
 namespace lynxpp::engine {
 
 using ptx::LaunchShape;
+using ptx::shape_of;
 
 using SpecificationPtr = std::shared_ptr<const cod::Specification>;
 
@@ -44,7 +45,7 @@ struct CountingChoices {
   /// Counters in registers have 64 bits: for launches in which one may be incremented 2^32 times; nor is
   /// anything assumed about array indices.
   bool wide = false;
-  /// Hoist what lanes can find out about their addresses once (ptx/passes/memory/lane_values.h).
+  /// Hoist what lanes can compute about their addresses once (ptx/passes/memory/lane_values.h).
   bool lane_values = true;
 };
 
@@ -59,7 +60,7 @@ struct WordChoices {
   std::uint32_t dynamic_shared_bytes = 0;  ///< of the launch, where there is a window
 };
 
-/// What whoever asks wants to see of the work.
+/// What the caller wants to see of the work.
 struct Inspection {
   /// Check the text after every pass (engine/verify.h): slow, and on by default in debug builds only.
   bool verify = verifies_by_default;
@@ -93,9 +94,9 @@ struct ProbeWord {
     specification,     ///< what `word` of a specification says
     counters,          ///< the address of Counting::plan->slots() zeroed numbers, for all specifications
     shared_addresses,  ///< the address of one number for each of WordCounting::shared_arrays
-    runs,              ///< the address of the runs of an array's words (WordCounting::Runs)
+    runs,              ///< the address of the runs of an array's words (WordCounting::RunArray)
     most_runs,         ///< for how many of them there is room
-    loop_records,      ///< the address of WordCounting::loop_record_bytes for each thread of the grid
+    loop_records,      ///< the address of WordCounting::Runs::loop_record_bytes for each thread of the grid
   };
   Kind kind = Kind::specification;
   std::uint32_t specification = 0;  ///< index in Request::specifications

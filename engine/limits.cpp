@@ -29,10 +29,8 @@ Limits without_functions(Limits limits) {
 
 std::set<std::string, std::less<>> names_in(std::string_view list) {
   std::set<std::string, std::less<>> names;
-  while (!list.empty()) {
-    const std::size_t comma = std::min(list.find(','), list.size());
-    if (const std::string_view name = trim(list.substr(0, comma)); !name.empty()) names.emplace(name);
-    list.remove_prefix(std::min(comma + 1, list.size()));
+  for (const std::string& each : split(list, ',')) {
+    if (const std::string_view name = trim(each); !name.empty()) names.emplace(name);
   }
   return names;
 }

@@ -24,7 +24,7 @@ bool has_register_parameters(const ptx::Function& function) {
          std::any_of(function.returns.begin(), function.returns.end(), in_register);
 }
 
-/// What is called with any number of bytes behind the others takes no argument behind them.
+/// Variadic functions cannot take an extra trailing parameter.
 bool has_unsized_parameter(const ptx::Function& function) {
   return std::ranges::any_of(function.parameters,
                              [](const ptx::Variable& parameter) { return parameter.elements == 0; });

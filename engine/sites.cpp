@@ -8,7 +8,7 @@
 namespace lynxpp::engine {
 namespace {
 
-/// Numbers texts in the order in which they are first met.
+/// Numbers texts in the order in which they first occur.
 class Names {
  public:
   explicit Names(std::vector<std::string>& names) : names_(names) {}

@@ -25,7 +25,7 @@ class GroupedSites {
 
  private:
   const ptx::InstrumentationUnit& unit_;
-  std::optional<cod::SiteTable> table_;  ///< once somebody has asked
+  std::optional<cod::SiteTable> table_;  ///< once asked for
   std::map<cod::SiteGrouping, std::vector<std::uint32_t>> first_;
 };
 

@@ -54,7 +54,7 @@ void find_names(const ptx::OperandList& operands, std::set<std::string_view>& na
   }
 }
 
-/// Whether where shared variables lie is told to a specification.
+/// Whether a specification asks for shared variables' addresses.
 bool asks_for_shared_memory(const SpecificationPtr& specification) {
   return specification->lists_arrays() ||
          std::ranges::any_of(specification->arrays(), [](const cod::GlobalArray& array) {
@@ -159,7 +159,7 @@ class ProbeSorter {
       for (const ptx::Instruction& instruction : instructions) {
         if (!probe.matches(instruction)) continue;
         const auto index = static_cast<std::uint32_t>(&instruction - instructions.data());
-        const std::uint32_t side = probe.access ? probe.access(instruction) : 0;
+        const std::uint32_t side = probe.side_at(instruction);
         if (!is_predicted(function, index, side)) {
           if (sorts_kinds) sort_by_kind(specification, function, index, side);
           continue;
@@ -307,7 +307,7 @@ ptx::ReplayLaunch replay_launch(const WordCounting& counting, const LaunchedWord
   return replayed;
 }
 
-/// Textures and surfaces have coordinates: which words they access nobody knows.
+/// Textures and surfaces have coordinates: which words they access is unknown.
 void note_textures(const Request& request, ptx::InstrumentationUnit& unit) {
   std::size_t count = 0;
   for (const ptx::FunctionUnit& function : unit.reached.functions) {
@@ -327,7 +327,7 @@ void note_textures(const Request& request, ptx::InstrumentationUnit& unit) {
   }
 }
 
-/// What of each specification's accesses was found to be of which kind.
+/// Notes how many accesses of each specification fall into each kind.
 void note_kinds(const Request& request, const WordCounting& counting, ptx::InstrumentationUnit& unit) {
   for (std::size_t i = 0; i < request.specifications.size(); ++i) {
     const cod::Specification& specification = *request.specifications[i];
@@ -345,10 +345,8 @@ void note_kinds(const Request& request, const WordCounting& counting, ptx::Instr
 bool probes_shared_words(const Request& request, const ptx::InstrumentationUnit& unit) {
   const auto may_be_shared = [](const ptx::Probe& probe, const ptx::Instruction& instruction) {
     if (!probe.matches(instruction)) return false;
-    const ptx::MemoryAccesses accesses = ptx::memory_accesses(instruction);
-    const std::uint32_t side = probe.access ? probe.access(instruction) : 0;
-    const ptx::StateSpace space = accesses.access[side].space;
-    return space == ptx::StateSpace::shared || space == ptx::StateSpace::generic;
+    const std::optional<ptx::MemoryAccess> access = probe.access_at(instruction);
+    return access && (access->space == ptx::StateSpace::shared || access->space == ptx::StateSpace::generic);
   };
   std::size_t next = 0;
   for (const SpecificationPtr& specification : request.specifications) {
@@ -437,7 +435,7 @@ void choose_window(const Request& request, ptx::InstrumentationUnit& unit, WordC
     if (each->text.begin > ptx::entry_position(kernel)) continue;  // its name is not known where code begins
     if (array->is_dynamic && request.words.window == CounterWindow::of_fixed_arrays) continue;
     counters.window.push_back(each->name);
-    // A fixed one may begin behind a multiple of 16, all names of dynamic memory stand for the same.
+    // A fixed one may begin after a multiple of 16, all names of dynamic memory stand for the same.
     if (array->is_dynamic)
       dynamic = rounded(request.words.dynamic_shared_bytes);
     else

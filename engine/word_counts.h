@@ -27,7 +27,7 @@ inline constexpr std::string_view without_windows = ptx::array_counters;
 
 struct WordCounting {
   cod::WordScheme scheme;
-  bool saturates = false;  ///< counts of 32 bits stop at their greatest number (CountingChoices::wide)
+  bool saturates = false;                  ///< counts of 32 bits saturate (CountingChoices::wide)
   std::uint32_t block_counters = 0;        ///< arrays that have counters in shared memory
   std::uint32_t counter_window_bytes = 0;  ///< how much shared memory has counters there; 0: all
   /// An access without a probe, and an array that counts its words.
@@ -39,8 +39,8 @@ struct WordCounting {
     std::uint32_t array = 0;  ///< in Specification::arrays()
     bool is_shared = false;   ///< which of shared memory; accesses of device memory are none of it
   };
-  /// A shared variable of the kernel, or of a function that it calls; its address is found out by the launch.
-  /// Those that the kernel may name come first.
+  /// A shared variable of the kernel, or of a function that it calls; its address is determined by the
+  /// launch. Those that the kernel may name come first.
   struct SharedArray {
     std::string name;
     std::uint64_t bytes = 0;
@@ -68,19 +68,22 @@ struct WordCounting {
   };
   std::vector<Kinds> kinds;  ///< of each specification
   /// An array whose words are counted in runs, too (engine/word_runs.h).
-  struct Runs {
+  struct RunArray {
     std::uint32_t specification = 0;
     std::uint32_t array = 0;
   };
-  std::vector<Runs> runs;
-  /// A run that each thread writes down at its place.
+  /// A run that each thread records at its place.
   struct LoopRun {
     std::uint32_t specification = 0;
     std::uint32_t array = 0;
     ptx::WordRun run;
   };
-  std::vector<LoopRun> loop_runs;
-  std::uint32_t loop_record_bytes = 0;  ///< of each thread; 0: there are none
+  struct Runs {
+    std::vector<RunArray> arrays;
+    std::vector<LoopRun> loops;
+    std::uint32_t loop_record_bytes = 0;  ///< of each thread; 0: there are none
+  };
+  Runs runs;
   /// By position in unit.spliced.probes: accesses that are counted without the probe.
   std::vector<std::uint64_t> predicted;
 };
@@ -97,7 +100,7 @@ struct CountedRange {
   std::uint64_t element = 0;
 };
 
-/// What a launch was and has found out.
+/// What a launch was and has determined.
 struct LaunchedWords {
   std::uint32_t grid[3] = {1, 1, 1};
   std::uint32_t block[3] = {1, 1, 1};
@@ -106,9 +109,9 @@ struct LaunchedWords {
   std::vector<CountedRange> shared, device;         ///< ascending by address
 };
 
-/// Adds what the accesses without a probe did to arrays[specification][array]. Counts of 32 bits stay at
-/// their greatest number. For each specification how many accesses lay outside of all ranges. Failure: some
-/// counts are missing.
+/// Adds what the accesses without a probe did to arrays[specification][array]. Counts of 32 bits saturate.
+/// Returns for each specification how many accesses lay outside of all ranges. Failure: some counts are
+/// missing.
 Result<std::vector<std::uint64_t>> fill_counted_words(
     const WordCounting& counting, const LaunchedWords& launch,
     const std::vector<std::shared_ptr<const cod::Specification>>& specifications,

@@ -109,7 +109,7 @@ class RunAdder {
   std::uint64_t outside_ = 0;
 };
 
-/// Those that the device has written down; `written` also counts those for which there was no room.
+/// Those that the device has recorded; `written` also counts those for which there was no room.
 struct WrittenRuns {
   std::uint64_t written = 0;
   std::span<const ptx::RunRecord> records;
@@ -138,7 +138,7 @@ std::uint64_t add_records(std::span<const ptx::RunRecord> records, const cod::Wo
   return adder.finish();
 }
 
-/// What one thread has written down; nothing: it did not enter the loop.
+/// What one thread has recorded; nothing: it did not enter the loop.
 std::optional<ptx::RunRecord> run_of(const ptx::WordRun& run, std::span<const std::byte> record) {
   const auto number = [&](std::uint32_t place) {
     std::uint64_t value = 0;
@@ -172,12 +172,12 @@ class RunChooser {
     for (std::size_t at = 0; at < unit_.reached.functions.size() && unit_.spliced.probes[probe].enabled; ++at)
       are_written |= choose_in(probe, at, specification, array);
     if (!are_written) return;
-    const auto known = std::ranges::find_if(counting_.runs, [&](const WordCounting::Runs& each) {
+    const auto known = std::ranges::find_if(counting_.runs.arrays, [&](const WordCounting::RunArray& each) {
       return each.specification == specification && each.array == array;
     });
     unit_.spliced.counted_words.at(probe).runs_word =
-        unit_.spliced.words + 2 * static_cast<std::uint32_t>(known - counting_.runs.begin());
-    if (known == counting_.runs.end()) counting_.runs.push_back({specification, array});
+        unit_.spliced.words + 2 * static_cast<std::uint32_t>(known - counting_.runs.arrays.begin());
+    if (known == counting_.runs.arrays.end()) counting_.runs.arrays.push_back({specification, array});
   }
 
  private:
@@ -190,10 +190,10 @@ class RunChooser {
     std::vector<ptx::WordRun> runs = ptx::find_word_runs(analyses, [&](std::uint32_t each) {
       return counts.matches(function.function->body->instructions[each]);
     });
-    if (at == 0 && has_places_) ptx::place_runs(analyses, runs, counting_.loop_record_bytes);
+    if (at == 0 && has_places_) ptx::place_runs(analyses, runs, counting_.runs.loop_record_bytes);
     if (!has_runs_) std::erase_if(runs, [](const ptx::WordRun& run) { return !run.place; });
     for (const ptx::WordRun& run : runs) {
-      if (run.place) counting_.loop_runs.push_back({specification, array, run});
+      if (run.place) counting_.runs.loops.push_back({specification, array, run});
     }
     const bool are_written = std::ranges::any_of(runs, [](const ptx::WordRun& run) { return !run.place; });
     if (!runs.empty()) unit_.words.runs.emplace(std::pair(probe, at), std::move(runs));
@@ -208,7 +208,7 @@ class RunChooser {
 }  // namespace
 
 void choose_runs(const Request& request, ptx::InstrumentationUnit& unit, WordCounting& counting) {
-  // GMProf's schemes count at each access, or behind loops by a static analysis of their own.
+  // GMProf's schemes count at each access, or after loops by a static analysis of their own.
   const bool is_default = request.words.scheme.analysis == cod::WordScheme::Analysis::replay;
   if (request.counting.wide || !is_default) return;
   RunChooser chooser(request, unit, counting);
@@ -221,9 +221,9 @@ void choose_runs(const Request& request, ptx::InstrumentationUnit& unit, WordCou
       chooser.choose(number, i, handler.counted_words[0]);
     }
   }
-  unit.spliced.words += 2 * static_cast<std::uint32_t>(counting.runs.size());
-  if (counting.loop_record_bytes == 0) return;
-  unit.words.loop_records = {counting.loop_record_bytes, unit.spliced.words++};
+  unit.spliced.words += 2 * static_cast<std::uint32_t>(counting.runs.arrays.size());
+  if (counting.runs.loop_record_bytes == 0) return;
+  unit.words.loop_records = {counting.runs.loop_record_bytes, unit.spliced.words++};
 }
 
 std::uint64_t bytes_of_runs(std::uint64_t runs) {
@@ -238,14 +238,14 @@ std::uint64_t add_word_runs(std::span<const std::byte> runs, std::uint64_t most,
 }
 
 std::uint64_t add_loop_records(std::span<const std::byte> records, const WordCounting& counting,
-                               const WordCounting::Runs& of, const cod::WordMap& map,
+                               const WordCounting::RunArray& of, const cod::WordMap& map,
                                std::span<std::byte> counts, std::uint32_t element_bytes) {
   std::vector<ptx::RunRecord> runs;
-  for (const WordCounting::LoopRun& each : counting.loop_runs) {
+  for (const WordCounting::LoopRun& each : counting.runs.loops) {
     if (each.specification != of.specification || each.array != of.array) continue;
-    for (std::size_t at = 0; at < records.size(); at += counting.loop_record_bytes) {
+    for (std::size_t at = 0; at < records.size(); at += counting.runs.loop_record_bytes) {
       const std::optional<ptx::RunRecord> run =
-          run_of(each.run, records.subspan(at, counting.loop_record_bytes));
+          run_of(each.run, records.subspan(at, counting.runs.loop_record_bytes));
       if (run) runs.push_back(*run);
     }
   }

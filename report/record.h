@@ -76,9 +76,9 @@ struct ResultValue {
   std::vector<std::uint64_t> overflow = {};
   std::vector<std::string> labels = {};  ///< of the indices of the first extent; none: their numbers
   std::vector<std::string> texts = {};   ///< column: what its values stand for, as many; or none
-  std::optional<Values> denominators =
-      {};                         ///< of a ratio, as many as values; where one is 0 there is no value
-  std::optional<Fold> fold = {};  ///< none: follows from name and unit (report/totals.h)
+  /// Of a ratio, as many as values; where one is 0 there is no value.
+  std::optional<Values> denominators = {};
+  std::optional<Fold> fold = {};               ///< none: follows from name and unit (report/totals.h)
   std::optional<std::uint64_t> left_out = {};  ///< column: of the table's last rows so many are not here
 };
 
@@ -124,23 +124,24 @@ struct ProcessRecord {
 
 /// Where and when a launch was made. Times are those of the host's clock, in microseconds since 1970.
 struct LaunchPlace {
-  std::uint64_t correlation = 0;  ///< of all calls that launch a kernel or a graph, from the program's first
-                                  ///< one, attached or not; records of one call have the same
-  std::uint64_t ordinal = 0;      ///< of the device
-  std::uint64_t context = 0;      ///< the driver's number for it; 0: there is none
-  std::uint64_t stream = 0;       ///< 0: the default stream; else in order of appearance
-  std::string module = {};        ///< names the code that holds the kernel, in every process the same; empty:
-                                  ///< not known
-  std::uint64_t thread = 0;       ///< of the operating system
-  std::uint64_t begin_us = 0;     ///< before the launch was made
-  std::uint64_t end_us = 0;       ///< when its results were seen to be there: not before it was over
+  /// Of all calls that launch a kernel or a graph, from the program's first one, attached or not; records of
+  /// one call have the same.
+  std::uint64_t correlation = 0;
+  std::uint64_t ordinal = 0;  ///< of the device
+  std::uint64_t context = 0;  ///< the driver's number for it; 0: there is none
+  std::uint64_t stream = 0;   ///< 0: the default stream; else in order of appearance
+  /// Names the code that holds the kernel, in every process the same; empty: not known.
+  std::string module = {};
+  std::uint64_t thread = 0;              ///< of the operating system
+  std::uint64_t begin_us = 0;            ///< before the launch was made
+  std::uint64_t end_us = 0;              ///< when its results were seen to be there: not before it was over
   std::optional<double> device_ms = {};  ///< the instrumented launch on the device, where that was measured
 };
 
 struct LaunchRecord {
   std::string kernel;  ///< mangled
-  std::uint64_t launch =
-      0;  ///< index among the launches of its device, module and kernel made while attached
+  /// Index among the launches of its device, module and kernel made while attached.
+  std::uint64_t launch = 0;
   std::string device;
   std::uint32_t grid[3] = {1, 1, 1};
   std::uint32_t block[3] = {1, 1, 1};

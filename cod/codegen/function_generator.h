@@ -92,8 +92,8 @@ class FunctionGenerator {
   virtual void begin_part(bool /*for_all*/) {}
   virtual void end_part() {}
   virtual void lanes_have_left() {}  ///< some lanes do not come to what follows in this part
-  /// The lanes that have come here by several ways go on together, and part by nothing but the condition:
-  /// what to branch by next, instead of the argument.
+  /// The lanes that have come here by several paths reconverge, and diverge by the condition alone: what to
+  /// branch by next, instead of the argument.
   virtual llvm::Value* join_lanes(llvm::Value* condition) { return condition; }
   virtual bool minds_lanes() const { return false; }  ///< join_lanes() does something
 

@@ -1,6 +1,6 @@
-// Statements that decide what comes next. A GPU runs the lanes of a warp together again behind a branch where
-// all its ways meet. So no jump leaves more than one list of statements at once: it goes to that list's end,
-// where the lanes that jump on part from those that stay. Whoever is to execute a statement then comes to it
+// Statements that decide what comes next. A GPU reconverges the lanes of a warp where all paths from a branch
+// join. So no jump leaves more than one list of statements at once: it goes to that list's end, where the
+// lanes that jump on diverge from those that stay. All lanes that are to execute a statement then reach it
 // together.
 #include <algorithm>
 
@@ -247,7 +247,7 @@ std::vector<FunctionGenerator::Section> FunctionGenerator::sections_of(const Sta
 }
 
 /// One section after the other, each for the lanes that begin there or come from the one before. A tree of
-/// comparisons would send lanes to one label by several ways.
+/// comparisons would send lanes to one label by several paths.
 void FunctionGenerator::switch_in_sections(const Statement& statement) {
   const std::vector<Section> sections = sections_of(*statement.children[0]);
   const Type type = promote(statement.condition->type);

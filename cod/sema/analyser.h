@@ -49,7 +49,7 @@ class Analyser {
     std::set<const Symbol*> counted;  ///< arrays that every lane has assigned to in this handler
     int conditions = 0;               ///< if, loops and short-circuit operators around
     int elections = 0;                ///< conditions around that hold for an elected lane alone
-    std::vector<int> branches;        ///< ways of if, bodies of loops, cases around, each with its own number
+    std::vector<int> branches;        ///< arms of if, bodies of loops, cases around, each with its own number
     bool on_host() const { return places == on_host_only || at_end(); }
     bool at_end() const { return places == static_cast<std::uint32_t>(cod::on_end); }
     static constexpr std::uint32_t on_host_only = static_cast<std::uint32_t>(cod::on_host);
@@ -226,8 +226,8 @@ class Analyser {
   bool has_value(const Expression& expression, Type type);  ///< an error otherwise
 
   // sema_pointers.cpp
-  Type operand(
-      Expression& expression);  ///< as value(), but a pointer is right too, and arrays become pointers
+  /// As value(), but a pointer is right too, and arrays become pointers.
+  Type operand(Expression& expression);
   Symbol* make_pointer(const std::string& name, const FullType& type, const Position& position);
   Symbol* hidden_pointer(const Expression& value);
   void decay(Expression& expression);

@@ -1,4 +1,4 @@
-// What a piece of a specification says about lanes, and where lanes part. Within a handler every function
+// What a piece of a specification says about lanes, and where lanes diverge. Within a handler every function
 // about lanes means those that execute it now.
 #pragma once
 

@@ -290,7 +290,7 @@ bool LaunchedWords::runs_pay(const ProbeLayout& layout, std::span<std::byte> buf
                              const std::vector<engine::SpecificationPtr>& specifications) const {
   bool pay = layout.runs.empty();
   for (std::size_t i = 0; i < layout.runs.size() && !pay; ++i) {
-    const engine::WordCounting::Runs& runs = layout.run_arrays[i];
+    const engine::WordCounting::RunArray& runs = layout.run_arrays[i];
     const cod::GlobalArray& counts = specifications[runs.specification]->arrays()[runs.array];
     pay = engine::word_runs_pay(buffer.subspan(layout.runs[i].first, layout.runs[i].second), layout.most_runs,
                                 layout.arrays_of(runs.specification, buffer)[runs.array],
@@ -304,7 +304,7 @@ void LaunchedWords::add_runs(const ProbeLayout& layout, std::span<std::byte> buf
                              const std::vector<std::vector<std::span<std::byte>>>& arrays,
                              std::vector<std::uint64_t>& outside) const {
   for (std::size_t i = 0; i < layout.runs.size(); ++i) {
-    const engine::WordCounting::Runs& runs = layout.run_arrays[i];
+    const engine::WordCounting::RunArray& runs = layout.run_arrays[i];
     const cod::GlobalArray& counts = specifications[runs.specification]->arrays()[runs.array];
     outside[runs.specification] +=
         engine::add_word_runs(buffer.subspan(layout.runs[i].first, layout.runs[i].second), layout.most_runs,

@@ -45,8 +45,8 @@ class LaunchedWords {
   void add_block_counters(device::Launch& launch) const;
   /// What the device finds elements by; null: it need not.
   const cod::WordMap* word_map() const { return map_.get(); }
-  std::span<const engine::WordCounting::Runs> runs() const { return counting_->runs; }
-  std::uint64_t loop_record_bytes() const { return counting_->loop_record_bytes; }
+  std::span<const engine::WordCounting::RunArray> runs() const { return counting_->runs.arrays; }
+  std::uint64_t loop_record_bytes() const { return counting_->runs.loop_record_bytes; }
   /// What the device finds allocations by (cod::allocation_table); empty: nobody asks.
   std::span<const std::uint64_t> allocations() const { return allocations_; }
 

@@ -26,9 +26,9 @@ struct ProbeLayout {
   };
   /// Of WordCounting::runs, in order: offset, bytes.
   std::vector<std::pair<std::uint64_t, std::uint64_t>> runs;
-  std::span<const engine::WordCounting::Runs> run_arrays;  ///< what they are of
-  std::uint64_t most_runs = 0;                             ///< for how many each has room
-  std::pair<std::uint64_t, std::uint64_t> loop_records;    ///< offset, bytes
+  std::span<const engine::WordCounting::RunArray> run_arrays;  ///< what they are of
+  std::uint64_t most_runs = 0;                                 ///< for how many each has room
+  std::pair<std::uint64_t, std::uint64_t> loop_records;        ///< offset, bytes
   std::vector<Specification> specifications;
   std::pair<std::uint64_t, std::uint64_t> counters;          ///< offset, number of slots
   std::pair<std::uint64_t, std::uint64_t> shared_addresses;  ///< offset, how many
@@ -60,12 +60,12 @@ cod::LaunchExtents extents_of(const device::Launch& launch, const cod::LaunchVie
 
 /// What a variant wants in the buffer besides the specifications' arrays.
 struct SharedParts {
-  std::uint64_t counters = 0;                             ///< slots
-  std::uint64_t shared_addresses = 0;                     ///< how many
-  const cod::WordMap* words = nullptr;                    ///< lives as long as the layout
-  std::span<const std::uint64_t> allocations = {};        ///< lives as long as the layout
-  std::span<const engine::WordCounting::Runs> runs = {};  ///< lives as long as the layout
-  std::uint64_t loop_record_bytes = 0;                    ///< of each thread
+  std::uint64_t counters = 0;                                 ///< slots
+  std::uint64_t shared_addresses = 0;                         ///< how many
+  const cod::WordMap* words = nullptr;                        ///< lives as long as the layout
+  std::span<const std::uint64_t> allocations = {};            ///< lives as long as the layout
+  std::span<const engine::WordCounting::RunArray> runs = {};  ///< lives as long as the layout
+  std::uint64_t loop_record_bytes = 0;                        ///< of each thread
   std::uint64_t shared_counters = 0;       ///< where those of the first array begin; 0: there are none
   std::uint64_t shared_counter_bytes = 0;  ///< of each array
 };

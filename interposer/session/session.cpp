@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "interposer/allocations.h"
-#include "interposer/launch_shape.h"
 #include "interposer/session/session_state.h"
 #include "support/log.h"
 #include "support/text.h"
@@ -276,7 +275,7 @@ Session::KernelPtr Session::kernel_for(State& state, Seen& seen,
   kernel->device = &device;
   kernel->image = source.image;
   kernel->attached = attached;
-  kernel->shape = shape_of(launch);
+  kernel->shape = engine::shape_of(launch.grid, launch.block);
   kernel->room = room_of(*attached, launch);
   kernel->learned = seen.learned;
   KernelPtr before;  // unloaded when nothing is locked

@@ -7,7 +7,6 @@
 #include <exception>
 #include <utility>
 
-#include "interposer/launch_shape.h"
 #include "interposer/session/session.h"
 #include "interposer/session/session_state.h"
 #include "interposer/this_process.h"
@@ -47,7 +46,7 @@ BlockRoom Session::room_of(const Attached& attached, const device::Launch& launc
 Session::KernelPtr* Session::place_of_kernel(Seen& seen, const Attached& attached,
                                              const device::Device& device, const device::Launch& launch,
                                              std::uint64_t image) const {
-  const engine::LaunchShape shape = shape_of(launch);
+  const engine::LaunchShape shape = engine::shape_of(launch.grid, launch.block);
   const BlockRoom room = room_of(attached, launch);
   const auto found = std::ranges::find_if(seen.kernels, [&](const KernelPtr& kernel) {
     return kernel->device == &device && kernel->image == image && kernel->shape == shape &&

@@ -42,8 +42,8 @@ struct ReferenceTotals {
   std::int64_t diverged = 0;  ///< of these: some lanes found their data in shared memory, others did not
   std::int64_t accesses = 0;  ///< of threads, to global memory's arrays, textures and constants
   std::int64_t hits = 0;      ///< of these: found in shared memory
-  std::int64_t reused_bytes =
-      0;  ///< of what fetches brought: those of hits, and of reads of shared memory itself
+  /// Of what fetches brought: those of hits, and of reads of shared memory itself.
+  std::int64_t reused_bytes = 0;
   GlobalTraffic global;
   SharedTraffic shared;
   CachedTraffic cached;

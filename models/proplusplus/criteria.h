@@ -69,8 +69,8 @@ struct Hardware {
   Machine machine;  ///< total_warps and the limits of a multiprocessor
   std::uint32_t multiprocessors = 1;
   double clock_hz = 0;
-  double integer_rate =
-      0;  ///< arithmetic_throughput: instructions of lanes for each clock and multiprocessor
+  /// arithmetic_throughput: instructions of lanes for each clock and multiprocessor.
+  double integer_rate = 0;
   double single_rate = 0;
   double double_rate = 0;
   double memory_rate = 0;  ///< Available_mem_throughput, bytes a second

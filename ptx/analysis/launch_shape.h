@@ -21,4 +21,7 @@ struct LaunchShape {
   bool operator==(const LaunchShape&) const = default;
 };
 
+/// Of a launch of `grid` blocks of `block` threads, in x, y and z.
+LaunchShape shape_of(const std::uint32_t (&grid)[3], const std::uint32_t (&block)[3]);
+
 }  // namespace lynxpp::ptx

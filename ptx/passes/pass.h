@@ -22,7 +22,7 @@ struct PassTiming {
 /// Looks at the unit between passes, for printing.
 struct PassObserver {
   using Function = std::function<void(std::string_view pass, const InstrumentationUnit&)>;
-  Function before, after;  ///< null: nobody looks
+  Function before, after;  ///< null: not observed
 };
 
 class PassManager {

@@ -6,6 +6,7 @@
 #include "ptx/passes/memory/index_checks.h"
 #include "ptx/passes/memory/lane_values.h"
 #include "ptx/passes/memory/sites.h"
+#include "ptx/passes/memory/word_plan.h"
 #include "ptx/passes/module/bit_tests.h"
 #include "ptx/passes/module/extract.h"
 #include "ptx/passes/module/hidden_parameter.h"
@@ -21,31 +22,33 @@ namespace lynxpp::ptx {
 namespace {
 
 // Order: planning, which adds no code; addresses (see share_variables.h); counters and probes; the calls'
-// extra argument right before each call; then whole items go.
+// extra argument right before each call; last, whole items are removed.
 constexpr PassDescription passes[] = {
+    {"word-plan", plan_words, "plan: how words of memory are counted", word_plan_text},
     {"memory-sites", find_memory_sites, "plan: at which accesses banks and sectors are measured",
      memory_sites_text},
     {"count-plan", plan_counting, "plan: which few numbers are counted, and how all others follow from them",
      count_plan_text},
     {"share-variables", replace_shared_variables, "names of the program's variables become their addresses"},
-    {"keep-rounding", keep_rounding, "debug code: sums and products stay apart"},
+    {"keep-rounding", keep_rounding, "debug code: sums and products get a rounding mode, so none is fused"},
     {"count", write_counters, "counters on few edges of the control flow"},
     {"index-checks", write_index_checks, "marks launches in which an index wrapped around"},
     {"lane-values", write_lane_values,
-     "what lanes find out about their addresses' differences, before many accesses"},
-    {"splice", splice_probes, "probes at their places"},
-    {"keep-contraction", keep_contraction, "products and sums that a probe parted are fused as they were"},
+     "differences of the lanes' addresses, computed once for many accesses"},
+    {"splice", splice_probes, "copies of the probes' routines at their sites"},
+    {"keep-contraction", keep_contraction,
+     "products and sums that a probe separates are fused as in the original"},
     {"bit-tests", rewrite_bit_tests,
-     "many tests of a register's bits leave a predicate register free for votes"},
-    {"shared-addresses", store_shared_addresses, "where the kernel's shared variables lie is written down"},
+     "bit tests are written so that ptxas has a predicate register free for votes"},
+    {"shared-addresses", store_shared_addresses, "addresses of the program's shared variables are stored"},
     {"shared-counters", add_shared_counters,
-     "counters in shared memory are cleared, and added up by the last to leave"},
+     "counters in shared memory: cleared at entry, flushed by the last lanes to exit"},
     {"hoist", hoist_special_registers,
-     "what never changes for a thread and probes in loops read, once at the entry"},
+     "special registers that added code reads in loops are read once, at the entry"},
     {"hidden-parameter", add_hidden_parameter,
      "the kernel's parameter for the probes, and the frame of device functions"},
     {"extract", extract_kernel,
-     "what the kernel does not need goes; version, target and the probes' variables"},
+     "removes what the kernel does not need; sets version, target, probes' variables"},
 };
 
 }  // namespace

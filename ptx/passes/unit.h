@@ -17,6 +17,7 @@
 #include "ptx/analysis/analyses.h"
 #include "ptx/analysis/transfers/transfers.h"
 #include "ptx/emitter/emitter.h"
+#include "ptx/ir/memory_access.h"
 #include "ptx/ir/module.h"
 #include "ptx/passes/counting/counters.h"
 #include "ptx/passes/memory/sites.h"
@@ -26,7 +27,7 @@
 
 namespace lynxpp::ptx {
 
-/// loop_iteration: where the loop's header begins; instruction: before it; instruction_after: behind it
+/// loop_iteration: where the loop's header begins; instruction: before it; instruction_after: after it
 enum class ProbePoint {
   kernel_entry,
   kernel_exit,
@@ -41,7 +42,7 @@ enum class ProbePoint {
   instruction_after
 };
 
-/// What all of a probe's routine does, where the passes know something better than a copy of it at each site.
+/// A routine's complete effect, if the passes can implement it better than by copying it to each site.
 enum class ProbeEffect : std::uint8_t {
   any,
   /// Adds to tallies what follows from the lanes that are active, the access's size and kind, and the
@@ -69,13 +70,21 @@ struct Probe {
   ProbeEffect effect = ProbeEffect::any;
   bool enabled = true;      ///< false: has no sites
   std::uint64_t sites = 0;  ///< filled in by the splice pass
+
+  std::uint32_t side_at(const Instruction& instruction) const { return access ? access(instruction) : 0; }
+  /// The access that the probe is about; nothing where the instruction makes none.
+  std::optional<MemoryAccess> access_at(const Instruction& instruction) const {
+    const MemoryAccesses accesses = memory_accesses(instruction);
+    const std::uint32_t side = side_at(instruction);
+    return side < accesses.count ? std::optional(accesses.access[side]) : std::nullopt;
+  }
 };
 
 /// A function of the variant. The kernel is the first of ReachedFunctions::functions.
 struct FunctionUnit {
   const Function* function = nullptr;  ///< body parsed
-  /// Each computed when it is first asked for. Passes record edits and never change the module, so all of them
-  /// hold as long as the unit does.
+  /// Each computed when it is first asked for. Passes record edits and never change the module, so all of
+  /// them hold as long as the unit does.
   std::shared_ptr<FunctionAnalyses> analyses;
   /// false: only its references to variables are rewritten (its address is taken)
   bool instrumented = true;
@@ -111,7 +120,7 @@ struct ThreadRegisters {
 struct CountPlan;     // ptx/passes/counting/plan.h
 struct CountRequest;  // ptx/passes/counting/demand.h
 
-/// What whoever makes the variant chooses.
+/// Chosen by the caller that makes the variant.
 struct VariantOptions {
   LaunchShape launch;  ///< of the launches that the variant is for
   OutlineRule outline;
@@ -130,7 +139,7 @@ struct ReachedFunctions {
   std::vector<std::string> address_taken;  ///< functions and kernels that the code names other than in a call
   std::uint32_t basic_blocks = 0;
   std::uint32_t instructions = 0;
-  Transfers transfers;  ///< empty: nobody asks
+  Transfers transfers;  ///< empty: not asked for
 
   const FunctionUnit& kernel() const { return functions.front(); }
   void add(FunctionUnit function) {
@@ -149,8 +158,8 @@ struct CountedWords {
   std::uint32_t array_word = 0;  ///< where the counts are, in device memory
   std::uint32_t element_bytes = 4;
   bool is_shared = false;  ///< of shared memory; else of device memory
-  /// Device memory: a stretch of it whose counts follow one another, behind `margin_bytes` / 4 others. As
-  /// many follow.
+  /// Device memory: a stretch of it whose counts follow one another, after `margin_bytes` / 4 others, and
+  /// before as many.
   std::uint32_t begin_word = 0, bytes_word = 0;
   std::uint64_t margin_bytes = 0;
   /// Shared memory: how many counts there are.
@@ -158,8 +167,8 @@ struct CountedWords {
   /// Of BlockCounters::arrays: counters of 32 bits in shared memory, to which the routine adds instead,
   /// unless they have a window.
   std::optional<std::uint32_t> block_offset_word = {};
-  /// Device memory: where runs are written down (probes/words/word_run_sites.h), and in the word behind it
-  /// for how many there is room. Nothing: there are none.
+  /// Device memory: where runs are recorded (probes/words/word_run_sites.h), and in the word after it for how
+  /// many there is room. Nothing: there are none.
   std::optional<std::uint32_t> runs_word = {};
 };
 
@@ -173,9 +182,9 @@ struct SplicedCode {
   /// By position in `probes`: of those that an access's own code can stand for
   /// (probes/words/word_counters.h).
   std::map<std::size_t, CountedWords> counted_words;
-  /// What the value access_space says of a state space. Null: nobody asks.
+  /// What the value access_space says of a state space. Null: not asked for.
   std::function<std::uint32_t(StateSpace)> space_code;
-  /// that find out a lane value, by its name
+  /// that compute a lane value, by its name
   std::map<std::string, ProbeRoutine, std::less<>> lane_routines;
 };
 
@@ -208,17 +217,17 @@ struct SharedAddresses {
     std::string name;
     const Function* function = nullptr;  ///< the kernel, which names it or the module's, or whose own it is
   };
-  std::vector<Place> variables;  ///< empty: nobody asks
+  std::vector<Place> variables;  ///< empty: not asked for
   std::uint32_t word = 0;
 };
 
-/// Counters of words that lie in each block's shared memory, behind the program's: a header with how many
-/// threads have left, then the counters of each array.
+/// Counters of words that lie in each block's shared memory, after the program's: a header with how many
+/// threads have exited, then the counters of each array.
 struct BlockCounters {
   static constexpr std::uint32_t header_bytes = 16;
   struct Array {
-    std::uint32_t offset_word =
-        0;                         ///< of the hidden parameter: where its counters begin, from dynamic memory
+    /// Of the hidden parameter: where its counters begin, from dynamic memory.
+    std::uint32_t offset_word = 0;
     std::uint32_t array_word = 0;  ///< …: the array in device memory
     bool is_wide = false;          ///< whose elements have 64 bits
   };
@@ -234,10 +243,13 @@ struct BlockCounters {
 
 /// How words of memory are counted.
 struct WordPlan {
+  /// Chooses all that follows, and takes accesses that need no probe out of SplicedCode::probes. Null: no
+  /// specification counts words.
+  std::function<void(InstrumentationUnit&)> demand;
   SharedAddresses shared;
   BlockCounters block;
-  WordSites sites;  ///< of probes that count words: where they need not do so each time
-  WordRuns runs;    ///< of accesses that are counted behind their loop, by SplicedCode::counted_words
+  WordSites sites;           ///< of probes that count words: where they need not do so each time
+  WordRuns runs;             ///< of accesses that are counted after their loop, by SplicedCode::counted_words
   LoopRecords loop_records;  ///< of those runs that have a place
 };
 
@@ -277,7 +289,7 @@ struct InstrumentationUnit {
   std::map<const Function*, ThreadRegisters> thread_registers_;
 };
 
-/// The name of the function that a direct call leads to, behind an alias too; empty for an indirect one.
+/// The name of the function that a direct call leads to, through an alias too; empty for an indirect one.
 std::string_view direct_callee(const Module& module, const Instruction& call);
 
 }  // namespace lynxpp::ptx

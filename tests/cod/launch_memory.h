@@ -52,9 +52,9 @@ class LaunchRuns {
  public:
   void reserve(const engine::WordCounting& counting, std::uint64_t most, std::uint64_t threads) {
     counting_ = &counting;
-    const std::span<const engine::WordCounting::Runs> arrays = arrays_ = counting.runs;
+    const std::span<const engine::WordCounting::RunArray> arrays = arrays_ = counting.runs.arrays;
     most_ = most;
-    loop_records_.assign(threads * counting.loop_record_bytes / sizeof(std::uint64_t), 0);
+    loop_records_.assign(threads * counting.runs.loop_record_bytes / sizeof(std::uint64_t), 0);
     records_.assign(arrays.size(),
                     std::vector<std::uint64_t>(engine::bytes_of_runs(most) / sizeof(std::uint64_t)));
   }
@@ -74,7 +74,7 @@ class LaunchRuns {
   std::uint64_t add_to(const Counts& counts, const WordMap& map, const Bytes& bytes_of_element) const {
     std::uint64_t outside = 0;
     for (std::size_t i = 0; i < arrays_.size(); ++i) {
-      const engine::WordCounting::Runs& runs = arrays_[i];
+      const engine::WordCounting::RunArray& runs = arrays_[i];
       outside += engine::add_word_runs(std::as_bytes(std::span(records_[i])), most_, map,
                                        counts[runs.specification][runs.array],
                                        bytes_of_element(runs.specification, runs.array));
@@ -90,7 +90,7 @@ class LaunchRuns {
  private:
   const engine::WordCounting* counting_ = nullptr;
   std::vector<std::uint64_t> loop_records_;
-  std::span<const engine::WordCounting::Runs> arrays_;
+  std::span<const engine::WordCounting::RunArray> arrays_;
   std::uint64_t most_ = 0;
   std::vector<std::vector<std::uint64_t>> records_;
 };

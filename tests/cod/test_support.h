@@ -37,8 +37,8 @@ struct ReportRun {
   std::string failure;
 
   const Emitted* find(const std::string& name) const;
-  double number(
-      const std::string& name) const;  ///< NaN, which equals nothing, when there is none of that name
+  /// NaN, which equals nothing, when there is none of that name.
+  double number(const std::string& name) const;
 };
 ReportRun run_report(const std::string& source, LaunchView launch);
 

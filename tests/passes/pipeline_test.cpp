@@ -51,7 +51,7 @@ class PassPipeline : public ::testing::Test {
 TEST_F(PassPipeline, TheTableIsInOrder) {
   EXPECT_THAT(pass_names(), ::testing::IsSupersetOf(
                                 {"count-plan", "share-variables", "splice", "hidden-parameter", "extract"}));
-  EXPECT_EQ(pass_names().front(), "memory-sites");
+  EXPECT_EQ(pass_names().front(), "word-plan");
   EXPECT_EQ(pass_names().back(), "extract");
   for (const PassDescription& description : pass_table()) EXPECT_FALSE(description.summary.empty());
 }

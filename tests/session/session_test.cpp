@@ -4,7 +4,6 @@
 
 #include <cstdlib>
 
-#include "interposer/launch_shape.h"
 #include "tests/session/session_fixture.h"
 
 namespace lynxpp::interposer {
@@ -76,7 +75,7 @@ TEST_F(SessionTest, ShapesFollowFromTheLaunch) {
   const auto of = [&](std::uint32_t x, std::uint32_t y) {
     launch.block[0] = x;
     launch.block[1] = y;
-    return shape_of(launch);
+    return engine::shape_of(launch.grid, launch.block);
   };
   EXPECT_EQ(of(32, 3), (engine::LaunchShape{true, true, false, true}));
   EXPECT_EQ(of(16, 6), (engine::LaunchShape{true, false, false, true}));

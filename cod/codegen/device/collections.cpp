@@ -13,8 +13,8 @@ namespace lynxpp::cod {
 namespace {
 
 /// Places of a map that are looked at before an update is given up. Half of the places stay free while there
-/// are no more keys than asked for, and the ways through the table are as good as random: each step finds a
-/// free place with a chance of one half.
+/// are no more keys than asked for, and probe sequences are as good as random: each step finds a free place
+/// with a chance of one half.
 constexpr std::uint64_t maximum_probes = 128;
 constexpr std::uint64_t nowhere = ~std::uint64_t{0};
 

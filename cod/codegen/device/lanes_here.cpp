@@ -23,7 +23,7 @@ llvm::Value* DeviceGenerator::join_lanes(llvm::Value* condition) {
 }
 
 /// No instruction: the condition as it is, of which LLVM knows nothing. So it leads no lane past it, makes no
-/// second one, and cannot cut the condition into several branches with ways of their own.
+/// second one, and cannot split the condition into several branches with paths of their own.
 llvm::Value* DeviceGenerator::opaque(llvm::Value* condition) {
   auto* type = llvm::FunctionType::get(builder_.getInt1Ty(), {builder_.getInt1Ty()}, false);
   llvm::CallInst* call = builder_.CreateCall(type, llvm::InlineAsm::get(type, "", "=b,0", true), {condition});

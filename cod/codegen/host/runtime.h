@@ -35,8 +35,8 @@ struct HostRun {
   std::byte* host = nullptr;  ///< LaunchView::host, or variables of this run alone
   std::string kernel_name;    ///< demangled
   std::string device_name;
-  std::map<SiteGrouping, std::vector<std::uint32_t>> first_of_group =
-      {};                                    ///< by instruction, once somebody has asked
+  /// By instruction, once asked for.
+  std::map<SiteGrouping, std::vector<std::uint32_t>> first_of_group = {};
   std::deque<std::string> texts = {};        ///< that the report has been given
   std::set<std::string> taken_names = {};    ///< as calls of emit and its kin give them
   std::set<std::string> emitted_names = {};  ///< of results, columns included

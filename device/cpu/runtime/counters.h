@@ -48,8 +48,8 @@ std::vector<CountedArray> reachable_arrays(LoadedModule& module);
 struct CountedLaunch {
   std::string kernel;
   std::uint64_t number = 0;  ///< of the kernel's launches, from 0
-  bool is_instrumented =
-      false;  ///< an instrumented variant's: the line says so, and counts what was added, too
+  /// An instrumented variant's: the line says so, and counts what was added, too.
+  bool is_instrumented = false;
   LaunchShape shape;
   int device = 0;
   std::vector<CountedArray> arrays = {};  ///< before the launch; where words are counted

@@ -13,6 +13,7 @@
 
 #include "ptx/analysis/flow/control_flow_graph.h"
 #include "ptx/ir/code.h"
+#include "ptx/passes/counting/linear_system.h"
 
 namespace lynxpp::ptx {
 
@@ -23,9 +24,9 @@ struct Place {
   enum class Kind : std::uint8_t {
     entry,        ///< at the function's entry
     block_start,  ///< before the block's first instruction
-    block_end,    ///< before what ends the block, or behind its last instruction
+    block_end,    ///< before what ends the block, or after its last instruction
     before,       ///< before `instruction`
-    behind,       ///< behind `instruction`, which ends the block: where it falls through
+    behind,       ///< after `instruction`, which ends the block: where it falls through
   };
   Kind kind = Kind::block_start;
   std::uint32_t block = 0;
@@ -93,7 +94,7 @@ struct Counter {
   enum class Combine : std::uint8_t {
     sum,     ///< of all lanes
     lane_0,  ///< the number of lane 0
-    max,     ///< the greatest of all lanes
+    max,     ///< the largest of all lanes
     any,     ///< 1 when the bit is set in some lane (both bits of a pair, each in some lane)
     all,     ///< 1 when the bit is set in all lanes
   };
@@ -102,6 +103,7 @@ struct Counter {
   /// Counted by thread blocks alone whose index in the grid is 0 in these dimensions (a set of bits: 1 is x,
   /// 2 is y, 4 is z); 0: by all.
   std::uint8_t first_in = 0;
+  VariableId variable = no_variable;  ///< of the system, that the slot's number is
   std::uint32_t slot = 0;
 };
 
@@ -133,7 +135,7 @@ struct TripCount {
   std::vector<Increment> entries;
   /// TripCountReading::entered_reg is needed, and 0 from the start of this block on; no_block: it is not.
   std::uint32_t above = no_block;
-  /// Lanes that enter the loop together run `block` together and leave together.
+  /// Lanes that enter the loop together run `block` together and exit together.
   bool is_together = false;
   bool is_used = false;
 };
@@ -145,7 +147,7 @@ struct LaneLoop {
   std::uint32_t end = 0;
 };
 
-/// The greatest of what the lanes of a loop have counted: by an accumulator, or by the loop's trip count.
+/// The maximum of what the lanes of a loop have counted: by an accumulator, or by the loop's trip count.
 struct LaneMaximum {
   std::uint32_t loop = 0;                ///< in FunctionCounters::lane_loops
   std::uint32_t accumulator = no_index;  ///< in FunctionCounters::accumulators

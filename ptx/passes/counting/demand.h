@@ -8,7 +8,7 @@
 namespace lynxpp::ptx {
 
 /// A register that the routine of a probe adds to at one instruction. Where no register is left for it
-/// (Storage::memory), tallies of the same number share one that is flushed right behind the routine.
+/// (Storage::memory), tallies of the same number share one that is flushed right after the routine.
 struct Tally {
   std::uint32_t probe = 0;        ///< in SplicedCode::probes
   std::uint32_t number = 0;       ///< one of Probe::tallies

@@ -14,12 +14,6 @@
 
 namespace lynxpp::ptx {
 
-struct DraftedCounter {
-  CounterDraft draft;
-  VariableId variable = no_variable;  ///< that it measures
-  std::uint8_t first_in = 0;          ///< see Counter::first_in
-};
-
 /// Blocks and instructions (indices in the function) of which something is asked.
 struct FunctionDemand {
   std::set<std::uint32_t> thread_blocks, warp_blocks, thread_guards, warp_guards, divergences;
@@ -39,7 +33,7 @@ struct FunctionDraft {
   std::vector<TripCount> trip_counts;
   WarpFlowFacts facts;
   std::vector<bool> once, whole;  ///< see WarpFlow; empty: nothing is known
-  std::vector<DraftedCounter> counters;
+  std::vector<CounterDraft> counters;
   FunctionCounters result;
 };
 
@@ -52,15 +46,13 @@ struct PlanDraft {
   InstrumentationUnit& unit;
   const CountRequest& request;
   std::vector<std::unique_ptr<FunctionDraft>> functions;  ///< callers before the functions they call
-  /// What is asked of a launch, and what callers are asked for.
-  std::map<Quantity, VariableId> quantities;
   const std::shared_ptr<CountPlan> plan;
 
   LinearSystem& system() { return plan->system; }
   bool has(std::string_view refinement) const { return !unit.options.without.contains(refinement); }
-  /// The variable of a quantity, by id in the unit; measured until somebody defines it.
+  /// The variable of a quantity, by id in the unit; measured until it is defined.
   VariableId variable_of(const Quantity& quantity) {
-    const auto [place, is_new] = quantities.try_emplace(quantity, no_variable);
+    const auto [place, is_new] = plan->quantities.try_emplace(quantity, no_variable);
     if (is_new) place->second = system().measure();
     return place->second;
   }

@@ -38,7 +38,7 @@ class LinearSystem {
  public:
   VariableId measure() { return add({}, true); }
   VariableId define(LinearForm form) { return add(std::move(form), false); }
-  /// The variable follows from others from now on; it was measured, or defined in another way.
+  /// The variable follows from others from now on; it was measured, or defined differently.
   void redefine(VariableId variable, LinearForm form);
 
   std::size_t size() const { return rows_.size(); }
@@ -46,8 +46,8 @@ class LinearSystem {
   /// Of a variable that is defined.
   const LinearForm& definition(VariableId variable) const { return rows_[variable].form; }
 
-  /// Orders the variables so that each stands behind those it is defined by. False: some definitions need
-  /// each other. Everything below asks for it, and for no change since.
+  /// Orders the variables so that each stands after those it is defined by. False: some definitions need each
+  /// other. Everything below asks for it, and for no change since.
   bool order();
 
   /// `values` has an element for each variable, those of measured ones are given; all others are filled in.

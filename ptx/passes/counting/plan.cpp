@@ -142,7 +142,8 @@ class FunctionPlanner {
         counted = system.measure();
         system.redefine(variables[edge], {{plan_.plan->launched_warps, 1}, {counted, minus_one}});
       }
-      draft_.counters.push_back({std::move(flow.edges[edge].counter), counted});
+      CounterDraft& counter = draft_.counters.emplace_back(std::move(flow.edges[edge].counter));
+      counter.variable = counted;
     }
     define_blocks(flow, kind, blocks, variables);
     for (const std::uint32_t block : exits) define_guard_at_end(flow, block, variables);
@@ -212,7 +213,6 @@ class Planner {
     }
     if (!draft_.system().order()) return failure("the counts of the kernel depend on each other");
     refine(draft_);
-    draft_.plan->quantities = draft_.quantities;
     assign_storage(draft_);
     if (!draft_.system().order()) return failure("the counters of the kernel depend on each other");
     return std::shared_ptr<const CountPlan>(draft_.plan);
@@ -231,7 +231,7 @@ class Planner {
     };
     for (const CountUse& use : draft_.request.uses) {
       const Quantity& quantity = use.quantity;
-      if (draft_.quantities.contains(quantity)) continue;
+      if (draft_.plan->quantities.contains(quantity)) continue;
       draft_.variable_of(quantity);
       const bool is_of_block = quantity.kind == Kind::thread_block || quantity.kind == Kind::warp_block;
       const std::uint32_t id = quantity.kind == Kind::tally ? quantity.tally.instruction : quantity.place;
@@ -272,14 +272,16 @@ std::vector<std::uint64_t> CountPlan::evaluate(std::span<const std::uint64_t> sl
   std::vector<std::uint64_t> values(system.size());
   values[launched_threads] = launched.threads;
   values[launched_warps] = launched.warps;
-  for (const MeasuredSlot& each : measured) {
-    std::uint64_t sum = 0;
-    for (std::uint32_t replica = 0; replica < replicas; ++replica)
-      sum += slots[std::size_t{replica} * stride + each.slot];
-    for (unsigned dimension = 0; dimension < 3; ++dimension) {
-      if ((each.first_in >> dimension & 1u) != 0) sum *= launched.blocks[dimension];
+  for (const FunctionCounters& function : functions) {
+    for (const Counter& counter : function.counters) {
+      std::uint64_t sum = 0;
+      for (std::uint32_t replica = 0; replica < replicas; ++replica)
+        sum += slots[std::size_t{replica} * stride + counter.slot];
+      for (unsigned dimension = 0; dimension < 3; ++dimension) {
+        if ((counter.first_in >> dimension & 1u) != 0) sum *= launched.blocks[dimension];
+      }
+      values[counter.variable] = sum;
     }
-    values[each.variable] = sum;
   }
   system.evaluate(values);
   return values;

@@ -35,7 +35,7 @@ struct FunctionCounters {
   std::uint32_t registers = 0;
   std::uint32_t bits = 0;       ///< 32 in a register
   std::uint32_t bit_pairs = 0;  ///< 32 in two registers
-  /// Lanes wait for each other before they leave: all that were launched flush together.
+  /// Lanes wait for each other before they exit: all that were launched flush together.
   bool converges_at_exit = false;
 };
 
@@ -46,13 +46,6 @@ struct LaunchedGrid {
   std::uint32_t blocks[3] = {1, 1, 1};  ///< of threads, in each dimension
 };
 
-/// A number that the device leaves, and the variable of the system that it measures.
-struct MeasuredSlot {
-  std::uint32_t slot = 0;
-  VariableId variable = no_variable;
-  std::uint8_t first_in = 0;  ///< Counter::first_in: the number stands for so many thread blocks
-};
-
 struct CountPlan {
   std::vector<FunctionCounters> functions;  ///< callers before the functions they call
   /// Where the routines of probes add: the function's position, and the counter's in it.
@@ -61,7 +54,6 @@ struct CountPlan {
   LinearSystem system;
   VariableId launched_threads = no_variable, launched_warps = no_variable;
   std::map<Quantity, VariableId> quantities;  ///< all that are asked for
-  std::vector<MeasuredSlot> measured;
 
   std::map<std::uint32_t, std::uint32_t> positions;  ///< in `functions`, by index in the unit
   std::uint32_t slots_in_use = 0;
@@ -78,7 +70,7 @@ struct CountPlan {
   const Accumulator& accumulator(const std::pair<std::uint32_t, std::uint32_t>& at) const {
     return functions[at.first].accumulators[counter(at).accumulator];
   }
-  /// Values of all variables of the system. `slots` has slots() elements, as the device left them.
+  /// Values of all variables of the system. `slots` has slots() elements, as the device stored them.
   std::vector<std::uint64_t> evaluate(std::span<const std::uint64_t> slots,
                                       const LaunchedGrid& launched) const;
 };

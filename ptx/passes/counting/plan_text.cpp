@@ -17,7 +17,9 @@ class PlanText {
   PlanText(const InstrumentationUnit& unit, const CountPlan& plan) : unit_(unit), plan_(plan) {
     names_[plan.launched_threads] = "launched threads";
     names_[plan.launched_warps] = "launched warps";
-    for (const MeasuredSlot& each : plan.measured) names_[each.variable] = slot_text(each);
+    for (const FunctionCounters& function : plan.functions) {
+      for (const Counter& each : function.counters) names_[each.variable] = slot_text(each);
+    }
   }
 
   std::string run() {
@@ -140,7 +142,7 @@ class PlanText {
 
   // ---- what follows from it
 
-  static std::string slot_text(const MeasuredSlot& each) {
+  static std::string slot_text(const Counter& each) {
     std::string text = "slot " + std::to_string(each.slot);
     for (unsigned dimension = 0; dimension < 3; ++dimension) {
       if ((each.first_in >> dimension & 1u) != 0) text += std::string(" * gridDim.") + "xyz"[dimension];

@@ -36,24 +36,22 @@ class BankSitesOfFunction {
 
  private:
   void add(std::uint32_t index, const Instruction& instruction) {
-    const std::uint32_t which = probe_.access ? probe_.access(instruction) : 0;
-    const MemoryAccesses accesses = memory_accesses(instruction);
-    if (which >= accesses.count || accesses.access[which].address == nullptr) return;
-    const MemoryAccess& access = accesses.access[which];
-    const std::optional<LanePattern> pattern = analyses_.lane_patterns().of_address(index, *access.address);
+    const std::optional<MemoryAccess> access = probe_.access_at(instruction);
+    if (!access || access->address == nullptr) return;
+    const std::optional<LanePattern> pattern = analyses_.lane_patterns().of_address(index, *access->address);
     if (!pattern) return;
     const bool is_atomic = instruction.traits.kind == OpcodeClass::atomic;
     const std::uint32_t id = function_.first_instruction + index;
-    if (pattern->terms.empty() && !is_atomic && access.bytes <= word_bytes) {
+    if (pattern->terms.empty() && !is_atomic && access->bytes <= word_bytes) {
       unit_.memory.at(number_, id).measured_at.reset();
       return;
     }
     // Of parts of words it matters where in its word the first lane's lies.
-    const bool is_whole = access.bytes == 4 || access.bytes == 8 || access.bytes == 16;
+    const bool is_whole = access->bytes == 4 || access->bytes == 8 || access->bytes == 16;
     if (!is_whole || instruction.guarded()) return;
     // Loads and stores of a word cost the same.
-    const bool is_load = access.bytes > word_bytes && instruction.traits.reads_memory;
-    const BankKey key{*pattern, function_.graph().block_of[index], access.bytes, is_atomic, is_load};
+    const bool is_load = access->bytes > word_bytes && instruction.traits.reads_memory;
+    const BankKey key{*pattern, function_.graph().block_of[index], access->bytes, is_atomic, is_load};
     const auto [first, is_new] = first_.try_emplace(key, id);
     if (!is_new) unit_.memory.at(number_, id).measured_at = first->second;
   }
@@ -68,15 +66,8 @@ class BankSitesOfFunction {
 
 }  // namespace
 
-void find_bank_sites(InstrumentationUnit& unit) {
-  for (std::uint32_t probe = 0; probe < unit.spliced.probes.size(); ++probe) {
-    if (!unit.spliced.probes[probe].enabled ||
-        unit.spliced.probes[probe].effect != ProbeEffect::measures_banks)
-      continue;
-    for (const FunctionUnit& function : unit.reached.functions) {
-      if (function.instrumented) BankSitesOfFunction(unit, function, probe).run();
-    }
-  }
+void find_bank_sites(InstrumentationUnit& unit, const FunctionUnit& function, std::uint32_t probe) {
+  BankSitesOfFunction(unit, function, probe).run();
 }
 
 }  // namespace lynxpp::ptx

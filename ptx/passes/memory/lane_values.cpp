@@ -31,7 +31,7 @@ std::uint64_t bank_kind(std::uint32_t bytes, const OpcodeTraits& traits) {
   return bytes == word_bytes && kind == 1 ? 0 : kind;
 }
 
-/// One value to be found out; what two sites have in common when these are equal.
+/// One value to be computed; what two sites share when these are equal.
 struct Wanted {
   LanePattern pattern;
   std::string value;
@@ -97,7 +97,7 @@ class FunctionLanes {
     plan_.registers.emplace(std::pair(site, std::string(hoisted_banks_value)), banks_);
   }
 
-  /// What is found out inside a loop or branch may follow from what lanes know before.
+  /// What is computed inside a loop or branch may follow from what lanes know before.
   void want_what_others_follow_from() {
     std::vector<std::pair<Wanted, double>> wanted_too;
     for (const auto& [wanted, group] : groups_) {
@@ -128,9 +128,8 @@ class FunctionLanes {
 
   void collect(const Probe& probe, std::uint32_t number, std::uint32_t index) {
     const Instruction& instruction = body_.instructions[index];
-    const std::uint32_t which = probe.access ? probe.access(instruction) : 0;
-    const MemoryAccesses accesses = memory_accesses(instruction);
-    if (which >= accesses.count || accesses.access[which].address == nullptr) return;
+    const std::optional<MemoryAccess> access = probe.access_at(instruction);
+    if (!access || access->address == nullptr) return;
     const double weight = weight_of(function_.graph().block_of[index]);
     for (const std::string& value : probe.with_lane_values->site_values()) {
       if (!is_lane_value(value)) continue;
@@ -139,8 +138,8 @@ class FunctionLanes {
       const std::optional<Wanted> wanted =
           value == sector_threshold_value && known != nullptr && known->pattern
               ? std::optional(Wanted{*known->pattern, value, 0, 0})
-              : wanted_at(value, index, accesses.access[which], from);
-      const LaneSite site{function_.first_instruction + index, which};
+              : wanted_at(value, index, *access, from);
+      const LaneSite site{function_.first_instruction + index, probe.side_at(instruction)};
       if (!wanted || !seen_.emplace(site, value).second) continue;
       Sharing& group = groups_[*wanted];
       group.sites.push_back(site);
@@ -180,7 +179,7 @@ class FunctionLanes {
       // Differences of 32-bit addresses would have to be widened first, and no global address has 32 bits.
       return pattern.bits == 64 ? std::optional(Wanted{pattern, value, 0, 0}) : std::nullopt;
     }
-    // Less than a word: where in its word the first lane's access lies decides who shares one.
+    // Less than a word: where in its word the first lane's access lies decides which lanes share one.
     if (access.bytes != 4 && access.bytes != 8 && access.bytes != 16) return std::nullopt;
     return Wanted{pattern, value, access.bytes, bank_kind(access.bytes, instruction.traits)};
   }
@@ -220,7 +219,7 @@ class FunctionLanes {
   }
 
   /// `otherwise`, but for warps of thread blocks with one row, or whose rows are made of warps, where
-  /// patterns of thread indices differ as the numbers of the lanes do, what it finds out at once; and for
+  /// patterns of thread indices differ as the numbers of the lanes do, what it computes at once; and for
   /// warps that are made of rows where only the position in a row counts. Sites with RowSectors (which have
   /// `row`) need full warps, all others the lanes from the first one on.
   Code in_whole_rows(const LanePattern& pattern, VirtualRegister reg, std::optional<VirtualRegister> row,
@@ -300,7 +299,7 @@ class FunctionLanes {
   FunctionAnalyses& analyses_;
   NameSource& names_;
   LaneValuePlan& plan_;
-  VirtualRegister banks_;  ///< holds hoisted_banks where they are found out at the site
+  VirtualRegister banks_;  ///< holds hoisted_banks where they are computed at the site
   std::map<Wanted, Sharing> groups_;
   std::set<std::pair<LaneSite, std::string>> seen_;  ///< several probes may ask for the same
 };

@@ -1,12 +1,11 @@
-// What the lanes of a warp find out about the differences of their addresses, once for many accesses
+// What the lanes of a warp compute about the differences of their addresses, once for many accesses
 // (ptx/analysis/values/lane_pattern.h).
 //
-// A routine that asks for such a value has two forms: Probe::routine finds it out by
-// itself, Probe::with_lane_values takes it from a register. The pass chooses the accesses whose pattern is
-// known and for which that pays, and writes the code that fills the registers at the patterns' places. The
-// splice pass takes the second form there. Where branches have divided the lanes since, they have found out
-// whom each would meet at a bank, and the splice pass writes before the routine what finds out from that how
-// many of those are there.
+// A routine that asks for such a value has two forms: Probe::routine computes it, Probe::with_lane_values
+// takes it from a register. The pass chooses the accesses whose pattern is known and for which that pays, and
+// writes the code that fills the registers at the patterns' places. The splice pass takes the second form
+// there. If lanes diverged in between, each holds its mask of conflicting lanes; the splice pass counts those
+// still active.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +22,11 @@ namespace lynxpp::ptx {
 /// The site values that this is about, named as in cod::SiteValue.
 inline constexpr std::string_view sector_threshold_value = "sector_threshold";
 inline constexpr std::string_view hoisted_banks_value = "hoisted_banks";
-/// Found out by more lanes than make the access; hoisted_banks follows from it there, which the routine
-/// banks_of_some_lanes finds out.
+/// Computed by more lanes than make the access; hoisted_banks follows from it there, by the routine
+/// banks_of_some_lanes.
 inline constexpr std::string_view bank_lanes_value = "bank_lanes";
 inline constexpr std::string_view banks_of_some_lanes_value = "banks_of_some_lanes";
-/// What the routine that finds one out writes.
+/// What the routine that computes one writes.
 inline constexpr std::string_view lane_result_value = "lane_result";
 
 bool is_lane_value(std::string_view site_value);
@@ -38,7 +37,7 @@ using LaneSite = std::pair<std::uint32_t, std::uint32_t>;
 struct LaneValuePlan {
   /// The register that holds a value at a site.
   std::map<std::pair<LaneSite, std::string>, VirtualRegister, std::less<>> registers;
-  /// Sites where hoisted_banks is found out from bank_lanes; by site the register of the latter.
+  /// Sites where hoisted_banks is computed from bank_lanes; by site the register of the latter.
   std::map<LaneSite, VirtualRegister> bank_lanes;
   /// By site with RowSectors: the register that is odd where the warp is no full row, and otherwise, modulo
   /// 32, how far the address of lane 0 is from the lane's.

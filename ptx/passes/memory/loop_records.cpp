@@ -9,7 +9,7 @@
 namespace lynxpp::ptx {
 namespace {
 
-/// Whether threads enter the loop at most once, and where registers can be written down on the way.
+/// Whether threads enter the loop at most once, and its registers can be recorded before and after it.
 bool can_be_written_down(FunctionAnalyses& analyses, const Loop& loop, std::uint32_t number) {
   const std::vector<BasicBlock>& blocks = analyses.graph().blocks;
   const std::vector<Instruction>& instructions = analyses.function().body->instructions;

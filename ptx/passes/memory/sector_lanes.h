@@ -1,14 +1,14 @@
-// Which lanes are the first in their sectors of 32 bytes, found out right at an access, where nothing is
-// known of the lanes' addresses before it.
+// Which lanes are the first in their sectors of 32 bytes, computed right at an access, where nothing is known
+// of the lanes' addresses before it.
 //
 // Of the lanes that are there each compares its sector with that of the next lower one. Where addresses
 // ascend with the lanes' numbers, lanes in one sector are neighbours, and that is all; else match.any finds
-// out who shares one. Comparisons take 32 bits: of addresses whose upper halves are those of one lane, or
+// those that share one. Comparisons take 32 bits: of addresses whose upper halves are those of one lane, or
 // which cannot be farther apart than that. Accesses of a block with one register as their address share one
 // comparison (of addresses instead of sectors): of each of them only where it lies in its sector is looked
 // at. At the access itself its address is kept, and nothing else done: a comparison waits for the address,
-// which may come from memory, and its branch would keep all loads behind it waiting, too. The comparisons of
-// a block stand behind the last of its accesses, as long as no lanes can join in between.
+// which may come from memory, and its branch would keep all loads after it waiting, too. The comparisons of a
+// block stand after the last of its accesses, as long as no lanes can join in between.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ class SectorLanes {
   void add_access(std::uint32_t instruction, const CodeOperand& address, Code increments, CodeBuilder& code);
   /// Before every other instruction of the block.
   void add_before(const Instruction& instruction, CodeBuilder& code);
-  /// Behind every instruction of the block.
+  /// After every instruction of the block.
   void add_behind(std::uint32_t instruction, CodeBuilder& code);
 
   /// Sets `threshold` as `sector_threshold` of the lane values (lane_values.h) where the addresses of the

@@ -109,7 +109,7 @@ class SectorSitesOfFunction {
     return followed->pattern;
   }
 
-  /// Who shares a sector has the same address then.
+  /// Lanes that share a sector have the same address then.
   bool lies_evenly(std::uint32_t index, const SectorKey& key) {
     const auto is_whole = [](const LaneTerm& term) { return in_sector(term.coefficient) == 0; };
     if (std::ranges::all_of(key.pattern.terms, is_whole)) return true;
@@ -141,7 +141,7 @@ class SectorSitesOfFunction {
       case SymbolKind::tid: return false;
       case SymbolKind::value:
         return (analyses_.uniformity().of_value_at(symbol.index, key.block) & varies_in_warp) == 0;
-      // Those who pass the pattern's place together enter the loop together and leave it together.
+      // Lanes that pass the pattern's place together enter and exit the loop together.
       case SymbolKind::iteration: return !analyses_.loops().contains(symbol.index, key.pattern.block);
       default: return true;
     }
@@ -158,15 +158,9 @@ class SectorSitesOfFunction {
 
 }  // namespace
 
-void find_sector_sites(InstrumentationUnit& unit, bool follows_indices) {
-  for (std::uint32_t probe = 0; probe < unit.spliced.probes.size(); ++probe) {
-    if (!unit.spliced.probes[probe].enabled ||
-        unit.spliced.probes[probe].effect != ProbeEffect::measures_sectors)
-      continue;
-    for (const FunctionUnit& function : unit.reached.functions) {
-      if (function.instrumented) SectorSitesOfFunction(unit, function, probe, follows_indices).run();
-    }
-  }
+void find_sector_sites(InstrumentationUnit& unit, const FunctionUnit& function, std::uint32_t probe,
+                       bool follows_indices) {
+  SectorSitesOfFunction(unit, function, probe, follows_indices).run();
 }
 
 }  // namespace lynxpp::ptx

@@ -43,7 +43,7 @@ struct MemorySites {
   std::map<std::pair<std::uint32_t, std::uint32_t>, MemorySite> sites;
   /// What patterns assume, by function; see index_checks.h.
   std::map<std::uint32_t, std::set<IndexCheck>> index_checks;
-  /// What lanes find out about their addresses once. Null: nothing.
+  /// What lanes compute about their addresses once. Null: nothing.
   std::shared_ptr<const LaneValuePlan> lane_values;
 
   const MemorySite* find(std::uint32_t probe, std::uint32_t instruction) const {

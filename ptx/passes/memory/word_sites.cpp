@@ -30,7 +30,7 @@ WordSiteAnalysis::WordSiteAnalysis(FunctionAnalyses& analyses, bool entered_toge
   find_control_dependences();
 }
 
-/// Between a branch's successor and the place where all its paths meet lies what the branch decides about.
+/// Between a branch's successor and its reconvergence point lies what the branch decides about.
 void WordSiteAnalysis::find_control_dependences() {
   const ControlFlowGraph& graph = analyses_.graph();
   const std::vector<std::uint32_t>& post_dominators = analyses_.post_dominators();
@@ -105,7 +105,7 @@ bool WordSiteAnalysis::is_together(std::uint32_t instruction) const {
   return (uniformity.of_register_read(instruction, guard) & in_block) == 0;
 }
 
-/// What does not change between two iterations: nothing in it counts the loop's iterations or was found out
+/// What does not change between two iterations: nothing in it counts the loop's iterations or was computed
 /// inside of it.
 bool WordSiteAnalysis::stays_in(const AffineForm& address, std::uint32_t loop) const {
   const LoopNest& loops = analyses_.loops();

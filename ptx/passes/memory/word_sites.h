@@ -28,7 +28,7 @@ struct WordSite {
     of_the_block  ///< all make it equally often, at one address
   };
   Threads threads = Threads::each;
-  /// The outermost loop in which the address stays; the access is counted behind it. Not for of_a_warp.
+  /// The outermost loop in which the address stays; the access is counted after it. Not for of_a_warp.
   std::uint32_t loop = no_loop;
 };
 /// By the instruction's id in the variant and the side of the access.

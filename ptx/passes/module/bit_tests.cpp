@@ -58,7 +58,7 @@ class BitTests {
   }
 
   /// The mask may be a register, too: tests count for both. That a register may have been written anew since
-  /// does no harm, as both ways of testing mean the same.
+  /// does no harm, as both tests mean the same.
   static void rewrite(const Body& body, InstrumentationUnit& unit) {
     std::map<Register, Pair> masked;  // the operands of the `and` that wrote a register
     std::map<Register, std::uint32_t> tests;

@@ -7,7 +7,7 @@
 
 namespace lynxpp::ptx {
 
-/// Where the first label, scope or instruction stands: behind the declarations. The body is parsed.
+/// Where the first label, scope or instruction stands: after the declarations. The body is parsed.
 inline std::uint32_t entry_position(const Function& function) {
   for (const Statement& statement : function.body->statements) {
     if (statement.kind == StatementKind::instruction || statement.kind == StatementKind::label ||

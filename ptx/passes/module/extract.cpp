@@ -85,7 +85,7 @@ class Extract {
     if (!names_.contains(name) || unit_.variant.shared_variables.contains(name)) return false;
     if (const Variable* variable = unit_.module.find_variable(name)) return keep_declaration(*variable);
     const Function* const function = unit_.module.find_function(name);
-    if (function->name != name) functions_.insert(function->name);  // behind an alias
+    if (function->name != name) functions_.insert(function->name);  // through an alias
     return functions_.insert(name).second;
   }
 

@@ -21,8 +21,7 @@ bool may_end_block(const CodeStatement& statement) {
          });
 }
 
-/// Whether a block may end in what is added: at a guard, a branch, a call, a fence. Edits of text are parts
-/// of the program's instructions, and end none.
+/// Whether inserted code ends a basic block (guard, branch, call, fence). Text edits do not.
 bool may_end_block(const Edit& edit) {
   const Code* const code = edit.code();
   return code != nullptr &&

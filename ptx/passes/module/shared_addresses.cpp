@@ -8,7 +8,7 @@
 namespace lynxpp::ptx {
 namespace {
 
-/// Behind the declarations of shared variables: assemblers take no name before it is declared.
+/// After the declarations of shared variables: assemblers take no name before it is declared.
 std::uint32_t behind_declarations(const Function& function) {
   std::uint32_t position = entry_position(function);
   for (const Variable& each : function.body->variables) {
@@ -17,7 +17,7 @@ std::uint32_t behind_declarations(const Function& function) {
   return position;
 }
 
-/// Most blocks leave behind the first comparison.
+/// Most blocks need only the first comparison.
 void skip_all_but_one_thread(CodeBuilder& code, const Label& done) {
   code.branch_if(code.pred("setp.ne.u32", {code.special("%ctaid.x"), 0}), done);
   const VirtualRegister any = code.special("%tid.x");

@@ -1,7 +1,7 @@
-// The pass shared-addresses: the variant writes down where the shared variables of the program lie, which
-// only who assembles it knows. What is counted for each word of shared memory finds its array by it. One
-// thread of the launch does so for the kernel; a device function with variables of its own does at every
-// call, because nobody knows which thread will come by.
+// The pass shared-addresses: the variant stores the addresses of the program's shared variables, which are
+// assigned only when it is assembled. By them the counts of words of shared memory find their arrays. One
+// thread of the launch stores those of the kernel; a device function stores its own at every call, since any
+// thread may call it.
 #pragma once
 
 #include "ptx/passes/unit.h"

@@ -96,7 +96,7 @@ class SharedCountersPass {
     const VirtualRegister mask = code.active_mask();
     const VirtualRegister here = code.b32("popc.b32", {mask});
     const VirtualRegister rank = code.b32("popc.b32", {code.lanes_below(mask)});
-    // What this thread has counted is there before it is known to have left.
+    // What this thread has counted is there before it is known to have exited.
     code.emit("membar.cta", {});
     const VirtualRegister left = code.b32("mov.b32", {0});
     const VirtualRegister leads = code.pred("setp.eq.u32", {rank, 0});

@@ -7,8 +7,8 @@
 namespace lynxpp::ptx {
 
 /// Counters of words in a block's shared memory (BlockCounters): all threads clear them together when the
-/// block begins, and the lanes that leave it last add them to the arrays in device memory. Nothing waits for
-/// anybody at the end, so that threads may leave wherever they do.
+/// block begins, and the lanes that exit last add them to the arrays in device memory. No thread waits for
+/// another one at the end, so threads may exit anywhere.
 Status add_shared_counters(InstrumentationUnit& unit);
 
 /// Where the window of the kernel's counters begins in shared memory, of 32 bits.

@@ -20,11 +20,11 @@ namespace lynxpp::ptx {
 /// "{space} .align 8 .b8 name[16]", with another name. Failure: neither parameter nor local memory.
 Result<std::string> declaration_of(const Variable& variable, const std::string& name);
 
-/// Reads one body. Registers and labels get numbers in the order in which they are met; `call.uni` becomes
+/// Reads one body. Registers and labels get numbers in the order in which they occur; `call.uni` becomes
 /// `call`: LLVM writes it everywhere, also where lanes are apart.
 class CodeReader {
  public:
-  /// What a name of the body stands for in the code, a constant behind it.
+  /// What a name of the body stands for in the code, and a constant added to it.
   struct Renamed {
     CodeOperand operand;
     std::int64_t offset = 0;

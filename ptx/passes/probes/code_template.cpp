@@ -23,7 +23,7 @@ class Copier {
  private:
   using Kind = CodeTemplate::Placeholder::Kind;
 
-  /// Nothing: it writes what nobody wants to know.
+  /// Nothing: what it writes is not needed.
   std::optional<CodeInstruction> instruction_of(const CodeInstruction& instruction) const {
     CodeInstruction copy{{}, instruction.opcode, {}};
     if (instruction.guard) copy.guard = copy_of(*instruction.guard);

@@ -110,7 +110,7 @@ void hoist(InstrumentationUnit& unit, const FunctionUnit& function) {
     auto* const code = std::get_if<Code>(&edit.content);
     if (code == nullptr || edit.range.begin < body.begin || edit.range.begin >= body.end) continue;
     codes.push_back(code);
-    // An insertion before or behind an instruction is the instruction's block's.
+    // An insertion before or after an instruction is the instruction's block's.
     const auto after = loops.upper_bound(edit.range.begin);
     if (after != loops.begin() && edit.range.begin <= std::prev(after)->second) kept.replace_in(*code);
   }

@@ -11,7 +11,7 @@
 
 namespace lynxpp::ptx {
 
-/// Behind all passes that add text to bodies. The program's own instructions stay as they are.
+/// After all passes that add text to bodies. The program's own instructions stay as they are.
 Status hoist_special_registers(InstrumentationUnit& unit);
 
 }  // namespace lynxpp::ptx

@@ -17,16 +17,15 @@ class KeptCarry {
  public:
   KeptCarry(const Function& function, const ControlFlowGraph& graph);
 
-  /// `code`, which stands before instruction `index`, so that it leaves the flag as it is when somebody still
-  /// reads it.
+  /// Wraps `code`, inserted before instruction `index`, to preserve the carry flag if it is live.
   Code keep_before(std::uint32_t index, Code code, NameSource& names) const;
-  /// Likewise, directly behind the instruction.
+  /// Likewise, directly after the instruction.
   Code keep_behind(std::uint32_t index, Code code, NameSource& names) const;
 
  private:
   Code keep(bool is_live, Code code, NameSource& names) const;
 
-  std::vector<bool> live_before_, live_behind_;  ///< by instruction; empty: nobody reads the flag
+  std::vector<bool> live_before_, live_behind_;  ///< by instruction; empty: the flag is never read
 };
 
 }  // namespace lynxpp::ptx

@@ -1,5 +1,5 @@
-// Values that the routines in a function's loops read from registers: filled at the function's entry, each
-// once, whoever wants it.
+// Values that the routines in a function's loops read from registers, filled at the function's entry: one
+// register for each value, shared by all routines.
 #pragma once
 
 #include <vector>
@@ -16,7 +16,7 @@ class KeptValues {
   /// outside of loops and where there are enough registers of this kind already.
   void bind(const ProbeRoutine& routine, std::uint32_t block, SiteBinding& binding);
 
-  /// Fills the registers. Behind everything else that is inserted at the entry.
+  /// Fills the registers. After everything else that is inserted at the entry.
   void insert();
 
  private:

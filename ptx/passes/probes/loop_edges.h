@@ -1,4 +1,4 @@
-// Where threads enter and leave natural loops.
+// Where threads enter and exit natural loops.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,16 @@
 
 namespace lynxpp::ptx {
 
-/// A way from the end of a block that enters or leaves loops.
+/// A CFG edge that enters or exits loops.
 struct LoopEdge {
   std::uint32_t target = no_block;  ///< no_block: out of the function
-  /// Reached without a jump: by a branch whose guard does not hold, behind a call, or from block to block.
+  /// Reached without a jump: by a branch whose guard does not hold, after a call, or from block to block.
   bool falls_through = false;
   std::vector<std::uint32_t> left;  ///< in LoopNest::loops(), innermost first
   std::uint32_t entered = no_loop;
 };
 
-/// Those of one block, each target once; the way to a target that is both jumped and fallen to is there
-/// twice.
+/// Out-edges of a block that enter or exit loops; a target reached by jump and by fall-through appears twice.
 std::vector<LoopEdge> loop_edges(const ControlFlowGraph& graph, const LoopNest& loops, std::uint32_t block);
 
 /// The loop that begins with the block; no_loop: none does.

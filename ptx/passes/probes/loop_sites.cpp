@@ -12,7 +12,7 @@ bool is_at_loop(const Probe& probe) {
                            probe.point == ProbePoint::loop_iteration || probe.point == ProbePoint::loop_exit);
 }
 
-/// Whether control may go on elsewhere than behind the instruction.
+/// Whether the instruction may transfer control elsewhere than to the next one.
 bool jumps(const Instruction& last) {
   return last.traits.kind == OpcodeClass::branch || last.traits.kind == OpcodeClass::exit;
 }
@@ -58,7 +58,7 @@ void LoopSites::add_behind_end(std::uint32_t block, const Instruction& last, Cod
   }
 }
 
-/// The counts of loops that are left are 0 when they are entered again.
+/// Loops that the edge exits get their counts back to 0, for when they are entered again.
 Code LoopSites::probes_of(const LoopEdge& edge, std::uint32_t block) const {
   CodeBuilder code(names_);
   for (const std::uint32_t loop : edge.left) {

@@ -1,4 +1,4 @@
-// Routines where threads enter, repeat and leave loops, and how often each thread has begun each loop.
+// Routines where threads enter, repeat and exit loops, and how often each thread has begun each loop.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace lynxpp::ptx {
 
 class SiteValues;
 
-/// The loops of one function. Threads that end within a function that a loop calls do not leave the loop.
+/// The loops of one function. Threads that end within a function that a loop calls do not exit the loop.
 class LoopSites {
  public:
   /// Adds the routines of a point at a loop, in this block.
@@ -25,7 +25,7 @@ class LoopSites {
   void add_function_entry(CodeBuilder& code) const;
   /// Before the block's first instruction.
   void add_block_start(std::uint32_t block, CodeBuilder& code) const;
-  /// Before the block's last instruction, `last`, and behind it.
+  /// Before the block's last instruction, `last`, and after it.
   void add_before_end(std::uint32_t block, const Instruction& last, CodeBuilder& code) const;
   void add_behind_end(std::uint32_t block, const Instruction& last, CodeBuilder& code) const;
 

@@ -6,7 +6,7 @@
 
 namespace lynxpp::ptx {
 
-/// Sets `target`, of 64 bits, to the bytes that the element of an array is behind the array's beginning.
+/// Sets `target`, of 64 bits, to the offset in bytes of an array's element from the array's beginning.
 void add_element_offset(const Body& body, const Instruction& instruction, const ArrayElement& element,
                         VirtualRegister target, CodeBuilder& code);
 

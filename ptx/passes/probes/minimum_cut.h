@@ -1,4 +1,4 @@
-// The cheapest way to part a directed graph in two: Ford and Fulkerson's paths, shortest ones first.
+// Minimum s-t cut of a directed graph (Ford-Fulkerson, shortest augmenting paths).
 #pragma once
 
 #include <cstdint>

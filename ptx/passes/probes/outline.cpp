@@ -129,7 +129,7 @@ class Signature {
 
 }  // namespace
 
-/// One call: what is passed, and the function behind it.
+/// One call: what is passed, and the function that is called.
 class OutlinedCall {
  public:
   OutlinedCall(InstrumentationUnit& unit, const Probe& probe, const SiteBinding& binding,

@@ -50,7 +50,7 @@ struct SiteBinding {
   FirstOfSpecification first;  ///< of the routine's specification
   /// Of all specifications.
   std::function<CodeOperand(std::uint32_t)> state = {};
-  /// By name. Nothing: nobody wants to know; it is 0, and what is written to it is left out.
+  /// By name. Nothing: the value is not needed; it is 0, and what is written to it is dropped.
   std::function<std::optional<CodeOperand>(std::string_view)> site_value = {};
   /// What is moved instead of the word in memory.
   std::function<CodeOperand(std::uint32_t)> word = {};

@@ -29,7 +29,7 @@ LaneSite RoutineCopies::lane_site(const Site& site) const {
 }
 
 Site RoutineCopies::site_at(const Probe& probe, std::uint32_t block, const Instruction& instruction) const {
-  Site site{probe.point, block, &instruction, probe.access ? probe.access(instruction) : 0};
+  Site site{probe.point, block, &instruction, probe.side_at(instruction)};
   const LaneValuePlan* const lanes = unit_.memory.lane_values.get();
   const bool is_served =
       probe.with_lane_values && lanes != nullptr && lanes->serves(lane_site(site), *probe.with_lane_values);
@@ -117,8 +117,8 @@ void RoutineCopies::add_copy(const Probe& probe, const Site& site, SiteBinding& 
 
 // ---- sectors
 
-/// Whether the lanes find out at the access itself who is the first in his sector, and nothing else is to be
-/// done there.
+/// Whether the lanes compute at the access itself which of them is the first in its sector, and nothing else
+/// is to be done there.
 bool RoutineCopies::compares_sectors(const Probe& probe, const Site& site) const {
   if (site.instruction == nullptr) return false;
   const MemoryAccesses accesses = memory_accesses(*site.instruction);
@@ -177,7 +177,7 @@ std::optional<Label> RoutineCopies::add_skip_of_rows(const Probe& probe, const S
   return label;
 }
 
-/// Nothing: the lanes have not found out whether they are a full row.
+/// Nothing: the lanes have not determined whether they are a full row.
 std::optional<VirtualRegister> RoutineCopies::row_register(const Site& site) const {
   if (unit_.memory.lane_values == nullptr) return std::nullopt;
   const auto found = unit_.memory.lane_values->rows.find(lane_site(site));
@@ -212,7 +212,7 @@ std::optional<Label> RoutineCopies::add_skip_of_apart(const Probe& probe, const 
   return apart;
 }
 
-/// Where lanes know whom they would meet at a bank: what that comes to for those that are here.
+/// Given each lane's conflict mask, counts conflicts among the active lanes.
 void RoutineCopies::add_banks_of_some(const Probe& probe, const Site& site, SiteBinding binding,
                                       CodeBuilder& code) {
   const LaneValuePlan& lanes = *unit_.memory.lane_values;

@@ -31,7 +31,7 @@ class RoutineCopies {
   SiteValues& values() { return values_; }
 
   void begin_block(std::uint32_t block);
-  /// Before an instruction's routines, and behind the instruction.
+  /// Before an instruction's routines, and after the instruction.
   void add_before(const Instruction& instruction, CodeBuilder& code) {
     sectors_.add_before(instruction, code);
   }
@@ -48,7 +48,7 @@ class RoutineCopies {
   /// … whose values are there already (SiteValues::add_preparation).
   void add(Probe& probe, const Site& site, CodeBuilder& code);
 
-  /// Behind everything else at the function's entry.
+  /// After everything else at the function's entry.
   void insert() { kept_.insert(); }
 
  private:

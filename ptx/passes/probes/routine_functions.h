@@ -2,8 +2,8 @@
 // specifications calls it.
 //
 // A function knows nothing of the site it is called from. What it needs of a site, of the hidden parameter's
-// words and of the thread's state comes in by value, and results go back the same way, so functions of the
-// same code are the same function.
+// words and of the thread's state comes in by value, and results go back by value, so functions of the same
+// code are the same function.
 #pragma once
 
 #include <cstdint>

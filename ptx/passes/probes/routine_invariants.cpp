@@ -99,8 +99,8 @@ class InvariantFinder {
     return result;
   }
 
-  /// The instructions that what `at` reads takes, all before them too, as far as nobody has the values at
-  /// hand.
+  /// Adds the instructions that compute the operands of `at`, transitively, stopping at values already in
+  /// registers.
   void add_needed(std::uint32_t at, const std::set<RegisterId>& at_hand,
                   std::set<std::uint32_t>& result) const {
     std::vector<std::uint32_t> readers{at};
@@ -151,7 +151,7 @@ class InvariantFinder {
     }
     for (std::uint32_t at = 0; at < body_.instructions.size(); ++at) {
       const std::uint32_t reader = is_invariant_[at] ? nodes[at].computed : MinimumCut::source;
-      if (is_invariant_[at] && reader == 0) continue;  // nobody wants it
+      if (is_invariant_[at] && reader == 0) continue;  // never read
       for (const RegisterId reg : usage_.reads(at)) {
         if (is_written_by_invariant(reg))
           cut.add_edge(reader, nodes[writer_[reg]].at_hand, MinimumCut::unbounded);

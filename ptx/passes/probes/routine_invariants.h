@@ -2,7 +2,7 @@
 // place of that warp's number in an array: the same every time a thread comes by.
 //
 // In a loop such a value is read from a register that the function's entry has filled, where that saves
-// enough. ptxas does not do that by itself: what stands behind a branch stays there (27 instructions for
+// enough. ptxas does not do that by itself: what stands after a branch stays there (27 instructions for
 // `counts[warpId()]`, seen in the code of ptxas 13.0 -O3). Which values: the cheapest cut through the graph
 // of all that stays the same (minimum_cut.h), where an instruction costs one and a register of 32 bits what
 // makes it worth while.

@@ -36,7 +36,7 @@ bool is_at_instruction(const Site& site) {
   return site.point == ProbePoint::instruction || site.point == ProbePoint::instruction_after;
 }
 
-/// What an instruction has written is of interest behind it, what it reads has to be taken before.
+/// What an instruction has written is of interest after it, what it reads has to be taken before.
 bool is_read_behind(std::string_view operand_value, const Site& site) {
   return site.point == ProbePoint::instruction_after &&
          position_of(operand_value) < site.instruction->traits.destinations;
@@ -251,7 +251,7 @@ CodeOperand SiteValues::instruction_operand(const Probe& probe, std::string_view
   return probe.constant ? probe.constant(name, instruction) : 0;
 }
 
-/// 0 stands for the block behind the branch, where lanes go whose guard does not hold; other blocks for the
+/// 0 stands for the block after the branch, where lanes go whose guard does not hold; other blocks for the
 /// first entry that leads there.
 void SiteValues::add_branch_target(const Instruction& branch, CodeBuilder& code) {
   const VirtualRegister target = word("branch_target");

@@ -1,6 +1,6 @@
 // What a routine can know of the place it stands at. Most values are immediates; those that the thread has to
-// find out are put into registers right before the routine, or, for routines behind an instruction, before
-// the instruction, which may overwrite what they come from.
+// compute are put into registers right before the routine, or, for routines after an instruction, before the
+// instruction, which may overwrite what they come from.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@ namespace lynxpp::ptx {
 struct Site {
   ProbePoint point = ProbePoint::kernel_entry;
   std::uint32_t block = 0;
-  const Instruction* instruction = nullptr;  ///< before or behind which, or null
+  const Instruction* instruction = nullptr;  ///< before or after which, or null
   std::uint32_t access = 0;                  ///< of memory_accesses(*instruction)
   const ProbeRoutine* routine = nullptr;     ///< which form; null: Probe::routine
-  std::uint32_t loop = no_loop;              ///< of routines at loops: which one is entered or left
+  std::uint32_t loop = no_loop;              ///< of routines at loops: which one is entered or exited
 };
 
 inline constexpr std::string_view loop_trips_value = "loop_trips";
@@ -40,7 +40,7 @@ class SiteValues {
 
   /// What the probe's values need and stands before its site's instruction.
   void add_preparation(const Probe& probe, const Site& site, CodeBuilder& code);
-  /// What it needs besides, behind the instruction.
+  /// What it needs besides, after the instruction.
   void add_loaded_values(const Probe& probe, const Site& site, CodeBuilder& code);
   /// What the routines stand for until this is said anew: so many executions, and of a kept address. Nothing:
   /// one, and the address as it is at the site.
@@ -59,7 +59,7 @@ class SiteValues {
     return wide(std::string(loop_trips_value) + "_" + std::to_string(loop));
   }
 
-  // ---- instructions a thread has executed in a block: guards are counted as they are met, since a guard may
+  // ---- instructions a thread has executed in a block: guards are counted where they are read, since one may
   // be overwritten
   void add_block_start(std::uint32_t block, CodeBuilder& code);
   /// Before an instruction that does not end its block.

@@ -133,7 +133,7 @@ class FunctionSplicer {
     }
   }
 
-  /// Behind an instruction: its probes, behind the last one the exit of a block, or what follows a call.
+  /// After an instruction: its probes, after the last one the exit of a block, or what follows a call.
   void splice_behind(std::uint32_t block, std::uint32_t index, Code probes) {
     const BasicBlock& range = function_.graph().blocks[block];
     const Instruction& instruction = body_.instructions[index];
@@ -161,7 +161,7 @@ class FunctionSplicer {
     code.append(probes.take());
   }
 
-  /// Whether the body ends behind the block's last instruction, with threads that come there: it may be a
+  /// Whether the body ends after the block's last instruction, with threads that come there: it may be a
   /// branch whose guard does not hold, or a call that returns.
   bool may_run_off_behind(std::uint32_t block, const Instruction& last) const {
     const bool goes_elsewhere = is_exit(last) || last.traits.kind == OpcodeClass::branch;
@@ -180,8 +180,7 @@ class FunctionSplicer {
     }
   }
 
-  /// What leaving through `instruction` needs: kernel-exit probes, the state handed back to the caller or on
-  /// to the callee.
+  /// Before an exit or a call: exit probes, and the state stored for the caller or the callee.
   void add_departure(std::uint32_t block, const Instruction& instruction, CodeBuilder& code) {
     const bool ends = is_exit(instruction) && (is_kernel_ || instruction.traits.is_thread_exit);
     if (is_exit(instruction)) {
@@ -215,15 +214,15 @@ class FunctionSplicer {
     }
   }
 
-  /// Threads that leave the function from within a loop.
+  /// For threads that exit the function from within a loop.
   void add_words_before_exit(std::uint32_t block, const Instruction& exit, CodeBuilder& code) {
     CodeBuilder words(names_);
     words_.add_before_exit(block, words);
     add_guarded(predicate_of(exit.guard), words.take(), code);
   }
 
-  /// The probes behind an instruction; what they need of the registers before it goes to `before`. Nothing
-  /// stands behind an instruction that control leaves.
+  /// The probes after an instruction; what they need of the registers before it goes to `before`. None after
+  /// branches and exits.
   Code probes_behind(std::uint32_t block, const Instruction& instruction, CodeBuilder& before) {
     if (instruction.traits.kind == OpcodeClass::branch || is_exit(instruction)) return {};
     CodeBuilder probes(names_);

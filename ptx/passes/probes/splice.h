@@ -11,7 +11,7 @@ namespace lynxpp::ptx {
 /// the kernel and every exit and trap of a device function (under the exit's guard); block entry before the
 /// block's first instruction; block exit before its branch, call or return, or after its last instruction
 /// when it falls through; instruction probes before the instruction, for the lanes whose guard holds
-/// (branches: for all active lanes), or behind it, for the lanes that executed it (branches and exits:
+/// (branches: for all active lanes), or after it, for the lanes that executed it (branches and exits:
 /// nowhere). Blocks that nothing reaches are instrumented like all others.
 Status splice_probes(InstrumentationUnit& unit);
 

@@ -14,7 +14,7 @@ namespace lynxpp::ptx {
 /// A tally of a routine at one site: its name among the site's values, and where its numbers go.
 struct SiteTally {
   std::string name;
-  TallyPlace place;     ///< none: nobody wants them
+  TallyPlace place;     ///< none: not needed
   VirtualRegister reg;  ///< of one that is no bit
 };
 
@@ -37,7 +37,7 @@ class Tallies {
   void add_bit(const TallyPlace& tally, VirtualRegister value, CodeBuilder& code) const {
     code.append(set_bit_by(context(), tally, value));
   }
-  /// Behind a routine: tallies without a register of their own go to memory.
+  /// After a routine: tallies without a register of their own go to memory.
   void add_flushes(const Probe& probe, const Site& site, CodeBuilder& code) const;
 
  private:

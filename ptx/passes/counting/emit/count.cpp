@@ -122,7 +122,7 @@ class FunctionCounting {
   void add_lane_accumulators() {
     for (const LaneMaximum& maximum : counters_.lane_maxima) {
       if (maximum.accumulator == no_index || maximum.start_reg != no_index) continue;
-      lane_counters_.push_back({maximum.accumulator, Counter::Combine::sum, 0, 0});
+      lane_counters_.push_back({maximum.accumulator, Counter::Combine::sum});
     }
     for (const Counter& counter : lane_counters_) {
       for (const Increment& increment : context_.accumulator(counter).increments)
@@ -185,7 +185,7 @@ class FunctionCounting {
     });
   }
 
-  /// The lanes before the branch, found out before anything there may divide them.
+  /// The lanes before the branch, determined before anything there may divide them.
   CodeOperand lanes_here(const Place& place) {
     if (context_.unit.options.launch.has_full_warps) return -1;
     CodeBuilder code = builder();
@@ -238,7 +238,8 @@ class FunctionCounting {
     }
   }
 
-  /// Lanes that have gone on to the loop have been counted on their way; those that are still to go have not.
+  /// After a branch, lanes that entered the loop are already counted, so the loop's begin follows their
+  /// increments; before the branch it precedes them.
   void append_lane_loop(std::uint32_t index) {
     const auto is_of_loop = [&](const LaneMaximum& maximum) { return maximum.loop == index; };
     if (std::ranges::none_of(counters_.lane_maxima, is_of_loop)) return;
@@ -251,7 +252,7 @@ class FunctionCounting {
     write({position_of({Place::Kind::block_start, loop.end, 0}).first, Rank::loop_end}, code);
   }
 
-  /// Before every instruction by which a thread leaves the function, and where a body ends without one.
+  /// Before every instruction by which a thread exits the function, and where a body ends without one.
   void append_flushes() {
     const auto flush_at = [&](std::uint32_t position, const Guard& guard) {
       CodeBuilder code = builder();

@@ -17,7 +17,7 @@ using Storage = Accumulator::Storage;
 constexpr std::uint32_t warp_lanes = 32;
 constexpr std::size_t few = 2;              // counters that need no turns
 constexpr std::uint32_t bits_of_group = 4;  // that one reduction sums
-/// The greatest number of which those of 32 lanes together fit 32 bits.
+/// The largest number of which those of 32 lanes together fit 32 bits.
 constexpr std::uint32_t most_summed = 0xffffffff / warp_lanes;
 /// Spreads four bits to the four bytes of a word, with others that are masked out.
 constexpr std::uint32_t spread = 0x00204081;
@@ -94,7 +94,7 @@ class Flush {
 
   const Accumulator& accumulator(const Counter& counter) const { return context_.accumulator(counter); }
 
-  // ---- who has something to flush
+  // ---- which warps have something to flush
 
   void leave_unless_first() {
     constexpr const char* indices[] = {"%ctaid.x", "%ctaid.y", "%ctaid.z"};
@@ -174,7 +174,7 @@ class Flush {
     return code_.pred("vote.sync.any.pred", {is_great, warp_.mask});
   }
 
-  /// Every lane adds its own numbers, and with `and_bits` its bits. What is the greatest of the lanes' stays.
+  /// Every lane adds its own numbers, and with `and_bits` its bits. The maximum over lanes stays.
   void append_each_lane(bool and_bits) {
     std::optional<CodePredicate> is_lane_0;
     const auto of_lane_0 = [&] {
@@ -265,7 +265,7 @@ class Flush {
     code_.branch_if(code_.pred("setp.lt.u32", {turn, line.size()}), again);
   }
 
-  /// What the lane takes whose turn is at one of these counters, or at one behind them: those come next.
+  /// What the lane responsible for one of these counters, or a later one, adds; later calls overwrite it.
   void take(const Totals& totals, VirtualRegister turn, VirtualRegister amount) {
     std::optional<CodePredicate> is_here;
     if (totals.first != 0) is_here = code_.pred("setp.ge.u32", {turn, totals.first});
@@ -312,8 +312,7 @@ class Flush {
     return value;
   }
 
-  /// 1 when lane 0 is here, else 0: it alone counts what all lanes count together; perhaps it leaves
-  /// elsewhere.
+  /// 1 when lane 0 is here, else 0: it alone counts what all lanes count together; it may exit elsewhere.
   VirtualRegister lane_0_is_here() {
     if (!lane_0_) lane_0_ = code_.b32("and.b32", {warp_.mask, 1});
     return *lane_0_;
@@ -426,7 +425,7 @@ void append_flush(CodeBuilder& code, const CountContext& context, const std::opt
   if (has_numbers && !of_first.empty()) warp.find(code, context);
   const bool is_first = of_all.empty();
   if (!of_all.empty()) Flush(code, context, warp, std::move(of_all)).append();
-  // Other lanes may have joined behind the first flush.
+  // Other lanes may have joined after the first flush.
   if (!is_first && !of_first.empty() && !context.counters.converges_at_exit)
     warp = flushed_warp(code, context);
   if (!of_first.empty()) Flush(code, context, warp, std::move(of_first)).append();

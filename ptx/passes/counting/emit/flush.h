@@ -1,4 +1,4 @@
-// How the counters of a warp's lanes come together and go to memory when its threads leave.
+// How the counters of a warp's lanes come together and go to memory when its threads exit.
 //
 // The warp adds all counters by one access, lane i the i-th of up to 32. Numbers are summed over the lanes by
 // one reduction each, bits four at a time; what is the same in all lanes needs no reduction. A warp that has

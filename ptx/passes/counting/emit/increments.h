@@ -11,7 +11,7 @@ namespace lynxpp::ptx {
 /// Counters whose accumulators are incremented at one place on one condition.
 using IncrementedCounters = std::vector<const Counter*>;
 
-/// The lanes that come to a place together, and which of them leads; found out once, however much is counted
+/// The lanes that come to a place together, and which of them leads; determined once, however much is counted
 /// there.
 class Election {
  public:

@@ -34,7 +34,7 @@ IncrementedCounters counters_of(const CountContext& context, std::uint32_t maxim
   return found;
 }
 
-/// The mask is found out here: a GPU may take it wrongly for one that was taken before lanes joined.
+/// The mask is read here: a GPU may wrongly reuse one that was read before lanes joined.
 void append_lane_maximum(CodeBuilder& code, const CountContext& context, const LaneMaximum& maximum,
                          const IncrementedCounters& counters) {
   const CodeOperand number = lane_number(code, context, maximum);

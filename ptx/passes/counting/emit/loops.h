@@ -1,4 +1,4 @@
-// The code of loops whose counts are read behind them: trip counts, and the greatest of what lanes count.
+// The code of loops whose counts are read after them: trip counts, and lane maxima.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@ namespace lynxpp::ptx {
 void append_loop_entry(CodeBuilder& code, const CountContext& context, const TripCountReading& reading,
                        const std::optional<CodePredicate>& guard);
 
-/// At the start of TripCount::above: nobody has entered the loop yet.
+/// At the start of TripCount::above: no lane has entered the loop yet.
 void append_loop_not_entered(CodeBuilder& code, const CountContext& context, const TripCountReading& reading);
 
 /// How often the thread has run the trip count's block: 32 bits.

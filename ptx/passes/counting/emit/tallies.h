@@ -7,14 +7,14 @@
 
 namespace lynxpp::ptx {
 
-/// Where a tally of one function lies. Null members: nobody asks for it.
+/// Where a tally of one function lies. Null members: not asked for.
 struct TallyPlace {
   const Counter* counter = nullptr;
   const Accumulator* accumulator = nullptr;
 
   explicit operator bool() const { return counter != nullptr; }
   bool is_bit() const { return accumulator != nullptr && accumulator->is_bit(); }
-  /// It shares a register with others, which is flushed right behind the routine.
+  /// It shares a register with others, which is flushed right after the routine.
   bool is_shared() const {
     return accumulator != nullptr && accumulator->storage == Accumulator::Storage::memory;
   }

@@ -26,8 +26,8 @@ bool are_harmless(const InstrumentationUnit& unit) {
 
 constexpr std::size_t most_visits = 10'000'000;
 
-/// Per block: whether all lanes of a warp come to it, and as often, or none. It is no block between a branch
-/// that may part them and where they meet again, the loops among these whose lanes leave one after the other.
+/// Per block: all lanes of a warp reach it equally often, or none does. False in irreducible loops, and
+/// between a divergent branch and its reconvergence point, including loops that lanes exit separately.
 std::vector<bool> passed_together(const CountedFunction& kernel) {
   const std::vector<BasicBlock>& blocks = kernel.graph().blocks;
   const std::vector<std::uint32_t>& post_dominators = kernel.analyses->post_dominators();

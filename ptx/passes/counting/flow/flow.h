@@ -8,6 +8,7 @@
 #include "ptx/passes/counting/counters.h"
 #include "ptx/passes/counting/flow/likely.h"
 #include "ptx/passes/counting/flow/program.h"
+#include "ptx/passes/counting/linear_system.h"
 
 namespace lynxpp::ptx {
 
@@ -21,6 +22,8 @@ struct CounterDraft {
   bool is_whole = false;
   /// A warp makes one increment at most, and all lanes that ever do make it together.
   bool is_once = false;
+  VariableId variable = no_variable;  ///< that it measures, once it is known that it is needed
+  std::uint8_t first_in = 0;          ///< see Counter::first_in
 
   bool amounts_to(Increment::Amount amount) const {
     return !increments.empty() && increments[0].amount == amount;
@@ -83,7 +86,7 @@ class EdgePlaces {
   std::vector<std::uint32_t> sources_;  ///< per block: how many edges lead to it
 };
 
-/// Ends in a branch or exit with a guard, and the block behind it is only reached by falling through.
+/// Ends in a branch or exit with a guard, and the block after it is only reached by falling through.
 bool guard_follows_from_flow(const FunctionUnit& unit, std::uint32_t block);
 
 /// Each edge of the control flow, and the entry.

@@ -17,16 +17,17 @@ std::pair<std::uint32_t, ValueId> value_of_guard(const FunctionDraft& draft, std
 }
 
 CounterDraft counter_of_guard(const FunctionDraft& draft, std::uint32_t instruction,
-                              Condition::Kind condition) {
+                              Condition::Kind condition, VariableId variable) {
   const std::uint32_t block = draft.function.graph().block_of[instruction];
   CounterDraft counter = draft.places.block_start(block);
   counter.increments = {{{Place::Kind::before, block, instruction}, {condition, 0}}};
+  counter.variable = variable;
   return counter;
 }
 
 CounterDraft counter_of_warps(const FunctionDraft& draft, std::uint32_t instruction,
-                              Condition::Kind condition) {
-  CounterDraft counter = counter_of_guard(draft, instruction, condition);
+                              Condition::Kind condition, VariableId variable) {
+  CounterDraft counter = counter_of_guard(draft, instruction, condition, variable);
   counter.counts_warps = true;
   counter.is_once = !draft.once.empty() && draft.once[draft.function.graph().block_of[instruction]];
   return counter;
@@ -74,7 +75,7 @@ void plan_guards(PlanDraft& plan, FunctionDraft& draft, const ThreadGuards& thre
     const ThreadGuards::Guard& guard = threads.guards[i];
     const VariableId own = variable(Kind::thread_guard, guard.instruction);
     if (guard.counted == i) {
-      draft.counters.push_back({counter_of_guard(draft, guard.instruction, Condition::Kind::guard), own});
+      draft.counters.push_back(counter_of_guard(draft, guard.instruction, Condition::Kind::guard, own));
       continue;
     }
     const VariableId counted = variable(Kind::thread_guard, threads.guards[guard.counted].instruction);
@@ -85,13 +86,13 @@ void plan_guards(PlanDraft& plan, FunctionDraft& draft, const ThreadGuards& thre
     plan.system().redefine(own, std::move(form));
   }
   for (const std::uint32_t instruction : draft.demand.warp_guards)
-    draft.counters.push_back({counter_of_warps(draft, instruction, Condition::Kind::guard),
-                              variable(Kind::warp_guard, instruction)});
+    draft.counters.push_back(counter_of_warps(draft, instruction, Condition::Kind::guard,
+                                              variable(Kind::warp_guard, instruction)));
   for (const std::uint32_t instruction : draft.demand.divergences) {
     const std::uint32_t block = unit.graph().block_of[instruction];
     const VariableId own = variable(Kind::divergence, instruction);
     if (draft.places.is_reachable(block) && draft.regions.diverges(block)) {
-      draft.counters.push_back({counter_of_warps(draft, instruction, Condition::Kind::diverges), own});
+      draft.counters.push_back(counter_of_warps(draft, instruction, Condition::Kind::diverges, own));
     } else {
       // A branch whose outcome is uniform in the warp divides none.
       plan.system().redefine(own, {});

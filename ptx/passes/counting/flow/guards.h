@@ -26,7 +26,7 @@ struct ThreadGuards {
 /// Before the flow of threads is drawn: asks for the blocks that guards follow from.
 ThreadGuards find_thread_guards(FunctionDraft& draft);
 
-/// Behind the flows: the counters of guards, and what follows from them.
+/// After the flows: the counters of guards, and what follows from them.
 void plan_guards(PlanDraft& plan, FunctionDraft& draft, const ThreadGuards& threads);
 
 }  // namespace lynxpp::ptx

@@ -1,4 +1,4 @@
-// Which way most warps take at a branch: a guess that costs time where it is wrong, and nothing else.
+// Predicts the successor of a branch that most warps take. A wrong guess costs only time.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class LikelyBranches {
   bool is_likely(const Guard& guard) const {
     return !needs_equality(guard.predicate, !guard.negated, deepest);
   }
-  /// Whether threads go from `block` to `target` (or leave, with EdgePlaces::outside) only when two numbers
+  /// Whether threads go from `block` to `target` (or exit, with EdgePlaces::outside) only when two numbers
   /// are equal, and otherwise in any case. Precondition: `block` has two targets.
   bool needs_equality(std::uint32_t block, std::uint32_t target) const;
   /// The branch at the block's end tests the bounds of an index over all thread blocks, and `target` is where

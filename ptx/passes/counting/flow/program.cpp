@@ -44,7 +44,7 @@ class FunctionFinder {
     return order;
   }
 
-  /// From which calls threads may not come back because they have left the kernel. `trap` ends the launch.
+  /// From which calls threads may not come back because they have exited the kernel. `trap` ends the launch.
   void find_exits() {
     std::vector<bool> may_exit(unit_.reached.functions.size());
     for (bool changed = true; changed;) {

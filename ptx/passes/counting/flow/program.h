@@ -20,9 +20,9 @@ struct CountedFunction {
   /// The calls that lead here, as (position in CountedProgram::functions, block); empty for the kernel and
   /// where the entry is counted.
   std::vector<std::pair<std::size_t, std::uint32_t>> callers;
-  /// Per block: it ends with a call from which threads may not come back, because they leave the kernel.
+  /// Per block: it ends with a call from which threads may not come back, because they exit the kernel.
   std::vector<bool> call_may_exit;
-  bool loses_registers = false;  ///< some thread may leave the kernel in a function that this one calls
+  bool loses_registers = false;  ///< some thread may exit the kernel in a function that this one calls
 
   bool is_kernel() const { return index == 0; }
   const ControlFlowGraph& graph() const { return unit->graph(); }

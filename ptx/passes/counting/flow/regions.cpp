@@ -174,8 +174,8 @@ bool WarpRegions::stays_together(std::uint32_t divergence, const Loop& loop, std
   });
 }
 
-/// Where to note which lanes are to meet at the end: those that come to the end together are those of the
-/// block that dominates it, or those that enter the loop when all paths to the end lead through it.
+/// Where to record the lanes expected at the loop's end: in the end's dominator, or at the loop entry if all
+/// paths to the end go through the loop. False: at neither.
 bool WarpRegions::find_begin(DivergentLoop& divergent, std::uint32_t preheader) {
   const std::uint32_t header = loops_.loops()[divergent.loop].header;
   const std::uint32_t above = dominators_.immediate(divergent.end);
@@ -196,7 +196,7 @@ bool WarpRegions::find_begin(DivergentLoop& divergent, std::uint32_t preheader) 
   return region && std::ranges::binary_search(*region, header) && enters_once(divergent, *region);
 }
 
-/// What goes on behind a block: not all that call a function need come back, nor at the same time.
+/// Where the lanes of a block go on: not all that call a function need come back, nor at the same time.
 Place WarpRegions::place_behind(std::uint32_t block) const {
   if (!places_.ends_in_call(block)) return {Place::Kind::block_end, block, 0};
   return {Place::Kind::behind, block, graph_.blocks[block].end - 1};

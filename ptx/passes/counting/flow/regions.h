@@ -2,8 +2,8 @@
 //
 // Two shapes tell how often a block runs without looking at every time it does. A region: lanes diverge at
 // its beginning and all of them come to its end. A divergent loop: the lanes of a warp enter it together,
-// leave it in different iterations, and all of them come to the loop's end. Both are taken only where nothing
-// between makes a lane wait for others or leave the function: then the end runs once for each time the
+// exit it in different iterations, and all of them come to the loop's end. Both are taken only where nothing
+// between makes a lane wait for others or exit the function: then the end runs once for each time the
 // beginning did.
 #pragma once
 
@@ -17,8 +17,8 @@
 
 namespace lynxpp::ptx {
 
-/// As long as lanes go around a divergent loop, they are together where an iteration begins; so what every
-/// full iteration passes once is passed by the warp as often as by the lane that passes it most.
+/// Lanes in a divergent loop converge at each iteration's start. So for what every full iteration passes
+/// once, the warp's count is the maximum over lanes.
 struct DivergentLoop {
   std::uint32_t loop = 0;  ///< in LoopNest::loops()
   std::uint32_t end = 0;   ///< block where all lanes are together again
@@ -37,14 +37,14 @@ class WarpRegions {
   WarpRegions(const CountedFunction& function, const EdgePlaces& places);
 
   bool diverges(std::uint32_t block) const { return diverges_[block]; }
-  /// Lanes of the warp that came by different paths may be together behind some instruction of the block.
+  /// Lanes of the warp that came by different paths may be together after some instruction of the block.
   bool may_join(std::uint32_t block) const { return joins_[block]; }
   /// The blocks (ascending) between a divergence and where all its lanes are together again; nullopt when
   /// lanes may come in or go elsewhere, or wait.
   std::optional<std::vector<std::uint32_t>> region_of(std::uint32_t begin, std::uint32_t end);
   /// In no particular order.
   std::vector<DivergentLoop> divergent_loops();
-  /// Whether lanes that enter the loop together begin and end each iteration together, and leave together.
+  /// Whether lanes that enter the loop together begin and end each iteration together, and exit together.
   bool passed_together(std::uint32_t loop);
 
  private:

@@ -67,9 +67,8 @@ class WarpFlowBuilder {
     return facts_.trip_counts == nullptr ? none : *facts_.trip_counts;
   }
 
-  /// Of loops that all lanes of the warp go through together, lane 0 tells, of others that are passed
-  /// together one that is elected behind the loop. Where the header is a source, what enters it is not the
-  /// loop's alone.
+  /// Lane 0 counts loops the whole warp runs together; other convergent loops use an elected lane after the
+  /// loop. A constant trip count needs a header that is no source (see count_by_trips).
   std::vector<ChosenTripCount> chosen_trip_counts() const {
     const std::vector<TripCount>& all = trip_counts();
     return choose_trip_counts(all, [&](std::uint32_t index) -> std::optional<ChosenTripCount> {
@@ -164,7 +163,7 @@ class WarpFlowBuilder {
     }
   }
 
-  /// Lanes that leave a loop before others do run what lies between it and its end by themselves.
+  /// Lanes that exit a loop before others run what lies between it and its end by themselves.
   void start_behind_loop(std::uint32_t block) {
     const std::uint32_t index = blocks_[block].loop_left;
     for (const std::uint32_t successor : graph_.blocks[block].successors) {
@@ -298,7 +297,7 @@ class WarpFlowBuilder {
   void enter_loop(std::uint32_t block, std::uint32_t header) {
     if (blocks_[header].is_source) return;
     CounterDraft counter = places_.edge(block, header);
-    // Behind a call lanes may come back one after the other.
+    // After a call lanes may come back one after the other.
     if (places_.ends_in_call(block))
       counter.increments = {{{Place::Kind::behind, block, graph_.blocks[block].end - 1}, {}}};
     add(outside_, header, std::move(counter), false);
@@ -312,7 +311,7 @@ class WarpFlowBuilder {
     }
   }
 
-  /// The last lanes to leave go on as the warp; where others left before, what is between the loop and its
+  /// The last lanes to exit go on as the warp; where others exited before, what is between the loop and its
   /// end is counted anew.
   void leave_loop(std::uint32_t block) {
     const std::uint32_t index = blocks_[block].loop_left;
@@ -367,7 +366,7 @@ class WarpFlowBuilder {
   const std::vector<DivergentLoop>& loops_;
   const std::uint32_t outside_;
   std::vector<BlockFacts> blocks_;
-  /// per divergent loop: where the warp goes on behind it, or outside_
+  /// per divergent loop: where the warp goes on after it, or outside_
   std::vector<std::uint32_t> end_of_loop_;
   /// Ends of regions, with the blocks whose lanes are awaited there.
   std::map<std::uint32_t, std::set<std::uint32_t>> awaited_;

@@ -31,7 +31,7 @@ class FunctionMerge {
   void run() {
     std::map<std::pair<bool, std::vector<Increment>>, Sharing> groups;
     for (std::size_t i = 0; i < counters_.size(); ++i) {
-      const CounterDraft& draft = counters_[i].draft;
+      const CounterDraft& draft = counters_[i];
       const bool can_merge = !draft.amounts_to(Increment::Amount::lane_maximum) &&
                              draft.increments[0].condition.kind != Condition::Kind::none_takes;
       if (can_merge) groups[{draft.counts_warps && !draft.is_whole, draft.increments}].push_back(i);
@@ -42,10 +42,10 @@ class FunctionMerge {
       for (const std::size_t index : group) {
         std::optional<LinearColumns::Column> column = columns_.column_of(counters_[index].variable);
         if (!column) return;
-        const DraftedCounter& counter = counters_[index];
-        meanings.emplace_back(Meaning::value_type{counter.draft.counts_warps, counter.draft.is_whole,
-                                                  counter.first_in, std::move(*column)},
-                              index);
+        const CounterDraft& counter = counters_[index];
+        meanings.emplace_back(
+            Meaning::value_type{counter.counts_warps, counter.is_whole, counter.first_in, std::move(*column)},
+            index);
       }
       std::ranges::sort(meanings);
       Meaning meaning;
@@ -59,21 +59,20 @@ class FunctionMerge {
     std::vector<bool> gone(counters_.size());
     for (const auto& [meaning, members] : equal) merge(members, gone);
     std::size_t next = 0;
-    std::erase_if(counters_, [&](const DraftedCounter&) { return bool{gone[next++]}; });
+    std::erase_if(counters_, [&](const CounterDraft&) { return bool{gone[next++]}; });
   }
 
  private:
   /// What happens at most once is a bit, which is cheaper than a number.
   void merge(const std::vector<Sharing>& groups, std::vector<bool>& gone) {
-    const auto repeats = [&](const Sharing& group) { return counters_[group.front()].draft.repeats; };
+    const auto repeats = [&](const Sharing& group) { return counters_[group.front()].repeats; };
     if (std::ranges::none_of(groups, repeats)) return;
     for (std::size_t member = 0; member < groups.front().size(); ++member) {
-      CounterDraft& one = counters_[groups.front()[member]].draft;
+      CounterDraft& one = counters_[groups.front()[member]];
       for (std::size_t i = 1; i < groups.size(); ++i) {
-        const DraftedCounter& other = counters_[groups[i][member]];
-        one.increments.insert(one.increments.end(), other.draft.increments.begin(),
-                              other.draft.increments.end());
-        one.weight += other.draft.weight;
+        const CounterDraft& other = counters_[groups[i][member]];
+        one.increments.insert(one.increments.end(), other.increments.begin(), other.increments.end());
+        one.weight += other.weight;
         one.repeats = true;
         one.is_once = false;
         gone[groups[i][member]] = true;
@@ -84,7 +83,7 @@ class FunctionMerge {
   }
 
   PlanDraft& plan_;
-  std::vector<DraftedCounter>& counters_;
+  std::vector<CounterDraft>& counters_;
   LinearColumns& columns_;
 };
 
@@ -93,7 +92,7 @@ class FunctionMerge {
 void drop_unused_counters(PlanDraft& plan) {
   LinearColumns columns = columns_of(plan);
   for (const auto& function : plan.functions) {
-    std::erase_if(function->counters, [&](const DraftedCounter& counter) {
+    std::erase_if(function->counters, [&](const CounterDraft& counter) {
       const std::optional<LinearColumns::Column> column = columns.column_of(counter.variable);
       if (!column || !column->empty()) return false;
       plan.system().redefine(counter.variable, {});

@@ -20,7 +20,7 @@ class Complements {
     const std::vector<std::uint32_t>& post_dominators = function.analyses->post_dominators();
     for (std::uint32_t block = 0; block != no_block; block = post_dominators[block]) is_passed_[block] = true;
     find_divergences();
-    // A lane maximum is known behind its loop only.
+    // A lane maximum is known after its loop only.
     for (const CountedEdge& edge : edges) {
       if (edge.flow.source < graph_.blocks.size() && edge.flow.can_count && edge.counter.is_whole &&
           !edge.counter.amounts_to(Increment::Amount::lane_maximum))
@@ -68,7 +68,7 @@ class Complements {
   const CountedFunction& function_;
   const EdgePlaces& places_;
   const ControlFlowGraph& graph_;
-  std::vector<bool> is_passed_;             ///< by every thread that leaves the kernel
+  std::vector<bool> is_passed_;             ///< by every thread that exits the kernel
   std::vector<bool> is_behind_divergence_;  ///< a branch on some path to it may divide the lanes
   std::vector<bool> is_counted_behind_;     ///< an edge from it is counted for the whole warp
 };

@@ -1,6 +1,5 @@
-// The path that most threads take through a kernel: whoever tests the bounds of an index over all thread
-// blocks falls through, and where nothing is known the path goes on where both sides of a branch come
-// together again. A guess, which costs time where it is wrong and nothing else.
+// The path that most threads take through a kernel: it falls through tests of the bounds of an index over all
+// thread blocks, and from any other branch goes on at its reconvergence point. A wrong guess costs only time.
 //
 // What threads on the path do once is a bit that is set from the start and cleared there
 // (Accumulator::Storage::cleared_bit): a warp whose lanes all take the path has nothing to flush.

@@ -24,7 +24,7 @@ class DividedWarps {
     find_waits();
     if (std::ranges::find(waits_, true) == waits_.end()) return;
     for (std::uint32_t block = 0; block < graph_.blocks.size(); ++block) {
-      // Lanes that do not reconverge wait for nobody.
+      // Lanes that do not reconverge wait for no other.
       if (graph_.blocks[block].successors.size() < 2 || post_dominators_[block] == no_block ||
           (kernel.analyses->uniformity().of_branch(block) & varies_in_warp) == 0)
         continue;
@@ -177,12 +177,12 @@ void count_in_first_block(PlanDraft& plan) {
   };
   const std::string_view body = plan.unit.module.text(kernel.function.unit->function->body_text);
   const std::uint8_t dimensions = counted_dimensions(body);
-  for (DraftedCounter& counter : kernel.counters) {
-    const std::vector<Increment>& increments = counter.draft.increments;
+  for (CounterDraft& counter : kernel.counters) {
+    const std::vector<Increment>& increments = counter.increments;
     const bool is_uniform =
         std::ranges::all_of(increments, [&](const Increment& each) { return places.contain(each); });
     if (!is_uniform) continue;
-    const bool may_divide = counter.draft.counts_warps && !counter.draft.is_whole;
+    const bool may_divide = counter.counts_warps && !counter.is_whole;
     if (!may_divide || std::ranges::none_of(increments, is_divided)) counter.first_in = dimensions;
   }
 }

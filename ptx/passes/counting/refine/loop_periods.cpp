@@ -32,13 +32,13 @@ class ExitTests {
     const Loop& loop = loops_.loops()[loop_];
     if (loop.exiting.empty()) return std::nullopt;
     for (const std::uint32_t block : loop.exiting) {
-      if (!is_known_way(loop, block)) return std::nullopt;
+      if (!is_known_exit(loop, block)) return std::nullopt;
     }
     return period_;
   }
 
  private:
-  bool is_known_way(const Loop& loop, std::uint32_t block) {
+  bool is_known_exit(const Loop& loop, std::uint32_t block) {
     const BasicBlock& range = graph_.blocks[block];
     if (loops_.loop_of(block) != loop_ || range.leaves_function || range.size() == 0 ||
         range.successors.size() != 2)

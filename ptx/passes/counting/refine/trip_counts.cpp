@@ -179,7 +179,7 @@ class TripCountFinder {
            });
   }
 
-  /// Outside of the loop, where lanes leave it together by the only exit.
+  /// Outside of the loop, where lanes exit it together by the only edge.
   std::optional<Place> common_exit(std::uint32_t index) const {
     const Loop& loop = loops_.loops()[index];
     if ((function_.analyses->uniformity().of_loop_exit(index) & varies_in_warp) != 0 ||
@@ -236,7 +236,7 @@ class TripCountFinder {
                                                 instruction) == reg;
   }
 
-  /// At the end the variable is what the loop left, or what it was before the loop for those that did not
+  /// At the end the variable is what the loop made it, or what it was before the loop for those that did not
   /// enter it.
   bool is_known_at_end(const InductionVariable& variable, ValueId changed, std::uint32_t end) const {
     for (const ValueId phi : ssa_.phis(end)) {

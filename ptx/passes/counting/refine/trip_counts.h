@@ -2,14 +2,14 @@
 //
 // Constant: what enters the loop, times the constant.
 //
-// Read from a register: a register that each iteration changes by the same constant differs behind the loop
+// Read from a register: a register that each iteration changes by the same constant differs after the loop
 // from what it was before by that constant times the number of executions of the block that changes it. So
 // nothing is counted in the loop. Differences are taken modulo 2^32, as counters are. Where the step is an
 // odd multiple of 2^k, a difference of 32 bits tells the number modulo 2^(32-k) only; such a register counts
 // where the loop's exits bound the number (loop_periods.h). Registers of 64 bits tell enough in any case, for
 // k up to 32.
 //
-// A loop that the lanes of a warp leave together, by one exit, is read on that exit: each lane that comes
+// A loop that the lanes of a warp exit together, by one edge, is read on that exit: each lane that comes
 // there has iterated as often as all others that do, so one of them counts for the warp, wherever the lanes
 // come from.
 #pragma once

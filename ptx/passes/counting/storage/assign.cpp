@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -37,10 +36,14 @@ Combine combine_of(const CounterDraft& draft) {
 
 class FunctionStorage {
  public:
-  FunctionStorage(PlanDraft& plan, FunctionDraft& draft)
-      : plan_(plan), draft_(draft), counters_(draft.counters), result_(draft.result) {
-    result_.unit = draft.function.index;
-    limit_ = draft.function.loses_registers ? 0 : plan.request.is_wide ? wide_registers : narrow_registers;
+  FunctionStorage(PlanDraft& plan, std::uint32_t position)
+      : plan_(plan),
+        draft_(*plan.functions[position]),
+        counters_(draft_.counters),
+        result_(draft_.result),
+        position_(position) {
+    result_.unit = draft_.function.index;
+    limit_ = draft_.function.loses_registers ? 0 : plan.request.is_wide ? wide_registers : narrow_registers;
   }
 
   void run() {
@@ -62,22 +65,20 @@ class FunctionStorage {
 
  private:
   void sort() {
-    std::ranges::stable_sort(counters_, [](const DraftedCounter& left, const DraftedCounter& right) {
-      const CounterDraft& a = left.draft;
-      const CounterDraft& b = right.draft;
+    std::ranges::stable_sort(counters_, [](const CounterDraft& a, const CounterDraft& b) {
       return a.repeats != b.repeats ? a.repeats : a.weight > b.weight;
     });
   }
 
   // ---- what lanes count for the warp in divergent loops
 
-  /// Replaces what each lane increments in a loop by what the greatest of them comes to behind it.
+  /// Replaces per-lane increments in a loop by the lane maximum after it.
   void place_lane_maxima() {
     for (const DivergentLoop& loop : draft_.facts.divergent_loops)
       result_.lane_loops.push_back({loop.begin, loop.end});
-    for (DraftedCounter& counter : counters_) {
-      if (!counter.draft.amounts_to(Increment::Amount::lane_maximum)) continue;
-      Increment inside = counter.draft.increments[0];
+    for (CounterDraft& counter : counters_) {
+      if (!counter.amounts_to(Increment::Amount::lane_maximum)) continue;
+      Increment inside = counter.increments[0];
       const std::uint32_t index = std::exchange(inside.index, 0);
       inside.amount = Increment::Amount::one;
       LaneMaximum maximum{index, no_index, no_index, reading_of(inside, index)};
@@ -87,7 +88,7 @@ class FunctionStorage {
       }
       const auto number = static_cast<std::uint32_t>(result_.lane_maxima.size());
       const Place end{Place::Kind::block_start, result_.lane_loops[index].end, 0};
-      counter.draft.increments = {{end, {}, Increment::Amount::lane_maximum, number}};
+      counter.increments = {{end, {}, Increment::Amount::lane_maximum, number}};
       result_.lane_maxima.push_back(maximum);
     }
   }
@@ -109,39 +110,36 @@ class FunctionStorage {
   // ---- registers, bits, memory
 
   void choose() {
-    const bool has_numbers =
-        std::ranges::any_of(counters_, [](const auto& each) { return each.draft.repeats; });
-    const auto is_likely = [](const DraftedCounter& each) { return each.draft.weight >= likely; };
-    const bool all_flush = std::ranges::any_of(
-        counters_, [](const auto& each) { return each.draft.repeats && each.first_in == 0; });
+    const bool has_numbers = std::ranges::any_of(counters_, [](const auto& each) { return each.repeats; });
+    const auto is_likely = [](const CounterDraft& each) { return each.weight >= likely; };
+    const bool all_flush =
+        std::ranges::any_of(counters_, [](const auto& each) { return each.repeats && each.first_in == 0; });
     if (limit_ != 0 && !all_flush && draft_.function.is_kernel() && draft_.demand.tallies.empty() &&
         plan_.has("expected_path"))
       expected_ = ExpectedPath(draft_.function, draft_.places);
-    const auto is_expected = [&](const DraftedCounter& each) { return is_cleared_bit(each); };
+    const auto is_expected = [&](const CounterDraft& each) { return is_cleared_bit(each); };
     const bool is_rarely_flushed = !has_numbers && std::ranges::any_of(counters_, is_expected) &&
-                                   std::ranges::all_of(counters_, [&](const DraftedCounter& each) {
+                                   std::ranges::all_of(counters_, [&](const CounterDraft& each) {
                                      return !is_likely(each) || is_expected(each);
                                    });
     const auto likely_ones = static_cast<std::size_t>(std::ranges::count_if(counters_, is_likely));
     flushes_ = limit_ != 0 && (has_numbers || is_rarely_flushed || likely_ones >= enough_bits);
-    for (const DraftedCounter& counter : counters_) add(counter);
+    for (const CounterDraft& counter : counters_) add(counter);
   }
 
   /// Whether most lanes make the increment, each of them, and all blocks flush it.
-  bool is_cleared_bit(const DraftedCounter& drafted) const {
-    const CounterDraft& draft = drafted.draft;
-    return drafted.first_in == 0 && !draft.repeats && draft.increments.size() == 1 &&
+  bool is_cleared_bit(const CounterDraft& draft) const {
+    return draft.first_in == 0 && !draft.repeats && draft.increments.size() == 1 &&
            combine_of(draft) != Combine::max && !(draft.counts_warps && combine_of(draft) == Combine::sum) &&
            expected_.includes(draft.increments[0]);
   }
 
-  void add(const DraftedCounter& drafted) {
-    const CounterDraft& draft = drafted.draft;
-    Counter counter{no_index, combine_of(draft), drafted.first_in, 0};
-    const bool has_bit = is_bit(drafted, counter.combine);
+  void add(const CounterDraft& draft) {
+    Counter counter{no_index, combine_of(draft), draft.first_in, draft.variable, 0};
+    const bool has_bit = is_bit(draft, counter.combine);
     // Only bits tell whether any lane has set them; of a number the warp's leader makes each increment.
     if (!has_bit && counter.combine == Combine::any) counter.combine = Combine::sum;
-    const bool counts_others = has_bit && is_cleared_bit(drafted);
+    const bool counts_others = has_bit && is_cleared_bit(draft);
     if (has_bit) {
       counter.accumulator = add_bit(draft, counter.combine);
     } else if (is_number(draft, counter.combine)) {
@@ -164,16 +162,16 @@ class FunctionStorage {
       accumulator.storage = Storage::cleared_bit;
       if (counter.combine == Combine::any) counter.combine = Combine::all;
     }
+    if (counts_others) counter.variable = others_than(draft);
     result_.counters.push_back(counter);
-    variables_.push_back(counts_others ? others_than(drafted) : drafted.variable);
   }
 
   /// What is launched and not counted: the counter's variable follows from it.
-  VariableId others_than(const DraftedCounter& drafted) {
+  VariableId others_than(const CounterDraft& draft) {
     const CountPlan& plan = *plan_.plan;
     const VariableId others = plan_.system().measure();
-    const VariableId launched = drafted.draft.counts_warps ? plan.launched_warps : plan.launched_threads;
-    plan_.system().redefine(drafted.variable, {{launched, 1}, {others, minus_one}});
+    const VariableId launched = draft.counts_warps ? plan.launched_warps : plan.launched_threads;
+    plan_.system().redefine(draft.variable, {{launched, 1}, {others, minus_one}});
     return others;
   }
 
@@ -186,13 +184,12 @@ class FunctionStorage {
   }
 
   /// What is incremented once at most, where registers are flushed anyway or other blocks need not.
-  bool is_bit(const DraftedCounter& drafted, Combine combine) const {
-    const CounterDraft& draft = drafted.draft;
+  bool is_bit(const CounterDraft& draft, Combine combine) const {
     if (limit_ == 0 || draft.repeats || draft.increments.size() != 1 ||
         draft.increments[0].amount != Increment::Amount::one)
       return false;
     const bool is_rare_election = combine == Combine::sum && draft.counts_warps && draft.weight < likely;
-    if (flushes_ ? is_rare_election && drafted.first_in == 0 : drafted.first_in == 0) return false;
+    if (flushes_ ? is_rare_election && draft.first_in == 0 : draft.first_in == 0) return false;
     return is_pair(draft, combine) ? result_.bit_pairs < most_bits : result_.bits < most_bits;
   }
 
@@ -201,7 +198,7 @@ class FunctionStorage {
     return combine == Combine::any && draft.increments[0].condition.kind == Condition::Kind::diverges;
   }
 
-  /// Each counter has a bit of its own: those that are flushed in one way lie side by side (order_bits).
+  /// Each counter has a bit of its own: those that are flushed equally lie side by side (order_bits).
   std::uint32_t add_bit(const CounterDraft& draft, Combine combine) {
     const bool is_elected = draft.counts_warps && combine == Combine::sum;
     Accumulator accumulator{draft.increments, is_elected ? Lanes::elected : Lanes::every, Storage::bit,
@@ -253,7 +250,7 @@ class FunctionStorage {
   // ---- tallies
 
   /// Those of blocks that repeat get registers first. The others share registers with those of other places,
-  /// since a routine may add to several tallies; what is in such a register is flushed right behind it.
+  /// since a routine may add to several tallies; what is in such a register is flushed right after it.
   void place_tallies() {
     struct Wanted {
       Tally tally;
@@ -279,11 +276,9 @@ class FunctionStorage {
         placed[i].index = first_shared + 2 * tally.number + (tally.is_high ? 1 : 0);
         result_.registers = std::max(result_.registers, placed[i].index + 1);
       }
-      plan_.plan->tallies[tally] = {position_, static_cast<std::uint32_t>(result_.counters.size())};
-      result_.counters.push_back(
-          {static_cast<std::uint32_t>(result_.accumulators.size()), Combine::sum, 0, 0});
+      result_.counters.push_back({static_cast<std::uint32_t>(result_.accumulators.size()), Combine::sum, 0,
+                                  plan_.variable_of({Quantity::Kind::tally, 0, tally}), 0});
       result_.accumulators.push_back(placed[i]);
-      variables_.push_back(plan_.variable_of({Quantity::Kind::tally, 0, tally}));
     }
   }
 
@@ -354,21 +349,12 @@ class FunctionStorage {
   }
 
   void order_counters() {
-    std::vector<std::size_t> order(result_.counters.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return flush_order(result_.counters[i]); });
-    std::vector<Counter> counters;
-    std::vector<VariableId> variables;
-    std::vector<std::uint32_t> position(order.size());
-    for (const std::size_t i : order) {
-      position[i] = static_cast<std::uint32_t>(counters.size());
-      counters.push_back(result_.counters[i]);
-      variables.push_back(variables_[i]);
-    }
-    result_.counters = std::move(counters);
-    variables_ = std::move(variables);
-    for (auto& [tally, at] : plan_.plan->tallies) {
-      if (at.first == position_) at.second = position[at.second];
+    std::ranges::stable_sort(result_.counters, {}, [&](const Counter& each) { return flush_order(each); });
+    std::map<VariableId, std::uint32_t> positions;
+    for (std::uint32_t i = 0; i < result_.counters.size(); ++i) positions[result_.counters[i].variable] = i;
+    for (const Tally& tally : draft_.demand.tallies) {
+      const VariableId variable = plan_.variable_of({Quantity::Kind::tally, 0, tally});
+      plan_.plan->tallies[tally] = {position_, positions.at(variable)};
     }
   }
 
@@ -389,28 +375,15 @@ class FunctionStorage {
     result_.bit_pairs = pairs;
   }
 
- public:
-  void set_position(std::uint32_t position) { position_ = position; }
-
-  void place_slots(std::uint32_t& next, std::vector<MeasuredSlot>& measured) {
-    for (std::size_t i = 0; i < result_.counters.size(); ++i) {
-      Counter& counter = result_.counters[i];
-      counter.slot = next++;
-      measured.push_back({counter.slot, variables_[i], counter.first_in});
-    }
-  }
-
- private:
   PlanDraft& plan_;
   FunctionDraft& draft_;
-  std::vector<DraftedCounter>& counters_;
+  std::vector<CounterDraft>& counters_;
   FunctionCounters& result_;
-  std::uint32_t position_ = 0;  ///< of the function in the plan
-  std::uint32_t limit_ = 0;     ///< of registers
+  const std::uint32_t position_;  ///< of the function in the plan
+  std::uint32_t limit_ = 0;       ///< of registers
   bool flushes_ = false;
   ExpectedPath expected_;
   std::map<std::pair<Lanes, std::vector<Increment>>, std::uint32_t> accumulators_;
-  std::vector<VariableId> variables_;  ///< per counter
 };
 
 }  // namespace
@@ -429,12 +402,11 @@ BitUse bit_use(const Counter& counter, const Accumulator& accumulator) {
 void assign_storage(PlanDraft& plan) {
   CountPlan& result = *plan.plan;
   for (std::uint32_t i = 0; i < plan.functions.size(); ++i) {
-    FunctionStorage storage(plan, *plan.functions[i]);
-    storage.set_position(i);
-    result.positions[plan.functions[i]->function.index] = i;
-    storage.run();
-    storage.place_slots(result.slots_in_use, result.measured);
-    result.functions.push_back(std::move(plan.functions[i]->result));
+    FunctionDraft& function = *plan.functions[i];
+    result.positions[function.function.index] = i;
+    FunctionStorage(plan, i).run();
+    for (Counter& counter : function.result.counters) counter.slot = result.slots_in_use++;
+    result.functions.push_back(std::move(function.result));
   }
   if (result.slots_in_use == 0) return;
   result.stride = (result.slots_in_use + line_slots - 1) / line_slots * line_slots;

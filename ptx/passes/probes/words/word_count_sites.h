@@ -36,11 +36,11 @@ class WordCountSites {
     VirtualRegister number, follows;
   };
   static OfWarp of_warp(const CodeOperand& address, CodeBuilder& code);
-  /// Those whose loop an edge to this block leaves.
+  /// Those whose loop an edge to this block exits.
   std::vector<Kept> left_where_begins(std::uint32_t block) const;
   /// Those whose loop the block is in.
   std::vector<Kept> kept_in(std::uint32_t block) const;
-  // In the function's first block and behind it.
+  // In the function's first block and after it.
   VirtualRegister is_first_thread() const { return is_first_thread_; }  ///< of its block
   VirtualRegister threads() const { return threads_; }                  ///< of a block, b32
 

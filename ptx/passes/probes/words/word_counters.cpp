@@ -64,10 +64,9 @@ std::optional<WordCounters::Place> WordCounters::place_of(std::size_t probe,
   const Probe& counting = unit_.spliced.probes[probe];
   const Instruction& at = body_.instructions[instruction];
   if (!counting.enabled || !at.traits.is_memory_access() || !counting.matches(at)) return std::nullopt;
-  const MemoryAccesses accesses = memory_accesses(at);
-  const std::uint32_t side = counting.access ? counting.access(at) : 0;
-  if (side >= accesses.count) return std::nullopt;
-  const MemoryAccess& access = accesses.access[side];
+  const std::optional<MemoryAccess> counted = counting.access_at(at);
+  if (!counted) return std::nullopt;
+  const MemoryAccess& access = *counted;
   const StateSpace space =
       unit_.spliced.counted_words.at(probe).is_shared ? StateSpace::shared : StateSpace::global;
   const bool is_generic = access.space == StateSpace::generic;
@@ -138,7 +137,7 @@ void WordCounters::gather(std::size_t probe, std::uint32_t block) {
   const BasicBlock& range = function_.graph().blocks[block];
   std::vector<std::uint32_t> firsts;  // of the groups of the batch
   std::set<RegisterId> bases;
-  std::uint32_t behind = range.begin;  // the first instruction behind its accesses
+  std::uint32_t behind = range.begin;  // the first instruction after its accesses
   const auto close = [&](std::uint32_t before) {
     if (firsts.size() > 1) {
       Batch batch{probe, {}};
@@ -330,8 +329,8 @@ CodeOperand WordCounters::whole_word(CodeOperand base, RegisterType type, Place&
   return code.compute(type, "and.b" + bits, {base, -std::int64_t{word_bytes}});
 }
 
-/// In launches so long that a count of 32 bits may come to its end it stays there: who wraps it around sets
-/// it to the greatest number again, and so does whoever wraps it around meanwhile.
+/// In launches so long that a count of 32 bits may overflow it saturates: each thread whose addition wraps it
+/// around sets it to the maximum again.
 void WordCounters::add_saturating(const CodePredicate& holds, const CodeAddress& count, CodeBuilder& code) {
   const VirtualRegister before = code.b32("mov.b32", {0});
   code.emit_if(holds, "atom.global.add.u32", {before, count, 1});

@@ -12,9 +12,9 @@
 // counts for all, as nothing between them can keep a thread from coming to the last. Their distances stay
 // within the margin.
 //
-// Those through several registers are counted behind the last one of them: additions and branches between two
+// Those through several registers are counted after the last one of them: additions and branches between two
 // loads would keep the assembler from moving the second one up. They share the branch: each comparison asks
-// for all before it, too, and who finds one outside runs the routines from that one on.
+// for all before it, too, and a thread with one outside runs the routines from that one on.
 #pragma once
 
 #include <cstdint>
@@ -72,14 +72,14 @@ class WordCounters {
   void add_few(const Probe& probe, const WordRun& run, const CodeOperand& first, const CodeOperand& accesses,
                std::int64_t most, Label elsewhere, CodeBuilder& code) const;
 
-  /// Fills the registers that the blocks' code reads, behind everything else at the function's entry.
+  /// Fills the registers that the blocks' code reads, after everything else at the function's entry.
   void insert();
 
  private:
   using Key = std::pair<std::size_t, std::uint32_t>;  // probe, instruction
   /// What an access's words are counted by.
   struct Place {
-    std::optional<Name> base;  ///< a register of the program; nothing: the address is found out at the site
+    std::optional<Name> base;  ///< a register of the program; nothing: the address is computed at the site
     bool is_wide = true;       ///< which has 64 bits
     std::uint32_t value = 0;   ///< what it holds
     std::int64_t offset = 0;
@@ -131,7 +131,7 @@ class WordCounters {
   FunctionAnalyses& analyses_;
   std::map<Key, std::vector<std::uint32_t>> groups_;  ///< of the block
   std::multimap<std::uint32_t, Batch> batches_;       ///< of the block, by what they stand before
-  std::set<Key> in_runs_;  ///< what is counted behind a loop (probes/words/word_run_sites.h)
+  std::set<Key> in_runs_;  ///< what is counted after a loop (probes/words/word_run_sites.h)
   /// By probe, and whether counters are in the block's shared memory: filled at the function's entry.
   std::map<std::pair<std::size_t, bool>, Kept> kept_;
   Code entry_;

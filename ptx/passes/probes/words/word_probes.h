@@ -1,5 +1,5 @@
 // Probes that count words of memory, in one function: by a few instructions at the access, by one thread for
-// all of a block or one lane for its warp, behind the loop that repeats the access, or by the routine itself,
+// all of a block or one lane for its warp, after the loop that repeats the access, or by the routine itself,
 // whichever of these the access allows first.
 #pragma once
 
@@ -28,7 +28,7 @@ class WordProbes {
 
   /// At the function's entry.
   void add_entry(CodeBuilder& code) const;
-  /// Before the block's first instruction: what was kept in loops that an edge to it leaves.
+  /// Before the block's first instruction: what was kept in loops that an edge to it exits.
   void add_block_start(std::uint32_t block, CodeBuilder& code);
   /// Before an instruction of the block, whatever guards it: what is counted together of those before it.
   void add_before(std::uint32_t block, const Instruction& instruction, CodeBuilder& code);
@@ -37,10 +37,10 @@ class WordProbes {
   /// Before an instruction that ends the thread or returns, and where the body ends without one: what was
   /// kept in the loops around it.
   void add_before_exit(std::uint32_t block, CodeBuilder& code);
-  /// Where the block ends, before its branch, and behind it.
+  /// Where the block ends, before its branch, and after it.
   void add_before_end(std::uint32_t block, CodeBuilder& code) const { runs_.add_before_end(block, code); }
   void add_behind_end(std::uint32_t block, CodeBuilder& code) const { runs_.add_behind_end(block, code); }
-  /// Behind everything else at the function's entry.
+  /// After everything else at the function's entry.
   void insert() { counters_.insert(); }
 
  private:

@@ -179,7 +179,7 @@ void WordRunSites::add_run(const Run& run, const Kept& kept, const Routine& rout
   const Extent extent = extent_of(run, kept, code);
   const VirtualRegister are_many = code.pred("setp.ge.u64", {extent.accesses, fewest});
   // Lanes whose runs are short mostly access words together that follow one another, which is one addition to
-  // a sector, and writing down takes some thirty instructions.
+  // a sector, and a record takes some thirty instructions.
   if (run.run->distance && fewest * std::abs(*run.run->distance) <= WordCounters::most_distance) {
     const Label many = code.fresh_label();
     code.branch_if(CodePredicate(are_many), many);

@@ -1,14 +1,13 @@
 // Records of the words that accesses go through in loops (memory/word_runs.h), in one function. In the loop a
-// thread keeps how often it made the accesses of a block and where it made the last ones. Behind the loop it
-// writes down where the run begins, how far its accesses are apart, and how many there are; the host adds
-// that up (engine/word_runs.h). Short runs, and those for which there is no room, are counted access by
-// access.
+// thread keeps how often it made the accesses of a block and where it made the last ones. After the loop it
+// records where the run begins, how far its accesses are apart, and how many there are; the host adds that up
+// (engine/word_runs.h). Short runs, and those for which there is no room, are counted access by access.
 //
 //   array of runs    how many there are, u64 … RunRecord::header_bytes: records
 //
 // Of loops that a thread enters once at most, in launches of few threads, each thread has a place
-// (memory/word_runs.h, LoopRecords): nothing is kept in the loop and nothing asked behind it, a store before
-// it and one behind it write down where addresses begin and end.
+// (memory/word_runs.h, LoopRecords): nothing is kept in the loop and nothing tested after it, a store before
+// it and one after it record where addresses begin and end.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +38,7 @@ class WordRunSites {
  public:
   /// The routine of `instruction`'s access for this address.
   using Routine = std::function<Code(Probe&, std::uint32_t instruction, const CodeOperand& address)>;
-  /// Accesses that are written down.
+  /// The fewest accesses of a run that is recorded.
   static constexpr std::int64_t fewest = 8;
 
   /// The references outlive this.
@@ -49,11 +48,11 @@ class WordRunSites {
   void add_entry(CodeBuilder& code) const;
   /// Before the instruction: what is kept of it. False: it is in no run of the probe.
   bool add_execution(Probe& probe, const Instruction& instruction, CodeBuilder& code) const;
-  /// Where the block begins: the runs of loops that an edge to it leaves.
+  /// Where the block begins: the runs of loops that an edge to it exits.
   void add_left(std::uint32_t block, const Routine& routine, CodeBuilder& code) const;
   /// Where the block ends, before its branch: the loops that an edge from it enters.
   void add_before_end(std::uint32_t block, CodeBuilder& code) const;
-  /// Behind its branch: the loops that it leaves there.
+  /// After its branch: the loops that it exits there.
   void add_behind_end(std::uint32_t block, CodeBuilder& code) const;
   /// Before an instruction of the block that ends the thread or returns.
   void add_before_exit(std::uint32_t block, const Routine& routine, CodeBuilder& code) const;
@@ -69,14 +68,14 @@ class WordRunSites {
     std::size_t probe = 0;
     const WordRun* run = nullptr;
     VirtualRegister last;                     ///< b64: what the first one's was last
-    std::optional<VirtualRegister> distance;  ///< b64: found out, but for the difference of two offsets
+    std::optional<VirtualRegister> distance;  ///< b64: computed, but for the difference of two offsets
   };
-  /// A register that is written down.
+  /// A register that a loop record holds.
   struct Placed {
     const WordRun* run = nullptr;
     Name reg;
   };
-  /// Registers of 64 bits, behind a loop.
+  /// Registers of 64 bits, after a loop.
   struct Extent {
     CodeOperand executions = 0;
     CodeOperand distance = 0;  ///< from access to access
