@@ -311,8 +311,8 @@ std::shared_ptr<Counting> add_counters(const Request& request, ptx::Instrumentat
     result.probe.clear();
     unit.spliced.words = 0;
   } else if (request.specifications.size() > 1) {
-    // A variant of `cliques` with handlers of five specifications never ended on an H200 (ptxas 13.0): lanes
-    // at the exit waited for others of their warp (docs/design/counting.md).
+    // A variant of `cliques` with five specifications did not end on an H200, and ends without this; why is
+    // not known (docs/design/counting.md).
     unit.options.without.insert("convergence_at_exit");
   }
   auto counting = std::make_shared<Counting>();
