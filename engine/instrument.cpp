@@ -310,10 +310,6 @@ std::shared_ptr<Counting> add_counters(const Request& request, ptx::Instrumentat
   if (std::ranges::none_of(unit.spliced.probes, &ptx::Probe::enabled)) {
     result.probe.clear();
     unit.spliced.words = 0;
-  } else if (request.specifications.size() > 1) {
-    // A variant of `cliques` with five specifications did not end on an H200, and ends without this; why is
-    // not known (docs/design/counting.md).
-    unit.options.without.insert("convergence_at_exit");
   }
   auto counting = std::make_shared<Counting>();
   unit.counting.is_wide = request.counting.wide;

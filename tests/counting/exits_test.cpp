@@ -160,5 +160,38 @@ TEST(Exits, CountWithLoopsThatDifferBetweenBlocks) {
   launch.expect_exact();
 }
 
+/// Whether the lanes of a warp wait for each other at the exit, beside a handler. All read, some write; some
+/// others write behind a guard.
+bool waits_at_exit_beside(const std::string& handler) {
+  std::string ptx =
+      module_of({},
+                "ld.global.u32 %r9, [%rd1];\nsetp.ge.u32 %p1, %r4, 450;\n@%p1 bra M;\nadd.u32 %r8, %r8, "
+                "3;\nst.global.u32 [%rd1], %r8;\nM: setp.lt.u32 %p2, %r4, 3;\n@%p2 red.global.add.u32 "
+                "[%rd1], 1;\nsetp.lt.u32 %p3, %r5, %r6;\n@%p3 bra N;\nadd.u32 %r8, %r8, 5;\nN: add.u32 "
+                "%r7, %r7, 1;\nsetp.lt.u32 %p4, %r7, 3;\n@%p4 bra M;\nret;");
+  ptx.replace(ptx.find("sm_75"), 5, "sm_80");
+  CountedLaunch launch(ptx, 5, 96);
+  launch.native();
+  const auto plain = launch.count(everything + handler, true, false, 90);
+  EXPECT_EQ(launch.count(everything + handler, false, false, 90), plain);
+  return launch.plan().functions.front().converges_at_exit;
+}
+
+// A GPU was seen to leave some lanes of a shuffle there for ever while the rest waited at the exit.
+TEST(Exits, WarpsDoNotWaitForLanesThatWaitForSomeOthers) {
+  const std::string most = "global unsigned int most[1];\n";
+  EXPECT_TRUE(waits_at_exit_beside(""));
+  EXPECT_TRUE(
+      waits_at_exit_beside(most + "ON_INSTRUCTION: OPCODE(\"st.*\"): atomicMax(&most[0], laneId());"));
+  const std::string all_lanes = "{ unsigned int m = warpMax(laneId()); atomicMax(&most[0], m); }";
+  EXPECT_TRUE(waits_at_exit_beside(most + "ON_INSTRUCTION: OPCODE(\"ld.*\"): " + all_lanes));
+  EXPECT_TRUE(waits_at_exit_beside(most + "ON_KERNEL_ENTRY: " + all_lanes));
+  EXPECT_TRUE(waits_at_exit_beside(most + "ON_KERNEL_EXIT: " + all_lanes));
+  EXPECT_FALSE(waits_at_exit_beside(most + "ON_INSTRUCTION: OPCODE(\"st.*\"): " + all_lanes));
+  EXPECT_FALSE(waits_at_exit_beside(most + "ON_INSTRUCTION_AFTER: OPCODE(\"st.*\"): " + all_lanes));
+  EXPECT_FALSE(waits_at_exit_beside(most + "ON_INSTRUCTION: OPCODE(\"red.*\"): " + all_lanes));
+  EXPECT_FALSE(waits_at_exit_beside(most + "ON_BASIC_BLOCK_ENTRY: " + all_lanes));
+}
+
 }  // namespace
 }  // namespace lynxpp::cod

@@ -101,6 +101,8 @@ class ProbeRoutine {
   const std::set<std::uint32_t>& functions() const { return functions_; }  ///< that it calls itself
   std::uint64_t depot_bytes() const { return depot_bytes_; }               ///< local memory that a copy needs
   std::uint32_t instructions() const { return instructions_; }
+  /// Lanes may wait for each other in it: it has votes, shuffles or the like, or calls.
+  bool may_join_lanes() const { return may_join_lanes_; }
   // What a copy uses, for a call that stands for it (outline.h).
   const std::set<std::uint32_t>& words() const { return words_; }
   const std::set<std::uint32_t>& states() const { return states_; }
@@ -120,6 +122,7 @@ class ProbeRoutine {
   std::set<std::uint32_t> functions_, words_, states_, written_states_;
   std::uint32_t instructions_ = 0;
   std::uint64_t depot_bytes_ = 0;
+  bool may_join_lanes_ = false;
 };
 
 /// The name of variable `index` of SplicedCode::variables.

@@ -1,6 +1,7 @@
 #include "ptx/passes/counting/flow/convergence.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include "ptx/analysis/flow/walk.h"
 #include "ptx/analysis/values/cohorts.h"
@@ -48,6 +49,72 @@ std::vector<bool> passed_together(const CountedFunction& kernel) {
   return together;
 }
 
+/// The probes in which lanes may wait for each other.
+std::vector<std::uint32_t> joining_probes(const SplicedCode& spliced) {
+  std::vector<std::uint32_t> found;
+  for (std::uint32_t i = 0; i < spliced.probes.size(); ++i) {
+    const Probe& probe = spliced.probes[i];
+    if (probe.enabled && (probe.routine.may_join_lanes() ||
+                          (probe.with_lane_values && probe.with_lane_values->may_join_lanes())))
+      found.push_back(i);
+  }
+  return found;
+}
+
+/// Whether a handler makes lanes wait for each other where they need not all be.
+class PartialJoins {
+ public:
+  explicit PartialJoins(const InstrumentationUnit& unit)
+      : unit_(unit), probes_(joining_probes(unit.spliced)) {}
+
+  /// `together`: by block of the kernel, as passed_together().
+  bool any(const std::vector<bool>& together) const {
+    if (probes_.empty()) return false;
+    const FunctionUnit& kernel = unit_.reached.kernel();
+    for (std::uint32_t block = 0; block < together.size(); ++block) {
+      if (any_in(kernel, block, together[block])) return true;
+    }
+    return std::ranges::any_of(unit_.reached.functions | std::views::drop(1), [&](const FunctionUnit& each) {
+      for (std::uint32_t block = 0; block < each.graph().blocks.size(); ++block) {
+        if (each.instrumented && any_in(each, block, false)) return true;
+      }
+      return false;
+    });
+  }
+
+ private:
+  bool any_in(const FunctionUnit& function, std::uint32_t block, bool is_together) const {
+    const bool is_kernel = &function == &unit_.reached.kernel();
+    const BasicBlock& range = function.graph().blocks[block];
+    return std::ranges::any_of(probes_, [&](std::uint32_t number) {
+      switch (unit_.spliced.probes[number].point) {
+        case ProbePoint::kernel_entry:
+        case ProbePoint::kernel_exit: return false;  // all lanes come there
+        case ProbePoint::function_entry:
+        case ProbePoint::function_exit: return !is_kernel;
+        case ProbePoint::instruction:
+        case ProbePoint::instruction_after:
+          for (std::uint32_t i = range.begin; i < range.end; ++i) {
+            if (stands_at(number, function, i, is_together)) return true;
+          }
+          return false;
+        default: return !is_together;
+      }
+    });
+  }
+
+  bool stands_at(std::uint32_t number, const FunctionUnit& function, std::uint32_t index,
+                 bool is_together) const {
+    const Instruction& instruction = function.function->body->instructions[index];
+    const std::uint32_t id = function.first_instruction + index;
+    return (!is_together || instruction.guarded()) && unit_.spliced.probes[number].matches(instruction) &&
+           unit_.memory.measured_at(number, id) == id;
+  }
+
+  const InstrumentationUnit& unit_;
+  const std::vector<std::uint32_t> probes_;
+};
+
 }  // namespace
 
 bool converges_at_exit(const InstrumentationUnit& unit, const CountedFunction& kernel) {
@@ -65,7 +132,7 @@ bool converges_at_exit(const InstrumentationUnit& unit, const CountedFunction& k
     if (exit == end && std::none_of(begin, end, may_join_lanes)) continue;
     if (!together[block]) return false;
   }
-  return true;
+  return !PartialJoins(unit).any(together);
 }
 
 }  // namespace lynxpp::ptx
