@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <regex>
 #include <span>
 
 #include "engine/instrument.h"
@@ -106,6 +107,9 @@ std::vector<std::vector<std::uint64_t>> CountedLaunch::count(const std::string& 
     return {};
   }
   variant_ = variant->ptx;
+  if (most_summed_)
+    variant_ =
+        std::regex_replace(variant_, std::regex(", 134217727;"), ", " + std::to_string(*most_summed_) + ";");
   sites_ = variant->sites;
   if (variant->counting != nullptr) counting_ = variant->counting;
   LaunchExtents extents;

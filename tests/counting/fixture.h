@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <random>
 #include <set>
 #include <string>
@@ -59,6 +60,9 @@ class CountedLaunch {
   /// Refinements that are left out.
   void leave_out(const std::string& refinement) { without_.insert(refinement); }
 
+  /// Lanes add their numbers one by one above this instead of 2^27.
+  void sum_at_most(std::uint32_t number) { most_summed_ = number; }
+
   /// Runs the original: its output and the device's counters are what the others are compared with.
   void native();
 
@@ -92,6 +96,7 @@ class CountedLaunch {
   const std::uint32_t threads_;  ///< of a block
   ptx::LaunchShape shape_;
   std::set<std::string, std::less<>> without_;
+  std::optional<std::uint32_t> most_summed_;
   device::cpu::LaunchCounters counters_;
   std::vector<std::uint32_t> output_, native_output_;
   std::string variant_;

@@ -22,6 +22,7 @@ constexpr std::uint32_t most_summed = 0xffffffff / warp_lanes;
 /// Spreads four bits to the four bytes of a word, with others that are masked out.
 constexpr std::uint32_t spread = 0x00204081;
 constexpr std::uint32_t one_of_each_byte = 0x01010101;
+constexpr std::uint32_t any_of_three = 0xfe;  ///< the table of lop3
 
 /// The lanes that flush together, and where their warp adds.
 struct FlushedWarp {
@@ -70,9 +71,9 @@ class Flush {
     leave_unless_any();
     if (!warp_.slots) warp_.find(code_, context_);
     if (context_.plan.is_wide) {
-      append_each_lane(true);
+      append_each_lane();
     } else if (context_.has_redux()) {
-      take_great_numbers();
+      part_lanes();
       append_together();
     } else {
       append_without_reduction();
@@ -120,26 +121,39 @@ class Flush {
     return {found.begin(), found.end()};
   }
 
+  /// The bits that are set in any of these registers of one type.
+  VirtualRegister any_bit_of(const std::vector<VirtualRegister>& registers) {
+    VirtualRegister all = registers.front();
+    for (std::size_t i = 1; i < registers.size(); ++i) {
+      if (all.type == RegisterType::b64) {
+        all = code_.b64("or.b64", {all, registers[i]});
+      } else if (i + 1 == registers.size()) {
+        all = code_.b32("or.b32", {all, registers[i]});
+      } else {
+        all = code_.b32("lop3.b32", {all, registers[i], registers[i + 1], any_of_three});
+        ++i;
+      }
+    }
+    return all;
+  }
+
   /// `any_number_` tells of numbers alone, so that it can be asked again how great they are.
   void leave_unless_any() {
-    std::optional<VirtualRegister> all;
-    for (const std::uint32_t each : numbers_) {
-      const VirtualRegister number = context_.number(each);
-      const bool is_wide = context_.plan.is_wide;
-      all =
-          all ? code_.compute(context_.number_type(), is_wide ? "or.b64" : "or.b32", {*all, number}) : number;
-    }
-    any_number_ = all;
+    std::vector<VirtualRegister> numbers;
+    for (const std::uint32_t each : numbers_) numbers.push_back(context_.number(each));
+    std::vector<VirtualRegister> narrow = words();
     std::optional<CodePredicate> is_any;
-    if (context_.plan.is_wide) {
-      if (all) is_any = CodePredicate(code_.pred("setp.ne.u64", {*all, 0}));
-      all.reset();
+    if (!numbers.empty()) {
+      any_number_ = any_bit_of(numbers);
+      if (context_.plan.is_wide) {
+        is_any = CodePredicate(code_.pred("setp.ne.u64", {*any_number_, 0}));
+      } else {
+        narrow.insert(narrow.begin(), *any_number_);
+      }
     }
-    for (const VirtualRegister word : words()) all = all ? code_.b32("or.b32", {*all, word}) : word;
-    if (all && is_any) {
-      is_any = CodePredicate(code_.pred("setp.ne.or.u32", {*all, 0, *is_any}));
-    } else if (all) {
-      is_any = code_.pred("setp.ne.u32", {*all, 0});
+    if (!narrow.empty()) {
+      const VirtualRegister all = any_bit_of(narrow);
+      is_any = is_any ? code_.pred("setp.ne.or.u32", {all, 0, *is_any}) : code_.pred("setp.ne.u32", {all, 0});
     }
     const VirtualRegister votes = code_.pred("vote.sync.any.pred", {*is_any, warp_.mask});
     code_.branch_if(!CodePredicate(votes), done_);
@@ -147,61 +161,20 @@ class Flush {
 
   // ---- each lane by itself
 
-  /// Numbers whose sum over the lanes may not fit 32 bits.
-  void take_great_numbers() {
-    if (!any_number_) return;
-    const Label fit = code_.fresh_label();
-    code_.branch_if(!are_great(), fit);
-    append_each_lane(false);
-    std::set<std::uint32_t> taken;
-    for (const Counter* counter : counters_) {
-      if (counter->combine != Combine::max && accumulator(*counter).storage == Storage::reg)
-        taken.insert(accumulator(*counter).index);
-    }
-    if (std::ranges::all_of(counters_, [&](const Counter* counter) {
-          const Accumulator& each = accumulator(*counter);
-          return each.storage == Storage::reg && taken.contains(each.index);
-        })) {
-      code_.branch(done_);
-    } else {
-      for (const std::uint32_t index : taken) code_.emit("mov.b32", {context_.number(index), 0});
-    }
-    code_.place(fit);
-  }
-
-  CodePredicate are_great() {
-    const CodePredicate is_great = code_.pred("setp.gt.u32", {*any_number_, most_summed});
-    return code_.pred("vote.sync.any.pred", {is_great, warp_.mask});
-  }
-
-  /// Every lane adds its own numbers, and with `and_bits` its bits. The maximum over lanes stays.
-  void append_each_lane(bool and_bits) {
+  /// Every lane adds its own numbers and bits.
+  void append_each_lane() {
     std::optional<CodePredicate> is_lane_0;
-    const auto of_lane_0 = [&] {
-      if (!is_lane_0) {
-        const VirtualRegister lane = code_.special("%laneid");
-        is_lane_0 = code_.pred("setp.eq.u32", {lane, 0});
-      }
-      return is_lane_0;
-    };
     for (const Counter* counter : counters_) {
       const Accumulator& each = accumulator(*counter);
+      if (counter->combine == Combine::lane_0 && !is_lane_0)
+        is_lane_0 = code_.pred("setp.eq.u32", {code_.special("%laneid"), 0});
       const bool is_number = each.storage == Storage::reg;
-      if (counter->combine == Combine::max || (!is_number && !and_bits)) continue;
-      const std::optional<CodePredicate> who =
-          counter->combine == Combine::lane_0 ? of_lane_0() : std::nullopt;
-      const CodeAddress slot = at_slot(*warp_.slots, counter->slot);
-      if (is_number) {
-        if (and_bits) {
-          append_flush_by_lane(code_, context_.plan.is_wide, context_.number(each.index), slot, who);
-        } else {
-          const VirtualRegister wide = code_.b64("cvt.u64.u32", {context_.number(each.index)});
-          code_.emit_if(who, "red.global.add.u64", {slot, wide});
-        }
-        continue;
-      }
-      const VirtualRegister bit = code_.b32("bfe.u32", {context_.word(each), each.index % word_bits, 1});
-      append_flush_by_lane(code_, false, bit, slot, who);
+      const VirtualRegister amount =
+          is_number ? context_.number(each.index)
+                    : code_.b32("bfe.u32", {context_.word(each), each.index % word_bits, 1});
+      append_flush_by_lane(code_, context_.plan.is_wide && is_number, amount,
+                           at_slot(*warp_.slots, counter->slot),
+                           counter->combine == Combine::lane_0 ? is_lane_0 : std::nullopt);
     }
   }
 
@@ -214,7 +187,28 @@ class Flush {
     append_together();
     code_.branch(done_);
     code_.place(each);
-    append_each_lane(true);
+    append_each_lane();
+  }
+
+  /// The sum of the lanes' numbers may not fit 32 bits.
+  CodePredicate are_great() {
+    const CodePredicate is_great = code_.pred("setp.gt.u32", {*any_number_, most_summed});
+    return code_.pred("vote.sync.any.pred", {is_great, warp_.mask});
+  }
+
+  /// Where sums may not fit no lane adds for others: each takes all counters in turn, as if it were alone.
+  void part_lanes() {
+    if (!any_number_) return;
+    is_apart_ = are_great();
+    first_rank_ = warp_.rank;
+    warp_.rank = code_.b32("selp.b32", {0, *warp_.rank, *is_apart_});
+  }
+
+  /// For how many lanes each of them adds.
+  CodeOperand lanes_together() {
+    if (!is_apart_) return *warp_.lanes;
+    if (!lanes_together_) lanes_together_ = code_.b32("selp.b32", {1, *warp_.lanes, *is_apart_});
+    return *lanes_together_;
   }
 
   // ---- the lanes together
@@ -241,28 +235,49 @@ class Flush {
         add_bits(i, *line[i], each, totals);
       }
     }
-    const auto is_number = [](const Totals& each) { return each.kind == Totals::Kind::number; };
-    if (line.size() <= few && std::ranges::all_of(totals, is_number)) return append_few(line, totals);
-    // Where all 32 lanes are here, each takes one at most.
-    const bool has_turns = warp_.lanes != CodeOperand(warp_lanes);
+    const auto others =
+        std::ranges::find_if(totals, [](const Totals& each) { return each.kind != Totals::Kind::number; });
+    if (line.size() <= few && others == totals.end()) return append_few(line, totals);
+    // Where all 32 lanes are together, each takes one at most.
+    const bool is_full = warp_.lanes == CodeOperand(warp_lanes);
+    const bool has_turns = (!is_full || is_apart_) && line.size() != 1;
     VirtualRegister turn = *warp_.rank;
     const Label again = has_turns ? code_.fresh_label() : done_;
     if (has_turns) {
-      turn = code_.fresh(RegisterType::b32);
-      code_.mov(turn, *warp_.rank);
+      if (!is_apart_ || counters_.size() > warp_lanes) turn = code_.b32("mov.b32", {turn});
       code_.place(again);
     }
-    const VirtualRegister amount = code_.fresh(RegisterType::b32);
-    for (const Totals& each : totals) take(each, turn, amount);
+    const std::optional<VirtualRegister> number = number_in_turn({totals.begin(), others}, turn);
+    const VirtualRegister amount =
+        number && others == totals.end() ? *number : code_.fresh(RegisterType::b32);
+    if (number && amount != *number) code_.mov(amount, *number);
+    for (const Totals& each : std::ranges::subrange(others, totals.end())) take(each, turn, amount);
     VirtualRegister has_some = code_.fresh(RegisterType::pred);
     code_.emit("setp.lt.u32", {has_some, turn, line.size()});
     code_.emit("setp.ne.and.b32", {has_some, amount, 0, has_some});
     const VirtualRegister wide = code_.b64("cvt.u64.u32", {amount});
     const VirtualRegister slot = code_.b64("mad.wide.u32", {turn, 8, *warp_.slots});
     code_.emit_if(CodePredicate(has_some), "red.global.add.u64", {at_slot(slot, line.front()->slot), wide});
-    if (!has_turns || line.size() == 1) return;
-    code_.emit("add.u32", {turn, turn, *warp_.lanes});
-    code_.branch_if(code_.pred("setp.lt.u32", {turn, line.size()}), again);
+    if (!has_turns) return;
+    code_.emit("add.u32", {turn, turn, is_full ? 1 : lanes_together()});
+    const VirtualRegister goes_on = is_full ? code_.pred("setp.lt.and.u32", {turn, line.size(), *is_apart_})
+                                            : code_.pred("setp.lt.u32", {turn, line.size()});
+    code_.branch_if(goes_on, again);
+  }
+
+  /// The number whose position is `turn`, picked bit after bit; any where there are fewer. nullopt: none.
+  std::optional<VirtualRegister> number_in_turn(const std::vector<Totals>& totals, VirtualRegister turn) {
+    std::vector<VirtualRegister> left;
+    for (const Totals& each : totals) left.push_back(each.value);
+    if (left.empty()) return std::nullopt;
+    for (std::uint32_t bit = 1; left.size() > 1; bit *= 2) {
+      const VirtualRegister is_odd = code_.pred("setp.ne.u32", {code_.b32("and.b32", {turn, bit}), 0});
+      for (std::size_t i = 0; i + 1 < left.size(); i += 2)
+        left[i / 2] = code_.b32("selp.b32", {left[i + 1], left[i], is_odd});
+      if (left.size() % 2 != 0) left[left.size() / 2] = left.back();
+      left.resize((left.size() + 1) / 2);
+    }
+    return left.front();
   }
 
   /// What the lane responsible for one of these counters, or a later one, adds; later calls overwrite it.
@@ -282,9 +297,9 @@ class Flush {
     const std::int64_t distance = std::int64_t{totals.first_bit} - totals.first;
     const VirtualRegister place = distance == 0 ? turn : code_.b32("add.s32", {turn, distance});
     VirtualRegister bit = code_.b32("and.b32", {at(totals.value, place), 1});
-    if (totals.use == BitUse::uniform_sum) bit = code_.b32("mul.lo.u32", {bit, *warp_.lanes});
     if (totals.use == BitUse::lane_0 && !context_.counters.converges_at_exit)
       bit = code_.b32("and.b32", {bit, lane_0_is_here()});
+    bit = totals.use == BitUse::uniform_sum ? code_.b32("mul.lo.u32", {bit, lanes_together()}) : once(bit);
     code_.mov_if(is_here, amount, bit);
   }
 
@@ -303,13 +318,29 @@ class Flush {
     }
   }
 
+  /// Of a register that nothing else reads; the lane's own value where lanes are apart.
   VirtualRegister sum_over_lanes(VirtualRegister value) {
-    if (context_.has_redux()) return code_.b32("redux.sync.add.u32", {value, warp_.mask});
+    if (context_.has_redux()) {
+      std::optional<CodePredicate> is_together;
+      if (is_apart_) is_together = !*is_apart_;
+      code_.emit_if(is_together, "redux.sync.add.u32", {value, value, warp_.mask});
+      return value;
+    }
     for (std::uint32_t distance = warp_lanes / 2; distance != 0; distance /= 2) {
       const VirtualRegister other = code_.b32("shfl.sync.bfly.b32", {value, distance, 31, -1});
       value = code_.b32("add.u32", {value, other});
     }
     return value;
+  }
+
+  /// What the warp has once, in the lane that adds it.
+  VirtualRegister once(VirtualRegister value) {
+    if (!is_apart_) return value;
+    if (!leads_) {
+      const VirtualRegister follows = code_.pred("setp.ne.and.u32", {*first_rank_, 0, *is_apart_});
+      leads_ = code_.b32("selp.b32", {0, 1, follows});
+    }
+    return code_.b32("mul.lo.u32", {value, *leads_});
   }
 
   /// 1 when lane 0 is here, else 0: it alone counts what all lanes count together; it may exit elsewhere.
@@ -321,15 +352,25 @@ class Flush {
   VirtualRegister total_of(const Counter& counter, const Accumulator& each) {
     const VirtualRegister number = context_.number(each.index);
     switch (counter.combine) {
-      case Combine::max: return code_.b32("redux.sync.max.u32", {number, warp_.mask});
+      case Combine::max: return once(code_.b32("redux.sync.max.u32", {number, warp_.mask}));
       case Combine::lane_0:
-        return context_.counters.converges_at_exit ? number
-                                                   : code_.b32("mul.lo.u32", {number, lane_0_is_here()});
+        return once(context_.counters.converges_at_exit
+                        ? number
+                        : code_.b32("mul.lo.u32", {number, lane_0_is_here()}));
       case Combine::sum:
       case Combine::any:
       case Combine::all: break;
     }
-    return each.is_warp_uniform ? code_.b32("mul.lo.u32", {number, *warp_.lanes}) : sum_over_lanes(number);
+    return each.is_warp_uniform ? code_.b32("mul.lo.u32", {number, lanes_together()})
+                                : sum_over_lanes(is_shared(each) ? code_.b32("mov.b32", {number}) : number);
+  }
+
+  /// Several counters read the number.
+  bool is_shared(const Accumulator& number) const {
+    return std::ranges::count_if(context_.counters.counters, [&](const Counter& counter) {
+             const Accumulator& other = accumulator(counter);
+             return other.storage == Storage::reg && other.index == number.index;
+           }) > 1;
   }
 
   /// How many bits of a group of sums begin at a position of the line.
@@ -402,6 +443,10 @@ class Flush {
   const Label done_;
   FlushedWarp warp_;
   std::optional<VirtualRegister> any_number_;
+  std::optional<CodePredicate> is_apart_;      ///< see part_lanes(); none: lanes never are
+  std::optional<VirtualRegister> first_rank_;  ///< the rank as it was found
+  std::optional<VirtualRegister> lanes_together_;
+  std::optional<VirtualRegister> leads_;  ///< 0: another lane adds what the warp has once; else 1
   std::optional<VirtualRegister> lane_0_;
   std::map<VirtualRegister, VirtualRegister> any_;
   bool last_is_pair_ = false;

@@ -1,8 +1,9 @@
 // How the counters of a warp's lanes come together and go to memory when its threads exit.
 //
 // The warp adds all counters by one access, lane i the i-th of up to 32. Numbers are summed over the lanes by
-// one reduction each, bits four at a time; what is the same in all lanes needs no reduction. A warp that has
-// counted nothing adds nothing.
+// one reduction each, bits four at a time; what is the same in all lanes needs no reduction. Where a sum may
+// not fit 32 bits each lane adds its own numbers instead, one after the other, by the same code. A warp that
+// has counted nothing adds nothing.
 #pragma once
 
 #include <optional>
