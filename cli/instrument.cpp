@@ -1,11 +1,9 @@
 #include "engine/instrument.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -187,14 +185,13 @@ void print_engine_failure(Diagnostics diagnostics, const std::string& input, con
 
 /// nullopt: `names` are refinements, or none.
 std::optional<int> check_refinements(const std::string& names) {
-  const std::span<const ptx::Refinement> table = ptx::refinement_table();
   if (names == "list") {
-    for (const ptx::Refinement& each : table)
+    for (const ptx::RefinementDescription& each : ptx::refinement_table())
       std::printf("%-22s %s\n", std::string(each.name).c_str(), std::string(each.summary).c_str());
     return 0;
   }
   for (const std::string& name : engine::names_in(names)) {
-    if (std::ranges::find(table, name, &ptx::Refinement::name) != table.end()) continue;
+    if (ptx::refinement_named(name)) continue;
     std::fprintf(stderr, "error: there is no refinement '%s'\n  hint: --without list\n", name.c_str());
     return 2;
   }
@@ -237,7 +234,7 @@ int instrument(const InstrumentArguments& arguments) {
     request.device_sm = arguments.sm;
     request.launch = arguments.launch;
     request.words.scheme = *scheme;
-    request.limits.without.merge(engine::names_in(arguments.without));
+    request.limits.without.merge(engine::refinements_in(arguments.without));
     request.launch.has_full_warps |= request.launch.has_whole_rows;
     request.inspection.observer = printing_observer(arguments);
     request.inspection.wants_registers = true;

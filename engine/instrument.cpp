@@ -421,13 +421,13 @@ std::vector<device::ParameterSlot> parameter_slots(const ptx::Function& kernel) 
 }
 
 /// Lanes waiting for the host may reconverge differently, so no count may rely on earlier convergence.
-std::set<std::string, std::less<>> options_without(const Request& request) {
-  std::set<std::string, std::less<>> without = request.limits.without;
+std::set<ptx::Refinement> options_without(const Request& request) {
+  std::set<ptx::Refinement> without = request.limits.without;
   const bool may_wait =
       request.streams_traces && std::ranges::any_of(request.specifications, [](const SpecificationPtr& each) {
         return !each->streams().empty();
       });
-  if (may_wait) without.insert({"lane_maxima", "convergence_at_exit"});
+  if (may_wait) without.insert({ptx::Refinement::lane_maxima, ptx::Refinement::convergence_at_exit});
   return without;
 }
 

@@ -35,6 +35,14 @@ std::set<std::string, std::less<>> names_in(std::string_view list) {
   return names;
 }
 
+std::set<ptx::Refinement> refinements_in(std::string_view list) {
+  std::set<ptx::Refinement> refinements;
+  for (const std::string& name : names_in(list)) {
+    if (const auto refinement = ptx::refinement_named(name)) refinements.insert(*refinement);
+  }
+  return refinements;
+}
+
 Limits limits_of_environment() {
   Limits limits;
   const std::string_view limit = environment(limit_variable);
@@ -45,7 +53,7 @@ Limits limits_of_environment() {
   const std::string_view outline = environment(outline_variable);
   if (outline == "all") limits.outline = {0, 0};
   if (outline == "none") limits = without_functions(limits);
-  limits.without = names_in(environment(without_variable));
+  limits.without = refinements_in(environment(without_variable));
   return limits;
 }
 

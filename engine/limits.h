@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "ptx/passes/counting/refinements.h"
 #include "ptx/passes/unit.h"
 #include "support/result.h"
 
@@ -14,8 +15,7 @@ namespace lynxpp::engine {
 
 struct Limits {
   ptx::OutlineRule outline;
-  /// Refinements of counting to leave out (ptx/passes/counting/refinements.h).
-  std::set<std::string, std::less<>> without;
+  std::set<ptx::Refinement> without;  ///< refinements of counting to leave out
   /// PTX instructions of a variant, the program's and those that are added; 0: as many as it takes. Above it
   /// the variant is not made: the driver's compiler would run for minutes and take gigabytes inside the
   /// program.
@@ -28,6 +28,9 @@ Limits without_functions(Limits limits);
 
 /// The names in a list with commas between them.
 std::set<std::string, std::less<>> names_in(std::string_view list);
+
+/// The refinements in it; names of none are left alone.
+std::set<ptx::Refinement> refinements_in(std::string_view list);
 
 /// The defaults, changed by LYNXPP_VARIANT_LIMIT (a number: Limits::instructions), LYNXPP_WITHOUT (names:
 /// Limits::without) and LYNXPP_OUTLINE, which is for tests: "all" makes every handler a function, "none"

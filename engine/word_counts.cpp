@@ -469,7 +469,7 @@ std::shared_ptr<WordCounting> plan_word_counts(const Request& request, ptx::Inst
   counting->kinds.resize(request.specifications.size());
   ProbeSorter sorter(unit, *counting);
   const bool adds_in_line = !request.counting.plain && adds_exactly(request.words.scheme) &&
-                            !unit.options.without.contains(ptx::word_counters);
+                            !unit.options.without.contains(ptx::Refinement::word_counters);
   std::size_t next = 0;
   for (std::uint32_t i = 0; i < request.specifications.size(); ++i) {
     for (const cod::Handler& handler : request.specifications[i]->handlers()) {

@@ -21,9 +21,9 @@ namespace lynxpp::engine {
 struct Request;
 
 /// For VariantOptions::without: every access has its probe.
-inline constexpr std::string_view without_replay = ptx::replayed_accesses;
+inline constexpr ptx::Refinement without_replay = ptx::Refinement::replayed_accesses;
 /// Likewise: no CounterWindow.
-inline constexpr std::string_view without_windows = ptx::array_counters;
+inline constexpr ptx::Refinement without_windows = ptx::Refinement::array_counters;
 
 struct WordCounting {
   cod::WordScheme scheme;

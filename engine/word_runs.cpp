@@ -164,8 +164,9 @@ class RunChooser {
   RunChooser(const Request& request, ptx::InstrumentationUnit& unit, WordCounting& counting)
       : unit_(unit),
         counting_(counting),
-        has_places_(request.launch.has_few_threads && !unit.options.without.contains(ptx::loop_records)),
-        has_runs_(!unit.options.without.contains(ptx::word_runs)) {}
+        has_places_(request.launch.has_few_threads &&
+                    !unit.options.without.contains(ptx::Refinement::loop_records)),
+        has_runs_(!unit.options.without.contains(ptx::Refinement::word_runs)) {}
 
   void choose(std::size_t probe, std::uint32_t specification, std::uint32_t array) {
     bool are_written = false;

@@ -42,8 +42,8 @@ Status Session::prepare(Seen& seen, Kernel& kernel, const device::Launch& launch
   request.launch = kernel.shape;
   request.counting.wide = kernel.learned.wide_counters;
   request.words.scheme = configuration_.words;
-  if (!kernel.learned.replays) request.limits.without.emplace(engine::without_replay);
-  if (!kernel.learned.word_runs) request.limits.without.emplace(ptx::word_runs);
+  if (!kernel.learned.replays) request.limits.without.insert(engine::without_replay);
+  if (!kernel.learned.word_runs) request.limits.without.insert(ptx::Refinement::word_runs);
   request.specifications = kernel.attached->specifications;
   request.streams_traces = streams_.is_on();
   request.device_sm = device.info().compute_capability;

@@ -20,6 +20,7 @@
 #include "ptx/ir/memory_access.h"
 #include "ptx/ir/module.h"
 #include "ptx/passes/counting/counters.h"
+#include "ptx/passes/counting/refinements.h"
 #include "ptx/passes/memory/sites.h"
 #include "ptx/passes/memory/word_runs.h"
 #include "ptx/passes/memory/word_sites.h"
@@ -124,8 +125,7 @@ struct CountRequest;  // ptx/passes/counting/demand.h
 struct VariantOptions {
   LaunchShape launch;  ///< of the launches that the variant is for
   OutlineRule outline;
-  /// Refinements of counting that are left out, by name (ptx/passes/counting/refinements.h).
-  std::set<std::string, std::less<>> without;
+  std::set<Refinement> without;  ///< refinements of counting that are left out
   /// The variant is assembled by ptxas, which fuses products and sums that name no rounding; the cpu device
   /// does not.
   bool assembler_contracts = true;

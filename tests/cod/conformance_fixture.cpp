@@ -254,8 +254,8 @@ class Run {
   }
 
   void set_how(engine::Request& request) const {
-    request.limits.without.insert(std::string(ptx::replayed_accesses));
-    if (!how_->in_line) request.limits.without.insert(std::string(ptx::word_counters));
+    request.limits.without.insert(ptx::Refinement::replayed_accesses);
+    if (!how_->in_line) request.limits.without.insert(ptx::Refinement::word_counters);
     if (how_->initial_in_block) request.words.scheme = *parse_word_scheme("shared=32", "test");
     request.counting.wide = how_->saturates;
     request.launch.has_few_threads = how_->has_places;

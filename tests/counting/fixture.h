@@ -58,7 +58,7 @@ class CountedLaunch {
   /// are like.
   void assume(const ptx::LaunchShape& shape) { shape_ = shape; }
   /// Refinements that are left out.
-  void leave_out(const std::string& refinement) { without_.insert(refinement); }
+  void leave_out(ptx::Refinement refinement) { without_.insert(refinement); }
 
   /// Lanes add their numbers one by one above this instead of 2^27.
   void sum_at_most(std::uint32_t number) { most_summed_ = number; }
@@ -95,7 +95,7 @@ class CountedLaunch {
   const std::array<std::uint32_t, 3> grid_, block_;
   const std::uint32_t threads_;  ///< of a block
   ptx::LaunchShape shape_;
-  std::set<std::string, std::less<>> without_;
+  std::set<ptx::Refinement> without_;
   std::optional<std::uint32_t> most_summed_;
   device::cpu::LaunchCounters counters_;
   std::vector<std::uint32_t> output_, native_output_;

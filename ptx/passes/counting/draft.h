@@ -49,7 +49,7 @@ struct PlanDraft {
   const std::shared_ptr<CountPlan> plan;
 
   LinearSystem& system() { return plan->system; }
-  bool has(std::string_view refinement) const { return !unit.options.without.contains(refinement); }
+  bool has(Refinement refinement) const { return !unit.options.without.contains(refinement); }
   /// The variable of a quantity, by id in the unit; measured until it is defined.
   VariableId variable_of(const Quantity& quantity) {
     const auto [place, is_new] = plan->quantities.try_emplace(quantity, no_variable);

@@ -37,16 +37,17 @@ class FunctionPlanner {
 
   void find_facts() {
     const bool keeps_registers = !plan_.request.is_wide && !draft_.function.loses_registers;
-    const TripCountKinds kinds{plan_.has("constant_trip_counts"),
-                               keeps_registers && plan_.has("trip_count_registers"),
-                               plan_.has("loop_periods")};
+    const TripCountKinds kinds{plan_.has(Refinement::constant_trip_counts),
+                               keeps_registers && plan_.has(Refinement::trip_count_registers),
+                               plan_.has(Refinement::loop_periods)};
     draft_.trip_counts = find_trip_counts(draft_.function, kinds);
     draft_.facts.trip_counts = &draft_.trip_counts;
-    draft_.facts.counts_complements = plan_.has("complements");
+    draft_.facts.counts_complements = plan_.has(Refinement::complements);
     const bool has_warp_reduction = keeps_registers && plan_.unit.variant.target.sm >= warp_reduction;
     if (!has_warp_reduction) return;
-    if (plan_.has("lane_maxima")) draft_.facts.divergent_loops = draft_.regions.divergent_loops();
-    draft_.facts.converges_at_exit = draft_.function.is_kernel() && plan_.has("convergence_at_exit") &&
+    if (plan_.has(Refinement::lane_maxima)) draft_.facts.divergent_loops = draft_.regions.divergent_loops();
+    draft_.facts.converges_at_exit = draft_.function.is_kernel() &&
+                                     plan_.has(Refinement::convergence_at_exit) &&
                                      converges_at_exit(plan_.unit, draft_.function);
   }
 

@@ -322,7 +322,8 @@ bool LaneValuePlan::serves(const LaneSite& site, const ProbeRoutine& routine) co
 }
 
 Status write_lane_values(InstrumentationUnit& unit) {
-  if (unit.spliced.lane_routines.empty() || unit.options.without.contains(lane_values)) return success();
+  if (unit.spliced.lane_routines.empty() || unit.options.without.contains(Refinement::lane_values))
+    return success();
   auto plan = std::make_shared<LaneValuePlan>();
   for (const FunctionUnit& function : unit.reached.functions) {
     if (function.instrumented) FunctionLanes(unit, function, *plan).run();

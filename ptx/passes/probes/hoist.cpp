@@ -123,7 +123,7 @@ void hoist(InstrumentationUnit& unit, const FunctionUnit& function) {
 }  // namespace
 
 Status hoist_special_registers(InstrumentationUnit& unit) {
-  if (unit.options.without.contains(special_registers)) return success();
+  if (unit.options.without.contains(Refinement::special_registers)) return success();
   for (const FunctionUnit& function : unit.reached.functions) hoist(unit, function);
   return success();
 }

@@ -28,7 +28,7 @@ const KeptValues::Kept* KeptValues::find(const Code& computation) const {
 }
 
 void KeptValues::bind(const ProbeRoutine& routine, std::uint32_t block, SiteBinding& binding) {
-  if (routine.invariants().empty() || unit_.options.without.contains(entry_values)) return;
+  if (routine.invariants().empty() || unit_.options.without.contains(Refinement::entry_values)) return;
   if (function_.analyses->loops().loop_of(block) == no_loop) return;
   std::vector<Code> computations;
   std::uint32_t more = 0;

@@ -115,7 +115,7 @@ class FunctionStorage {
     const bool all_flush =
         std::ranges::any_of(counters_, [](const auto& each) { return each.repeats && each.first_in == 0; });
     if (limit_ != 0 && !all_flush && draft_.function.is_kernel() && draft_.demand.tallies.empty() &&
-        plan_.has("expected_path"))
+        plan_.has(Refinement::expected_path))
       expected_ = ExpectedPath(draft_.function, draft_.places);
     const auto is_expected = [&](const CounterDraft& each) { return is_cleared_bit(each); };
     const bool is_rarely_flushed = !has_numbers && std::ranges::any_of(counters_, is_expected) &&

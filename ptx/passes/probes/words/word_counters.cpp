@@ -55,7 +55,7 @@ void WordCounters::begin_block(std::uint32_t block) {
   batches_.clear();
   for (const auto& [probe, words] : unit_.spliced.counted_words) {
     group(probe, block);
-    if (!unit_.options.without.contains(word_batches)) gather(probe, block);
+    if (!unit_.options.without.contains(Refinement::word_batches)) gather(probe, block);
   }
 }
 
