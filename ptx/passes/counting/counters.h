@@ -87,6 +87,8 @@ struct Accumulator {
   bool is_warp_uniform = false;
 
   bool is_bit() const { return storage == Storage::bit || storage == Storage::cleared_bit; }
+  /// Of a bit or a pair of bits, in its register of 32.
+  std::uint32_t bit_mask() const { return 1u << index % 32; }
 };
 
 /// A slot in memory, and what a warp adds to it for an accumulator.
@@ -158,11 +160,11 @@ struct LaneMaximum {
 
 /// The registers of one function's accumulators, and what else is kept for them.
 struct CounterRegisters {
-  std::vector<VirtualRegister> numbers;   ///< by Accumulator::index of Storage::reg
-  std::vector<VirtualRegister> words;     ///< of bits, 32 each
-  std::vector<VirtualRegister> holds;     ///< of pairs of bits: where the guard holds
-  std::vector<VirtualRegister> fails;     ///< … and where it does not
-  std::vector<VirtualRegister> launched;  ///< one with the lanes that were, where asked
+  std::vector<VirtualRegister> numbers;     ///< by Accumulator::index of Storage::reg
+  std::vector<VirtualRegister> words;       ///< of bits, 32 each
+  std::vector<VirtualRegister> holds;       ///< of pairs of bits: where the guard holds
+  std::vector<VirtualRegister> fails;       ///< … and where it does not
+  std::optional<VirtualRegister> launched;  ///< the lanes that were, where asked
 };
 
 }  // namespace lynxpp::ptx

@@ -10,11 +10,11 @@ namespace {
 
 Code code_of(const IndexCheck& check, const std::string& reg, const TallyPlace& mark,
              const CountContext& context) {
-  CodeBuilder code(context.names);
+  CodeBuilder code(context.unit.edits.names(*context.function.function));
   const VirtualRegister wraps =
       check.is_signed ? code.pred("setp.lt.s32", {Name{reg}, static_cast<std::int32_t>(check.bound())})
                       : code.pred("setp.ge.u32", {Name{reg}, check.bound()});
-  code.append(set_mark(context, mark, CodePredicate(wraps)));
+  set_mark(code, context, mark, wraps);
   return code.take();
 }
 
@@ -32,7 +32,7 @@ Status write_index_checks(InstrumentationUnit& unit) {
     const auto end = function.first_instruction + function.function->body->instructions.size();
     if (found == marks.end() || found->first >= end) continue;
     const TallyPlace mark = find_tally(unit, found->second);
-    const CountContext context = count_context_of(unit, number);
+    const CountContext context = count_context(unit, number);
     for (const IndexCheck& check : checks) {
       const Instruction& widens = function.function->body->instructions[check.instruction];
       const std::string reg(function.analyses->registers().registers()[check.reg].name);

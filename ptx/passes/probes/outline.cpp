@@ -162,7 +162,7 @@ class OutlinedCall {
     inner.state = [&](std::uint32_t index) { return CodeOperand(inside_.states.at(index)); };
     inner.site_value = [&](std::string_view name) { return inside_.site_values.find(name)->second; };
     code.append(routine_.copy(inner, made.names));
-    add_flushes(code, made.names);
+    add_flushes(code);
     signature_.add_exit(code);
     made.code = code.take();
     return made;
@@ -234,11 +234,11 @@ class OutlinedCall {
     signature_.add_word(inside_.slots, unit_.counting.word);
   }
 
-  void add_flushes(CodeBuilder& code, NameSource& names) const {
+  void add_flushes(CodeBuilder& code) const {
     for (const Flushed& each : flushed_) {
       const VirtualRegister first = code.b64("add.u64", {each.offset, inside_.slots});
       const VirtualRegister slot = slots_of_warp(code, *unit_.counting.plan, first);
-      append_flush_of_sum(code, count_context(unit_, 0, names), each.sum, at_slot(slot, 0));
+      append_flush_of_sum(code, count_context(unit_, 0), each.sum, at_slot(slot, 0));
     }
   }
 

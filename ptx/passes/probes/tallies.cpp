@@ -4,8 +4,6 @@
 #include <charconv>
 #include <string_view>
 
-#include "ptx/passes/counting/emit/increments.h"
-
 namespace lynxpp::ptx {
 namespace {
 
@@ -51,8 +49,7 @@ TallyPlace Tallies::exception_at(const Probe& probe, const Site& site) const {
 
 void Tallies::add_one(const TallyPlace& tally, VirtualRegister predicate, CodeBuilder& code) const {
   if (tally.is_bit()) return add_mark(tally, predicate, code);
-  const CountContext counts = context();
-  add_to(code, counts, register_of(counts, tally), 1, CodePredicate(predicate));
+  add_to(code, register_of(context(), tally), 1, predicate);
 }
 
 void Tallies::add_flushes(const Probe& probe, const Site& site, CodeBuilder& code) const {
@@ -60,7 +57,7 @@ void Tallies::add_flushes(const Probe& probe, const Site& site, CodeBuilder& cod
     for (const bool is_high : {false, true}) {
       const TallyPlace tally = find(probe, number, is_high, site);
       if (tally.is_shared())
-        code.append(flush_shared(context(), tally, probe.effect == ProbeEffect::measures_banks));
+        flush_shared(code, context(), tally, probe.effect == ProbeEffect::measures_banks);
     }
   }
 }

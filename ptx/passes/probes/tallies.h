@@ -31,18 +31,18 @@ class Tallies {
   void add_one(const TallyPlace& tally, VirtualRegister predicate, CodeBuilder& code) const;
   /// Makes the mark (Tally::is_mark) or exception more than 0 where the predicate holds.
   void add_mark(const TallyPlace& mark, VirtualRegister predicate, CodeBuilder& code) const {
-    code.append(set_mark(context(), mark, CodePredicate(predicate)));
+    set_mark(code, context(), mark, predicate);
   }
   /// Sets the tally's bit where `value` is 1 instead of 0.
   void add_bit(const TallyPlace& tally, VirtualRegister value, CodeBuilder& code) const {
-    code.append(set_bit_by(context(), tally, value));
+    set_bit_by(code, context(), tally, value);
   }
   /// After a routine: tallies without a register of their own go to memory.
   void add_flushes(const Probe& probe, const Site& site, CodeBuilder& code) const;
 
  private:
   CountContext context() const {
-    return count_context_of(unit_, static_cast<std::uint32_t>(&function_ - unit_.reached.functions.data()));
+    return count_context(unit_, static_cast<std::uint32_t>(&function_ - unit_.reached.functions.data()));
   }
   TallyPlace find(const Probe& probe, std::uint32_t number, bool is_high, const Site& site) const;
 

@@ -5,8 +5,10 @@ namespace {
 
 constexpr std::int64_t slot_bytes = 8;
 
-void declare(NameSource& names, RegisterType type, std::uint32_t count, std::vector<VirtualRegister>& out) {
-  for (std::uint32_t i = 0; i < count; ++i) out.push_back(names.fresh(type));
+std::vector<VirtualRegister> declare(NameSource& names, RegisterType type, std::uint32_t count) {
+  std::vector<VirtualRegister> registers;
+  for (std::uint32_t i = 0; i < count; ++i) registers.push_back(names.fresh(type));
+  return registers;
 }
 
 std::uint32_t words_of(std::uint32_t bits) { return (bits + word_bits - 1) / word_bits; }
@@ -17,32 +19,23 @@ std::vector<CounterRegisters> declare_counter_registers(InstrumentationUnit& uni
   std::vector<CounterRegisters> all;
   for (const FunctionCounters& function : unit.counting.plan->functions) {
     NameSource& names = unit.edits.names(*unit.reached.functions[function.unit].function);
-    CounterRegisters registers;
-    declare(names, unit.counting.plan->is_wide ? RegisterType::b64 : RegisterType::b32, function.registers,
-            registers.numbers);
-    declare(names, RegisterType::b32, words_of(function.bits), registers.words);
-    declare(names, RegisterType::b32, words_of(function.bit_pairs), registers.holds);
-    declare(names, RegisterType::b32, words_of(function.bit_pairs), registers.fails);
+    CounterRegisters& registers = all.emplace_back();
+    const RegisterType number = unit.counting.plan->is_wide ? RegisterType::b64 : RegisterType::b32;
+    registers.numbers = declare(names, number, function.registers);
+    registers.words = declare(names, RegisterType::b32, words_of(function.bits));
+    registers.holds = declare(names, RegisterType::b32, words_of(function.bit_pairs));
+    registers.fails = declare(names, RegisterType::b32, words_of(function.bit_pairs));
     if (function.converges_at_exit && !unit.options.launch.has_full_warps)
-      declare(names, RegisterType::b32, 1, registers.launched);
-    all.push_back(std::move(registers));
+      registers.launched = names.fresh(RegisterType::b32);
   }
   return all;
 }
 
-CountContext count_context(InstrumentationUnit& unit, std::uint32_t position) {
-  const FunctionUnit& function = unit.reached.functions[unit.counting.plan->functions[position].unit];
-  return count_context(unit, position, unit.edits.names(*function.function));
-}
-
-CountContext count_context(InstrumentationUnit& unit, std::uint32_t position, NameSource& names) {
-  const FunctionCounters& counters = unit.counting.plan->functions[position];
-  return {unit,
-          *unit.counting.plan,
-          counters,
-          unit.reached.functions[counters.unit],
-          unit.counting.registers[position],
-          names};
+CountContext count_context(InstrumentationUnit& unit, std::uint32_t function) {
+  const CountPlan& plan = *unit.counting.plan;
+  const std::uint32_t position = plan.positions.at(function);
+  return {unit, plan, plan.functions[position], unit.reached.functions[function],
+          unit.counting.registers[position]};
 }
 
 VirtualRegister slots_of_warp(CodeBuilder& code, const CountContext& context) {
@@ -65,9 +58,9 @@ CodeAddress at_slot(VirtualRegister slots, std::uint32_t slot) {
   return {slots, slot_bytes * std::int64_t{slot}};
 }
 
-void add_to(CodeBuilder& code, const CountContext& context, VirtualRegister number, const CodeOperand& amount,
+void add_to(CodeBuilder& code, VirtualRegister number, const CodeOperand& amount,
             const std::optional<CodePredicate>& guard) {
-  code.emit_if(guard, context.plan.is_wide ? "add.u64" : "add.u32", {number, number, amount});
+  code.emit_if(guard, number.type == RegisterType::b64 ? "add.u64" : "add.u32", {number, number, amount});
 }
 
 }  // namespace lynxpp::ptx

@@ -18,7 +18,6 @@ struct CountContext {
   const FunctionCounters& counters;
   const FunctionUnit& function;
   const CounterRegisters& registers;
-  NameSource& names;
 
   bool is_kernel() const { return counters.unit == 0; }
   bool has_redux() const { return unit.variant.target.sm >= 80; }
@@ -31,10 +30,8 @@ struct CountContext {
   VirtualRegister word(const Accumulator& bit) const { return registers.words[bit.index / 32]; }
 };
 
-/// The context of the function at `position` in the plan, whose registers are declared.
-CountContext count_context(InstrumentationUnit& unit, std::uint32_t position);
-/// The same for code that becomes a function of its own.
-CountContext count_context(InstrumentationUnit& unit, std::uint32_t position, NameSource& names);
+/// The context of the function with this index in the unit. The registers are declared.
+CountContext count_context(InstrumentationUnit& unit, std::uint32_t function);
 
 /// The registers of all functions' accumulators, for KernelCounting::registers.
 std::vector<CounterRegisters> declare_counter_registers(InstrumentationUnit& unit);
@@ -47,8 +44,8 @@ VirtualRegister slots_of_warp(CodeBuilder& code, const CountPlan& plan, VirtualR
 /// [slots + slot]
 CodeAddress at_slot(VirtualRegister slots, std::uint32_t slot);
 
-/// Adds 1 or `amount` (a register of the type of numbers) to a number.
-void add_to(CodeBuilder& code, const CountContext& context, VirtualRegister number, const CodeOperand& amount,
+/// Adds 1 or `amount` (a register of the same type) to a number.
+void add_to(CodeBuilder& code, VirtualRegister number, const CodeOperand& amount,
             const std::optional<CodePredicate>& guard);
 
 }  // namespace lynxpp::ptx

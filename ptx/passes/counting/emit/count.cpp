@@ -25,7 +25,8 @@ class FunctionCounting {
         counters_(context.counters),
         blocks_(context.function.graph().blocks),
         function_(*context.function.function),
-        instructions_(function_.body->instructions) {}
+        instructions_(function_.body->instructions),
+        names_(context.unit.edits.names(function_)) {}
 
   void run() {
     append_entry();
@@ -61,7 +62,7 @@ class FunctionCounting {
   };
   using Position = std::pair<std::uint32_t, Rank>;
 
-  CodeBuilder builder() const { return CodeBuilder(context_.names); }
+  CodeBuilder builder() const { return CodeBuilder(names_); }
 
   void write(const Position& position, CodeBuilder& code) { codes_[position].append(code.take()); }
 
@@ -87,7 +88,7 @@ class FunctionCounting {
     std::uint32_t bits = 0;
     for (const Accumulator& each : counters_.accumulators) {
       if (each.storage == Accumulator::Storage::cleared_bit && each.index / 32 == word)
-        bits |= 1u << each.index % 32;
+        bits |= each.bit_mask();
     }
     return static_cast<std::int32_t>(bits);
   }
@@ -114,7 +115,7 @@ class FunctionCounting {
     for (const auto* words : {&registers.holds, &registers.fails}) {
       for (const VirtualRegister word : *words) code.mov(word, 0);
     }
-    for (const VirtualRegister launched : registers.launched) code.emit("activemask.b32", {launched});
+    if (registers.launched) code.emit("activemask.b32", {*registers.launched});
     write({entry_position(function_), Rank::declaration}, code);
   }
 
@@ -270,11 +271,12 @@ class FunctionCounting {
     if (!ends_there || instruction.guarded()) flush_at(instruction.text.end, {});
   }
 
-  const CountContext& context_;
+  const CountContext context_;
   const FunctionCounters& counters_;
   const std::vector<BasicBlock>& blocks_;
   const Function& function_;
   const std::vector<Instruction>& instructions_;
+  NameSource& names_;
   std::map<Increment, IncrementedCounters> increments_;
   std::map<Position, Election> elections_;
   std::vector<Counter> lane_counters_;
@@ -288,10 +290,8 @@ Status write_counters(InstrumentationUnit& unit) {
   constexpr Version activemask{6, 2};
   unit.variant.version = std::max(unit.variant.version, activemask);
   unit.counting.registers = declare_counter_registers(unit);
-  for (std::uint32_t i = 0; i < unit.counting.plan->functions.size(); ++i) {
-    const CountContext context = count_context(unit, i);
-    FunctionCounting(context).run();
-  }
+  for (const FunctionCounters& function : unit.counting.plan->functions)
+    FunctionCounting(count_context(unit, function.unit)).run();
   return success();
 }
 

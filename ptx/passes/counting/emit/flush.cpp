@@ -48,7 +48,7 @@ struct FlushedWarp {
 FlushedWarp flushed_warp(CodeBuilder& code, const CountContext& context) {
   if (!context.counters.converges_at_exit) return {code.active_mask()};
   if (context.unit.options.launch.has_full_warps) return {-1};
-  return {context.registers.launched.front()};
+  return {*context.registers.launched};
 }
 
 /// Flushes counters that are flushed together, ascending in slots.

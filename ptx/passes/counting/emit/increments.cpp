@@ -12,8 +12,6 @@ namespace {
 using Lanes = Accumulator::Lanes;
 using Storage = Accumulator::Storage;
 
-std::uint32_t bit_of(const Accumulator& accumulator) { return 1u << (accumulator.index % word_bits); }
-
 /// What the code of one place has to do, each accumulator once.
 struct Group {
   std::set<std::uint32_t> numbers;               ///< of every lane, by index
@@ -37,7 +35,7 @@ Group group_of(const CountContext& context, const IncrementedCounters& counters)
       case Storage::bit:
       case Storage::cleared_bit:
         (is_elected ? group.elected_words : group.words)[accumulator.index / word_bits] |=
-            bit_of(accumulator);
+            accumulator.bit_mask();
         break;
       case Storage::memory: group.memory.push_back(counter); break;
       case Storage::bit_pair: break;  // append_divergences
@@ -49,7 +47,7 @@ Group group_of(const CountContext& context, const IncrementedCounters& counters)
 void append_kept(CodeBuilder& code, const CountContext& context, const std::set<std::uint32_t>& numbers,
                  const std::map<std::uint32_t, std::uint32_t>& words, const CodeOperand& amount,
                  const std::optional<CodePredicate>& guard) {
-  for (const std::uint32_t index : numbers) add_to(code, context, context.number(index), amount, guard);
+  for (const std::uint32_t index : numbers) add_to(code, context.number(index), amount, guard);
   for (const auto& [index, bits] : words) {
     // Each once: those of Storage::bit become 1, those of Storage::cleared_bit 0.
     const VirtualRegister word = context.registers.words[index];
@@ -144,7 +142,7 @@ void append_divergences(CodeBuilder& code, const CountContext& context, const In
     const std::uint32_t index = accumulator.index / word_bits;
     for (const auto& [word, condition] : {std::pair(context.registers.holds[index], guard),
                                           std::pair(context.registers.fails[index], !guard)})
-      code.emit_if(condition, "or.b32", {word, word, static_cast<std::int32_t>(bit_of(accumulator))});
+      code.emit_if(condition, "or.b32", {word, word, static_cast<std::int32_t>(accumulator.bit_mask())});
   }
   if (elected.empty()) return;
   // The first lane for which the guard holds counts, when there are others for which it does not.
@@ -177,16 +175,6 @@ void append_trip_count(CodeBuilder& code, const CountContext& context, const Inc
     const bool is_elected = context.accumulator(*counter).lanes == Lanes::elected;
     code.emit_if(is_elected ? std::optional(leads) : std::nullopt, "red.global.add.u64",
                  {at_slot(slots, counter->slot), wide});
-  }
-}
-
-void append_increment(CodeBuilder& code, const CountContext& context, const Accumulator& accumulator,
-                      const CodeOperand& amount, const std::optional<CodePredicate>& guard) {
-  if (accumulator.storage == Storage::bit) {
-    const VirtualRegister word = context.word(accumulator);
-    code.emit_if(guard, "or.b32", {word, word, static_cast<std::int32_t>(bit_of(accumulator))});
-  } else {
-    add_to(code, context, context.number(accumulator.index), amount, guard);
   }
 }
 

@@ -45,8 +45,4 @@ void append_divergences(CodeBuilder& code, const CountContext& context, const In
 void append_trip_count(CodeBuilder& code, const CountContext& context, const IncrementedCounters& counters,
                        const TripCountReading& reading, Election& election);
 
-/// Sets a bit, or adds to a number, where `guard` holds: what lies in no register shared by tallies.
-void append_increment(CodeBuilder& code, const CountContext& context, const Accumulator& accumulator,
-                      const CodeOperand& amount, const std::optional<CodePredicate>& guard);
-
 }  // namespace lynxpp::ptx

@@ -43,7 +43,7 @@ void append_lane_maximum(CodeBuilder& code, const CountContext& context, const L
   for (const Counter* counter : counters) {
     const Accumulator& accumulator = context.accumulator(*counter);
     if (counter->combine == Counter::Combine::max) {
-      append_increment(code, context, accumulator, number, {});
+      add_to(code, context.number(accumulator.index), number, {});
       continue;
     }
     if (!most) {
@@ -53,7 +53,7 @@ void append_lane_maximum(CodeBuilder& code, const CountContext& context, const L
     }
     if (accumulator.storage == Accumulator::Storage::reg) {
       const bool is_elected = accumulator.lanes == Accumulator::Lanes::elected;
-      append_increment(code, context, accumulator, *most, is_elected ? leads : std::nullopt);
+      add_to(code, context.number(accumulator.index), *most, is_elected ? leads : std::nullopt);
       continue;
     }
     const Label done = code.fresh_label();

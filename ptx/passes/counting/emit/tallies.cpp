@@ -1,7 +1,6 @@
 #include "ptx/passes/counting/emit/tallies.h"
 
 #include "ptx/passes/counting/emit/flush.h"
-#include "ptx/passes/counting/emit/increments.h"
 
 namespace lynxpp::ptx {
 
@@ -12,43 +11,34 @@ TallyPlace find_tally(const InstrumentationUnit& unit, const Tally& tally) {
   return {&unit.counting.plan->counter(found->second), &unit.counting.plan->accumulator(found->second)};
 }
 
-CountContext count_context_of(InstrumentationUnit& unit, std::uint32_t function) {
-  return count_context(unit, unit.counting.plan->positions.at(function));
-}
-
 VirtualRegister register_of(const CountContext& context, const TallyPlace& tally) {
   return context.number(tally.accumulator->index);
 }
 
-Code set_mark(const CountContext& context, const TallyPlace& mark, const CodePredicate& predicate) {
-  CodeBuilder code(context.names);
-  if (!mark.is_shared()) {
-    // A number is set, not added to: it cannot wrap around.
-    if (mark.is_bit()) {
-      append_increment(code, context, *mark.accumulator, 1, predicate);
-    } else {
-      code.emit_if(predicate, context.plan.is_wide ? "mov.b64" : "mov.b32", {register_of(context, mark), 1});
-    }
-    return code.take();
+void set_mark(CodeBuilder& code, const CountContext& context, const TallyPlace& mark,
+              const CodePredicate& predicate) {
+  if (mark.is_bit()) {
+    const VirtualRegister word = context.word(*mark.accumulator);
+    code.emit_if(predicate, "or.b32", {word, word, static_cast<std::int32_t>(mark.accumulator->bit_mask())});
+    return;
   }
+  // A number is set, not added to: it cannot wrap around.
+  if (!mark.is_shared()) return code.mov_if(predicate, register_of(context, mark), 1);
   const Label done = code.fresh_label();
   code.branch_if(!predicate, done);
   code.mov(register_of(context, mark), 1);
-  code.append(flush_shared(context, mark, true));
+  flush_shared(code, context, mark, true);
   code.place(done);
-  return code.take();
 }
 
-Code set_bit_by(const CountContext& context, const TallyPlace& tally, const CodeRegister& value) {
-  CodeBuilder code(context.names);
+void set_bit_by(CodeBuilder& code, const CountContext& context, const TallyPlace& tally,
+                VirtualRegister value) {
   const VirtualRegister word = context.word(*tally.accumulator);
-  const VirtualRegister bit = code.b32("shl.b32", {CodeOperand(value), tally.accumulator->index % 32});
+  const VirtualRegister bit = code.b32("shl.b32", {value, tally.accumulator->index % 32});
   code.emit("or.b32", {word, word, bit});
-  return code.take();
 }
 
-Code flush_shared(const CountContext& context, const TallyPlace& tally, bool by_lane) {
-  CodeBuilder code(context.names);
+void flush_shared(CodeBuilder& code, const CountContext& context, const TallyPlace& tally, bool by_lane) {
   const VirtualRegister number = register_of(context, tally);
   const Label done = code.fresh_label();
   const VirtualRegister is_none =
@@ -62,7 +52,6 @@ Code flush_shared(const CountContext& context, const TallyPlace& tally, bool by_
   }
   code.mov(number, 0);
   code.place(done);
-  return code.take();
 }
 
 }  // namespace lynxpp::ptx
