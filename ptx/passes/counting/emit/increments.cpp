@@ -12,31 +12,29 @@ namespace {
 using Lanes = Accumulator::Lanes;
 using Storage = Accumulator::Storage;
 
-/// What the code of one place has to do, each accumulator once.
+/// Numbers and bits, each once.
+struct Kept {
+  std::set<std::uint32_t> numbers;               ///< by index
+  std::map<std::uint32_t, std::uint32_t> words;  ///< by index: the bits to change
+};
+
+/// What the code of one place has to do.
 struct Group {
-  std::set<std::uint32_t> numbers;               ///< of every lane, by index
-  std::map<std::uint32_t, std::uint32_t> words;  ///< of every lane, by index: the bits to change
-  std::set<std::uint32_t> elected_numbers;
-  std::map<std::uint32_t, std::uint32_t> elected_words;
+  Kept every, elected;  ///< see Accumulator::lanes
   IncrementedCounters memory;
 
-  bool elects() const { return !elected_numbers.empty() || !elected_words.empty() || !memory.empty(); }
+  bool elects() const { return !elected.numbers.empty() || !elected.words.empty() || !memory.empty(); }
 };
 
 Group group_of(const CountContext& context, const IncrementedCounters& counters) {
   Group group;
   for (const Counter* counter : counters) {
     const Accumulator& accumulator = context.accumulator(*counter);
-    const bool is_elected = accumulator.lanes == Lanes::elected;
+    Kept& kept = accumulator.lanes == Lanes::elected ? group.elected : group.every;
     switch (accumulator.storage) {
-      case Storage::reg:
-        (is_elected ? group.elected_numbers : group.numbers).insert(accumulator.index);
-        break;
+      case Storage::reg: kept.numbers.insert(accumulator.index); break;
       case Storage::bit:
-      case Storage::cleared_bit:
-        (is_elected ? group.elected_words : group.words)[accumulator.index / word_bits] |=
-            accumulator.bit_mask();
-        break;
+      case Storage::cleared_bit: kept.words[accumulator.index / word_bits] |= accumulator.bit_mask(); break;
       case Storage::memory: group.memory.push_back(counter); break;
       case Storage::bit_pair: break;  // append_divergences
     }
@@ -44,11 +42,10 @@ Group group_of(const CountContext& context, const IncrementedCounters& counters)
   return group;
 }
 
-void append_kept(CodeBuilder& code, const CountContext& context, const std::set<std::uint32_t>& numbers,
-                 const std::map<std::uint32_t, std::uint32_t>& words, const CodeOperand& amount,
+void append_kept(CodeBuilder& code, const CountContext& context, const Kept& kept, const CodeOperand& amount,
                  const std::optional<CodePredicate>& guard) {
-  for (const std::uint32_t index : numbers) add_to(code, context.number(index), amount, guard);
-  for (const auto& [index, bits] : words) {
+  for (const std::uint32_t index : kept.numbers) add_to(code, context.number(index), amount, guard);
+  for (const auto& [index, bits] : kept.words) {
     // Each once: those of Storage::bit become 1, those of Storage::cleared_bit 0.
     const VirtualRegister word = context.registers.words[index];
     code.emit_if(guard, "xor.b32", {word, word, static_cast<std::int32_t>(bits)});
@@ -58,7 +55,7 @@ void append_kept(CodeBuilder& code, const CountContext& context, const std::set<
 /// A warp's leader adds what its lanes count: as many as they are, or one; and one where all that were here
 /// came along.
 void append_to_memory(CodeBuilder& code, const CountContext& context, const IncrementedCounters& counters,
-                      VirtualRegister mask, const WholeWarps& whole = {{}, -1}) {
+                      VirtualRegister mask, const WholeWarps& whole = {}) {
   if (counters.empty() && whole.counters.empty()) return;
   const VirtualRegister slots = slots_of_warp(code, context);
   std::optional<VirtualRegister> lanes, one;
@@ -80,6 +77,17 @@ void append_to_memory(CodeBuilder& code, const CountContext& context, const Incr
     code.emit_if(all, "red.global.add.u64", {at_slot(slots, counter->slot), get_one()});
 }
 
+/// What one of the lanes of `mask` counts for all of them: that for which `leads` holds.
+void append_elected(CodeBuilder& code, const CountContext& context, const Group& group,
+                    const CodePredicate& leads, VirtualRegister mask) {
+  append_kept(code, context, group.elected, 1, leads);
+  if (group.memory.empty()) return;
+  const Label done = code.fresh_label();
+  code.branch_if(!leads, done);
+  append_to_memory(code, context, group.memory, mask);
+  code.place(done);
+}
+
 }  // namespace
 
 VirtualRegister Election::mask(CodeBuilder& code) {
@@ -95,28 +103,23 @@ VirtualRegister Election::leader(CodeBuilder& code) {
 void append_increments(CodeBuilder& code, const CountContext& context, const IncrementedCounters& counters,
                        Election& election) {
   const Group group = group_of(context, counters);
-  append_kept(code, context, group.numbers, group.words, 1, {});
+  append_kept(code, context, group.every, 1, {});
   if (!group.elects()) return;
-  const CodePredicate leads = election.leader(code);
-  append_kept(code, context, group.elected_numbers, group.elected_words, 1, leads);
-  if (group.memory.empty()) return;
-  const Label done = code.fresh_label();
-  code.branch_if(!leads, done);
-  append_to_memory(code, context, group.memory, election.mask(code));
-  code.place(done);
+  const VirtualRegister leads = election.leader(code);
+  append_elected(code, context, group, leads, election.mask(code));
 }
 
 void append_guarded_increments(CodeBuilder& code, const CountContext& context,
                                const IncrementedCounters& counters, const CodePredicate& guard,
                                const WholeWarps& whole) {
   const Group group = group_of(context, counters);
-  append_kept(code, context, group.numbers, group.words, 1, guard);
+  append_kept(code, context, group.every, 1, guard);
   if (!group.elects() && whole.counters.empty()) return;
   if (group.memory.empty() && whole.counters.empty()) {
     // Under the guard the mask has the lanes for which it holds; a vote would wait for the others, too.
     const VirtualRegister mask = code.fresh(RegisterType::b32);
     code.emit_if(guard, "activemask.b32", {mask});
-    append_kept(code, context, group.elected_numbers, group.elected_words, 1, code.elect_leader(mask, guard));
+    append_kept(code, context, group.elected, 1, code.elect_leader(mask, guard));
     return;
   }
   // Lanes that add to memory go there by a branch, so that all others pay for no more than that.
@@ -124,7 +127,7 @@ void append_guarded_increments(CodeBuilder& code, const CountContext& context,
   code.branch_if(!guard, done);
   const VirtualRegister mask = code.active_mask();
   const CodePredicate leads = code.elect_leader(mask);
-  append_kept(code, context, group.elected_numbers, group.elected_words, 1, leads);
+  append_kept(code, context, group.elected, 1, leads);
   code.branch_if(!leads, done);
   append_to_memory(code, context, group.memory, mask, whole);
   code.place(done);
@@ -132,42 +135,33 @@ void append_guarded_increments(CodeBuilder& code, const CountContext& context,
 
 void append_divergences(CodeBuilder& code, const CountContext& context, const IncrementedCounters& counters,
                         const CodePredicate& guard) {
-  IncrementedCounters elected;
   for (const Counter* counter : counters) {
     const Accumulator& accumulator = context.accumulator(*counter);
-    if (accumulator.storage != Storage::bit_pair) {
-      elected.push_back(counter);
-      continue;
-    }
+    if (accumulator.storage != Storage::bit_pair) continue;
     const std::uint32_t index = accumulator.index / word_bits;
     for (const auto& [word, condition] : {std::pair(context.registers.holds[index], guard),
                                           std::pair(context.registers.fails[index], !guard)})
       code.emit_if(condition, "or.b32", {word, word, static_cast<std::int32_t>(accumulator.bit_mask())});
   }
-  if (elected.empty()) return;
+  const Group group = group_of(context, counters);
+  if (!group.elects()) return;
   // The first lane for which the guard holds counts, when there are others for which it does not.
   const VirtualRegister here = code.active_mask();
   const VirtualRegister holds = code.fresh(RegisterType::b32);
   code.emit_if(guard, "activemask.b32", {holds});
   const VirtualRegister leads = code.elect_leader(holds, guard);
   code.emit("setp.ne.and.b32", {leads, holds, here, leads});
-  const Group group = group_of(context, elected);
-  append_kept(code, context, group.elected_numbers, group.elected_words, 1, CodePredicate(leads));
-  if (group.memory.empty()) return;
-  const Label done = code.fresh_label();
-  code.branch_if(!CodePredicate(leads), done);
-  append_to_memory(code, context, group.memory, holds);
-  code.place(done);
+  append_elected(code, context, group, leads, holds);
 }
 
 void append_trip_count(CodeBuilder& code, const CountContext& context, const IncrementedCounters& counters,
                        const TripCountReading& reading, Election& election) {
   const CodeOperand amount = read_trip_count(code, context, reading);
   const Group group = group_of(context, counters);
-  append_kept(code, context, group.numbers, {}, amount, {});
+  append_kept(code, context, group.every, amount, {});
   if (!group.elects()) return;
   const CodePredicate leads = election.leader(code);
-  append_kept(code, context, group.elected_numbers, {}, amount, leads);
+  append_kept(code, context, group.elected, amount, leads);
   if (group.memory.empty()) return;
   const VirtualRegister wide = code.b64("cvt.u64.u32", {amount});
   const VirtualRegister slots = slots_of_warp(code, context);

@@ -29,13 +29,13 @@ void append_increments(CodeBuilder& code, const CountContext& context, const Inc
 /// Counters in memory of warps of which all lanes come to a place, `here`, and take one side of its branch.
 struct WholeWarps {
   IncrementedCounters counters;
-  CodeOperand here;
+  CodeOperand here = -1;
 };
 
 /// One for each execution in which the guard holds.
 void append_guarded_increments(CodeBuilder& code, const CountContext& context,
                                const IncrementedCounters& counters, const CodePredicate& guard,
-                               const WholeWarps& whole = {{}, -1});
+                               const WholeWarps& whole = {});
 
 /// One for the warp, when the guard holds for some of its lanes and not for others.
 void append_divergences(CodeBuilder& code, const CountContext& context, const IncrementedCounters& counters,

@@ -5,9 +5,10 @@
 namespace lynxpp::ptx {
 namespace {
 
-/// The low word of a register of 64 bits, divided by the power of two in its step.
-VirtualRegister low_word(CodeBuilder& code, const TripCountReading& reading) {
+/// The register, or of one of 64 bits the low word after it is divided by the power of two in its step.
+CodeOperand value_of(CodeBuilder& code, const TripCountReading& reading) {
   const Name reg{reading.reg};
+  if (!reading.is_long) return reg;
   if (reading.shift == 0) return code.b32("cvt.u32.u64", {reg});
   const VirtualRegister steps = code.b64("shr.u64", {reg, reading.shift});
   return code.b32("cvt.u32.u64", {steps});
@@ -69,14 +70,8 @@ void append_lane_maximum(CodeBuilder& code, const CountContext& context, const L
 
 void append_loop_entry(CodeBuilder& code, const CountContext& context, const TripCountReading& reading,
                        const std::optional<CodePredicate>& guard) {
-  if (reading.start_reg != no_index) {
-    const VirtualRegister start = context.number(reading.start_reg);
-    if (reading.is_long) {
-      code.emit_if(guard, "mov.b32", {start, low_word(code, reading)});
-    } else {
-      code.emit_if(guard, "mov.b32", {start, Name{reading.reg}});
-    }
-  }
+  if (reading.start_reg != no_index)
+    code.emit_if(guard, "mov.b32", {context.number(reading.start_reg), value_of(code, reading)});
   if (reading.entered_reg != no_index)
     code.emit_if(guard, "mov.b32", {context.number(reading.entered_reg), -1});
 }
@@ -87,7 +82,7 @@ void append_loop_not_entered(CodeBuilder& code, const CountContext& context,
 }
 
 CodeOperand read_trip_count(CodeBuilder& code, const CountContext& context, const TripCountReading& reading) {
-  const CodeOperand now = reading.is_long ? CodeOperand(low_word(code, reading)) : Name{reading.reg};
+  const CodeOperand now = value_of(code, reading);
   const CodeOperand before = reading.start_reg == no_index ? CodeOperand(reading.initial)
                                                            : CodeOperand(context.number(reading.start_reg));
   CodeOperand count = now;
