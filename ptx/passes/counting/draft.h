@@ -30,8 +30,7 @@ struct FunctionDraft {
   const EdgePlaces places;
   WarpRegions regions;
   FunctionDemand demand;
-  std::vector<TripCount> trip_counts;
-  WarpFlowFacts facts;
+  FlowFacts facts;
   std::vector<bool> once, whole;  ///< see WarpFlow; empty: nothing is known
   std::vector<CounterDraft> counters;
   FunctionCounters result;

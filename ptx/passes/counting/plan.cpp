@@ -6,6 +6,7 @@
 #include "ptx/passes/counting/draft.h"
 #include "ptx/passes/counting/flow/convergence.h"
 #include "ptx/passes/counting/flow/guards.h"
+#include "ptx/passes/counting/refine/trip_counts.h"
 #include "ptx/passes/counting/storage/assign.h"
 
 namespace lynxpp::ptx {
@@ -24,24 +25,20 @@ class FunctionPlanner {
   Status run() {
     find_facts();
     const ThreadGuards guards = find_thread_guards(draft_);
-    if (!draft_.demand.thread_blocks.empty() && !plan_threads(guards.exits)) return unplaceable();
-    if (!draft_.demand.warp_blocks.empty() && !plan_warps()) return unplaceable();
+    if (!plan_flow(Kind::thread_block, draft_.demand.thread_blocks, guards.exits) ||
+        !plan_flow(Kind::warp_block, draft_.demand.warp_blocks, {}))
+      return failure("the executions of " + unit_.function->name + " cannot be counted");
     plan_guards(plan_, draft_, guards);
     return success();
   }
 
  private:
-  Status unplaceable() const {
-    return failure("the executions of " + draft_.function.unit->function->name + " cannot be counted");
-  }
-
   void find_facts() {
     const bool keeps_registers = !plan_.request.is_wide && !draft_.function.loses_registers;
     const TripCountKinds kinds{plan_.has(Refinement::constant_trip_counts),
                                keeps_registers && plan_.has(Refinement::trip_count_registers),
                                plan_.has(Refinement::loop_periods)};
-    draft_.trip_counts = find_trip_counts(draft_.function, kinds);
-    draft_.facts.trip_counts = &draft_.trip_counts;
+    draft_.facts.trip_counts = find_trip_counts(draft_.function, draft_.places, kinds);
     draft_.facts.counts_complements = plan_.has(Refinement::complements);
     const bool has_warp_reduction = keeps_registers && plan_.unit.variant.target.sm >= warp_reduction;
     if (!has_warp_reduction) return;
@@ -51,15 +48,9 @@ class FunctionPlanner {
                                      converges_at_exit(plan_.unit, draft_.function);
   }
 
-  /// A flow and the edges of it that are counted.
-  struct PlacedFlow {
-    FlowGraph graph;
-    EdgePlacement placement;
-  };
-
-  /// nullopt: edges that cannot be counted close a cycle, or how often a loop is entered would follow from
-  /// how often it iterates.
-  std::optional<PlacedFlow> place(FlowGraph flow) const {
+  /// The edges that are counted. nullopt: edges that cannot be counted close a cycle, or how often a loop is
+  /// entered would follow from how often it iterates.
+  std::optional<EdgePlacement> place(const FlowGraph& flow) const {
     std::vector<FlowEdge> edges;
     for (const CountedEdge& edge : flow.edges) edges.push_back(edge.flow);
     std::optional<EdgePlacement> placement = EdgePlacement::make(flow.nodes, std::move(edges));
@@ -68,36 +59,26 @@ class FunctionPlanner {
     std::vector<VariableId> variables;
     for (std::size_t i = 0; i < flow.edges.size(); ++i) variables.push_back(system.measure());
     define_edges(flow, *placement, variables, system);
-    if (!system.order()) return std::nullopt;
-    return PlacedFlow{std::move(flow), std::move(*placement)};
+    return system.order() ? std::move(placement) : std::nullopt;
   }
 
-  bool plan_threads(const std::set<std::uint32_t>& exits) {
-    for (const bool takes_constants : {true, false}) {
-      FlowGraph flow = thread_flow(draft_.function, draft_.places);
-      const auto choose = [&](std::uint32_t index) -> std::optional<ChosenTripCount> {
-        if (draft_.trip_counts[index].constant && !takes_constants) return std::nullopt;
-        return ChosenTripCount{index, false};
-      };
-      const std::vector<ChosenTripCount> chosen = choose_trip_counts(draft_.trip_counts, choose);
-      count_by_trips(draft_.function, draft_.trip_counts, chosen, false, flow);
-      std::optional<PlacedFlow> placed = place(std::move(flow));
-      if (!placed) continue;
-      define_flow(std::move(*placed), Kind::thread_block, draft_.demand.thread_blocks, exits);
-      return true;
-    }
-    return false;
+  FlowGraph draw(Kind kind, bool takes_constants) {
+    if (kind == Kind::thread_block)
+      return thread_flow(draft_.function, draft_.places, draft_.facts.trip_counts, takes_constants);
+    WarpFlow flow = warp_flow(draft_.function, draft_.places, draft_.regions, draft_.facts, takes_constants);
+    draft_.once = std::move(flow.once);
+    draft_.whole = std::move(flow.whole);
+    return std::move(flow.graph);
   }
 
-  bool plan_warps() {
+  /// False: it cannot be counted.
+  bool plan_flow(Kind kind, const std::set<std::uint32_t>& blocks, const std::set<std::uint32_t>& exits) {
+    if (blocks.empty()) return true;
     for (const bool takes_constants : {true, false}) {
-      draft_.facts.takes_constants = takes_constants;
-      WarpFlow flow = warp_flow(draft_.function, draft_.places, draft_.regions, draft_.facts);
-      std::optional<PlacedFlow> placed = place(std::move(flow.graph));
-      if (!placed) continue;
-      draft_.once = std::move(flow.once);
-      draft_.whole = std::move(flow.whole);
-      define_flow(std::move(*placed), Kind::warp_block, draft_.demand.warp_blocks, {});
+      FlowGraph flow = draw(kind, takes_constants);
+      const std::optional<EdgePlacement> placement = place(flow);
+      if (!placement) continue;
+      define_flow(flow, *placement, kind, blocks, exits);
       return true;
     }
     return false;
@@ -126,18 +107,17 @@ class FunctionPlanner {
   }
 
   /// Of threads at the ends of `exits` the edges that fall through are asked for, too.
-  void define_flow(PlacedFlow placed, Kind kind, const std::set<std::uint32_t>& blocks,
-                   const std::set<std::uint32_t>& exits) {
-    FlowGraph& flow = placed.graph;
+  void define_flow(FlowGraph& flow, const EdgePlacement& placement, Kind kind,
+                   const std::set<std::uint32_t>& blocks, const std::set<std::uint32_t>& exits) {
     LinearSystem& system = plan_.system();
     std::vector<VariableId> variables;
     for (std::size_t i = 0; i < flow.edges.size(); ++i) variables.push_back(system.measure());
-    define_edges(flow, placed.placement, variables, system);
+    define_edges(flow, placement, variables, system);
     for (std::size_t i = 0; i < flow.edges.size(); ++i) {
       if (flow.edges[i].is_entry && flow.edges[i].flow.is_known)
         system.redefine(variables[i], entry_form(kind));
     }
-    for (const std::uint32_t edge : placed.placement.counted()) {
+    for (const std::uint32_t edge : placement.counted()) {
       VariableId counted = variables[edge];
       if (flow.edges[edge].is_complement) {
         counted = system.measure();

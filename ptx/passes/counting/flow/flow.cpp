@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ptx/passes/counting/refine/trip_counts.h"
+
 namespace lynxpp::ptx {
 namespace {
 
@@ -90,10 +92,6 @@ CounterDraft EdgePlaces::entry() const {
   return counter;
 }
 
-bool EdgePlaces::can_count(std::uint32_t source, std::uint32_t target) const {
-  return target != outside || !function_.call_may_exit[source];
-}
-
 CounterDraft EdgePlaces::edge(std::uint32_t source, std::uint32_t target) const {
   CounterDraft counter;
   counter.increments = {increment(source, target)};
@@ -126,7 +124,8 @@ Increment EdgePlaces::increment(std::uint32_t source, std::uint32_t target) cons
   return {{Place::Kind::before, source, last}, {Condition::Kind::switch_target, target}};
 }
 
-FlowGraph thread_flow(const CountedFunction& function, const EdgePlaces& places) {
+FlowGraph thread_flow(const CountedFunction& function, const EdgePlaces& places,
+                      const std::vector<TripCount>& trip_counts, bool takes_constants) {
   FlowGraph flow;
   const auto blocks = static_cast<std::uint32_t>(function.graph().blocks.size());
   flow.nodes = blocks;
@@ -135,22 +134,19 @@ FlowGraph thread_flow(const CountedFunction& function, const EdgePlaces& places)
   flow.edges.push_back(std::move(entry));
   for (std::uint32_t block = 0; block < blocks; ++block) {
     for (const std::uint32_t target : places.targets(block)) {
-      CountedEdge edge{{block, target == EdgePlaces::outside ? blocks : target}, {}, false};
-      edge.flow.can_count = places.can_count(block, target);
+      const bool leaves = target == EdgePlaces::outside;
+      CountedEdge edge{{block, leaves ? blocks : target}, {}, false};
+      edge.flow.can_count = !leaves || !function.call_may_exit[block];
       if (edge.flow.can_count) edge.counter = places.edge(block, target);
       edge.flow.weight = edge.counter.weight;
       flow.edges.push_back(std::move(edge));
     }
   }
+  const auto use_of = [&](const TripCount& trips) {
+    return trips.constant && !takes_constants ? TripCountUse::none : TripCountUse::threads;
+  };
+  count_by_trips(function, places, trip_counts, use_of, flow);
   return flow;
-}
-
-bool guard_follows_from_flow(const FunctionUnit& unit, std::uint32_t block) {
-  const BasicBlock& range = unit.graph().blocks[block];
-  if (range.fall_through == no_block || range.size() == 0) return false;
-  const OpcodeClass kind = unit.function->body->instructions[range.end - 1].traits.kind;
-  return (kind == OpcodeClass::branch || kind == OpcodeClass::exit) &&
-         std::ranges::find(range.targets, range.fall_through) == range.targets.end();
 }
 
 }  // namespace lynxpp::ptx

@@ -39,7 +39,7 @@ struct CountedEdge {
   bool is_complement = false;
   /// Its flow is `trips` times what enters the loop: it is not counted.
   std::uint64_t trips = 0;
-  std::uint32_t loop = 0xffffffff;  ///< with `trips`
+  std::uint32_t loop = no_loop;  ///< with `trips`
 };
 
 /// Nodes are the blocks, and one in front of each block whose executions are counted on an edge of their own;
@@ -48,8 +48,6 @@ struct FlowGraph {
   std::vector<CountedEdge> edges;
   std::uint32_t nodes = 0;
   std::vector<std::uint32_t> fronts;  ///< per block: the node that edges to it lead to
-
-  std::uint32_t outside() const { return nodes; }
 };
 
 /// Where edges of a function can be counted, and how often they are estimated to be taken.
@@ -63,8 +61,7 @@ class EdgePlaces {
   bool ends_in_call(std::uint32_t block) const;
   /// Blocks that `block` leads to, and `outside`.
   const std::vector<std::uint32_t>& targets(std::uint32_t block) const { return targets_[block]; }
-  bool can_count(std::uint32_t source, std::uint32_t target) const;
-  /// The edge's counter. Precondition: it can be counted.
+  /// The edge's counter. Precondition: it does not exit in a function that `source` calls.
   CounterDraft edge(std::uint32_t source, std::uint32_t target) const;
   CounterDraft block_start(std::uint32_t block) const;
   CounterDraft block_end(std::uint32_t block) const;
@@ -86,10 +83,9 @@ class EdgePlaces {
   std::vector<std::uint32_t> sources_;  ///< per block: how many edges lead to it
 };
 
-/// Ends in a branch or exit with a guard, and the block after it is only reached by falling through.
-bool guard_follows_from_flow(const FunctionUnit& unit, std::uint32_t block);
-
-/// Each edge of the control flow, and the entry.
-FlowGraph thread_flow(const CountedFunction& function, const EdgePlaces& places);
+/// Each edge of the control flow, the entry, and what the trip counts give; of those that are constant with
+/// `takes_constants` alone.
+FlowGraph thread_flow(const CountedFunction& function, const EdgePlaces& places,
+                      const std::vector<TripCount>& trip_counts, bool takes_constants);
 
 }  // namespace lynxpp::ptx

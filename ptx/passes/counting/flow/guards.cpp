@@ -1,5 +1,6 @@
 #include "ptx/passes/counting/flow/guards.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -7,6 +8,15 @@ namespace lynxpp::ptx {
 namespace {
 
 using Kind = Quantity::Kind;
+
+/// Ends in a branch or exit with a guard, and the block after it is only reached by falling through.
+bool guard_follows_from_flow(const CountedFunction& function, std::uint32_t block) {
+  const BasicBlock& range = function.graph().blocks[block];
+  if (range.fall_through == no_block || range.size() == 0) return false;
+  const OpcodeClass kind = function.instructions()[range.end - 1].traits.kind;
+  return (kind == OpcodeClass::branch || kind == OpcodeClass::exit) &&
+         std::ranges::find(range.targets, range.fall_through) == range.targets.end();
+}
 
 /// A block and the value of a predicate in it. Guards with the same one hold for the same threads.
 std::pair<std::uint32_t, ValueId> value_of_guard(const FunctionDraft& draft, std::uint32_t instruction) {
@@ -41,7 +51,7 @@ ThreadGuards find_thread_guards(FunctionDraft& draft) {
   for (const std::uint32_t instruction : draft.demand.thread_guards) {
     const std::uint32_t block = graph.block_of[instruction];
     const bool is_last = graph.blocks[block].end == instruction + 1;
-    if (!is_last || !guard_follows_from_flow(*draft.function.unit, block)) continue;
+    if (!is_last || !guard_follows_from_flow(draft.function, block)) continue;
     result.exits.insert(block);
     draft.demand.thread_blocks.insert(block);
   }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ptx/passes/counting/refine/complements.h"
+#include "ptx/passes/counting/refine/trip_counts.h"
 
 namespace lynxpp::ptx {
 namespace {
@@ -29,12 +30,13 @@ struct BlockFacts {
 class WarpFlowBuilder {
  public:
   WarpFlowBuilder(const CountedFunction& function, const EdgePlaces& places, WarpRegions& regions,
-                  const WarpFlowFacts& facts)
+                  const FlowFacts& facts, bool takes_constants)
       : function_(function),
         graph_(function.graph()),
         places_(places),
         regions_(regions),
         facts_(facts),
+        takes_constants_(takes_constants),
         loops_(facts.divergent_loops),
         outside_(static_cast<std::uint32_t>(graph_.blocks.size())),
         blocks_(outside_),
@@ -53,7 +55,8 @@ class WarpFlowBuilder {
     WarpFlow flow;
     flow.graph.edges = std::move(edges_);
     flow.graph.nodes = outside_;
-    count_by_trips(function_, trip_counts(), chosen_trip_counts(), true, flow.graph);
+    const auto use = [&](const TripCount& trips) { return use_of(trips); };
+    count_by_trips(function_, places_, facts_.trip_counts, use, flow.graph);
     for (const BlockFacts& block : blocks_) {
       flow.once.push_back(block.is_once);
       flow.whole.push_back(function_.is_kernel() && !block.is_partial);
@@ -62,26 +65,14 @@ class WarpFlowBuilder {
   }
 
  private:
-  const std::vector<TripCount>& trip_counts() const {
-    static const std::vector<TripCount> none;
-    return facts_.trip_counts == nullptr ? none : *facts_.trip_counts;
-  }
-
   /// Lane 0 counts loops the whole warp runs together; other convergent loops use an elected lane after the
   /// loop. A constant trip count needs a header that is no source (see count_by_trips).
-  std::vector<ChosenTripCount> chosen_trip_counts() const {
-    const std::vector<TripCount>& all = trip_counts();
-    return choose_trip_counts(all, [&](std::uint32_t index) -> std::optional<ChosenTripCount> {
-      const TripCount& trips = all[index];
-      if (trips.constant) {
-        const bool takes = facts_.takes_constants && trips.is_together && !blocks_[trips.block].is_source;
-        return takes ? std::optional(ChosenTripCount{index, false}) : std::nullopt;
-      }
-      const bool is_whole =
-          function_.is_kernel() && !blocks_[trips.block].is_partial && !blocks_[trips.place.block].is_partial;
-      if (!is_whole && !trips.is_together) return std::nullopt;
-      return ChosenTripCount{index, is_whole};
-    });
+  TripCountUse use_of(const TripCount& trips) const {
+    if (trips.constant && (!takes_constants_ || blocks_[trips.block].is_source)) return TripCountUse::none;
+    if (!trips.constant && function_.is_kernel() && !blocks_[trips.block].is_partial &&
+        !blocks_[trips.place.block].is_partial)
+      return TripCountUse::lane_0;
+    return trips.is_together ? TripCountUse::elected : TripCountUse::none;
   }
 
   const LoopNest& nest() const { return function_.analyses->loops(); }
@@ -362,7 +353,8 @@ class WarpFlowBuilder {
   const ControlFlowGraph& graph_;
   const EdgePlaces& places_;
   WarpRegions& regions_;
-  const WarpFlowFacts& facts_;
+  const FlowFacts& facts_;
+  const bool takes_constants_;
   const std::vector<DivergentLoop>& loops_;
   const std::uint32_t outside_;
   std::vector<BlockFacts> blocks_;
@@ -378,8 +370,8 @@ class WarpFlowBuilder {
 }  // namespace
 
 WarpFlow warp_flow(const CountedFunction& function, const EdgePlaces& places, WarpRegions& regions,
-                   const WarpFlowFacts& facts) {
-  return WarpFlowBuilder(function, places, regions, facts).run();
+                   const FlowFacts& facts, bool takes_constants) {
+  return WarpFlowBuilder(function, places, regions, facts, takes_constants).run();
 }
 
 }  // namespace lynxpp::ptx

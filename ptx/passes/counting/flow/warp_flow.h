@@ -10,17 +10,15 @@
 #include <vector>
 
 #include "ptx/passes/counting/flow/regions.h"
-#include "ptx/passes/counting/refine/trip_counts.h"
 
 namespace lynxpp::ptx {
 
-/// What refinements have determined before the flow is drawn. Without any of it the flow is right too.
-struct WarpFlowFacts {
+/// What refinements have determined before the flows are drawn. Without any of it they are right too.
+struct FlowFacts {
+  std::vector<TripCount> trip_counts;
   /// In which the lane that iterates most counts for the warp (Increment::Amount::lane_maximum, whose
   /// index is that in this vector).
   std::vector<DivergentLoop> divergent_loops;
-  const std::vector<TripCount>* trip_counts = nullptr;  ///< null: none are known
-  bool takes_constants = true;                          ///< of the trip counts
   /// The kernel's lanes wait for each other before they exit it (convergence.h), so that a warp may count at
   /// the exit what it did once.
   bool converges_at_exit = false;
@@ -33,7 +31,8 @@ struct WarpFlow {
   std::vector<bool> whole;  ///< per block: all launched lanes of a warp come there together
 };
 
+/// Of the trip counts it takes those that are constant with `takes_constants` alone.
 WarpFlow warp_flow(const CountedFunction& function, const EdgePlaces& places, WarpRegions& regions,
-                   const WarpFlowFacts& facts);
+                   const FlowFacts& facts, bool takes_constants);
 
 }  // namespace lynxpp::ptx

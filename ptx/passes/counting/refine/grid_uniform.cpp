@@ -99,7 +99,7 @@ class UniformPlaces {
   bool contain(const Increment& increment) const {
     const std::uint32_t block = increment.place.block;
     if (increment.amount == Increment::Amount::trip_count) {
-      return uniform_[block] && uniform_[draft_.trip_counts[increment.index].block];
+      return uniform_[block] && uniform_[draft_.facts.trip_counts[increment.index].block];
     }
     if (increment.amount == Increment::Amount::lane_maximum) {
       if (!contain(draft_.facts.divergent_loops[increment.index])) return false;

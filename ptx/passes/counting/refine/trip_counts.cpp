@@ -34,12 +34,12 @@ std::tuple<std::size_t, bool, bool> cost_of(const TripCount& trips) {
 
 class TripCountFinder {
  public:
-  TripCountFinder(const CountedFunction& function, const TripCountKinds& kinds)
+  TripCountFinder(const CountedFunction& function, const EdgePlaces& places, const TripCountKinds& kinds)
       : function_(function),
         kinds_(kinds),
         graph_(function.graph()),
-        places_(function),
-        regions_(function, places_),
+        places_(places),
+        regions_(function, places),
         loops_(function.analyses->loops()),
         dominators_(function.analyses->dominators()),
         post_dominators_(function.analyses->post_dominators()),
@@ -283,7 +283,7 @@ class TripCountFinder {
   const CountedFunction& function_;
   const TripCountKinds kinds_;
   const ControlFlowGraph& graph_;
-  const EdgePlaces places_;
+  const EdgePlaces& places_;
   WarpRegions regions_;
   const LoopNest& loops_;
   const DominatorTree& dominators_;
@@ -293,9 +293,29 @@ class TripCountFinder {
   std::size_t steps_ = 0;
 };
 
+/// One that a flow makes use of.
+struct ChosenTripCount {
+  std::uint32_t index = 0;  ///< in the vector of the function's trip counts
+  TripCountUse use = TripCountUse::threads;
+};
+
+std::vector<ChosenTripCount> choose_trip_counts(const std::vector<TripCount>& all,
+                                                const std::function<TripCountUse(const TripCount&)>& use_of) {
+  std::vector<ChosenTripCount> chosen;
+  std::set<std::uint32_t> loops;
+  for (std::uint32_t index = 0; index < all.size(); ++index) {
+    if (loops.contains(all[index].loop)) continue;
+    const TripCountUse use = use_of(all[index]);
+    if (use == TripCountUse::none) continue;
+    chosen.push_back({index, use});
+    loops.insert(all[index].loop);
+  }
+  return chosen;
+}
+
 /// The edge from the front of the block to the block.
-CountedEdge trip_edge(const CountedFunction& function, const TripCount& trips, const ChosenTripCount& chosen,
-                      std::uint32_t front, bool counts_warps) {
+CountedEdge trip_edge(const CountedFunction& function, const EdgePlaces& places, const TripCount& trips,
+                      const ChosenTripCount& chosen, std::uint32_t front) {
   CountedEdge edge{{front, trips.block}, {}, false};
   if (trips.constant) {
     edge.flow.is_known = true;
@@ -303,16 +323,15 @@ CountedEdge trip_edge(const CountedFunction& function, const TripCount& trips, c
     edge.loop = trips.loop;
     return edge;
   }
-  const EdgePlaces places(function);
   const bool is_behind = trips.place.kind == Place::Kind::behind;
   edge.counter = is_behind
                      ? places.edge(trips.place.block, function.graph().blocks[trips.place.block].fall_through)
                      : places.block_start(trips.place.block);
   edge.counter.increments = {{trips.place, {}, Increment::Amount::trip_count, chosen.index}};
   edge.counter.repeats = true;
-  edge.counter.counts_warps = counts_warps;
-  edge.counter.is_whole = chosen.is_whole;
-  edge.flow.weight = edge.counter.weight * reading_cost * (chosen.is_whole ? whole_cost : 1);
+  edge.counter.counts_warps = chosen.use != TripCountUse::threads;
+  edge.counter.is_whole = chosen.use == TripCountUse::lane_0;
+  edge.flow.weight = edge.counter.weight * reading_cost * (edge.counter.is_whole ? whole_cost : 1);
   return edge;
 }
 
@@ -330,27 +349,15 @@ std::vector<std::uint32_t> constant_loops_around(const LoopNest& loops, const st
 
 }  // namespace
 
-std::vector<TripCount> find_trip_counts(const CountedFunction& function, const TripCountKinds& kinds) {
-  return TripCountFinder(function, kinds).run();
+std::vector<TripCount> find_trip_counts(const CountedFunction& function, const EdgePlaces& places,
+                                        const TripCountKinds& kinds) {
+  return TripCountFinder(function, places, kinds).run();
 }
 
-std::vector<ChosenTripCount> choose_trip_counts(
-    const std::vector<TripCount>& all,
-    const std::function<std::optional<ChosenTripCount>(std::uint32_t)>& choose) {
-  std::vector<ChosenTripCount> chosen;
-  std::set<std::uint32_t> loops;
-  for (std::uint32_t index = 0; index < all.size(); ++index) {
-    if (loops.contains(all[index].loop)) continue;
-    const std::optional<ChosenTripCount> one = choose(index);
-    if (!one) continue;
-    chosen.push_back(*one);
-    loops.insert(all[index].loop);
-  }
-  return chosen;
-}
-
-void count_by_trips(const CountedFunction& function, const std::vector<TripCount>& all,
-                    const std::vector<ChosenTripCount>& chosen, bool counts_warps, FlowGraph& flow) {
+void count_by_trips(const CountedFunction& function, const EdgePlaces& places,
+                    const std::vector<TripCount>& all,
+                    const std::function<TripCountUse(const TripCount&)>& use_of, FlowGraph& flow) {
+  const std::vector<ChosenTripCount> chosen = choose_trip_counts(all, use_of);
   const auto blocks = static_cast<std::uint32_t>(function.graph().blocks.size());
   const LoopNest& loops = function.analyses->loops();
   flow.nodes = blocks + static_cast<std::uint32_t>(chosen.size());
@@ -361,15 +368,15 @@ void count_by_trips(const CountedFunction& function, const std::vector<TripCount
   for (CountedEdge& edge : flow.edges) {
     const std::uint32_t source = edge.flow.source;
     const std::uint32_t target = edge.flow.target;
-    if (source == blocks) edge.flow.source = flow.outside();
-    edge.flow.target = target == blocks ? flow.outside() : flow.fronts[target];
+    if (source == blocks) edge.flow.source = flow.nodes;
+    edge.flow.target = target == blocks ? flow.nodes : flow.fronts[target];
     if (source == blocks || target == blocks) continue;
     std::uint32_t loop = loops.loop_of(source);
     while (loop != no_loop && !loops.contains(loop, target)) loop = loops.loops()[loop].parent;
     if (loop != no_loop) edge.flow.weight += constants[loop] * inside_constant_loop;
   }
   for (std::uint32_t i = 0; i < chosen.size(); ++i)
-    flow.edges.push_back(trip_edge(function, all[chosen[i].index], chosen[i], blocks + i, counts_warps));
+    flow.edges.push_back(trip_edge(function, places, all[chosen[i].index], chosen[i], blocks + i));
 }
 
 std::map<std::uint32_t, std::vector<std::uint32_t>> entries_of_loops(const CountedFunction& function,

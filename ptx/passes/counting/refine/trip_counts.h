@@ -17,7 +17,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <optional>
 #include <vector>
 
 #include "ptx/passes/counting/flow/flow.h"
@@ -32,24 +31,24 @@ struct TripCountKinds {
 };
 /// At most one of each kind for each loop, constants first: a flow that cannot take the constant, because the
 /// loop's header is a source, reads the register.
-std::vector<TripCount> find_trip_counts(const CountedFunction& function, const TripCountKinds& kinds);
+std::vector<TripCount> find_trip_counts(const CountedFunction& function, const EdgePlaces& places,
+                                        const TripCountKinds& kinds);
 
-/// One that a flow makes use of.
-struct ChosenTripCount {
-  std::uint32_t index = 0;  ///< in the vector of the function's trip counts
-  bool is_whole = false;    ///< all lanes of the warp go through the loop together
+/// What a flow makes of a trip count.
+enum class TripCountUse : std::uint8_t {
+  none,
+  threads,  ///< each thread counts
+  elected,  ///< one of the lanes that are together counts for the warp
+  lane_0,   ///< lane 0 does: all lanes of the warp go through the loop together
 };
 
-/// At most one for each loop: the first that `choose` takes, by its index.
-std::vector<ChosenTripCount> choose_trip_counts(
-    const std::vector<TripCount>& all,
-    const std::function<std::optional<ChosenTripCount>(std::uint32_t)>& choose);
-
-/// Makes nodes of the flow in front of the blocks of the chosen trip counts, which lead to them by an edge
-/// that the trip count gives. Constants are taken only where all that enters the loop's header from outside
-/// of the loop is an edge of its own, which is so for headers that are no `sources`.
-void count_by_trips(const CountedFunction& function, const std::vector<TripCount>& all,
-                    const std::vector<ChosenTripCount>& chosen, bool counts_warps, FlowGraph& flow);
+/// Makes nodes of the flow in front of the blocks of trip counts, which lead to them by an edge that the trip
+/// count gives: for each loop the first trip count of which there is a use. Constants may be used only where
+/// all that enters the loop's header from outside of the loop is an edge of its own, which is so for headers
+/// that are no sources.
+void count_by_trips(const CountedFunction& function, const EdgePlaces& places,
+                    const std::vector<TripCount>& all,
+                    const std::function<TripCountUse(const TripCount&)>& use_of, FlowGraph& flow);
 
 /// By loop whose trip count is constant: the edges that enter it, by position in flow.edges.
 std::map<std::uint32_t, std::vector<std::uint32_t>> entries_of_loops(const CountedFunction& function,

@@ -52,7 +52,7 @@ class FunctionStorage {
     choose();
     keep_starts_of_lane_maxima();
     place_tallies();
-    result_.trip_counts = draft_.trip_counts;
+    result_.trip_counts = draft_.facts.trip_counts;
     place_trip_counts();
     result_.converges_at_exit = std::ranges::any_of(result_.counters, [](const Counter& counter) {
       return counter.combine == Combine::max || counter.combine == Combine::any ||
@@ -99,12 +99,13 @@ class FunctionStorage {
     const bool is_of_block =
         inside.condition.kind == Condition::Kind::always &&
         (inside.place.kind == Place::Kind::block_start || inside.place.kind == Place::Kind::block_end);
-    const auto found = std::ranges::find_if(draft_.trip_counts, [&](const TripCount& trips) {
+    const auto found = std::ranges::find_if(draft_.facts.trip_counts, [&](const TripCount& trips) {
       return is_of_block && !trips.constant && trips.loop == loop.loop && trips.block == inside.place.block &&
              trips.place == Place{Place::Kind::block_start, loop.end, 0};
     });
-    return found == draft_.trip_counts.end() ? no_index
-                                             : static_cast<std::uint32_t>(found - draft_.trip_counts.begin());
+    return found == draft_.facts.trip_counts.end()
+               ? no_index
+               : static_cast<std::uint32_t>(found - draft_.facts.trip_counts.begin());
   }
 
   // ---- registers, bits, memory
