@@ -51,7 +51,6 @@ struct CountUse {
 struct CountRequest {
   std::vector<CountUse> uses;
   std::uint32_t sums = 0;
-  bool is_wide = false;  ///< registers of 64 bits
 };
 
 }  // namespace lynxpp::ptx

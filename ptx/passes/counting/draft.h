@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <set>
@@ -14,9 +15,9 @@
 
 namespace lynxpp::ptx {
 
-/// Blocks and instructions (indices in the function) of which something is asked.
+/// Of what something is asked.
 struct FunctionDemand {
-  std::set<std::uint32_t> thread_blocks, warp_blocks, thread_guards, warp_guards, divergences;
+  std::map<Quantity::Kind, std::set<std::uint32_t>> places;  ///< blocks or instructions, in the function
   std::vector<Tally> tallies;
 };
 
@@ -39,12 +40,14 @@ struct FunctionDraft {
 struct PlanDraft {
   PlanDraft(InstrumentationUnit& u, const CountRequest& r)
       : unit(u), request(r), plan(std::make_shared<CountPlan>()) {
-    plan->is_wide = r.is_wide;
+    plan->is_wide = u.counting.is_wide;
+    plan->launched_threads = system().measure();
+    plan->launched_warps = system().measure();
   }
 
   InstrumentationUnit& unit;
   const CountRequest& request;
-  std::vector<std::unique_ptr<FunctionDraft>> functions;  ///< callers before the functions they call
+  std::deque<FunctionDraft> functions;  ///< callers before the functions they call
   const std::shared_ptr<CountPlan> plan;
 
   LinearSystem& system() { return plan->system; }

@@ -1,7 +1,8 @@
 #include "ptx/passes/counting/plan.h"
 
-#include <algorithm>
+#include <iterator>
 #include <optional>
+#include <ranges>
 
 #include "ptx/passes/counting/draft.h"
 #include "ptx/passes/counting/flow/convergence.h"
@@ -19,14 +20,13 @@ using Kind = Quantity::Kind;
 /// Draws the flows of one function and defines what is asked of it.
 class FunctionPlanner {
  public:
-  FunctionPlanner(PlanDraft& plan, std::size_t position)
-      : plan_(plan), draft_(*plan.functions[position]), unit_(*draft_.function.unit) {}
+  FunctionPlanner(PlanDraft& plan, FunctionDraft& draft)
+      : plan_(plan), draft_(draft), unit_(*draft.function.unit) {}
 
   Status run() {
     find_facts();
     const ThreadGuards guards = find_thread_guards(draft_);
-    if (!plan_flow(Kind::thread_block, draft_.demand.thread_blocks, guards.exits) ||
-        !plan_flow(Kind::warp_block, draft_.demand.warp_blocks, {}))
+    if (!plan_flow(Kind::thread_block, guards.exits) || !plan_flow(Kind::warp_block, {}))
       return failure("the executions of " + unit_.function->name + " cannot be counted");
     plan_guards(plan_, draft_, guards);
     return success();
@@ -34,7 +34,7 @@ class FunctionPlanner {
 
  private:
   void find_facts() {
-    const bool keeps_registers = !plan_.request.is_wide && !draft_.function.loses_registers;
+    const bool keeps_registers = !plan_.plan->is_wide && !draft_.function.loses_registers;
     const TripCountKinds kinds{plan_.has(Refinement::constant_trip_counts),
                                keeps_registers && plan_.has(Refinement::trip_count_registers),
                                plan_.has(Refinement::loop_periods)};
@@ -72,13 +72,13 @@ class FunctionPlanner {
   }
 
   /// False: it cannot be counted.
-  bool plan_flow(Kind kind, const std::set<std::uint32_t>& blocks, const std::set<std::uint32_t>& exits) {
-    if (blocks.empty()) return true;
+  bool plan_flow(Kind kind, const std::set<std::uint32_t>& exits) {
+    if (draft_.demand.places[kind].empty()) return true;
     for (const bool takes_constants : {true, false}) {
       FlowGraph flow = draw(kind, takes_constants);
       const std::optional<EdgePlacement> placement = place(flow);
       if (!placement) continue;
-      define_flow(flow, *placement, kind, blocks, exits);
+      define_flow(flow, *placement, kind, exits);
       return true;
     }
     return false;
@@ -108,7 +108,7 @@ class FunctionPlanner {
 
   /// Of threads at the ends of `exits` the edges that fall through are asked for, too.
   void define_flow(FlowGraph& flow, const EdgePlacement& placement, Kind kind,
-                   const std::set<std::uint32_t>& blocks, const std::set<std::uint32_t>& exits) {
+                   const std::set<std::uint32_t>& exits) {
     LinearSystem& system = plan_.system();
     std::vector<VariableId> variables;
     for (std::size_t i = 0; i < flow.edges.size(); ++i) variables.push_back(system.measure());
@@ -126,7 +126,7 @@ class FunctionPlanner {
       CounterDraft& counter = draft_.counters.emplace_back(std::move(flow.edges[edge].counter));
       counter.variable = counted;
     }
-    define_blocks(flow, kind, blocks, variables);
+    define_blocks(flow, kind, variables);
     for (const std::uint32_t block : exits) define_guard_at_end(flow, block, variables);
   }
 
@@ -135,18 +135,16 @@ class FunctionPlanner {
       return {{kind == Kind::thread_block ? plan_.plan->launched_threads : plan_.plan->launched_warps, 1}};
     LinearForm form;
     for (const auto& [caller, block] : draft_.function.callers) {
-      FunctionDemand& asked = plan_.functions[caller]->demand;
-      (kind == Kind::thread_block ? asked.thread_blocks : asked.warp_blocks).insert(block);
-      const std::uint32_t id = plan_.functions[caller]->function.unit->first_block + block;
-      form.push_back({plan_.variable_of({kind, id, {}}), 1});
+      FunctionDraft& draft = plan_.functions[caller];
+      draft.demand.places[kind].insert(block);
+      form.push_back({plan_.variable_of({kind, draft.function.unit->first_block + block, {}}), 1});
     }
     return form;
   }
 
-  void define_blocks(const FlowGraph& flow, Kind kind, const std::set<std::uint32_t>& blocks,
-                     const std::vector<VariableId>& variables) {
+  void define_blocks(const FlowGraph& flow, Kind kind, const std::vector<VariableId>& variables) {
     std::map<std::uint32_t, LinearForm> executions;
-    for (const std::uint32_t block : blocks) executions[block];
+    for (const std::uint32_t block : draft_.demand.places[kind]) executions[block];
     for (std::size_t i = 0; i < flow.edges.size(); ++i) {
       const auto block = executions.find(flow.edges[i].flow.target);
       if (block != executions.end()) block->second.push_back({variables[i], 1});
@@ -178,70 +176,55 @@ class FunctionPlanner {
   const FunctionUnit& unit_;
 };
 
-class Planner {
- public:
-  Planner(InstrumentationUnit& unit, const CountRequest& request) : draft_(unit, request) {}
-
-  Result<std::shared_ptr<const CountPlan>> run() {
-    draft_.plan->launched_threads = draft_.system().measure();
-    draft_.plan->launched_warps = draft_.system().measure();
-    for (CountedFunction& function : find_counted_functions(draft_.unit))
-      draft_.functions.push_back(std::make_unique<FunctionDraft>(std::move(function)));
-    share_out_demand();
-    // Callees first: how often they are entered is asked of their callers.
-    for (std::size_t i = draft_.functions.size(); i-- > 0;) {
-      if (Status planned = FunctionPlanner(draft_, i).run(); !planned) return planned.error();
-    }
-    if (!draft_.system().order()) return failure("the counts of the kernel depend on each other");
-    refine(draft_);
-    assign_storage(draft_);
-    if (!draft_.system().order()) return failure("the counters of the kernel depend on each other");
-    return std::shared_ptr<const CountPlan>(draft_.plan);
+void share_out_demand(PlanDraft& draft) {
+  std::map<std::uint32_t, FunctionDraft*> by_block, by_instruction;
+  for (FunctionDraft& function : draft.functions) {
+    const FunctionUnit& unit = *function.function.unit;
+    if (!unit.graph().blocks.empty()) by_block[unit.first_block] = &function;
+    if (!unit.graph().block_of.empty()) by_instruction[unit.first_instruction] = &function;
   }
-
- private:
-  void share_out_demand() {
-    std::map<std::uint32_t, FunctionDraft*> by_block, by_instruction;
-    for (const auto& function : draft_.functions) {
-      const FunctionUnit& unit = *function->function.unit;
-      if (!unit.graph().blocks.empty()) by_block[unit.first_block] = function.get();
-      if (!unit.graph().block_of.empty()) by_instruction[unit.first_instruction] = function.get();
+  for (const CountUse& use : draft.request.uses) {
+    const Quantity& quantity = use.quantity;
+    if (draft.plan->quantities.contains(quantity)) continue;
+    draft.variable_of(quantity);
+    const bool is_tally = quantity.kind == Kind::tally;
+    const bool is_of_block = quantity.kind == Kind::thread_block || quantity.kind == Kind::warp_block;
+    const std::uint32_t id = is_tally ? quantity.tally.instruction : quantity.place;
+    FunctionDraft& function = *std::prev((is_of_block ? by_block : by_instruction).upper_bound(id))->second;
+    if (is_tally) {
+      function.demand.tallies.push_back(quantity.tally);
+      continue;
     }
-    const auto owner_of = [](const std::map<std::uint32_t, FunctionDraft*>& functions, std::uint32_t id) {
-      return std::prev(functions.upper_bound(id))->second;
-    };
-    for (const CountUse& use : draft_.request.uses) {
-      const Quantity& quantity = use.quantity;
-      if (draft_.plan->quantities.contains(quantity)) continue;
-      draft_.variable_of(quantity);
-      const bool is_of_block = quantity.kind == Kind::thread_block || quantity.kind == Kind::warp_block;
-      const std::uint32_t id = quantity.kind == Kind::tally ? quantity.tally.instruction : quantity.place;
-      FunctionDraft& function = *owner_of(is_of_block ? by_block : by_instruction, id);
-      const FunctionUnit& unit = *function.function.unit;
-      const std::uint32_t place = id - (is_of_block ? unit.first_block : unit.first_instruction);
-      switch (quantity.kind) {
-        case Kind::thread_block: function.demand.thread_blocks.insert(place); break;
-        case Kind::warp_block: function.demand.warp_blocks.insert(place); break;
-        case Kind::thread_guard: function.demand.thread_guards.insert(place); break;
-        case Kind::warp_guard: function.demand.warp_guards.insert(place); break;
-        case Kind::divergence: function.demand.divergences.insert(place); break;
-        case Kind::tally: function.demand.tallies.push_back(quantity.tally); break;
-      }
-    }
+    const FunctionUnit& unit = *function.function.unit;
+    const std::uint32_t first = is_of_block ? unit.first_block : unit.first_instruction;
+    function.demand.places[quantity.kind].insert(id - first);
   }
+}
 
-  PlanDraft draft_;
-};
+Result<std::shared_ptr<const CountPlan>> make_plan(InstrumentationUnit& unit, const CountRequest& request) {
+  PlanDraft draft(unit, request);
+  for (CountedFunction& function : find_counted_functions(unit))
+    draft.functions.emplace_back(std::move(function));
+  share_out_demand(draft);
+  // Callees first: how often they are entered is asked of their callers.
+  for (FunctionDraft& function : draft.functions | std::views::reverse) {
+    if (Status planned = FunctionPlanner(draft, function).run(); !planned) return planned.error();
+  }
+  if (!draft.system().order()) return failure("the counts of the kernel depend on each other");
+  refine(draft);
+  assign_storage(draft);
+  if (!draft.system().order()) return failure("the counters of the kernel depend on each other");
+  return std::shared_ptr<const CountPlan>(draft.plan);
+}
 
 }  // namespace
 
 Status plan_counting(InstrumentationUnit& unit) {
   KernelCounting& counting = unit.counting;
   if (!counting.demand) return success();
-  CountRequest wanted = counting.demand(unit);
-  wanted.is_wide = counting.is_wide;
+  const CountRequest wanted = counting.demand(unit);
   if (wanted.uses.empty()) return success();
-  Result<std::shared_ptr<const CountPlan>> plan = Planner(unit, wanted).run();
+  Result<std::shared_ptr<const CountPlan>> plan = make_plan(unit, wanted);
   if (!plan) return plan.error();
   counting.plan = std::move(*plan);
   if (counting.plan->slots_in_use != 0) counting.word = unit.spliced.words++;

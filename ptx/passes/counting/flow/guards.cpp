@@ -48,16 +48,18 @@ CounterDraft counter_of_warps(const FunctionDraft& draft, std::uint32_t instruct
 ThreadGuards find_thread_guards(FunctionDraft& draft) {
   ThreadGuards result;
   const ControlFlowGraph& graph = draft.function.graph();
-  for (const std::uint32_t instruction : draft.demand.thread_guards) {
+  const std::set<std::uint32_t>& guards = draft.demand.places[Kind::thread_guard];
+  std::set<std::uint32_t>& blocks = draft.demand.places[Kind::thread_block];
+  for (const std::uint32_t instruction : guards) {
     const std::uint32_t block = graph.block_of[instruction];
     const bool is_last = graph.blocks[block].end == instruction + 1;
     if (!is_last || !guard_follows_from_flow(draft.function, block)) continue;
     result.exits.insert(block);
-    draft.demand.thread_blocks.insert(block);
+    blocks.insert(block);
   }
-  const bool has_flow = !draft.demand.thread_blocks.empty();
+  const bool has_flow = !blocks.empty();
   std::map<std::pair<std::uint32_t, ValueId>, std::pair<std::size_t, bool>> known;  // and whether negated
-  for (const std::uint32_t instruction : draft.demand.thread_guards) {
+  for (const std::uint32_t instruction : guards) {
     const std::uint32_t block = graph.block_of[instruction];
     if (result.exits.contains(block) && graph.blocks[block].end == instruction + 1) continue;
     ThreadGuards::Guard guard{instruction, result.guards.size(), false};
@@ -67,7 +69,7 @@ ThreadGuards find_thread_guards(FunctionDraft& draft) {
     if (found != known.end() && (found->second.second == is_negated || has_flow)) {
       guard.counted = found->second.first;
       guard.is_opposite = found->second.second != is_negated;
-      if (guard.is_opposite) draft.demand.thread_blocks.insert(block);
+      if (guard.is_opposite) blocks.insert(block);
     } else if (value.second != no_value) {
       known.try_emplace(value, guard.counted, is_negated);
     }
@@ -95,10 +97,10 @@ void plan_guards(PlanDraft& plan, FunctionDraft& draft, const ThreadGuards& thre
       form = {{plan.variable_of({Kind::thread_block, block, {}}), 1}, {counted, minus_one}};
     plan.system().redefine(own, std::move(form));
   }
-  for (const std::uint32_t instruction : draft.demand.warp_guards)
+  for (const std::uint32_t instruction : draft.demand.places[Kind::warp_guard])
     draft.counters.push_back(counter_of_warps(draft, instruction, Condition::Kind::guard,
                                               variable(Kind::warp_guard, instruction)));
-  for (const std::uint32_t instruction : draft.demand.divergences) {
+  for (const std::uint32_t instruction : draft.demand.places[Kind::divergence]) {
     const std::uint32_t block = unit.graph().block_of[instruction];
     const VariableId own = variable(Kind::divergence, instruction);
     if (draft.places.is_reachable(block) && draft.regions.diverges(block)) {

@@ -17,7 +17,7 @@ struct CountedFunction {
   std::uint32_t index = 0;  ///< in ReachedFunctions::functions; 0 is the kernel
   /// How many threads and warps enter is known: from the launch, or from how often `callers` run.
   bool entry_is_known = true;
-  /// The calls that lead here, as (position in CountedProgram::functions, block); empty for the kernel and
+  /// The calls that lead here, as (position among the counted functions, block); empty for the kernel and
   /// where the entry is counted.
   std::vector<std::pair<std::size_t, std::uint32_t>> callers;
   /// Per block: it ends with a call from which threads may not come back, because they exit the kernel.

@@ -91,8 +91,8 @@ class FunctionMerge {
 
 void drop_unused_counters(PlanDraft& plan) {
   LinearColumns columns = columns_of(plan);
-  for (const auto& function : plan.functions) {
-    std::erase_if(function->counters, [&](const CounterDraft& counter) {
+  for (FunctionDraft& function : plan.functions) {
+    std::erase_if(function.counters, [&](const CounterDraft& counter) {
       const std::optional<LinearColumns::Column> column = columns.column_of(counter.variable);
       if (!column || !column->empty()) return false;
       plan.system().redefine(counter.variable, {});
@@ -103,7 +103,7 @@ void drop_unused_counters(PlanDraft& plan) {
 
 void merge_equal_counters(PlanDraft& plan) {
   LinearColumns columns = columns_of(plan);
-  for (const auto& function : plan.functions) FunctionMerge(plan, *function, columns).run();
+  for (FunctionDraft& function : plan.functions) FunctionMerge(plan, function, columns).run();
 }
 
 }  // namespace lynxpp::ptx

@@ -165,7 +165,7 @@ std::uint8_t counted_dimensions(std::string_view body) {
 }
 
 void count_in_first_block(PlanDraft& plan) {
-  FunctionDraft& kernel = *plan.functions.front();
+  FunctionDraft& kernel = plan.functions.front();
   if (!kernel.function.is_kernel()) return;
   const UniformPlaces places(kernel);
   const DividedWarps divided(kernel.function, plan.unit);

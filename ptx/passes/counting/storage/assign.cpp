@@ -38,12 +38,12 @@ class FunctionStorage {
  public:
   FunctionStorage(PlanDraft& plan, std::uint32_t position)
       : plan_(plan),
-        draft_(*plan.functions[position]),
+        draft_(plan.functions[position]),
         counters_(draft_.counters),
         result_(draft_.result),
         position_(position) {
     result_.unit = draft_.function.index;
-    limit_ = draft_.function.loses_registers ? 0 : plan.request.is_wide ? wide_registers : narrow_registers;
+    limit_ = draft_.function.loses_registers ? 0 : plan.plan->is_wide ? wide_registers : narrow_registers;
   }
 
   void run() {
@@ -291,7 +291,7 @@ class FunctionStorage {
     if (limit_ == 0 || is_at_exit) return accumulator;
     const bool is_once = tally.is_mark || (!repeats && plan_.unit.spliced.probes[tally.probe].effect ==
                                                            ProbeEffect::measures_sectors);
-    if (is_once && !plan_.request.is_wide && result_.bits < most_bits) {
+    if (is_once && !plan_.plan->is_wide && result_.bits < most_bits) {
       accumulator.storage = Storage::bit;
       accumulator.index = result_.bits++;
     } else if (result_.registers < limit_) {
@@ -403,7 +403,7 @@ BitUse bit_use(const Counter& counter, const Accumulator& accumulator) {
 void assign_storage(PlanDraft& plan) {
   CountPlan& result = *plan.plan;
   for (std::uint32_t i = 0; i < plan.functions.size(); ++i) {
-    FunctionDraft& function = *plan.functions[i];
+    FunctionDraft& function = plan.functions[i];
     result.positions[function.function.index] = i;
     FunctionStorage(plan, i).run();
     for (Counter& counter : function.result.counters) counter.slot = result.slots_in_use++;
