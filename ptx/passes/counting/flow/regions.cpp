@@ -7,6 +7,7 @@
 #include "ptx/analysis/values/cohorts.h"
 
 namespace lynxpp::ptx {
+
 bool may_spin(const Instruction& instruction) {
   const OpcodeTraits& traits = instruction.traits;
   if (!traits.known || traits.kind == OpcodeClass::atomic || traits.kind == OpcodeClass::call) return true;
@@ -97,22 +98,30 @@ std::vector<DivergentLoop> WarpRegions::divergent_loops() {
   return found;
 }
 
-std::optional<DivergentLoop> WarpRegions::divergent_loop(std::uint32_t index) {
-  const Loop& loop = loops_.loops()[index];
+bool WarpRegions::diverges_at_exit(std::uint32_t loop) const {
+  return (function_.analyses->uniformity().of_loop_exit(loop) & varies_in_warp) != 0;
+}
+
+std::uint32_t WarpRegions::end_of_loop(std::uint32_t loop) const {
+  std::uint32_t end = loops_.loops()[loop].header;
+  if (end == 0 || loops_.is_irreducible(end)) return no_block;
+  while (end != no_block && loops_.contains(loop, end)) end = post_dominators_[end];
+  if (end == no_block || loops_.loop_of(end) != loops_.loops()[loop].parent || loops_.is_irreducible(end))
+    return no_block;
+  return end;
+}
+
+std::optional<DivergentLoop> WarpRegions::divergent_loop(std::uint32_t loop) {
   // One inside another is entered often, and a maximum over the lanes each time costs more than it spares.
-  if (loop.depth != 1) return std::nullopt;
-  if ((function_.analyses->uniformity().of_loop_exit(index) & varies_in_warp) == 0) return std::nullopt;
+  if (loops_.loops()[loop].depth != 1 || !diverges_at_exit(loop)) return std::nullopt;
   DivergentLoop divergent;
-  divergent.loop = index;
-  divergent.end = loop.header;
-  while (divergent.end != no_block && loops_.contains(index, divergent.end))
-    divergent.end = post_dominators_[divergent.end];
-  if (divergent.end == no_block || loops_.loop_of(divergent.end) != loop.parent ||
-      loops_.is_irreducible(loop.header) || loops_.is_irreducible(divergent.end))
+  divergent.loop = loop;
+  divergent.end = end_of_loop(loop);
+  const std::uint32_t preheader = only_entry(loop);
+  if (divergent.end == no_block || preheader == no_block || !lanes_iterate_together(loop))
     return std::nullopt;
-  const std::uint32_t preheader = only_entry(loop, index);
-  if (preheader == no_block || !lanes_iterate_together(loop, index)) return std::nullopt;
-  std::optional<std::vector<std::uint32_t>> blocks = blocks_between(loop.header, divergent.end, index);
+  std::optional<std::vector<std::uint32_t>> blocks =
+      blocks_between(loops_.loops()[loop].header, divergent.end, loop);
   if (!blocks) return std::nullopt;
   divergent.blocks = std::move(*blocks);
   if (!find_begin(divergent, preheader)) return std::nullopt;
@@ -120,31 +129,29 @@ std::optional<DivergentLoop> WarpRegions::divergent_loop(std::uint32_t index) {
 }
 
 /// The block outside of the loop that leads to its header; no_block: there are several.
-std::uint32_t WarpRegions::only_entry(const Loop& loop, std::uint32_t index) const {
+std::uint32_t WarpRegions::only_entry(std::uint32_t loop) const {
   std::uint32_t preheader = no_block;
-  for (const std::uint32_t before : graph_.blocks[loop.header].predecessors) {
-    if (loops_.contains(index, before) || !places_.is_reachable(before)) continue;
+  for (const std::uint32_t before : graph_.blocks[loops_.loops()[loop].header].predecessors) {
+    if (loops_.contains(loop, before) || !places_.is_reachable(before)) continue;
     if (preheader != no_block) return no_block;
     preheader = before;
   }
   return preheader;
 }
 
-bool WarpRegions::lanes_iterate_together(const Loop& loop, std::uint32_t index) {
-  for (const std::uint32_t block : loops_.blocks_of(index)) {
+bool WarpRegions::lanes_iterate_together(std::uint32_t loop) {
+  return std::ranges::all_of(loops_.blocks_of(loop), [&](std::uint32_t block) {
     if (loops_.is_irreducible(block)) return false;
     const bool leads_out = std::ranges::any_of(
-        graph_.blocks[block].successors, [&](std::uint32_t next) { return !loops_.contains(index, next); });
-    if (leads_out && loops_.loop_of(block) != index) return false;
-    if (diverges_[block] && !stays_together(block, loop, index)) return false;
-  }
-  return true;
+        graph_.blocks[block].successors, [&](std::uint32_t next) { return !loops_.contains(loop, next); });
+    if (leads_out && loops_.loop_of(block) != loop) return false;
+    return !diverges_[block] || stays_together(block, loop);
+  });
 }
 
-bool WarpRegions::passed_together(std::uint32_t index) {
-  if ((function_.analyses->uniformity().of_loop_exit(index) & varies_in_warp) != 0) return false;
-  const Loop& loop = loops_.loops()[index];
-  const std::vector<std::uint32_t> blocks = loops_.blocks_of(index);
+bool WarpRegions::passed_together(std::uint32_t loop) {
+  if (diverges_at_exit(loop)) return false;
+  const std::vector<std::uint32_t> blocks = loops_.blocks_of(loop);
   const bool is_left_by_branches = std::ranges::none_of(blocks, [&](std::uint32_t block) {
     return loops_.is_irreducible(block) || graph_.blocks[block].leaves_function || joins_[block] ||
            places_.ends_in_call(block);
@@ -152,25 +159,25 @@ bool WarpRegions::passed_together(std::uint32_t index) {
   if (!is_left_by_branches) return false;
   // Where no lanes diverge, none waits for another one of its warp.
   if (std::ranges::none_of(blocks, [&](std::uint32_t block) { return diverges_[block]; })) return true;
-  return !may_spin_around(loop.header) &&
+  return !may_spin_around(loops_.loops()[loop].header) &&
          std::ranges::none_of(blocks, [&](std::uint32_t block) { return waits_[block]; }) &&
-         lanes_iterate_together(loop, index);
+         lanes_iterate_together(loop);
 }
 
 /// Whether the lanes that diverge in a block of the loop, and stay in it, are together again before the next
 /// iteration.
-bool WarpRegions::stays_together(std::uint32_t divergence, const Loop& loop, std::uint32_t index) {
+bool WarpRegions::stays_together(std::uint32_t divergence, std::uint32_t loop) {
   const std::vector<std::uint32_t>& targets = graph_.blocks[divergence].successors;
   const std::uint32_t meeting = post_dominators_[divergence];
-  if (meeting == no_block || !loops_.contains(index, meeting)) {
+  if (meeting == no_block || !loops_.contains(loop, meeting)) {
     const auto stay =
-        std::ranges::count_if(targets, [&](std::uint32_t next) { return loops_.contains(index, next); });
-    return stay == 1 && static_cast<std::size_t>(stay) < targets.size() &&
-           std::ranges::all_of(loop.latches,
+        std::ranges::count_if(targets, [&](std::uint32_t next) { return loops_.contains(loop, next); });
+    return stay == 1 && targets.size() > 1 &&
+           std::ranges::all_of(loops_.loops()[loop].latches,
                                [&](std::uint32_t latch) { return dominators_.dominates(divergence, latch); });
   }
   return walk_blocks(graph_, targets, meeting, [&](std::uint32_t block) {
-    return spend() && block != loop.header && loops_.contains(index, block);
+    return spend() && block != loops_.loops()[loop].header && loops_.contains(loop, block);
   });
 }
 

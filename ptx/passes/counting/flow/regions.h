@@ -46,6 +46,11 @@ class WarpRegions {
   std::vector<DivergentLoop> divergent_loops();
   /// Whether lanes that enter the loop together begin and end each iteration together, and exit together.
   bool passed_together(std::uint32_t loop);
+  /// Whether lanes of a warp may exit the loop in different iterations.
+  bool diverges_at_exit(std::uint32_t loop) const;
+  /// The block to which all threads come that enter the loop, once for each time they do; no_block: there is
+  /// none.
+  std::uint32_t end_of_loop(std::uint32_t loop) const;
 
  private:
   void look_at(std::uint32_t block);
@@ -54,9 +59,9 @@ class WarpRegions {
   std::optional<std::vector<std::uint32_t>> blocks_between(std::uint32_t begin, std::uint32_t end,
                                                            std::uint32_t loop);
   std::optional<DivergentLoop> divergent_loop(std::uint32_t loop);
-  std::uint32_t only_entry(const Loop& loop, std::uint32_t index) const;
-  bool lanes_iterate_together(const Loop& loop, std::uint32_t index);
-  bool stays_together(std::uint32_t divergence, const Loop& loop, std::uint32_t index);
+  std::uint32_t only_entry(std::uint32_t loop) const;
+  bool lanes_iterate_together(std::uint32_t loop);
+  bool stays_together(std::uint32_t divergence, std::uint32_t loop);
   bool find_begin(DivergentLoop& divergent, std::uint32_t preheader);
   Place place_behind(std::uint32_t block) const;
   bool enters_once(const DivergentLoop& divergent, const std::vector<std::uint32_t>& region);

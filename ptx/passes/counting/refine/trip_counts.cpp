@@ -42,7 +42,6 @@ class TripCountFinder {
         regions_(function, places),
         loops_(function.analyses->loops()),
         dominators_(function.analyses->dominators()),
-        post_dominators_(function.analyses->post_dominators()),
         ssa_(function.analyses->ssa()),
         affine_(function.analyses->affine()) {}
 
@@ -99,7 +98,7 @@ class TripCountFinder {
     TripCount result;
     result.loop = variable.loop;
     result.block = ssa_.values()[*changed].block;
-    const std::uint32_t end = end_of(variable.loop);
+    const std::uint32_t end = regions_.end_of_loop(variable.loop);
     if (end == no_block || graph_.blocks[end].size() == 0) return std::nullopt;
     result.place = {Place::Kind::block_start, end, 0};
     TripCountReading& reading = result.reading;
@@ -182,9 +181,7 @@ class TripCountFinder {
   /// Outside of the loop, where lanes exit it together by the only edge.
   std::optional<Place> common_exit(std::uint32_t index) const {
     const Loop& loop = loops_.loops()[index];
-    if ((function_.analyses->uniformity().of_loop_exit(index) & varies_in_warp) != 0 ||
-        loop.exiting.size() != 1)
-      return std::nullopt;
+    if (regions_.diverges_at_exit(index) || loop.exiting.size() != 1) return std::nullopt;
     const std::uint32_t block = loop.exiting[0];
     if (loops_.loop_of(block) != index || graph_.blocks[block].leaves_function ||
         graph_.blocks[block].successors.size() != 2)
@@ -218,16 +215,6 @@ class TripCountFinder {
         loops_.loop_of(value.block) != variable.loop || loops_.is_irreducible(value.block))
       return std::nullopt;
     return changed;
-  }
-
-  /// Where all threads come to that enter the loop, once for each time they do.
-  std::uint32_t end_of(std::uint32_t loop) const {
-    std::uint32_t end = loops_.loops()[loop].header;
-    if (end == 0 || loops_.is_irreducible(end)) return no_block;
-    while (end != no_block && loops_.contains(loop, end)) end = post_dominators_[end];
-    if (end == no_block || loops_.loop_of(end) != loops_.loops()[loop].parent || loops_.is_irreducible(end))
-      return no_block;
-    return end;
   }
 
   /// The register's name means the register there.
@@ -287,7 +274,6 @@ class TripCountFinder {
   WarpRegions regions_;
   const LoopNest& loops_;
   const DominatorTree& dominators_;
-  const std::vector<std::uint32_t>& post_dominators_;
   const SsaForm& ssa_;
   const AffineAnalysis& affine_;
   std::size_t steps_ = 0;
