@@ -5,7 +5,7 @@
 namespace lynxpp::ptx {
 
 ExpectedPath::ExpectedPath(const CountedFunction& function, const EdgePlaces& places)
-    : function_(&function),
+    : function_(function),
       next_(function.graph().blocks.size(), no_block),
       is_on_path_(function.graph().blocks.size()) {
   const std::vector<std::uint32_t>& post_dominators = function.analyses->post_dominators();
@@ -26,11 +26,11 @@ ExpectedPath::ExpectedPath(const CountedFunction& function, const EdgePlaces& pl
 
 bool ExpectedPath::includes(const Increment& increment) const {
   const Place& place = increment.place;
-  if (function_ == nullptr || !is_on_path_[place.block]) return false;
+  if (!is_on_path_[place.block]) return false;
   if (increment.amount != Increment::Amount::one || increment.condition.kind != Condition::Kind::always)
     return false;
   return place.kind != Place::Kind::behind ||
-         next_[place.block] == function_->graph().blocks[place.block].fall_through;
+         next_[place.block] == function_.graph().blocks[place.block].fall_through;
 }
 
 }  // namespace lynxpp::ptx

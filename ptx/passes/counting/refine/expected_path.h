@@ -15,8 +15,6 @@ namespace lynxpp::ptx {
 
 class ExpectedPath {
  public:
-  /// Includes nothing.
-  ExpectedPath() = default;
   /// The function outlives this.
   ExpectedPath(const CountedFunction& function, const EdgePlaces& places);
 
@@ -24,7 +22,7 @@ class ExpectedPath {
   bool includes(const Increment& increment) const;
 
  private:
-  const CountedFunction* function_ = nullptr;
+  const CountedFunction& function_;
   std::vector<std::uint32_t> next_;  ///< per block: where the path goes on
   std::vector<bool> is_on_path_;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -32,6 +33,11 @@ Combine combine_of(const CounterDraft& draft) {
   if (draft.is_whole) return Combine::lane_0;
   if (!draft.is_once) return Combine::sum;
   return draft.amounts_to(Increment::Amount::lane_maximum) ? Combine::max : Combine::any;
+}
+
+/// Whose numbers make it: of a sum over warps each warp makes one.
+Lanes lanes_of(const CounterDraft& draft, Combine combine) {
+  return draft.counts_warps && combine == Combine::sum ? Lanes::elected : Lanes::every;
 }
 
 class FunctionStorage {
@@ -82,10 +88,7 @@ class FunctionStorage {
       const std::uint32_t index = std::exchange(inside.index, 0);
       inside.amount = Increment::Amount::one;
       LaneMaximum maximum{index, no_index, no_index, reading_of(inside, index)};
-      if (maximum.trip_count == no_index) {
-        maximum.accumulator = accumulator_of(Lanes::every, {inside});
-        keep_in_register(result_.accumulators[maximum.accumulator]);
-      }
+      if (maximum.trip_count == no_index) maximum.accumulator = number_of(Lanes::every, {inside});
       const auto number = static_cast<std::uint32_t>(result_.lane_maxima.size());
       const Place end{Place::Kind::block_start, result_.lane_loops[index].end, 0};
       counter.increments = {{end, {}, Increment::Amount::lane_maximum, number}};
@@ -117,7 +120,7 @@ class FunctionStorage {
         std::ranges::any_of(counters_, [](const auto& each) { return each.repeats && each.first_in == 0; });
     if (limit_ != 0 && !all_flush && draft_.function.is_kernel() && draft_.demand.tallies.empty() &&
         plan_.has(Refinement::expected_path))
-      expected_ = ExpectedPath(draft_.function, draft_.places);
+      expected_.emplace(draft_.function, draft_.places);
     const auto is_expected = [&](const CounterDraft& each) { return is_cleared_bit(each); };
     const bool is_rarely_flushed = !has_numbers && std::ranges::any_of(counters_, is_expected) &&
                                    std::ranges::all_of(counters_, [&](const CounterDraft& each) {
@@ -131,8 +134,8 @@ class FunctionStorage {
   /// Whether most lanes make the increment, each of them, and all blocks flush it.
   bool is_cleared_bit(const CounterDraft& draft) const {
     return draft.first_in == 0 && !draft.repeats && draft.increments.size() == 1 &&
-           combine_of(draft) != Combine::max && !(draft.counts_warps && combine_of(draft) == Combine::sum) &&
-           expected_.includes(draft.increments[0]);
+           combine_of(draft) != Combine::max && lanes_of(draft, combine_of(draft)) == Lanes::every &&
+           expected_ && expected_->includes(draft.increments[0]);
   }
 
   void add(const CounterDraft& draft) {
@@ -144,15 +147,12 @@ class FunctionStorage {
     if (has_bit) {
       counter.accumulator = add_bit(draft, counter.combine);
     } else if (is_number(draft, counter.combine)) {
-      const bool is_elected = draft.counts_warps && counter.combine == Combine::sum;
-      counter.accumulator = accumulator_of(is_elected ? Lanes::elected : Lanes::every, draft.increments);
-      keep_in_register(result_.accumulators[counter.accumulator]);
+      counter.accumulator = number_of(lanes_of(draft, counter.combine), draft.increments);
     } else {
       // A warp's lanes count one each, or its leader does.
-      counter.accumulator = static_cast<std::uint32_t>(result_.accumulators.size());
       counter.combine = Combine::sum;
       counter.first_in = 0;
-      result_.accumulators.push_back({draft.increments, draft.counts_warps ? Lanes::elected : Lanes::every});
+      counter.accumulator = add_accumulator({draft.increments, lanes_of(draft, counter.combine)});
     }
     Accumulator& accumulator = result_.accumulators[counter.accumulator];
     accumulator.is_warp_uniform |=
@@ -162,8 +162,8 @@ class FunctionStorage {
     if (counts_others) {
       accumulator.storage = Storage::cleared_bit;
       if (counter.combine == Combine::any) counter.combine = Combine::all;
+      counter.variable = others_than(draft);
     }
-    if (counts_others) counter.variable = others_than(draft);
     result_.counters.push_back(counter);
   }
 
@@ -189,7 +189,7 @@ class FunctionStorage {
     if (limit_ == 0 || draft.repeats || draft.increments.size() != 1 ||
         draft.increments[0].amount != Increment::Amount::one)
       return false;
-    const bool is_rare_election = combine == Combine::sum && draft.counts_warps && draft.weight < likely;
+    const bool is_rare_election = lanes_of(draft, combine) == Lanes::elected && draft.weight < likely;
     if (flushes_ ? is_rare_election && draft.first_in == 0 : draft.first_in == 0) return false;
     return is_pair(draft, combine) ? result_.bit_pairs < most_bits : result_.bits < most_bits;
   }
@@ -199,19 +199,11 @@ class FunctionStorage {
     return combine == Combine::any && draft.increments[0].condition.kind == Condition::Kind::diverges;
   }
 
-  /// Each counter has a bit of its own: those that are flushed equally lie side by side (order_bits).
+  /// Each counter has a bit of its own: those that are flushed equally lie side by side (flush_order).
   std::uint32_t add_bit(const CounterDraft& draft, Combine combine) {
-    const bool is_elected = draft.counts_warps && combine == Combine::sum;
-    Accumulator accumulator{draft.increments, is_elected ? Lanes::elected : Lanes::every, Storage::bit,
-                            result_.bits};
-    if (is_pair(draft, combine)) {
-      accumulator.storage = Storage::bit_pair;
-      accumulator.index = result_.bit_pairs++;
-    } else {
-      ++result_.bits;
-    }
-    result_.accumulators.push_back(std::move(accumulator));
-    return static_cast<std::uint32_t>(result_.accumulators.size() - 1);
+    if (is_pair(draft, combine))
+      return add_accumulator({draft.increments, Lanes::every, Storage::bit_pair, result_.bit_pairs++});
+    return add_accumulator({draft.increments, lanes_of(draft, combine), Storage::bit, result_.bits++});
   }
 
   /// What repeats is a register, as far as there are some, and what is likely where registers are flushed; a
@@ -220,23 +212,19 @@ class FunctionStorage {
     if (combine == Combine::max) return true;
     const bool comes_along = flushes_ && draft.weight >= likely;
     if (limit_ == 0 || (!draft.repeats && !comes_along)) return false;
-    const bool is_elected = draft.counts_warps && combine == Combine::sum;
-    const auto known = accumulators_.find({is_elected ? Lanes::elected : Lanes::every, draft.increments});
-    return known != accumulators_.end() || result_.registers < limit_;
+    return result_.registers < limit_ || numbers_.contains({lanes_of(draft, combine), draft.increments});
   }
 
-  void keep_in_register(Accumulator& accumulator) {
-    if (accumulator.storage != Storage::memory) return;
-    accumulator.storage = Storage::reg;
-    accumulator.index = result_.registers++;
-  }
-
-  /// Counters that are incremented at the same places share a register.
-  std::uint32_t accumulator_of(Lanes lanes, const std::vector<Increment>& increments) {
-    const auto next = static_cast<std::uint32_t>(result_.accumulators.size());
-    const auto [place, is_new] = accumulators_.try_emplace({lanes, increments}, next);
-    if (is_new) result_.accumulators.push_back({increments, lanes});
+  /// The accumulator in a register. Counters that are incremented at the same places share it.
+  std::uint32_t number_of(Lanes lanes, const std::vector<Increment>& increments) {
+    const auto [place, is_new] = numbers_.try_emplace({lanes, increments}, no_index);
+    if (is_new) place->second = add_accumulator({increments, lanes, Storage::reg, result_.registers++});
     return place->second;
+  }
+
+  std::uint32_t add_accumulator(Accumulator accumulator) {
+    result_.accumulators.push_back(std::move(accumulator));
+    return static_cast<std::uint32_t>(result_.accumulators.size() - 1);
   }
 
   /// Where threads are counted by the accumulator of a lane maximum, it is not zeroed where the loop begins.
@@ -267,37 +255,32 @@ class FunctionStorage {
     std::ranges::stable_sort(wanted, [](const Wanted& left, const Wanted& right) {
       return left.repeats != right.repeats ? left.repeats : left.weight > right.weight;
     });
-    std::vector<Accumulator> placed;
-    placed.reserve(wanted.size());
-    for (const Wanted& each : wanted) placed.push_back(place_tally(each.tally, each.repeats));
+    const std::size_t first = result_.accumulators.size();
+    for (const Wanted& each : wanted) {
+      const std::uint32_t accumulator = add_accumulator(place_tally(each.tally, each.repeats));
+      result_.counters.push_back(
+          {accumulator, Combine::sum, 0, plan_.variable_of({Quantity::Kind::tally, 0, each.tally}), 0});
+    }
     const std::uint32_t first_shared = result_.registers;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
-      const Tally& tally = wanted[i].tally;
-      if (placed[i].storage == Storage::memory) {
-        placed[i].index = first_shared + 2 * tally.number + (tally.is_high ? 1 : 0);
-        result_.registers = std::max(result_.registers, placed[i].index + 1);
-      }
-      result_.counters.push_back({static_cast<std::uint32_t>(result_.accumulators.size()), Combine::sum, 0,
-                                  plan_.variable_of({Quantity::Kind::tally, 0, tally}), 0});
-      result_.accumulators.push_back(placed[i]);
+      Accumulator& placed = result_.accumulators[first + i];
+      if (placed.storage != Storage::memory) continue;
+      placed.index = first_shared + 2 * wanted[i].tally.number + (wanted[i].tally.is_high ? 1 : 0);
+      result_.registers = std::max(result_.registers, placed.index + 1);
     }
   }
 
   Accumulator place_tally(const Tally& tally, bool repeats) {
-    Accumulator accumulator;
     const std::uint32_t index = tally.instruction - draft_.function.unit->first_instruction;
     // At an exit the registers have been flushed before the routine runs.
     const bool is_at_exit = draft_.function.instructions()[index].traits.kind == OpcodeClass::exit;
-    if (limit_ == 0 || is_at_exit) return accumulator;
+    if (limit_ == 0 || is_at_exit) return {};
     const bool is_once = tally.is_mark || (!repeats && plan_.unit.spliced.probes[tally.probe].effect ==
                                                            ProbeEffect::measures_sectors);
-    if (is_once && !plan_.plan->is_wide && result_.bits < most_bits) {
-      accumulator.storage = Storage::bit;
-      accumulator.index = result_.bits++;
-    } else if (result_.registers < limit_) {
-      keep_in_register(accumulator);
-    }
-    return accumulator;
+    if (is_once && !plan_.plan->is_wide && result_.bits < most_bits)
+      return {{}, Lanes::every, Storage::bit, result_.bits++};
+    if (result_.registers < limit_) return {{}, Lanes::every, Storage::reg, result_.registers++};
+    return {};
   }
 
   // ---- trip counts
@@ -383,8 +366,8 @@ class FunctionStorage {
   const std::uint32_t position_;  ///< of the function in the plan
   std::uint32_t limit_ = 0;       ///< of registers
   bool flushes_ = false;
-  ExpectedPath expected_;
-  std::map<std::pair<Lanes, std::vector<Increment>>, std::uint32_t> accumulators_;
+  std::optional<ExpectedPath> expected_;
+  std::map<std::pair<Lanes, std::vector<Increment>>, std::uint32_t> numbers_;  ///< accumulators in registers
 };
 
 }  // namespace
