@@ -40,7 +40,10 @@ class WarpFlowBuilder {
         loops_(facts.divergent_loops),
         outside_(static_cast<std::uint32_t>(graph_.blocks.size())),
         blocks_(outside_),
-        end_of_loop_(loops_.size(), outside_) {}
+        end_of_loop_(loops_.size(), outside_) {
+    for (std::uint32_t index = 0; index < loops_.size(); ++index)
+      loop_of_header_[loop_at(index).header] = index;
+  }
 
   WarpFlow run() {
     find_loop_exits();
@@ -94,49 +97,39 @@ class WarpFlowBuilder {
   /// blocks_[d].end_of = e: e runs once for every time d divides the warp.
   void find_regions() {
     const std::vector<std::uint32_t>& post_dominators = function_.analyses->post_dominators();
-    std::map<std::uint32_t, std::vector<std::uint32_t>> divergences;  // by where they end
+    // Blocks with divergences and headers of divergent loops, by where those end.
+    std::map<std::uint32_t, std::vector<std::uint32_t>> begins;
     for (std::uint32_t block = 0; block < outside_; ++block) {
       if (regions_.diverges(block) && post_dominators[block] != no_block &&
           blocks_[block].loop_left == no_loop)
-        divergences[post_dominators[block]].push_back(block);
+        begins[post_dominators[block]].push_back(block);
     }
-    std::map<std::uint32_t, std::vector<std::uint32_t>> loops;
-    for (std::uint32_t index = 0; index < loops_.size(); ++index) {
-      loops[loops_[index].end].push_back(index);
-      divergences.try_emplace(loops_[index].end);
-    }
-    for (auto& [end, begins] : divergences) find_regions(end, begins, loops[end]);
+    for (const DivergentLoop& divergent : loops_)
+      begins[divergent.end].push_back(nest().loops()[divergent.loop].header);
+    for (auto& [end, of_end] : begins) find_regions(end, of_end);
   }
 
-  void find_regions(std::uint32_t end, std::vector<std::uint32_t>& begins,
-                    const std::vector<std::uint32_t>& loops) {
+  void find_regions(std::uint32_t end, std::vector<std::uint32_t>& begins) {
     const DominatorTree& dominators = function_.analyses->dominators();
-    std::map<std::uint32_t, std::uint32_t> loop_of_header;
-    for (const std::uint32_t index : loops) {
-      loop_of_header[loop_at(index).header] = index;
-      begins.push_back(loop_at(index).header);
-    }
-    // Outer divergences come first: they dominate the inner ones. A loop comes before a divergence at its
-    // header.
+    // Outer divergences come first: they dominate the inner ones.
     std::ranges::stable_sort(begins, {}, [&](std::uint32_t block) { return dominators.order_of(block); });
-    std::vector<std::uint32_t> outer;
-    std::set<std::uint32_t> inside;  // blocks whose lanes are awaited
+    std::vector<std::uint32_t*> ends;  // of the outer ones
+    std::set<std::uint32_t> inside;    // blocks whose lanes are awaited
     for (const std::uint32_t begin : begins) {
       if (inside.contains(begin)) continue;
-      const auto loop = loop_of_header.find(begin);
+      // A loop stands for a divergence at its header, too.
+      const auto loop = loop_of_header_.find(begin);
+      const bool is_loop = loop != loop_of_header_.end() && loops_[loop->second].end == end;
       std::optional<std::vector<std::uint32_t>> region =
-          loop == loop_of_header.end() ? regions_.region_of(begin, end) : loops_[loop->second].blocks;
+          is_loop ? loops_[loop->second].blocks : regions_.region_of(begin, end);
       if (!region) {
         blocks_[end].is_source = true;
         return;
       }
       inside.insert(region->begin(), region->end());
-      outer.push_back(begin);
+      ends.push_back(is_loop ? &end_of_loop_[loop->second] : &blocks_[begin].end_of);
     }
-    for (const std::uint32_t begin : outer) {
-      const auto loop = loop_of_header.find(begin);
-      (loop == loop_of_header.end() ? blocks_[begin].end_of : end_of_loop_[loop->second]) = end;
-    }
+    for (std::uint32_t* const each : ends) *each = end;
     awaited_[end] = std::move(inside);
   }
 
@@ -170,19 +163,13 @@ class WarpFlowBuilder {
       const bool is_awaited =
           end != awaited_.end() && (blocks_[block].end_of == successor || end->second.contains(block));
       if (is_awaited) continue;
-      if (is_loop_entry(successor)) {
+      // The header of a divergent loop has one edge from outside, which is where to count what enters.
+      if (loop_of_header_.contains(successor)) {
         entered_anew_.emplace(block, successor);
       } else {
         blocks_[successor].is_source = true;
       }
     }
-  }
-
-  /// The header of a divergent loop has one edge from outside, which is where to count what enters.
-  bool is_loop_entry(std::uint32_t block) const {
-    return std::ranges::any_of(loops_, [&](const DivergentLoop& divergent) {
-      return nest().loops()[divergent.loop].header == block;
-    });
   }
 
   void find_partial() {
@@ -358,6 +345,7 @@ class WarpFlowBuilder {
   const std::vector<DivergentLoop>& loops_;
   const std::uint32_t outside_;
   std::vector<BlockFacts> blocks_;
+  std::map<std::uint32_t, std::uint32_t> loop_of_header_;  ///< of divergent loops, by block
   /// per divergent loop: where the warp goes on after it, or outside_
   std::vector<std::uint32_t> end_of_loop_;
   /// Ends of regions, with the blocks whose lanes are awaited there.
