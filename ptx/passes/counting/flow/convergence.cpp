@@ -1,7 +1,6 @@
 #include "ptx/passes/counting/flow/convergence.h"
 
 #include <algorithm>
-#include <ranges>
 
 #include "ptx/analysis/flow/walk.h"
 #include "ptx/analysis/values/cohorts.h"
@@ -10,13 +9,12 @@
 namespace lynxpp::ptx {
 namespace {
 
-bool calls(const Instruction& instruction) { return instruction.traits.kind == OpcodeClass::call; }
-
 /// Of the functions that the kernel may reach.
 bool are_harmless(const InstrumentationUnit& unit) {
   for (const FunctionUnit& function : unit.reached.functions) {
     for (const Instruction& instruction : function.function->body->instructions) {
-      if (calls(instruction) && unit.reached.find(direct_callee(unit.module, instruction)) == nullptr)
+      if (instruction.traits.kind == OpcodeClass::call &&
+          unit.reached.find(direct_callee(unit.module, instruction)) == nullptr)
         return false;
       if (&function == &unit.reached.kernel()) continue;
       if (instruction.opcode == "exit" || may_join_lanes(instruction)) return false;
@@ -70,13 +68,11 @@ class PartialJoins {
   /// `together`: by block of the kernel, as passed_together().
   bool any(const std::vector<bool>& together) const {
     if (probes_.empty()) return false;
-    const FunctionUnit& kernel = unit_.reached.kernel();
-    for (std::uint32_t block = 0; block < together.size(); ++block) {
-      if (any_in(kernel, block, together[block])) return true;
-    }
-    return std::ranges::any_of(unit_.reached.functions | std::views::drop(1), [&](const FunctionUnit& each) {
-      for (std::uint32_t block = 0; block < each.graph().blocks.size(); ++block) {
-        if (each.instrumented && any_in(each, block, false)) return true;
+    return std::ranges::any_of(unit_.reached.functions, [&](const FunctionUnit& function) {
+      if (!function.instrumented) return false;
+      const bool is_kernel = &function == &unit_.reached.kernel();
+      for (std::uint32_t block = 0; block < function.graph().blocks.size(); ++block) {
+        if (any_in(function, block, is_kernel && together[block])) return true;
       }
       return false;
     });

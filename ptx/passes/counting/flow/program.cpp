@@ -1,6 +1,7 @@
 #include "ptx/passes/counting/flow/program.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include "ptx/analysis/calls/call_graph.h"
 
@@ -33,8 +34,8 @@ class FunctionFinder {
     if (unit_.reached.functions.size() == 1) return {0};
     const CallGraph calls(unit_.module);
     std::vector<std::uint32_t> order;
-    for (std::size_t i = calls.callees_first().size(); i-- > 0;) {
-      const CallNode& node = calls.nodes()[calls.callees_first()[i]];
+    for (const std::uint32_t each : calls.callees_first() | std::views::reverse) {
+      const CallNode& node = calls.nodes()[each];
       const FunctionUnit* const function = unit_.reached.find(node.function->name);
       if (function == nullptr || function->function != node.function) continue;
       const auto index = static_cast<std::uint32_t>(function - unit_.reached.functions.data());
@@ -61,21 +62,24 @@ class FunctionFinder {
       }
     }
     for (CountedFunction& function : functions_) {
-      for (std::uint32_t block = 0; block < function.graph().blocks.size(); ++block) {
-        const Instruction* call = call_at_end(*function.unit, block);
-        const std::uint32_t callee = call == nullptr ? no_function : callee_of(*call);
-        if (callee == no_function || !may_exit[callee]) continue;
+      visit_calls(*function.unit, [&](std::uint32_t block, const Instruction&, std::uint32_t callee) {
+        if (!may_exit[callee]) return;
         function.call_may_exit[block] = true;
         function.loses_registers = true;
-      }
+      });
     }
   }
 
-  static const Instruction* call_at_end(const FunctionUnit& function, std::uint32_t block) {
-    const BasicBlock& range = function.graph().blocks[block];
-    if (range.size() == 0) return nullptr;
-    const Instruction& last = function.function->body->instructions[range.end - 1];
-    return last.traits.kind == OpcodeClass::call ? &last : nullptr;
+  /// Calls `visit(block, call, callee)` for each block that ends in a call of one of the unit's functions by
+  /// name.
+  template <typename Visit>
+  void visit_calls(const FunctionUnit& function, const Visit& visit) const {
+    const std::vector<BasicBlock>& blocks = function.graph().blocks;
+    for (std::uint32_t block = 0; block < blocks.size(); ++block) {
+      if (blocks[block].size() == 0) continue;
+      const Instruction& last = function.function->body->instructions[blocks[block].end - 1];
+      if (const std::uint32_t callee = callee_of(last); callee != no_function) visit(block, last, callee);
+    }
   }
 
   /// Index of the unit's function that the instruction calls by name; no_function: none.
@@ -93,14 +97,11 @@ class FunctionFinder {
     std::vector<std::size_t> position(unit_.reached.functions.size(), functions_.size());
     for (std::size_t i = 0; i < functions_.size(); ++i) position[functions_[i].index] = i;
     for (std::uint32_t index = 0; index < unit_.reached.functions.size(); ++index) {
-      const FunctionUnit& function = unit_.reached.functions[index];
-      for (std::uint32_t block = 0; block < function.graph().blocks.size(); ++block) {
-        const Instruction* call = call_at_end(function, block);
-        const std::uint32_t callee = call == nullptr ? no_function : callee_of(*call);
-        if (callee == no_function) continue;
-        if (call->guarded() || position[index] == functions_.size()) is_counted[callee] = true;
+      const auto note = [&](std::uint32_t block, const Instruction& call, std::uint32_t callee) {
+        if (call.guarded() || position[index] == functions_.size()) is_counted[callee] = true;
         callers[callee].emplace_back(position[index], block);
-      }
+      };
+      visit_calls(unit_.reached.functions[index], note);
     }
     for (CountedFunction& function : functions_) {
       function.entry_is_known = function.is_kernel() || !is_counted[function.index];

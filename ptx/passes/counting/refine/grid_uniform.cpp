@@ -28,7 +28,9 @@ class DividedWarps {
       if (graph_.blocks[block].successors.size() < 2 || post_dominators_[block] == no_block ||
           (kernel.analyses->uniformity().of_branch(block) & varies_in_warp) == 0)
         continue;
-      if (may_wait_before_reconvergence(block)) mark_from(post_dominators_[block]);
+      if (may_wait_before_reconvergence(block))
+        walk_blocks(graph_, {post_dominators_[block]}, no_block, divided_,
+                    [](std::uint32_t) { return true; });
     }
     if (visits_ > most_visited) divided_.assign(divided_.size(), true);
   }
@@ -60,10 +62,6 @@ class DividedWarps {
   bool may_wait_before_reconvergence(std::uint32_t block) {
     return !walk_blocks(graph_, graph_.blocks[block].successors, post_dominators_[block],
                         [&](std::uint32_t next) { return !waits_[next] && ++visits_ <= most_visited; });
-  }
-
-  void mark_from(std::uint32_t begin) {
-    walk_blocks(graph_, {begin}, no_block, divided_, [](std::uint32_t) { return true; });
   }
 
   const ControlFlowGraph& graph_;
