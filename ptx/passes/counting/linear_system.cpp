@@ -60,13 +60,13 @@ void LinearSystem::evaluate(std::vector<std::uint64_t>& values) const {
 
 LinearColumns::LinearColumns(const LinearSystem& system, std::span<const Use> uses, std::size_t budget)
     : system_(system),
-      parts_of_(system.size()),
+      wholes_of_(system.size()),
       sums_of_(system.size()),
       growth_(system.size()),
       budget_(budget) {
   for (const VariableId whole : system.order_) {
     for (const LinearTerm& term : system.definition(whole))
-      parts_of_[term.variable].push_back({whole, term.factor});
+      wholes_of_[term.variable].push_back({whole, term.factor});
   }
   for (const Use& use : uses) sums_of_[use.variable].push_back({use.sum, use.factor});
 }
@@ -83,7 +83,7 @@ std::optional<LinearColumns::Column> LinearColumns::column_of(VariableId measure
     pending.pop();
     const std::uint64_t growth = std::exchange(growth_[variable], 0);
     if (growth == 0) continue;  // it has cancelled out, or is there twice
-    const std::size_t terms = 1 + parts_of_[variable].size() + sums_of_[variable].size();
+    const std::size_t terms = 1 + wholes_of_[variable].size() + sums_of_[variable].size();
     if (budget_ < terms) {
       budget_ = 0;
       for (; !pending.empty(); pending.pop()) growth_[pending.top().second] = 0;
@@ -91,9 +91,9 @@ std::optional<LinearColumns::Column> LinearColumns::column_of(VariableId measure
     }
     budget_ -= terms;
     for (const Entry& entry : sums_of_[variable]) sums[entry.sum] += entry.factor * growth;
-    for (const Part& part : parts_of_[variable]) {
-      if (growth_[part.whole] == 0) pending.emplace(system_.position_[part.whole], part.whole);
-      growth_[part.whole] += part.factor * growth;
+    for (const auto& [whole, factor] : wholes_of_[variable]) {
+      if (growth_[whole] == 0) pending.emplace(system_.position_[whole], whole);
+      growth_[whole] += factor * growth;
     }
   }
   Column column;

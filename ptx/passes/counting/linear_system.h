@@ -94,13 +94,8 @@ class LinearColumns {
   std::optional<Column> column_of(VariableId measured);
 
  private:
-  struct Part {
-    VariableId whole = no_variable;
-    std::uint64_t factor = 0;
-  };
-
   const LinearSystem& system_;
-  std::vector<std::vector<Part>> parts_of_;  ///< per variable: the definitions that name it
+  std::vector<LinearForm> wholes_of_;        ///< per variable: what is defined by it, with its factor there
   std::vector<std::vector<Entry>> sums_of_;  ///< per variable
   std::vector<std::uint64_t> growth_;        ///< per variable; 0 between calls
   std::size_t budget_;

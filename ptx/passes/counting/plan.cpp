@@ -40,8 +40,7 @@ class FunctionPlanner {
                                plan_.has(Refinement::loop_periods)};
     draft_.facts.trip_counts = find_trip_counts(draft_.function, draft_.places, kinds);
     draft_.facts.counts_complements = plan_.has(Refinement::complements);
-    const bool has_warp_reduction = keeps_registers && plan_.unit.variant.target.sm >= warp_reduction;
-    if (!has_warp_reduction) return;
+    if (!keeps_registers || plan_.unit.variant.target.sm < warp_reduction) return;
     if (plan_.has(Refinement::lane_maxima)) draft_.facts.divergent_loops = draft_.regions.divergent_loops();
     draft_.facts.converges_at_exit = draft_.function.is_kernel() &&
                                      plan_.has(Refinement::convergence_at_exit) &&

@@ -226,7 +226,7 @@ class FunctionCounting {
     if (!trips.is_used) return;
     if (trips.above != no_block) {
       CodeBuilder code = builder();
-      append_loop_not_entered(code, context_, trips.reading);
+      code.mov(context_.number(trips.reading.entered_reg), 0);  // no lane has entered the loop yet
       write({position_of({Place::Kind::block_start, trips.above, 0}).first, Rank::start}, code);
     }
     for (const Increment& entry : trips.entries) {

@@ -468,11 +468,11 @@ void append_flush(CodeBuilder& code, const CountContext& context, const std::opt
   const bool has_numbers = std::ranges::any_of(
       of_all, [&](const Counter* counter) { return context.accumulator(*counter).storage == Storage::reg; });
   if (has_numbers && !of_first.empty()) warp.find(code, context);
-  const bool is_first = of_all.empty();
-  if (!of_all.empty()) Flush(code, context, warp, std::move(of_all)).append();
-  // Other lanes may have joined after the first flush.
-  if (!is_first && !of_first.empty() && !context.counters.converges_at_exit)
-    warp = flushed_warp(code, context);
+  if (!of_all.empty()) {
+    Flush(code, context, warp, std::move(of_all)).append();
+    // Other lanes may have joined after the first flush.
+    if (!of_first.empty() && !context.counters.converges_at_exit) warp = flushed_warp(code, context);
+  }
   if (!of_first.empty()) Flush(code, context, warp, std::move(of_first)).append();
   code.place(done);
 }

@@ -76,11 +76,6 @@ void append_loop_entry(CodeBuilder& code, const CountContext& context, const Tri
     code.emit_if(guard, "mov.b32", {context.number(reading.entered_reg), -1});
 }
 
-void append_loop_not_entered(CodeBuilder& code, const CountContext& context,
-                             const TripCountReading& reading) {
-  if (reading.entered_reg != no_index) code.emit("mov.b32", {context.number(reading.entered_reg), 0});
-}
-
 CodeOperand read_trip_count(CodeBuilder& code, const CountContext& context, const TripCountReading& reading) {
   const CodeOperand now = value_of(code, reading);
   const CodeOperand before = reading.start_reg == no_index ? CodeOperand(reading.initial)

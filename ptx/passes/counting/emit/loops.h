@@ -11,9 +11,6 @@ namespace lynxpp::ptx {
 void append_loop_entry(CodeBuilder& code, const CountContext& context, const TripCountReading& reading,
                        const std::optional<CodePredicate>& guard);
 
-/// At the start of TripCount::above: no lane has entered the loop yet.
-void append_loop_not_entered(CodeBuilder& code, const CountContext& context, const TripCountReading& reading);
-
 /// How often the thread has run the trip count's block: 32 bits.
 CodeOperand read_trip_count(CodeBuilder& code, const CountContext& context, const TripCountReading& reading);
 

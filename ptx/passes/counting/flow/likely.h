@@ -15,11 +15,6 @@ class LikelyBranches {
   /// The function outlives this.
   explicit LikelyBranches(const CountedFunction& function);
 
-  /// Whether the guard holds without two numbers being equal, as far as the only definition of its predicate
-  /// tells.
-  bool is_likely(const Guard& guard) const {
-    return !needs_equality(guard.predicate, !guard.negated, deepest);
-  }
   /// Whether threads go from `block` to `target` (or exit, with EdgePlaces::outside) only when two numbers
   /// are equal, and otherwise in any case. Precondition: `block` has two targets.
   bool needs_equality(std::uint32_t block, std::uint32_t target) const;
@@ -31,6 +26,11 @@ class LikelyBranches {
  private:
   static constexpr int deepest = 8;  ///< conditions that are made of conditions
 
+  /// Whether the guard holds without two numbers being equal, as far as the only definition of its predicate
+  /// tells.
+  bool is_likely(const Guard& guard) const {
+    return !needs_equality(guard.predicate, !guard.negated, deepest);
+  }
   bool needs_equality(std::string_view predicate, bool wanted, int depth) const;
   const Instruction* definition_of(std::string_view predicate) const;
 

@@ -42,6 +42,7 @@ class TripCountFinder {
         regions_(function, places),
         loops_(function.analyses->loops()),
         dominators_(function.analyses->dominators()),
+        registers_(function.analyses->registers()),
         ssa_(function.analyses->ssa()),
         affine_(function.analyses->affine()) {}
 
@@ -102,8 +103,8 @@ class TripCountFinder {
     if (end == no_block || graph_.blocks[end].size() == 0) return std::nullopt;
     result.place = {Place::Kind::block_start, end, 0};
     TripCountReading& reading = result.reading;
-    reading.reg = function_.analyses->registers().registers()[variable.reg].name;
-    reading.is_long = function_.analyses->registers().registers()[variable.reg].units == 2;
+    reading.reg = registers_.registers()[variable.reg].name;
+    reading.is_long = registers_.registers()[variable.reg].units == 2;
     if (!find_step(variable.step.constant, result)) return std::nullopt;
     result.keeps_start = !variable.initial.is_constant() || !variable.initial.exact;
     if (!result.keeps_start) {
@@ -210,7 +211,7 @@ class TripCountFinder {
     }
     if (!changed) return std::nullopt;
     const Value& value = ssa_.values()[*changed];
-    const std::uint32_t units = function_.analyses->registers().registers()[variable.reg].units;
+    const std::uint32_t units = registers_.registers()[variable.reg].units;
     if (value.kind != ValueKind::write || value.previous != no_value || (units != 1 && units != 2) ||
         loops_.loop_of(value.block) != variable.loop || loops_.is_irreducible(value.block))
       return std::nullopt;
@@ -219,8 +220,7 @@ class TripCountFinder {
 
   /// The register's name means the register there.
   bool is_visible(RegisterId reg, std::uint32_t instruction) const {
-    return function_.analyses->registers().find(function_.analyses->registers().registers()[reg].name,
-                                                instruction) == reg;
+    return registers_.find(registers_.registers()[reg].name, instruction) == reg;
   }
 
   /// At the end the variable is what the loop made it, or what it was before the loop for those that did not
@@ -245,7 +245,7 @@ class TripCountFinder {
       steps_ += 1 + range.size();
       if (steps_ > most_steps) return false;
       for (std::uint32_t at = range.begin; at < range.end; ++at) {
-        const bool writes = std::ranges::any_of(function_.analyses->registers().writes(at),
+        const bool writes = std::ranges::any_of(registers_.writes(at),
                                                 [&](const RegisterWrite& write) { return write.reg == reg; });
         if (writes && at != changing) return false;
       }
@@ -274,6 +274,7 @@ class TripCountFinder {
   WarpRegions regions_;
   const LoopNest& loops_;
   const DominatorTree& dominators_;
+  const RegisterUsage& registers_;
   const SsaForm& ssa_;
   const AffineAnalysis& affine_;
   std::size_t steps_ = 0;
