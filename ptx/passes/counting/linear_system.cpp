@@ -8,41 +8,37 @@
 
 namespace lynxpp::ptx {
 
-VariableId LinearSystem::add(LinearForm form, bool is_measured) {
-  rows_.push_back({std::move(form), is_measured});
-  return static_cast<VariableId>(rows_.size() - 1);
-}
-
-void LinearSystem::redefine(VariableId variable, LinearForm form) {
-  rows_[variable] = {std::move(form), false};
+VariableId LinearSystem::add(std::optional<LinearForm> definition) {
+  definitions_.push_back(std::move(definition));
+  return static_cast<VariableId>(definitions_.size() - 1);
 }
 
 bool LinearSystem::order() {
   enum class State : std::uint8_t { fresh, open, done };
-  std::vector<State> states(rows_.size(), State::fresh);
+  std::vector<State> states(size(), State::fresh);
   struct Visit {
     VariableId variable;
     std::size_t next;  // term of its form to look at
   };
   std::vector<Visit> pending;
   order_.clear();
-  position_.assign(rows_.size(), 0);
-  for (VariableId root = 0; root < rows_.size(); ++root) {
+  position_.assign(size(), 0);
+  for (VariableId root = 0; root < size(); ++root) {
     if (states[root] == State::fresh) pending.push_back({root, 0});
     while (!pending.empty()) {
       Visit& visit = pending.back();
-      const Row& row = rows_[visit.variable];
+      const std::optional<LinearForm>& form = definitions_[visit.variable];
       states[visit.variable] = State::open;
-      if (row.is_measured || visit.next == row.form.size()) {
+      if (!form || visit.next == form->size()) {
         states[visit.variable] = State::done;
-        if (!row.is_measured) {
+        if (form) {
           order_.push_back(visit.variable);
           position_[visit.variable] = static_cast<std::uint32_t>(order_.size());
         }
         pending.pop_back();
         continue;
       }
-      const VariableId part = row.form[visit.next++].variable;
+      const VariableId part = (*form)[visit.next++].variable;
       if (states[part] == State::open) return false;
       if (states[part] == State::fresh) pending.push_back({part, 0});
     }
@@ -53,7 +49,7 @@ bool LinearSystem::order() {
 void LinearSystem::evaluate(std::vector<std::uint64_t>& values) const {
   for (const VariableId variable : order_) {
     std::uint64_t sum = 0;
-    for (const LinearTerm& term : rows_[variable].form) sum += term.factor * values[term.variable];
+    for (const LinearTerm& term : definition(variable)) sum += term.factor * values[term.variable];
     values[variable] = sum;
   }
 }

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace lynxpp::ptx {
@@ -36,15 +37,15 @@ inline constexpr std::uint64_t minus_one = ~std::uint64_t{0};
 
 class LinearSystem {
  public:
-  VariableId measure() { return add({}, true); }
-  VariableId define(LinearForm form) { return add(std::move(form), false); }
+  VariableId measure() { return add(std::nullopt); }
+  VariableId define(LinearForm form) { return add(std::move(form)); }
   /// The variable follows from others from now on; it was measured, or defined differently.
-  void redefine(VariableId variable, LinearForm form);
+  void redefine(VariableId variable, LinearForm form) { definitions_[variable] = std::move(form); }
 
-  std::size_t size() const { return rows_.size(); }
-  bool is_measured(VariableId variable) const { return rows_[variable].is_measured; }
+  std::size_t size() const { return definitions_.size(); }
+  bool is_measured(VariableId variable) const { return !definitions_[variable]; }
   /// Of a variable that is defined.
-  const LinearForm& definition(VariableId variable) const { return rows_[variable].form; }
+  const LinearForm& definition(VariableId variable) const { return *definitions_[variable]; }
 
   /// Orders the variables so that each stands after those it is defined by. False: some definitions need each
   /// other. Everything below asks for it, and for no change since.
@@ -56,16 +57,11 @@ class LinearSystem {
  private:
   friend class LinearColumns;
 
-  struct Row {
-    LinearForm form;
-    bool is_measured = false;
-  };
+  VariableId add(std::optional<LinearForm> definition);
 
-  VariableId add(LinearForm form, bool is_measured);
-
-  std::vector<Row> rows_;
-  std::vector<VariableId> order_;        ///< of the variables that are defined
-  std::vector<std::uint32_t> position_;  ///< per variable, in that order; 0 for measured ones
+  std::vector<std::optional<LinearForm>> definitions_;  ///< per variable; nullopt: it is measured
+  std::vector<VariableId> order_;                       ///< of the variables that are defined
+  std::vector<std::uint32_t> position_;                 ///< per variable, in that order; 0 for measured ones
 };
 
 /// By how much each of some sums grows when a measured variable grows by one: its column. Variables with

@@ -30,12 +30,9 @@ class FunctionCounting {
 
   void run() {
     append_entry();
-    for (const Counter& counter : counters_.counters) {
-      for (const Increment& increment : context_.accumulator(counter).increments) {
-        if (increment.amount != Amount::lane_maximum) increments_[increment].push_back(&counter);
-      }
-    }
-    add_lane_accumulators();
+    find_lane_accumulators();
+    for (const Counter& counter : counters_.counters) add_increments(counter);
+    for (const Counter& counter : lane_counters_) add_increments(counter);
     for (const auto& [increment, counters] : increments_) append_increment_at(increment, counters);
     for (const TripCount& trips : counters_.trip_counts) append_trip_count_starts(trips);
     for (std::uint32_t loop = 0; loop < counters_.lane_loops.size(); ++loop) append_lane_loop(loop);
@@ -120,14 +117,16 @@ class FunctionCounting {
   }
 
   /// Accumulators of lane maxima that no counter of threads shares.
-  void add_lane_accumulators() {
+  void find_lane_accumulators() {
     for (const LaneMaximum& maximum : counters_.lane_maxima) {
       if (maximum.accumulator == no_index || maximum.start_reg != no_index) continue;
       lane_counters_.push_back({maximum.accumulator, Counter::Combine::sum});
     }
-    for (const Counter& counter : lane_counters_) {
-      for (const Increment& increment : context_.accumulator(counter).increments)
-        increments_[increment].push_back(&counter);
+  }
+
+  void add_increments(const Counter& counter) {
+    for (const Increment& increment : context_.accumulator(counter).increments) {
+      if (increment.amount != Amount::lane_maximum) increments_[increment].push_back(&counter);
     }
   }
 

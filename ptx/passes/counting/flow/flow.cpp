@@ -41,15 +41,14 @@ bool EdgePlaces::ends_in_call(std::uint32_t block) const {
   return range.size() != 0 && instructions_[range.end - 1].traits.kind == OpcodeClass::call;
 }
 
-bool EdgePlaces::repeats(std::uint32_t block) const {
+/// Of loops around the block.
+std::uint32_t EdgePlaces::depth(std::uint32_t block) const {
   const LoopNest& loops = function_.analyses->loops();
-  return loops.depth_of(block) != 0 || loops.is_irreducible(block);
+  return loops.depth_of(block) + (loops.is_irreducible(block) ? 1 : 0);
 }
 
 double EdgePlaces::frequency(std::uint32_t block) const {
-  const LoopNest& loops = function_.analyses->loops();
-  const std::uint32_t depth = loops.depth_of(block) + (loops.is_irreducible(block) ? 1 : 0);
-  return std::pow(iterations_of_a_loop, std::min(depth, deepest));
+  return std::pow(iterations_of_a_loop, std::min(depth(block), deepest));
 }
 
 bool EdgePlaces::is_short_end(std::uint32_t block) const {
@@ -108,7 +107,7 @@ CounterDraft EdgePlaces::edge(std::uint32_t source, std::uint32_t target) const 
 /// On a critical edge, where the block falls through, or before its branch by those that take it.
 Increment EdgePlaces::increment(std::uint32_t source, std::uint32_t target) const {
   if (targets_[source].size() == 1) return {{Place::Kind::block_end, source, 0}, {}};
-  if (target != outside && sources_[target] == 1) return {{Place::Kind::block_start, target, 0}, {}};
+  if (target != outside && has_one_source(target)) return {{Place::Kind::block_start, target, 0}, {}};
   const BasicBlock& block = graph_.blocks[source];
   const std::uint32_t last = block.end - 1;
   const Increment falls{{Place::Kind::behind, source, last}, {}};

@@ -59,6 +59,8 @@ class EdgePlaces {
 
   bool is_reachable(std::uint32_t block) const;
   bool ends_in_call(std::uint32_t block) const;
+  /// One edge leads to the block, the entry included.
+  bool has_one_source(std::uint32_t block) const { return sources_[block] == 1; }
   /// Blocks that `block` leads to, and `outside`.
   const std::vector<std::uint32_t>& targets(std::uint32_t block) const { return targets_[block]; }
   /// The edge's counter. Precondition: it does not exit in a function that `source` calls.
@@ -68,9 +70,10 @@ class EdgePlaces {
   CounterDraft entry() const;
   double frequency(std::uint32_t block) const;
   const LikelyBranches& likely() const { return likely_; }
-  bool repeats(std::uint32_t block) const;
+  bool repeats(std::uint32_t block) const { return depth(block) != 0; }
 
  private:
+  std::uint32_t depth(std::uint32_t block) const;
   bool is_short_end(std::uint32_t block) const;
   bool is_early_exit(std::uint32_t source, std::uint32_t target) const;
   Increment increment(std::uint32_t source, std::uint32_t target) const;

@@ -38,27 +38,22 @@ bool LikelyBranches::is_within_bounds(std::uint32_t block, std::uint32_t target)
 }
 
 bool LikelyBranches::needs_equality(std::string_view predicate, bool wanted, int depth) const {
-  const Instruction* made = definition_of(predicate);
-  if (made == nullptr || depth == 0) return true;
-  if (made->opcode.starts_with("setp.eq.") || made->opcode.starts_with("setp.ne.")) {
-    return made->operands.size() != 3 || made->opcode.starts_with("setp.eq.") == wanted;
-  }
-  if (made->opcode.starts_with("setp.")) return made->operands.size() != 3;
-  if (made->opcode == "not.pred" && made->operands.size() == 2)
-    return needs_equality(made->operands[1].name, wanted == made->operands[1].negated, depth - 1);
-  const bool is_or = made->opcode == "or.pred";
-  if ((!is_or && made->opcode != "and.pred") || made->operands.size() != 3) return true;
+  const auto found = definitions_.find(predicate);
+  if (found == definitions_.end() || found->second == nullptr || depth == 0) return true;
+  const Instruction& made = *found->second;
+  if (made.opcode.starts_with("setp.eq.") || made.opcode.starts_with("setp.ne."))
+    return made.operands.size() != 3 || made.opcode.starts_with("setp.eq.") == wanted;
+  if (made.opcode.starts_with("setp.")) return made.operands.size() != 3;
+  if (made.opcode == "not.pred" && made.operands.size() == 2)
+    return needs_equality(made.operands[1].name, wanted == made.operands[1].negated, depth - 1);
+  const bool is_or = made.opcode == "or.pred";
+  if ((!is_or && made.opcode != "and.pred") || made.operands.size() != 3) return true;
   const auto needs = [&](const Operand& part) {
     return needs_equality(part.name, wanted != part.negated, depth - 1);
   };
-  const bool first = needs(made->operands[1]);
-  const bool second = needs(made->operands[2]);
+  const bool first = needs(made.operands[1]);
+  const bool second = needs(made.operands[2]);
   return is_or == wanted ? first && second : first || second;
-}
-
-const Instruction* LikelyBranches::definition_of(std::string_view predicate) const {
-  const auto found = definitions_.find(predicate);
-  return found == definitions_.end() ? nullptr : found->second;
 }
 
 }  // namespace lynxpp::ptx

@@ -32,7 +32,6 @@ class LikelyBranches {
     return !needs_equality(guard.predicate, !guard.negated, deepest);
   }
   bool needs_equality(std::string_view predicate, bool wanted, int depth) const;
-  const Instruction* definition_of(std::string_view predicate) const;
 
   const CountedFunction& function_;
   const ControlFlowGraph& graph_;

@@ -217,20 +217,12 @@ class WarpFlowBuilder {
       if (nest().loop_of(block) != no_loop || nest().is_irreducible(block)) continue;
       blocks_[block].is_once = function_.is_kernel() && !blocks_[block].is_partial;
       std::uint32_t above = dominators.immediate(block);
-      const bool has_one_edge = edges_into(block) == 1;
       while (above != no_block && nest().loop_of(above) != no_loop) above = dominators.immediate(above);
       if (blocks_[block].is_once || above == no_block || !blocks_[above].is_once || blocks_[above].ends)
         continue;
-      blocks_[block].is_once = (has_one_edge && above == dominators.immediate(block)) ||
+      blocks_[block].is_once = (places_.has_one_source(block) && above == dominators.immediate(block)) ||
                                regions_.region_of(above, block).has_value();
     }
-  }
-
-  std::ptrdiff_t edges_into(std::uint32_t block) const {
-    std::ptrdiff_t edges = 0;
-    for (const std::uint32_t before : graph_.blocks[block].predecessors)
-      edges += std::ranges::count(places_.targets(before), block);
-    return edges;
   }
 
   bool is_once(const CounterDraft& counter) const {

@@ -1,6 +1,7 @@
 #include "ptx/passes/counting/refine/grid_uniform.h"
 
 #include <algorithm>
+#include <ranges>
 #include <vector>
 
 #include "ptx/analysis/flow/walk.h"
@@ -39,21 +40,20 @@ class DividedWarps {
 
  private:
   void find_waits() {
-    const auto waits = [&](const FunctionUnit& function) {
-      return std::ranges::any_of(function.function->body->instructions, [](const Instruction& instruction) {
-        return instruction.traits.kind != OpcodeClass::call &&
-               (instruction.traits.kind == OpcodeClass::barrier || may_spin(instruction));
-      });
+    const auto waits = [](const Instruction& instruction, bool repeats) {
+      return instruction.traits.kind == OpcodeClass::barrier ||
+             (instruction.traits.kind != OpcodeClass::call && repeats && may_spin(instruction));
     };
-    const auto callees = unit_.reached.functions.begin() + 1;
-    const bool callees_wait = std::any_of(callees, unit_.reached.functions.end(), waits);
+    const auto callees = unit_.reached.functions | std::views::drop(1);
+    const bool callees_wait = std::ranges::any_of(callees, [&](const FunctionUnit& function) {
+      return std::ranges::any_of(function.function->body->instructions,
+                                 [&](const Instruction& instruction) { return waits(instruction, true); });
+    });
     const auto& instructions = unit_.reached.kernel().function->body->instructions;
     for (std::uint32_t block = 0; block < graph_.blocks.size(); ++block) {
       for (std::uint32_t at = graph_.blocks[block].begin; at < graph_.blocks[block].end; ++at) {
-        const Instruction& instruction = instructions[at];
-        const bool is_call = instruction.traits.kind == OpcodeClass::call;
-        if (instruction.traits.kind == OpcodeClass::barrier || (is_call && callees_wait) ||
-            (!is_call && loops_.depth_of(block) != 0 && may_spin(instruction)))
+        const bool is_call = instructions[at].traits.kind == OpcodeClass::call;
+        if ((is_call && callees_wait) || waits(instructions[at], loops_.depth_of(block) != 0))
           waits_[block] = true;
       }
     }

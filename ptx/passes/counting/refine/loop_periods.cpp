@@ -30,10 +30,8 @@ class ExitTests {
 
   std::optional<std::uint32_t> run() {
     const Loop& loop = loops_.loops()[loop_];
-    if (loop.exiting.empty()) return std::nullopt;
-    for (const std::uint32_t block : loop.exiting) {
-      if (!is_known_exit(loop, block)) return std::nullopt;
-    }
+    const auto is_known = [&](std::uint32_t block) { return is_known_exit(loop, block); };
+    if (loop.exiting.empty() || !std::ranges::all_of(loop.exiting, is_known)) return std::nullopt;
     return period_;
   }
 

@@ -40,6 +40,13 @@ Lanes lanes_of(const CounterDraft& draft, Combine combine) {
   return draft.counts_warps && combine == Combine::sum ? Lanes::elected : Lanes::every;
 }
 
+/// What repeats gets a register before all else, and what is incremented often before what is not.
+constexpr auto comes_first = [](const auto& a, const auto& b) {
+  return a.repeats != b.repeats ? a.repeats : a.weight > b.weight;
+};
+
+std::uint32_t round_up(std::uint32_t number, std::uint32_t step) { return (number + step - 1) / step * step; }
+
 class FunctionStorage {
  public:
   FunctionStorage(PlanDraft& plan, std::uint32_t position)
@@ -53,7 +60,7 @@ class FunctionStorage {
   }
 
   void run() {
-    sort();
+    std::ranges::stable_sort(counters_, comes_first);
     place_lane_maxima();
     choose();
     keep_starts_of_lane_maxima();
@@ -70,12 +77,6 @@ class FunctionStorage {
   }
 
  private:
-  void sort() {
-    std::ranges::stable_sort(counters_, [](const CounterDraft& a, const CounterDraft& b) {
-      return a.repeats != b.repeats ? a.repeats : a.weight > b.weight;
-    });
-  }
-
   // ---- what lanes count for the warp in divergent loops
 
   /// Replaces per-lane increments in a loop by the lane maximum after it.
@@ -114,7 +115,7 @@ class FunctionStorage {
   // ---- registers, bits, memory
 
   void choose() {
-    const bool has_numbers = std::ranges::any_of(counters_, [](const auto& each) { return each.repeats; });
+    const bool has_numbers = std::ranges::any_of(counters_, &CounterDraft::repeats);
     const auto is_likely = [](const CounterDraft& each) { return each.weight >= likely; };
     const bool all_flush =
         std::ranges::any_of(counters_, [](const auto& each) { return each.repeats && each.first_in == 0; });
@@ -252,9 +253,7 @@ class FunctionStorage {
       const std::uint32_t block = function.graph().block_of[tally.instruction - function.first_instruction];
       wanted.push_back({tally, draft_.places.frequency(block), draft_.places.repeats(block)});
     }
-    std::ranges::stable_sort(wanted, [](const Wanted& left, const Wanted& right) {
-      return left.repeats != right.repeats ? left.repeats : left.weight > right.weight;
-    });
+    std::ranges::stable_sort(wanted, comes_first);
     const std::size_t first = result_.accumulators.size();
     for (const Wanted& each : wanted) {
       const std::uint32_t accumulator = add_accumulator(place_tally(each.tally, each.repeats));
@@ -349,8 +348,8 @@ class FunctionStorage {
     for (const Counter& counter : result_.counters) {
       Accumulator& accumulator = result_.accumulators[counter.accumulator];
       if (counter.first_in != 0 && !std::exchange(is_first, true)) {
-        bits = (bits + word_bits - 1) / word_bits * word_bits;
-        pairs = (pairs + word_bits - 1) / word_bits * word_bits;
+        bits = round_up(bits, word_bits);
+        pairs = round_up(pairs, word_bits);
       }
       if (accumulator.is_bit()) accumulator.index = bits++;
       if (accumulator.storage == Storage::bit_pair) accumulator.index = pairs++;
@@ -393,7 +392,7 @@ void assign_storage(PlanDraft& plan) {
     result.functions.push_back(std::move(function.result));
   }
   if (result.slots_in_use == 0) return;
-  result.stride = (result.slots_in_use + line_slots - 1) / line_slots * line_slots;
+  result.stride = round_up(result.slots_in_use, line_slots);
   result.replicas = most_replicas;
   while (result.replicas > 1 && result.slots() * 8 > most_bytes) result.replicas /= 2;
 }
