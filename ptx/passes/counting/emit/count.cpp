@@ -38,7 +38,7 @@ class FunctionCounting {
     for (std::uint32_t loop = 0; loop < counters_.lane_loops.size(); ++loop) append_lane_loop(loop);
     append_flushes();
     std::map<std::uint32_t, Code> together;
-    for (auto& [place, code] : codes_) together[place.first].append(std::move(code));
+    for (auto& [place, code] : codes_) together[place.first].append(code.take());
     for (auto& [position, code] : together) context_.unit.edits.insert_before(position, std::move(code));
   }
 
@@ -59,9 +59,8 @@ class FunctionCounting {
   };
   using Position = std::pair<std::uint32_t, Rank>;
 
-  CodeBuilder builder() const { return CodeBuilder(names_); }
-
-  void write(const Position& position, CodeBuilder& code) { codes_[position].append(code.take()); }
+  /// Behind what has been written there so far.
+  CodeBuilder& at(const Position& position) { return codes_.try_emplace(position, names_).first->second; }
 
   Position position_of(const Place& place) const {
     const BasicBlock& block = blocks_[place.block];
@@ -102,7 +101,7 @@ class FunctionCounting {
 
   /// Numbers and bits as they are at first.
   void append_entry() {
-    CodeBuilder code = builder();
+    CodeBuilder& code = at({entry_position(function_), Rank::declaration});
     const CounterRegisters& registers = context_.registers;
     const std::set<std::uint32_t> set_later = numbers_set_later();
     for (std::uint32_t i = 0; i < registers.numbers.size(); ++i) {
@@ -113,7 +112,6 @@ class FunctionCounting {
       for (const VirtualRegister word : *words) code.mov(word, 0);
     }
     if (registers.launched) code.emit("activemask.b32", {*registers.launched});
-    write({entry_position(function_), Rank::declaration}, code);
   }
 
   /// Accumulators of lane maxima that no counter of threads shares.
@@ -133,24 +131,22 @@ class FunctionCounting {
   void append_increment_at(const Increment& increment, const IncrementedCounters& counters) {
     const Place& place = increment.place;
     const Position position = position_of(place);
-    CodeBuilder code = builder();
+    CodeBuilder& code = at(position);
     if (increment.amount == Amount::trip_count) {
       const TripCountReading& reading = counters_.trip_counts[increment.index].reading;
-      append_trip_count(code, context_, counters, reading, elections_[position]);
-      return write(position, code);
+      return append_trip_count(code, context_, counters, reading, elections_[position]);
     }
     switch (increment.condition.kind) {
-      case Condition::Kind::always: append_increments(code, context_, counters, elections_[position]); break;
-      case Condition::Kind::guard: append_guarded(code, place, counters); break;
+      case Condition::Kind::always: return append_increments(code, context_, counters, elections_[position]);
+      case Condition::Kind::guard: return append_guarded(code, place, counters);
       case Condition::Kind::diverges:
-        append_divergences(code, context_, counters, *predicate_of(instructions_[place.instruction].guard));
-        break;
+        return append_divergences(code, context_, counters,
+                                  *predicate_of(instructions_[place.instruction].guard));
       case Condition::Kind::switch_target:
-        append_guarded_increments(code, context_, counters, goes_to(code, place, increment.condition.target));
-        break;
-      case Condition::Kind::none_takes: return append_none_takes(increment, counters);
+        return append_guarded_increments(code, context_, counters,
+                                         goes_to(code, place, increment.condition.target));
+      case Condition::Kind::none_takes: return append_none_takes(code, increment, counters);
     }
-    write(position, code);
   }
 
   /// Lanes for which the guard of a branch holds, and with them the warps whose lanes all take it.
@@ -163,20 +159,18 @@ class FunctionCounting {
     append_guarded_increments(code, context_, counters, guard, {whole->second, lanes_here(place)});
   }
 
-  void append_none_takes(const Increment& increment, const IncrementedCounters& counters) {
+  void append_none_takes(CodeBuilder& code, const Increment& increment, const IncrementedCounters& counters) {
     const Place& place = increment.place;
     const CodePredicate takes_target = takes(place, increment.condition.target);
-    CodeBuilder code = builder();
     if (!are_in_memory(counters)) {
-      const VirtualRegister some = code.pred("vote.sync.any.pred", {takes_target, lanes_here(place)});
-      append_guarded_increments(code, context_, counters, !CodePredicate(some));
-      return write({position_of(place).first, Rank::together}, code);
+      CodeBuilder& before = before_branch(place);
+      const VirtualRegister some = before.pred("vote.sync.any.pred", {takes_target, lanes_here(place)});
+      return append_guarded_increments(before, context_, counters, !CodePredicate(some));
     }
     const bool is_counted_with_guard = increment.condition.target == blocks_[place.block].fall_through &&
                                        increments_.contains({place, {Condition::Kind::guard, 0}});
     if (is_counted_with_guard) return;
     append_guarded_increments(code, context_, {}, !takes_target, {counters, lanes_here(place)});
-    write(position_of(place), code);
   }
 
   bool are_in_memory(const IncrementedCounters& counters) const {
@@ -185,13 +179,13 @@ class FunctionCounting {
     });
   }
 
-  /// The lanes before the branch, determined before anything there may divide them.
+  /// Before the branch, and before anything there may divide the lanes.
+  CodeBuilder& before_branch(const Place& place) { return at({position_of(place).first, Rank::together}); }
+
+  /// The lanes there.
   CodeOperand lanes_here(const Place& place) {
     if (context_.unit.options.launch.has_full_warps) return -1;
-    CodeBuilder code = builder();
-    const VirtualRegister here = code.active_mask();
-    write({position_of(place).first, Rank::together}, code);
-    return here;
+    return before_branch(place).active_mask();
   }
 
   /// Holds for the lanes that the branch leads to the target.
@@ -223,18 +217,15 @@ class FunctionCounting {
   /// What reading the trip count will need.
   void append_trip_count_starts(const TripCount& trips) {
     if (!trips.is_used) return;
-    if (trips.above != no_block) {
-      CodeBuilder code = builder();
-      code.mov(context_.number(trips.reading.entered_reg), 0);  // no lane has entered the loop yet
-      write({position_of({Place::Kind::block_start, trips.above, 0}).first, Rank::start}, code);
-    }
+    // No lane has entered the loop yet.
+    if (trips.above != no_block)
+      at(position_of({Place::Kind::block_start, trips.above, 0}))
+          .mov(context_.number(trips.reading.entered_reg), 0);
     for (const Increment& entry : trips.entries) {
-      CodeBuilder code = builder();
       const bool is_guarded = entry.condition.kind == Condition::Kind::guard;
       append_loop_entry(
-          code, context_, trips.reading,
+          at(position_of(entry.place)), context_, trips.reading,
           is_guarded ? predicate_of(instructions_[entry.place.instruction].guard) : std::nullopt);
-      write(position_of(entry.place), code);
     }
   }
 
@@ -244,20 +235,16 @@ class FunctionCounting {
     const auto is_of_loop = [&](const LaneMaximum& maximum) { return maximum.loop == index; };
     if (std::ranges::none_of(counters_.lane_maxima, is_of_loop)) return;
     const LaneLoop& loop = counters_.lane_loops[index];
-    CodeBuilder code = builder();
-    append_lane_loop_begin(code, context_, index);
-    const bool is_behind = loop.begin.kind == Place::Kind::behind;
-    write({position_of(loop.begin).first, is_behind ? Rank::loop_begin_behind : Rank::loop_begin}, code);
-    append_lane_loop_end(code, context_, index);
-    write({position_of({Place::Kind::block_start, loop.end, 0}).first, Rank::loop_end}, code);
+    const Rank begin = loop.begin.kind == Place::Kind::behind ? Rank::loop_begin_behind : Rank::loop_begin;
+    append_lane_loop_begin(at({position_of(loop.begin).first, begin}), context_, index);
+    const Place end{Place::Kind::block_start, loop.end, 0};
+    append_lane_loop_end(at({position_of(end).first, Rank::loop_end}), context_, index);
   }
 
   /// Before every instruction by which a thread exits the function, and where a body ends without one.
   void append_flushes() {
     const auto flush_at = [&](std::uint32_t position, const Guard& guard) {
-      CodeBuilder code = builder();
-      append_flush(code, context_, predicate_of(guard));
-      write({position, Rank::flush}, code);
+      append_flush(at({position, Rank::flush}), context_, predicate_of(guard));
     };
     for (const Instruction& instruction : instructions_) {
       if (instruction.traits.kind == OpcodeClass::exit) flush_at(instruction.text.begin, instruction.guard);
@@ -279,7 +266,7 @@ class FunctionCounting {
   std::map<Increment, IncrementedCounters> increments_;
   std::map<Position, Election> elections_;
   std::vector<Counter> lane_counters_;
-  std::map<Position, Code> codes_;
+  std::map<Position, CodeBuilder> codes_;
 };
 
 }  // namespace
