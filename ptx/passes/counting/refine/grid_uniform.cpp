@@ -12,65 +12,51 @@ namespace {
 
 constexpr std::size_t most_visited = 10'000'000;  // of blocks
 
-/// Where a warp may come divided, because some of its lanes have gone on while others waited.
-class DividedWarps {
- public:
-  DividedWarps(const CountedFunction& kernel, const InstrumentationUnit& unit)
-      : graph_(kernel.analyses->graph()),
-        loops_(kernel.analyses->loops()),
-        post_dominators_(kernel.analyses->post_dominators()),
-        unit_(unit),
-        waits_(graph_.blocks.size()),
-        divided_(graph_.blocks.size()) {
-    find_waits();
-    if (std::ranges::find(waits_, true) == waits_.end()) return;
-    for (std::uint32_t block = 0; block < graph_.blocks.size(); ++block) {
-      // Lanes that do not reconverge wait for no other.
-      if (graph_.blocks[block].successors.size() < 2 || post_dominators_[block] == no_block ||
-          (kernel.analyses->uniformity().of_branch(block) & varies_in_warp) == 0)
-        continue;
-      if (may_wait_before_reconvergence(block))
-        walk_blocks(graph_, {post_dominators_[block]}, no_block, divided_,
-                    [](std::uint32_t) { return true; });
-    }
-    if (visits_ > most_visited) divided_.assign(divided_.size(), true);
-  }
-
-  bool operator[](std::uint32_t block) const { return divided_[block]; }
-
- private:
-  void find_waits() {
-    const auto waits = [](const Instruction& instruction, bool repeats) {
-      return instruction.traits.kind == OpcodeClass::barrier ||
-             (instruction.traits.kind != OpcodeClass::call && repeats && may_spin(instruction));
-    };
-    const auto callees = unit_.reached.functions | std::views::drop(1);
-    const bool callees_wait = std::ranges::any_of(callees, [&](const FunctionUnit& function) {
-      return std::ranges::any_of(function.function->body->instructions,
-                                 [&](const Instruction& instruction) { return waits(instruction, true); });
-    });
-    const auto& instructions = unit_.reached.kernel().function->body->instructions;
-    for (std::uint32_t block = 0; block < graph_.blocks.size(); ++block) {
-      for (std::uint32_t at = graph_.blocks[block].begin; at < graph_.blocks[block].end; ++at) {
-        const bool is_call = instructions[at].traits.kind == OpcodeClass::call;
-        if ((is_call && callees_wait) || waits(instructions[at], loops_.depth_of(block) != 0))
-          waits_[block] = true;
-      }
+/// Blocks in which lanes may wait for others.
+std::vector<bool> find_waits(const CountedFunction& kernel, const InstrumentationUnit& unit) {
+  const auto waits = [](const Instruction& instruction, bool repeats) {
+    return instruction.traits.kind == OpcodeClass::barrier ||
+           (instruction.traits.kind != OpcodeClass::call && repeats && may_spin(instruction));
+  };
+  const auto callees = unit.reached.functions | std::views::drop(1);
+  const bool callees_wait = std::ranges::any_of(callees, [&](const FunctionUnit& function) {
+    return std::ranges::any_of(function.function->body->instructions,
+                               [&](const Instruction& instruction) { return waits(instruction, true); });
+  });
+  const std::vector<BasicBlock>& blocks = kernel.graph().blocks;
+  std::vector<bool> found(blocks.size());
+  for (std::uint32_t block = 0; block < blocks.size(); ++block) {
+    const bool repeats = kernel.analyses->loops().depth_of(block) != 0;
+    for (std::uint32_t at = blocks[block].begin; at < blocks[block].end; ++at) {
+      const Instruction& instruction = kernel.instructions()[at];
+      const bool is_call = instruction.traits.kind == OpcodeClass::call;
+      if ((is_call && callees_wait) || waits(instruction, repeats)) found[block] = true;
     }
   }
+  return found;
+}
 
-  bool may_wait_before_reconvergence(std::uint32_t block) {
-    return !walk_blocks(graph_, graph_.blocks[block].successors, post_dominators_[block],
-                        [&](std::uint32_t next) { return !waits_[next] && ++visits_ <= most_visited; });
+/// Blocks to which a warp may come divided, because some of its lanes have gone on while others waited.
+std::vector<bool> find_divided_warps(const CountedFunction& kernel, const InstrumentationUnit& unit) {
+  const ControlFlowGraph& graph = kernel.graph();
+  const std::vector<bool> waits = find_waits(kernel, unit);
+  std::vector<bool> divided(graph.blocks.size());
+  if (std::ranges::find(waits, true) == waits.end()) return divided;
+  std::size_t visits = 0;
+  const auto goes_on = [&](std::uint32_t block) { return !waits[block] && ++visits <= most_visited; };
+  for (std::uint32_t block = 0; block < graph.blocks.size(); ++block) {
+    const std::vector<std::uint32_t>& successors = graph.blocks[block].successors;
+    const std::uint32_t end = kernel.analyses->post_dominators()[block];
+    // Lanes that do not reconverge wait for no other.
+    if (successors.size() < 2 || end == no_block ||
+        (kernel.analyses->uniformity().of_branch(block) & varies_in_warp) == 0)
+      continue;
+    if (!walk_blocks(graph, successors, end, goes_on))
+      walk_blocks(graph, {end}, no_block, divided, [](std::uint32_t) { return true; });
   }
-
-  const ControlFlowGraph& graph_;
-  const LoopNest& loops_;
-  const std::vector<std::uint32_t>& post_dominators_;
-  const InstrumentationUnit& unit_;
-  std::vector<bool> waits_, divided_;
-  std::size_t visits_ = 0;
-};
+  if (visits > most_visited) divided.assign(divided.size(), true);
+  return divided;
+}
 
 /// Places that every thread of a given index comes to equally often in each block of the grid.
 class UniformPlaces {
@@ -166,7 +152,7 @@ void count_in_first_block(PlanDraft& plan) {
   FunctionDraft& kernel = plan.functions.front();
   if (!kernel.function.is_kernel()) return;
   const UniformPlaces places(kernel);
-  const DividedWarps divided(kernel.function, plan.unit);
+  const std::vector<bool> divided = find_divided_warps(kernel.function, plan.unit);
   const auto is_divided = [&](const Increment& increment) {
     if (increment.amount == Increment::Amount::lane_maximum &&
         divided[kernel.facts.divergent_loops[increment.index].end])
