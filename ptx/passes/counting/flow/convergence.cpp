@@ -47,69 +47,45 @@ std::vector<bool> passed_together(const CountedFunction& kernel) {
   return together;
 }
 
-/// The probes in which lanes may wait for each other.
-std::vector<std::uint32_t> joining_probes(const SplicedCode& spliced) {
-  std::vector<std::uint32_t> found;
-  for (std::uint32_t i = 0; i < spliced.probes.size(); ++i) {
-    const Probe& probe = spliced.probes[i];
-    if (probe.enabled && (probe.routine.may_join_lanes() ||
-                          (probe.with_lane_values && probe.with_lane_values->may_join_lanes())))
-      found.push_back(i);
+/// Whether the probe stands in the function where lanes come to that need not be all of their warp.
+/// `together`: by block of the kernel, as passed_together().
+bool stands_apart(const InstrumentationUnit& unit, std::uint32_t number, const FunctionUnit& function,
+                  const std::vector<bool>& together) {
+  const Probe& probe = unit.spliced.probes[number];
+  const bool is_kernel = &function == &unit.reached.kernel();
+  switch (probe.point) {
+    case ProbePoint::kernel_entry:
+    case ProbePoint::kernel_exit: return false;  // all lanes come there
+    case ProbePoint::function_entry:
+    case ProbePoint::function_exit: return !is_kernel;
+    case ProbePoint::instruction:
+    case ProbePoint::instruction_after: break;
+    default: return !is_kernel || std::ranges::find(together, false) != together.end();
   }
-  return found;
+  const std::vector<Instruction>& instructions = function.function->body->instructions;
+  for (std::uint32_t i = 0; i < instructions.size(); ++i) {
+    const bool is_apart = instructions[i].guarded() || !is_kernel || !together[function.graph().block_of[i]];
+    const std::uint32_t id = function.first_instruction + i;
+    if (is_apart && probe.matches(instructions[i]) && unit.memory.measured_at(number, id) == id) return true;
+  }
+  return false;
 }
 
 /// Whether a handler makes lanes wait for each other where they need not all be.
-class PartialJoins {
- public:
-  explicit PartialJoins(const InstrumentationUnit& unit)
-      : unit_(unit), probes_(joining_probes(unit.spliced)) {}
-
-  /// `together`: by block of the kernel, as passed_together().
-  bool any(const std::vector<bool>& together) const {
-    if (probes_.empty()) return false;
-    return std::ranges::any_of(unit_.reached.functions, [&](const FunctionUnit& function) {
-      if (!function.instrumented) return false;
-      const bool is_kernel = &function == &unit_.reached.kernel();
-      for (std::uint32_t block = 0; block < function.graph().blocks.size(); ++block) {
-        if (any_in(function, block, is_kernel && together[block])) return true;
-      }
-      return false;
-    });
+bool joins_in_part(const InstrumentationUnit& unit, const std::vector<bool>& together) {
+  for (std::uint32_t number = 0; number < unit.spliced.probes.size(); ++number) {
+    const Probe& probe = unit.spliced.probes[number];
+    const bool may_join =
+        probe.enabled && (probe.routine.may_join_lanes() ||
+                          (probe.with_lane_values && probe.with_lane_values->may_join_lanes()));
+    if (!may_join) continue;
+    const auto is_in = [&](const FunctionUnit& function) {
+      return function.instrumented && stands_apart(unit, number, function, together);
+    };
+    if (std::ranges::any_of(unit.reached.functions, is_in)) return true;
   }
-
- private:
-  bool any_in(const FunctionUnit& function, std::uint32_t block, bool is_together) const {
-    const bool is_kernel = &function == &unit_.reached.kernel();
-    const BasicBlock& range = function.graph().blocks[block];
-    return std::ranges::any_of(probes_, [&](std::uint32_t number) {
-      switch (unit_.spliced.probes[number].point) {
-        case ProbePoint::kernel_entry:
-        case ProbePoint::kernel_exit: return false;  // all lanes come there
-        case ProbePoint::function_entry:
-        case ProbePoint::function_exit: return !is_kernel;
-        case ProbePoint::instruction:
-        case ProbePoint::instruction_after:
-          for (std::uint32_t i = range.begin; i < range.end; ++i) {
-            if (stands_at(number, function, i, is_together)) return true;
-          }
-          return false;
-        default: return !is_together;
-      }
-    });
-  }
-
-  bool stands_at(std::uint32_t number, const FunctionUnit& function, std::uint32_t index,
-                 bool is_together) const {
-    const Instruction& instruction = function.function->body->instructions[index];
-    const std::uint32_t id = function.first_instruction + index;
-    return (!is_together || instruction.guarded()) && unit_.spliced.probes[number].matches(instruction) &&
-           unit_.memory.measured_at(number, id) == id;
-  }
-
-  const InstrumentationUnit& unit_;
-  const std::vector<std::uint32_t> probes_;
-};
+  return false;
+}
 
 }  // namespace
 
@@ -128,7 +104,7 @@ bool converges_at_exit(const InstrumentationUnit& unit, const CountedFunction& k
     if (exit == end && std::none_of(begin, end, may_join_lanes)) continue;
     if (!together[block]) return false;
   }
-  return !PartialJoins(unit).any(together);
+  return !joins_in_part(unit, together);
 }
 
 }  // namespace lynxpp::ptx
