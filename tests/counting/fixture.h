@@ -14,6 +14,7 @@
 #include "device/cpu/simt/execute/executor.h"
 #include "engine/counters.h"
 #include "ptx/analysis/launch_shape.h"
+#include "ptx/passes/counting/refinements.h"
 
 namespace lynxpp::cod {
 
