@@ -1,10 +1,10 @@
 #include "engine/counters.h"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <tuple>
 
+#include "engine/elements.h"
 #include "engine/instrument.h"
 #include "ptx/ir/memory_access.h"
 
@@ -265,16 +265,6 @@ std::vector<ptx::CountUse> uses_of(const std::vector<CountTerm>& terms, std::uin
   return uses;
 }
 
-template <typename Element>
-void add_to(std::span<std::byte> array, std::uint64_t element, std::uint64_t amount) {
-  if (element >= array.size() / sizeof(Element)) return;
-  std::byte* const at = array.data() + element * sizeof(Element);
-  Element value = 0;
-  std::memcpy(&value, at, sizeof value);
-  value = static_cast<Element>(value + amount);  // wraps as it would on the device
-  std::memcpy(at, &value, sizeof value);
-}
-
 /// One for each function whose indices are checked; a number that none of the probe's tallies has.
 std::vector<ptx::Tally> marks_of(const ptx::InstrumentationUnit& unit) {
   const auto measures = std::ranges::find_if(unit.spliced.probes, [](const ptx::Probe& probe) {
@@ -339,12 +329,8 @@ void fill_counted_arrays(const Counting& counting, const std::vector<Specificati
   const std::vector<std::uint64_t> values = counting.plan->evaluate(slots, launched);
   for (const CountTerm& term : counting.terms) {
     const std::uint64_t amount = term.addend * values[counting.plan->quantities.at(term.quantity)];
-    const std::span<std::byte> array = arrays[term.specification][term.array];
-    if (cod::size_of(specifications[term.specification]->arrays()[term.array].type) == 4) {
-      add_to<std::uint32_t>(array, term.element, amount);
-    } else {
-      add_to<std::uint64_t>(array, term.element, amount);
-    }
+    const cod::GlobalArray& array = specifications[term.specification]->arrays()[term.array];
+    Elements(arrays[term.specification][term.array], cod::size_of(array.type)).add(term.element, amount);
   }
 }
 

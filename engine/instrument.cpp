@@ -211,20 +211,14 @@ void add_word_counters(const Request& request, std::uint32_t index, ptx::Instrum
   if (request.words.scheme.shared_bits == 0) return;
   ptx::BlockCounters& counters = unit.words.block;
   counters.bits = request.words.scheme.shared_bits;
-  const std::vector<cod::Word>& words = specification.words();
-  const auto position_of = [&](cod::Word::Kind kind, std::uint32_t array, cod::Extent extent) {
-    const auto found = std::ranges::find_if(words, [&](const cod::Word& each) {
-      return each.kind == kind && each.index == array && each.extent == extent;
-    });
-    return unit.spliced.words + static_cast<std::uint32_t>(found - words.begin());
+  const auto number_of = [&](const cod::Word& word) {
+    return unit.spliced.words + position_of_word(specification, word);
   };
-  for (const cod::Word& word : words) {
+  for (const cod::Word& word : specification.words()) {
     if (word.kind != cod::Word::Kind::shared_counters) continue;
-    const std::uint32_t array = word.index;
-    counters.extent_word = position_of(cod::Word::Kind::extent, 0, cod::Extent::shared_words);
-    counters.arrays.push_back({position_of(word.kind, array, word.extent),
-                               position_of(cod::Word::Kind::array_address, array, cod::Extent::constant),
-                               cod::size_of(specification.arrays()[array].type) == 8});
+    counters.extent_word = number_of({cod::Word::Kind::extent, 0, cod::Extent::shared_words});
+    counters.arrays.push_back({number_of(word), number_of({cod::Word::Kind::array_address, word.index}),
+                               cod::size_of(specification.arrays()[word.index].type) == 8});
   }
   counters.variable = static_cast<std::uint32_t>(unit.spliced.variables.size());
   unit.spliced.variables.push_back({ptx::StateSpace::shared, 0, {}, true});

@@ -1,13 +1,12 @@
 #include "engine/word_counts.h"
 
 #include <algorithm>
-#include <cstring>
-#include <limits>
 #include <map>
 #include <set>
 #include <tuple>
 
 #include "cod/word_map.h"
+#include "engine/elements.h"
 #include "engine/instrument.h"
 #include "engine/word_runs.h"
 #include "ptx/ir/memory_access.h"
@@ -275,17 +274,6 @@ class RangeCounts {
   std::uint64_t outside_ = 0;
 };
 
-template <typename Element>
-void add_up_to_most(std::span<std::byte> array, std::uint64_t element, std::uint64_t amount) {
-  if (element >= array.size() / sizeof(Element)) return;
-  std::byte* const at = array.data() + element * sizeof(Element);
-  Element value = 0;
-  std::memcpy(&value, at, sizeof value);
-  const std::uint64_t room = std::numeric_limits<Element>::max() - value;
-  value = static_cast<Element>(value + std::min(amount, room));
-  std::memcpy(at, &value, sizeof value);
-}
-
 ptx::ReplayLaunch replay_launch(const WordCounting& counting, const LaunchedWords& launch) {
   ptx::ReplayLaunch replayed;
   std::copy(std::begin(launch.grid), std::end(launch.grid), replayed.grid);
@@ -374,26 +362,19 @@ bool adds_exactly(const cod::WordScheme& scheme) {
 /// Where the counts are that handler adds to, which has one array only.
 ptx::CountedWords counted_words(const Request& request, const cod::Specification& specification,
                                 std::uint32_t array, std::uint32_t first_word) {
-  const std::vector<cod::Word>& words = specification.words();
-  const auto position_of = [&](cod::Word::Kind kind, std::uint32_t index, cod::Extent extent) {
-    const auto found = std::ranges::find_if(words, [&](const cod::Word& each) {
-      return each.kind == kind && each.index == index && each.extent == extent;
-    });
-    return first_word + static_cast<std::uint32_t>(found - words.begin());
-  };
+  const auto number_of = [&](const cod::Word& word) { return first_word + position_of_word(specification, word); };
   using Kind = cod::Word::Kind;
-  constexpr cod::Extent none = cod::Extent::constant;
   ptx::CountedWords counted;
-  counted.array_word = position_of(Kind::array_address, array, none);
+  counted.array_word = number_of({Kind::array_address, array});
   counted.element_bytes = cod::size_of(specification.arrays()[array].type);
   counted.is_shared = is_of_shared_words(specification.arrays()[array]);
   if (counted.is_shared) {
-    counted.extent_word = position_of(Kind::extent, 0, cod::Extent::shared_words);
+    counted.extent_word = number_of({Kind::extent, 0, cod::Extent::shared_words});
     if (request.words.scheme.shared_bits != 0)
-      counted.block_offset_word = position_of(Kind::shared_counters, array, none);
+      counted.block_offset_word = number_of({Kind::shared_counters, array});
   } else {
-    counted.begin_word = position_of(Kind::word_map, cod::WordMap::part_window_begin, none);
-    counted.bytes_word = position_of(Kind::word_map, cod::WordMap::part_window_bytes, none);
+    counted.begin_word = number_of({Kind::word_map, cod::WordMap::part_window_begin});
+    counted.bytes_word = number_of({Kind::word_map, cod::WordMap::part_window_bytes});
     counted.margin_bytes = cod::WordMap::margin_bytes;
   }
   return counted;
@@ -449,7 +430,24 @@ void choose_window(const Request& request, ptx::InstrumentationUnit& unit, WordC
   for (auto& [probe, words] : unit.spliced.counted_words) words.block_offset_word.reset();
 }
 
+void finish_elements(const cod::WordScheme& scheme, Elements elements) {
+  for (std::uint64_t at = 0; at < elements.size(); ++at) {
+    std::uint64_t value = elements[at];
+    if (value == 0) continue;
+    value = value > elements.most() / scheme.sample ? elements.most() : value * scheme.sample;
+    if (scheme.threshold != 0) value = std::min<std::uint64_t>(value, scheme.threshold);
+    elements.set(at, value);
+  }
+}
+
 }  // namespace
+
+std::uint32_t position_of_word(const cod::Specification& specification, const cod::Word& word) {
+  const auto found = std::ranges::find_if(specification.words(), [&](const cod::Word& each) {
+    return each.kind == word.kind && each.index == word.index && each.extent == word.extent;
+  });
+  return static_cast<std::uint32_t>(found - specification.words().begin());
+}
 
 std::shared_ptr<WordCounting> plan_word_counts(const Request& request, ptx::InstrumentationUnit& unit) {
   const auto counts_words = [](const SpecificationPtr& specification) {
@@ -517,35 +515,14 @@ Result<std::vector<std::uint64_t>> fill_counted_words(
       });
   std::vector<std::uint64_t> outside(specifications.size());
   for (auto& [place, each] : counts) {
-    const std::span<std::byte> array = arrays[place.first][place.second];
-    const bool is_wide =
-        cod::size_of(specifications[place.first]->arrays()[place.second].type) == sizeof(std::uint64_t);
+    const cod::GlobalArray& array = specifications[place.first]->arrays()[place.second];
+    Elements elements(arrays[place.first][place.second], cod::size_of(array.type));
     outside[place.first] += each.outside();
-    each.finish([&](std::uint64_t element, std::uint64_t amount) {
-      is_wide ? add_up_to_most<std::uint64_t>(array, element, amount)
-              : add_up_to_most<std::uint32_t>(array, element, amount);
-    });
+    each.finish([&](std::uint64_t element, std::uint64_t amount) { elements.add_up_to_most(element, amount); });
   }
   if (!replayed) return replayed.error();
   return outside;
 }
-
-namespace {
-
-template <typename Element>
-void finish_elements(const cod::WordScheme& scheme, std::span<std::byte> array) {
-  for (std::size_t at = 0; at + sizeof(Element) <= array.size(); at += sizeof(Element)) {
-    Element value = 0;
-    std::memcpy(&value, array.data() + at, sizeof value);
-    if (value == 0) continue;
-    constexpr Element most = std::numeric_limits<Element>::max();
-    value = value > most / scheme.sample ? most : static_cast<Element>(value * scheme.sample);
-    if (scheme.threshold != 0) value = std::min(value, static_cast<Element>(scheme.threshold));
-    std::memcpy(array.data() + at, &value, sizeof value);
-  }
-}
-
-}  // namespace
 
 void finish_counted_words(const cod::WordScheme& scheme,
                           const std::vector<std::shared_ptr<const cod::Specification>>& specifications,
@@ -555,9 +532,7 @@ void finish_counted_words(const cod::WordScheme& scheme,
     for (std::size_t k = 0; k < arrays[i].size(); ++k) {
       const cod::GlobalArray& array = specifications[i]->arrays()[k];
       if (!array.counts_words) continue;
-      cod::size_of(array.type) == sizeof(std::uint64_t)
-          ? finish_elements<std::uint64_t>(scheme, arrays[i][k])
-          : finish_elements<std::uint32_t>(scheme, arrays[i][k]);
+      finish_elements(scheme, {arrays[i][k], cod::size_of(array.type)});
     }
   }
 }

@@ -88,6 +88,9 @@ struct WordCounting {
   std::vector<std::uint64_t> predicted;
 };
 
+/// Where a word stands in Specification::words().
+std::uint32_t position_of_word(const cod::Specification& specification, const cod::Word& word);
+
 /// Null: no specification counts words or asks where arrays are. Takes the accesses that need no probe out of
 /// unit.spliced.probes, and asks for addresses in unit.words.shared.variables, in the order of shared_arrays.
 /// Precondition: these are those of the request's handlers, in order; variables' addresses are known.

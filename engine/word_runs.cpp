@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <map>
 #include <numeric>
 #include <utility>
 
+#include "engine/elements.h"
 #include "engine/instrument.h"
 #include "ptx/passes/probes/words/word_run_sites.h"
 
@@ -21,10 +21,9 @@ struct Span {
   std::uint64_t words = 0;
 };
 
-template <typename Element>
 class RunAdder {
  public:
-  RunAdder(const cod::WordMap& map, std::span<Element> counts)
+  RunAdder(const cod::WordMap& map, Elements counts)
       : map_(map), window_(map.window()), counts_(counts) {}
 
   void add(ptx::RunRecord run) {
@@ -79,32 +78,27 @@ class RunAdder {
     spans.erase(outside, spans.end());
     for (std::uint64_t i = 0; i < sums.size(); ++i) {
       if (i >= step) sums[i] += sums[i - step];
-      if (sums[i] != 0) add_element(first_of_window + i, static_cast<std::uint64_t>(sums[i]));
+      if (sums[i] != 0) counts_.add_up_to_most(first_of_window + i, static_cast<std::uint64_t>(sums[i]));
     }
   }
 
   void add_word(std::uint64_t address, std::uint64_t times) {
     const std::uint64_t behind = address - window_.begin;
-    if (behind < window_.bytes) return add_element(first_of_window + behind / word_bytes, times);
+    if (behind < window_.bytes)
+      return counts_.add_up_to_most(first_of_window + behind / word_bytes, times);
     const std::optional<std::uint64_t> element = map_.element_of(address);
     if (!element) {
       outside_ += times;
     } else {
-      add_element(*element, times);
+      counts_.add_up_to_most(*element, times);
     }
-  }
-
-  void add_element(std::uint64_t element, std::uint64_t times) {
-    if (element >= counts_.size()) return;
-    const std::uint64_t room = std::numeric_limits<Element>::max() - counts_[element];
-    counts_[element] = static_cast<Element>(counts_[element] + std::min(times, room));
   }
 
   static constexpr std::uint64_t first_of_window = cod::WordMap::margin_bytes / word_bytes;
 
   const cod::WordMap& map_;
   const cod::WordMap::Window& window_;
-  std::span<Element> counts_;
+  Elements counts_;
   std::map<std::int64_t, std::vector<Span>> spans_;  ///< by distance
   std::uint64_t outside_ = 0;
 };
@@ -129,11 +123,8 @@ std::uint64_t sum_of(std::span<const std::byte> counts) {
   return std::accumulate(elements.begin(), elements.end(), std::uint64_t{0});
 }
 
-template <typename Element>
-std::uint64_t add_records(std::span<const ptx::RunRecord> records, const cod::WordMap& map,
-                          std::span<std::byte> counts) {
-  // Arrays begin at multiples of 256 (ProbeLayout), and are numbers for as long as the launch's results live.
-  RunAdder<Element> adder(map, {reinterpret_cast<Element*>(counts.data()), counts.size() / sizeof(Element)});
+std::uint64_t add_records(std::span<const ptx::RunRecord> records, const cod::WordMap& map, Elements counts) {
+  RunAdder adder(map, counts);
   for (const ptx::RunRecord& record : records) adder.add(record);
   return adder.finish();
 }
@@ -233,9 +224,7 @@ std::uint64_t bytes_of_runs(std::uint64_t runs) {
 
 std::uint64_t add_word_runs(std::span<const std::byte> runs, std::uint64_t most, const cod::WordMap& map,
                             std::span<std::byte> counts, std::uint32_t element_bytes) {
-  const std::span<const ptx::RunRecord> records = WrittenRuns(runs, most).records;
-  return element_bytes == sizeof(std::uint64_t) ? add_records<std::uint64_t>(records, map, counts)
-                                                : add_records<std::uint32_t>(records, map, counts);
+  return add_records(WrittenRuns(runs, most).records, map, {counts, element_bytes});
 }
 
 std::uint64_t add_loop_records(std::span<const std::byte> records, const WordCounting& counting,
@@ -250,8 +239,7 @@ std::uint64_t add_loop_records(std::span<const std::byte> records, const WordCou
       if (run) runs.push_back(*run);
     }
   }
-  return element_bytes == sizeof(std::uint64_t) ? add_records<std::uint64_t>(runs, map, counts)
-                                                : add_records<std::uint32_t>(runs, map, counts);
+  return add_records(runs, map, {counts, element_bytes});
 }
 
 bool word_runs_pay(std::span<const std::byte> runs, std::uint64_t most, std::span<const std::byte> counts,

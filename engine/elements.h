@@ -1,0 +1,56 @@
+// The numbers of a launch's arrays on the host.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <span>
+
+namespace lynxpp::engine {
+
+/// Numbers of 4 or 8 bytes, one after the other. Borrows them. Nothing is added where there is no element.
+class Elements {
+ public:
+  Elements(std::span<std::byte> array, std::uint32_t bytes) : array_(array), bytes_(bytes) {}
+
+  std::uint64_t size() const { return array_.size() / bytes_; }
+  /// The greatest number that an element can be.
+  std::uint64_t most() const {
+    return is_wide() ? std::numeric_limits<std::uint64_t>::max() : std::numeric_limits<std::uint32_t>::max();
+  }
+
+  std::uint64_t operator[](std::uint64_t index) const {
+    return is_wide() ? number<std::uint64_t>(index) : number<std::uint32_t>(index);
+  }
+  void set(std::uint64_t index, std::uint64_t value) {
+    is_wide() ? store(index, value) : store(index, static_cast<std::uint32_t>(value));
+  }
+
+  /// Wraps as it would on the device.
+  void add(std::uint64_t index, std::uint64_t amount) {
+    if (index < size()) set(index, (*this)[index] + amount);
+  }
+  void add_up_to_most(std::uint64_t index, std::uint64_t amount) {
+    if (index < size()) set(index, (*this)[index] + std::min(amount, most() - (*this)[index]));
+  }
+
+ private:
+  bool is_wide() const { return bytes_ == sizeof(std::uint64_t); }
+  template <typename Number>
+  Number number(std::uint64_t index) const {
+    Number value = 0;
+    std::memcpy(&value, array_.data() + index * sizeof value, sizeof value);
+    return value;
+  }
+  template <typename Number>
+  void store(std::uint64_t index, Number value) {
+    std::memcpy(array_.data() + index * sizeof value, &value, sizeof value);
+  }
+
+  std::span<std::byte> array_;
+  std::uint32_t bytes_;
+};
+
+}  // namespace lynxpp::engine
