@@ -1,7 +1,6 @@
 #include "engine/counters.h"
 
 #include <algorithm>
-#include <map>
 #include <tuple>
 
 #include "engine/elements.h"
@@ -16,91 +15,77 @@ using Kind = ptx::Quantity::Kind;
 /// Collects the terms of one request.
 class TermCollector {
  public:
-  TermCollector(const Request& request, ptx::InstrumentationUnit& unit) : request_(request), unit_(unit) {}
+  TermCollector(const Request& request, ptx::InstrumentationUnit& unit, Counting& counting)
+      : request_(request), unit_(unit), counting_(counting) {}
 
-  bool has_paced_tallies = false;
-
-  std::vector<CountTerm> run() {
-    std::size_t first_probe = 0;
-    for (std::uint32_t index = 0; index < request_.specifications.size(); ++index) {
-      const cod::Specification& specification = *request_.specifications[index];
-      specification_ = &specification;
-      term_.specification = index;
-      std::vector<std::uint64_t> sites(specification.handlers().size());
-      for (const cod::SiteCounter& counter : specification.counters()) {
-        const cod::Handler& handler = specification.handlers()[counter.handler];
+  void run() {
+    std::uint32_t first_probe = 0;
+    for (index_ = 0; index_ < request_.specifications.size(); ++index_) {
+      specification_ = request_.specifications[index_].get();
+      for (const cod::SiteCounter& counter : specification_->counters()) {
+        const cod::Handler& handler = specification_->handlers()[counter.handler];
         if (!handler.wants_kernel(request_.kernel)) continue;
         counter_ = &counter;
-        probe_ = &unit_.spliced.probes[first_probe + counter.handler];
-        sites[counter.handler] = collect();
+        ptx::Probe& probe = unit_.spliced.probes[first_probe + counter.handler];
+        const std::uint64_t sites = collect(probe);
+        if (handler.is_counted) probe.sites = sites;
       }
-      collect_tallies(static_cast<std::uint32_t>(first_probe));
-      for (std::size_t i = 0; i < sites.size(); ++i) {
-        if (specification.handlers()[i].is_counted) unit_.spliced.probes[first_probe + i].sites = sites[i];
-      }
-      first_probe += specification.handlers().size();
+      collect_tallies(first_probe);
+      first_probe += static_cast<std::uint32_t>(specification_->handlers().size());
     }
     merge();
-    return std::move(terms_);
   }
 
  private:
-  std::uint64_t collect() {
+  std::uint64_t collect(const ptx::Probe& probe) {
     std::uint64_t sites = 0;
-    for (const ptx::FunctionUnit& function : unit_.reached.functions) {
-      if (!function.instrumented) continue;
+    for (const ptx::FunctionUnit& function : unit_.reached.instrumented()) {
       for (std::uint32_t block = 0; block < function.graph().blocks.size(); ++block) {
-        sites += probe_->point == ptx::ProbePoint::instruction ? collect_instructions(function, block)
-                                                               : collect_block(function, block);
+        if (probe.point == ptx::ProbePoint::instruction) {
+          sites += collect_instructions(probe, function, block);
+        } else {
+          collect_block(function, block);
+          ++sites;
+        }
       }
     }
     return sites;
   }
 
-  static bool is_last(const ptx::BasicBlock& range, std::uint32_t index) { return index + 1 == range.end; }
-
-  std::uint64_t collect_block(const ptx::FunctionUnit& function, std::uint32_t block) {
+  void collect_block(const ptx::FunctionUnit& function, std::uint32_t block) {
     const ptx::BasicBlock& range = function.graph().blocks[block];
     const std::uint32_t id = function.first_block + block;
-    const std::uint64_t element = element_of(id, 0);
-    const Kind kind = counter_->counts_warps ? Kind::warp_block : Kind::thread_block;
-    if (counter_->addend != cod::SiteCounter::Addend::executed) {
-      add(element, kind, id, addend_of(function, block));
-      return 1;
-    }
+    if (counter_->addend != cod::SiteCounter::Addend::executed)
+      return add(*counter_, id, 0, executions(counter_->counts_warps, false, id, 0), addend_of(function, block));
     std::uint64_t unguarded = 0;
     for (std::uint32_t i = range.begin; i < range.end; ++i) {
       if (function.function->body->instructions[i].guarded()) {
-        add(element, Kind::thread_guard, function.first_instruction + i, 1);
+        add(*counter_, id, 0, executions(false, true, id, function.first_instruction + i), 1);
       } else {
         ++unguarded;
       }
     }
-    if (unguarded != 0) add(element, Kind::thread_block, id, unguarded);
-    return 1;
+    if (unguarded != 0) add(*counter_, id, 0, executions(false, false, id, 0), unguarded);
   }
 
   /// Handlers of instructions run for the lanes whose guard holds, those of branches for all.
-  std::uint64_t collect_instructions(const ptx::FunctionUnit& function, std::uint32_t block) {
+  std::uint64_t collect_instructions(const ptx::Probe& probe, const ptx::FunctionUnit& function,
+                                     std::uint32_t block) {
     std::uint64_t sites = 0;
     const ptx::BasicBlock& range = function.graph().blocks[block];
+    const std::uint32_t block_id = function.first_block + block;
     for (std::uint32_t i = range.begin; i < range.end; ++i) {
       const ptx::Instruction& instruction = function.function->body->instructions[i];
-      if (!probe_->matches(instruction)) continue;
+      if (!probe.matches(instruction)) continue;
       ++sites;
-      const std::uint32_t block_id = function.first_block + block;
       const std::uint32_t id = function.first_instruction + i;
       const bool guarded = instruction.guarded() && instruction.traits.kind != ptx::OpcodeClass::branch;
-      const Kind by_threads = guarded ? Kind::thread_guard : Kind::thread_block;
-      const Kind by_warps = guarded ? Kind::warp_guard : Kind::warp_block;
-      const std::uint64_t addend = addend_at(function, block, instruction);
-      if (counter_->counts_divisions) {
-        if (divides(function, block, instruction))
-          add(element_of(block_id, id), Kind::divergence, id, addend);
-        continue;
+      const std::uint64_t addend = addend_at(probe, function, block, instruction);
+      if (!counter_->counts_divisions) {
+        add(*counter_, block_id, id, executions(counter_->counts_warps, guarded, block_id, id), addend);
+      } else if (divides(function, block, instruction)) {
+        add(*counter_, block_id, id, {Kind::divergence, id, {}}, addend);
       }
-      add(element_of(block_id, id), counter_->counts_warps ? by_warps : by_threads, guarded ? id : block_id,
-          addend);
     }
     return sites;
   }
@@ -119,61 +104,55 @@ class TermCollector {
       ptx::Probe& probe = unit_.spliced.probes[first_probe + wanted.handler];
       if (!probe.enabled) continue;
       probe.tallies.push_back(number);
-      has_paced_tallies |= wanted.is_paced;
-      term_.array = wanted.array;
-      for (const ptx::FunctionUnit& function : unit_.reached.functions) {
-        if (!function.instrumented) continue;
+      counting_.has_paced_tallies |= wanted.is_paced;
+      for (const ptx::FunctionUnit& function : unit_.reached.instrumented()) {
         const auto& instructions = function.function->body->instructions;
         for (std::uint32_t i = 0; i < instructions.size(); ++i) {
           if (!probe.matches(instructions[i])) continue;
           if (wanted.is_wide_only && bytes_at(probe, instructions[i]) <= 4) continue;
-          const std::uint32_t id = function.first_instruction + i;
-          const std::uint32_t block = function.first_block + function.graph().block_of[i];
-          const std::uint64_t element = element_of(wanted.array, wanted.indices, block, id);
-          const std::optional<std::uint32_t> measured =
-              unit_.memory.measured_at(first_probe + wanted.handler, id);
-          if (!measured) {
-            if (probe.effect == ptx::ProbeEffect::measures_sectors)
-              add_by_warps(element, instructions[i], block, id, 1);
-            continue;
-          }
-          const ptx::MemorySite* const site = unit_.memory.find(first_probe + wanted.handler, *measured);
-          if (site != nullptr && site->rows) {
-            const std::uint64_t sectors = site->rows->sectors;
-            add_by_warps(element, instructions[i], block, id, sectors);
-            // One for the handler, whatever its numbers are: they all grow by one for each sector.
-            term_.quantity.tally = {first_probe + wanted.handler, static_cast<std::uint32_t>(tallies.size()),
-                                    false, *measured};
-            term_.quantity.tally.is_exception = true;
-            add(element, Kind::tally, id, 0 - sectors);
-          }
-          for (const bool is_high : {false, true}) {
-            if (is_high && (wanted.adds_one || wanted.is_paced || request_.counting.wide)) continue;
-            term_.quantity.tally = {first_probe + wanted.handler, number, is_high, *measured};
-            add(element, Kind::tally, id, is_high ? std::uint64_t{1} << 32 : 1);
-          }
+          collect_tally(first_probe + wanted.handler, number, function, i);
         }
       }
     }
-    term_.quantity.tally = {};
   }
 
-  /// For an access, which no branch is.
-  void add_by_warps(std::uint64_t element, const ptx::Instruction& instruction, std::uint32_t block,
-                    std::uint32_t id, std::uint64_t addend) {
-    term_.quantity.tally = {};
-    term_.element = element;
-    term_.quantity.kind = instruction.guarded() ? Kind::warp_guard : Kind::warp_block;
-    term_.quantity.place = instruction.guarded() ? id : block;
-    term_.addend = addend;
-    terms_.push_back(term_);
+  /// At one access.
+  void collect_tally(std::uint32_t probe, std::uint32_t number, const ptx::FunctionUnit& function,
+                     std::uint32_t index) {
+    const cod::Tally& wanted = specification_->tallies()[number];
+    const std::uint32_t block = function.first_block + function.graph().block_of[index];
+    const std::uint32_t id = function.first_instruction + index;
+    // Of an access, which no branch is.
+    const ptx::Quantity by_warps =
+        executions(true, function.function->body->instructions[index].guarded(), block, id);
+    const std::optional<std::uint32_t> measured = unit_.memory.measured_at(probe, id);
+    if (!measured) {
+      if (unit_.spliced.probes[probe].effect == ptx::ProbeEffect::measures_sectors)
+        add(wanted, block, id, by_warps, 1);
+      return;
+    }
+    const ptx::MemorySite* const site = unit_.memory.find(probe, *measured);
+    if (site != nullptr && site->rows) {
+      const std::uint64_t sectors = site->rows->sectors;
+      add(wanted, block, id, by_warps, sectors);
+      // One for the handler, whatever its numbers are: they all grow by one for each sector.
+      ptx::Tally exception{probe, static_cast<std::uint32_t>(specification_->tallies().size()), false,
+                           *measured};
+      exception.is_exception = true;
+      add(wanted, block, id, {Kind::tally, 0, exception}, 0 - sectors);
+    }
+    for (const bool is_high : {false, true}) {
+      if (is_high && (wanted.adds_one || wanted.is_paced || request_.counting.wide)) continue;
+      add(wanted, block, id, {Kind::tally, 0, {probe, number, is_high, *measured}},
+          is_high ? std::uint64_t{1} << 32 : 1);
+    }
   }
 
-  std::uint64_t addend_at(const ptx::FunctionUnit& function, std::uint32_t block,
+  std::uint64_t addend_at(const ptx::Probe& probe, const ptx::FunctionUnit& function, std::uint32_t block,
                           const ptx::Instruction& instruction) const {
     if (counter_->addend == cod::SiteCounter::Addend::access_size) return instruction.traits.access_bytes();
     if (counter_->addend != cod::SiteCounter::Addend::bank_groups) return addend_of(function, block);
-    const std::uint32_t bytes = bytes_at(*probe_, instruction);
+    const std::uint32_t bytes = bytes_at(probe, instruction);
     return bytes > 8 ? 4 : bytes > 4 ? 2 : 1;
   }
 
@@ -193,8 +172,19 @@ class TermCollector {
                       [](const ptx::Instruction& each) { return each.guarded(); }));
   }
 
-  std::uint64_t element_of(std::uint32_t block, std::uint32_t instruction) const {
-    return element_of(counter_->array, counter_->indices, block, instruction);
+  /// Of a block, or of an instruction for the lanes whose guard holds.
+  static ptx::Quantity executions(bool by_warps, bool guarded, std::uint32_t block,
+                                  std::uint32_t instruction) {
+    if (guarded) return {by_warps ? Kind::warp_guard : Kind::thread_guard, instruction, {}};
+    return {by_warps ? Kind::warp_block : Kind::thread_block, block, {}};
+  }
+
+  /// To the element of a counter or tally at a block and an instruction of it.
+  template <typename Counter>
+  void add(const Counter& counter, std::uint32_t block, std::uint32_t instruction,
+           const ptx::Quantity& quantity, std::uint64_t addend) {
+    const std::uint64_t element = element_of(counter.array, counter.indices, block, instruction);
+    counting_.terms.push_back({index_, counter.array, element, quantity, addend});
   }
 
   std::uint64_t element_of(std::uint32_t array_index, const std::vector<cod::CounterIndex>& indices,
@@ -216,53 +206,42 @@ class TermCollector {
     return element;
   }
 
-  void add(std::uint64_t element, Kind kind, std::uint32_t place, std::uint64_t addend) {
-    if (kind != Kind::tally) term_.array = counter_->array;
-    term_.element = element;
-    term_.quantity.kind = kind;
-    term_.quantity.place = kind == Kind::tally ? 0 : place;
-    term_.addend = addend;
-    terms_.push_back(term_);
-  }
-
-  /// One term for each element and place.
+  /// One term for each element and place, in this order.
   void merge() {
     const auto key = [](const CountTerm& term) {
       return std::tuple(term.specification, term.array, term.element, term.quantity);
     };
-    std::ranges::sort(terms_, {}, key);
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < terms_.size(); ++i) {
-      if (kept != 0 && key(terms_[kept - 1]) == key(terms_[i])) {
-        terms_[kept - 1].addend += terms_[i].addend;
+    std::ranges::sort(counting_.terms, {}, key);
+    std::vector<CountTerm> merged;
+    for (const CountTerm& term : counting_.terms) {
+      if (!merged.empty() && key(merged.back()) == key(term)) {
+        merged.back().addend += term.addend;
       } else {
-        terms_[kept++] = terms_[i];
+        merged.push_back(term);
       }
     }
-    terms_.resize(kept);
+    counting_.terms = std::move(merged);
   }
 
   const Request& request_;
   ptx::InstrumentationUnit& unit_;
+  Counting& counting_;
+  std::uint32_t index_ = 0;  ///< of the specification
   const cod::Specification* specification_ = nullptr;
   const cod::SiteCounter* counter_ = nullptr;
-  const ptx::Probe* probe_ = nullptr;
-  CountTerm term_;
-  std::vector<CountTerm> terms_;
 };
 
-/// What the arrays are made of: their elements are sums.
-std::vector<ptx::CountUse> uses_of(const std::vector<CountTerm>& terms, std::uint32_t& sums) {
-  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>, std::uint32_t> known;
-  std::vector<ptx::CountUse> uses;
-  for (const CountTerm& term : terms) {
-    const auto next = static_cast<std::uint32_t>(known.size());
-    const std::uint32_t sum =
-        known.try_emplace({term.specification, term.array, term.element}, next).first->second;
-    uses.push_back({term.quantity, sum, term.addend});
+/// What the arrays are made of: their elements are sums. `terms` are in the order of these.
+ptx::CountRequest request_of(const std::vector<CountTerm>& terms) {
+  const auto element = [](const CountTerm& term) {
+    return std::tuple(term.specification, term.array, term.element);
+  };
+  ptx::CountRequest wanted;
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    if (i == 0 || element(terms[i - 1]) != element(terms[i])) ++wanted.sums;
+    wanted.uses.push_back({terms[i].quantity, wanted.sums - 1, terms[i].addend});
   }
-  sums = static_cast<std::uint32_t>(known.size());
-  return uses;
+  return wanted;
 }
 
 /// One for each function whose indices are checked; a number that none of the probe's tallies has.
@@ -311,12 +290,9 @@ bool may_wrap(const Counting& counting, double milliseconds, std::uint32_t clock
 }
 
 ptx::CountRequest ask_for_counts(const Request& request, ptx::InstrumentationUnit& unit, Counting& counting) {
-  TermCollector collector(request, unit);
-  counting.terms = collector.run();
-  counting.has_paced_tallies = collector.has_paced_tallies;
-  ptx::CountRequest wanted;
+  TermCollector(request, unit, counting).run();
+  ptx::CountRequest wanted = request_of(counting.terms);
   if (counting.terms.empty()) return wanted;
-  wanted.uses = uses_of(counting.terms, wanted.sums);
   counting.marks = marks_of(unit);
   for (const ptx::Tally& mark : counting.marks)
     wanted.uses.push_back({{Kind::tally, 0, mark}, wanted.sums++, 1});

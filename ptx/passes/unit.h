@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <set>
 #include <string>
 #include <string_view>
@@ -142,6 +143,10 @@ struct ReachedFunctions {
   Transfers transfers;  ///< empty: not asked for
 
   const FunctionUnit& kernel() const { return functions.front(); }
+  auto instrumented() const { return functions | std::views::filter(&FunctionUnit::instrumented); }
+  std::uint32_t position_of(const FunctionUnit& function) const {
+    return static_cast<std::uint32_t>(&function - functions.data());
+  }
   void add(FunctionUnit function) {
     positions.try_emplace(function.function->name, functions.size());
     functions.push_back(std::move(function));
