@@ -46,9 +46,7 @@ class PlaceFinder {
   PlaceFinder(ptx::InstrumentationUnit& unit, const cod::Handler& handler) : unit_(unit), handler_(handler) {}
 
   HandlerPlaces find() {
-    for (const ptx::FunctionUnit& function : unit_.reached.functions) {
-      if (function.instrumented) visit(function);
-    }
+    for (const ptx::FunctionUnit& function : unit_.reached.instrumented()) visit(function);
     if (result_.places.empty()) result_.hint = hint();
     return std::move(result_);
   }
@@ -140,8 +138,7 @@ class PlaceFinder {
 
   template <typename Visit>
   void for_each_instruction(Visit visit) const {
-    for (const ptx::FunctionUnit& function : unit_.reached.functions) {
-      if (!function.instrumented) continue;
+    for (const ptx::FunctionUnit& function : unit_.reached.instrumented()) {
       for (const ptx::Instruction& instruction : function.function->body->instructions) visit(instruction);
     }
   }

@@ -17,17 +17,13 @@ Result<RegisterEstimate> estimate_registers(ptx::InstrumentationUnit& unit, cons
   RegisterEstimate estimate;
   Result<ptx::Module> module = ptx::parse_module(variant, "<instrumented>");
   if (!module) return module.error();
-  for (const ptx::FunctionUnit& original : unit.reached.functions) {
-    if (!original.instrumented) continue;
-    estimate.original = std::max(estimate.original, pressure_of(*original.analyses));
-    ptx::Function* const function = module->find_function(original.function->name);
-    if (function == nullptr || function->is_declaration()) continue;
-    if (Status parsed = ptx::parse_body(*module, *function, "<instrumented>"); !parsed) return parsed.error();
-    ptx::FunctionAnalyses analyses(*function);
-    estimate.instrumented = std::max(estimate.instrumented, pressure_of(analyses));
-  }
+  for (const ptx::FunctionUnit& function : unit.reached.instrumented())
+    estimate.original = std::max(estimate.original, pressure_of(*function.analyses));
   for (ptx::Function& function : module->functions) {
-    if (function.is_declaration() || !function.name.starts_with(ptx::routine_function_prefix)) continue;
+    const ptx::FunctionUnit* const original = unit.reached.find(function.name);
+    const bool is_instrumented = original != nullptr && original->instrumented;
+    const bool is_of_handlers = function.name.starts_with(ptx::routine_function_prefix);
+    if (function.is_declaration() || (!is_instrumented && !is_of_handlers)) continue;
     if (Status parsed = ptx::parse_body(*module, function, "<instrumented>"); !parsed) return parsed.error();
     ptx::FunctionAnalyses analyses(function);
     estimate.instrumented = std::max(estimate.instrumented, pressure_of(analyses));

@@ -44,8 +44,7 @@ std::optional<std::uint32_t> GroupedSites::value(std::string_view name, const pt
   if (!table_) table_ = describe_sites(unit_);
   const auto [known, is_new] = first_.try_emplace(*what);
   if (is_new) known->second = cod::first_of_groups(*table_, *what);
-  for (const ptx::FunctionUnit& function : unit_.reached.functions) {
-    if (!function.instrumented) continue;
+  for (const ptx::FunctionUnit& function : unit_.reached.instrumented()) {
     const std::vector<ptx::Instruction>& own = function.function->body->instructions;
     const bool is_here = !own.empty() && !std::less<>()(&instruction, &own.front()) &&
                          !std::less<>()(&own.back(), &instruction);
@@ -60,8 +59,7 @@ cod::SiteTable describe_sites(const ptx::InstrumentationUnit& unit) {
   table.instructions.reserve(unit.reached.instructions);
   Names opcodes(table.opcodes);
   Names files(table.files);
-  for (const ptx::FunctionUnit& function : unit.reached.functions) {
-    if (!function.instrumented) continue;
+  for (const ptx::FunctionUnit& function : unit.reached.instrumented()) {
     const auto function_index = static_cast<std::uint32_t>(table.functions.size());
     table.functions.push_back(function.function->name);
     for (const ptx::BasicBlock& block : function.graph().blocks) {

@@ -42,10 +42,6 @@ bool may_exit_in_calls(const ptx::ReachedFunctions& reached) {
   return false;
 }
 
-std::uint32_t position_of(const ptx::InstrumentationUnit& unit, const ptx::FunctionUnit& function) {
-  return static_cast<std::uint32_t>(&function - unit.reached.functions.data());
-}
-
 void find_names(const ptx::OperandList& operands, std::set<std::string_view>& names) {
   for (const ptx::Operand& operand : operands) {
     if (operand.kind == ptx::OperandKind::identifier) names.insert(operand.name);
@@ -87,14 +83,13 @@ void find_shared_arrays(ptx::InstrumentationUnit& unit, bool all, WordCounting& 
     if (variable.space == ptx::StateSpace::shared && variable.bytes != 0)
       counting.static_shared_bytes += variable.bytes + most_alignment;
   }
-  for (const ptx::FunctionUnit& function : unit.reached.functions) {
-    if (!function.instrumented) continue;
+  for (const ptx::FunctionUnit& function : unit.reached.instrumented()) {
     for (const ptx::Variable* each : ptx::addressable_shared_variables(unit.module, *function.function)) {
       if (!named.contains(each->name)) continue;
       const bool is_dynamic = each->is_extern && each->size_bytes() == 0;
       const bool is_own = function.function->body->find_variable(each->name, 0) == each;
       WordCounting::SharedArray array{each->name, each->size_bytes(), is_dynamic};
-      if (is_own) array.function = position_of(unit, function);
+      if (is_own) array.function = unit.reached.position_of(function);
       const ptx::ReplayVariable asked{each->name, array.function};
       if (!all && std::ranges::find(counting.program.variables, asked) == counting.program.variables.end())
         continue;
@@ -126,7 +121,7 @@ ptx::ReplayProgram replay_program_of(ptx::InstrumentationUnit& unit, bool follow
     replayed.functions.push_back(each.analyses.get());
   replayed.callee = [&](const ptx::Instruction& call) -> std::optional<std::uint32_t> {
     const ptx::FunctionUnit* const callee = unit.reached.find(ptx::direct_callee(unit.module, call));
-    return callee == nullptr ? std::nullopt : std::optional(position_of(unit, *callee));
+    return callee == nullptr ? std::nullopt : std::optional(unit.reached.position_of(*callee));
   };
   return ptx::make_replay_program(replayed);
 }
@@ -165,7 +160,7 @@ class ProbeSorter {
         }
         if (sorts_kinds) ++counting_.kinds[specification].fully_static;
         predicted.insert(&instruction);
-        const std::uint32_t position = position_of(unit_, function);
+        const std::uint32_t position = unit_.reached.position_of(function);
         for (const std::uint32_t array : counted)
           counting_.uses.push_back(
               {position, index, side, specification, array, is_of_shared_words(arrays[array])});
@@ -180,7 +175,7 @@ class ProbeSorter {
 
  private:
   bool is_predicted(const ptx::FunctionUnit& function, std::uint32_t index, std::uint32_t side) const {
-    if (!function.instrumented || !counting_.program.predicts(position_of(unit_, function), index, side))
+    if (!function.instrumented || !counting_.program.predicts(unit_.reached.position_of(function), index, side))
       return false;
     if (counting_.scheme.analysis != cod::WordScheme::Analysis::invariants) return true;
     const auto analysis = analyses_.find(&function);

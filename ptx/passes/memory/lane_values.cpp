@@ -325,9 +325,7 @@ Status write_lane_values(InstrumentationUnit& unit) {
   if (unit.spliced.lane_routines.empty() || unit.options.without.contains(Refinement::lane_values))
     return success();
   auto plan = std::make_shared<LaneValuePlan>();
-  for (const FunctionUnit& function : unit.reached.functions) {
-    if (function.instrumented) FunctionLanes(unit, function, *plan).run();
-  }
+  for (const FunctionUnit& function : unit.reached.instrumented()) FunctionLanes(unit, function, *plan).run();
   unit.memory.lane_values = std::move(plan);
   return success();
 }

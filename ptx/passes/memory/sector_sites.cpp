@@ -103,8 +103,8 @@ class SectorSitesOfFunction {
         follows_indices_ ? patterns.of_index(index, address) : std::nullopt;
     if (!followed) return patterns.of_address(index, address);
     if (!followed->checks.empty()) {
-      const auto number = static_cast<std::uint32_t>(&function_ - unit_.reached.functions.data());
-      unit_.memory.index_checks[number].insert(followed->checks.begin(), followed->checks.end());
+      std::set<IndexCheck>& checks = unit_.memory.index_checks[unit_.reached.position_of(function_)];
+      checks.insert(followed->checks.begin(), followed->checks.end());
     }
     return followed->pattern;
   }

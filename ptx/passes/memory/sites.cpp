@@ -45,8 +45,7 @@ Status find_memory_sites(InstrumentationUnit& unit) {
   for (std::uint32_t probe = 0; probe < unit.spliced.probes.size(); ++probe) {
     const ProbeEffect effect = unit.spliced.probes[probe].effect;
     if (!unit.spliced.probes[probe].enabled) continue;
-    for (const FunctionUnit& function : unit.reached.functions) {
-      if (!function.instrumented) continue;
+    for (const FunctionUnit& function : unit.reached.instrumented()) {
       if (effect == ProbeEffect::measures_banks) find_bank_sites(unit, function, probe);
       if (effect == ProbeEffect::measures_sectors)
         find_sector_sites(unit, function, probe, !unit.counting.is_wide);

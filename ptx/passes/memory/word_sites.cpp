@@ -172,7 +172,7 @@ std::vector<bool> functions_entered_together(InstrumentationUnit& unit) {
         if (call.traits.kind != OpcodeClass::call) continue;
         const FunctionUnit* const callee = unit.reached.find(direct_callee(unit.module, call));
         if (callee == nullptr || analysis.is_together(at)) continue;
-        const auto index = static_cast<std::size_t>(callee - unit.reached.functions.data());
+        const std::uint32_t index = unit.reached.position_of(*callee);
         changed |= together[index];
         together[index] = false;
       }
