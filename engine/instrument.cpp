@@ -87,15 +87,12 @@ Status leaves_together(const ptx::InstrumentationUnit& unit, const std::string& 
   const auto refuse = [&](const std::string& why) {
     return failure("specification '" + specification + "' has a syncThreads() in ON_KERNEL_EXIT, and " + why);
   };
-  std::size_t exits = 0;
+  const ptx::FunctionUnit& kernel = unit.reached.kernel();
+  auto exits = std::ranges::count_if(kernel.graph().blocks, [&](const ptx::BasicBlock& block) {
+    return kernel.falls_off_behind(block);
+  });
   for (const ptx::FunctionUnit& function : unit.reached.functions) {
-    const bool is_kernel = &function == &unit.reached.kernel();
-    for (const ptx::BasicBlock& block : function.graph().blocks) {
-      const bool falls_off =
-          block.leaves_function &&
-          (block.size() == 0 || !function.function->body->instructions[block.end - 1].traits.ends_block());
-      if (is_kernel && falls_off) ++exits;
-    }
+    const bool is_kernel = &function == &kernel;
     for (const ptx::Instruction& instruction : function.function->body->instructions) {
       const bool leaves = instruction.traits.kind == ptx::OpcodeClass::exit &&
                           (is_kernel || instruction.traits.is_thread_exit);

@@ -86,8 +86,8 @@ class PlaceFinder {
       case cod::TargetKind::kernel_exit: {
         const bool leaves = last != nullptr && last->traits.kind == ptx::OpcodeClass::exit;
         const bool is_kernel = function.function->is_entry;
-        const bool falls_off = range.leaves_function && (last == nullptr || !last->traits.ends_block());
-        if ((leaves && (is_kernel || last->traits.is_thread_exit)) || (falls_off && is_kernel))
+        if ((leaves && (is_kernel || last->traits.is_thread_exit)) ||
+            (is_kernel && function.falls_off_behind(range)))
           add(function, block, last);
         break;
       }

@@ -32,14 +32,13 @@ bool is_of_device_words(const cod::GlobalArray& array) {
 
 /// Whether a function that the kernel calls may end the thread.
 bool may_exit_in_calls(const ptx::ReachedFunctions& reached) {
-  if (reached.calls_indirectly) return true;
-  for (const ptx::FunctionUnit& function : reached.functions) {
-    if (function.function->is_entry) continue;
-    for (const ptx::Instruction& instruction : function.function->body->instructions) {
-      if (instruction.traits.is_thread_exit) return true;
-    }
-  }
-  return false;
+  return reached.calls_indirectly ||
+         std::ranges::any_of(reached.functions, [](const ptx::FunctionUnit& function) {
+           return !function.function->is_entry &&
+                  std::ranges::any_of(
+                      function.function->body->instructions,
+                      [](const ptx::Instruction& each) { return each.traits.is_thread_exit; });
+         });
 }
 
 void find_names(const ptx::OperandList& operands, std::set<std::string_view>& names) {

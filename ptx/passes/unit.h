@@ -94,6 +94,11 @@ struct FunctionUnit {
   std::uint32_t first_instruction = 0;
 
   const ControlFlowGraph& graph() const { return analyses->graph(); }
+  /// Whether the body ends after the block, without an instruction that exits.
+  bool falls_off_behind(const BasicBlock& block) const {
+    return block.leaves_function &&
+           (block.size() == 0 || !function->body->instructions[block.end - 1].traits.ends_block());
+  }
 };
 
 /// A variable of the variant that routines name: shared memory of a thread block, or a table. Its name is
