@@ -34,64 +34,56 @@ std::string ordered_test(const Instruction& instruction) {
   return (is_not_equal ? "setp.gt.u" : "setp.le.u") + std::string(type.substr(1));
 }
 
-class BitTests {
- public:
-  Status run(InstrumentationUnit& unit) {
-    const bool is_needed = std::ranges::any_of(unit.edits.edits(), [](const Edit& edit) {
-      return edit.code() != nullptr && is_synchronizing(*edit.code());
-    });
-    if (!is_needed) return success();
-    for (const FunctionUnit& function : unit.reached.functions) rewrite(*function.function->body, unit);
-    return success();
-  }
+/// A register by its declaration, as scopes may use a name anew.
+using Register = std::tuple<const RegisterDeclaration*, std::string_view>;
 
- private:
-  /// A register by its declaration, as scopes may use a name anew.
-  using Register = std::tuple<const RegisterDeclaration*, std::string_view>;
-  using Pair = std::pair<Register, Register>;
+std::optional<Register> register_of(const Operand& operand, const Instruction& user, const Body& body) {
+  if (operand.kind != OperandKind::identifier) return std::nullopt;
+  const auto* const declaration = body.find_register(operand.name, body.statements[user.statement].scope);
+  return declaration == nullptr ? std::nullopt : std::optional<Register>{{declaration, operand.name}};
+}
 
-  static std::optional<Register> register_of(const Operand& operand, const Instruction& user,
-                                             const Body& body) {
-    if (operand.kind != OperandKind::identifier) return std::nullopt;
-    const auto* const declaration = body.find_register(operand.name, body.statements[user.statement].scope);
-    return declaration == nullptr ? std::nullopt : std::optional<Register>{{declaration, operand.name}};
-  }
-
-  /// The mask may be a register, too: tests count for both. That a register may have been written anew since
-  /// does no harm, as both tests mean the same.
-  static void rewrite(const Body& body, InstrumentationUnit& unit) {
-    std::map<Register, Pair> masked;  // the operands of the `and` that wrote a register
-    std::map<Register, std::uint32_t> tests;
-    for (const Instruction& instruction : body.instructions) {
-      if (instruction.operands.empty()) continue;
-      if (instruction.opcode.starts_with("and.b") && instruction.operands.size() == 3) {
-        const auto result = register_of(instruction.operands[0], instruction, body);
-        const auto first = register_of(instruction.operands[1], instruction, body);
-        const auto second = register_of(instruction.operands[2], instruction, body);
-        if (result && (first || second))
-          masked[*result] = {first.value_or(Register{}), second.value_or(Register{})};
-        continue;
-      }
-      const std::string ordered = ordered_test(instruction);
-      if (ordered.empty()) continue;
-      const auto tested = register_of(instruction.operands[1], instruction, body);
-      // ".b32" takes any register of its size, ".u32" none of floating-point numbers.
-      if (tested && is_floating(std::get<0>(*tested)->type)) continue;
-      const auto found = tested ? masked.find(*tested) : masked.end();
-      if (found == masked.end()) continue;
-      const auto count = [&](const Register& source) {
-        return std::get<0>(source) == nullptr ? 0 : ++tests[source];
-      };
-      const std::uint32_t first = count(found->second.first);
-      const std::uint32_t second = count(found->second.second);
-      if (std::max(first, second) > most_tests)
-        unit.edits.replace(body.opcode_range(instruction, unit.module.source()), ordered);
+/// The mask may be a register, too: tests count for both. That a register may have been written anew since
+/// does no harm, as both tests mean the same.
+void rewrite(const Body& body, InstrumentationUnit& unit) {
+  std::map<Register, std::pair<Register, Register>> masked;  // the operands of the `and` that wrote a register
+  std::map<Register, std::uint32_t> tests;
+  for (const Instruction& instruction : body.instructions) {
+    if (instruction.operands.empty()) continue;
+    if (instruction.opcode.starts_with("and.b") && instruction.operands.size() == 3) {
+      const auto result = register_of(instruction.operands[0], instruction, body);
+      const auto first = register_of(instruction.operands[1], instruction, body);
+      const auto second = register_of(instruction.operands[2], instruction, body);
+      if (result && (first || second))
+        masked[*result] = {first.value_or(Register{}), second.value_or(Register{})};
+      continue;
     }
+    const std::string ordered = ordered_test(instruction);
+    if (ordered.empty()) continue;
+    const auto tested = register_of(instruction.operands[1], instruction, body);
+    // ".b32" takes any register of its size, ".u32" none of floating-point numbers.
+    if (tested && is_floating(std::get<0>(*tested)->type)) continue;
+    const auto found = tested ? masked.find(*tested) : masked.end();
+    if (found == masked.end()) continue;
+    const auto count = [&](const Register& source) {
+      return std::get<0>(source) == nullptr ? 0 : ++tests[source];
+    };
+    const std::uint32_t first = count(found->second.first);
+    const std::uint32_t second = count(found->second.second);
+    if (std::max(first, second) > most_tests)
+      unit.edits.replace(body.opcode_range(instruction, unit.module.source()), ordered);
   }
-};
+}
 
 }  // namespace
 
-Status rewrite_bit_tests(InstrumentationUnit& unit) { return BitTests().run(unit); }
+Status rewrite_bit_tests(InstrumentationUnit& unit) {
+  const bool is_needed = std::ranges::any_of(unit.edits.edits(), [](const Edit& edit) {
+    return edit.code() != nullptr && is_synchronizing(*edit.code());
+  });
+  if (!is_needed) return success();
+  for (const FunctionUnit& function : unit.reached.functions) rewrite(*function.function->body, unit);
+  return success();
+}
 
 }  // namespace lynxpp::ptx

@@ -7,108 +7,86 @@ namespace {
 
 constexpr std::string_view call_argument = "__lynxpp_argument";
 
-class HiddenParameter {
- public:
-  Status run(InstrumentationUnit& unit) {
-    const bool frame = unit.needs_frame();
-    if (unit.spliced.words != 0) {
-      if (Status fits = make_room(unit); !fits) return fits;
-      const std::string parameter = ".param .align 8 .b8 " + std::string(probe_parameter) + "[" +
-                                    std::to_string(8 * unit.spliced.words) + "]";
-      for (const Function& function : unit.module.functions) {  // forward declarations too
-        if (function.name == unit.reached.kernel().function->name)
-          append_parameter(unit, function, parameter);
-      }
-    }
-    if (frame) {
-      const std::string parameter = ".param .b64 " + std::string(frame_parameter);
-      for (const Function& function : unit.module.functions) {  // and what aliases are declared as
-        const FunctionUnit* known = unit.reached.find(unit.module.find_function(function.name)->name);
-        if (known != nullptr && known->instrumented && !known->function->is_entry) {
-          append_parameter(unit, function, parameter);
-        }
-      }
-      for (const FunctionUnit& caller : unit.reached.functions) {
-        if (caller.instrumented) pass_frame(unit, caller);
-      }
-    }
-    return success();
+/// Kernels may have 4352 bytes of parameters; since PTX 8.1, from sm_70 on, 32764.
+Status make_room(InstrumentationUnit& unit) {
+  constexpr std::uint64_t most_of_old_versions = 4352;
+  constexpr std::uint64_t most = 32764;
+  constexpr Version large_parameters{8, 1};
+  constexpr int large_parameters_sm = 70;
+  const auto aligned = [](std::uint64_t bytes, std::uint64_t alignment) {
+    return (bytes + alignment - 1) / alignment * alignment;
+  };
+  std::uint64_t bytes = 0;
+  for (const Variable& parameter : unit.reached.kernel().function->parameters)
+    bytes = aligned(bytes, std::max(1U, parameter.alignment)) + parameter.size_bytes();
+  const std::uint64_t together = aligned(bytes, 8) + std::uint64_t{8} * unit.spliced.words;
+  if (together <= most_of_old_versions) return success();
+  if (together > most || unit.variant.target.sm < large_parameters_sm) {
+    return failure("there is no room for the parameter of the instrumentation: the kernel's own take " +
+                   std::to_string(bytes) + " bytes, with it they would take " + std::to_string(together));
   }
+  unit.variant.version = std::max(unit.variant.version, large_parameters);
+  return success();
+}
 
- private:
-  /// Kernels may have 4352 bytes of parameters; since PTX 8.1, from sm_70 on, 32764.
-  static Status make_room(InstrumentationUnit& unit) {
-    constexpr std::uint64_t most_of_old_versions = 4352;
-    constexpr std::uint64_t most = 32764;
-    constexpr Version large_parameters{8, 1};
-    constexpr int large_parameters_sm = 70;
-    const auto aligned = [](std::uint64_t bytes, std::uint64_t alignment) {
-      return (bytes + alignment - 1) / alignment * alignment;
-    };
-    std::uint64_t bytes = 0;
-    for (const Variable& parameter : unit.reached.kernel().function->parameters)
-      bytes = aligned(bytes, std::max(1U, parameter.alignment)) + parameter.size_bytes();
-    const std::uint64_t together = aligned(bytes, 8) + std::uint64_t{8} * unit.spliced.words;
-    if (together <= most_of_old_versions) return success();
-    if (together > most || unit.variant.target.sm < large_parameters_sm) {
-      return failure("there is no room for the parameter of the instrumentation: the kernel's own take " +
-                     std::to_string(bytes) + " bytes, with it they would take " + std::to_string(together));
-    }
-    unit.variant.version = std::max(unit.variant.version, large_parameters);
-    return success();
+void append_parameter(InstrumentationUnit& unit, const Function& function, const std::string& parameter) {
+  if (function.parameter_list.empty()) {
+    unit.edits.insert_before(function.name_text.end, "(\n\t" + parameter + "\n)");
+    return;
   }
+  const bool first = function.parameters.empty();
+  unit.edits.insert_before(function.parameter_list.end - 1, (first ? "\n\t" : ",\n\t") + parameter + "\n");
+}
 
-  static void append_parameter(InstrumentationUnit& unit, const Function& function,
-                               const std::string& parameter) {
-    if (function.parameter_list.empty()) {
-      unit.edits.insert_before(function.name_text.end, "(\n\t" + parameter + "\n)");
-      return;
-    }
-    const bool first = function.parameters.empty();
-    unit.edits.insert_before(function.parameter_list.end - 1, (first ? "\n\t" : ",\n\t") + parameter + "\n");
+/// The callee is the first operand that is no list: call (results), callee, (arguments);
+void append_argument(InstrumentationUnit& unit, const Function& caller, const Instruction& call) {
+  const std::string argument(call_argument);
+  CodeBuilder code(unit.edits.names(caller));
+  code.open_scope();
+  code.add_text(".param .b64 " + argument + ";");
+  code.emit("st.param.b64", {CodeAddress{Name{argument}}, *unit.thread_registers(caller).frame});
+  unit.edits.insert_before(call.text.begin, code.take());
+  const Operand* const callee = std::ranges::find(call.operands, OperandKind::identifier, &Operand::kind);
+  const Operand* const arguments =
+      std::find_if(callee, call.operands.end(),
+                   [](const Operand& operand) { return operand.kind == OperandKind::list; });
+  if (arguments != call.operands.end()) {
+    unit.edits.insert_before(arguments->text.end - 1, (arguments->elements.empty() ? "" : ", ") + argument);
+  } else {
+    unit.edits.insert_before(callee->text.end, ", (" + argument + ")");
   }
+  code.close_scope();
+  unit.edits.insert_before(call.text.end, code.take());
+}
 
-  static void pass_frame(InstrumentationUnit& unit, const FunctionUnit& caller) {
-    for (const Instruction& call : caller.function->body->instructions) {
-      if (call.traits.kind != OpcodeClass::call) continue;
-      const FunctionUnit* callee = unit.reached.find(direct_callee(unit.module, call));
-      if (callee == nullptr || !callee->instrumented) continue;
-      append_argument(unit, *caller.function, call);
-    }
+void pass_frame(InstrumentationUnit& unit, const FunctionUnit& caller) {
+  for (const Instruction& call : caller.function->body->instructions) {
+    if (call.traits.kind != OpcodeClass::call) continue;
+    const FunctionUnit* const callee = unit.reached.find(direct_callee(unit.module, call));
+    if (callee != nullptr && callee->instrumented) append_argument(unit, *caller.function, call);
   }
-
-  /// The callee is the first operand that is no list: call (results), callee, (arguments);
-  static void append_argument(InstrumentationUnit& unit, const Function& caller, const Instruction& call) {
-    const std::string argument(call_argument);
-    CodeBuilder code(unit.edits.names(caller));
-    code.open_scope();
-    code.add_text(".param .b64 " + argument + ";");
-    code.emit("st.param.b64", {CodeAddress{Name{argument}}, *unit.thread_registers(caller).frame});
-    unit.edits.insert_before(call.text.begin, code.take());
-    bool after_callee = false;
-    std::uint32_t callee_end = call.text.end - 1;
-    const Operand* arguments = nullptr;
-    for (const Operand& operand : call.operands) {
-      if (!after_callee && operand.kind == OperandKind::identifier) {
-        after_callee = true;
-        callee_end = operand.text.end;
-      } else if (after_callee && operand.kind == OperandKind::list) {
-        arguments = &operand;
-        break;
-      }
-    }
-    if (arguments != nullptr) {
-      unit.edits.insert_before(arguments->text.end - 1, (arguments->elements.empty() ? "" : ", ") + argument);
-    } else {
-      unit.edits.insert_before(callee_end, ", (" + argument + ")");
-    }
-    code.close_scope();
-    unit.edits.insert_before(call.text.end, code.take());
-  }
-};
+}
 
 }  // namespace
 
-Status add_hidden_parameter(InstrumentationUnit& unit) { return HiddenParameter().run(unit); }
+Status add_hidden_parameter(InstrumentationUnit& unit) {
+  if (unit.spliced.words != 0) {
+    if (Status fits = make_room(unit); !fits) return fits;
+    const std::string parameter = ".param .align 8 .b8 " + std::string(probe_parameter) + "[" +
+                                  std::to_string(8 * unit.spliced.words) + "]";
+    for (const Function& function : unit.module.functions) {  // forward declarations too
+      if (function.name == unit.reached.kernel().function->name) append_parameter(unit, function, parameter);
+    }
+  }
+  if (!unit.needs_frame()) return success();
+  const std::string parameter = ".param .b64 " + std::string(frame_parameter);
+  for (const Function& function : unit.module.functions) {  // and what aliases are declared as
+    const FunctionUnit* const known = unit.reached.find(unit.module.find_function(function.name)->name);
+    if (known != nullptr && known->instrumented && !known->function->is_entry)
+      append_parameter(unit, function, parameter);
+  }
+  for (const FunctionUnit& caller : unit.reached.instrumented()) pass_frame(unit, caller);
+  return success();
+}
 
 }  // namespace lynxpp::ptx
