@@ -15,9 +15,13 @@ inline constexpr std::uint32_t sector_bytes = 32;
 /// `exit`, `ret`, `trap`.
 inline bool is_exit(const Instruction& instruction) { return instruction.traits.kind == OpcodeClass::exit; }
 
+/// Whether accesses of that many bytes are of whole words.
+inline bool is_whole_words(std::uint32_t bytes) { return bytes == 4 || bytes == 8 || bytes == 16; }
+
+inline constexpr std::uint64_t atomic_kind = 2;
 /// As in cod::SiteValue: 0 reads memory, 1 writes it, 2 is atomic.
 inline std::uint64_t access_kind(const OpcodeTraits& traits) {
-  if (traits.kind == OpcodeClass::atomic) return 2;
+  if (traits.kind == OpcodeClass::atomic) return atomic_kind;
   return traits.reads_memory ? 0 : 1;
 }
 

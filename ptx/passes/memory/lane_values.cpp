@@ -8,6 +8,7 @@
 #include "ptx/ir/memory_access.h"
 #include "ptx/passes/counting/refinements.h"
 #include "ptx/passes/facts.h"
+#include "ptx/passes/memory/bank_sites.h"
 #include "ptx/passes/memory/sector_lanes.h"
 
 namespace lynxpp::ptx {
@@ -23,12 +24,6 @@ VirtualRegister are_first_lanes(VirtualRegister mask, VirtualRegister also, Code
   const VirtualRegister behind = code.b32("add.u32", {mask, 1});
   const VirtualRegister holes = code.b32("and.b32", {behind, mask});
   return code.pred("setp.eq.and.u32", {holes, 0, also});
-}
-
-/// Loads and stores of a word cost the same.
-std::uint64_t bank_kind(std::uint32_t bytes, const OpcodeTraits& traits) {
-  const std::uint64_t kind = access_kind(traits);
-  return bytes == word_bytes && kind == 1 ? 0 : kind;
 }
 
 /// One value to be computed; what two sites share when these are equal.
@@ -180,7 +175,7 @@ class FunctionLanes {
       return pattern.bits == 64 ? std::optional(Wanted{pattern, value, 0, 0}) : std::nullopt;
     }
     // Less than a word: where in its word the first lane's access lies decides which lanes share one.
-    if (access.bytes != 4 && access.bytes != 8 && access.bytes != 16) return std::nullopt;
+    if (!is_whole_words(access.bytes)) return std::nullopt;
     return Wanted{pattern, value, access.bytes, bank_kind(access.bytes, instruction.traits)};
   }
 
