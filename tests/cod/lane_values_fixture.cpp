@@ -136,12 +136,11 @@ std::string MeasuredLaunch::check(bool lane_values) {
 void MeasuredLaunch::look_at_lanes(const ptx::LaneValuePlan* plan, const std::string& text) {
   std::set<ptx::VirtualRegister> registers, banks;
   if (plan != nullptr) {
-    for (const auto& [site, reg] : plan->bank_lanes) {
-      registers.insert(reg);
-      banks.insert(*plan->find(site, ptx::hoisted_banks_value));
-    }
-    for (const auto& [site_and_value, reg] : plan->registers) {
-      if (!banks.contains(reg)) registers.insert(reg);
+    for (const auto& [at, reg] : plan->registers) {
+      const auto& [site, value] = at;
+      const bool is_of_some = plan->find(site, ptx::bank_lanes_value) != nullptr;
+      if (is_of_some && value == ptx::hoisted_banks_value) banks.insert(reg);
+      if (!banks.contains(reg) && value != ptx::lane_row_value) registers.insert(reg);
     }
   }
   lane_registers = static_cast<int>(registers.size());

@@ -66,7 +66,7 @@ class FunctionLanes {
     if (chosen.empty()) return;
     std::map<Wanted, VirtualRegister> registers;
     for (const auto& [wanted, group] : chosen) registers.emplace(wanted, names_.fresh(RegisterType::b32));
-    banks_ = names_.fresh(RegisterType::b32);
+    const VirtualRegister banks = names_.fresh(RegisterType::b32);  // computed at the site
     for (const auto& [wanted, group] : chosen) {
       const VirtualRegister reg = registers.at(wanted);
       const auto known = group.from ? registers.find(*group.from) : registers.end();
@@ -76,20 +76,16 @@ class FunctionLanes {
       if (group.has_rows && is_quick(wanted)) row = names_.fresh(RegisterType::b32);
       write(wanted, reg, bank_lanes, row);
       for (const LaneSite& site : group.sites) {
-        keep(wanted.value, site, reg);
-        if (row) plan_.rows.emplace(site, *row);
+        keep(site, wanted.value, reg);
+        if (wanted.value == bank_lanes_value) keep(site, hoisted_banks_value, banks);
+        if (row) keep(site, lane_row_value, *row);
       }
     }
   }
 
  private:
-  void keep(const std::string& value, const LaneSite& site, VirtualRegister reg) {
-    if (value != bank_lanes_value) {
-      plan_.registers.emplace(std::pair(site, value), reg);
-      return;
-    }
-    plan_.bank_lanes.emplace(site, reg);
-    plan_.registers.emplace(std::pair(site, std::string(hoisted_banks_value)), banks_);
+  void keep(const LaneSite& site, std::string_view value, VirtualRegister reg) {
+    plan_.registers.emplace(std::pair(site, std::string(value)), reg);
   }
 
   /// What is computed inside a loop or branch may follow from what lanes know before.
@@ -179,7 +175,7 @@ class FunctionLanes {
     return Wanted{pattern, value, access.bytes, bank_kind(access.bytes, instruction.traits)};
   }
 
-  /// `bank_lanes`: the register that has them, if the value follows from it. `row`: see LaneValuePlan::rows.
+  /// `bank_lanes`: the register that has them, if the value follows from it. `row`: lane_row_value.
   void write(const Wanted& wanted, VirtualRegister reg, std::optional<VirtualRegister> bank_lanes,
              std::optional<VirtualRegister> row) {
     CodeBuilder code(names_);
@@ -294,7 +290,6 @@ class FunctionLanes {
   FunctionAnalyses& analyses_;
   NameSource& names_;
   LaneValuePlan& plan_;
-  VirtualRegister banks_;  ///< holds hoisted_banks where they are computed at the site
   std::map<Wanted, Sharing> groups_;
   std::set<std::pair<LaneSite, std::string>> seen_;  ///< several probes may ask for the same
 };

@@ -22,12 +22,15 @@ namespace lynxpp::ptx {
 /// The site values that this is about, named as in cod::SiteValue.
 inline constexpr std::string_view sector_threshold_value = "sector_threshold";
 inline constexpr std::string_view hoisted_banks_value = "hoisted_banks";
-/// Computed by more lanes than make the access; hoisted_banks follows from it there, by the routine
+/// Computed by more lanes than make the access; hoisted_banks is computed from it there, by the routine
 /// banks_of_some_lanes.
 inline constexpr std::string_view bank_lanes_value = "bank_lanes";
 inline constexpr std::string_view banks_of_some_lanes_value = "banks_of_some_lanes";
 /// What the routine that computes one writes.
 inline constexpr std::string_view lane_result_value = "lane_result";
+/// Of a site with RowSectors, read by no routine: odd where the warp is no full row, and otherwise, modulo 32,
+/// how far the address of lane 0 is from the lane's.
+inline constexpr std::string_view lane_row_value = "lane_row";
 
 bool is_lane_value(std::string_view site_value);
 
@@ -36,13 +39,9 @@ using LaneSite = std::pair<std::uint32_t, std::uint32_t>;
 
 struct LaneValuePlan {
   /// The register that holds a value at a site.
-  std::map<std::pair<LaneSite, std::string>, VirtualRegister, std::less<>> registers;
-  /// Sites where hoisted_banks is computed from bank_lanes; by site the register of the latter.
-  std::map<LaneSite, VirtualRegister> bank_lanes;
-  /// By site with RowSectors: the register that is odd where the warp is no full row, and otherwise, modulo
-  /// 32, how far the address of lane 0 is from the lane's.
-  std::map<LaneSite, VirtualRegister> rows;
+  std::map<std::pair<LaneSite, std::string>, VirtualRegister> registers;
 
+  /// Null: the lanes do not know the value there.
   const VirtualRegister* find(const LaneSite& site, std::string_view value) const;
   /// Whether all lane values that the routine reads are at hand.
   bool serves(const LaneSite& site, const ProbeRoutine& routine) const;

@@ -37,6 +37,12 @@ Site RoutineCopies::site_at(const Probe& probe, std::uint32_t block, const Instr
   return site;
 }
 
+/// Null: the lanes do not know the value.
+const VirtualRegister* RoutineCopies::lane_register(const Site& site, std::string_view value) const {
+  const LaneValuePlan* const lanes = unit_.memory.lane_values.get();
+  return lanes == nullptr ? nullptr : lanes->find(lane_site(site), value);
+}
+
 bool RoutineCopies::is_measured_elsewhere(const Probe& probe, const Instruction& instruction) const {
   const auto number = static_cast<std::uint32_t>(&probe - unit_.spliced.probes.data());
   const std::uint32_t id =
@@ -97,7 +103,7 @@ void RoutineCopies::add_copy(const Probe& probe, const Site& site, SiteBinding& 
   }
   const bool is_short = &routine_at(probe, site) != &probe.routine;
   binding.site_value = [&](std::string_view name) -> std::optional<CodeOperand> {
-    if (is_lane_value(name)) return *unit_.memory.lane_values->find(lane_site(site), name);
+    if (is_lane_value(name)) return *lane_register(site, name);
     if (is_short && name == "memory_address") {
       // Addresses that begin sectors are compared with the lane's value once, before a loop.
       const MemorySite* const known = memory_site(probe, site);
@@ -168,20 +174,13 @@ std::optional<Label> RoutineCopies::add_skip_of_rows(const Probe& probe, const S
   const TallyPlace exception = tallies_.exception_at(probe, site);
   if (!exception) return std::nullopt;
   const Label label = code.fresh_label();
-  if (const std::optional<VirtualRegister> row = row_register(site)) {
+  if (const VirtualRegister* const row = lane_register(site, lane_row_value)) {
     const VirtualRegister place = place_in_row(probe, site, *known->rows, *row, code);
     const VirtualRegister is_row = code.pred("setp.eq.u32", {place, 0});
     code.branch_if(CodePredicate(is_row), label);
   }
   tallies_.add_mark(exception, code.elect_leader(code.active_mask()), code);
   return label;
-}
-
-/// Nothing: the lanes have not determined whether they are a full row.
-std::optional<VirtualRegister> RoutineCopies::row_register(const Site& site) const {
-  if (unit_.memory.lane_values == nullptr) return std::nullopt;
-  const auto found = unit_.memory.lane_values->rows.find(lane_site(site));
-  return found == unit_.memory.lane_values->rows.end() ? std::nullopt : std::optional(found->second);
 }
 
 /// 0 if the warp is as expected.
@@ -200,14 +199,13 @@ VirtualRegister RoutineCopies::place_in_row(const Probe& probe, const Site& site
 /// there is always something to add.
 std::optional<Label> RoutineCopies::add_skip_of_apart(const Probe& probe, const Site& site,
                                                       CodeBuilder& code) {
-  const LaneValuePlan& lanes = *unit_.memory.lane_values;
-  const auto found = lanes.bank_lanes.find(lane_site(site));
+  const VirtualRegister* const lanes = lane_register(site, bank_lanes_value);
   const MemoryAccesses accesses = memory_accesses(*site.instruction);
   const bool is_word = site.access < accesses.count && accesses.access[site.access].bytes <= 4;
-  if (found == lanes.bank_lanes.end() || !is_word || probe.effect != ProbeEffect::measures_banks)
+  if (lanes == nullptr || !is_word || probe.effect != ProbeEffect::measures_banks)
     return std::nullopt;
   const Label apart = code.fresh_label();
-  const VirtualRegister is_apart = code.pred("setp.eq.b32", {found->second, 0});
+  const VirtualRegister is_apart = code.pred("setp.eq.b32", {*lanes, 0});
   code.branch_if(CodePredicate(is_apart), apart);
   return apart;
 }
@@ -215,16 +213,15 @@ std::optional<Label> RoutineCopies::add_skip_of_apart(const Probe& probe, const 
 /// Given each lane's conflict mask, counts conflicts among the active lanes.
 void RoutineCopies::add_banks_of_some(const Probe& probe, const Site& site, SiteBinding binding,
                                       CodeBuilder& code) {
-  const LaneValuePlan& lanes = *unit_.memory.lane_values;
-  const auto found = lanes.bank_lanes.find(lane_site(site));
-  if (found == lanes.bank_lanes.end()) return;
+  const VirtualRegister* const lanes = lane_register(site, bank_lanes_value);
+  if (lanes == nullptr) return;
   Site known = site;
   known.routine = &unit_.spliced.lane_routines.find(banks_of_some_lanes_value)->second;
   for (const std::uint32_t each : known.routine->functions()) unit_.spliced.routine_functions.use(each);
   values_.add_preparation(probe, known, code);
   binding.site_value = [&](std::string_view name) -> CodeOperand {
-    if (name == lane_result_value) return *lanes.find(lane_site(site), hoisted_banks_value);
-    return name == bank_lanes_value ? found->second : values_.operand(probe, name, known);
+    if (name == lane_result_value) return *lane_register(site, hoisted_banks_value);
+    return name == bank_lanes_value ? *lanes : values_.operand(probe, name, known);
   };
   code.append(known.routine->copy(binding, names_));
 }

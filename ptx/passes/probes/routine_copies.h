@@ -61,7 +61,7 @@ class RoutineCopies {
   void add_sectors(const Probe& probe, const Site& site, const std::vector<SiteTally>& tallies,
                    CodeBuilder& code);
   std::optional<Label> add_skip_of_rows(const Probe& probe, const Site& site, CodeBuilder& code);
-  std::optional<VirtualRegister> row_register(const Site& site) const;
+  const VirtualRegister* lane_register(const Site& site, std::string_view value) const;
   VirtualRegister place_in_row(const Probe& probe, const Site& site, const RowSectors& rows,
                                VirtualRegister row, CodeBuilder& code);
   std::optional<Label> add_skip_of_apart(const Probe& probe, const Site& site, CodeBuilder& code);
