@@ -129,15 +129,17 @@ ptx::ReplayProgram replay_program_of(ptx::InstrumentationUnit& unit, bool follow
 /// static analysis says which are counted less often than they are made.
 class ProbeSorter {
  public:
-  ProbeSorter(ptx::InstrumentationUnit& unit, WordCounting& counting) : counting_(counting), unit_(unit) {
-    if (counting.scheme.analysis != cod::WordScheme::Analysis::invariants) return;
+  ProbeSorter(ptx::InstrumentationUnit& unit, WordCounting& counting)
+      : counting_(counting),
+        unit_(unit),
+        sorts_kinds_(counting.scheme.analysis == cod::WordScheme::Analysis::invariants) {
+    if (!sorts_kinds_) return;
     // A thread that a function ends would take with it what it has kept.
-    const bool may_exit = may_exit_in_calls(unit.reached);
+    if (may_exit_in_calls(unit.reached)) return;
     const std::vector<bool> together = ptx::functions_entered_together(unit);
     for (std::size_t i = 0; i < unit.reached.functions.size(); ++i) {
-      ptx::FunctionAnalyses& analyses = *unit.reached.functions[i].analyses;
-      if (!may_exit)
-        analyses_.emplace(&unit.reached.functions[i], ptx::WordSiteAnalysis(analyses, together[i]));
+      const ptx::FunctionUnit& function = unit.reached.functions[i];
+      analyses_.emplace(&function, ptx::WordSiteAnalysis(*function.analyses, together[i]));
     }
   }
 
@@ -145,8 +147,7 @@ class ProbeSorter {
   std::uint64_t sort(std::uint32_t specification, const std::vector<cod::GlobalArray>& arrays,
                      const std::vector<std::uint32_t>& counted, ptx::Probe& probe) {
     std::set<const ptx::Instruction*> predicted;
-    const bool sorts_kinds = counting_.scheme.analysis == cod::WordScheme::Analysis::invariants;
-    if (sorts_kinds) probe.effect = ptx::ProbeEffect::counts_words;
+    if (sorts_kinds_) probe.effect = ptx::ProbeEffect::counts_words;
     for (const ptx::FunctionUnit& function : unit_.reached.functions) {
       const std::vector<ptx::Instruction>& instructions = function.function->body->instructions;
       for (const ptx::Instruction& instruction : instructions) {
@@ -154,10 +155,10 @@ class ProbeSorter {
         const auto index = static_cast<std::uint32_t>(&instruction - instructions.data());
         const std::uint32_t side = probe.side_at(instruction);
         if (!is_predicted(function, index, side)) {
-          if (sorts_kinds) sort_by_kind(specification, function, index, side);
+          if (sorts_kinds_) sort_by_kind(specification, function, index, side);
           continue;
         }
-        if (sorts_kinds) ++counting_.kinds[specification].fully_static;
+        if (sorts_kinds_) ++counting_.kinds[specification].fully_static;
         predicted.insert(&instruction);
         const std::uint32_t position = unit_.reached.position_of(function);
         for (const std::uint32_t array : counted)
@@ -176,7 +177,7 @@ class ProbeSorter {
   bool is_predicted(const ptx::FunctionUnit& function, std::uint32_t index, std::uint32_t side) const {
     if (!function.instrumented || !counting_.program.predicts(unit_.reached.position_of(function), index, side))
       return false;
-    if (counting_.scheme.analysis != cod::WordScheme::Analysis::invariants) return true;
+    if (!sorts_kinds_) return true;
     const auto analysis = analyses_.find(&function);
     return &function == &unit_.reached.kernel() && analysis != analyses_.end() &&
            analysis->second.is_static(index);
@@ -203,6 +204,7 @@ class ProbeSorter {
 
   WordCounting& counting_;
   ptx::InstrumentationUnit& unit_;
+  const bool sorts_kinds_;
   std::map<const ptx::FunctionUnit*, ptx::WordSiteAnalysis> analyses_;
 };
 

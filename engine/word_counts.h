@@ -71,11 +71,11 @@ struct WordCounting {
   struct RunArray {
     std::uint32_t specification = 0;
     std::uint32_t array = 0;
+    bool operator==(const RunArray&) const = default;
   };
   /// A run that each thread records at its place.
   struct LoopRun {
-    std::uint32_t specification = 0;
-    std::uint32_t array = 0;
+    RunArray of;
     ptx::WordRun run;
   };
   struct Runs {

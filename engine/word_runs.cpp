@@ -159,36 +159,34 @@ class RunChooser {
                     !unit.options.without.contains(ptx::Refinement::loop_records)),
         has_runs_(!unit.options.without.contains(ptx::Refinement::word_runs)) {}
 
-  void choose(std::size_t probe, std::uint32_t specification, std::uint32_t array) {
+  void choose(std::size_t probe, const WordCounting::RunArray& of) {
+    if (!unit_.spliced.probes[probe].enabled) return;
     bool are_written = false;
-    for (std::size_t at = 0; at < unit_.reached.functions.size() && unit_.spliced.probes[probe].enabled; ++at)
-      are_written |= choose_in(probe, at, specification, array);
+    for (const ptx::FunctionUnit& function : unit_.reached.instrumented())
+      are_written |= choose_in(function, probe, of);
     if (!are_written) return;
-    const auto known = std::ranges::find_if(counting_.runs.arrays, [&](const WordCounting::RunArray& each) {
-      return each.specification == specification && each.array == array;
-    });
+    const auto known = std::ranges::find(counting_.runs.arrays, of);
     unit_.spliced.counted_words.at(probe).runs_word =
         unit_.spliced.words + 2 * static_cast<std::uint32_t>(known - counting_.runs.arrays.begin());
-    if (known == counting_.runs.arrays.end()) counting_.runs.arrays.push_back({specification, array});
+    if (known == counting_.runs.arrays.end()) counting_.runs.arrays.push_back(of);
   }
 
  private:
   /// True: some run has no place.
-  bool choose_in(std::size_t probe, std::size_t at, std::uint32_t specification, std::uint32_t array) {
-    const ptx::FunctionUnit& function = unit_.reached.functions[at];
-    if (!function.instrumented) return false;
-    ptx::FunctionAnalyses& analyses = *function.analyses;
-    const ptx::Probe& counts = unit_.spliced.probes[probe];
-    std::vector<ptx::WordRun> runs = ptx::find_word_runs(analyses, [&](std::uint32_t each) {
-      return counts.matches(function.function->body->instructions[each]);
+  bool choose_in(const ptx::FunctionUnit& function, std::size_t probe, const WordCounting::RunArray& of) {
+    const auto has_no_place = [](const ptx::WordRun& run) { return !run.place; };
+    std::vector<ptx::WordRun> runs = ptx::find_word_runs(*function.analyses, [&](std::uint32_t each) {
+      return unit_.spliced.probes[probe].matches(function.function->body->instructions[each]);
     });
-    if (at == 0 && has_places_) ptx::place_runs(analyses, runs, counting_.runs.loop_record_bytes);
-    if (!has_runs_) std::erase_if(runs, [](const ptx::WordRun& run) { return !run.place; });
+    if (&function == &unit_.reached.kernel() && has_places_)
+      ptx::place_runs(*function.analyses, runs, counting_.runs.loop_record_bytes);
+    if (!has_runs_) std::erase_if(runs, has_no_place);
     for (const ptx::WordRun& run : runs) {
-      if (run.place) counting_.runs.loops.push_back({specification, array, run});
+      if (run.place) counting_.runs.loops.push_back({of, run});
     }
-    const bool are_written = std::ranges::any_of(runs, [](const ptx::WordRun& run) { return !run.place; });
-    if (!runs.empty()) unit_.words.runs.emplace(std::pair(probe, at), std::move(runs));
+    const bool are_written = std::ranges::any_of(runs, has_no_place);
+    const std::size_t position = unit_.reached.position_of(function);
+    if (!runs.empty()) unit_.words.runs.emplace(std::pair(probe, position), std::move(runs));
     return are_written;
   }
 
@@ -210,7 +208,7 @@ void choose_runs(const Request& request, ptx::InstrumentationUnit& unit, WordCou
       const std::size_t number = next++;
       const auto counted = unit.spliced.counted_words.find(number);
       if (counted == unit.spliced.counted_words.end() || counted->second.is_shared) continue;
-      chooser.choose(number, i, handler.counted_words[0]);
+      chooser.choose(number, {i, handler.counted_words[0]});
     }
   }
   unit.spliced.words += 2 * static_cast<std::uint32_t>(counting.runs.arrays.size());
@@ -232,7 +230,7 @@ std::uint64_t add_loop_records(std::span<const std::byte> records, const WordCou
                                std::span<std::byte> counts, std::uint32_t element_bytes) {
   std::vector<ptx::RunRecord> runs;
   for (const WordCounting::LoopRun& each : counting.runs.loops) {
-    if (each.specification != of.specification || each.array != of.array) continue;
+    if (each.of != of) continue;
     for (std::size_t at = 0; at < records.size(); at += counting.runs.loop_record_bytes) {
       const std::optional<ptx::RunRecord> run =
           run_of(each.run, records.subspan(at, counting.runs.loop_record_bytes));
