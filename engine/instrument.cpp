@@ -29,6 +29,88 @@ class Stopwatch {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
+// ---- the variant
+
+/// Lanes waiting for the host may reconverge differently, so no count may rely on earlier convergence.
+std::set<ptx::Refinement> options_without(const Request& request) {
+  std::set<ptx::Refinement> without = request.limits.without;
+  const bool may_wait =
+      request.streams_traces && std::ranges::any_of(request.specifications, [](const SpecificationPtr& each) {
+        return !each->streams().empty();
+      });
+  if (may_wait) without.insert({ptx::Refinement::lane_maxima, ptx::Refinement::convergence_at_exit});
+  return without;
+}
+
+std::uint32_t space_code(ptx::StateSpace space) {
+  switch (space) {
+    case ptx::StateSpace::global: return cod::space_global;
+    case ptx::StateSpace::local: return cod::space_local;
+    case ptx::StateSpace::shared: return cod::space_shared;
+    case ptx::StateSpace::constant: return cod::space_const;
+    case ptx::StateSpace::param: return cod::space_param;
+    case ptx::StateSpace::texture:
+    case ptx::StateSpace::surface: return cod::space_texture;
+    case ptx::StateSpace::generic: return cod::space_generic;
+    default: return 0;
+  }
+}
+
+void set_options(const Request& request, ptx::InstrumentationUnit& unit) {
+  unit.spliced.space_code = space_code;
+  unit.options.assembler_contracts = request.assembler_contracts;
+  unit.options.outline = request.limits.outline;
+  unit.options.without = options_without(request);
+}
+
+/// The compute capability the variant is made for. From Volta on a newer target only adds instructions;
+/// raising an older one would change how its warps are scheduled.
+int choose_sm(const ptx::Target& target, int device_sm) {
+  constexpr int independent_scheduling = 70;
+  constexpr int warp_reduction = 80;
+  if (target.suffix != '\0' || target.sm < independent_scheduling || device_sm < warp_reduction)
+    return target.sm;
+  return std::max(target.sm, warp_reduction);
+}
+
+/// The module's own target with `sm` in the architecture's place. "debug" goes: ptxas wants debug data with
+/// it, which the variant does not have (see keep_rounding.h for what that changes).
+std::string target_text(const ptx::Target& target, int sm) {
+  std::string text = "sm_" + std::to_string(sm);
+  if (target.suffix != '\0') text += target.suffix;
+  for (const std::string& each : split(target.text, ',')) {
+    const std::string_view option = trim(each);
+    if (!option.empty() && !option.starts_with("sm_") && option != "debug")
+      text += ", " + std::string(option);
+  }
+  return text;
+}
+
+/// Version and target of the variant. The answer is the compute capability times ten.
+int set_target(const Request& request, ptx::InstrumentationUnit& unit) {
+  ptx::VariantModule& variant = unit.variant;
+  const int sm = choose_sm(unit.module.target, request.device_sm);
+  variant.version = unit.module.version;
+  variant.target = unit.module.target;
+  variant.target.sm = sm;
+  variant.target.text = target_text(unit.module.target, sm);
+  if (sm >= 80) variant.version = std::max(variant.version, ptx::Version{7, 0});
+  return sm;
+}
+
+/// With counters of shared memory in device memory, as `obstacle` wants it.
+Result<Instrumented> without_shared_counters(const Request& request, const std::string& obstacle) {
+  Request other = request;
+  other.words.scheme.shared_bits = 0;
+  other.words.window = CounterWindow::none;
+  Result<Instrumented> made = instrument(other);
+  if (made && made->words != nullptr && !request.words.is_spare)
+    made->notes.push_back("counters of shared memory stay in device memory: " + obstacle);
+  return made;
+}
+
+// ---- probes
+
 ptx::ProbePoint point_of(cod::TargetKind target) {
   switch (target) {
     case cod::TargetKind::kernel_entry: return ptx::ProbePoint::kernel_entry;
@@ -70,16 +152,6 @@ Result<ptx::ProbeRoutine> routine_of(const cod::HandlerCode& code, const std::st
                                  &functions);
 }
 
-/// The compute capability the variant is made for. From Volta on a newer target only adds instructions;
-/// raising an older one would change how its warps are scheduled.
-int choose_sm(const ptx::Target& target, int device_sm) {
-  constexpr int independent_scheduling = 70;
-  constexpr int warp_reduction = 80;
-  if (target.suffix != '\0' || target.sm < independent_scheduling || device_sm < warp_reduction)
-    return target.sm;
-  return std::max(target.sm, warp_reduction);
-}
-
 /// Whether a barrier before the kernel's end is safe: every thread of a block comes there, and no thread
 /// waits anywhere else for some of them only. One unguarded `ret` at which all paths end, and no barriers but
 /// those of the whole block.
@@ -88,9 +160,8 @@ Status leaves_together(const ptx::InstrumentationUnit& unit, const std::string& 
     return failure("specification '" + specification + "' has a syncThreads() in ON_KERNEL_EXIT, and " + why);
   };
   const ptx::FunctionUnit& kernel = unit.reached.kernel();
-  auto exits = std::ranges::count_if(kernel.graph().blocks, [&](const ptx::BasicBlock& block) {
-    return kernel.falls_off_behind(block);
-  });
+  auto exits = std::ranges::count_if(
+      kernel.graph().blocks, [&](const ptx::BasicBlock& block) { return kernel.falls_off_behind(block); });
   for (const ptx::FunctionUnit& function : unit.reached.functions) {
     const bool is_kernel = &function == &kernel;
     for (const ptx::Instruction& instruction : function.function->body->instructions) {
@@ -114,33 +185,6 @@ Status leaves_together(const ptx::InstrumentationUnit& unit, const std::string& 
                     : Status(refuse("the kernel has several ends, which threads may reach apart"));
 }
 
-/// The module's own target with `sm` in the architecture's place. "debug" goes: ptxas wants debug data with
-/// it, which the variant does not have (see keep_rounding.h for what that changes).
-std::string target_text(const ptx::Target& target, int sm) {
-  std::string text = "sm_" + std::to_string(sm);
-  if (target.suffix != '\0') text += target.suffix;
-  for (const std::string& each : split(target.text, ',')) {
-    const std::string_view option = trim(each);
-    if (!option.empty() && !option.starts_with("sm_") && option != "debug")
-      text += ", " + std::string(option);
-  }
-  return text;
-}
-
-std::uint32_t space_code(ptx::StateSpace space) {
-  switch (space) {
-    case ptx::StateSpace::global: return cod::space_global;
-    case ptx::StateSpace::local: return cod::space_local;
-    case ptx::StateSpace::shared: return cod::space_shared;
-    case ptx::StateSpace::constant: return cod::space_const;
-    case ptx::StateSpace::param: return cod::space_param;
-    case ptx::StateSpace::texture:
-    case ptx::StateSpace::surface: return cod::space_texture;
-    case ptx::StateSpace::generic: return cod::space_generic;
-    default: return 0;
-  }
-}
-
 /// What a handler's filter makes of instructions.
 void set_filter(const cod::InstructionFilter& filter, const ptx::InstrumentationUnit& unit,
                 ptx::Probe& probe) {
@@ -159,12 +203,38 @@ void set_filter(const cod::InstructionFilter& filter, const ptx::Instrumentation
   };
 }
 
+Result<ptx::Probe> probe_of(const Request& request, const cod::Specification& specification,
+                            std::size_t number, const cod::HandlerCode& code,
+                            ptx::InstrumentationUnit& unit) {
+  const cod::Handler& handler = specification.handlers()[number];
+  ptx::Probe probe;
+  probe.enabled = request.counting.plain || !handler.is_counted;
+  if (probe.enabled) {
+    Result<ptx::ProbeRoutine> routine =
+        routine_of(code, specification.name(), unit.spliced.routine_functions);
+    if (!routine) return routine.error();
+    probe.routine = std::move(*routine);
+  }
+  probe.point = point_of(handler.target);
+  probe.is_initializer = handler.is_initializer;
+  if (!request.counting.plain) probe.effect = effect_of(handler);
+  if (!handler.wants_kernel(request.kernel)) probe.enabled = false;
+  if (probe.enabled && handler.syncs_at_exit) {
+    if (Status together = leaves_together(unit, specification.name()); !together) return together.error();
+  }
+  set_filter(handler.filter, unit, probe);
+  probe.first = {unit.spliced.words, static_cast<std::uint32_t>(unit.spliced.state_bytes.size()),
+                 static_cast<std::uint32_t>(unit.spliced.variables.size())};
+  return probe;
+}
+
 /// The other form of the probes of a specification whose handlers have one, and the routines that fill its
 /// values in.
-Status add_lane_values(const cod::Specification& specification, const cod::DeviceTarget& target,
+Status add_lane_values(const cod::Specification& specification, cod::DeviceTarget target,
                        std::size_t first_probe, ptx::InstrumentationUnit& unit) {
   const auto& handlers = specification.handlers();
   if (std::ranges::none_of(handlers, &cod::Handler::can_use_lane_values)) return success();
+  target.lane_values = true;
   const Result<cod::DeviceCode> code = specification.lower_device(target);
   if (!code) return code.error();
   for (std::size_t i = 0; i < handlers.size(); ++i) {
@@ -185,10 +255,9 @@ Status add_lane_values(const cod::Specification& specification, const cod::Devic
   for (const auto& [read, value] : routines) {
     const std::string name(cod::name_of(value));
     const bool is_read =
-        std::any_of(unit.spliced.probes.begin(), unit.spliced.probes.end(),
-                    [of = cod::name_of(read)](const ptx::Probe& probe) {
-                      return probe.with_lane_values && probe.with_lane_values->reads_site_value(of);
-                    });
+        std::ranges::any_of(unit.spliced.probes, [of = cod::name_of(read)](const ptx::Probe& probe) {
+          return probe.with_lane_values && probe.with_lane_values->reads_site_value(of);
+        });
     if (!is_read || unit.spliced.lane_routines.contains(name)) continue;
     const Result<cod::HandlerCode> lowered = cod::lower_lane_value(value, target.sm);
     if (!lowered) return lowered.error();
@@ -223,12 +292,12 @@ void add_word_counters(const Request& request, std::uint32_t index, ptx::Instrum
 
 Status add_probes(const Request& request, int sm, ptx::InstrumentationUnit& unit, Instrumented& result) {
   // Routines know of no window: what they count is in device memory.
-  cod::WordScheme words = request.words.scheme;
-  if (request.words.window != CounterWindow::none) words.shared_bits = 0;
+  cod::DeviceTarget target{sm,    request.counting.plain, request.counting.wide,
+                           false, request.words.scheme,   request.streams_traces};
+  if (request.words.window != CounterWindow::none) target.words.shared_bits = 0;
   for (std::uint32_t index = 0; index < request.specifications.size(); ++index) {
     const cod::Specification& specification = *request.specifications[index];
-    const Result<cod::DeviceCode> code = specification.lower_device(
-        {sm, request.counting.plain, request.counting.wide, false, words, request.streams_traces});
+    const Result<cod::DeviceCode> code = specification.lower_device(target);
     if (!code) return code.error();
     if (code->minimum_sm > sm) {
       return failure("specification '" + specification.name() + "' needs sm_" +
@@ -236,33 +305,13 @@ Status add_probes(const Request& request, int sm, ptx::InstrumentationUnit& unit
     }
     const ptx::Version needed{code->minimum_ptx / 10, code->minimum_ptx % 10};
     unit.variant.version = std::max(unit.variant.version, needed);
+    const std::size_t first = unit.spliced.probes.size();
     for (std::size_t i = 0; i < specification.handlers().size(); ++i) {
-      const cod::Handler& handler = specification.handlers()[i];
-      ptx::Probe probe;
-      if (handler.is_counted && !request.counting.plain) {
-        probe.enabled = false;
-      } else {
-        Result<ptx::ProbeRoutine> routine =
-            routine_of(code->handlers[i], specification.name(), unit.spliced.routine_functions);
-        if (!routine) return routine.error();
-        probe.routine = std::move(*routine);
-      }
-      probe.point = point_of(handler.target);
-      probe.is_initializer = handler.is_initializer;
-      if (!request.counting.plain) probe.effect = effect_of(handler);
-      if (!handler.wants_kernel(request.kernel)) probe.enabled = false;
-      if (probe.enabled && handler.syncs_at_exit) {
-        if (Status together = leaves_together(unit, specification.name()); !together) return together.error();
-      }
-      set_filter(handler.filter, unit, probe);
-      probe.first = {unit.spliced.words, static_cast<std::uint32_t>(unit.spliced.state_bytes.size()),
-                     static_cast<std::uint32_t>(unit.spliced.variables.size())};
-      unit.spliced.probes.push_back(std::move(probe));
+      Result<ptx::Probe> probe = probe_of(request, specification, i, code->handlers[i], unit);
+      if (!probe) return probe.error();
+      unit.spliced.probes.push_back(std::move(*probe));
     }
     if (request.counting.lane_values) {
-      const cod::DeviceTarget target{sm,    request.counting.plain, request.counting.wide, true,
-                                     words, request.streams_traces};
-      const std::size_t first = unit.spliced.probes.size() - specification.handlers().size();
       if (Status added = add_lane_values(specification, target, first, unit); !added) return added;
     }
     for (const cod::StateVariable& variable : specification.state()) {
@@ -293,6 +342,8 @@ Status check_shared_memory(const ptx::InstrumentationUnit& unit) {
                  "attach them in different runs");
 }
 
+// ---- counts, and what the variant shares
+
 /// What the specifications only count. Where no handler is left to be spliced, the slots are all the variant
 /// needs.
 std::shared_ptr<Counting> add_counters(const Request& request, ptx::InstrumentationUnit& unit,
@@ -308,6 +359,51 @@ std::shared_ptr<Counting> add_counters(const Request& request, ptx::Instrumentat
     return ask_for_counts(request, asked, *counting);
   };
   return counting;
+}
+
+/// Those of the operands that are variables are shared with the original module.
+Status share_variables(const ptx::OperandList& operands, const Request& request,
+                       ptx::InstrumentationUnit& unit) {
+  for (const ptx::Operand& operand : operands) {
+    if (Status shared = share_variables(operand.elements, request, unit); !shared) return shared;
+    if (operand.kind != ptx::OperandKind::identifier || unit.variant.shared_variables.contains(operand.name))
+      continue;
+    const ptx::Variable* const variable = unit.module.find_variable(operand.name);
+    const bool is_shared = variable != nullptr && (variable->space == ptx::StateSpace::global ||
+                                                   variable->space == ptx::StateSpace::constant);
+    if (!is_shared) continue;
+    if (variable->type == ptx::DataType::opaque) {
+      return failure("the kernel uses the texture or surface reference '" + variable->name +
+                     "', which two modules cannot share");
+    }
+    const std::optional<std::uint64_t> address = request.variable_address(variable->name);
+    if (!address)
+      return failure("the device does not give the address of the variable '" + variable->name + "'");
+    unit.variant.shared_variables.emplace(variable->name, *address);
+  }
+  return success();
+}
+
+/// Every `.global` and `.const` variable the unit's code names is shared with the original module.
+Status share_variables(const Request& request, ptx::InstrumentationUnit& unit) {
+  if (!request.variable_address) return success();
+  if (unit.reached.calls_indirectly) {
+    // A pointer may come from the program's memory and lead into the original module, whose functions were
+    // assembled for other kernels.
+    return failure(
+        "it calls functions through pointers, which may lead into code of the program's own module");
+  }
+  if (!unit.reached.address_taken.empty()) {
+    // The pointer would lead into the variant, and a later caller was assembled without it.
+    return failure("it takes the address of the function '" + unit.reached.address_taken.front() +
+                   "', which code of the program's own module may call");
+  }
+  for (const ptx::FunctionUnit& function : unit.reached.functions) {
+    for (const ptx::Instruction& instruction : function.function->body->instructions) {
+      if (Status shared = share_variables(instruction.operands, request, unit); !shared) return shared;
+    }
+  }
+  return success();
 }
 
 /// Which accesses are counted for each word, and the word of the hidden parameter that this takes.
@@ -328,59 +424,7 @@ std::shared_ptr<const WordCounting> count_words(const Request& request, ptx::Ins
   return counting;
 }
 
-/// Every `.global` and `.const` variable the unit's code names is shared with the original module.
-Status share_variables(const Request& request, ptx::InstrumentationUnit& unit) {
-  if (!request.variable_address) return success();
-  if (unit.reached.calls_indirectly) {
-    // A pointer may come from the program's memory and lead into the original module, whose functions were
-    // assembled for other kernels.
-    return failure(
-        "it calls functions through pointers, which may lead into code of the program's own module");
-  }
-  if (!unit.reached.address_taken.empty()) {
-    // The pointer would lead into the variant, and a later caller was assembled without it.
-    return failure("it takes the address of the function '" + unit.reached.address_taken.front() +
-                   "', which code of the program's own module may call");
-  }
-  const std::function<Status(const ptx::Operand&)> visit = [&](const ptx::Operand& operand) -> Status {
-    for (const ptx::Operand& element : operand.elements) {
-      if (Status status = visit(element); !status) return status;
-    }
-    if (operand.kind != ptx::OperandKind::identifier || unit.variant.shared_variables.contains(operand.name))
-      return success();
-    const ptx::Variable* variable = unit.module.find_variable(operand.name);
-    if (variable == nullptr) return success();
-    if (variable->space != ptx::StateSpace::global && variable->space != ptx::StateSpace::constant)
-      return success();
-    if (variable->type == ptx::DataType::opaque) {
-      return failure("the kernel uses the texture or surface reference '" + variable->name +
-                     "', which two modules cannot share");
-    }
-    const std::optional<std::uint64_t> address = request.variable_address(variable->name);
-    if (!address)
-      return failure("the device does not give the address of the variable '" + variable->name + "'");
-    unit.variant.shared_variables.emplace(variable->name, *address);
-    return success();
-  };
-  for (const ptx::FunctionUnit& function : unit.reached.functions) {
-    for (const ptx::Instruction& instruction : function.function->body->instructions) {
-      for (const ptx::Operand& operand : instruction.operands) {
-        if (Status status = visit(operand); !status) return status;
-      }
-    }
-  }
-  return success();
-}
-
-/// Empty if unreadable; the loader reports it.
-device::DirectivePlace directives_of(const std::string& ptx, const std::string& kernel) {
-  const Result<ptx::Module> module = ptx::parse_module(ptx);
-  const ptx::Function* const function = module ? module->find_function(kernel) : nullptr;
-  if (function == nullptr || function->is_declaration()) return {};
-  const ptx::TextRange& before =
-      function->parameter_list.empty() ? function->name_text : function->parameter_list;
-  return {before.end, function->body_text.begin};
-}
+// ---- what is known of the variant
 
 /// Counter registers, without handler state: a handler may read a clock, whose values the number of registers
 /// would change.
@@ -397,6 +441,16 @@ std::uint32_t kept_registers(const ptx::InstrumentationUnit& unit) {
   return registers;
 }
 
+/// Empty if unreadable; the loader reports it.
+device::DirectivePlace directives_of(const std::string& ptx, const std::string& kernel) {
+  const Result<ptx::Module> module = ptx::parse_module(ptx);
+  const ptx::Function* const function = module ? module->find_function(kernel) : nullptr;
+  if (function == nullptr || function->is_declaration()) return {};
+  const ptx::TextRange& before =
+      function->parameter_list.empty() ? function->name_text : function->parameter_list;
+  return {before.end, function->body_text.begin};
+}
+
 /// Kernel parameters lie in the buffer in order, each at its own alignment.
 std::vector<device::ParameterSlot> parameter_slots(const ptx::Function& kernel) {
   std::vector<device::ParameterSlot> slots;
@@ -409,47 +463,6 @@ std::vector<device::ParameterSlot> parameter_slots(const ptx::Function& kernel) 
     offset += bytes;
   }
   return slots;
-}
-
-/// Lanes waiting for the host may reconverge differently, so no count may rely on earlier convergence.
-std::set<ptx::Refinement> options_without(const Request& request) {
-  std::set<ptx::Refinement> without = request.limits.without;
-  const bool may_wait =
-      request.streams_traces && std::ranges::any_of(request.specifications, [](const SpecificationPtr& each) {
-        return !each->streams().empty();
-      });
-  if (may_wait) without.insert({ptx::Refinement::lane_maxima, ptx::Refinement::convergence_at_exit});
-  return without;
-}
-
-void set_options(const Request& request, ptx::InstrumentationUnit& unit) {
-  unit.spliced.space_code = space_code;
-  unit.options.assembler_contracts = request.assembler_contracts;
-  unit.options.outline = request.limits.outline;
-  unit.options.without = options_without(request);
-}
-
-/// Version and target of the variant. The answer is the compute capability times ten.
-int set_target(const Request& request, ptx::InstrumentationUnit& unit) {
-  ptx::VariantModule& variant = unit.variant;
-  const int sm = choose_sm(unit.module.target, request.device_sm);
-  variant.version = unit.module.version;
-  variant.target = unit.module.target;
-  variant.target.sm = sm;
-  variant.target.text = target_text(unit.module.target, sm);
-  if (sm >= 80) variant.version = std::max(variant.version, ptx::Version{7, 0});
-  return sm;
-}
-
-/// With counters of shared memory in device memory, as `obstacle` wants it.
-Result<Instrumented> without_shared_counters(const Request& request, const std::string& obstacle) {
-  Request other = request;
-  other.words.scheme.shared_bits = 0;
-  other.words.window = CounterWindow::none;
-  Result<Instrumented> made = instrument(other);
-  if (made && made->words != nullptr && !request.words.is_spare)
-    made->notes.push_back("counters of shared memory stay in device memory: " + obstacle);
-  return made;
 }
 
 /// What is known of the kernel when its variant is made.
@@ -488,9 +501,8 @@ Result<Instrumented> instrument(const Request& request) {
   if (Status reached = find_reachable(*module, request.kernel, unit); !reached) return reached.error();
   result.spent.parse_ms = watch.lap();
 
-  find_transfers(std::ranges::any_of(request.specifications,
-                                     [](const SpecificationPtr& each) { return each->asks_for_transfers(); }),
-                 unit);
+  const auto asks_for_transfers = [](const SpecificationPtr& each) { return each->asks_for_transfers(); };
+  if (std::ranges::any_of(request.specifications, asks_for_transfers)) find_transfers(unit);
   const int sm = set_target(request, unit);
   if (request.words.scheme.shared_bits != 0) {
     const std::string obstacle = ptx::obstacle_to_shared_counters(unit);

@@ -232,8 +232,7 @@ class PlaceFinder {
 
 }  // namespace
 
-void find_transfers(bool is_asked, ptx::InstrumentationUnit& unit) {
-  if (!is_asked) return;
+void find_transfers(ptx::InstrumentationUnit& unit) {
   std::vector<ptx::FunctionAnalyses*> analyses;
   for (const ptx::FunctionUnit& function : unit.reached.functions)
     analyses.push_back(function.analyses.get());
@@ -273,7 +272,7 @@ Result<std::vector<HandlerPlaces>> find_places(ptx::Module& module, const std::s
                                                const cod::Specification& specification) {
   ptx::InstrumentationUnit unit(module);
   if (Status reached = find_reachable(module, kernel, unit); !reached) return reached.error();
-  find_transfers(specification.asks_for_transfers(), unit);
+  if (specification.asks_for_transfers()) find_transfers(unit);
   std::vector<HandlerPlaces> result;
   for (std::uint32_t i = 0; i < specification.handlers().size(); ++i) {
     const cod::Handler& handler = specification.handlers()[i];

@@ -12,8 +12,8 @@
 
 namespace lynxpp::engine {
 
-/// Fills unit.reached.transfers of the functions that are reached, when a specification asks for them.
-void find_transfers(bool is_asked, ptx::InstrumentationUnit& unit);
+/// Fills unit.reached.transfers of the functions that are reached, for specifications that ask for them.
+void find_transfers(ptx::InstrumentationUnit& unit);
 
 /// What an instruction of the unit answers to, transfers included.
 cod::LabelSets labels_of(const ptx::InstrumentationUnit& unit, const ptx::Instruction& instruction);
