@@ -6,6 +6,7 @@
 
 #include "engine/reach.h"
 #include "ptx/ir/result_type.h"
+#include "ptx/passes/facts.h"
 #include "ptx/passes/probes/loop_edges.h"
 
 namespace lynxpp::engine {
@@ -53,10 +54,10 @@ class PlaceFinder {
 
  private:
   void visit(const ptx::FunctionUnit& function) {
-    const bool is_kernel = function.function->is_entry;
-    if (handler_.target == cod::TargetKind::kernel_entry && is_kernel)
+    const bool is_at_kernel_entry =
+        handler_.target == cod::TargetKind::kernel_entry && function.function->is_entry;
+    if (is_at_kernel_entry || handler_.target == cod::TargetKind::function_entry)
       add(function, 0, first_of(function, 0));
-    if (handler_.target == cod::TargetKind::function_entry) add(function, 0, first_of(function, 0));
     for (std::uint32_t block = 0; block < function.graph().blocks.size(); ++block) {
       cod::is_at_loop(handler_.target) ? visit_loops(function, block) : visit_block(function, block);
     }
@@ -80,22 +81,18 @@ class PlaceFinder {
   void visit_block(const ptx::FunctionUnit& function, std::uint32_t block) {
     const ptx::BasicBlock& range = function.graph().blocks[block];
     const ptx::Instruction* last = last_of(function, block);
+    const bool exits = last != nullptr && ptx::is_exit(*last);
     switch (handler_.target) {
       case cod::TargetKind::basic_block_entry: add(function, block, first_of(function, block)); break;
       case cod::TargetKind::basic_block_exit: add(function, block, last); break;
-      case cod::TargetKind::kernel_exit: {
-        const bool leaves = last != nullptr && last->traits.kind == ptx::OpcodeClass::exit;
-        const bool is_kernel = function.function->is_entry;
-        if ((leaves && (is_kernel || last->traits.is_thread_exit)) ||
-            (is_kernel && function.falls_off_behind(range)))
+      case cod::TargetKind::kernel_exit:
+        if (function.function->is_entry ? exits || function.falls_off_behind(range)
+                                        : exits && last->traits.is_thread_exit)
           add(function, block, last);
         break;
-      }
-      case cod::TargetKind::function_exit: {
-        const bool leaves = last != nullptr && last->traits.kind == ptx::OpcodeClass::exit;
-        if (leaves || range.leaves_function) add(function, block, last);
+      case cod::TargetKind::function_exit:
+        if (exits || range.leaves_function) add(function, block, last);
         break;
-      }
       case cod::TargetKind::instruction:
       case cod::TargetKind::instruction_after:
         for (std::uint32_t i = range.begin; i < range.end; ++i) {
@@ -276,14 +273,13 @@ Result<std::vector<HandlerPlaces>> find_places(ptx::Module& module, const std::s
   std::vector<HandlerPlaces> result;
   for (std::uint32_t i = 0; i < specification.handlers().size(); ++i) {
     const cod::Handler& handler = specification.handlers()[i];
-    HandlerPlaces found;
+    HandlerPlaces& found = result.emplace_back();
     if (handler.wants_kernel(kernel)) {
       found = PlaceFinder(unit, handler).find();
     } else {
       found.hint = "its KERNEL filter is for other kernels";
     }
     found.handler = i;
-    result.push_back(std::move(found));
   }
   return result;
 }

@@ -108,10 +108,6 @@ class Uninstrumented {
   std::map<std::string, std::string, std::less<>> reasons_;
 };
 
-}  // namespace
-
-namespace {
-
 /// What is instrumented once more would declare the same names twice.
 Status has_no_reserved_names(const ptx::Module& module, const ptx::InstrumentationUnit& unit) {
   std::string_view found;

@@ -90,12 +90,10 @@ class FunctionLanes {
 
   /// What is computed inside a loop or branch may follow from what lanes know before.
   void want_what_others_follow_from() {
-    std::vector<std::pair<Wanted, double>> wanted_too;
     for (const auto& [wanted, group] : groups_) {
       const double own = weight_of(wanted.pattern.block);
-      if (group.from && group.weight >= paying * own) wanted_too.emplace_back(*group.from, own);
+      if (group.from && group.weight >= paying * own) groups_[*group.from].weight += own;
     }
-    for (const auto& [wanted, weight] : wanted_too) groups_[wanted].weight += weight;
   }
 
   double weight_of(std::uint32_t block) {
@@ -103,7 +101,8 @@ class FunctionLanes {
   }
 
   void collect() {
-    for (const Probe& probe : unit_.spliced.probes) {
+    for (std::uint32_t number = 0; number < unit_.spliced.probes.size(); ++number) {
+      const Probe& probe = unit_.spliced.probes[number];
       const bool is_at_instruction =
           probe.point == ProbePoint::instruction || probe.point == ProbePoint::instruction_after;
       if (!probe.enabled || !probe.with_lane_values || !is_at_instruction) continue;
@@ -111,7 +110,6 @@ class FunctionLanes {
         const Instruction& instruction = body_.instructions[i];
         if (!instruction.traits.is_memory_access() || !probe.matches(instruction)) continue;
         const std::uint32_t id = function_.first_instruction + i;
-        const auto number = static_cast<std::uint32_t>(&probe - unit_.spliced.probes.data());
         if (unit_.memory.measured_at(number, id) == id) collect(probe, number, i);
       }
     }

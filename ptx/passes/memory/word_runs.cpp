@@ -50,10 +50,8 @@ class RunFinder {
     calls_.resize(loops_.loops().size());
     for (std::uint32_t block = 0; block < analyses.graph().blocks.size(); ++block) {
       const BasicBlock& range = analyses.graph().blocks[block];
-      const auto begin = body_.instructions.begin();
-      const bool calls = std::any_of(begin + range.begin, begin + range.end, [](const Instruction& each) {
-        return each.traits.kind == OpcodeClass::call;
-      });
+      const bool calls =  // and ends there
+          range.size() != 0 && body_.instructions[range.end - 1].traits.kind == OpcodeClass::call;
       for (std::uint32_t loop = loops_.loop_of(block); calls && loop != no_loop;
            loop = loops_.loops()[loop].parent)
         calls_[loop] = true;
@@ -202,27 +200,15 @@ class RunFinder {
       // Two accesses that have been made tell a distance that the code does not.
       is_one &= !walk.unit || group.members[i].second > group.members[i - 1].second;
     }
-    const auto distance = [&](std::int64_t parts) {
-      return walk.has_other_step ? std::nullopt : std::optional(walk.step / parts);
-    };
-    const std::uint32_t loop = loops_.loop_of(walk.block);
-    if (is_one) {
-      WordRun run{loop, walk.block, {}, walk.bytes, distance(count), {}, {}};
-      for (const auto& [position, instruction] : group.members) add_access(run, instruction);
-      runs_.push_back(std::move(run));
-      return;
+    WordRun run{loops_.loop_of(walk.block), walk.block, {}, walk.bytes, {}, {}, {}};
+    if (!walk.has_other_step) run.distance = walk.step / (is_one ? count : 1);
+    for (std::size_t i = 0; i < group.members.size(); ++i) {
+      if (i == 0 || !is_one) runs_.push_back(run);
+      const std::uint32_t instruction = group.members[i].second;
+      const Operand& address = *memory_accesses(body_.instructions[instruction]).access[0].address;
+      runs_.back().instructions.push_back(instruction);
+      runs_.back().offsets.push_back(address.offset + address.elements[0].offset);
     }
-    for (const auto& [position, instruction] : group.members) {
-      WordRun run{loop, walk.block, {}, walk.bytes, distance(1), {}, {}};
-      add_access(run, instruction);
-      runs_.push_back(std::move(run));
-    }
-  }
-
-  void add_access(WordRun& run, std::uint32_t instruction) const {
-    const Operand& address = *memory_accesses(body_.instructions[instruction]).access[0].address;
-    run.instructions.push_back(instruction);
-    run.offsets.push_back(address.offset + address.elements[0].offset);
   }
 
   FunctionAnalyses& analyses_;

@@ -151,11 +151,10 @@ std::optional<WordSite> WordSiteAnalysis::find(std::uint32_t instruction, const 
       has_address ? analyses_.uniformity().of_operand(instruction, *access.address) : varies;
   if ((variance & in_block) == 0 && is_together(instruction)) site.threads = WordSite::Threads::of_the_block;
   site.loop = loop_of_address(instruction, access);
-  const bool is_each = site.threads == WordSite::Threads::each && site.loop == no_loop;
-  const bool is_reducible = !analyses_.loops().is_irreducible(analyses_.graph().block_of[instruction]);
-  if (is_each && (variance & varies_in_warp) == 0 && is_reducible)
-    site.threads = WordSite::Threads::of_a_warp;
-  if (site.threads == WordSite::Threads::each && site.loop == no_loop) return std::nullopt;
+  if (site.threads != WordSite::Threads::each || site.loop != no_loop) return site;
+  const bool is_irreducible = analyses_.loops().is_irreducible(analyses_.graph().block_of[instruction]);
+  if ((variance & varies_in_warp) != 0 || is_irreducible) return std::nullopt;
+  site.threads = WordSite::Threads::of_a_warp;
   return site;
 }
 
