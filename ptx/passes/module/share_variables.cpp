@@ -16,60 +16,60 @@ class ShareVariables {
   }
 
  private:
-  const std::uint64_t* address_of(const Operand& operand, const Body& body, std::uint32_t scope) const {
+  const std::uint64_t* address_of(const Operand& operand, std::uint32_t scope) const {
     if (operand.kind != OperandKind::identifier) return nullptr;
     const auto found = unit_.variant.shared_variables.find(operand.name);
     if (found == unit_.variant.shared_variables.end()) return nullptr;
     // A register or local variable of the same name hides the module's.
-    if (body.find_register(operand.name, scope) != nullptr ||
-        body.find_variable(operand.name, scope) != nullptr) {
-      return nullptr;
-    }
-    return &found->second;
+    const bool is_hidden = body_->find_register(operand.name, scope) != nullptr ||
+                           body_->find_variable(operand.name, scope) != nullptr;
+    return is_hidden ? nullptr : &found->second;
   }
 
   void rewrite(const FunctionUnit& function) {
-    const Body& body = *function.function->body;
+    body_ = &*function.function->body;
     names_ = &unit_.edits.names(*function.function);
-    for (const Instruction& instruction : body.instructions)
-      rewrite(body, instruction, body.statements[instruction.statement].scope);
+    for (const Instruction& instruction : body_->instructions) rewrite(instruction);
   }
 
-  void rewrite(const Body& body, const Instruction& instruction, std::uint32_t scope) {
+  void rewrite(const Instruction& instruction) {
     const std::string_view opcode = instruction.opcode;
-    const bool converts_address = opcode.starts_with("cvta") && names_shared_space(opcode);
+    const std::uint32_t scope = body_->statements[instruction.statement].scope;
+    const bool names_constant = opcode.find(".const") != std::string_view::npos;
+    const bool converts_address =
+        opcode.starts_with("cvta") && (names_constant || opcode.find(".global") != std::string_view::npos);
     bool immediate_in_conversion = false;
     for (const Operand& operand : instruction.operands) {
       if (operand.kind == OperandKind::address && !operand.elements.empty()) {
-        rewrite_address(body, instruction, operand, scope);
+        rewrite_address(instruction, operand, scope);
       } else {
-        immediate_in_conversion |= rewrite_value(body, operand, scope) && converts_address;
+        immediate_in_conversion |= rewrite_value(operand, scope) && converts_address;
       }
     }
-    if (opcode.starts_with("ld") && opcode.find(".const") != std::string_view::npos) {
-      rewrite_constant_load(body, instruction);
-    } else if (converts_address &&
-               (opcode.find(".const") != std::string_view::npos || immediate_in_conversion)) {
+    if (opcode.starts_with("ld") && names_constant) {
+      // `ld.const` proper reads what no kernel can write: the non-coherent path may serve it.
+      std::string load(opcode);
+      const std::size_t at = load.find(".const");
+      rewrite_opcode(instruction, load.replace(at, 6, at == 2 ? ".global.nc" : ".global"));
+    } else if (converts_address && (names_constant || immediate_in_conversion)) {
       // The address is generic already; cvta does not take an immediate either.
-      unit_.edits.replace(body.opcode_range(instruction, unit_.module.source()), "mov.b64");
+      rewrite_opcode(instruction, "mov.b64");
     }
   }
 
-  static bool names_shared_space(std::string_view opcode) {
-    return opcode.find(".const") != std::string_view::npos ||
-           opcode.find(".global") != std::string_view::npos;
+  void rewrite_opcode(const Instruction& instruction, const std::string& opcode) {
+    unit_.edits.replace(body_->opcode_range(instruction, unit_.module.source()), opcode);
   }
 
-  void rewrite_address(const Body& body, const Instruction& instruction, const Operand& operand,
-                       std::uint32_t scope) {
+  void rewrite_address(const Instruction& instruction, const Operand& operand, std::uint32_t scope) {
     const Operand& base = operand.elements[0];
-    const std::uint64_t* address = address_of(base, body, scope);
+    const std::uint64_t* address = address_of(base, scope);
     if (address == nullptr) return;
     CodeBuilder code(*names_);
     const VirtualRegister target = code.fresh(RegisterType::b64);
     if (const auto element =
             array_element(operand)) {  // a[%r1], the address itself where nothing is accessed
-      add_element_offset(body, instruction, *element, target, code);
+      add_element_offset(*body_, instruction, *element, target, code);
       code.emit("add.s64", {target, target, *address});
       const bool accesses = instruction.traits.is_memory_access();
       unit_.edits.replace(operand.text, accesses ? CodeOperand(CodeAddress{target}) : target);
@@ -85,25 +85,17 @@ class ShareVariables {
     unit_.edits.insert_before(instruction.text.begin, code.take());
   }
 
-  bool rewrite_value(const Body& body, const Operand& operand, std::uint32_t scope) {
+  bool rewrite_value(const Operand& operand, std::uint32_t scope) {
     bool rewritten = false;
-    for (const Operand& element : operand.elements) rewritten |= rewrite_value(body, element, scope);
-    const std::uint64_t* address = address_of(operand, body, scope);
+    for (const Operand& element : operand.elements) rewritten |= rewrite_value(element, scope);
+    const std::uint64_t* address = address_of(operand, scope);
     if (address == nullptr) return rewritten;
     unit_.edits.replace(operand.text, CodeOperand(*address + static_cast<std::uint64_t>(operand.offset)));
     return true;
   }
 
-  void rewrite_constant_load(const Body& body, const Instruction& instruction) {
-    std::string opcode(instruction.opcode);
-    const std::size_t at = opcode.find(".const");
-    // `ld.const` proper reads what no kernel can write: the non-coherent path may serve it.
-    const bool plain = at == 2;
-    opcode.replace(at, 6, plain ? ".global.nc" : ".global");
-    unit_.edits.replace(body.opcode_range(instruction, unit_.module.source()), opcode);
-  }
-
   InstrumentationUnit& unit_;
+  const Body* body_ = nullptr;
   NameSource* names_ = nullptr;
 };
 
