@@ -56,7 +56,8 @@ class TermCollector {
     const ptx::BasicBlock& range = function.graph().blocks[block];
     const std::uint32_t id = function.first_block + block;
     if (counter_->addend != cod::SiteCounter::Addend::executed)
-      return add(*counter_, id, 0, executions(counter_->counts_warps, false, id, 0), addend_of(function, block));
+      return add(*counter_, id, 0, executions(counter_->counts_warps, false, id, 0),
+                 addend_of(function, block));
     std::uint64_t unguarded = 0;
     for (std::uint32_t i = range.begin; i < range.end; ++i) {
       if (function.function->body->instructions[i].guarded()) {

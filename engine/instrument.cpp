@@ -412,10 +412,8 @@ std::shared_ptr<const WordCounting> count_words(const Request& request, ptx::Ins
   const std::shared_ptr<WordCounting> counting = plan_word_counts(request, unit);
   if (counting == nullptr) return counting;
   for (const WordCounting::RunArray& runs : counting->runs.arrays) {
-    cod::Word word;
-    word.index = runs.array;
-    result.probe.push_back({ProbeWord::Kind::runs, runs.specification, word});
-    result.probe.push_back({ProbeWord::Kind::most_runs, runs.specification, word});
+    for (const ProbeWord::Kind kind : {ProbeWord::Kind::runs, ProbeWord::Kind::most_runs})
+      result.probe.push_back({kind, runs.specification, {cod::Word::Kind::array_address, runs.array}});
   }
   if (counting->runs.loop_record_bytes != 0) result.probe.push_back({ProbeWord::Kind::loop_records, 0, {}});
   if (counting->shared_arrays.empty()) return counting;

@@ -1,6 +1,5 @@
 #include "engine/limits.h"
 
-#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <limits>

@@ -1,7 +1,6 @@
 #include "engine/places.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "engine/reach.h"

@@ -34,10 +34,10 @@ bool is_of_device_words(const cod::GlobalArray& array) {
 bool may_exit_in_calls(const ptx::ReachedFunctions& reached) {
   return reached.calls_indirectly ||
          std::ranges::any_of(reached.functions, [](const ptx::FunctionUnit& function) {
-           return !function.function->is_entry &&
-                  std::ranges::any_of(
-                      function.function->body->instructions,
-                      [](const ptx::Instruction& each) { return each.traits.is_thread_exit; });
+           return !function.function->is_entry && std::ranges::any_of(function.function->body->instructions,
+                                                                      [](const ptx::Instruction& each) {
+                                                                        return each.traits.is_thread_exit;
+                                                                      });
          });
 }
 
@@ -67,15 +67,13 @@ void find_shared_arrays(ptx::InstrumentationUnit& unit, bool all, WordCounting& 
   }
   counting.static_shared_bytes = reserved_shared_bytes;
   const auto add_static = [&](const ptx::Variable& variable) {
+    if (variable.space != ptx::StateSpace::shared) return;
     counting.static_shared_bytes += variable.size_bytes() + variable.alignment;
   };
-  for (const ptx::FunctionUnit& function : unit.reached.functions) {
-    for (const ptx::Variable& variable : function.function->body->variables) {
-      if (variable.space == ptx::StateSpace::shared) add_static(variable);
-    }
-  }
+  for (const ptx::FunctionUnit& function : unit.reached.functions)
+    std::ranges::for_each(function.function->body->variables, add_static);
   for (const ptx::Variable& variable : unit.module.variables) {
-    if (variable.space == ptx::StateSpace::shared && named.contains(variable.name)) add_static(variable);
+    if (named.contains(variable.name)) add_static(variable);
   }
   // Arrays of the specifications may lie before those of the program.
   for (const ptx::ModuleVariable& variable : unit.spliced.variables) {
@@ -175,7 +173,8 @@ class ProbeSorter {
 
  private:
   bool is_predicted(const ptx::FunctionUnit& function, std::uint32_t index, std::uint32_t side) const {
-    if (!function.instrumented || !counting_.program.predicts(unit_.reached.position_of(function), index, side))
+    if (!function.instrumented ||
+        !counting_.program.predicts(unit_.reached.position_of(function), index, side))
       return false;
     if (!sorts_kinds_) return true;
     const auto analysis = analyses_.find(&function);
@@ -358,7 +357,9 @@ bool adds_exactly(const cod::WordScheme& scheme) {
 /// Where the counts are that handler adds to, which has one array only.
 ptx::CountedWords counted_words(const Request& request, const cod::Specification& specification,
                                 std::uint32_t array, std::uint32_t first_word) {
-  const auto number_of = [&](const cod::Word& word) { return first_word + position_of_word(specification, word); };
+  const auto number_of = [&](const cod::Word& word) {
+    return first_word + position_of_word(specification, word);
+  };
   using Kind = cod::Word::Kind;
   ptx::CountedWords counted;
   counted.array_word = number_of({Kind::array_address, array});
@@ -455,7 +456,7 @@ std::shared_ptr<WordCounting> plan_word_counts(const Request& request, ptx::Inst
   counting->saturates = request.counting.wide;
   const bool replays = !request.counting.plain &&
                        request.words.scheme.analysis != cod::WordScheme::Analysis::none &&
-                       !unit.options.without.contains(without_replay);
+                       !unit.options.without.contains(ptx::Refinement::replayed_accesses);
   const bool asks_for_shared = std::ranges::any_of(request.specifications, asks_for_shared_memory);
   if (replays) counting->program = replay_program_of(unit, asks_for_shared);
   find_device_variables(request, unit, *counting);
@@ -514,7 +515,8 @@ Result<std::vector<std::uint64_t>> fill_counted_words(
     const cod::GlobalArray& array = specifications[place.first]->arrays()[place.second];
     Elements elements(arrays[place.first][place.second], cod::size_of(array.type));
     outside[place.first] += each.outside();
-    each.finish([&](std::uint64_t element, std::uint64_t amount) { elements.add_up_to_most(element, amount); });
+    each.finish(
+        [&](std::uint64_t element, std::uint64_t amount) { elements.add_up_to_most(element, amount); });
   }
   if (!replayed) return replayed.error();
   return outside;

@@ -20,11 +20,6 @@ namespace lynxpp::engine {
 
 struct Request;
 
-/// For VariantOptions::without: every access has its probe.
-inline constexpr ptx::Refinement without_replay = ptx::Refinement::replayed_accesses;
-/// Likewise: no CounterWindow.
-inline constexpr ptx::Refinement without_windows = ptx::Refinement::array_counters;
-
 struct WordCounting {
   cod::WordScheme scheme;
   bool saturates = false;                  ///< counts of 32 bits saturate (CountingChoices::wide)

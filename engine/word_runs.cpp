@@ -23,8 +23,7 @@ struct Span {
 
 class RunAdder {
  public:
-  RunAdder(const cod::WordMap& map, Elements counts)
-      : map_(map), window_(map.window()), counts_(counts) {}
+  RunAdder(const cod::WordMap& map, Elements counts) : map_(map), window_(map.window()), counts_(counts) {}
 
   void add(ptx::RunRecord run) {
     if (run.distance < 0) {
@@ -84,8 +83,7 @@ class RunAdder {
 
   void add_word(std::uint64_t address, std::uint64_t times) {
     const std::uint64_t behind = address - window_.begin;
-    if (behind < window_.bytes)
-      return counts_.add_up_to_most(first_of_window + behind / word_bytes, times);
+    if (behind < window_.bytes) return counts_.add_up_to_most(first_of_window + behind / word_bytes, times);
     const std::optional<std::uint64_t> element = map_.element_of(address);
     if (!element) {
       outside_ += times;

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "cod/word_map.h"
 #include "engine/word_counts.h"

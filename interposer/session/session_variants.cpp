@@ -42,7 +42,7 @@ Status Session::prepare(Seen& seen, Kernel& kernel, const device::Launch& launch
   request.launch = kernel.shape;
   request.counting.wide = kernel.learned.wide_counters;
   request.words.scheme = configuration_.words;
-  if (!kernel.learned.replays) request.limits.without.insert(engine::without_replay);
+  if (!kernel.learned.replays) request.limits.without.insert(ptx::Refinement::replayed_accesses);
   if (!kernel.learned.word_runs) request.limits.without.insert(ptx::Refinement::word_runs);
   request.specifications = kernel.attached->specifications;
   request.streams_traces = streams_.is_on();
@@ -101,7 +101,7 @@ bool Session::make_with_spare_counters(Seen& seen, Kernel& kernel, const device:
   request.words.dynamic_shared_bytes = launch.shared_bytes;
   using Window = engine::CounterWindow;
   for (const Window window : {Window::none, Window::of_arrays, Window::of_fixed_arrays}) {
-    if (window != Window::none && request.limits.without.contains(engine::without_windows)) break;
+    if (window != Window::none && request.limits.without.contains(ptx::Refinement::array_counters)) break;
     request.words.window = window;
     std::string obstacle;
     if (const Status made = make_variant(seen, kernel, launch, request); !made) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
-#include <tuple>
 
 #include "ptx/ir/memory_access.h"
 #include "ptx/passes/counting/refinements.h"

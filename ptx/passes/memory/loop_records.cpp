@@ -1,7 +1,5 @@
 #include <algorithm>
-#include <cstdlib>
 #include <map>
-#include <utility>
 
 #include "ptx/ir/memory_access.h"
 #include "ptx/passes/memory/word_runs.h"

@@ -51,21 +51,19 @@ class SectorSitesOfFunction {
     const std::optional<LanePattern> pattern = pattern_of(index, *accesses.access[0].address);
     if (!pattern || pattern->bits != address_bits) return;
     const std::uint32_t id = function_.first_instruction + index;
-    unit_.memory.at(number_, id).pattern = *pattern;
+    MemorySite& site = unit_.memory.at(number_, id);
+    site.pattern = *pattern;
     if (pattern->terms.empty()) {
-      unit_.memory.at(number_, id).measured_at.reset();
+      site.measured_at.reset();
       return;
     }
     if (instruction.guarded()) return;
     SectorKey key{*pattern, function_.graph().block_of[index], {}, 0};
-    if (lies_evenly(index, key)) {
-      unit_.memory.at(number_, id).is_even = true;
-    } else if (!find_place(index, key)) {
-      return;
-    }
+    site.is_even = lies_evenly(index, key);
+    if (!site.is_even && !find_place(index, key)) return;
     const auto [first, is_new] = first_.try_emplace(key, id);
-    if (!is_new) unit_.memory.at(number_, id).measured_at = first->second;
-    if (is_new && follows_indices_ && is_once(key)) expect_rows(id, key, accesses.access[0].bytes);
+    if (!is_new) site.measured_at = first->second;
+    if (is_new && follows_indices_ && is_once(key)) expect_rows(site, key, accesses.access[0].bytes);
   }
 
   /// Whether a warp makes the access once at most, and hardware with all the lanes that ever do.
@@ -79,7 +77,7 @@ class SectorSitesOfFunction {
            function_.graph().blocks[begin].predecessors.size() == 1;
   }
 
-  void expect_rows(std::uint32_t id, const SectorKey& key, std::uint32_t bytes) {
+  static void expect_rows(MemorySite& site, const SectorKey& key, std::uint32_t bytes) {
     RowSectors rows;
     for (const LaneTerm& term : key.pattern.terms) {
       if (term.kind != LaneTerm::Kind::thread_index) return;
@@ -89,12 +87,12 @@ class SectorSitesOfFunction {
     rows.place = rows.is_anywhere ? 0 : static_cast<std::uint32_t>(key.constant);
     // Odd numbers are for warps that are no rows; wider steps need not be computed here.
     const bool is_even = rows.step % 2 == 0 && rows.place % 2 == 0 && bytes >= 2;
-    const bool has_place = rows.is_anywhere || !unit_.memory.at(number_, id).is_even;
+    const bool has_place = rows.is_anywhere || !site.is_even;
     if (!is_even || !has_place || rows.step > widest_step || rows.step < -widest_step) return;
     std::set<std::int64_t> sectors;
     for (std::int64_t lane = 0; lane < 32; ++lane) sectors.insert((rows.place + lane * rows.step) >> 5);
     rows.sectors = static_cast<std::uint32_t>(sectors.size());
-    unit_.memory.at(number_, id).rows = rows;
+    site.rows = rows;
   }
 
   std::optional<LanePattern> pattern_of(std::uint32_t index, const Operand& address) {

@@ -42,21 +42,17 @@ void WordSiteAnalysis::find_control_dependences() {
       std::size_t steps = 0;
       for (std::uint32_t each = successor; each != post_dominators[branch] && each != no_block;
            each = post_dominators[each]) {
-        deciding_[each].push_back(branch);
+        deciding_[each].insert(branch);
         if (++steps > graph.blocks.size()) break;
       }
     }
   }
   for (bool grown = true; grown;) {
     grown = false;
-    for (std::vector<std::uint32_t>& own : deciding_) {
-      std::vector<std::uint32_t> all = own;
-      for (const std::uint32_t each : own)
-        all.insert(all.end(), deciding_[each].begin(), deciding_[each].end());
-      std::ranges::sort(all);
-      const auto doubles = std::ranges::unique(all);
-      all.erase(doubles.begin(), doubles.end());
-      grown |= all != own;
+    for (std::set<std::uint32_t>& own : deciding_) {
+      std::set<std::uint32_t> all = own;
+      for (const std::uint32_t each : own) all.insert(deciding_[each].begin(), deciding_[each].end());
+      grown |= all.size() != own.size();
       own = std::move(all);
     }
   }
@@ -68,15 +64,14 @@ bool WordSiteAnalysis::is_static(std::uint32_t instruction) const {
   const AffineAnalysis& affine = analyses_.affine();
   if (analyses_.function().body->instructions[instruction].guarded() || loops.is_irreducible(block))
     return false;
-  for (const std::uint32_t branch : deciding_[block]) {
-    bool is_counted_exit = false;
+  const auto is_counted_exit = [&](std::uint32_t branch) {
     for (std::uint32_t loop = loops.loop_of(block); loop != no_loop; loop = loops.loops()[loop].parent) {
       const std::vector<std::uint32_t>& exiting = loops.loops()[loop].exiting;
-      is_counted_exit |=
-          affine.trip_count(loop).has_value() && std::ranges::find(exiting, branch) != exiting.end();
+      if (affine.trip_count(loop) && std::ranges::find(exiting, branch) != exiting.end()) return true;
     }
-    if (!is_counted_exit) return false;
-  }
+    return false;
+  };
+  if (!std::ranges::all_of(deciding_[block], is_counted_exit)) return false;
   const std::optional<AffineForm> address = affine.of_address(instruction);
   if (!address) return false;
   std::size_t bases = 0;
@@ -96,9 +91,10 @@ bool WordSiteAnalysis::is_together(std::uint32_t instruction) const {
   const std::uint32_t block = analyses_.graph().block_of[instruction];
   if (!entered_together_ || analyses_.loops().is_irreducible(block)) return false;
   const Uniformity& uniformity = analyses_.uniformity();
-  for (const std::uint32_t branch : deciding_[block]) {
-    if ((uniformity.of_branch(branch) & in_block) != 0) return false;
-  }
+  const auto parts_block = [&](std::uint32_t branch) {
+    return (uniformity.of_branch(branch) & in_block) != 0;
+  };
+  if (std::ranges::any_of(deciding_[block], parts_block)) return false;
   const Instruction& read = analyses_.function().body->instructions[instruction];
   if (!read.guarded()) return true;
   const RegisterId guard = analyses_.registers().find(read.guard.predicate, instruction);

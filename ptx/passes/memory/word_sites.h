@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -56,7 +57,7 @@ class WordSiteAnalysis {
   FunctionAnalyses& analyses_;
   bool entered_together_;
   /// By block: the blocks whose branches decide whether it runs, those that decide about these included.
-  std::vector<std::vector<std::uint32_t>> deciding_;
+  std::vector<std::set<std::uint32_t>> deciding_;
 };
 
 /// By position in unit.reached.functions: whether all threads of a block enter it together.

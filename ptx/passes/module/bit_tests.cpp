@@ -46,7 +46,8 @@ std::optional<Register> register_of(const Operand& operand, const Instruction& u
 /// The mask may be a register, too: tests count for both. That a register may have been written anew since
 /// does no harm, as both tests mean the same.
 void rewrite(const Body& body, InstrumentationUnit& unit) {
-  std::map<Register, std::pair<Register, Register>> masked;  // the operands of the `and` that wrote a register
+  std::map<Register, std::pair<Register, Register>>
+      masked;  // the operands of the `and` that wrote a register
   std::map<Register, std::uint32_t> tests;
   for (const Instruction& instruction : body.instructions) {
     if (instruction.operands.empty()) continue;

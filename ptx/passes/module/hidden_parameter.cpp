@@ -47,9 +47,8 @@ void append_argument(InstrumentationUnit& unit, const Function& caller, const In
   code.emit("st.param.b64", {CodeAddress{Name{argument}}, *unit.thread_registers(caller).frame});
   unit.edits.insert_before(call.text.begin, code.take());
   const Operand* const callee = std::ranges::find(call.operands, OperandKind::identifier, &Operand::kind);
-  const Operand* const arguments =
-      std::find_if(callee, call.operands.end(),
-                   [](const Operand& operand) { return operand.kind == OperandKind::list; });
+  const Operand* const arguments = std::find_if(
+      callee, call.operands.end(), [](const Operand& operand) { return operand.kind == OperandKind::list; });
   if (arguments != call.operands.end()) {
     unit.edits.insert_before(arguments->text.end - 1, (arguments->elements.empty() ? "" : ", ") + argument);
   } else {

@@ -202,8 +202,7 @@ std::optional<Label> RoutineCopies::add_skip_of_apart(const Probe& probe, const 
   const VirtualRegister* const lanes = lane_register(site, bank_lanes_value);
   const MemoryAccesses accesses = memory_accesses(*site.instruction);
   const bool is_word = site.access < accesses.count && accesses.access[site.access].bytes <= 4;
-  if (lanes == nullptr || !is_word || probe.effect != ProbeEffect::measures_banks)
-    return std::nullopt;
+  if (lanes == nullptr || !is_word || probe.effect != ProbeEffect::measures_banks) return std::nullopt;
   const Label apart = code.fresh_label();
   const VirtualRegister is_apart = code.pred("setp.eq.b32", {*lanes, 0});
   code.branch_if(CodePredicate(is_apart), apart);
