@@ -32,13 +32,11 @@ bool is_of_device_words(const cod::GlobalArray& array) {
 
 /// Whether a function that the kernel calls may end the thread.
 bool may_exit_in_calls(const ptx::ReachedFunctions& reached) {
-  return reached.calls_indirectly ||
-         std::ranges::any_of(reached.functions, [](const ptx::FunctionUnit& function) {
-           return !function.function->is_entry && std::ranges::any_of(function.function->body->instructions,
-                                                                      [](const ptx::Instruction& each) {
-                                                                        return each.traits.is_thread_exit;
-                                                                      });
-         });
+  const auto exits = [](const ptx::Instruction& instruction) { return instruction.traits.is_thread_exit; };
+  const auto may_exit = [&](const ptx::FunctionUnit& function) {
+    return !function.function->is_entry && std::ranges::any_of(function.function->body->instructions, exits);
+  };
+  return reached.calls_indirectly || std::ranges::any_of(reached.functions, may_exit);
 }
 
 void find_names(const ptx::OperandList& operands, std::set<std::string_view>& names) {
