@@ -49,18 +49,14 @@ void SectorLanes::begin_block(const std::vector<std::uint32_t>& instructions) {
     if (groups_.contains(*first)) continue;
     std::vector<std::uint32_t> shared;
     for (auto other = first; other != instructions.end(); ++other) {
-      if (may_join_between(*first, *other)) break;
+      const auto begin = body_.instructions.begin();
+      if (std::any_of(begin + *first, begin + *other, may_join_lanes)) break;
       if (has_one_base(*first, *other)) shared.push_back(*other);
     }
     if (shared.size() < least_shared) continue;
     for (const std::uint32_t each : shared) groups_.emplace(each, group);
     ++group;
   }
-}
-
-bool SectorLanes::may_join_between(std::uint32_t first, std::uint32_t end) const {
-  const auto& instructions = body_.instructions;
-  return std::any_of(instructions.begin() + first, instructions.begin() + end, may_join_lanes);
 }
 
 /// Whether the addresses are one register plus constants.
@@ -91,14 +87,12 @@ void SectorLanes::add_access(std::uint32_t instruction, const CodeOperand& addre
   if (!open_.empty() && open_.back().instruction == instruction)
     return open_.back().increments.append(std::move(increments));
   if (open_.size() == most_open) add_comparisons(code);
-  const auto group = groups_.find(instruction);
-  const bool follows = group != groups_.end() && std::ranges::any_of(open_, [&](const Access& access) {
-                         const auto other = groups_.find(access.instruction);
-                         return other != groups_.end() && other->second == group->second;
-                       });
-  Access& access = open_.emplace_back(Access{instruction, std::move(increments)});
+  const auto found = groups_.find(instruction);
+  const auto group = found == groups_.end() ? std::nullopt : std::optional(found->second);
+  const bool follows = group && std::ranges::find(open_, group, &Access::group) != open_.end();
+  Access& access = open_.emplace_back(Access{instruction, std::move(increments), group});
   if (follows) return;
-  if (group != groups_.end() || !is_near(instruction)) {
+  if (group || !is_near(instruction)) {
     access.address = code.b64("mov.b64", {address});
   } else {
     access.sector = code.fresh(RegisterType::b32);
@@ -123,13 +117,12 @@ void SectorLanes::add_comparisons(CodeBuilder& code) {
   };
   std::map<std::uint32_t, Known> known;  // by group
   for (const Access& access : open_) {
-    const auto group = groups_.find(access.instruction);
-    if (group == groups_.end()) {
+    if (!access.group) {
       add_comparison(access, lanes, code);
     } else {
-      auto found = known.find(group->second);
+      auto found = known.find(*access.group);
       if (found == known.end()) {
-        found = known.emplace(group->second, Known{&access, code.fresh(RegisterType::b32)}).first;
+        found = known.emplace(*access.group, Known{&access, code.fresh(RegisterType::b32)}).first;
         add_threshold(access, lanes, found->second.threshold, code);
       }
       add_place(access, *found->second.access, found->second.threshold, code);

@@ -51,6 +51,7 @@ class SectorLanes {
   struct Access {
     std::uint32_t instruction = 0;
     Code increments;
+    std::optional<std::uint32_t> group;  ///< those of one group share a comparison
     /// The address, or its sector's number where the lanes' addresses are near each other; nothing: it
     /// follows from that of another access.
     std::optional<VirtualRegister> address = {};
@@ -64,7 +65,6 @@ class SectorLanes {
     std::optional<VirtualRegister> high = {};  ///< the upper half of some lane's address
   };
 
-  bool may_join_between(std::uint32_t first, std::uint32_t end) const;
   bool has_one_base(std::uint32_t instruction, std::uint32_t other) const;
   std::int64_t constant_of(std::uint32_t instruction) const;
   bool is_near(std::uint32_t instruction) const;
@@ -87,8 +87,7 @@ class SectorLanes {
   std::optional<VirtualRegister> first_;
   std::uint32_t last_ = 0;  ///< of the block's accesses
   std::vector<Access> open_;
-  /// by instruction: those with one number share a comparison
-  std::map<std::uint32_t, std::uint32_t> groups_;
+  std::map<std::uint32_t, std::uint32_t> groups_;  ///< by instruction
 };
 
 }  // namespace lynxpp::ptx
