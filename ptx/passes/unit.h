@@ -2,12 +2,13 @@
 // collected so far.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
-#include <ranges>
 #include <set>
 #include <string>
 #include <string_view>
@@ -148,7 +149,11 @@ struct ReachedFunctions {
   Transfers transfers;  ///< empty: not asked for
 
   const FunctionUnit& kernel() const { return functions.front(); }
-  auto instrumented() const { return functions | std::views::filter(&FunctionUnit::instrumented); }
+  std::vector<std::reference_wrapper<const FunctionUnit>> instrumented() const {
+    std::vector<std::reference_wrapper<const FunctionUnit>> found;
+    std::ranges::copy_if(functions, std::back_inserter(found), &FunctionUnit::instrumented);
+    return found;
+  }
   std::uint32_t position_of(const FunctionUnit& function) const {
     return static_cast<std::uint32_t>(&function - functions.data());
   }
