@@ -279,7 +279,7 @@ Outliner::Outliner(InstrumentationUnit& unit) : unit_(unit), functions_(unit.spl
 }
 
 bool Outliner::is_outlined(const Probe& probe, const std::vector<SiteTally>& tallies) const {
-  if (!outlined_[static_cast<std::size_t>(&probe - unit_.spliced.probes.data())]) return false;
+  if (!outlined_[number_of(unit_, probe)]) return false;
   const auto is_in_register = [](const SiteTally& tally) { return !tally.place.is_shared(); };
   const auto is_bit = [](const SiteTally& tally) { return tally.place.is_bit(); };
   if (std::ranges::any_of(tallies, is_bit)) return false;
@@ -289,8 +289,7 @@ bool Outliner::is_outlined(const Probe& probe, const std::vector<SiteTally>& tal
 
 void Outliner::add_call(const Probe& probe, const SiteBinding& binding, const std::vector<SiteTally>& tallies,
                         CodeBuilder& code) {
-  const auto index = static_cast<std::size_t>(&probe - unit_.spliced.probes.data());
-  std::map<std::string, std::uint32_t>& functions = functions_[index];
+  std::map<std::string, std::uint32_t>& functions = functions_[number_of(unit_, probe)];
   const OutlinedCall special(unit_, probe, binding, tallies, true);
   if (functions.contains(special.key()) || functions.size() < most_functions)
     return add_call(probe, special, functions, code);

@@ -24,8 +24,7 @@ void RoutineCopies::begin_block(std::uint32_t block) { sectors_.begin_block(comp
 // ---- sites
 
 LaneSite RoutineCopies::lane_site(const Site& site) const {
-  const auto index = static_cast<std::uint32_t>(site.instruction - body_.instructions.data());
-  return {function_.first_instruction + index, site.access};
+  return {id_of(function_, *site.instruction), site.access};
 }
 
 Site RoutineCopies::site_at(const Probe& probe, std::uint32_t block, const Instruction& instruction) const {
@@ -44,15 +43,12 @@ const VirtualRegister* RoutineCopies::lane_register(const Site& site, std::strin
 }
 
 bool RoutineCopies::is_measured_elsewhere(const Probe& probe, const Instruction& instruction) const {
-  const auto number = static_cast<std::uint32_t>(&probe - unit_.spliced.probes.data());
-  const std::uint32_t id =
-      function_.first_instruction + static_cast<std::uint32_t>(&instruction - body_.instructions.data());
-  return unit_.memory.measured_at(number, id) != id;
+  const std::uint32_t id = id_of(function_, instruction);
+  return unit_.memory.measured_at(number_of(unit_, probe), id) != id;
 }
 
 const MemorySite* RoutineCopies::memory_site(const Probe& probe, const Site& site) const {
-  const auto number = static_cast<std::uint32_t>(&probe - unit_.spliced.probes.data());
-  return unit_.memory.find(number, lane_site(site).first);
+  return unit_.memory.find(number_of(unit_, probe), id_of(function_, *site.instruction));
 }
 
 // ---- routines
@@ -158,8 +154,8 @@ void RoutineCopies::add_sectors(const Probe& probe, const Site& site, const std:
     if (tally.place) tallies_.add_one(tally.place, sectors_.first(), increments);
   }
   tallies_.add_flushes(probe, site, increments);
-  sectors_.add_access(lane_site(site).first - function_.first_instruction,
-                      values_.operand(probe, "memory_address", site), increments.take(), code);
+  sectors_.add_access(index_of(function_, *site.instruction), values_.operand(probe, "memory_address", site),
+                      increments.take(), code);
 }
 
 // ---- rows

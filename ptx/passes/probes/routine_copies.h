@@ -17,11 +17,6 @@
 
 namespace lynxpp::ptx {
 
-/// The probe is on, and stands at this point of the instruction.
-inline bool stands_at(const Probe& probe, ProbePoint point, const Instruction& instruction) {
-  return probe.enabled && probe.point == point && probe.matches(instruction);
-}
-
 /// The code of one function, block after block.
 class RoutineCopies {
  public:

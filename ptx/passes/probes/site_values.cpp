@@ -199,10 +199,8 @@ CodeOperand SiteValues::operand(const Probe& probe, std::string_view name, const
   if (name == "function_id") return function_.first_block;
   if (name.starts_with("loop_")) return loop_operand(name, site);
   if (name == "instruction_id") {
-    const std::uint32_t index = site.instruction != nullptr
-                                    ? body_.statements[site.instruction->statement].index
-                                    : range_of(site.block).begin;
-    return function_.first_instruction + index;
+    return site.instruction != nullptr ? id_of(function_, *site.instruction)
+                                       : function_.first_instruction + range_of(site.block).begin;
   }
   return site.instruction != nullptr ? instruction_operand(probe, name, site) : 0;
 }

@@ -12,26 +12,11 @@
 
 #include "ptx/ir/code_builder.h"
 #include "ptx/ir/memory_access.h"
-#include "ptx/passes/unit.h"
+#include "ptx/passes/probes/site.h"
 
 namespace lynxpp::ptx {
 
-/// A place in a function where routines stand.
-struct Site {
-  ProbePoint point = ProbePoint::kernel_entry;
-  std::uint32_t block = 0;
-  const Instruction* instruction = nullptr;  ///< before or after which, or null
-  std::uint32_t access = 0;                  ///< of memory_accesses(*instruction)
-  const ProbeRoutine* routine = nullptr;     ///< which form; null: Probe::routine
-  std::uint32_t loop = no_loop;              ///< of routines at loops: which one is entered or exited
-};
-
 inline constexpr std::string_view loop_trips_value = "loop_trips";
-
-/// What stands at the site.
-inline const ProbeRoutine& routine_at(const Probe& probe, const Site& site) {
-  return site.routine != nullptr ? *site.routine : probe.routine;
-}
 
 /// The values at the sites of one function. Each has one register there, whatever the site.
 class SiteValues {

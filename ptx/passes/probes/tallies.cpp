@@ -14,10 +14,7 @@ constexpr std::string_view prefix = "tally_";
 
 TallyPlace Tallies::find(const Probe& probe, std::uint32_t number, bool is_high, const Site& site) const {
   if (site.instruction == nullptr) return {};
-  const auto& instructions = function_.function->body->instructions;
-  const auto index = static_cast<std::uint32_t>(site.instruction - instructions.data());
-  return find_tally(unit_, {static_cast<std::uint32_t>(&probe - unit_.spliced.probes.data()), number, is_high,
-                            function_.first_instruction + index});
+  return find_tally(unit_, {number_of(unit_, probe), number, is_high, id_of(function_, *site.instruction)});
 }
 
 std::vector<SiteTally> Tallies::at(const Probe& probe, const Site& site) const {
@@ -37,10 +34,8 @@ std::vector<SiteTally> Tallies::at(const Probe& probe, const Site& site) const {
 
 TallyPlace Tallies::exception_at(const Probe& probe, const Site& site) const {
   if (site.instruction == nullptr || unit_.counting.plan == nullptr) return {};
-  const auto number = static_cast<std::uint32_t>(&probe - unit_.spliced.probes.data());
-  const auto& instructions = function_.function->body->instructions;
-  const std::uint32_t id =
-      function_.first_instruction + static_cast<std::uint32_t>(site.instruction - instructions.data());
+  const std::uint32_t number = number_of(unit_, probe);
+  const std::uint32_t id = id_of(function_, *site.instruction);
   const auto found = std::ranges::find_if(unit_.counting.plan->tallies, [&](const auto& each) {
     return each.first.is_exception && each.first.probe == number && each.first.instruction == id;
   });

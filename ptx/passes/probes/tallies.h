@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "ptx/passes/counting/emit/tallies.h"
-#include "ptx/passes/probes/site_values.h"
+#include "ptx/passes/probes/site.h"
 
 namespace lynxpp::ptx {
 
@@ -41,9 +41,7 @@ class Tallies {
   void add_flushes(const Probe& probe, const Site& site, CodeBuilder& code) const;
 
  private:
-  CountContext context() const {
-    return count_context(unit_, static_cast<std::uint32_t>(&function_ - unit_.reached.functions.data()));
-  }
+  CountContext context() const { return count_context(unit_, number_of(unit_, function_)); }
   TallyPlace find(const Probe& probe, std::uint32_t number, bool is_high, const Site& site) const;
 
   InstrumentationUnit& unit_;

@@ -8,6 +8,7 @@
 #include "ptx/passes/facts.h"
 #include "ptx/passes/module/entry.h"
 #include "ptx/passes/module/shared_counters.h"
+#include "ptx/passes/probes/site.h"
 
 namespace lynxpp::ptx {
 namespace {
@@ -21,7 +22,7 @@ bool is_supported(std::uint32_t bytes) { return bytes != 0 && bytes <= 16 && (by
 
 WordCounters::WordCounters(InstrumentationUnit& unit, const FunctionUnit& function)
     : unit_(unit), function_(function), body_(*function.function->body), analyses_(*function.analyses) {
-  const auto position = static_cast<std::size_t>(&function - unit.reached.functions.data());
+  const std::size_t position = number_of(unit, function);
   for (const auto& [place, runs] : unit.words.runs) {
     for (const WordRun& run : runs) {
       for (const std::uint32_t each : run.instructions) {
@@ -167,8 +168,7 @@ void WordCounters::gather(std::size_t probe, std::uint32_t block) {
 }
 
 WordCounters::Key WordCounters::key_of(const Probe& probe, const Instruction& instruction) const {
-  return {static_cast<std::size_t>(&probe - unit_.spliced.probes.data()),
-          static_cast<std::uint32_t>(&instruction - body_.instructions.data())};
+  return {number_of(unit_, probe), index_of(function_, instruction)};
 }
 
 const std::vector<std::uint32_t>* WordCounters::counted_before(const Probe& probe,
@@ -243,8 +243,7 @@ void WordCounters::add(const Probe& probe, const std::vector<std::uint32_t>& ins
 
 std::vector<WordCounters::Batch> WordCounters::batches_before(const Instruction& instruction) const {
   std::vector<Batch> found;
-  const auto at = static_cast<std::uint32_t>(&instruction - body_.instructions.data());
-  const auto [first, last] = batches_.equal_range(at);
+  const auto [first, last] = batches_.equal_range(index_of(function_, instruction));
   for (auto batch = first; batch != last; ++batch) found.push_back(batch->second);
   return found;
 }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "ptx/ir/memory_access.h"
+#include "ptx/passes/probes/site.h"
 
 namespace lynxpp::ptx {
 namespace {
@@ -44,7 +45,7 @@ std::optional<std::int64_t> constant_of(const CodeOperand& value) {
 
 WordRunSites::WordRunSites(InstrumentationUnit& unit, const FunctionUnit& function, WordCounters& counters)
     : unit_(unit), function_(function), counters_(counters) {
-  const auto position = static_cast<std::size_t>(&function - unit.reached.functions.data());
+  const std::size_t position = number_of(unit, function);
   NameSource& names = unit.edits.names(*function.function);
   for (const auto& [place, runs] : unit.words.runs) {
     if (place.second != position) continue;
@@ -119,10 +120,7 @@ void WordRunSites::add_entry(CodeBuilder& code) const {
 }
 
 bool WordRunSites::add_execution(Probe& probe, const Instruction& instruction, CodeBuilder& code) const {
-  const std::vector<Instruction>& instructions = function_.function->body->instructions;
-  const std::pair<std::size_t, std::uint32_t> at{
-      static_cast<std::size_t>(&probe - unit_.spliced.probes.data()),
-      static_cast<std::uint32_t>(&instruction - instructions.data())};
+  const std::pair<std::size_t, std::uint32_t> at{number_of(unit_, probe), index_of(function_, instruction)};
   if (in_places_.contains(at)) {
     ++probe.sites;
     return true;
