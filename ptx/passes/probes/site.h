@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
+#include "ptx/ir/code_builder.h"
 #include "ptx/passes/unit.h"
 
 namespace lynxpp::ptx {
@@ -15,6 +17,8 @@ struct Site {
   std::uint32_t access = 0;                  ///< of memory_accesses(*instruction)
   const ProbeRoutine* routine = nullptr;     ///< which form; null: Probe::routine
   std::uint32_t loop = no_loop;              ///< of routines at loops: which one is entered or exited
+  CodeOperand executions = 1;                ///< how many the routine stands for
+  std::optional<CodeOperand> address = {};   ///< which the access had; nothing: the one at the site
 };
 
 /// What stands at the site.

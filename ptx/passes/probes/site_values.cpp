@@ -192,8 +192,8 @@ void SiteValues::add_space(const MemoryAccess& access, const Site& site, CodeBui
 CodeOperand SiteValues::operand(const Probe& probe, std::string_view name, const Site& site) {
   if (name == "basic_block_count") return unit_.reached.basic_blocks;
   if (name == "instruction_count") return unit_.reached.instructions;
-  if (name == "executions") return executions_.number.value_or(1);
-  if (name == "memory_address" && executions_.address) return *executions_.address;
+  if (name == "executions") return site.executions;
+  if (name == "memory_address" && site.address) return *site.address;
   if (name == "predicate_value") return site.instruction != nullptr ? CodeOperand(word(name)) : 1;
   if (name.starts_with("basic_block")) return block_operand(name, site);
   if (name == "function_id") return function_.first_block;

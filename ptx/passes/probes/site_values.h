@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -27,13 +26,6 @@ class SiteValues {
   void add_preparation(const Probe& probe, const Site& site, CodeBuilder& code);
   /// What it needs besides, after the instruction.
   void add_loaded_values(const Probe& probe, const Site& site, CodeBuilder& code);
-  /// What the routines stand for until this is said anew: so many executions, and of a kept address. Nothing:
-  /// one, and the address as it is at the site.
-  struct Executions {
-    std::optional<CodeOperand> number;
-    std::optional<CodeOperand> address;
-  };
-  void stand_for(Executions executions) { executions_ = std::move(executions); }
   /// The operand that stands for the value `name`.
   CodeOperand operand(const Probe& probe, std::string_view name, const Site& site);
 
@@ -83,7 +75,6 @@ class SiteValues {
   const Body& body_;
   std::set<std::string, std::less<>> wanted_;  ///< what some routine asks for
   std::map<std::string, VirtualRegister, std::less<>> registers_;
-  Executions executions_;
 };
 
 }  // namespace lynxpp::ptx

@@ -1,7 +1,6 @@
 #include "ptx/passes/probes/words/word_probes.h"
 
 #include <utility>
-#include <vector>
 
 namespace lynxpp::ptx {
 
@@ -24,16 +23,19 @@ bool WordProbes::add(Probe& probe, std::uint32_t block, const Instruction& instr
 void WordProbes::add_before(std::uint32_t block, const Instruction& instruction, CodeBuilder& code) {
   for (const WordCounters::Batch& batch : counters_.batches_before(instruction)) {
     std::vector<Code> routines;
-    for (const std::vector<std::uint32_t>& group : batch.groups) {
-      CodeBuilder routine(names_);
-      for (const std::uint32_t each : group)
-        copies_.add_prepared(
-            unit_.spliced.probes[batch.probe],
-            copies_.site_at(unit_.spliced.probes[batch.probe], block, body_.instructions[each]), routine);
-      routines.push_back(routine.take());
-    }
+    for (const std::vector<std::uint32_t>& group : batch.groups)
+      routines.push_back(routines_of(unit_.spliced.probes[batch.probe], block, group));
     counters_.add_batch(batch, std::move(routines), code);
   }
+}
+
+/// The probe's routines at these instructions of the block.
+Code WordProbes::routines_of(Probe& probe, std::uint32_t block,
+                             const std::vector<std::uint32_t>& instructions) {
+  CodeBuilder code(names_);
+  for (const std::uint32_t each : instructions)
+    copies_.add_prepared(probe, copies_.site_at(probe, block, body_.instructions[each]), code);
+  return code.take();
 }
 
 bool WordProbes::add_by_counters(Probe& probe, std::uint32_t block, const Instruction& instruction,
@@ -46,10 +48,7 @@ bool WordProbes::add_by_counters(Probe& probe, std::uint32_t block, const Instru
     copies_.values().add_preparation(probe, site, code);
     address = copies_.values().operand(probe, "memory_address", site);
   }
-  CodeBuilder routines(names_);
-  for (const std::uint32_t each : *counted)
-    copies_.add_prepared(probe, copies_.site_at(probe, block, body_.instructions[each]), routines);
-  counters_.add(probe, *counted, address, routines.take(), code);
+  counters_.add(probe, *counted, address, routines_of(probe, block, *counted), code);
   return true;
 }
 
@@ -71,27 +70,25 @@ bool WordProbes::add_by_site(Probe& probe, const Site& site, CodeBuilder& code) 
 }
 
 /// One thread counts for all of its block.
-void WordProbes::add_of_block(Probe& probe, const Site& site, CodeBuilder& code) {
+void WordProbes::add_of_block(Probe& probe, Site site, CodeBuilder& code) {
   const Label others = code.fresh_label();
   code.branch_if(!CodePredicate(sites_.is_first_thread()), others);
-  copies_.values().stand_for({CodeOperand(sites_.threads()), {}});
+  site.executions = sites_.threads();
   copies_.add_prepared(probe, site, code);
-  copies_.values().stand_for({});
   code.place(others);
 }
 
 /// The lowest lane counts for all that are here and at its address; the others for themselves, should
 /// hardware ever bring lanes together that are in different iterations.
-void WordProbes::add_of_warp(Probe& probe, const Site& site, CodeBuilder& code) {
+void WordProbes::add_of_warp(Probe& probe, Site site, CodeBuilder& code) {
   SiteValues& values = copies_.values();
   values.add_preparation(probe, site, code);
   const WordCountSites::OfWarp warp =
       WordCountSites::of_warp(values.operand(probe, "memory_address", site), code);
   const Label counted = code.fresh_label();
   code.branch_if(CodePredicate(warp.follows), counted);
-  values.stand_for({CodeOperand(warp.number), {}});
+  site.executions = warp.number;
   copies_.add(probe, site, code);
-  values.stand_for({});
   code.place(counted);
 }
 
@@ -107,13 +104,11 @@ void WordProbes::add_kept(const WordCountSites::Kept& kept, std::uint32_t block,
     const bool counts = probe.effect == ProbeEffect::counts_words &&
                         stands_at(probe, ProbePoint::instruction, *kept.instruction);
     if (!counts) continue;
-    const Site site = copies_.site_at(probe, block, *kept.instruction);
+    Site site = copies_.site_at(probe, block, *kept.instruction);
     if (site.access != kept.access) continue;
-    copies_.values().add_preparation(probe, site, code);
-    copies_.values().stand_for({number, CodeOperand(kept.address)});
-    copies_.add(probe, site, code);
-    --probe.sites;
-    copies_.values().stand_for({});
+    site.executions = number;
+    site.address = kept.address;
+    add_later(probe, site, code);
   }
   code.mov(kept.executions, 0);
   code.place(done);
@@ -128,12 +123,17 @@ void WordProbes::add_before_exit(std::uint32_t block, CodeBuilder& code) {
 WordRunSites::Routine WordProbes::routine_of_run(std::uint32_t block) {
   return [this, block](Probe& probe, std::uint32_t instruction, const CodeOperand& address) {
     CodeBuilder code(names_);
-    copies_.values().stand_for({CodeOperand(1), address});
-    copies_.add_prepared(probe, copies_.site_at(probe, block, body_.instructions[instruction]), code);
-    copies_.values().stand_for({});
-    --probe.sites;
+    Site site = copies_.site_at(probe, block, body_.instructions[instruction]);
+    site.address = address;
+    add_later(probe, site, code);
     return code.take();
   };
+}
+
+/// The routine of an access that was made before, and its site counted there.
+void WordProbes::add_later(Probe& probe, const Site& site, CodeBuilder& code) {
+  copies_.add_prepared(probe, site, code);
+  --probe.sites;
 }
 
 }  // namespace lynxpp::ptx

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "ptx/ir/code_builder.h"
 #include "ptx/passes/probes/routine_copies.h"
@@ -44,11 +45,13 @@ class WordProbes {
   void insert() { counters_.insert(); }
 
  private:
+  Code routines_of(Probe& probe, std::uint32_t block, const std::vector<std::uint32_t>& instructions);
   bool add_by_counters(Probe& probe, std::uint32_t block, const Instruction& instruction, CodeBuilder& code);
   bool add_by_site(Probe& probe, const Site& site, CodeBuilder& code);
-  void add_of_block(Probe& probe, const Site& site, CodeBuilder& code);
-  void add_of_warp(Probe& probe, const Site& site, CodeBuilder& code);
+  void add_of_block(Probe& probe, Site site, CodeBuilder& code);
+  void add_of_warp(Probe& probe, Site site, CodeBuilder& code);
   void add_kept(const WordCountSites::Kept& kept, std::uint32_t block, CodeBuilder& code);
+  void add_later(Probe& probe, const Site& site, CodeBuilder& code);
   WordRunSites::Routine routine_of_run(std::uint32_t block);
 
   InstrumentationUnit& unit_;
