@@ -24,6 +24,10 @@ std::vector<LoopEdge> loop_edges(const ControlFlowGraph& graph, const LoopNest& 
 /// The loop that begins with the block; no_loop: none does.
 std::uint32_t loop_begun_by(const LoopNest& loops, std::uint32_t block);
 
+/// Whether an edge to the block exits the loop.
+bool begins_behind(const ControlFlowGraph& graph, const LoopNest& loops, std::uint32_t loop,
+                   std::uint32_t block);
+
 /// Whether the branch at the block's end may lead back to the beginning of a loop that the block is in.
 bool leads_back(const ControlFlowGraph& graph, const LoopNest& loops, std::uint32_t block);
 

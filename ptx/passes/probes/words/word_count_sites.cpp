@@ -1,11 +1,10 @@
 #include "ptx/passes/probes/words/word_count_sites.h"
 
-#include <algorithm>
+#include <utility>
 
 namespace lynxpp::ptx {
 
-WordCountSites::WordCountSites(InstrumentationUnit& unit, const FunctionUnit& function)
-    : unit_(unit), graph_(function.graph()) {
+WordCountSites::WordCountSites(InstrumentationUnit& unit, const FunctionUnit& function) : unit_(unit) {
   const std::vector<Instruction>& instructions = function.function->body->instructions;
   NameSource& names = unit.edits.names(*function.function);
   for (const auto& [id, site] : unit.words.sites) {
@@ -17,7 +16,6 @@ WordCountSites::WordCountSites(InstrumentationUnit& unit, const FunctionUnit& fu
     }
     has_sites_ = true;
     if (site.loop == no_loop) continue;
-    loops_ = &function.analyses->loops();
     kept_[id] = {&instructions[at], id.second, site, names.fresh(RegisterType::b32),
                  names.fresh(RegisterType::b64)};
   }
@@ -37,23 +35,20 @@ void WordCountSites::add_entry(CodeBuilder& code) const {
 }
 
 const WordSite* WordCountSites::find(const LaneSite& site) const {
-  const auto found = unit_.words.sites.find({site.first, site.second});
+  const auto found = unit_.words.sites.find(site);
   return found == unit_.words.sites.end() ? nullptr : &found->second;
 }
 
 void WordCountSites::add_execution(const LaneSite& site, const CodeOperand& address, CodeBuilder& code) {
-  if (!counted_.insert(site).second) return;
-  const Kept& kept = kept_.at({site.first, site.second});
+  Kept& kept = kept_.at(site);
+  if (std::exchange(kept.is_counted, true)) return;
   code.emit("add.u32", {kept.executions, kept.executions, 1});
   code.mov(kept.address, address);
 }
 
 WordCountSites::OfWarp WordCountSites::of_warp(const CodeOperand& address, CodeBuilder& code) {
-  const VirtualRegister low = code.fresh(RegisterType::b32);
-  const VirtualRegister high = code.fresh(RegisterType::b32);
-  code.emit("cvt.u32.u64", {low, address});
-  const VirtualRegister upper = code.b64("shr.u64", {address, 32});
-  code.emit("cvt.u32.u64", {high, upper});
+  const VirtualRegister low = code.b32("cvt.u32.u64", {address});
+  const VirtualRegister high = code.b32("cvt.u32.u64", {code.b64("shr.u64", {address, 32})});
   const VirtualRegister mask = code.active_mask();
   const VirtualRegister leader = code.b32("clz.b32", {code.b32("brev.b32", {mask})});
   VirtualRegister differs = code.b32("mov.b32", {0});
@@ -69,26 +64,6 @@ WordCountSites::OfWarp WordCountSites::of_warp(const CodeOperand& address, CodeB
   const VirtualRegister follows = code.pred("setp.ne.u32", {lane, leader});
   code.emit("and.pred", {follows, follows, is_same});
   return {number, follows};
-}
-
-std::vector<WordCountSites::Kept> WordCountSites::left_where_begins(std::uint32_t block) const {
-  std::vector<Kept> left;
-  for (const auto& [id, kept] : kept_) {
-    const bool is_behind = !loops_->contains(kept.site.loop, block) &&
-                           std::ranges::any_of(graph_.blocks[block].predecessors, [&](std::uint32_t each) {
-                             return loops_->contains(kept.site.loop, each);
-                           });
-    if (is_behind) left.push_back(kept);
-  }
-  return left;
-}
-
-std::vector<WordCountSites::Kept> WordCountSites::kept_in(std::uint32_t block) const {
-  std::vector<Kept> inside;
-  for (const auto& [id, kept] : kept_) {
-    if (loops_->contains(kept.site.loop, block)) inside.push_back(kept);
-  }
-  return inside;
 }
 
 }  // namespace lynxpp::ptx

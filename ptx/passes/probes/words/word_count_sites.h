@@ -4,8 +4,6 @@
 
 #include <cstdint>
 #include <map>
-#include <set>
-#include <vector>
 
 #include "ptx/ir/code_builder.h"
 #include "ptx/passes/memory/lane_values.h"
@@ -21,6 +19,7 @@ class WordCountSites {
     WordSite site;
     VirtualRegister executions;  ///< b32; a thread that makes the access 2^32 times in one loop is none
     VirtualRegister address;     ///< b64
+    bool is_counted = false;     ///< executions are: one probe has asked for it
   };
 
   WordCountSites(InstrumentationUnit& unit, const FunctionUnit& function);
@@ -36,21 +35,15 @@ class WordCountSites {
     VirtualRegister number, follows;
   };
   static OfWarp of_warp(const CodeOperand& address, CodeBuilder& code);
-  /// Those whose loop an edge to this block exits.
-  std::vector<Kept> left_where_begins(std::uint32_t block) const;
-  /// Those whose loop the block is in.
-  std::vector<Kept> kept_in(std::uint32_t block) const;
+  const std::map<LaneSite, Kept>& kept() const { return kept_; }
   // In the function's first block and after it.
   VirtualRegister is_first_thread() const { return is_first_thread_; }  ///< of its block
   VirtualRegister threads() const { return threads_; }                  ///< of a block, b32
 
  private:
   const InstrumentationUnit& unit_;
-  const ControlFlowGraph& graph_;
-  const LoopNest* loops_ = nullptr;  ///< null: nothing is kept
   bool has_sites_ = false;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, Kept> kept_;
-  std::set<LaneSite> counted_;  ///< those that count executions already
+  std::map<LaneSite, Kept> kept_;
   VirtualRegister is_first_thread_, threads_;
 };
 

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "ptx/passes/probes/loop_edges.h"
+
 namespace lynxpp::ptx {
 
 void WordProbes::add_entry(CodeBuilder& code) const {
@@ -11,7 +13,10 @@ void WordProbes::add_entry(CodeBuilder& code) const {
 
 void WordProbes::add_block_start(std::uint32_t block, CodeBuilder& code) {
   counters_.begin_block(block);
-  for (const WordCountSites::Kept& each : sites_.left_where_begins(block)) add_kept(each, block, code);
+  for (const auto& [id, kept] : sites_.kept()) {
+    if (begins_behind(function_.graph(), function_.analyses->loops(), kept.site.loop, block))
+      add_kept(kept, block, code);
+  }
   runs_.add_left(block, routine_of_run(block), code);
 }
 
@@ -115,7 +120,9 @@ void WordProbes::add_kept(const WordCountSites::Kept& kept, std::uint32_t block,
 }
 
 void WordProbes::add_before_exit(std::uint32_t block, CodeBuilder& code) {
-  for (const WordCountSites::Kept& each : sites_.kept_in(block)) add_kept(each, block, code);
+  for (const auto& [id, kept] : sites_.kept()) {
+    if (function_.analyses->loops().contains(kept.site.loop, block)) add_kept(kept, block, code);
+  }
   runs_.add_before_exit(block, routine_of_run(block), code);
 }
 

@@ -20,6 +20,7 @@ class WordProbes {
   /// The references outlive this.
   WordProbes(InstrumentationUnit& unit, const FunctionUnit& function, RoutineCopies& copies)
       : unit_(unit),
+        function_(function),
         body_(*function.function->body),
         names_(unit.edits.names(*function.function)),
         copies_(copies),
@@ -55,6 +56,7 @@ class WordProbes {
   WordRunSites::Routine routine_of_run(std::uint32_t block);
 
   InstrumentationUnit& unit_;
+  const FunctionUnit& function_;
   const Body& body_;
   NameSource& names_;
   RoutineCopies& copies_;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "ptx/ir/memory_access.h"
+#include "ptx/passes/probes/loop_edges.h"
 #include "ptx/passes/probes/site.h"
 
 namespace lynxpp::ptx {
@@ -142,20 +143,13 @@ bool WordRunSites::add_execution(Probe& probe, const Instruction& instruction, C
 }
 
 void WordRunSites::add_left(std::uint32_t block, const Routine& routine, CodeBuilder& code) const {
-  if (kept_.empty()) return;
   const LoopNest& loops = function_.analyses->loops();
   for (const auto& [at, kept] : kept_) {
-    const std::vector<std::uint32_t>& before = function_.graph().blocks[block].predecessors;
-    const bool is_left = !loops.contains(kept.loop, block) &&
-                         std::ranges::any_of(before, [&, loop = kept.loop](std::uint32_t each) {
-                           return loops.contains(loop, each);
-                         });
-    if (is_left) add_kept(kept, routine, code);
+    if (begins_behind(function_.graph(), loops, kept.loop, block)) add_kept(kept, routine, code);
   }
 }
 
 void WordRunSites::add_before_exit(std::uint32_t block, const Routine& routine, CodeBuilder& code) const {
-  if (kept_.empty()) return;
   const LoopNest& loops = function_.analyses->loops();
   for (const auto& [at, kept] : kept_) {
     if (loops.contains(kept.loop, block)) add_kept(kept, routine, code);
