@@ -36,7 +36,7 @@ WordCounters::WordCounters(InstrumentationUnit& unit, const FunctionUnit& functi
     for (std::uint32_t block = 0; block < function.graph().blocks.size(); ++block) {
       const BasicBlock& range = function.graph().blocks[block];
       for (std::uint32_t i = range.begin; i < range.end; ++i) {
-        if (in_runs_.contains({probe, i}) || !place_of(probe, i)) continue;
+        if (in_runs_.contains({probe, i}) || !place_of({probe, i})) continue;
         const bool in_block = counts_in_block(words, i);
         ++sites[in_block];
         is_in_loop[in_block] |= analyses_.loops().loop_of(block) != no_loop;
@@ -60,56 +60,57 @@ void WordCounters::begin_block(std::uint32_t block) {
   }
 }
 
-std::optional<WordCounters::Place> WordCounters::place_of(std::size_t probe,
-                                                          std::uint32_t instruction) const {
+std::optional<WordCounters::Place> WordCounters::place_of(CountedAccess access) const {
+  const auto [probe, instruction] = access;
   const Probe& counting = unit_.spliced.probes[probe];
   const Instruction& at = body_.instructions[instruction];
   if (!counting.enabled || !at.traits.is_memory_access() || !counting.matches(at)) return std::nullopt;
   const std::optional<MemoryAccess> counted = counting.access_at(at);
-  if (!counted) return std::nullopt;
-  const MemoryAccess& access = *counted;
   const StateSpace space =
       unit_.spliced.counted_words.at(probe).is_shared ? StateSpace::shared : StateSpace::global;
-  const bool is_generic = access.space == StateSpace::generic;
-  if ((access.space != space && !is_generic) || access.address == nullptr || access.size != nullptr ||
-      !is_supported(access.bytes))
+  const bool is_generic = counted && counted->space == StateSpace::generic;
+  if (!counted || (counted->space != space && !is_generic) || counted->address == nullptr ||
+      counted->size != nullptr || !is_supported(counted->bytes))
     return std::nullopt;
   Place place;
-  place.bytes = access.bytes;
+  place.bytes = counted->bytes;
   place.is_generic = is_generic;
   if (is_generic) return place;
-  const Operand& address = *access.address;
+  const Operand& address = *counted->address;
   if (address.elements.size() != 1 || address.elements[0].kind != OperandKind::identifier) return place;
   const Operand& base = address.elements[0];
-  const RegisterDeclaration* const declared =
-      body_.find_register(base.name, body_.statements[at.statement].scope);
-  const RegisterId reg =
-      declared == nullptr ? no_register : analyses_.registers().find(base.name, instruction);
-  const std::uint32_t bytes = declared == nullptr ? 0 : size_of(declared->type);
+  const RegisterId reg = analyses_.registers().find(base.name, instruction);
+  if (reg == no_register) return place;
+  const std::uint32_t bytes = size_of(analyses_.registers().registers()[reg].type);
   const std::int64_t offset = address.offset + base.offset;
   const bool is_usable = bytes == 8 || (bytes == 4 && space == StateSpace::shared);
-  if (reg == no_register || !is_usable || std::abs(offset) > most_distance) return place;
-  place.base = Name{std::string(base.name)};
-  place.is_wide = bytes == 8;
-  place.value = analyses_.ssa().read_of(instruction, reg);
+  if (!is_usable || std::abs(offset) > most_distance) return place;
+  place.base = {Name{std::string(base.name)}, reg, bytes == 8, analyses_.ssa().read_of(instruction, reg)};
   place.offset = offset;
   return place;
+}
+
+std::vector<WordCounters::Place> WordCounters::places_of(
+    std::size_t probe, const std::vector<std::uint32_t>& instructions) const {
+  std::vector<Place> places;
+  for (const std::uint32_t each : instructions) places.push_back(*place_of({probe, each}));
+  return places;
 }
 
 void WordCounters::group(std::size_t probe, std::uint32_t block) {
   const BasicBlock& range = function_.graph().blocks[block];
   std::map<std::uint32_t, std::uint32_t> firsts;  // by value of the register
   for (std::uint32_t i = range.begin; i < range.end; ++i) {
-    const std::optional<Place> place = place_of(probe, i);
+    const std::optional<Place> place = place_of({probe, i});
     if (!place || in_runs_.contains({probe, i})) continue;
     std::vector<std::uint32_t>& own = groups_[{probe, i}];
-    const bool can_share = place->base && place->value != no_value && place->bytes >= word_bytes &&
+    const bool can_share = place->base && place->base->value != no_value && place->bytes >= word_bytes &&
                            !body_.instructions[i].guarded();
     if (!can_share) {
       own.push_back(i);
       continue;
     }
-    const auto [first, is_new] = firsts.try_emplace(place->value, i);
+    const auto [first, is_new] = firsts.try_emplace(place->base->value, i);
     std::vector<std::uint32_t>& together = groups_.at({probe, first->second});
     if (!is_new && together.size() == most_together) {
       first->second = i;
@@ -122,15 +123,14 @@ void WordCounters::group(std::size_t probe, std::uint32_t block) {
 
 /// The register of accesses to device memory that may be counted where later ones are; nothing: they are
 /// counted at the first.
-std::optional<RegisterId> WordCounters::gathered_base(Key first) const {
-  const auto [probe, instruction] = first;
-  const std::optional<Place> place = place_of(probe, instruction);
-  const Instruction& access = body_.instructions[instruction];
-  if (unit_.spliced.counted_words.at(probe).is_shared || !place || !place->base || access.guarded())
+std::optional<RegisterId> WordCounters::gathered_base(CountedAccess first) const {
+  const std::optional<Place> place = place_of(first);
+  const Instruction& access = body_.instructions[first.second];
+  if (unit_.spliced.counted_words.at(first.first).is_shared || !place || !place->base || access.guarded())
     return std::nullopt;
-  const std::string& name = place->base->text;
-  if (body_.find_register(name, body_.statements[access.statement].scope)->scope != 0) return std::nullopt;
-  return analyses_.registers().find(name, instruction);
+  const std::uint32_t scope = body_.statements[access.statement].scope;
+  if (body_.find_register(place->base->name.text, scope)->scope != 0) return std::nullopt;
+  return place->base->reg;
 }
 
 /// A batch ends before the first instruction that overwrites one of its registers.
@@ -144,7 +144,7 @@ void WordCounters::gather(std::size_t probe, std::uint32_t block) {
       Batch batch{probe, {}};
       for (const std::uint32_t each : firsts)
         batch.groups.push_back(std::exchange(groups_[{probe, each}], {}));
-      batches_.emplace(before, std::move(batch));
+      batches_[before].push_back(std::move(batch));
     }
     firsts.clear();
     bases.clear();
@@ -167,19 +167,13 @@ void WordCounters::gather(std::size_t probe, std::uint32_t block) {
   close(std::min(behind, range.end - 1));
 }
 
-WordCounters::Key WordCounters::key_of(const Probe& probe, const Instruction& instruction) const {
-  return {number_of(unit_, probe), index_of(function_, instruction)};
-}
-
-const std::vector<std::uint32_t>* WordCounters::counted_before(const Probe& probe,
-                                                               const Instruction& instruction) const {
-  const auto found = groups_.find(key_of(probe, instruction));
+const std::vector<std::uint32_t>* WordCounters::counted_before(CountedAccess access) const {
+  const auto found = groups_.find(access);
   return found == groups_.end() ? nullptr : &found->second;
 }
 
-bool WordCounters::asks_for_address(const Probe& probe, const Instruction& instruction) const {
-  const Key key = key_of(probe, instruction);
-  const std::optional<Place> place = place_of(key.first, key.second);
+bool WordCounters::asks_for_address(CountedAccess access) const {
+  const std::optional<Place> place = place_of(access);
   return !place || !place->base;
 }
 
@@ -232,20 +226,16 @@ WordCounters::Kept WordCounters::kept(std::size_t probe, bool in_block, CodeBuil
   return found == kept_.end() ? fill(unit_.spliced.counted_words.at(probe), in_block, code) : found->second;
 }
 
-void WordCounters::add(const Probe& probe, const std::vector<std::uint32_t>& instructions,
+void WordCounters::add(std::size_t probe, const std::vector<std::uint32_t>& instructions,
                        const CodeOperand& address, Code routines, CodeBuilder& code) {
-  const std::size_t number = key_of(probe, body_.instructions[instructions[0]]).first;
-  std::vector<Place> places;
-  for (const std::uint32_t each : instructions) places.push_back(*place_of(number, each));
-  const bool in_block = counts_in_block(unit_.spliced.counted_words.at(number), instructions[0]);
-  add_places(number, std::move(places), in_block, address, std::move(routines), code);
+  const bool in_block = counts_in_block(unit_.spliced.counted_words.at(probe), instructions[0]);
+  add_places(probe, places_of(probe, instructions), in_block, address, std::move(routines), code);
 }
 
-std::vector<WordCounters::Batch> WordCounters::batches_before(const Instruction& instruction) const {
-  std::vector<Batch> found;
-  const auto [first, last] = batches_.equal_range(index_of(function_, instruction));
-  for (auto batch = first; batch != last; ++batch) found.push_back(batch->second);
-  return found;
+std::span<const WordCounters::Batch> WordCounters::batches_before(const Instruction& instruction) const {
+  const auto found = batches_.find(index_of(function_, instruction));
+  if (found == batches_.end()) return {};
+  return found->second;
 }
 
 void WordCounters::add_batch(const Batch& batch, std::vector<Code> routines, CodeBuilder& code) {
@@ -253,12 +243,10 @@ void WordCounters::add_batch(const Batch& batch, std::vector<Code> routines, Cod
   const Kept found = kept(batch.probe, false, code);
   std::vector<VirtualRegister> holds;
   for (const std::vector<std::uint32_t>& group : batch.groups) {
-    std::vector<Place> places;
-    for (const std::uint32_t each : group) places.push_back(*place_of(batch.probe, each));
+    std::vector<Place> places = places_of(batch.probe, group);
     const Counted counted = find_in_device(words, places, 0, found,
                                            holds.empty() ? std::nullopt : std::optional(holds.back()), code);
-    add_reductions(words, places, counted.holds, counted.counts,
-                   static_cast<std::int64_t>(words.margin_bytes), code);
+    add_reductions(words, places, counted.holds, counted.counts, code);
     holds.push_back(counted.holds);
   }
   const Label done = code.fresh_label();
@@ -272,18 +260,16 @@ void WordCounters::add_batch(const Batch& batch, std::vector<Code> routines, Cod
   code.place(done);
 }
 
-void WordCounters::add_at(const Probe& probe, std::uint32_t instruction, const CodeOperand& address,
-                          Code routine, CodeBuilder& code) {
-  const std::size_t number = key_of(probe, body_.instructions[instruction]).first;
-  Place place = *place_of(number, instruction);
+void WordCounters::add_at(CountedAccess access, const CodeOperand& address, Code routine, CodeBuilder& code) {
+  Place place = *place_of(access);
   place.base.reset();
   place.offset = 0;
-  add_places(number, {place}, false, address, std::move(routine), code);
+  add_places(access.first, {place}, false, address, std::move(routine), code);
 }
 
-void WordCounters::add_places(std::size_t number, std::vector<Place> places, bool in_block,
+void WordCounters::add_places(std::size_t probe, std::vector<Place> places, bool in_block,
                               const CodeOperand& address, Code routines, CodeBuilder& code) {
-  const CountedWords& words = unit_.spliced.counted_words.at(number);
+  const CountedWords& words = unit_.spliced.counted_words.at(probe);
   std::optional<Label> elsewhere;
   if (places[0].is_generic) {
     elsewhere = code.fresh_label();
@@ -298,22 +284,26 @@ void WordCounters::add_places(std::size_t number, std::vector<Place> places, boo
       routines = test.take();
     }
   }
-  const Kept found = kept(number, in_block, code);
+  const Kept found = kept(probe, in_block, code);
+  const Label done = code.fresh_label();
   if (!words.is_shared) {
-    add_in_device(words, places, address, found, std::move(routines), code);
-  } else if (in_block) {
-    add_in_block(words, places, address, found, std::move(routines), code);
+    add_in_device(words, places, address, found, done, code);
   } else {
-    add_of_shared(words, places, address, found, std::move(routines), code);
+    const CodeOperand base =
+        whole_word(base_of(words, places[0], address, code), RegisterType::b32, places[0], code);
+    in_block ? add_in_block(words, places, base, found, done, code)
+             : add_of_shared(words, places, base, found, done, code);
   }
+  code.append(std::move(routines));
+  code.place(done);
   if (elsewhere) code.place(*elsewhere);
 }
 
 /// Of an address in shared memory the 32 bits that there are.
 CodeOperand WordCounters::base_of(const CountedWords& words, const Place& place, const CodeOperand& address,
                                   CodeBuilder& code) {
-  const bool is_wide = !place.base || place.is_wide;
-  CodeOperand base = place.base ? CodeOperand(*place.base) : address;
+  const bool is_wide = !place.base || place.base->is_wide;
+  CodeOperand base = place.base ? CodeOperand(place.base->name) : address;
   if (words.is_shared && place.is_generic) base = code.b64("cvta.to.shared.u64", {base});
   if (words.is_shared && is_wide) base = code.b32("cvt.u32.u64", {base});
   return base;
@@ -338,13 +328,14 @@ void WordCounters::add_saturating(const CodePredicate& holds, const CodeAddress&
 }
 
 void WordCounters::add_reductions(const CountedWords& words, const std::vector<Place>& places,
-                                  const CodePredicate& holds, VirtualRegister counts, std::int64_t distance,
+                                  const CodePredicate& holds, VirtualRegister counts,
                                   CodeBuilder& code) const {
   const std::int64_t scale = words.element_bytes / word_bytes;
+  const auto margin = static_cast<std::int64_t>(words.margin_bytes);
   const bool is_wide = words.element_bytes != word_bytes;
   for (const Place& place : places) {
     for (std::int64_t at = 0; at < place.bytes; at += word_bytes) {
-      const CodeAddress count{counts, scale * (distance + place.offset + at)};
+      const CodeAddress count{counts, scale * (margin + place.offset + at)};
       if (!is_wide && unit_.counting.is_wide) {
         add_saturating(holds, count, code);
       } else {
@@ -366,42 +357,40 @@ WordCounters::Counted WordCounters::find_in_device(const CountedWords& words, st
   Counted found;
   found.holds = also ? code.pred("setp.lt.and.u64", {behind, kept.bytes, *also})
                      : code.pred("setp.lt.u64", {behind, kept.bytes});
-  CodeOperand distance = whole_word(behind, RegisterType::b64, places[0], code);
-  if (words.element_bytes != word_bytes) distance = code.b64("shl.b64", {distance, 1});
-  found.counts = code.b64("add.u64", {kept.counts, distance});
+  found.counts = counts_behind(words, kept, whole_word(behind, RegisterType::b64, places[0], code), code);
   return found;
 }
 
-void WordCounters::add_in_device(const CountedWords& words, std::vector<Place> places,
-                                 const CodeOperand& address, const Kept& kept, Code routines,
-                                 CodeBuilder& code) {
-  const Counted found = find_in_device(words, places, address, kept, std::nullopt, code);
-  add_reductions(words, places, found.holds, found.counts, static_cast<std::int64_t>(words.margin_bytes),
-                 code);
-  const Label done = code.fresh_label();
-  code.branch_if(found.holds, done);
-  code.append(std::move(routines));
-  code.place(done);
+/// Where the count lies, but for the margin, of what is `distance` bytes behind the first word.
+VirtualRegister WordCounters::counts_behind(const CountedWords& words, const Kept& kept, CodeOperand distance,
+                                            CodeBuilder& code) {
+  if (words.element_bytes != word_bytes) distance = code.b64("shl.b64", {distance, 1});
+  return code.b64("add.u64", {kept.counts, distance});
 }
 
-void WordCounters::add_few(const Probe& probe, const WordRun& run, const CodeOperand& first,
+void WordCounters::add_in_device(const CountedWords& words, std::vector<Place>& places,
+                                 const CodeOperand& address, const Kept& kept, Label done,
+                                 CodeBuilder& code) const {
+  const Counted found = find_in_device(words, places, address, kept, std::nullopt, code);
+  add_reductions(words, places, found.holds, found.counts, code);
+  code.branch_if(found.holds, done);
+}
+
+void WordCounters::add_few(std::size_t probe, const WordRun& run, const CodeOperand& first,
                            const CodeOperand& accesses, std::int64_t most, Label elsewhere,
                            CodeBuilder& code) const {
-  const std::size_t number = key_of(probe, body_.instructions[run.instructions[0]]).first;
-  const CountedWords& words = unit_.spliced.counted_words.at(number);
-  const Kept found = kept(number, false, code);
+  const CountedWords& words = unit_.spliced.counted_words.at(probe);
+  const Kept found = kept(probe, false, code);
   const VirtualRegister behind = code.b64("sub.u64", {first, *found.begin});
   const VirtualRegister holds = code.pred("setp.lt.u64", {behind, found.bytes});
   code.branch_if(!CodePredicate(holds), elsewhere);
-  CodeOperand distance = behind;
-  if (words.element_bytes != word_bytes) distance = code.b64("shl.b64", {behind, 1});
-  const VirtualRegister counts = code.b64("add.u64", {found.counts, distance});
+  const VirtualRegister counts = counts_behind(words, found, behind, code);
   for (std::int64_t i = 0; i + 1 < most; ++i) {
     const VirtualRegister is_made = code.pred("setp.gt.u64", {accesses, i});
     Place place;
     place.offset = i * *run.distance;
     place.bytes = run.bytes;
-    add_reductions(words, {place}, is_made, counts, static_cast<std::int64_t>(words.margin_bytes), code);
+    add_reductions(words, {place}, is_made, counts, code);
   }
 }
 
@@ -423,28 +412,21 @@ VirtualRegister WordCounters::is_inside(const std::vector<Place>& places, const 
   return code.pred("setp.lt.and.u32", {at(lowest), kept.bytes, below});
 }
 
-void WordCounters::add_of_shared(const CountedWords& words, std::vector<Place> places,
-                                 const CodeOperand& address, const Kept& kept, Code routines,
-                                 CodeBuilder& code) {
-  CodeOperand base = base_of(words, places[0], address, code);
-  base = whole_word(base, RegisterType::b32, places[0], code);
+void WordCounters::add_of_shared(const CountedWords& words, const std::vector<Place>& places,
+                                 const CodeOperand& base, const Kept& kept, Label done,
+                                 CodeBuilder& code) const {
   const VirtualRegister holds = is_inside(places, base, kept, code);
   const VirtualRegister counts =
       code.b64("mad.wide.u32", {base, words.element_bytes / word_bytes, kept.counts});
-  add_reductions(words, places, holds, counts, 0, code);
-  const Label done = code.fresh_label();
+  add_reductions(words, places, holds, counts, code);
   code.branch_if(holds, done);
-  code.append(std::move(routines));
-  code.place(done);
 }
 
 /// As the routine does without a window: where a counter of 32 bits wraps around, 2^32 are added in device
 /// memory.
-void WordCounters::add_in_block(const CountedWords& words, std::vector<Place> places,
-                                const CodeOperand& address, const Kept& kept, Code routines,
-                                CodeBuilder& code) {
-  CodeOperand base = base_of(words, places[0], address, code);
-  base = whole_word(base, RegisterType::b32, places[0], code);
+void WordCounters::add_in_block(const CountedWords& words, const std::vector<Place>& places,
+                                const CodeOperand& base, const Kept& kept, Label done,
+                                CodeBuilder& code) const {
   const CodeOperand behind = kept.begin ? code.b32("sub.u32", {base, *kept.begin}) : base;
   const VirtualRegister holds = is_inside(places, behind, kept, code);
   const VirtualRegister counters = code.b32("add.u32", {kept.counts, behind});
@@ -461,30 +443,21 @@ void WordCounters::add_in_block(const CountedWords& words, std::vector<Place> pl
       }
     }
   }
-  const Label done = code.fresh_label();
-  VirtualRegister is_counted = holds;
-  if (carries) {
-    VirtualRegister greatest = before[0].first;
-    for (std::size_t i = 1; i < before.size(); ++i)
-      greatest = code.b32("max.u32", {greatest, before[i].first});
-    is_counted = code.pred("setp.ne.and.u32", {greatest, last_count, holds});
+  if (!carries) return code.branch_if(holds, done);
+  VirtualRegister greatest = before[0].first;
+  for (std::size_t i = 1; i < before.size(); ++i) greatest = code.b32("max.u32", {greatest, before[i].first});
+  code.branch_if(code.pred("setp.ne.and.u32", {greatest, last_count, holds}), done);
+  const Label outside = code.fresh_label();
+  code.branch_if(!CodePredicate(holds), outside);
+  const VirtualRegister counts =
+      code.b64("mad.wide.u32", {base, words.element_bytes / word_bytes, word(words.array_word, code)});
+  for (const auto& [count, at] : before) {
+    const VirtualRegister wrapped = code.pred("setp.eq.u32", {count, last_count});
+    code.emit_if(CodePredicate(wrapped), "red.global.add.u64",
+                 {CodeAddress{counts, words.element_bytes / word_bytes * at}, std::int64_t{1} << 32});
   }
-  code.branch_if(is_counted, done);
-  if (carries) {
-    const Label outside = code.fresh_label();
-    code.branch_if(!CodePredicate(holds), outside);
-    const VirtualRegister counts =
-        code.b64("mad.wide.u32", {base, words.element_bytes / word_bytes, word(words.array_word, code)});
-    for (const auto& [count, at] : before) {
-      const VirtualRegister wrapped = code.pred("setp.eq.u32", {count, last_count});
-      code.emit_if(CodePredicate(wrapped), "red.global.add.u64",
-                   {CodeAddress{counts, words.element_bytes / word_bytes * at}, std::int64_t{1} << 32});
-    }
-    code.branch(done);
-    code.place(outside);
-  }
-  code.append(std::move(routines));
-  code.place(done);
+  code.branch(done);
+  code.place(outside);
 }
 
 void WordCounters::insert() {

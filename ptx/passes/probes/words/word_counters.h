@@ -21,6 +21,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -29,6 +30,9 @@
 #include "ptx/passes/unit.h"
 
 namespace lynxpp::ptx {
+
+/// A probe, by position in SplicedCode::probes, and an instruction of the function.
+using CountedAccess = std::pair<std::size_t, std::uint32_t>;
 
 /// The code of one function, block after block.
 class WordCounters {
@@ -46,42 +50,45 @@ class WordCounters {
     std::vector<std::vector<std::uint32_t>> groups;  ///< instructions, those through one register together
   };
   /// Those of the block that are counted before `instruction`.
-  std::vector<Batch> batches_before(const Instruction& instruction) const;
+  std::span<const Batch> batches_before(const Instruction& instruction) const;
   /// Counts them; routines[i] does the same for groups[i].
   void add_batch(const Batch& batch, std::vector<Code> routines, CodeBuilder& code);
 
-  /// The instructions whose accesses are counted before `instruction` of the block, itself the first; none
+  /// The instructions whose accesses are counted before that of `access` in the block, itself the first; none
   /// where an earlier one has counted it. Null: the routine stands there.
-  const std::vector<std::uint32_t>* counted_before(const Probe& probe, const Instruction& instruction) const;
-  /// Whether add() needs the address of `instruction`, the first of these.
-  bool asks_for_address(const Probe& probe, const Instruction& instruction) const;
+  const std::vector<std::uint32_t>* counted_before(CountedAccess access) const;
+  /// Whether add() needs the address of `access`, the first of these.
+  bool asks_for_address(CountedAccess access) const;
 
   /// Counts them. `address`, of 64 bits, is the first one's; `routines` do the same for all of them.
-  void add(const Probe& probe, const std::vector<std::uint32_t>& instructions, const CodeOperand& address,
+  void add(std::size_t probe, const std::vector<std::uint32_t>& instructions, const CodeOperand& address,
            Code routines, CodeBuilder& code);
 
   /// Counts an access that was made before, at `address`.
-  void add_at(const Probe& probe, std::uint32_t instruction, const CodeOperand& address, Code routine,
-              CodeBuilder& code);
+  void add_at(CountedAccess access, const CodeOperand& address, Code routine, CodeBuilder& code);
 
   /// A word of the hidden parameter.
   VirtualRegister word(std::uint32_t index, CodeBuilder& code) const;
 
   /// Counts some of fewer than `most` accesses to device memory, `run.distance` apart. Goes elsewhere where
   /// they do not begin in the window.
-  void add_few(const Probe& probe, const WordRun& run, const CodeOperand& first, const CodeOperand& accesses,
+  void add_few(std::size_t probe, const WordRun& run, const CodeOperand& first, const CodeOperand& accesses,
                std::int64_t most, Label elsewhere, CodeBuilder& code) const;
 
   /// Fills the registers that the blocks' code reads, after everything else at the function's entry.
   void insert();
 
  private:
-  using Key = std::pair<std::size_t, std::uint32_t>;  // probe, instruction
+  /// A register of the program.
+  struct Base {
+    Name name;
+    RegisterId reg = no_register;
+    bool is_wide = true;      ///< of 64 bits
+    std::uint32_t value = 0;  ///< what it holds
+  };
   /// What an access's words are counted by.
   struct Place {
-    std::optional<Name> base;  ///< a register of the program; nothing: the address is computed at the site
-    bool is_wide = true;       ///< which has 64 bits
-    std::uint32_t value = 0;   ///< what it holds
+    std::optional<Base> base;  ///< nothing: the address is computed at the site
     std::int64_t offset = 0;
     std::uint32_t bytes = 4;
     bool is_generic = false;  ///< names no space; has no base
@@ -93,21 +100,22 @@ class WordCounters {
   };
 
   bool counts_in_block(const CountedWords& words, std::uint32_t instruction) const;
-  Key key_of(const Probe& probe, const Instruction& instruction) const;
-  std::optional<Place> place_of(std::size_t probe, std::uint32_t instruction) const;
+  std::optional<Place> place_of(CountedAccess access) const;
+  std::vector<Place> places_of(std::size_t probe, const std::vector<std::uint32_t>& instructions) const;
   void group(std::size_t probe, std::uint32_t block);
   void gather(std::size_t probe, std::uint32_t block);
-  std::optional<RegisterId> gathered_base(Key first) const;
-  void add_places(std::size_t number, std::vector<Place> places, bool in_block, const CodeOperand& address,
+  std::optional<RegisterId> gathered_base(CountedAccess first) const;
+  void add_places(std::size_t probe, std::vector<Place> places, bool in_block, const CodeOperand& address,
                   Code routines, CodeBuilder& code);
   Kept kept(std::size_t probe, bool in_block, CodeBuilder& code) const;
   Kept fill(const CountedWords& words, bool in_block, CodeBuilder& code) const;
-  void add_in_device(const CountedWords& words, std::vector<Place> places, const CodeOperand& address,
-                     const Kept& kept, Code routines, CodeBuilder& code);
-  void add_of_shared(const CountedWords& words, std::vector<Place> places, const CodeOperand& address,
-                     const Kept& kept, Code routines, CodeBuilder& code);
-  void add_in_block(const CountedWords& words, std::vector<Place> places, const CodeOperand& address,
-                    const Kept& kept, Code routines, CodeBuilder& code);
+  // These go to `done` where all words have been counted.
+  void add_in_device(const CountedWords& words, std::vector<Place>& places, const CodeOperand& address,
+                     const Kept& kept, Label done, CodeBuilder& code) const;
+  void add_of_shared(const CountedWords& words, const std::vector<Place>& places, const CodeOperand& base,
+                     const Kept& kept, Label done, CodeBuilder& code) const;
+  void add_in_block(const CountedWords& words, const std::vector<Place>& places, const CodeOperand& base,
+                    const Kept& kept, Label done, CodeBuilder& code) const;
 
   static CodeOperand base_of(const CountedWords& words, const Place& place, const CodeOperand& address,
                              CodeBuilder& code);
@@ -119,19 +127,21 @@ class WordCounters {
   static Counted find_in_device(const CountedWords& words, std::vector<Place>& places,
                                 const CodeOperand& address, const Kept& kept,
                                 const std::optional<VirtualRegister>& before, CodeBuilder& code);
+  static VirtualRegister counts_behind(const CountedWords& words, const Kept& kept, CodeOperand distance,
+                                       CodeBuilder& code);
   static VirtualRegister is_inside(const std::vector<Place>& places, const CodeOperand& base,
                                    const Kept& kept, CodeBuilder& code);
   static void add_saturating(const CodePredicate& holds, const CodeAddress& count, CodeBuilder& code);
   void add_reductions(const CountedWords& words, const std::vector<Place>& places, const CodePredicate& holds,
-                      VirtualRegister counts, std::int64_t distance, CodeBuilder& code) const;
+                      VirtualRegister counts, CodeBuilder& code) const;
 
   InstrumentationUnit& unit_;
   const FunctionUnit& function_;
   const Body& body_;
   FunctionAnalyses& analyses_;
-  std::map<Key, std::vector<std::uint32_t>> groups_;  ///< of the block
-  std::multimap<std::uint32_t, Batch> batches_;       ///< of the block, by what they stand before
-  std::set<Key> in_runs_;  ///< what is counted after a loop (probes/words/word_run_sites.h)
+  std::map<CountedAccess, std::vector<std::uint32_t>> groups_;  ///< of the block
+  std::map<std::uint32_t, std::vector<Batch>> batches_;         ///< of the block, by what they stand before
+  std::set<CountedAccess> in_runs_;  ///< what is counted after a loop (probes/words/word_run_sites.h)
   /// By probe, and whether counters are in the block's shared memory: filled at the function's entry.
   std::map<std::pair<std::size_t, bool>, Kept> kept_;
   Code entry_;

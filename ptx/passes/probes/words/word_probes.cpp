@@ -21,8 +21,13 @@ void WordProbes::add_block_start(std::uint32_t block, CodeBuilder& code) {
 }
 
 bool WordProbes::add(Probe& probe, std::uint32_t block, const Instruction& instruction, CodeBuilder& code) {
-  return runs_.add_execution(probe, instruction, code) || add_by_counters(probe, block, instruction, code) ||
-         add_by_site(probe, copies_.site_at(probe, block, instruction), code);
+  const CountedAccess access{number_of(unit_, probe), index_of(function_, instruction)};
+  if (runs_.add_execution(access, code)) {
+    ++probe.sites;
+    return true;
+  }
+  const Site site = copies_.site_at(probe, block, instruction);
+  return add_by_counters(probe, access, site, code) || add_by_site(probe, site, code);
 }
 
 void WordProbes::add_before(std::uint32_t block, const Instruction& instruction, CodeBuilder& code) {
@@ -43,17 +48,15 @@ Code WordProbes::routines_of(Probe& probe, std::uint32_t block,
   return code.take();
 }
 
-bool WordProbes::add_by_counters(Probe& probe, std::uint32_t block, const Instruction& instruction,
-                                 CodeBuilder& code) {
-  const std::vector<std::uint32_t>* const counted = counters_.counted_before(probe, instruction);
+bool WordProbes::add_by_counters(Probe& probe, CountedAccess access, const Site& site, CodeBuilder& code) {
+  const std::vector<std::uint32_t>* const counted = counters_.counted_before(access);
   if (counted == nullptr || counted->empty()) return counted != nullptr;
-  const Site site = copies_.site_at(probe, block, instruction);
   CodeOperand address = 0;
-  if (counters_.asks_for_address(probe, instruction)) {
+  if (counters_.asks_for_address(access)) {
     copies_.values().add_preparation(probe, site, code);
     address = copies_.values().operand(probe, "memory_address", site);
   }
-  counters_.add(probe, *counted, address, routines_of(probe, block, *counted), code);
+  counters_.add(access.first, *counted, address, routines_of(probe, site.block, *counted), code);
   return true;
 }
 

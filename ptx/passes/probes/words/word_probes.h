@@ -47,7 +47,7 @@ class WordProbes {
 
  private:
   Code routines_of(Probe& probe, std::uint32_t block, const std::vector<std::uint32_t>& instructions);
-  bool add_by_counters(Probe& probe, std::uint32_t block, const Instruction& instruction, CodeBuilder& code);
+  bool add_by_counters(Probe& probe, CountedAccess access, const Site& site, CodeBuilder& code);
   bool add_by_site(Probe& probe, const Site& site, CodeBuilder& code);
   void add_of_block(Probe& probe, Site site, CodeBuilder& code);
   void add_of_warp(Probe& probe, Site site, CodeBuilder& code);

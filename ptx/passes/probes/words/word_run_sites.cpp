@@ -11,10 +11,16 @@
 namespace lynxpp::ptx {
 namespace {
 
-CodeOperand multiple_of(const CodeOperand& value, std::int64_t factor, CodeBuilder& code) {
-  if (factor == 1) return value;
-  if (const std::int64_t* const constant = std::get_if<std::int64_t>(&value.value)) return *constant * factor;
-  return code.b64("mul.lo.s64", {value, factor});
+std::optional<std::int64_t> constant_of(const CodeOperand& value) {
+  const std::int64_t* const constant = std::get_if<std::int64_t>(&value.value);
+  return constant == nullptr ? std::nullopt : std::optional(*constant);
+}
+
+CodeOperand product_of(const CodeOperand& left, const CodeOperand& right, CodeBuilder& code) {
+  const std::optional<std::int64_t> factor = constant_of(right);
+  if (factor == 1) return left;
+  if (factor && constant_of(left)) return *constant_of(left) * *factor;
+  return code.b64("mul.lo.s64", {left, right});
 }
 
 CodeOperand sum_of(const CodeOperand& left, const CodeOperand& right, CodeBuilder& code) {
@@ -37,11 +43,6 @@ VirtualRegister thread_number(const LaunchShape& launch, CodeBuilder& code) {
   return code.b32("mad.lo.u32", {place("%ctaid", "%nctaid"), threads, place("%tid", "%ntid")});
 }
 
-std::optional<std::int64_t> constant_of(const CodeOperand& value) {
-  const std::int64_t* const constant = std::get_if<std::int64_t>(&value.value);
-  return constant == nullptr ? std::nullopt : std::optional(*constant);
-}
-
 }  // namespace
 
 WordRunSites::WordRunSites(InstrumentationUnit& unit, const FunctionUnit& function, WordCounters& counters)
@@ -58,7 +59,7 @@ WordRunSites::WordRunSites(InstrumentationUnit& unit, const FunctionUnit& functi
       Run run{place.first, &each, names.fresh(RegisterType::b64), {}};
       if (!each.distance) run.distance = names.fresh(RegisterType::b64);
       for (std::size_t i = 0; i < each.instructions.size(); ++i)
-        places_[{place.first, each.instructions[i]}] = {runs_.size(), i};
+        accesses_[{place.first, each.instructions[i]}] = {runs_.size(), i};
       const auto [kept, is_new] = kept_.try_emplace(each.block);
       if (is_new) kept->second = {each.loop, names.fresh(RegisterType::b32), {}};
       kept->second.runs.push_back(runs_.size());
@@ -74,7 +75,7 @@ void WordRunSites::place_run(std::size_t probe, const WordRun& run) {
   std::vector<Placed>& own = placed_[run.loop];
   const bool leads = run.place->own_end == run.place->end;
   own.insert(leads ? own.begin() : own.end(), {&run, Name{std::string(base.name)}});
-  for (const std::uint32_t each : run.instructions) in_places_.emplace(probe, each);
+  for (const std::uint32_t each : run.instructions) accesses_[{probe, each}] = std::nullopt;
 }
 
 void WordRunSites::add_before_end(std::uint32_t block, CodeBuilder& code) const {
@@ -120,23 +121,19 @@ void WordRunSites::add_entry(CodeBuilder& code) const {
             {*record_, thread, std::int64_t{records.bytes}, counters_.word(records.word, code)});
 }
 
-bool WordRunSites::add_execution(Probe& probe, const Instruction& instruction, CodeBuilder& code) const {
-  const std::pair<std::size_t, std::uint32_t> at{number_of(unit_, probe), index_of(function_, instruction)};
-  if (in_places_.contains(at)) {
-    ++probe.sites;
-    return true;
-  }
-  const auto place = places_.find(at);
-  if (place == places_.end()) return false;
-  ++probe.sites;
-  const auto [number, access] = place->second;
+bool WordRunSites::add_execution(CountedAccess access, CodeBuilder& code) const {
+  const auto found = accesses_.find(access);
+  if (found == accesses_.end()) return false;
+  if (!found->second) return true;
+  const auto [number, position] = *found->second;
   const Run& run = runs_[number];
   const Kept& kept = kept_.at(run.run->block);
+  const Instruction& instruction = function_.function->body->instructions[access.second];
   const Name base{std::string(memory_accesses(instruction).access[0].address->elements[0].name)};
   // Of several accesses the first two say how far they are apart, of one the last two iterations.
   const std::size_t tells = run.run->instructions.size() > 1 ? 1 : 0;
-  if (run.distance && access == tells) code.emit("sub.s64", {*run.distance, base, run.last});
-  if (access != 0) return true;
+  if (run.distance && position == tells) code.emit("sub.s64", {*run.distance, base, run.last});
+  if (position != 0) return true;
   code.mov(run.last, base);
   if (kept.runs.front() == number) code.emit("add.u32", {kept.executions, kept.executions, 1});
   return true;
@@ -175,8 +172,7 @@ void WordRunSites::add_run(const Run& run, const Kept& kept, const Routine& rout
   if (run.run->distance && fewest * std::abs(*run.run->distance) <= WordCounters::most_distance) {
     const Label many = code.fresh_label();
     code.branch_if(CodePredicate(are_many), many);
-    const Probe& probe = unit_.spliced.probes[run.probe];
-    counters_.add_few(probe, *run.run, extent.first, extent.accesses, fewest, elsewhere, code);
+    counters_.add_few(run.probe, *run.run, extent.first, extent.accesses, fewest, elsewhere, code);
     code.branch(done);
     code.place(many);
   } else {
@@ -193,7 +189,7 @@ WordRunSites::Extent WordRunSites::extent_of(const Run& run, const Kept& kept, C
   const auto count = static_cast<std::int64_t>(run.run->instructions.size());
   Extent extent;
   extent.executions = code.b64("cvt.u64.u32", {kept.executions});
-  extent.accesses = multiple_of(extent.executions, count, code);
+  extent.accesses = product_of(extent.executions, count, code);
   if (run.run->distance) {
     extent.distance = *run.run->distance;
   } else if (count > 1) {
@@ -203,12 +199,9 @@ WordRunSites::Extent WordRunSites::extent_of(const Run& run, const Kept& kept, C
     const VirtualRegister is_one = code.pred("setp.eq.u64", {extent.executions, 1});
     extent.distance = code.b64("selp.b64", {std::int64_t{run.run->bytes}, *run.distance, is_one});
   }
-  const std::optional<std::int64_t> constant = constant_of(extent.distance);
-  const CodeOperand length = constant
-                                 ? multiple_of(extent.accesses, *constant, code)
-                                 : CodeOperand(code.b64("mul.lo.s64", {extent.accesses, extent.distance}));
+  const CodeOperand length = product_of(extent.accesses, extent.distance, code);
   const CodeOperand behind_last =
-      sum_of(sum_of(run.last, run.run->offsets[0], code), multiple_of(extent.distance, count, code), code);
+      sum_of(sum_of(run.last, run.run->offsets[0], code), product_of(extent.distance, count, code), code);
   extent.first = code.b64("sub.s64", {behind_last, length});
   return extent;
 }
@@ -256,7 +249,7 @@ void WordRunSites::add_routines(const Run& run, const Extent& extent, const Rout
   const Label again = code.fresh_label();
   code.place(again);
   for (const std::uint32_t each : instructions) {
-    counters_.add_at(probe, each, address, routine(probe, each, address), code);
+    counters_.add_at({run.probe, each}, address, routine(probe, each, address), code);
     code.emit("add.s64", {address, address, extent.distance});
   }
   code.emit("sub.s64", {left, left, 1});

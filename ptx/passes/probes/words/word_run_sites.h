@@ -14,7 +14,6 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -46,8 +45,8 @@ class WordRunSites {
 
   /// At the function's entry.
   void add_entry(CodeBuilder& code) const;
-  /// Before the instruction: what is kept of it. False: it is in no run of the probe.
-  bool add_execution(Probe& probe, const Instruction& instruction, CodeBuilder& code) const;
+  /// Before the access: what is kept of it. False: it is in no run.
+  bool add_execution(CountedAccess access, CodeBuilder& code) const;
   /// Where the block begins: the runs of loops that an edge to it exits.
   void add_left(std::uint32_t block, const Routine& routine, CodeBuilder& code) const;
   /// Where the block ends, before its branch: the loops that an edge from it enters.
@@ -94,12 +93,11 @@ class WordRunSites {
   const FunctionUnit& function_;
   WordCounters& counters_;
   std::vector<Run> runs_;
-  std::map<std::uint32_t, Kept> kept_;                         ///< by block
-  std::map<std::uint32_t, std::vector<Placed>> placed_;        ///< by loop, the leading one first
-  std::set<std::pair<std::size_t, std::uint32_t>> in_places_;  ///< probe and instruction
-  std::optional<VirtualRegister> record_;                      ///< b64: where the thread's loop record begins
-  std::map<std::pair<std::size_t, std::uint32_t>, std::pair<std::size_t, std::size_t>>
-      places_;  ///< by probe and instruction: the run, and which of its accesses
+  std::map<std::uint32_t, Kept> kept_;                   ///< by block
+  std::map<std::uint32_t, std::vector<Placed>> placed_;  ///< by loop, the leading one first
+  std::optional<VirtualRegister> record_;                ///< b64: where the thread's loop record begins
+  /// The run, and which of its accesses; nothing: of a loop that has a record.
+  std::map<CountedAccess, std::optional<std::pair<std::size_t, std::size_t>>> accesses_;
 };
 
 }  // namespace lynxpp::ptx
