@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <span>
 
 #include "ptx/ir/result_type.h"
 #include "ptx/passes/facts.h"
@@ -42,6 +43,14 @@ bool is_read_behind(std::string_view operand_value, const Site& site) {
          position_of(operand_value) < site.instruction->traits.destinations;
 }
 
+/// Sets `target` to one number where the guard holds or is empty, and to another one where it does not.
+void select_by_guard(const Guard& guard, VirtualRegister target, std::uint32_t holds, std::uint32_t fails,
+                     CodeBuilder& code) {
+  if (guard.predicate.empty()) return code.mov(target, holds);
+  const Name predicate{std::string(guard.predicate)};
+  code.emit("selp.u32", {target, guard.negated ? fails : holds, guard.negated ? holds : fails, predicate});
+}
+
 MemoryAccess access_of(const Site& site) {
   const MemoryAccesses accesses = memory_accesses(*site.instruction);
   return site.access < accesses.count ? accesses.access[site.access] : MemoryAccess{};
@@ -51,15 +60,15 @@ MemoryAccess access_of(const Site& site) {
 
 SiteValues::SiteValues(InstrumentationUnit& unit, const FunctionUnit& function)
     : unit_(unit), function_(function), body_(*function.function->body) {
+  const auto want = [&](const ProbeRoutine& routine) {
+    wanted_.insert(routine.site_values().begin(), routine.site_values().end());
+  };
   for (const Probe& probe : unit.spliced.probes) {
     if (!probe.enabled) continue;
-    wanted_.insert(probe.routine.site_values().begin(), probe.routine.site_values().end());
-    if (!probe.with_lane_values) continue;
-    const auto& others = probe.with_lane_values->site_values();
-    wanted_.insert(others.begin(), others.end());
+    want(probe.routine);
+    if (probe.with_lane_values) want(*probe.with_lane_values);
   }
-  for (const auto& [name, routine] : unit.spliced.lane_routines)
-    wanted_.insert(routine.site_values().begin(), routine.site_values().end());
+  for (const auto& [name, routine] : unit.spliced.lane_routines) want(routine);
 }
 
 VirtualRegister SiteValues::reg(std::string_view value, RegisterType type) {
@@ -85,21 +94,13 @@ void SiteValues::add_preparation(const Probe& probe, const Site& site, CodeBuild
 
 void SiteValues::add_value(std::string_view name, const Site& site, CodeBuilder& code) {
   const Instruction& instruction = *site.instruction;
-  if (name == "predicate_value") {
-    const Guard& guard = instruction.guard;
-    if (instruction.guarded()) {
-      code.emit("selp.u32", {word(name), guard.negated ? 0 : 1, guard.negated ? 1 : 0,
-                             Name{std::string(guard.predicate)}});
-    } else {
-      code.mov(word(name), 1);
-    }
-  }
+  if (name == "predicate_value") select_by_guard(instruction.guard, word(name), 1, 0, code);
   if (!is_at_instruction(site)) return;
   if (name == "memory_address") {
     add_memory_address(unit_, body_, instruction, access_of(site).address, address_register(site.access),
                        code);
   } else if (name == "branch_target") {
-    add_branch_target(instruction, code);
+    add_branch_target(site, code);
   } else if (name == "access_space") {
     add_space(access_of(site), site, code);
   } else if (name == "bulk_size") {
@@ -119,27 +120,22 @@ void SiteValues::add_value(std::string_view name, const Site& site, CodeBuilder&
 }
 
 void SiteValues::add_loaded_values(const Probe& probe, const Site& site, CodeBuilder& code) {
-  const Instruction& instruction = *site.instruction;
-  const bool loads = instruction.traits.reads_memory && instruction.traits.destinations != 0 &&
-                     !instruction.operands.empty();
+  const OpcodeTraits& traits = site.instruction->traits;
+  const DataType result = result_type(*site.instruction);
   for (const std::string& name : routine_at(probe, site).site_values()) {
     if (name.starts_with(operand_prefix) && is_read_behind(name, site)) add_operand(name, site, code);
-    if (name.starts_with(result_prefix)) add_result(name, site, code);
-    if (!name.starts_with(loaded_prefix)) continue;
-    const std::uint32_t position = position_of(name);
-    const Operand* operand = loads ? &instruction.operands[0] : nullptr;
-    const bool is_scalar = operand != nullptr && operand->kind != OperandKind::vector;
-    add_bits(name, site, is_scalar && position != 0 ? nullptr : operand, position,
-             size_of(instruction.traits.type), code);
+    if (name.starts_with(result_prefix)) add_written(name, site, result != DataType::none, result, code);
+    if (name.starts_with(loaded_prefix))
+      add_written(name, site, traits.reads_memory && traits.destinations != 0, traits.type, code);
   }
 }
 
-void SiteValues::add_result(std::string_view name, const Site& site, CodeBuilder& code) {
-  const Instruction& instruction = *site.instruction;
-  const DataType type = result_type(instruction);
+/// What the instruction has written to its first operand; 0: that is not of the kind asked for.
+void SiteValues::add_written(std::string_view name, const Site& site, bool is_written, DataType type,
+                             CodeBuilder& code) {
+  const OperandList& operands = site.instruction->operands;
+  const Operand* const operand = is_written && !operands.empty() ? &operands[0] : nullptr;
   const std::uint32_t position = position_of(name);
-  const bool is_written = type != DataType::none && !instruction.operands.empty();
-  const Operand* operand = is_written ? &instruction.operands[0] : nullptr;
   const bool is_scalar = operand != nullptr && operand->kind != OperandKind::vector;
   add_bits(name, site, is_scalar && position != 0 ? nullptr : operand, position, size_of(type), code);
 }
@@ -218,11 +214,10 @@ CodeOperand SiteValues::block_operand(std::string_view name, const Site& site) {
   const BasicBlock& range = range_of(site.block);
   if (name == "basic_block_id") return function_.first_block + site.block;
   if (name == "basic_block_instruction_count") return range.size();
-  const Instruction* terminator = terminator_of(range);
-  const bool guarded_end = terminator != nullptr && terminator->guarded();
-  if (name == "basic_block_predicated_instruction_count") return inner_guarded(range) + (guarded_end ? 1 : 0);
+  const std::uint32_t guarded = inner_guarded(range) + (guard_at_end(range).predicate.empty() ? 0 : 1);
+  if (name == "basic_block_predicated_instruction_count") return guarded;
   // executed_count: known where the block ends; blocks without guards need no register.
-  const bool dynamic = site.point == ProbePoint::block_exit && (guarded_end || inner_guarded(range) != 0);
+  const bool dynamic = site.point == ProbePoint::block_exit && guarded != 0;
   return dynamic ? CodeOperand(word(executed_count)) : range.size();
 }
 
@@ -251,16 +246,14 @@ CodeOperand SiteValues::instruction_operand(const Probe& probe, std::string_view
 
 /// 0 stands for the block after the branch, where lanes go whose guard does not hold; other blocks for the
 /// first entry that leads there.
-void SiteValues::add_branch_target(const Instruction& branch, CodeBuilder& code) {
+void SiteValues::add_branch_target(const Site& site, CodeBuilder& code) {
+  const Instruction& branch = *site.instruction;
   const VirtualRegister target = word("branch_target");
-  const auto index = static_cast<std::size_t>(&branch - body_.instructions.data());
-  const BasicBlock& range = function_.graph().blocks[function_.graph().block_of[index]];
+  const BasicBlock& range = range_of(site.block);
   const std::vector<std::uint32_t>& targets = range.targets;
   const auto number_of = [&](std::size_t entry) -> std::size_t {
     if (targets[entry] == range.fall_through) return 0;
-    return static_cast<std::size_t>(std::find(targets.begin(), targets.end(), targets[entry]) -
-                                    targets.begin()) +
-           1;
+    return static_cast<std::size_t>(std::ranges::find(targets, targets[entry]) - targets.begin()) + 1;
   };
   if (branch.traits.kind != OpcodeClass::branch || targets.empty()) {
     code.mov(target, 0);
@@ -288,12 +281,16 @@ const Instruction* SiteValues::terminator_of(const BasicBlock& block) const {
   return last.traits.ends_block() ? &last : nullptr;
 }
 
+Guard SiteValues::guard_at_end(const BasicBlock& block) const {
+  const Instruction* const terminator = terminator_of(block);
+  return terminator != nullptr ? terminator->guard : Guard{};
+}
+
 /// Guarded instructions before the block's end.
 std::uint32_t SiteValues::inner_guarded(const BasicBlock& block) const {
   const std::uint32_t end = block.end - (terminator_of(block) != nullptr ? 1 : 0);
-  std::uint32_t guarded = 0;
-  for (std::uint32_t i = block.begin; i < end; ++i) guarded += body_.instructions[i].guarded() ? 1 : 0;
-  return guarded;
+  const auto inner = std::span(body_.instructions).subspan(block.begin, end - block.begin);
+  return static_cast<std::uint32_t>(std::ranges::count_if(inner, &Instruction::guarded));
 }
 
 bool SiteValues::counts_guards(const BasicBlock& block) const {
@@ -310,20 +307,14 @@ void SiteValues::add_guard_count(std::uint32_t block, const Instruction& instruc
   code.emit_if(predicate_of(instruction.guard), "add.u32", {guarded, guarded, 1});
 }
 
-void SiteValues::add_block_total(std::uint32_t block, const Instruction* terminator, CodeBuilder& code) {
+void SiteValues::add_block_total(std::uint32_t block, CodeBuilder& code) {
   const BasicBlock& range = range_of(block);
+  const Guard guard = guard_at_end(range);
   const bool counts = counts_guards(range);
-  const bool guarded_end = terminator != nullptr && terminator->guarded();
-  if (!wanted_.contains(executed_count) || (!counts && !guarded_end)) return;
-  const std::uint32_t always = range.size() - inner_guarded(range) - (guarded_end ? 1 : 0);
+  if (!wanted_.contains(executed_count) || (!counts && guard.predicate.empty())) return;
   const VirtualRegister executed = word(executed_count);
-  if (guarded_end) {
-    const Guard& guard = terminator->guard;
-    code.emit("selp.u32", {executed, always + (guard.negated ? 0 : 1), always + (guard.negated ? 1 : 0),
-                           Name{std::string(guard.predicate)}});
-  } else {
-    code.mov(executed, always);
-  }
+  const std::uint32_t unguarded = range.size() - inner_guarded(range);
+  select_by_guard(guard, executed, unguarded, unguarded - 1, code);
   if (counts) code.emit("add.u32", {executed, executed, word(guarded_count)});
 }
 

@@ -41,13 +41,15 @@ class SiteValues {
   void add_block_start(std::uint32_t block, CodeBuilder& code);
   /// Before an instruction that does not end its block.
   void add_guard_count(std::uint32_t block, const Instruction& instruction, CodeBuilder& code);
-  /// Before the routines of a block's exit; `terminator` ends the block, or is null.
-  void add_block_total(std::uint32_t block, const Instruction* terminator, CodeBuilder& code);
+  /// Before the routines of a block's exit.
+  void add_block_total(std::uint32_t block, CodeBuilder& code);
 
  private:
   const BasicBlock& range_of(std::uint32_t block) const { return function_.graph().blocks[block]; }
   /// The instruction that ends the block and nothing else, or null.
   const Instruction* terminator_of(const BasicBlock& block) const;
+  /// Of that instruction; empty: there is none, or it is always executed.
+  Guard guard_at_end(const BasicBlock& block) const;
   std::uint32_t inner_guarded(const BasicBlock& block) const;
   bool counts_guards(const BasicBlock& block) const;
   CodeOperand loop_operand(std::string_view name, const Site& site);
@@ -56,8 +58,9 @@ class SiteValues {
   void add_value(std::string_view name, const Site& site, CodeBuilder& code);
   /// The register of branch_target = where the lane goes from this branch; lanes with the same number go to
   /// the same block.
-  void add_branch_target(const Instruction& branch, CodeBuilder& code);
-  void add_result(std::string_view name, const Site& site, CodeBuilder& code);
+  void add_branch_target(const Site& site, CodeBuilder& code);
+  void add_written(std::string_view name, const Site& site, bool is_written, DataType type,
+                   CodeBuilder& code);
   void add_operand(std::string_view name, const Site& site, CodeBuilder& code);
   void add_space(const MemoryAccess& access, const Site& site, CodeBuilder& code);
   void add_bits(std::string_view name, const Site& site, const Operand* operand, std::uint32_t element,

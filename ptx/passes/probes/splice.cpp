@@ -157,7 +157,7 @@ class FunctionSplicer {
     CodeBuilder probes(names_);
     add_probes({ProbePoint::block_exit, block, terminator}, probes);
     if (probes.empty()) return;
-    copies_.values().add_block_total(block, terminator, code);
+    copies_.values().add_block_total(block, code);
     code.append(probes.take());
   }
 
