@@ -62,7 +62,7 @@ TEST(RoutineFunctions, StandInOrderWithoutForwardDeclarationsAndAreWhatPtxasTake
   ASSERT_TRUE(middle.ok()) << reason(middle);
   EXPECT_EQ(*middle, 1u);
   EXPECT_TRUE(functions.definitions().empty());  // until somebody calls them
-  functions.use(*middle);
+  functions.use({*middle});
   std::string text;
   for (const CodeFunction& each : functions.definitions()) text += print(each);
   EXPECT_LT(text.find("__lynxpp_function_0("), text.find("__lynxpp_function_1("));

@@ -189,7 +189,7 @@ class FunctionLanes {
     const ProbeRoutine& routine = bank_lanes
                                       ? unit_.spliced.lane_routines.find(banks_of_some_lanes_value)->second
                                       : unit_.spliced.lane_routines.at(wanted.value);
-    for (const std::uint32_t each : routine.functions()) unit_.spliced.routine_functions.use(each);
+    unit_.spliced.routine_functions.use(routine.functions());
     const bool may_ascend = wanted.value == sector_threshold_value && SectorLanes::is_possible(unit_);
     const Label known = code.fresh_label();
     if (may_ascend) SectorLanes::add_threshold_where_ascending(sum, reg, known, code);

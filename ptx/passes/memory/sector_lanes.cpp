@@ -201,7 +201,7 @@ void SectorLanes::add_threshold(const Access& access, Lanes& lanes, VirtualRegis
   const Label known = code.fresh_label();
   add_threshold_of(address, threshold, lanes, known, code);
   const ProbeRoutine& routine = unit_.spliced.lane_routines.find(sector_threshold_value)->second;
-  for (const std::uint32_t each : routine.functions()) unit_.spliced.routine_functions.use(each);
+  unit_.spliced.routine_functions.use(routine.functions());
   code.append(routine.copy(binding, unit_.edits.names(*function_.function)));
   code.place(known);
 }

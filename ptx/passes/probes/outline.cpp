@@ -304,7 +304,7 @@ void Outliner::add_call(const Probe& probe, const OutlinedCall& call,
         unit_.spliced.routine_functions.add(call.function(), probe.routine.functions());
     known = functions.emplace(call.key(), function).first;
   }
-  unit_.spliced.routine_functions.use(known->second);
+  unit_.spliced.routine_functions.use({known->second});
   call.add(RoutineFunctions::name(known->second), code);
 }
 

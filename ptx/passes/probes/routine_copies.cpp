@@ -60,8 +60,7 @@ void RoutineCopies::add_prepared(Probe& probe, const Site& site, CodeBuilder& co
 
 void RoutineCopies::add(Probe& probe, const Site& site, CodeBuilder& code) {
   ++probe.sites;
-  for (const std::uint32_t each : routine_at(probe, site).functions())
-    unit_.spliced.routine_functions.use(each);
+  unit_.spliced.routine_functions.use(routine_at(probe, site).functions());
   SiteBinding binding;
   // Device functions without a frame have no words, either.
   if (!function_.function->is_entry && registers_.frame) binding.words = HiddenWords(*registers_.frame);
@@ -76,44 +75,45 @@ void RoutineCopies::add_routine(const Probe& probe, const Site& site, SiteBindin
                                 CodeBuilder& code) {
   const std::vector<SiteTally> tallies = tallies_.at(probe, site);
   // With values of the lanes at hand the routine is short.
-  const bool is_short = &routine_at(probe, site) != &probe.routine;
+  const bool is_short = site.routine != nullptr;
   if (!is_short && outliner_.is_outlined(probe, tallies)) {
     binding.site_value = [&](std::string_view name) { return values_.operand(probe, name, site); };
     return outliner_.add_call(probe, binding, tallies, code);
   }
   if (compares_sectors(probe, site)) return add_sectors(probe, site, tallies, code);
-  const std::optional<Label> apart = is_short ? add_skip_of_apart(probe, site, code) : std::nullopt;
-  if (is_short) add_banks_of_some(probe, site, binding, code);
+  std::optional<Label> apart;
+  if (is_short) {
+    if (const VirtualRegister* const lanes = lane_register(site, bank_lanes_value)) {
+      apart = add_skip_of_apart(probe, site, *lanes, code);
+      add_banks_of_some(probe, site, *lanes, binding, code);
+    }
+  }
   add_copy(probe, site, binding, tallies, code);
   tallies_.add_flushes(probe, site, code);
   if (apart) code.place(*apart);
 }
 
 void RoutineCopies::add_copy(const Probe& probe, const Site& site, SiteBinding& binding,
-                             const std::vector<SiteTally>& tallies, CodeBuilder& code) {
-  std::map<std::string_view, CodeOperand> of_tallies;
-  for (const SiteTally& tally : tallies) {
-    if (!tally.place) continue;
-    of_tallies.emplace(tally.name,
-                       tally.place.is_bit() ? CodeOperand(code.b32("mov.b32", {0})) : CodeOperand(tally.reg));
+                             std::vector<SiteTally> tallies, CodeBuilder& code) {
+  for (SiteTally& tally : tallies) {
+    if (tally.place.is_bit()) tally.reg = code.b32("mov.b32", {0});
   }
-  const bool is_short = &routine_at(probe, site) != &probe.routine;
   binding.site_value = [&](std::string_view name) -> std::optional<CodeOperand> {
     if (is_lane_value(name)) return *lane_register(site, name);
-    if (is_short && name == "memory_address") {
+    if (site.routine != nullptr && name == "memory_address") {
       // Addresses that begin sectors are compared with the lane's value once, before a loop.
       const MemorySite* const known = memory_site(probe, site);
       if (known != nullptr && known->is_even) return 0;
     }
     if (!name.starts_with("tally_")) return values_.operand(probe, name, site);
-    const auto found = of_tallies.find(name);
-    return found == of_tallies.end() ? std::nullopt : std::optional(found->second);
+    const auto tally = std::ranges::find(tallies, name, &SiteTally::name);
+    if (tally == tallies.end() || !tally->place) return std::nullopt;
+    return tally->reg;
   };
   if (site.point != ProbePoint::kernel_entry) kept_.bind(routine_at(probe, site), site.block, binding);
   code.append(routine_at(probe, site).copy(binding, names_));
   for (const SiteTally& tally : tallies) {
-    if (tally.place.is_bit())
-      tallies_.add_bit(tally.place, std::get<VirtualRegister>(of_tallies.at(tally.name).value), code);
+    if (tally.place.is_bit()) tallies_.add_bit(tally.place, tally.reg, code);
   }
 }
 
@@ -194,29 +194,25 @@ VirtualRegister RoutineCopies::place_in_row(const Probe& probe, const Site& site
 /// Accesses to words have no conflicts where no two lanes share a bank: goes to the label then. Nothing:
 /// there is always something to add.
 std::optional<Label> RoutineCopies::add_skip_of_apart(const Probe& probe, const Site& site,
-                                                      CodeBuilder& code) {
-  const VirtualRegister* const lanes = lane_register(site, bank_lanes_value);
-  const MemoryAccesses accesses = memory_accesses(*site.instruction);
-  const bool is_word = site.access < accesses.count && accesses.access[site.access].bytes <= 4;
-  if (lanes == nullptr || !is_word || probe.effect != ProbeEffect::measures_banks) return std::nullopt;
+                                                      VirtualRegister lanes, CodeBuilder& code) {
+  const std::optional<MemoryAccess> access = probe.access_at(*site.instruction);
+  if (!access || access->bytes > 4 || probe.effect != ProbeEffect::measures_banks) return std::nullopt;
   const Label apart = code.fresh_label();
-  const VirtualRegister is_apart = code.pred("setp.eq.b32", {*lanes, 0});
+  const VirtualRegister is_apart = code.pred("setp.eq.b32", {lanes, 0});
   code.branch_if(CodePredicate(is_apart), apart);
   return apart;
 }
 
 /// Given each lane's conflict mask, counts conflicts among the active lanes.
-void RoutineCopies::add_banks_of_some(const Probe& probe, const Site& site, SiteBinding binding,
-                                      CodeBuilder& code) {
-  const VirtualRegister* const lanes = lane_register(site, bank_lanes_value);
-  if (lanes == nullptr) return;
+void RoutineCopies::add_banks_of_some(const Probe& probe, const Site& site, VirtualRegister lanes,
+                                      SiteBinding binding, CodeBuilder& code) {
   Site known = site;
   known.routine = &unit_.spliced.lane_routines.find(banks_of_some_lanes_value)->second;
-  for (const std::uint32_t each : known.routine->functions()) unit_.spliced.routine_functions.use(each);
+  unit_.spliced.routine_functions.use(known.routine->functions());
   values_.add_preparation(probe, known, code);
   binding.site_value = [&](std::string_view name) -> CodeOperand {
     if (name == lane_result_value) return *lane_register(site, hoisted_banks_value);
-    return name == bank_lanes_value ? *lanes : values_.operand(probe, name, known);
+    return name == bank_lanes_value ? lanes : values_.operand(probe, name, known);
   };
   code.append(known.routine->copy(binding, names_));
 }

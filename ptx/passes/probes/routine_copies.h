@@ -49,8 +49,8 @@ class RoutineCopies {
  private:
   const MemorySite* memory_site(const Probe& probe, const Site& site) const;
   void add_routine(const Probe& probe, const Site& site, SiteBinding& binding, CodeBuilder& code);
-  void add_copy(const Probe& probe, const Site& site, SiteBinding& binding,
-                const std::vector<SiteTally>& tallies, CodeBuilder& code);
+  void add_copy(const Probe& probe, const Site& site, SiteBinding& binding, std::vector<SiteTally> tallies,
+                CodeBuilder& code);
   bool compares_sectors(const Probe& probe, const Site& site) const;
   std::vector<std::uint32_t> compared_in(std::uint32_t block) const;
   void add_sectors(const Probe& probe, const Site& site, const std::vector<SiteTally>& tallies,
@@ -59,8 +59,10 @@ class RoutineCopies {
   const VirtualRegister* lane_register(const Site& site, std::string_view value) const;
   VirtualRegister place_in_row(const Probe& probe, const Site& site, const RowSectors& rows,
                                VirtualRegister row, CodeBuilder& code);
-  std::optional<Label> add_skip_of_apart(const Probe& probe, const Site& site, CodeBuilder& code);
-  void add_banks_of_some(const Probe& probe, const Site& site, SiteBinding binding, CodeBuilder& code);
+  std::optional<Label> add_skip_of_apart(const Probe& probe, const Site& site, VirtualRegister lanes,
+                                         CodeBuilder& code);
+  void add_banks_of_some(const Probe& probe, const Site& site, VirtualRegister lanes, SiteBinding binding,
+                         CodeBuilder& code);
 
   InstrumentationUnit& unit_;
   const FunctionUnit& function_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "ptx/passes/probes/code_reader.h"
 #include "ptx/passes/unit.h"
@@ -125,11 +126,10 @@ std::uint32_t RoutineFunctions::add(CodeFunction function, std::set<std::uint32_
   return static_cast<std::uint32_t>(entries_.size() - 1);
 }
 
-void RoutineFunctions::use(std::uint32_t function) {
-  Entry& entry = entries_[function];
-  if (entry.is_used) return;
-  entry.is_used = true;
-  for (const std::uint32_t callee : entry.callees) use(callee);
+void RoutineFunctions::use(const std::set<std::uint32_t>& functions) {
+  for (const std::uint32_t function : functions) {
+    if (!std::exchange(entries_[function].is_used, true)) use(entries_[function].callees);
+  }
 }
 
 std::vector<CodeFunction> RoutineFunctions::definitions() const {

@@ -24,8 +24,8 @@ class RoutineFunctions {
   /// functions that it calls, by the names that name() gives them.
   std::uint32_t add(CodeFunction function, std::set<std::uint32_t> callees);
 
-  /// Notes that the variant calls the function, and so those that it calls.
-  void use(std::uint32_t function);
+  /// Notes that the variant calls the functions, and so those that they call.
+  void use(const std::set<std::uint32_t>& functions);
 
   static std::string name(std::uint32_t function);
   /// The used ones, callees first: no forward declaration is needed.
