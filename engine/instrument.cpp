@@ -149,7 +149,7 @@ Result<ptx::ProbeRoutine> routine_of(const cod::HandlerCode& code, const std::st
   if (handler == nullptr || !handler->body) return failure(name + ": the handler has no code");
   return ptx::ProbeRoutine::make(*module, *handler,
                                  {cod::word_prefix, cod::state_prefix, cod::site_prefix, cod::memory_prefix},
-                                 &functions);
+                                 functions);
 }
 
 /// Whether a barrier before the kernel's end is safe: every thread of a block comes there, and no thread

@@ -111,7 +111,7 @@ TEST(RoutineFunctions, RoutinesCallThemAtEverySite) {
   RoutineFunctions functions;
   const Result<ProbeRoutine> routine =
       ProbeRoutine::make(*module, *module->find_function("h"),
-                         {"__lynxpp_word_", "__lynxpp_state_", "__lynxpp_site_"}, &functions);
+                         {"__lynxpp_word_", "__lynxpp_state_", "__lynxpp_site_"}, functions);
   ASSERT_TRUE(routine.ok());
   EXPECT_EQ(routine->functions(), (std::set<std::uint32_t>{1}));
   EXPECT_EQ(routine->depot_bytes(), 0u);

@@ -19,9 +19,10 @@ Result<ProbeRoutine> make(const std::string& body) {
   if (!module) return module.error();
   Function* function = module->find_function("h");
   if (Status parsed = parse_body(*module, *function); !parsed) return parsed.error();
+  RoutineFunctions functions;
   return ProbeRoutine::make(
       *module, *function,
-      {"__lynxpp_word_", "__lynxpp_state_", "__lynxpp_site_", "__lynxpp_shared_or_table_"});
+      {"__lynxpp_word_", "__lynxpp_state_", "__lynxpp_site_", "__lynxpp_shared_or_table_"}, functions);
 }
 
 /// A copy in a function that has no names yet.

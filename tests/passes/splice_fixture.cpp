@@ -47,7 +47,9 @@ Result<ProbeRoutine> routine_named(const std::string& name) {
   if (!module) return module.error();
   Function* function = module->find_function("lynxpp_handler");
   if (Status parsed = parse_body(*module, *function, name); !parsed) return parsed.error();
-  return ProbeRoutine::make(*module, *function, {"__lynxpp_word_", "__lynxpp_state_", "__lynxpp_site_"});
+  RoutineFunctions functions;
+  return ProbeRoutine::make(*module, *function, {"__lynxpp_word_", "__lynxpp_state_", "__lynxpp_site_"},
+                            functions);
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ std::string declaration_of_depot(std::uint64_t bytes) {
 class RoutineBuilder {
  public:
   RoutineBuilder(const Module& module, const Function& function, const PlaceholderPrefixes& prefixes,
-                 RoutineFunctions* functions)
+                 RoutineFunctions& functions)
       : module_(module), body_(*function.body), prefixes_(prefixes), functions_(functions) {}
 
   Result<ProbeRoutine> build() {
@@ -79,10 +79,9 @@ class RoutineBuilder {
                                                      prefixes_.variable};
     for (const Instruction& instruction : body_.instructions) {
       if (instruction.traits.kind != OpcodeClass::call) continue;
-      if (functions_ == nullptr) return failure("a handler calls a function and cannot be spliced");
       const std::string_view callee = direct_callee(module_, instruction);
       if (callee.empty()) return failure("a handler calls through a pointer and cannot be spliced");
-      const Result<std::uint32_t> added = add_function(module_, callee, placeholders, *functions_);
+      const Result<std::uint32_t> added = add_function(module_, callee, placeholders, functions_);
       if (!added) return added.error();
       routine_.functions_.insert(*added);
       callees_[std::string(callee)] = RoutineFunctions::name(*added);
@@ -222,7 +221,7 @@ class RoutineBuilder {
   const Module& module_;
   const Body& body_;
   const PlaceholderPrefixes& prefixes_;
-  RoutineFunctions* const functions_;
+  RoutineFunctions& functions_;
   std::set<std::string, std::less<>> arguments_;                  // of calls, and their results
   bool has_arguments_outside_ = false;                            // of scopes of their own
   std::map<std::string, std::string, std::less<>> callees_;       // and their names in a variant
@@ -233,7 +232,7 @@ class RoutineBuilder {
 };
 
 Result<ProbeRoutine> ProbeRoutine::make(const Module& module, const Function& function,
-                                        const PlaceholderPrefixes& prefixes, RoutineFunctions* functions) {
+                                        const PlaceholderPrefixes& prefixes, RoutineFunctions& functions) {
   return RoutineBuilder(module, function, prefixes, functions).build();
 }
 

@@ -78,11 +78,10 @@ struct CodeTemplate {
 class ProbeRoutine {
  public:
   /// `function` is the routine; it and the functions it calls have their bodies parsed, and the latter are
-  /// added to `functions`. Failure: it declares memory that is not `.local`, calls what add_function()
-  /// refuses, or calls at all while `functions` is null.
+  /// added to `functions`. Failure: it declares memory that is not `.local`, or calls what add_function()
+  /// refuses.
   static Result<ProbeRoutine> make(const Module& module, const Function& function,
-                                   const PlaceholderPrefixes& prefixes,
-                                   RoutineFunctions* functions = nullptr);
+                                   const PlaceholderPrefixes& prefixes, RoutineFunctions& functions);
 
   /// One copy, for the function that takes its names from there.
   Code copy(const SiteBinding& binding, NameSource& names) const {
