@@ -23,12 +23,11 @@ bool loses_carry(const Code& code) {
 
 }  // namespace
 
-KeptCarry::KeptCarry(const Function& function, const ControlFlowGraph& graph) {
+KeptCarry::KeptCarry(const Function& function, const ControlFlowGraph& graph)
+    : live_before_(function.body->instructions.size()), live_behind_(function.body->instructions.size()) {
   const std::vector<Instruction>& instructions = function.body->instructions;
   if (std::ranges::none_of(instructions, [](const Instruction& each) { return reads_carry(each.opcode); }))
     return;
-  live_before_.resize(instructions.size());
-  live_behind_.resize(instructions.size());
   std::vector<bool> live_in(graph.blocks.size());
   for (bool changed = true; changed;) {
     changed = false;
@@ -49,17 +48,9 @@ KeptCarry::KeptCarry(const Function& function, const ControlFlowGraph& graph) {
   }
 }
 
-Code KeptCarry::keep_before(std::uint32_t index, Code code, NameSource& names) const {
-  return keep(!live_before_.empty() && live_before_[index], std::move(code), names);
-}
-
-Code KeptCarry::keep_behind(std::uint32_t index, Code code, NameSource& names) const {
-  return keep(!live_behind_.empty() && live_behind_[index], std::move(code), names);
-}
-
 /// The flag as 0 or 1; adding 2^32 - 1 to it carries when it was set. It is the carry after a subtraction,
 /// too.
-Code KeptCarry::keep(bool is_live, Code code, NameSource& names) const {
+Code KeptCarry::keep(bool is_live, Code code, NameSource& names) {
   if (!is_live || !loses_carry(code)) return code;
   CodeBuilder kept(names);
   const VirtualRegister flag = kept.b32("addc.u32", {0, 0});

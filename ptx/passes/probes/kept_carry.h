@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "ptx/analysis/flow/control_flow_graph.h"
@@ -18,14 +19,18 @@ class KeptCarry {
   KeptCarry(const Function& function, const ControlFlowGraph& graph);
 
   /// Wraps `code`, inserted before instruction `index`, to preserve the carry flag if it is live.
-  Code keep_before(std::uint32_t index, Code code, NameSource& names) const;
+  Code keep_before(std::uint32_t index, Code code, NameSource& names) const {
+    return keep(live_before_[index], std::move(code), names);
+  }
   /// Likewise, directly after the instruction.
-  Code keep_behind(std::uint32_t index, Code code, NameSource& names) const;
+  Code keep_behind(std::uint32_t index, Code code, NameSource& names) const {
+    return keep(live_behind_[index], std::move(code), names);
+  }
 
  private:
-  Code keep(bool is_live, Code code, NameSource& names) const;
+  static Code keep(bool is_live, Code code, NameSource& names);
 
-  std::vector<bool> live_before_, live_behind_;  ///< by instruction; empty: the flag is never read
+  std::vector<bool> live_before_, live_behind_;  ///< by instruction
 };
 
 }  // namespace lynxpp::ptx
