@@ -40,12 +40,7 @@ Status CodeReader::read_all(const std::function<Status(const Instruction&)>& rea
     const Statement& statement = body_.statements[i];
     Status done = success();
     switch (statement.kind) {
-      case StatementKind::label: {
-        std::optional<Label>& label = labels_[statement.name];
-        if (!label) label = names_.fresh_label();
-        code.place(*label);
-        break;
-      }
+      case StatementKind::label: code.place(*label_of(statement.name)); break;
       case StatementKind::instruction: done = read_instruction(body_.instructions[statement.index]); break;
       case StatementKind::scope_begin:
       case StatementKind::scope_end:
@@ -127,10 +122,7 @@ Result<CodeOperand> CodeReader::list(CodeList::Kind kind, const Operand& operand
 }
 
 Result<CodeOperand> CodeReader::named(const Operand& operand, std::uint32_t scope) {
-  if (const auto label = labels_.find(operand.name); label != labels_.end()) {
-    if (!label->second) label->second = names_.fresh_label();
-    return CodeOperand(*label->second);
-  }
+  if (const std::optional<Label> label = label_of(operand.name)) return CodeOperand(*label);
   if (const std::optional<Renamed> renamed = renaming_(operand.name)) {
     const std::int64_t offset = renamed->offset + operand.offset;
     if (offset == 0 && !operand.negated) return renamed->operand;
@@ -162,6 +154,13 @@ Result<CodeOperand> CodeReader::address(const Operand& operand, std::uint32_t sc
   if (const auto* const name = std::get_if<Name>(&plain->value))
     return CodeOperand(CodeAddress{*name, offset});
   return refuse(operand);
+}
+
+std::optional<Label> CodeReader::label_of(std::string_view name) {
+  const auto label = labels_.find(name);
+  if (label == labels_.end()) return std::nullopt;
+  if (!label->second) label->second = names_.fresh_label();
+  return label->second;
 }
 
 std::optional<VirtualRegister> CodeReader::register_of(std::string_view name, std::uint32_t scope) {

@@ -55,6 +55,8 @@ class CodeReader {
   Result<CodeOperand> named(const Operand& operand, std::uint32_t scope);
   Result<CodeOperand> address(const Operand& operand, std::uint32_t scope);
   Result<CodeOperand> list(CodeList::Kind kind, const Operand& operand, std::uint32_t scope);
+  /// Nothing: no label.
+  std::optional<Label> label_of(std::string_view name);
   /// Nothing: no register, or one that code cannot have.
   std::optional<VirtualRegister> register_of(std::string_view name, std::uint32_t scope);
   Name text_of(const Operand& operand) const { return {std::string(module_.text(operand.text))}; }

@@ -127,8 +127,6 @@ class Signature {
   std::vector<Passed> parameters_, results_;
 };
 
-}  // namespace
-
 /// One call: what is passed, and the function that is called.
 class OutlinedCall {
  public:
@@ -242,9 +240,7 @@ class OutlinedCall {
     }
   }
 
-  VirtualRegister fresh(std::uint32_t bytes) {
-    return inside_.names.fresh(bytes == 8 ? RegisterType::b64 : RegisterType::b32);
-  }
+  VirtualRegister fresh(std::uint32_t bytes) { return inside_.names.fresh(*register_of_bytes(bytes)); }
 
   /// A tally in memory: what the function adds, and where.
   struct Flushed {
@@ -271,6 +267,8 @@ class OutlinedCall {
   std::vector<Flushed> flushed_;
 };
 
+}  // namespace
+
 Outliner::Outliner(InstrumentationUnit& unit) : unit_(unit), functions_(unit.spliced.probes.size()) {
   for (const Probe& probe : unit.spliced.probes) {
     outlined_.push_back(probe.enabled && length_of_copy(probe) >= unit.options.outline.instructions &&
@@ -290,22 +288,14 @@ bool Outliner::is_outlined(const Probe& probe, const std::vector<SiteTally>& tal
 void Outliner::add_call(const Probe& probe, const SiteBinding& binding, const std::vector<SiteTally>& tallies,
                         CodeBuilder& code) {
   std::map<std::string, std::uint32_t>& functions = functions_[number_of(unit_, probe)];
-  const OutlinedCall special(unit_, probe, binding, tallies, true);
-  if (functions.contains(special.key()) || functions.size() < most_functions)
-    return add_call(probe, special, functions, code);
-  add_call(probe, OutlinedCall(unit_, probe, binding, tallies, false), functions, code);
-}
-
-void Outliner::add_call(const Probe& probe, const OutlinedCall& call,
-                        std::map<std::string, std::uint32_t>& functions, CodeBuilder& code) {
-  auto known = functions.find(call.key());
-  if (known == functions.end()) {
-    const std::uint32_t function =
-        unit_.spliced.routine_functions.add(call.function(), probe.routine.functions());
-    known = functions.emplace(call.key(), function).first;
-  }
+  std::optional<OutlinedCall> call(std::in_place, unit_, probe, binding, tallies, true);
+  if (!functions.contains(call->key()) && functions.size() >= most_functions)
+    call.emplace(unit_, probe, binding, tallies, false);
+  const auto [known, is_new] = functions.try_emplace(call->key());
+  if (is_new)
+    known->second = unit_.spliced.routine_functions.add(call->function(), probe.routine.functions());
   unit_.spliced.routine_functions.use({known->second});
-  call.add(RoutineFunctions::name(known->second), code);
+  call->add(RoutineFunctions::name(known->second), code);
 }
 
 }  // namespace lynxpp::ptx

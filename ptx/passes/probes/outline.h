@@ -18,8 +18,6 @@
 
 namespace lynxpp::ptx {
 
-class OutlinedCall;
-
 class Outliner {
  public:
   explicit Outliner(InstrumentationUnit& unit);
@@ -34,9 +32,6 @@ class Outliner {
                 CodeBuilder& code);
 
  private:
-  void add_call(const Probe& probe, const OutlinedCall& call, std::map<std::string, std::uint32_t>& functions,
-                CodeBuilder& code);
-
   InstrumentationUnit& unit_;
   std::vector<bool> outlined_;  ///< by probe
   /// by probe, and by what is part of the function
