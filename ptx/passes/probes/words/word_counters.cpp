@@ -20,6 +20,164 @@ bool is_supported(std::uint32_t bytes) { return bytes != 0 && bytes <= 16 && (by
 
 }  // namespace
 
+/// Code that adds to the counts of one probe's words.
+class WordCounters::Additions {
+ public:
+  Additions(const WordCounters& counters, std::size_t probe, bool in_block, CodeBuilder& code)
+      : counters_(counters),
+        words_(counters.unit_.spliced.counted_words.at(probe)),
+        kept_(counters.kept(probe, in_block, code)),
+        code_(code) {}
+
+  /// The predicate holds where all words have counts that follow one another, and `before` holds, too: there
+  /// the accesses are counted.
+  VirtualRegister add_in_device(std::vector<Place> places, const CodeOperand& address,
+                                const std::optional<VirtualRegister>& before) {
+    const VirtualRegister behind = code_.b64("sub.u64", {base_of(places[0], address), *kept_.begin});
+    std::optional<VirtualRegister> also = before;
+    // Between allocations memory may lie that is not of the device.
+    if (places[0].is_generic) also = code_.pred("isspacep.global", {address});
+    const VirtualRegister holds = also ? code_.pred("setp.lt.and.u64", {behind, kept_.bytes, *also})
+                                       : code_.pred("setp.lt.u64", {behind, kept_.bytes});
+    add_reductions(places, holds, counts_behind(whole_word(behind, RegisterType::b64, places[0])));
+    return holds;
+  }
+
+  /// To counts in device memory; the predicate as above.
+  VirtualRegister add_of_shared(std::vector<Place> places, const CodeOperand& address) {
+    const CodeOperand base = whole_word(base_of(places[0], address), RegisterType::b32, places[0]);
+    const VirtualRegister holds = is_inside(places, base);
+    add_reductions(places, holds, code_.b64("mad.wide.u32", {base, scale(), kept_.counts}));
+    return holds;
+  }
+
+  /// To counters in the block's shared memory; goes to `done` where all words are counted. As the routine
+  /// does without a window: where a counter of 32 bits wraps around, 2^32 are added in device memory.
+  void add_in_block(std::vector<Place> places, const CodeOperand& address, Label done) {
+    const CodeOperand base = whole_word(base_of(places[0], address), RegisterType::b32, places[0]);
+    const CodeOperand behind = kept_.begin ? code_.b32("sub.u32", {base, *kept_.begin}) : base;
+    const VirtualRegister holds = is_inside(places, behind);
+    const VirtualRegister counters = code_.b32("add.u32", {kept_.counts, behind});
+    std::vector<std::pair<VirtualRegister, std::int64_t>> before;  // and the word's distance from the base
+    for (const Place& place : places) {
+      for (std::int64_t at = place.offset; at < place.offset + place.bytes; at += word_bytes) {
+        const CodeAddress counter{counters, at};
+        if (has_wide_counts()) {
+          before.emplace_back(code_.fresh(RegisterType::b32), at);
+          code_.emit_if(holds, "atom.shared.add.u32", {before.back().first, counter, 1});
+        } else {
+          code_.emit_if(holds, "red.shared.add.u32", {counter, 1});
+        }
+      }
+    }
+    if (!has_wide_counts()) return code_.branch_if(holds, done);
+    VirtualRegister greatest = before[0].first;
+    for (std::size_t i = 1; i < before.size(); ++i)
+      greatest = code_.b32("max.u32", {greatest, before[i].first});
+    code_.branch_if(code_.pred("setp.ne.and.u32", {greatest, last_count, holds}), done);
+    const Label outside = code_.fresh_label();
+    code_.branch_if(!CodePredicate(holds), outside);
+    const VirtualRegister counts =
+        code_.b64("mad.wide.u32", {base, scale(), counters_.word(words_.array_word, code_)});
+    for (const auto& [count, at] : before) {
+      const VirtualRegister wrapped = code_.pred("setp.eq.u32", {count, last_count});
+      code_.emit_if(CodePredicate(wrapped), "red.global.add.u64",
+                    {CodeAddress{counts, scale() * at}, std::int64_t{1} << 32});
+    }
+    code_.branch(done);
+    code_.place(outside);
+  }
+
+  /// As WordCounters::add_few().
+  void add_few(const WordRun& run, const CodeOperand& first, const CodeOperand& accesses, std::int64_t most,
+               Label elsewhere) {
+    const VirtualRegister behind = code_.b64("sub.u64", {first, *kept_.begin});
+    const VirtualRegister holds = code_.pred("setp.lt.u64", {behind, kept_.bytes});
+    code_.branch_if(!CodePredicate(holds), elsewhere);
+    const VirtualRegister counts = counts_behind(behind);
+    for (std::int64_t i = 0; i + 1 < most; ++i) {
+      const VirtualRegister is_made = code_.pred("setp.gt.u64", {accesses, i});
+      Place place;
+      place.offset = i * *run.distance;
+      place.bytes = run.bytes;
+      add_reductions({place}, is_made, counts);
+    }
+  }
+
+ private:
+  bool has_wide_counts() const { return words_.element_bytes != word_bytes; }
+  std::int64_t scale() const { return words_.element_bytes / word_bytes; }
+
+  /// Of an address in shared memory the 32 bits that there are.
+  CodeOperand base_of(const Place& place, const CodeOperand& address) {
+    const bool is_wide = !place.base || place.base->is_wide;
+    CodeOperand base = place.base ? CodeOperand(place.base->name) : address;
+    if (words_.is_shared && place.is_generic) base = code_.b64("cvta.to.shared.u64", {base});
+    if (words_.is_shared && is_wide) base = code_.b32("cvt.u32.u64", {base});
+    return base;
+  }
+
+  /// Where the word begins in which less than a word lies.
+  CodeOperand whole_word(CodeOperand base, RegisterType type, Place& place) {
+    if (place.bytes >= word_bytes) return base;
+    const std::string bits = type == RegisterType::b64 ? "64" : "32";
+    if (place.offset != 0) base = code_.compute(type, "add.s" + bits, {base, place.offset});
+    place.offset = 0;
+    return code_.compute(type, "and.b" + bits, {base, -std::int64_t{word_bytes}});
+  }
+
+  /// Where the count lies, but for the margin, of what is `distance` bytes behind the first word.
+  VirtualRegister counts_behind(CodeOperand distance) {
+    if (has_wide_counts()) distance = code_.b64("shl.b64", {distance, 1});
+    return code_.b64("add.u64", {kept_.counts, distance});
+  }
+
+  /// Whether all the words have counts.
+  VirtualRegister is_inside(const std::vector<Place>& places, const CodeOperand& base) {
+    std::int64_t lowest = places[0].offset, highest = places[0].offset;
+    for (const Place& each : places) {
+      lowest = std::min(lowest, each.offset);
+      highest = std::max(highest, each.offset + std::max(each.bytes, word_bytes) - word_bytes);
+    }
+    const auto at = [&](std::int64_t offset) -> CodeOperand {
+      if (offset == 0) return base;
+      return code_.b32("add.s32", {base, offset});
+    };
+    const VirtualRegister below = code_.pred("setp.lt.u32", {at(highest), kept_.bytes});
+    // Of a single access the size divides the address.
+    if (places.size() == 1) return below;
+    return code_.pred("setp.lt.and.u32", {at(lowest), kept_.bytes, below});
+  }
+
+  void add_reductions(const std::vector<Place>& places, const CodePredicate& holds, VirtualRegister counts) {
+    const auto margin = static_cast<std::int64_t>(words_.margin_bytes);
+    for (const Place& place : places) {
+      for (std::int64_t at = 0; at < place.bytes; at += word_bytes) {
+        const CodeAddress count{counts, scale() * (margin + place.offset + at)};
+        if (!has_wide_counts() && counters_.unit_.counting.is_wide) {
+          add_saturating(holds, count);
+        } else {
+          code_.emit_if(holds, has_wide_counts() ? "red.global.add.u64" : "red.global.add.u32", {count, 1});
+        }
+      }
+    }
+  }
+
+  /// In launches so long that a count of 32 bits may overflow it saturates: each thread whose addition wraps
+  /// it around sets it to the maximum again.
+  void add_saturating(const CodePredicate& holds, const CodeAddress& count) {
+    const VirtualRegister before = code_.b32("mov.b32", {0});
+    code_.emit_if(holds, "atom.global.add.u32", {before, count, 1});
+    const VirtualRegister wrapped = code_.pred("setp.eq.u32", {before, last_count});
+    code_.emit_if(CodePredicate(wrapped), "red.global.max.u32", {count, last_count});
+  }
+
+  const WordCounters& counters_;
+  const CountedWords& words_;
+  const Kept kept_;
+  CodeBuilder& code_;
+};
+
 WordCounters::WordCounters(InstrumentationUnit& unit, const FunctionUnit& function)
     : unit_(unit), function_(function), body_(*function.function->body), analyses_(*function.analyses) {
   const std::size_t position = number_of(unit, function);
@@ -239,15 +397,11 @@ std::span<const WordCounters::Batch> WordCounters::batches_before(const Instruct
 }
 
 void WordCounters::add_batch(const Batch& batch, std::vector<Code> routines, CodeBuilder& code) {
-  const CountedWords& words = unit_.spliced.counted_words.at(batch.probe);
-  const Kept found = kept(batch.probe, false, code);
+  Additions additions(*this, batch.probe, false, code);
   std::vector<VirtualRegister> holds;
   for (const std::vector<std::uint32_t>& group : batch.groups) {
-    std::vector<Place> places = places_of(batch.probe, group);
-    const Counted counted = find_in_device(words, places, 0, found,
-                                           holds.empty() ? std::nullopt : std::optional(holds.back()), code);
-    add_reductions(words, places, counted.holds, counted.counts, code);
-    holds.push_back(counted.holds);
+    const std::optional<VirtualRegister> before = holds.empty() ? std::nullopt : std::optional(holds.back());
+    holds.push_back(additions.add_in_device(places_of(batch.probe, group), 0, before));
   }
   const Label done = code.fresh_label();
   code.branch_if(CodePredicate(holds.back()), done);
@@ -284,180 +438,24 @@ void WordCounters::add_places(std::size_t probe, std::vector<Place> places, bool
       routines = test.take();
     }
   }
-  const Kept found = kept(probe, in_block, code);
+  Additions additions(*this, probe, in_block, code);
   const Label done = code.fresh_label();
   if (!words.is_shared) {
-    add_in_device(words, places, address, found, done, code);
+    code.branch_if(additions.add_in_device(std::move(places), address, {}), done);
+  } else if (in_block) {
+    additions.add_in_block(std::move(places), address, done);
   } else {
-    const CodeOperand base =
-        whole_word(base_of(words, places[0], address, code), RegisterType::b32, places[0], code);
-    in_block ? add_in_block(words, places, base, found, done, code)
-             : add_of_shared(words, places, base, found, done, code);
+    code.branch_if(additions.add_of_shared(std::move(places), address), done);
   }
   code.append(std::move(routines));
   code.place(done);
   if (elsewhere) code.place(*elsewhere);
 }
 
-/// Of an address in shared memory the 32 bits that there are.
-CodeOperand WordCounters::base_of(const CountedWords& words, const Place& place, const CodeOperand& address,
-                                  CodeBuilder& code) {
-  const bool is_wide = !place.base || place.base->is_wide;
-  CodeOperand base = place.base ? CodeOperand(place.base->name) : address;
-  if (words.is_shared && place.is_generic) base = code.b64("cvta.to.shared.u64", {base});
-  if (words.is_shared && is_wide) base = code.b32("cvt.u32.u64", {base});
-  return base;
-}
-
-/// Where the word begins in which less than a word lies.
-CodeOperand WordCounters::whole_word(CodeOperand base, RegisterType type, Place& place, CodeBuilder& code) {
-  if (place.bytes >= word_bytes) return base;
-  const std::string bits = type == RegisterType::b64 ? "64" : "32";
-  if (place.offset != 0) base = code.compute(type, "add.s" + bits, {base, place.offset});
-  place.offset = 0;
-  return code.compute(type, "and.b" + bits, {base, -std::int64_t{word_bytes}});
-}
-
-/// In launches so long that a count of 32 bits may overflow it saturates: each thread whose addition wraps it
-/// around sets it to the maximum again.
-void WordCounters::add_saturating(const CodePredicate& holds, const CodeAddress& count, CodeBuilder& code) {
-  const VirtualRegister before = code.b32("mov.b32", {0});
-  code.emit_if(holds, "atom.global.add.u32", {before, count, 1});
-  const VirtualRegister wrapped = code.pred("setp.eq.u32", {before, last_count});
-  code.emit_if(CodePredicate(wrapped), "red.global.max.u32", {count, last_count});
-}
-
-void WordCounters::add_reductions(const CountedWords& words, const std::vector<Place>& places,
-                                  const CodePredicate& holds, VirtualRegister counts,
-                                  CodeBuilder& code) const {
-  const std::int64_t scale = words.element_bytes / word_bytes;
-  const auto margin = static_cast<std::int64_t>(words.margin_bytes);
-  const bool is_wide = words.element_bytes != word_bytes;
-  for (const Place& place : places) {
-    for (std::int64_t at = 0; at < place.bytes; at += word_bytes) {
-      const CodeAddress count{counts, scale * (margin + place.offset + at)};
-      if (!is_wide && unit_.counting.is_wide) {
-        add_saturating(holds, count, code);
-      } else {
-        code.emit_if(holds, is_wide ? "red.global.add.u64" : "red.global.add.u32", {count, 1});
-      }
-    }
-  }
-}
-
-WordCounters::Counted WordCounters::find_in_device(const CountedWords& words, std::vector<Place>& places,
-                                                   const CodeOperand& address, const Kept& kept,
-                                                   const std::optional<VirtualRegister>& before,
-                                                   CodeBuilder& code) {
-  const CodeOperand base = base_of(words, places[0], address, code);
-  const VirtualRegister behind = code.b64("sub.u64", {base, *kept.begin});
-  std::optional<VirtualRegister> also = before;
-  // Between allocations memory may lie that is not of the device.
-  if (places[0].is_generic) also = code.pred("isspacep.global", {address});
-  Counted found;
-  found.holds = also ? code.pred("setp.lt.and.u64", {behind, kept.bytes, *also})
-                     : code.pred("setp.lt.u64", {behind, kept.bytes});
-  found.counts = counts_behind(words, kept, whole_word(behind, RegisterType::b64, places[0], code), code);
-  return found;
-}
-
-/// Where the count lies, but for the margin, of what is `distance` bytes behind the first word.
-VirtualRegister WordCounters::counts_behind(const CountedWords& words, const Kept& kept, CodeOperand distance,
-                                            CodeBuilder& code) {
-  if (words.element_bytes != word_bytes) distance = code.b64("shl.b64", {distance, 1});
-  return code.b64("add.u64", {kept.counts, distance});
-}
-
-void WordCounters::add_in_device(const CountedWords& words, std::vector<Place>& places,
-                                 const CodeOperand& address, const Kept& kept, Label done,
-                                 CodeBuilder& code) const {
-  const Counted found = find_in_device(words, places, address, kept, std::nullopt, code);
-  add_reductions(words, places, found.holds, found.counts, code);
-  code.branch_if(found.holds, done);
-}
-
 void WordCounters::add_few(std::size_t probe, const WordRun& run, const CodeOperand& first,
                            const CodeOperand& accesses, std::int64_t most, Label elsewhere,
                            CodeBuilder& code) const {
-  const CountedWords& words = unit_.spliced.counted_words.at(probe);
-  const Kept found = kept(probe, false, code);
-  const VirtualRegister behind = code.b64("sub.u64", {first, *found.begin});
-  const VirtualRegister holds = code.pred("setp.lt.u64", {behind, found.bytes});
-  code.branch_if(!CodePredicate(holds), elsewhere);
-  const VirtualRegister counts = counts_behind(words, found, behind, code);
-  for (std::int64_t i = 0; i + 1 < most; ++i) {
-    const VirtualRegister is_made = code.pred("setp.gt.u64", {accesses, i});
-    Place place;
-    place.offset = i * *run.distance;
-    place.bytes = run.bytes;
-    add_reductions(words, {place}, is_made, counts, code);
-  }
-}
-
-/// Whether all the words have counts.
-VirtualRegister WordCounters::is_inside(const std::vector<Place>& places, const CodeOperand& base,
-                                        const Kept& kept, CodeBuilder& code) {
-  std::int64_t lowest = places[0].offset, highest = places[0].offset;
-  for (const Place& each : places) {
-    lowest = std::min(lowest, each.offset);
-    highest = std::max(highest, each.offset + std::max(each.bytes, word_bytes) - word_bytes);
-  }
-  const auto at = [&](std::int64_t offset) -> CodeOperand {
-    if (offset == 0) return base;
-    return code.b32("add.s32", {base, offset});
-  };
-  const VirtualRegister below = code.pred("setp.lt.u32", {at(highest), kept.bytes});
-  // Of a single access the size divides the address.
-  if (places.size() == 1) return below;
-  return code.pred("setp.lt.and.u32", {at(lowest), kept.bytes, below});
-}
-
-void WordCounters::add_of_shared(const CountedWords& words, const std::vector<Place>& places,
-                                 const CodeOperand& base, const Kept& kept, Label done,
-                                 CodeBuilder& code) const {
-  const VirtualRegister holds = is_inside(places, base, kept, code);
-  const VirtualRegister counts =
-      code.b64("mad.wide.u32", {base, words.element_bytes / word_bytes, kept.counts});
-  add_reductions(words, places, holds, counts, code);
-  code.branch_if(holds, done);
-}
-
-/// As the routine does without a window: where a counter of 32 bits wraps around, 2^32 are added in device
-/// memory.
-void WordCounters::add_in_block(const CountedWords& words, const std::vector<Place>& places,
-                                const CodeOperand& base, const Kept& kept, Label done,
-                                CodeBuilder& code) const {
-  const CodeOperand behind = kept.begin ? code.b32("sub.u32", {base, *kept.begin}) : base;
-  const VirtualRegister holds = is_inside(places, behind, kept, code);
-  const VirtualRegister counters = code.b32("add.u32", {kept.counts, behind});
-  const bool carries = words.element_bytes != word_bytes;
-  std::vector<std::pair<VirtualRegister, std::int64_t>> before;  // and the word's distance from the base
-  for (const Place& place : places) {
-    for (std::int64_t at = place.offset; at < place.offset + place.bytes; at += word_bytes) {
-      const CodeAddress counter{counters, at};
-      if (carries) {
-        before.emplace_back(code.fresh(RegisterType::b32), at);
-        code.emit_if(holds, "atom.shared.add.u32", {before.back().first, counter, 1});
-      } else {
-        code.emit_if(holds, "red.shared.add.u32", {counter, 1});
-      }
-    }
-  }
-  if (!carries) return code.branch_if(holds, done);
-  VirtualRegister greatest = before[0].first;
-  for (std::size_t i = 1; i < before.size(); ++i) greatest = code.b32("max.u32", {greatest, before[i].first});
-  code.branch_if(code.pred("setp.ne.and.u32", {greatest, last_count, holds}), done);
-  const Label outside = code.fresh_label();
-  code.branch_if(!CodePredicate(holds), outside);
-  const VirtualRegister counts =
-      code.b64("mad.wide.u32", {base, words.element_bytes / word_bytes, word(words.array_word, code)});
-  for (const auto& [count, at] : before) {
-    const VirtualRegister wrapped = code.pred("setp.eq.u32", {count, last_count});
-    code.emit_if(CodePredicate(wrapped), "red.global.add.u64",
-                 {CodeAddress{counts, words.element_bytes / word_bytes * at}, std::int64_t{1} << 32});
-  }
-  code.branch(done);
-  code.place(outside);
+  Additions(*this, probe, false, code).add_few(run, first, accesses, most, elsewhere);
 }
 
 void WordCounters::insert() {

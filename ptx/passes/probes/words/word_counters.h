@@ -99,6 +99,8 @@ class WordCounters {
     VirtualRegister bytes, counts;
   };
 
+  class Additions;
+
   bool counts_in_block(const CountedWords& words, std::uint32_t instruction) const;
   std::optional<Place> place_of(CountedAccess access) const;
   std::vector<Place> places_of(std::size_t probe, const std::vector<std::uint32_t>& instructions) const;
@@ -109,31 +111,6 @@ class WordCounters {
                   Code routines, CodeBuilder& code);
   Kept kept(std::size_t probe, bool in_block, CodeBuilder& code) const;
   Kept fill(const CountedWords& words, bool in_block, CodeBuilder& code) const;
-  // These go to `done` where all words have been counted.
-  void add_in_device(const CountedWords& words, std::vector<Place>& places, const CodeOperand& address,
-                     const Kept& kept, Label done, CodeBuilder& code) const;
-  void add_of_shared(const CountedWords& words, const std::vector<Place>& places, const CodeOperand& base,
-                     const Kept& kept, Label done, CodeBuilder& code) const;
-  void add_in_block(const CountedWords& words, const std::vector<Place>& places, const CodeOperand& base,
-                    const Kept& kept, Label done, CodeBuilder& code) const;
-
-  static CodeOperand base_of(const CountedWords& words, const Place& place, const CodeOperand& address,
-                             CodeBuilder& code);
-  static CodeOperand whole_word(CodeOperand base, RegisterType type, Place& place, CodeBuilder& code);
-  struct Counted {
-    VirtualRegister holds;   ///< all words have counts that follow one another, and so do those before
-    VirtualRegister counts;  ///< where the register's word has its own, but for the margin
-  };
-  static Counted find_in_device(const CountedWords& words, std::vector<Place>& places,
-                                const CodeOperand& address, const Kept& kept,
-                                const std::optional<VirtualRegister>& before, CodeBuilder& code);
-  static VirtualRegister counts_behind(const CountedWords& words, const Kept& kept, CodeOperand distance,
-                                       CodeBuilder& code);
-  static VirtualRegister is_inside(const std::vector<Place>& places, const CodeOperand& base,
-                                   const Kept& kept, CodeBuilder& code);
-  static void add_saturating(const CodePredicate& holds, const CodeAddress& count, CodeBuilder& code);
-  void add_reductions(const CountedWords& words, const std::vector<Place>& places, const CodePredicate& holds,
-                      VirtualRegister counts, CodeBuilder& code) const;
 
   InstrumentationUnit& unit_;
   const FunctionUnit& function_;
