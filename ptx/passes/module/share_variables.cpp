@@ -1,6 +1,6 @@
 #include "ptx/passes/module/share_variables.h"
 
-#include "ptx/passes/probes/memory_address.h"
+#include "ptx/passes/probes/operand_reader.h"
 
 namespace lynxpp::ptx {
 namespace {
@@ -69,7 +69,7 @@ class ShareVariables {
     const VirtualRegister target = code.fresh(RegisterType::b64);
     if (const auto element =
             array_element(operand)) {  // a[%r1], the address itself where nothing is accessed
-      add_element_offset(*body_, instruction, *element, target, code);
+      OperandReader(unit_, *body_, instruction, code).add_element_offset(*element, target);
       code.emit("add.s64", {target, target, *address});
       const bool accesses = instruction.traits.is_memory_access();
       unit_.edits.replace(operand.text, accesses ? CodeOperand(CodeAddress{target}) : target);

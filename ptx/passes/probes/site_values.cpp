@@ -7,8 +7,6 @@
 #include "ptx/ir/result_type.h"
 #include "ptx/passes/facts.h"
 #include "ptx/passes/probes/loop_edges.h"
-#include "ptx/passes/probes/memory_address.h"
-#include "ptx/passes/probes/operand_value.h"
 
 namespace lynxpp::ptx {
 namespace {
@@ -97,8 +95,7 @@ void SiteValues::add_value(std::string_view name, const Site& site, CodeBuilder&
   if (name == "predicate_value") select_by_guard(instruction.guard, word(name), 1, 0, code);
   if (!is_at_instruction(site)) return;
   if (name == "memory_address") {
-    add_memory_address(unit_, body_, instruction, access_of(site).address, address_register(site.access),
-                       code);
+    reader_at(site, code).add_address(access_of(site).address, address_register(site.access));
   } else if (name == "branch_target") {
     add_branch_target(site, code);
   } else if (name == "access_space") {
@@ -108,7 +105,7 @@ void SiteValues::add_value(std::string_view name, const Site& site, CodeBuilder&
     if (access.size == nullptr) {
       code.mov(wide(name), 0);
     } else {
-      add_operand_value(unit_, body_, instruction, *access.size, 0, wide(name), code);
+      reader_at(site, code).add_value(*access.size, 0, wide(name));
     }
   } else if (name.starts_with(operand_prefix)) {
     if (!is_read_behind(name, site)) add_operand(name, site, code);
@@ -161,7 +158,7 @@ void SiteValues::add_bits(std::string_view name, const Site& site, const Operand
     operand = element < operand->elements.size() ? &operand->elements[element] : nullptr;
   }
   if (operand == nullptr || operand->kind == OperandKind::sink) return code.mov(wide(name), 0);
-  if (add_operand_value(unit_, body_, *site.instruction, *operand, most_bytes, wide(name), code)) return;
+  if (reader_at(site, code).add_value(*operand, most_bytes, wide(name))) return;
   unit_.notes.push_back("PTX line " + std::to_string(site.instruction->line) + ": the value of '" +
                         std::string(unit_.module.text(operand->text)) + "' is not known; handlers see 0");
 }
@@ -171,7 +168,7 @@ void SiteValues::add_space(const MemoryAccess& access, const Site& site, CodeBui
   if (access.space != StateSpace::generic || access.address == nullptr) return;
   const VirtualRegister address = address_register(site.access);
   const VirtualRegister target = space_register(site.access);
-  add_memory_address(unit_, body_, *site.instruction, access.address, address, code);
+  reader_at(site, code).add_address(access.address, address);
   code.mov(target, unit_.spliced.space_code(StateSpace::generic));
   constexpr std::pair<const char*, StateSpace> spaces[] = {{"isspacep.global", StateSpace::global},
                                                            {"isspacep.shared", StateSpace::shared},

@@ -11,6 +11,7 @@
 
 #include "ptx/ir/code_builder.h"
 #include "ptx/ir/memory_access.h"
+#include "ptx/passes/probes/operand_reader.h"
 #include "ptx/passes/probes/site.h"
 
 namespace lynxpp::ptx {
@@ -52,6 +53,9 @@ class SiteValues {
   Guard guard_at_end(const BasicBlock& block) const;
   std::uint32_t inner_guarded(const BasicBlock& block) const;
   bool counts_guards(const BasicBlock& block) const;
+  OperandReader reader_at(const Site& site, CodeBuilder& code) const {
+    return {unit_, body_, *site.instruction, code};
+  }
   CodeOperand loop_operand(std::string_view name, const Site& site);
   CodeOperand block_operand(std::string_view name, const Site& site);
   CodeOperand instruction_operand(const Probe& probe, std::string_view name, const Site& site);
