@@ -1,18 +1,15 @@
 #include "ptx/passes/probes/loop_edges.h"
 
 #include <algorithm>
+#include <set>
 
 namespace lynxpp::ptx {
 namespace {
 
-bool is_within(const LoopNest& loops, std::uint32_t loop, std::uint32_t block) {
-  return block != no_block && loops.contains(loop, block);
-}
-
 LoopEdge edge_to(const LoopNest& loops, std::uint32_t block, std::uint32_t target, bool falls_through) {
   LoopEdge edge{target, falls_through, {}, no_loop};
   for (std::uint32_t loop = loops.loop_of(block); loop != no_loop; loop = loops.loops()[loop].parent) {
-    if (!is_within(loops, loop, target)) edge.left.push_back(loop);
+    if (target == no_block || !loops.contains(loop, target)) edge.left.push_back(loop);
   }
   if (target == no_block) return edge;
   const std::uint32_t begun = loop_begun_by(loops, target);
@@ -48,9 +45,7 @@ std::vector<LoopEdge> loop_edges(const ControlFlowGraph& graph, const LoopNest& 
     LoopEdge edge = edge_to(loops, block, target, falls_through);
     if (!edge.left.empty() || edge.entered != no_loop) edges.push_back(std::move(edge));
   };
-  std::vector<std::uint32_t> targets = range.targets;
-  std::ranges::sort(targets);
-  targets.erase(std::unique(targets.begin(), targets.end()), targets.end());
+  const std::set<std::uint32_t> targets(range.targets.begin(), range.targets.end());
   for (const std::uint32_t target : targets) add(target, false);
   if (range.leaves_function) add(no_block, false);
   if (range.fall_through != no_block) add(range.fall_through, true);

@@ -191,7 +191,7 @@ class OutlinedCall {
 
   void pass_site_values() {
     for (const std::string& name : routine_.site_values()) {
-      if (name.starts_with("tally_")) continue;
+      if (name.starts_with(tally_prefix)) continue;
       const CodeOperand value = *binding_.site_value(name);
       const auto* const immediate = std::get_if<std::int64_t>(&value.value);
       if (is_specialised_ && immediate != nullptr && !tells_sites_apart(name)) {

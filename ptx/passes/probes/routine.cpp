@@ -14,13 +14,14 @@ namespace {
 constexpr std::string_view argument_prefix = "__lynxpp_";
 constexpr std::uint64_t depot_alignment = 16;
 
-std::uint32_t trailing_number(std::string_view text) {
-  std::uint32_t value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
-}
-
 }  // namespace
+
+std::uint32_t number_at_end(std::string_view name) {
+  std::uint32_t number = 0;
+  const std::size_t digits = name.rfind('_') + 1;
+  std::from_chars(name.data() + digits, name.data() + name.size(), number);
+  return number;
+}
 
 std::string variable_name(std::uint32_t index) { return "__lynxpp_variable_" + std::to_string(index); }
 
@@ -118,15 +119,12 @@ class RoutineBuilder {
 
   std::optional<Placeholder> placeholder_of(std::string_view name) const {
     using Kind = Placeholder::Kind;
-    const auto number_behind = [&](std::string_view prefix) {
-      return trailing_number(name.substr(prefix.size()));
-    };
-    if (name.starts_with(prefixes_.word)) return Placeholder{Kind::word, number_behind(prefixes_.word)};
-    if (name.starts_with(prefixes_.state)) return Placeholder{Kind::state, number_behind(prefixes_.state)};
+    if (name.starts_with(prefixes_.word)) return Placeholder{Kind::word, number_at_end(name)};
+    if (name.starts_with(prefixes_.state)) return Placeholder{Kind::state, number_at_end(name)};
     if (name.starts_with(prefixes_.site))
       return Placeholder{Kind::site_value, 0, std::string(name.substr(prefixes_.site.size()))};
     if (!prefixes_.variable.empty() && name.starts_with(prefixes_.variable))
-      return Placeholder{Kind::variable, number_behind(prefixes_.variable)};
+      return Placeholder{Kind::variable, number_at_end(name)};
     return std::nullopt;
   }
 

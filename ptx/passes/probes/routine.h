@@ -124,6 +124,9 @@ class ProbeRoutine {
   bool may_join_lanes_ = false;
 };
 
+/// The number at the end of the name of a placeholder or of a site's value: 2 of "loaded_value_2".
+std::uint32_t number_at_end(std::string_view name);
+
 /// The name of variable `index` of SplicedCode::variables.
 std::string variable_name(std::uint32_t index);
 

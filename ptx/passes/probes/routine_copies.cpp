@@ -105,7 +105,7 @@ void RoutineCopies::add_copy(const Probe& probe, const Site& site, SiteBinding& 
       const MemorySite* const known = memory_site(probe, site);
       if (known != nullptr && known->is_even) return 0;
     }
-    if (!name.starts_with("tally_")) return values_.operand(probe, name, site);
+    if (!name.starts_with(tally_prefix)) return values_.operand(probe, name, site);
     const auto tally = std::ranges::find(tallies, name, &SiteTally::name);
     if (tally == tallies.end() || !tally->place) return std::nullopt;
     return tally->reg;

@@ -1,7 +1,6 @@
 #include "ptx/passes/probes/site_values.h"
 
 #include <algorithm>
-#include <charconv>
 #include <span>
 
 #include "ptx/ir/result_type.h"
@@ -24,13 +23,6 @@ bool is_bits(std::string_view name) {
          name.starts_with(operand_prefix) || name.starts_with(result_prefix);
 }
 
-std::uint32_t position_of(std::string_view name) {
-  std::uint32_t position = 0;
-  const std::size_t digits = name.rfind('_') + 1;
-  std::from_chars(name.data() + digits, name.data() + name.size(), position);
-  return position;
-}
-
 bool is_at_instruction(const Site& site) {
   return site.point == ProbePoint::instruction || site.point == ProbePoint::instruction_after;
 }
@@ -38,7 +30,7 @@ bool is_at_instruction(const Site& site) {
 /// What an instruction has written is of interest after it, what it reads has to be taken before.
 bool is_read_behind(std::string_view operand_value, const Site& site) {
   return site.point == ProbePoint::instruction_after &&
-         position_of(operand_value) < site.instruction->traits.destinations;
+         number_at_end(operand_value) < site.instruction->traits.destinations;
 }
 
 /// Sets `target` to one number where the guard holds or is empty, and to another one where it does not.
@@ -110,7 +102,7 @@ void SiteValues::add_value(std::string_view name, const Site& site, CodeBuilder&
   } else if (name.starts_with(operand_prefix)) {
     if (!is_read_behind(name, site)) add_operand(name, site, code);
   } else if (name.starts_with(stored_prefix)) {
-    const std::uint32_t position = position_of(name);
+    const std::uint32_t position = number_at_end(name);
     add_bits(name, site, stored_operand(instruction, position), position, size_of(instruction.traits.type),
              code);
   }
@@ -132,14 +124,14 @@ void SiteValues::add_written(std::string_view name, const Site& site, bool is_wr
                              CodeBuilder& code) {
   const OperandList& operands = site.instruction->operands;
   const Operand* const operand = is_written && !operands.empty() ? &operands[0] : nullptr;
-  const std::uint32_t position = position_of(name);
+  const std::uint32_t position = number_at_end(name);
   const bool is_scalar = operand != nullptr && operand->kind != OperandKind::vector;
   add_bits(name, site, is_scalar && position != 0 ? nullptr : operand, position, size_of(type), code);
 }
 
 void SiteValues::add_operand(std::string_view name, const Site& site, CodeBuilder& code) {
   const Instruction& instruction = *site.instruction;
-  const std::uint32_t position = position_of(name);
+  const std::uint32_t position = number_at_end(name);
   const bool exists = position < instruction.operands.size();
   // The last operand of mad.wide and the result of mul.wide are twice as wide as the type says.
   const bool is_wide =

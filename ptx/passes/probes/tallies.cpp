@@ -1,17 +1,8 @@
 #include "ptx/passes/probes/tallies.h"
 
 #include <algorithm>
-#include <charconv>
-#include <string_view>
 
 namespace lynxpp::ptx {
-namespace {
-
-constexpr std::string_view high_prefix = "tally_high_";
-constexpr std::string_view prefix = "tally_";
-
-}  // namespace
-
 TallyPlace Tallies::find(const Probe& probe, std::uint32_t number, bool is_high, const Site& site) const {
   if (site.instruction == nullptr) return {};
   return find_tally(unit_, {number_of(unit_, probe), number, is_high, id_of(function_, *site.instruction)});
@@ -20,12 +11,8 @@ TallyPlace Tallies::find(const Probe& probe, std::uint32_t number, bool is_high,
 std::vector<SiteTally> Tallies::at(const Probe& probe, const Site& site) const {
   std::vector<SiteTally> tallies;
   for (const std::string& name : probe.routine.site_values()) {
-    if (!name.starts_with(prefix)) continue;
-    const bool is_high = name.starts_with(high_prefix);
-    const std::string_view digits = std::string_view(name).substr((is_high ? high_prefix : prefix).size());
-    std::uint32_t number = 0;
-    std::from_chars(digits.data(), digits.data() + digits.size(), number);
-    const TallyPlace place = find(probe, number, is_high, site);
+    if (!name.starts_with(tally_prefix)) continue;
+    const TallyPlace place = find(probe, number_at_end(name), name.starts_with("tally_high_"), site);
     const bool has_register = place && !place.is_bit();
     tallies.push_back({name, place, has_register ? register_of(context(), place) : VirtualRegister{}});
   }

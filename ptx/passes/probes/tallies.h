@@ -4,12 +4,16 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ptx/passes/counting/emit/tallies.h"
 #include "ptx/passes/probes/site.h"
 
 namespace lynxpp::ptx {
+
+/// The names of tallies among a site's values start with it.
+inline constexpr std::string_view tally_prefix = "tally_";
 
 /// A tally of a routine at one site: its name among the site's values, and where its numbers go.
 struct SiteTally {

@@ -82,10 +82,8 @@ void WordRunSites::add_before_end(std::uint32_t block, CodeBuilder& code) const 
   const LoopNest& loops = function_.analyses->loops();
   for (const auto& [loop, runs] : placed_) {
     const std::uint32_t header = loops.loops()[loop].header;
-    const bool enters = !loops.contains(loop, block) &&
-                        std::ranges::find(function_.graph().blocks[block].successors, header) !=
-                            function_.graph().blocks[block].successors.end();
-    if (enters)
+    const bool leads_there = std::ranges::count(function_.graph().blocks[block].successors, header) != 0;
+    if (leads_there && !loops.contains(loop, block))
       code.emit("st.global.b64", {CodeAddress{*record_, runs.front().run->place->first}, runs.front().reg});
   }
 }
