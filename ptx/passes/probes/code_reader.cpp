@@ -46,7 +46,9 @@ Status CodeReader::read_all(const std::function<Status(const Instruction&)>& rea
       case StatementKind::scope_end:
         // Scopes of registers alone are not needed.
         for (std::uint32_t scope = 1; scope < body_.scopes.size(); ++scope) {
-          if (!declares(scope)) continue;
+          if (std::ranges::none_of(body_.variables,
+                                   [&](const Variable& each) { return declares(each, scope); }))
+            continue;
           if (body_.scopes[scope].end == i) code.close_scope();
           if (body_.scopes[scope].begin != i) continue;
           code.open_scope();
@@ -60,15 +62,13 @@ Status CodeReader::read_all(const std::function<Status(const Instruction&)>& rea
   return success();
 }
 
-bool CodeReader::declares(std::uint32_t scope) const {
-  return std::ranges::any_of(body_.variables, [&](const Variable& variable) {
-    return variable.scope == scope && !left_out_.contains(variable.name);
-  });
+bool CodeReader::declares(const Variable& variable, std::uint32_t scope) const {
+  return variable.scope == scope && !(leaves_local_memory_out_ && variable.space == StateSpace::local);
 }
 
 Status CodeReader::declare(std::uint32_t scope, CodeBuilder& code) {
   for (const Variable& variable : body_.variables) {
-    if (variable.scope != scope || left_out_.contains(variable.name)) continue;
+    if (!declares(variable, scope)) continue;
     const std::optional<Renamed> renamed = renaming_(variable.name);
     const Name* const name = renamed ? std::get_if<Name>(&renamed->operand.value) : nullptr;
     const Result<std::string> text = declaration_of(variable, name != nullptr ? name->text : variable.name);

@@ -6,7 +6,6 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,8 +34,8 @@ class CodeReader {
   /// The body has been parsed. Everything lives longer than the reader.
   CodeReader(const Module& module, const Body& body, NameSource& names, Renaming renaming);
 
-  /// The variable is declared elsewhere, or not at all.
-  void leave_out(std::string_view variable) { left_out_.insert(std::string(variable)); }
+  /// Variables in local memory are declared elsewhere.
+  void leave_local_memory_out() { leaves_local_memory_out_ = true; }
 
   /// All of the body, `read_instruction` for each instruction. Failure: something in it has no place in other
   /// code, such as jumps through tables.
@@ -51,7 +50,7 @@ class CodeReader {
 
  private:
   Status declare(std::uint32_t scope, CodeBuilder& code);
-  bool declares(std::uint32_t scope) const;
+  bool declares(const Variable& variable, std::uint32_t scope) const;
   Result<CodeOperand> named(const Operand& operand, std::uint32_t scope);
   Result<CodeOperand> address(const Operand& operand, std::uint32_t scope);
   Result<CodeOperand> list(CodeList::Kind kind, const Operand& operand, std::uint32_t scope);
@@ -66,7 +65,7 @@ class CodeReader {
   const Body& body_;
   NameSource& names_;
   const Renaming renaming_;
-  std::set<std::string, std::less<>> left_out_;
+  bool leaves_local_memory_out_ = false;
   std::map<std::string_view, std::optional<Label>> labels_;  ///< those of the body
   std::map<std::pair<const RegisterDeclaration*, std::string_view>, VirtualRegister> registers_;
 };

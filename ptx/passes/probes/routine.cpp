@@ -11,7 +11,6 @@
 namespace lynxpp::ptx {
 namespace {
 
-constexpr std::string_view argument_prefix = "__lynxpp_";
 constexpr std::uint64_t depot_alignment = 16;
 
 }  // namespace
@@ -61,14 +60,15 @@ class RoutineBuilder {
   Status place_variables() {
     for (const Variable& variable : body_.variables) {
       if (variable.space == StateSpace::param) {
-        arguments_.insert(variable.name);
+        renamed_.emplace(variable.name, CodeReader::Renamed{Name{"__lynxpp_" + variable.name}});
         has_arguments_outside_ |= variable.scope == 0;
         continue;
       }
       if (variable.space != StateSpace::local || variable.alignment > depot_alignment) {
         return failure("a handler declares the variable '" + variable.name + "' and cannot be spliced");
       }
-      depot_.emplace(variable.name, routine_.depot_bytes_);
+      renamed_.emplace(variable.name, CodeReader::Renamed{Name{std::string(depot_variable)},
+                                                          static_cast<std::int64_t>(routine_.depot_bytes_)});
       routine_.depot_bytes_ +=
           (variable.size_bytes() + depot_alignment - 1) / depot_alignment * depot_alignment;
     }
@@ -85,7 +85,7 @@ class RoutineBuilder {
       const Result<std::uint32_t> added = add_function(module_, callee, placeholders, functions_);
       if (!added) return added.error();
       routine_.functions_.insert(*added);
-      callees_[std::string(callee)] = RoutineFunctions::name(*added);
+      renamed_.emplace(callee, CodeReader::Renamed{Name{RoutineFunctions::name(*added)}});
     }
     return success();
   }
@@ -146,21 +146,15 @@ class RoutineBuilder {
         }
         return CodeReader::Renamed{found->second};
       }
-      if (const auto local = depot_.find(name); local != depot_.end())
-        return CodeReader::Renamed{Name{std::string(depot_variable)},
-                                   static_cast<std::int64_t>(local->second)};
-      if (arguments_.contains(name))
-        return CodeReader::Renamed{Name{std::string(argument_prefix) + std::string(name)}};
-      if (const auto callee = callees_.find(name); callee != callees_.end())
-        return CodeReader::Renamed{Name{callee->second}};
-      return std::nullopt;
+      const auto renamed = renamed_.find(name);
+      return renamed == renamed_.end() ? std::nullopt : std::optional(renamed->second);
     };
   }
 
   /// All but the instructions that are spared.
   Status read_body(CodeTemplate& into) {
     CodeReader reader(module_, body_, into.names, renaming_for(into));
-    for (const auto& [variable, place] : depot_) reader.leave_out(variable);
+    reader.leave_local_memory_out();
     CodeBuilder code(into.names);
     if (has_arguments_outside_) code.open_scope();
     std::optional<Label> end;
@@ -220,10 +214,9 @@ class RoutineBuilder {
   const Body& body_;
   const PlaceholderPrefixes& prefixes_;
   RoutineFunctions& functions_;
-  std::set<std::string, std::less<>> arguments_;                  // of calls, and their results
+  /// Local variables, arguments and results of calls, callees.
+  std::map<std::string, CodeReader::Renamed, std::less<>> renamed_;
   bool has_arguments_outside_ = false;                            // of scopes of their own
-  std::map<std::string, std::string, std::less<>> callees_;       // and their names in a variant
-  std::map<std::string, std::uint64_t, std::less<>> depot_;       // local variables and where they lie
   std::set<std::uint32_t> spared_;                                // instructions that the copy goes without
   std::map<std::string, std::uint32_t, std::less<>> invariants_;  // registers that it takes from outside
   ProbeRoutine routine_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 namespace lynxpp::ptx {
+
 TallyPlace Tallies::find(const Probe& probe, std::uint32_t number, bool is_high, const Site& site) const {
   if (site.instruction == nullptr) return {};
   return find_tally(unit_, {number_of(unit_, probe), number, is_high, id_of(function_, *site.instruction)});
