@@ -5,14 +5,6 @@
 #include "ptx/ir/array_element.h"
 
 namespace lynxpp::ptx {
-namespace {
-
-/// "symbol+4"
-std::string with_offset(const std::string& symbol, std::int64_t offset) {
-  return offset == 0 ? symbol : symbol + "+" + std::to_string(offset);
-}
-
-}  // namespace
 
 Result<std::string> declaration_of(const Variable& variable, const std::string& name) {
   const bool is_parameter = variable.space == StateSpace::param;
@@ -128,7 +120,7 @@ Result<CodeOperand> CodeReader::named(const Operand& operand, std::uint32_t scop
     if (offset == 0 && !operand.negated) return renamed->operand;
     const Name* const name = std::get_if<Name>(&renamed->operand.value);
     if (name == nullptr || operand.negated) return refuse(operand);
-    return CodeOperand(Name{with_offset(name->text, offset)});
+    return CodeOperand(Name{name->text + "+" + std::to_string(offset)});
   }
   const RegisterDeclaration* const declared = body_.find_register(operand.name, scope);
   if (declared == nullptr) return CodeOperand(text_of(operand));

@@ -31,7 +31,8 @@ class Copier {
       std::optional<CodeOperand> operand = operand_of(instruction.operands[i]);
       if (!operand && i == 0) return std::nullopt;
       copy.operands.push_back(operand ? std::move(*operand) : CodeOperand(0));
-      const bool loads_word = is_word(instruction.operands[i]) && !binding_.word;
+      const CodeTemplate::Placeholder* const value = placeholder(instruction.operands[i]);
+      const bool loads_word = value != nullptr && value->kind == Kind::word && !binding_.word;
       if (loads_word) copy.opcode = binding_.words.opcode();
     }
     return copy;
@@ -41,11 +42,6 @@ class Copier {
     const auto* const reg = std::get_if<VirtualRegister>(&operand.value);
     const auto found = reg == nullptr ? from_.placeholders.end() : from_.placeholders.find(*reg);
     return found == from_.placeholders.end() ? nullptr : &found->second;
-  }
-
-  bool is_word(const CodeOperand& operand) const {
-    const CodeTemplate::Placeholder* const value = placeholder(operand);
-    return value != nullptr && value->kind == Kind::word;
   }
 
   std::optional<CodeOperand> value_of(const CodeTemplate::Placeholder& placeholder) const {

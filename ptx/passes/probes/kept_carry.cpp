@@ -11,13 +11,11 @@ bool reads_carry(std::string_view opcode) {
   return opcode.starts_with("addc.") || opcode.starts_with("subc.") || opcode.starts_with("madc.");
 }
 
-bool is_call(std::string_view opcode) { return opcode == "call" || opcode.starts_with("call."); }
-
 bool loses_carry(const Code& code) {
   return std::ranges::any_of(code.statements, [](const CodeStatement& statement) {
     const auto* const instruction = std::get_if<CodeInstruction>(&statement);
     return instruction != nullptr &&
-           (is_call(instruction->opcode) || has_modifier(instruction->opcode, "cc"));
+           (opcode_root(instruction->opcode) == "call" || has_modifier(instruction->opcode, "cc"));
   });
 }
 

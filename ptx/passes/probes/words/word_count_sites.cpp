@@ -10,11 +10,7 @@ WordCountSites::WordCountSites(InstrumentationUnit& unit, const FunctionUnit& fu
   for (const auto& [id, site] : unit.words.sites) {
     const std::uint32_t at = id.first - function.first_instruction;
     if (id.first < function.first_instruction || at >= instructions.size()) continue;
-    if (!has_sites_) {
-      is_first_thread_ = names.fresh(RegisterType::pred);
-      threads_ = names.fresh(RegisterType::b32);
-    }
-    has_sites_ = true;
+    if (!in_block_) in_block_ = {names.fresh(RegisterType::pred), names.fresh(RegisterType::b32)};
     if (site.loop == no_loop) continue;
     kept_[id] = {&instructions[at], id.second, site, names.fresh(RegisterType::b32),
                  names.fresh(RegisterType::b64)};
@@ -22,12 +18,12 @@ WordCountSites::WordCountSites(InstrumentationUnit& unit, const FunctionUnit& fu
 }
 
 void WordCountSites::add_entry(CodeBuilder& code) const {
-  if (!has_sites_) return;
+  if (!in_block_) return;
   const VirtualRegister any = code.b32("or.b32", {code.special("%tid.x"), code.special("%tid.y")});
   code.emit("or.b32", {any, any, code.special("%tid.z")});
-  code.emit("setp.eq.u32", {is_first_thread_, any, 0});
-  code.emit("mul.lo.u32", {threads_, code.special("%ntid.x"), code.special("%ntid.y")});
-  code.emit("mul.lo.u32", {threads_, threads_, code.special("%ntid.z")});
+  code.emit("setp.eq.u32", {is_first_thread(), any, 0});
+  code.emit("mul.lo.u32", {threads(), code.special("%ntid.x"), code.special("%ntid.y")});
+  code.emit("mul.lo.u32", {threads(), threads(), code.special("%ntid.z")});
   for (const auto& [id, kept] : kept_) {
     code.mov(kept.executions, 0);
     code.mov(kept.address, 0);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 
 #include "ptx/ir/code_builder.h"
 #include "ptx/passes/memory/lane_values.h"
@@ -37,14 +38,18 @@ class WordCountSites {
   static OfWarp of_warp(const CodeOperand& address, CodeBuilder& code);
   const std::map<LaneSite, Kept>& kept() const { return kept_; }
   // In the function's first block and after it.
-  VirtualRegister is_first_thread() const { return is_first_thread_; }  ///< of its block
-  VirtualRegister threads() const { return threads_; }                  ///< of a block, b32
+  VirtualRegister is_first_thread() const { return in_block_->is_first_thread; }
+  VirtualRegister threads() const { return in_block_->threads; }
 
  private:
+  struct InBlock {
+    VirtualRegister is_first_thread;  ///< a predicate
+    VirtualRegister threads;          ///< how many there are, b32
+  };
+
   const InstrumentationUnit& unit_;
-  bool has_sites_ = false;
   std::map<LaneSite, Kept> kept_;
-  VirtualRegister is_first_thread_, threads_;
+  std::optional<InBlock> in_block_;  ///< nothing: the function has no sites
 };
 
 }  // namespace lynxpp::ptx
