@@ -100,7 +100,6 @@ std::vector<std::vector<std::uint64_t>> CountedLaunch::count(const std::string& 
   request.counting.plain = plain;
   request.counting.wide = wide;
   request.inspection.verify = true;
-  request.limits.without = without_;
   const auto variant = engine::instrument(request);
   if (!variant) {
     ADD_FAILURE() << render(variant.error().diagnostics, ptx_);

@@ -6,7 +6,6 @@
 #include <memory>
 #include <optional>
 #include <random>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -14,7 +13,6 @@
 #include "device/cpu/simt/execute/executor.h"
 #include "engine/counters.h"
 #include "ptx/analysis/launch_shape.h"
-#include "ptx/passes/counting/refinements.h"
 
 namespace lynxpp::cod {
 
@@ -58,8 +56,6 @@ class CountedLaunch {
   /// Variants are made for launches of this shape instead of the launch's own, of which is known what blocks
   /// are like.
   void assume(const ptx::LaunchShape& shape) { shape_ = shape; }
-  /// Refinements that are left out.
-  void leave_out(ptx::Refinement refinement) { without_.insert(refinement); }
 
   /// Lanes add their numbers one by one above this instead of 2^27.
   void sum_at_most(std::uint32_t number) { most_summed_ = number; }
@@ -96,7 +92,6 @@ class CountedLaunch {
   const std::array<std::uint32_t, 3> grid_, block_;
   const std::uint32_t threads_;  ///< of a block
   ptx::LaunchShape shape_;
-  std::set<ptx::Refinement> without_;
   std::optional<std::uint32_t> most_summed_;
   device::cpu::LaunchCounters counters_;
   std::vector<std::uint32_t> output_, native_output_;

@@ -28,8 +28,8 @@ inline constexpr std::string_view bank_lanes_value = "bank_lanes";
 inline constexpr std::string_view banks_of_some_lanes_value = "banks_of_some_lanes";
 /// What the routine that computes one writes.
 inline constexpr std::string_view lane_result_value = "lane_result";
-/// Of a site with RowSectors, read by no routine: odd where the warp is no full row, and otherwise, modulo 32,
-/// how far the address of lane 0 is from the lane's.
+/// Of a site with RowSectors, read by no routine: odd where the warp is no full row, and otherwise, modulo
+/// 32, how far the address of lane 0 is from the lane's.
 inline constexpr std::string_view lane_row_value = "lane_row";
 
 bool is_lane_value(std::string_view site_value);

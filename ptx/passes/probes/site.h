@@ -36,11 +36,6 @@ inline std::uint32_t number_of(const InstrumentationUnit& unit, const Probe& pro
   return static_cast<std::uint32_t>(&probe - unit.spliced.probes.data());
 }
 
-/// Its position in ReachedFunctions::functions.
-inline std::uint32_t number_of(const InstrumentationUnit& unit, const FunctionUnit& function) {
-  return static_cast<std::uint32_t>(&function - unit.reached.functions.data());
-}
-
 /// Its position in the function's body.
 inline std::uint32_t index_of(const FunctionUnit& function, const Instruction& instruction) {
   return static_cast<std::uint32_t>(&instruction - function.function->body->instructions.data());

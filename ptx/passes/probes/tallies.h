@@ -45,7 +45,7 @@ class Tallies {
   void add_flushes(const Probe& probe, const Site& site, CodeBuilder& code) const;
 
  private:
-  CountContext context() const { return count_context(unit_, number_of(unit_, function_)); }
+  CountContext context() const { return count_context(unit_, unit_.reached.position_of(function_)); }
   TallyPlace find(const Probe& probe, std::uint32_t number, bool is_high, const Site& site) const;
 
   InstrumentationUnit& unit_;

@@ -21,7 +21,6 @@ struct CountContext {
 
   bool is_kernel() const { return counters.unit == 0; }
   bool has_redux() const { return unit.variant.target.sm >= 80; }
-  RegisterType number_type() const { return plan.is_wide ? RegisterType::b64 : RegisterType::b32; }
   const Accumulator& accumulator(const Counter& counter) const {
     return counters.accumulators[counter.accumulator];
   }

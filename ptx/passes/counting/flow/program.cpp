@@ -38,7 +38,7 @@ class FunctionFinder {
       const CallNode& node = calls.nodes()[each];
       const FunctionUnit* const function = unit_.reached.find(node.function->name);
       if (function == nullptr || function->function != node.function) continue;
-      const auto index = static_cast<std::uint32_t>(function - unit_.reached.functions.data());
+      const auto index = unit_.reached.position_of(*function);
       recursive_[index] = node.is_recursive;
       if (function->instrumented) order.push_back(index);
     }
@@ -86,8 +86,7 @@ class FunctionFinder {
   std::uint32_t callee_of(const Instruction& instruction) const {
     if (instruction.traits.kind != OpcodeClass::call) return no_function;
     const FunctionUnit* const callee = unit_.reached.find(direct_callee(unit_.module, instruction));
-    return callee == nullptr ? no_function
-                             : static_cast<std::uint32_t>(callee - unit_.reached.functions.data());
+    return callee == nullptr ? no_function : unit_.reached.position_of(*callee);
   }
 
   /// Where each call of a function is an execution of a block, its entry needs no counter.

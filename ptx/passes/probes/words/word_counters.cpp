@@ -180,7 +180,7 @@ class WordCounters::Additions {
 
 WordCounters::WordCounters(InstrumentationUnit& unit, const FunctionUnit& function)
     : unit_(unit), function_(function), body_(*function.function->body), analyses_(*function.analyses) {
-  const std::size_t position = number_of(unit, function);
+  const std::size_t position = unit.reached.position_of(function);
   for (const auto& [place, runs] : unit.words.runs) {
     for (const WordRun& run : runs) {
       for (const std::uint32_t each : run.instructions) {

@@ -47,7 +47,7 @@ VirtualRegister thread_number(const LaunchShape& launch, CodeBuilder& code) {
 
 WordRunSites::WordRunSites(InstrumentationUnit& unit, const FunctionUnit& function, WordCounters& counters)
     : unit_(unit), function_(function), counters_(counters) {
-  const std::size_t position = number_of(unit, function);
+  const std::size_t position = unit.reached.position_of(function);
   NameSource& names = unit.edits.names(*function.function);
   for (const auto& [place, runs] : unit.words.runs) {
     if (place.second != position) continue;
