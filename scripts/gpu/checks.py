@@ -117,8 +117,8 @@ def number(result):
 def compare_counts(package, app, attached, spec, problem, table, totals, rows, findings):
     """One specification's results of one run; adds to `totals` and `rows`."""
     wanted = {(entry["kernel"], entry["launch"]): entry["results"] for entry in package.expected["apps"][app]["results"][spec]}
-    if problem or sorted(table) != sorted(wanted):
-        findings.fail(f"{app} with {attached}: {spec}, {problem or f'{len(table)} launch records, expected {len(wanted)}'}")
+    if sorted(table) != sorted(wanted):
+        findings.fail(f"{app} with {attached}: {spec}, {len(table)} launch records, expected {len(wanted)}; {problem}")
         return
     sums = {}
     for key, results in wanted.items():
@@ -153,17 +153,22 @@ def counts(package, apps, budget):
         try:
             run, records = package.measure(package.program(app), spec=attached)
         except TestFailure as failure:
-            return str(failure), {}
-        tables = {spec: records.by_launch(spec) for spec in attached.split(",")}
-        return (f"exit status {run.status}\n{run}" if run.status != 0 else ""), tables
+            return str(failure), None
+        if run.status != 0:
+            return f"exit status {run.status}\n{run}", None
+        reasons = [f"{entry['kernel']} ran as it is: {entry['reason']}" for entry in records.coverage if not entry["instrumented"]]
+        return "; ".join(reasons), {spec: records.by_launch(spec) for spec in attached.split(",")}
 
     specs = [spec for spec in package.specs if spec in package.expected["apps"][apps[0]]["results"]]
     together = [names for names in TOGETHER if set(names.split(",")) <= set(specs)]
     per_spec = {spec: {"equal": 0, "compared": 0} for spec in specs + together}
     rows = []
     for (app, attached), (problem, tables) in in_parallel(package, check, [(app, names) for app in apps for names in specs + together]):
+        if tables is None:
+            findings.fail(f"{app} with {attached}: {problem}")
+            continue
         for spec in attached.split(","):
-            compare_counts(package, app, attached, spec, problem, tables.get(spec, {}), per_spec[attached], rows, findings)
+            compare_counts(package, app, attached, spec, problem, tables[spec], per_spec[attached], rows, findings)
     findings.table("By specification", ["specification", "results compared", "equal"], [[spec, entry["compared"], entry["equal"]] for spec, entry in per_spec.items()])
     if rows:
         findings.table("Differences (sums over the launches)", ["program", "specification", "result", package.device, "cpu device", "difference"], rows)
