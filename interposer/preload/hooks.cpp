@@ -7,6 +7,7 @@
 #include "interposer/preload/engine_client.h"
 #include "interposer/preload/file_content.h"
 #include "interposer/preload/memory_hooks.h"
+#include "interposer/preload/quietly.h"
 #include "interposer/preload/registry.h"
 
 namespace lynxpp::preload {
@@ -39,16 +40,6 @@ using GetOwner = CUresult (*)(void**, void*);
 constexpr bool per_thread_stream(Slot slot) {
   return slot == Slot::cuLaunchKernel_ptsz || slot == Slot::cuLaunchKernelEx_ptsz ||
          slot == Slot::cuLaunchCooperativeKernel_ptsz;
-}
-
-/// Runs what we do beside the program's own call. Out of memory there is our loss, not the program's.
-template <typename Work>
-void quietly(Work work) noexcept {
-  try {
-    work();
-  } catch (...) {
-    // The program goes on with what the driver gave it.
-  }
 }
 
 // ---- modules ---------------------------------------------------------------------------------------------

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "interposer/preload/quietly.h"
+
 #define LYNXPP_EXPORT extern "C" [[gnu::visibility("default")]]
 
 namespace lynxpp::preload {
@@ -84,16 +86,6 @@ std::string text_of(const nvtxEventAttributes_t* attributes) {
     default: break;
   }
   return line_of({});
-}
-
-/// Runs `work`; what it throws for want of memory is our loss, not the program's.
-template <typename Work>
-auto quietly(Work work) noexcept -> decltype(work()) {
-  try {
-    return work();
-  } catch (...) {
-    return {};
-  }
 }
 
 int push(nvtxDomainHandle_t domain, std::string name) {

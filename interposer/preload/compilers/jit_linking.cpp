@@ -20,6 +20,7 @@
 #include "interposer/preload/engine_client.h"
 #include "interposer/preload/file_content.h"
 #include "interposer/preload/process.h"
+#include "interposer/preload/quietly.h"
 
 namespace lynxpp::preload {
 namespace {
@@ -143,16 +144,6 @@ void remember_cubin(const Linker& linker, Handle handle, const void* cubin) {
   } else if (link.ptx.empty() && !link.has_others) {
     const std::string ptx = linked_ptx(linker, link);
     if (is_ptx(ptx.data(), ptx.size())) image::remember_ptx(bytes, ptx);
-  }
-}
-
-/// No memory is our loss, not the program's.
-template <typename Work>
-void quietly(Work work) noexcept {
-  try {
-    work();
-  } catch (...) {
-    // Nothing is remembered.
   }
 }
 
