@@ -1,20 +1,16 @@
 #include "cod/codegen/device/nvptx.h"
 
+#include <llvm-c/Transforms/PassBuilder.h>
 #include <llvm/ADT/SmallString.h>
-#include <llvm/Analysis/CGSCCPassManager.h>
-#include <llvm/Analysis/LoopAnalysisManager.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/MC/TargetRegistry.h>
-#include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Target/TargetOptions.h>
-#include <llvm/Transforms/Scalar/EarlyCSE.h>
-#include <llvm/Transforms/Utils/LowerSwitch.h>
 
 #include <memory>
 #include <mutex>
@@ -67,50 +63,48 @@ std::unique_ptr<llvm::TargetMachine> machine_of(int sm) {
 
 /// No lanes join within a basic block but in the functions that it calls. Conditions that were blocks of
 /// their own until now have asked again.
-struct ShareMasks : llvm::PassInfoMixin<ShareMasks> {
-  static llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
-    for (llvm::BasicBlock& block : function) {
-      llvm::CallInst* known = nullptr;
-      for (llvm::Instruction& each : llvm::make_early_inc_range(block)) {
-        auto* const call = llvm::dyn_cast<llvm::CallInst>(&each);
-        if (call == nullptr || llvm::isa<llvm::IntrinsicInst>(call)) continue;
-        const auto* const text = llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand());
-        if (text == nullptr) {
-          known = nullptr;
-        } else if (text->getAsmString() == active_mask_text && known == nullptr) {
-          known = call;
-        } else if (text->getAsmString() == active_mask_text) {
-          call->replaceAllUsesWith(known);
-          call->eraseFromParent();
-        }
+void share_masks(llvm::Function& function) {
+  for (llvm::BasicBlock& block : function) {
+    llvm::CallInst* known = nullptr;
+    for (llvm::Instruction& each : llvm::make_early_inc_range(block)) {
+      auto* const call = llvm::dyn_cast<llvm::CallInst>(&each);
+      if (call == nullptr || llvm::isa<llvm::IntrinsicInst>(call)) continue;
+      const auto* const text = llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand());
+      if (text == nullptr) {
+        known = nullptr;
+      } else if (text->getAsmString() == active_mask_text && known == nullptr) {
+        known = call;
+      } else if (text->getAsmString() == active_mask_text) {
+        call->replaceAllUsesWith(known);
+        call->eraseFromParent();
       }
     }
-    return llvm::PreservedAnalyses::none();
   }
-};
+}
 
-void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
-  llvm::PipelineTuningOptions tuning;
-  tuning.LoopUnrolling = false;  // a handler is copied to every site: small beats fast
-  tuning.LoopVectorization = false;
-  tuning.SLPVectorization = false;
-  llvm::PassBuilder builder(&machine, tuning);
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
+/// LLVM's C interface: the headers of its passes would take longer to compile than the rest of this folder.
+Status run_passes(llvm::Module& module, llvm::TargetMachine& machine, const char* passes) {
+  const LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+  // A handler is copied to every site: small beats fast.
+  LLVMPassBuilderOptionsSetLoopUnrolling(options, 0);
+  LLVMPassBuilderOptionsSetLoopVectorization(options, 0);
+  LLVMPassBuilderOptionsSetSLPVectorization(options, 0);
+  const LLVMErrorRef error =
+      LLVMRunPasses(llvm::wrap(&module), passes, reinterpret_cast<LLVMTargetMachineRef>(&machine), options);
+  LLVMDisposePassBuilderOptions(options);
+  if (error == LLVMErrorSuccess) return success();
+  char* const message = LLVMGetErrorMessage(error);
+  Failure failed = failure(std::string("LLVM cannot optimize the specification: ") + message,
+                           "please report this specification");
+  LLVMDisposeErrorMessage(message);
+  return failed;
+}
+
+Status optimize(llvm::Module& module, llvm::TargetMachine& machine) {
+  if (Status run = run_passes(module, machine, "default<O2>"); !run) return run;
+  for (llvm::Function& function : module) share_masks(function);
   // A switch whose default cannot be reached would become branches that end in `exit` there.
-  llvm::FunctionPassManager lowering;
-  lowering.addPass(ShareMasks());
-  lowering.addPass(llvm::EarlyCSEPass());
-  lowering.addPass(llvm::LowerSwitchPass());
-  llvm::createModuleToFunctionPassAdaptor(std::move(lowering)).run(module, modules);
+  return run_passes(module, machine, "function(early-cse,lower-switch)");
 }
 
 /// A handler never ends the program's thread: what cannot be reached returns, where LLVM would emit `exit`,
@@ -173,7 +167,7 @@ Result<std::string> emit_ptx(llvm::Module& module, int sm) {
     return failure("the device code of the specification is malformed: " + problem,
                    "please report this specification");
   }
-  optimize(module, *machine);
+  if (Status optimized = optimize(module, *machine); !optimized) return optimized.error();
   return_where_unreachable(module);
   llvm::SmallString<4096> text;
   llvm::raw_svector_ostream stream(text);

@@ -1,10 +1,10 @@
 #include "device/cpu/simt/compile/jit.h"
 
+#include <llvm-c/Transforms/PassBuilder.h>
 #include <llvm/ExecutionEngine/Orc/CompileUtils.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
 #include <llvm/ExecutionEngine/Orc/ThreadSafeModule.h>
 #include <llvm/IR/Module.h>
-#include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Target/TargetMachine.h>
@@ -54,26 +54,16 @@ void Jit::prepare(llvm::Module& module) const {
 }
 
 void Jit::optimize(llvm::Module& module) const {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(machine_.get());
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
-  llvm::ModulePassManager passes;
   // O2 without what has nothing to do: the code is vectors, and calls nothing that could be inlined.
-  constexpr const char* pipeline =
+  constexpr const char* passes =
       "always-inline,globaldce,function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
       "correlated-propagation,loop-mssa(licm),gvn,dse,dce,adce,simplifycfg)";
-  if (llvm::Error error = builder.parsePassPipeline(passes, pipeline)) {
-    llvm::consumeError(std::move(error));  // the code is right without
-    return;
-  }
-  passes.run(module, modules);
+  // LLVM's C interface: the headers of its passes alone would take as long to compile as this folder.
+  const LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+  const LLVMErrorRef error = LLVMRunPasses(llvm::wrap(&module), passes,
+                                           reinterpret_cast<LLVMTargetMachineRef>(machine_.get()), options);
+  LLVMDisposePassBuilderOptions(options);
+  if (error != LLVMErrorSuccess) LLVMConsumeError(error);  // the code is right without
 }
 
 Status Jit::add(std::unique_ptr<llvm::Module> module, std::unique_ptr<llvm::LLVMContext> context) {
