@@ -23,11 +23,15 @@
 #include "interposer/this_process.h"
 #include "report/cluster/device_files.h"
 #include "support/log.h"
+#include "support/write_signals.h"
 
 namespace lynxpp::interposer {
 namespace {
 
-void print(const std::string& text) { std::fprintf(stderr, "lynxpp: %s", text.c_str()); }
+void print(const std::string& text) {
+  const WriteSignalsBlocked blocked;
+  std::fprintf(stderr, "lynxpp: %s", text.c_str());
+}
 
 /// What the hooks keep. Told before anything else; the engine itself is made when it is first used.
 std::atomic<const lynxpp_allocation_source*> allocation_source = nullptr;

@@ -40,7 +40,7 @@ TABLE = {
     "interposer": ["interposer/control", "support", "image", "ptx/ir", "ptx/parser", "engine", "cod", "instrumentors", "report", "device", "device/cpu", "device/cpu/driver", "device/cpu/runtime",
                    "device/cuda"],
     "interposer/preload": ["image", "interposer/engine_api.h", "interposer/lynxpp.h", "interposer/driver_api.def", "support/call_stack.h",
-                           "support/control_socket.h", "support/run_mark.h"],
+                           "support/control_socket.h", "support/run_mark.h", "support/write_signals.h"],
     "interposer/control": ["support", "interposer/session/session.h"],
     "cli": ["support", "image", "ptx/ir", "ptx/parser", "ptx/analysis", "ptx/emitter", "ptx/passes", "cod", "engine", "instrumentors", "report", "device", "models", "observe"],
     "calibrate": [],

@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "interposer/preload/loaded_object.h"
+#include "support/write_signals.h"
 
 // Read by the entry points in entry_points.S.
 extern "C" {
@@ -96,6 +97,7 @@ void say(const char* format, ...) {
   size_t length = prefix_length + static_cast<size_t>(written);
   if (length > sizeof line - 2) length = sizeof line - 2;
   line[length++] = '\n';
+  const WriteSignalsBlocked blocked;
   // One call, so that lines of several threads stay whole. Nobody could be told of a failure.
   ssize_t written_bytes = write(STDERR_FILENO, line, length);
   if (written_bytes < 0 && errno == EBADF && kept_stderr >= 0)

@@ -273,6 +273,16 @@ TEST(Preload, AMissingEngineIsOneLine) {
   EXPECT_EQ(result.events_of("driver cuLaunch").size(), 6u);
 }
 
+TEST(Preload, ALineThatNobodyReadsDoesNotEndTheProgram) {
+  const std::string preload = stage_folder + "/without_engine/liblynxpp.so";
+  const std::string program =
+      "LD_PRELOAD=" + preload + " " + programs_folder + "/driver_program dlsym launches";
+  const Outcome result = run("bash -c '{ sleep 0.2; " + program + "; } 2>&1 | true; exit ${PIPESTATUS[0]}'",
+                             attached + "LYNXPP_DEVICE=cuda", "");
+  EXPECT_EQ(result.status, 0);
+  EXPECT_EQ(result.events_of("driver cuLaunch").size(), 6u);
+}
+
 TEST(Preload, AnEngineOfAnotherBuildIsOneLine) {
   const Outcome result = run_driver("dlsym launches", attached, stage_folder + "/other_build/liblynxpp.so");
   EXPECT_EQ(result.status, 0);

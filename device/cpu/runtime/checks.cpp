@@ -16,6 +16,7 @@
 #include "support/call_site.h"
 #include "support/log.h"
 #include "support/text.h"
+#include "support/write_signals.h"
 
 namespace lynxpp::device::cpu {
 namespace {
@@ -234,6 +235,7 @@ void report_checks() {
     lines += line_of(to_json(site, leak));
   }
   lines += line_of(Json{{"type", "summary"}, {"findings", count}, {"launches", all.launches}});
+  const WriteSignalsBlocked blocked;
   std::fputs(text.c_str(), stderr);
   write_lines(lines);
 }

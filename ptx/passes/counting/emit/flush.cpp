@@ -51,6 +51,14 @@ FlushedWarp flushed_warp(CodeBuilder& code, const CountContext& context) {
   return {*context.registers.launched};
 }
 
+/// Lanes whose sums may not fit 32 bits: see Flush::part_lanes().
+struct Apart {
+  CodePredicate is_apart;
+  VirtualRegister rank;  ///< as it was found
+  std::optional<VirtualRegister> lanes_together = {};
+  std::optional<VirtualRegister> leads = {};  ///< 0: another lane adds what the warp has once; else 1
+};
+
 /// Flushes counters that are flushed together, ascending in slots.
 class Flush {
  public:
@@ -199,16 +207,16 @@ class Flush {
   /// Where sums may not fit no lane adds for others: each takes all counters in turn, as if it were alone.
   void part_lanes() {
     if (!any_number_) return;
-    is_apart_ = are_great();
-    first_rank_ = warp_.rank;
-    warp_.rank = code_.b32("selp.b32", {0, *warp_.rank, *is_apart_});
+    apart_ = {are_great(), *warp_.rank};
+    warp_.rank = code_.b32("selp.b32", {0, *warp_.rank, apart_->is_apart});
   }
 
   /// For how many lanes each of them adds.
   CodeOperand lanes_together() {
-    if (!is_apart_) return *warp_.lanes;
-    if (!lanes_together_) lanes_together_ = code_.b32("selp.b32", {1, *warp_.lanes, *is_apart_});
-    return *lanes_together_;
+    if (!apart_) return *warp_.lanes;
+    if (!apart_->lanes_together)
+      apart_->lanes_together = code_.b32("selp.b32", {1, *warp_.lanes, apart_->is_apart});
+    return *apart_->lanes_together;
   }
 
   // ---- the lanes together
@@ -240,11 +248,11 @@ class Flush {
     if (line.size() <= few && others == totals.end()) return append_few(line, totals);
     // Where all 32 lanes are together, each takes one at most.
     const bool is_full = warp_.lanes == CodeOperand(warp_lanes);
-    const bool has_turns = (!is_full || is_apart_) && line.size() != 1;
+    const bool has_turns = (!is_full || apart_) && line.size() != 1;
     VirtualRegister turn = *warp_.rank;
     const Label again = has_turns ? code_.fresh_label() : done_;
     if (has_turns) {
-      if (!is_apart_ || counters_.size() > warp_lanes) turn = code_.b32("mov.b32", {turn});
+      if (!apart_ || counters_.size() > warp_lanes) turn = code_.b32("mov.b32", {turn});
       code_.place(again);
     }
     const std::optional<VirtualRegister> number = number_in_turn({totals.begin(), others}, turn);
@@ -260,8 +268,9 @@ class Flush {
     code_.emit_if(CodePredicate(has_some), "red.global.add.u64", {at_slot(slot, line.front()->slot), wide});
     if (!has_turns) return;
     code_.emit("add.u32", {turn, turn, is_full ? 1 : lanes_together()});
-    const VirtualRegister goes_on = is_full ? code_.pred("setp.lt.and.u32", {turn, line.size(), *is_apart_})
-                                            : code_.pred("setp.lt.u32", {turn, line.size()});
+    const VirtualRegister goes_on = is_full
+                                        ? code_.pred("setp.lt.and.u32", {turn, line.size(), apart_->is_apart})
+                                        : code_.pred("setp.lt.u32", {turn, line.size()});
     code_.branch_if(goes_on, again);
   }
 
@@ -322,7 +331,7 @@ class Flush {
   VirtualRegister sum_over_lanes(VirtualRegister value) {
     if (context_.has_redux()) {
       std::optional<CodePredicate> is_together;
-      if (is_apart_) is_together = !*is_apart_;
+      if (apart_) is_together = !apart_->is_apart;
       code_.emit_if(is_together, "redux.sync.add.u32", {value, value, warp_.mask});
       return value;
     }
@@ -335,12 +344,12 @@ class Flush {
 
   /// What the warp has once, in the lane that adds it.
   VirtualRegister once(VirtualRegister value) {
-    if (!is_apart_) return value;
-    if (!leads_) {
-      const VirtualRegister follows = code_.pred("setp.ne.and.u32", {*first_rank_, 0, *is_apart_});
-      leads_ = code_.b32("selp.b32", {0, 1, follows});
+    if (!apart_) return value;
+    if (!apart_->leads) {
+      const VirtualRegister follows = code_.pred("setp.ne.and.u32", {apart_->rank, 0, apart_->is_apart});
+      apart_->leads = code_.b32("selp.b32", {0, 1, follows});
     }
-    return code_.b32("mul.lo.u32", {value, *leads_});
+    return code_.b32("mul.lo.u32", {value, *apart_->leads});
   }
 
   /// 1 when lane 0 is here, else 0: it alone counts what all lanes count together; it may exit elsewhere.
@@ -443,10 +452,7 @@ class Flush {
   const Label done_;
   FlushedWarp warp_;
   std::optional<VirtualRegister> any_number_;
-  std::optional<CodePredicate> is_apart_;      ///< see part_lanes(); none: lanes never are
-  std::optional<VirtualRegister> first_rank_;  ///< the rank as it was found
-  std::optional<VirtualRegister> lanes_together_;
-  std::optional<VirtualRegister> leads_;  ///< 0: another lane adds what the warp has once; else 1
+  std::optional<Apart> apart_;  ///< none: lanes never are
   std::optional<VirtualRegister> lane_0_;
   std::map<VirtualRegister, VirtualRegister> any_;
   bool last_is_pair_ = false;

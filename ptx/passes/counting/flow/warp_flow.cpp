@@ -32,16 +32,14 @@ class WarpFlowBuilder {
   WarpFlowBuilder(const CountedFunction& function, const EdgePlaces& places, WarpRegions& regions,
                   const FlowFacts& facts, bool takes_constants)
       : function_(function),
-        graph_(function.graph()),
         places_(places),
         regions_(regions),
         facts_(facts),
         takes_constants_(takes_constants),
-        loops_(facts.divergent_loops),
-        outside_(static_cast<std::uint32_t>(graph_.blocks.size())),
+        outside_(static_cast<std::uint32_t>(graph().blocks.size())),
         blocks_(outside_),
-        end_of_loop_(loops_.size(), outside_) {
-    for (std::uint32_t index = 0; index < loops_.size(); ++index)
+        end_of_loop_(loops().size(), outside_) {
+    for (std::uint32_t index = 0; index < loops().size(); ++index)
       loop_of_header_[loop_at(index).header] = index;
   }
 
@@ -79,15 +77,17 @@ class WarpFlowBuilder {
   }
 
   const LoopNest& nest() const { return function_.analyses->loops(); }
-  const Loop& loop_at(std::uint32_t index) const { return nest().loops()[loops_[index].loop]; }
+  const ControlFlowGraph& graph() const { return function_.graph(); }
+  const std::vector<DivergentLoop>& loops() const { return facts_.divergent_loops; }
+  const Loop& loop_at(std::uint32_t index) const { return nest().loops()[loops()[index].loop]; }
   bool is_in_loop(std::uint32_t index, std::uint32_t block) const {
-    return nest().contains(loops_[index].loop, block);
+    return nest().contains(loops()[index].loop, block);
   }
 
   void find_loop_exits() {
-    for (std::uint32_t index = 0; index < loops_.size(); ++index) {
-      for (const std::uint32_t block : nest().blocks_of(loops_[index].loop)) {
-        for (const std::uint32_t next : graph_.blocks[block].successors) {
+    for (std::uint32_t index = 0; index < loops().size(); ++index) {
+      for (const std::uint32_t block : nest().blocks_of(loops()[index].loop)) {
+        for (const std::uint32_t next : graph().blocks[block].successors) {
           if (!is_in_loop(index, next)) blocks_[block].loop_left = index;
         }
       }
@@ -104,7 +104,7 @@ class WarpFlowBuilder {
           blocks_[block].loop_left == no_loop)
         begins[post_dominators[block]].push_back(block);
     }
-    for (const DivergentLoop& divergent : loops_)
+    for (const DivergentLoop& divergent : loops())
       begins[divergent.end].push_back(nest().loops()[divergent.loop].header);
     for (auto& [end, of_end] : begins) find_regions(end, of_end);
   }
@@ -119,9 +119,9 @@ class WarpFlowBuilder {
       if (inside.contains(begin)) continue;
       // A loop stands for a divergence at its header, too.
       const auto loop = loop_of_header_.find(begin);
-      const bool is_loop = loop != loop_of_header_.end() && loops_[loop->second].end == end;
+      const bool is_loop = loop != loop_of_header_.end() && loops()[loop->second].end == end;
       std::optional<std::vector<std::uint32_t>> region =
-          is_loop ? loops_[loop->second].blocks : regions_.region_of(begin, end);
+          is_loop ? loops()[loop->second].blocks : regions_.region_of(begin, end);
       if (!region) {
         blocks_[end].is_source = true;
         return;
@@ -150,15 +150,15 @@ class WarpFlowBuilder {
   /// Lanes that exit a loop before others run what lies between it and its end by themselves.
   void start_behind_loop(std::uint32_t block) {
     const std::uint32_t index = blocks_[block].loop_left;
-    for (const std::uint32_t successor : graph_.blocks[block].successors) {
-      if (!is_in_loop(index, successor) && successor != loops_[index].end)
+    for (const std::uint32_t successor : graph().blocks[block].successors) {
+      if (!is_in_loop(index, successor) && successor != loops()[index].end)
         blocks_[successor].is_source = true;
     }
   }
 
   /// What follows `block` is entered by some of its lanes only, or after they may have diverged.
   void start_behind(std::uint32_t block) {
-    for (const std::uint32_t successor : graph_.blocks[block].successors) {
+    for (const std::uint32_t successor : graph().blocks[block].successors) {
       const auto end = awaited_.find(successor);
       const bool is_awaited =
           end != awaited_.end() && (blocks_[block].end_of == successor || end->second.contains(block));
@@ -183,7 +183,7 @@ class WarpFlowBuilder {
     for (std::uint32_t block = 0; block < outside_; ++block) {
       if (blocks_[block].is_source) mark(block);
     }
-    for (const DivergentLoop& divergent : loops_) {
+    for (const DivergentLoop& divergent : loops()) {
       for (const std::uint32_t block : divergent.blocks) mark(block);
       // Only lanes that enter the loop come to its end.
       if (divergent.begins_behind_branch) mark(divergent.end);
@@ -194,16 +194,16 @@ class WarpFlowBuilder {
       if (regions_.may_join(block) && !blocks_[block].ends) {
         blocks_[block].ends = true;
         start_behind(block);
-        for (const std::uint32_t successor : graph_.blocks[block].successors) {
+        for (const std::uint32_t successor : graph().blocks[block].successors) {
           if (blocks_[successor].is_source) mark(successor);
         }
       }
       if (blocks_[block].end_of != no_block) mark(blocks_[block].end_of);
-      for (const DivergentLoop& divergent : loops_) {
+      for (const DivergentLoop& divergent : loops()) {
         if (divergent.begin.block == block) mark(divergent.end);
       }
       if (regions_.diverges(block) || blocks_[block].ends || blocks_[block].loop_left != no_loop) continue;
-      for (const std::uint32_t successor : graph_.blocks[block].successors) {
+      for (const std::uint32_t successor : graph().blocks[block].successors) {
         if (!begins_anew(block, successor)) mark(successor);
       }
     }
@@ -269,14 +269,14 @@ class WarpFlowBuilder {
     CounterDraft counter = places_.edge(block, header);
     // After a call lanes may come back one after the other.
     if (places_.ends_in_call(block))
-      counter.increments = {{{Place::Kind::behind, block, graph_.blocks[block].end - 1}, {}}};
+      counter.increments = {{{Place::Kind::behind, block, graph().blocks[block].end - 1}, {}}};
     add(outside_, header, std::move(counter), false);
   }
 
   void go_on(std::uint32_t block, std::uint32_t target, bool is_whole) {
     const bool ends = target == EdgePlaces::outside || begins_anew(block, target);
     CountedEdge& edge = add(block, ends ? outside_ : target, places_.edge(block, target), is_whole);
-    for (std::uint32_t index = 0; index < loops_.size(); ++index) {
+    for (std::uint32_t index = 0; index < loops().size(); ++index) {
       if (is_in_every_iteration(index, block, target)) count_by_lanes(edge, index);
     }
   }
@@ -303,14 +303,14 @@ class WarpFlowBuilder {
     const auto is_before = [&](std::uint32_t latch) {
       return function_.analyses->dominators().dominates(block, latch);
     };
-    const auto stays = std::ranges::count_if(graph_.blocks[block].successors,
+    const auto stays = std::ranges::count_if(graph().blocks[block].successors,
                                              [&](std::uint32_t next) { return is_in_loop(index, next); });
     return is_left && stays == 1 && is_in_loop(index, target) && std::ranges::all_of(loop.latches, is_before);
   }
 
   /// Each lane counts for itself; the most that a lane counts is what the warp does.
   void count_by_lanes(CountedEdge& edge, std::uint32_t index) {
-    const std::uint32_t end = loops_[index].end;
+    const std::uint32_t end = loops()[index].end;
     edge.flow.weight = edge.counter.weight * lane_cost;
     const CounterDraft at_end = places_.block_start(end);
     edge.counter.increments[0].amount = Increment::Amount::lane_maximum;
@@ -329,12 +329,10 @@ class WarpFlowBuilder {
   }
 
   const CountedFunction& function_;
-  const ControlFlowGraph& graph_;
   const EdgePlaces& places_;
   WarpRegions& regions_;
   const FlowFacts& facts_;
   const bool takes_constants_;
-  const std::vector<DivergentLoop>& loops_;
   const std::uint32_t outside_;
   std::vector<BlockFacts> blocks_;
   std::map<std::uint32_t, std::uint32_t> loop_of_header_;  ///< of divergent loops, by block
