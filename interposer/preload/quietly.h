@@ -3,8 +3,8 @@
 
 namespace lynxpp::preload {
 
-/// Runs `work` and returns what it returns, a value-initialized one when it throws. Out of memory there is our
-/// loss, not the program's: it goes on with what the driver gave it.
+/// Runs `work` and returns what it returns, a value-initialized one when it throws. Out of memory there is
+/// our loss, not the program's: it goes on with what the driver gave it.
 ///
 ///     quietly([&] { registry().add(module); });
 template <typename Work>

@@ -40,23 +40,26 @@ const SsaForm& FunctionAnalyses::ssa() {
 }
 
 const Uniformity& FunctionAnalyses::uniformity() {
-  if (!uniformity_)
+  if (!uniformity_) {
     uniformity_ =
         std::make_unique<Uniformity>(*function_, graph(), dominators(), loops(), registers(), ssa(), launch_);
+  }
   return *uniformity_;
 }
 
 const AffineAnalysis& FunctionAnalyses::affine() {
-  if (!affine_)
+  if (!affine_) {
     affine_ =
         std::make_unique<AffineAnalysis>(*function_, graph(), dominators(), loops(), registers(), ssa());
+  }
   return *affine_;
 }
 
 const LanePatterns& FunctionAnalyses::lane_patterns() {
-  if (!lane_patterns_)
+  if (!lane_patterns_) {
     lane_patterns_ = std::make_unique<LanePatterns>(*function_, graph(), dominators(), loops(), registers(),
                                                     ssa(), uniformity(), affine());
+  }
   return *lane_patterns_;
 }
 

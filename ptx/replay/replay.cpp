@@ -45,9 +45,10 @@ class Replayer {
       group_ = std::move(groups_.back());
       groups_.pop_back();
       while (step()) {
-        if (++steps_ > limits.operations)
+        if (++steps_ > limits.operations) {
           return failure("replaying the launch takes more than " + std::to_string(limits.operations) +
                          " operations");
+        }
       }
       if (problem_ != nullptr) return failure(problem_);
     }

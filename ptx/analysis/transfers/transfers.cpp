@@ -211,9 +211,10 @@ class TransferFinder {
     if (access.writes) nodes.stored = stored_by(index, at);
     if (access.address != nullptr) nodes.address = nodes_of(index, at, *access.address);
     if (!leads_outside(access.space)) return add_private_access(index, at, access, nodes);
-    if (instruction.traits.kind == OpcodeClass::atomic)
+    if (instruction.traits.kind == OpcodeClass::atomic) {
       nodes.brings_into_shared =
           has_modifier(instruction.opcode, "exch") || has_modifier(instruction.opcode, "cas");
+    }
     constexpr std::uint32_t pointer_bytes = 8;
     if (size_of(instruction.traits.type) == pointer_bytes) {
       for (const Node node : nodes.loaded) seed_pointer(node, loaded);
@@ -334,9 +335,10 @@ class TransferFinder {
       } else {
         const auto writes = analyses.registers().writes(at);
         const auto found = std::ranges::find(writes, reg, &RegisterWrite::reg);
-        if (found != writes.end())
+        if (found != writes.end()) {
           add_value(index, analyses.ssa().writes(at)[static_cast<std::size_t>(found - writes.begin())],
                     nodes);
+        }
       }
     }
     return result;

@@ -249,7 +249,7 @@ std::optional<AffineForm> AffineAnalysis::evaluate(std::uint32_t at) {
 std::optional<AffineForm> AffineAnalysis::evaluate_arithmetic(std::uint32_t at, std::string_view root,
                                                               std::uint8_t bits) {
   if (root != "mov" && root != "add" && root != "sub" && root != "neg") return std::nullopt;
-  const std::optional<AffineForm> first = operand_form(at, 1, bits);
+  std::optional<AffineForm> first = operand_form(at, 1, bits);
   if (!first) return std::nullopt;
   if (root == "mov") return first;
   if (root == "neg") return scale(*first, -1);
@@ -274,7 +274,7 @@ std::optional<AffineForm> AffineAnalysis::evaluate_product(std::uint32_t at, std
     second = widen(*second, is_signed);
     if (!first || !second) return std::nullopt;
   }
-  const std::optional<AffineForm> product = multiply(*first, *second);
+  std::optional<AffineForm> product = multiply(*first, *second);
   if (!product || root == "mul") return product;
   const std::optional<AffineForm> addend = operand_form(at, 3, product->bits);
   return addend ? add(*product, *addend) : std::nullopt;
@@ -339,7 +339,7 @@ std::optional<AffineForm> AffineAnalysis::evaluate_conversion(std::uint32_t at) 
   const DataType target = first_type(instruction.opcode);
   for (const std::uint8_t bits : {std::uint8_t{32}, std::uint8_t{64}}) {
     if (!is_integer_of(source, bits)) continue;
-    const std::optional<AffineForm> form = operand_form(at, 1, bits);
+    std::optional<AffineForm> form = operand_form(at, 1, bits);
     if (!form) return std::nullopt;
     if (is_integer_of(target, bits)) return form;
     if (bits == 32 && is_integer_of(target, 64)) return widen(*form, is_signed_type(source));

@@ -111,9 +111,10 @@ class SharedCountersPass {
         has_window() ? code_.b32("mov.u32", {counters_.window_bytes / 4}) : low_word(counters_.extent_word);
     const VirtualRegister counter = code_.b32("mad.lo.u32", {rank, bytes, begin_of(array)});
     VirtualRegister elements = word(array.array_word);
-    if (has_window())
+    if (has_window()) {
       elements =
           code_.b64("mad.wide.u32", {begin_of_window(counters_, code_), array.is_wide ? 2 : 1, elements});
+    }
     const VirtualRegister element = code_.b64("mad.wide.u32", {rank, array_bytes, elements});
     const VirtualRegister counter_step = code_.b32("mul.lo.u32", {lanes, bytes});
     const VirtualRegister element_step = code_.b64("mul.wide.u32", {lanes, array_bytes});

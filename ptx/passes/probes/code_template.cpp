@@ -62,10 +62,9 @@ class Copier {
     return std::visit([&](const auto& value) -> CodeOperand { return copy_of(value); }, operand.value);
   }
 
-  template <typename Value>
-  CodeOperand copy_of(const Value& value) const {
-    return value;
-  }
+  static CodeOperand copy_of(Name name) { return name; }
+  static CodeOperand copy_of(SpecialRegister reg) { return reg; }
+  static CodeOperand copy_of(std::int64_t constant) { return constant; }
   CodeOperand copy_of(VirtualRegister reg) const { return numbers_.of(reg); }
   CodeOperand copy_of(Label label) const { return numbers_.of(label); }
   CodePredicate copy_of(const CodePredicate& predicate) const {

@@ -56,10 +56,11 @@ class KeptRegisters {
     if (copies_.empty()) return;
     for (Code* const code : codes) {
       visit_instructions(*code, [this](CodeInstruction& instruction) {
-        for (CodeOperand& operand : instruction.operands)
+        for (CodeOperand& operand : instruction.operands) {
           visit_registers(operand, [this](VirtualRegister& reg) {
             if (const auto copy = copies_.find(reg); copy != copies_.end()) reg = copy->second;
           });
+        }
       });
       std::erase_if(code->statements, [](const CodeStatement& statement) {
         const auto* const i = std::get_if<CodeInstruction>(&statement);

@@ -89,14 +89,14 @@ class Signature {
       }
       code.add_text(declaration(i) + ";");
       code.emit(type_of("st.param", parameters_[i].bytes), {CodeAddress{parameter(i)}, std::move(value)});
-      arguments.elements.push_back(parameter(i));
+      arguments.elements.emplace_back(parameter(i));
     }
     std::vector<CodeOperand> operands{Name{callee}};
     if (!results_.empty()) {
       code.add_text(declaration_of_results() + ";");
       operands.insert(operands.begin(), CodeList{CodeList::Kind::arguments, {Name{result_name}}});
     }
-    if (!arguments.elements.empty()) operands.push_back(std::move(arguments));
+    if (!arguments.elements.empty()) operands.emplace_back(std::move(arguments));
     code.emit("call", std::move(operands));
     for (std::size_t i = 0; i < results_.size(); ++i)
       code.emit(type_of("ld.param", results_[i].bytes), {results_[i].value, result(i)});

@@ -97,9 +97,10 @@ class RoutineBuilder {
       if (!value) continue;
       switch (value->kind) {
         case Placeholder::Kind::word:
-          if (instruction.opcode != "mov.b64" || i != 1)
+          if (instruction.opcode != "mov.b64" || i != 1) {
             return failure("a handler reads '" + std::string(operand.name) +
                            "' by something else than mov.b64");
+          }
           routine_.words_.insert(value->index);
           break;
         case Placeholder::Kind::state:

@@ -80,9 +80,10 @@ class FunctionReader {
     CodeBuilder code(made.names);
     const Status read =
         reader.read_all([&](const Instruction& instruction) { return reader.read(instruction, code); }, code);
-    if (!placeholder.empty())
+    if (!placeholder.empty()) {
       return refuse(function.name, "which names '" + placeholder +
                                        "': what belongs to a site has to come in as a parameter");
+    }
     if (!read) return refuse(function.name, "and " + read.error().diagnostics.front().message);
     made.code = code.take();
     return made;

@@ -218,9 +218,10 @@ class FunctionCounting {
   void append_trip_count_starts(const TripCount& trips) {
     if (!trips.is_used) return;
     // No lane has entered the loop yet.
-    if (trips.above != no_block)
+    if (trips.above != no_block) {
       at(position_of({Place::Kind::block_start, trips.above, 0}))
           .mov(context_.number(trips.reading.entered_reg), 0);
+    }
     for (const Increment& entry : trips.entries) {
       const bool is_guarded = entry.condition.kind == Condition::Kind::guard;
       append_loop_entry(

@@ -97,9 +97,10 @@ void plan_guards(PlanDraft& plan, FunctionDraft& draft, const ThreadGuards& thre
       form = {{plan.variable_of({Kind::thread_block, block, {}}), 1}, {counted, minus_one}};
     plan.system().redefine(own, std::move(form));
   }
-  for (const std::uint32_t instruction : draft.demand.places[Kind::warp_guard])
+  for (const std::uint32_t instruction : draft.demand.places[Kind::warp_guard]) {
     draft.counters.push_back(counter_of_warps(draft, instruction, Condition::Kind::guard,
                                               variable(Kind::warp_guard, instruction)));
+  }
   for (const std::uint32_t instruction : draft.demand.places[Kind::divergence]) {
     const std::uint32_t block = unit.graph().block_of[instruction];
     const VariableId own = variable(Kind::divergence, instruction);

@@ -31,9 +31,10 @@ std::vector<bool> blocks_for_votes(const CountedFunction& kernel, const EdgePlac
   for (std::uint32_t block = 0; block != no_block; block = post_dominators[block]) is_passed[block] = true;
   std::vector<bool> is_behind_divergence(graph.blocks.size());
   for (std::uint32_t block = 0; block < graph.blocks.size(); ++block) {
-    if ((kernel.analyses->uniformity().of_branch(block) & varies_in_warp) != 0)
+    if ((kernel.analyses->uniformity().of_branch(block) & varies_in_warp) != 0) {
       walk_blocks(graph, graph.blocks[block].successors, no_block, is_behind_divergence,
                   [](std::uint32_t) { return true; });
+    }
   }
   for (std::uint32_t block = 0; block < graph.blocks.size(); ++block)
     found[block] = found[block] && is_passed[block] && !places.repeats(block) && !is_behind_divergence[block];

@@ -29,9 +29,10 @@ CodeOperand sum_of(const CodeOperand& left, const CodeOperand& right, CodeBuilde
 
 /// The thread's number in its grid, in which blocks follow one another.
 VirtualRegister thread_number(const LaunchShape& launch, CodeBuilder& code) {
-  if (launch.is_linear)
+  if (launch.is_linear) {
     return code.b32("mad.lo.u32",
                     {code.special("%ctaid.x"), code.special("%ntid.x"), code.special("%tid.x")});
+  }
   const auto place = [&](const std::string& index, const std::string& extent) {
     const VirtualRegister plane = code.b32(
         "mad.lo.u32", {code.special(index + ".z"), code.special(extent + ".y"), code.special(index + ".y")});
@@ -63,7 +64,7 @@ WordRunSites::WordRunSites(InstrumentationUnit& unit, const FunctionUnit& functi
       const auto [kept, is_new] = kept_.try_emplace(each.block);
       if (is_new) kept->second = {each.loop, names.fresh(RegisterType::b32), {}};
       kept->second.runs.push_back(runs_.size());
-      runs_.push_back(std::move(run));
+      runs_.push_back(run);
     }
   }
 }
