@@ -38,8 +38,12 @@ std::string without_template_arguments(std::string_view name) {
   std::size_t depth = 0;
   for (std::size_t i = 0; i < name.size(); ++i) {
     const bool is_arrow = name[i] == '>' && i > 0 && name[i - 1] == '-';
-    if (name[i] == '<' && depth++ == 0) text += "<...";
-    if (name[i] == '>' && !is_arrow && depth > 0 && --depth > 0) continue;
+    if (name[i] == '<') {
+      if (depth == 0) text += "<...";
+      ++depth;
+    } else if (name[i] == '>' && !is_arrow && depth > 0) {
+      --depth;
+    }
     if (depth == 0) text += name[i];
   }
   return text;
@@ -83,7 +87,7 @@ std::string printable(std::string_view text) {
 }
 
 std::string short_kernel_name(const std::string& demangled, std::size_t width) {
-  const std::string name = printable(demangled);
+  std::string name = printable(demangled);
   if (width_of(name) <= width) return name;
   std::string_view plain = without_parameters(name);
   if (plain.starts_with("void ")) plain.remove_prefix(5);

@@ -297,7 +297,7 @@ class Analyser {
   void warn_of_indices(const Expression& element);
   void warn_of_endless_loop(const Statement& loop);
   void warn_of_unset_arrays();
-  std::string suggestion(const std::string& name, std::vector<std::string> candidates) const;
+  std::string suggestion(const std::string& name, const std::vector<std::string>& candidates) const;
 
   Program& program_;
   Diagnostics& warnings_;

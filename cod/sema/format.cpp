@@ -47,7 +47,10 @@ bool parse_conversion(const std::string& format, std::size_t& at, FormatPiece& p
   const std::size_t begin = at++;
   while (at < format.size() && std::string_view("-+ #0").find(format[at]) != std::string_view::npos) ++at;
   if (!skip_number(format, at)) return false;
-  if (at < format.size() && format[at] == '.' && !skip_number(format, ++at)) return false;
+  if (at < format.size() && format[at] == '.') {
+    ++at;
+    if (!skip_number(format, at)) return false;
+  }
   const std::string flags = format.substr(begin, at - begin);
   if (!parse_length(format, at, piece.bytes) || at >= format.size()) return false;
   const char conversion = format[at++];

@@ -25,7 +25,7 @@ void Analyser::error(const Position& position, std::string message, std::string 
   errors.push_back({Severity::error, program_.locate(position), std::move(message), std::move(hint)});
 }
 
-std::string Analyser::suggestion(const std::string& name, std::vector<std::string> candidates) const {
+std::string Analyser::suggestion(const std::string& name, const std::vector<std::string>& candidates) const {
   const std::string match = closest_match(name, candidates);
   return match.empty() ? std::string() : "did you mean '" + match + "'?";
 }

@@ -229,7 +229,7 @@ class Execution {
     Mask left = mask;
     for (std::int64_t round = 0;; ++round) {
       const Column condition = value_of(statement.condition, left);
-      for (std::size_t i = 0; i < left.size(); ++i) left[i] = left[i] != 0 && condition[i] != 0;
+      for (std::size_t i = 0; i < left.size(); ++i) left[i] = left[i] != 0 && condition[i] != 0 ? 1 : 0;
       if (!any(left)) return;
       if (round == most_rounds)
         throw Problem{statement.position, "this loop runs more than a million times",

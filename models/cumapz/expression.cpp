@@ -95,7 +95,8 @@ class Evaluation {
  private:
   static Mask where(const Column& condition, const Mask& mask, bool holds) {
     Mask result(mask.size());
-    for (std::size_t i = 0; i < mask.size(); ++i) result[i] = mask[i] != 0 && (condition[i] != 0) == holds;
+    for (std::size_t i = 0; i < mask.size(); ++i)
+      result[i] = mask[i] != 0 && (condition[i] != 0) == holds ? 1 : 0;
     return result;
   }
 

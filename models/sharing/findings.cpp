@@ -8,7 +8,7 @@ namespace {
 constexpr double hot = 8;
 constexpr std::uint64_t hot_visits = 32;
 constexpr double read_often = 4;
-constexpr double words_of_sector = sector_bytes / word_bytes;
+constexpr double words_of_sector = double{sector_bytes} / word_bytes;
 
 std::string rounded_number(double value) {
   char text[32];

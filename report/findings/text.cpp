@@ -36,7 +36,7 @@ std::string kernel_of(const KernelFinding& finding) {
 
 /// "transpose.cu:24 (st.global.f32)".
 std::string place_of(const KernelFinding& finding) {
-  const std::string text = finding.place ? place_text(*finding.place) : "";
+  std::string text = finding.place ? place_text(*finding.place) : "";
   if (text.empty() || finding.place->opcode.empty()) return text;
   return text + " (" + finding.place->opcode + ")";
 }

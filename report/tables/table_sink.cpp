@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -281,7 +282,7 @@ class SpecificationTable {
     TextColumn bars{{""}, {}, false};
     for (const FoldedNumber& bin : array.each) {
       const double value = std::max(bin.value().as_double(), 0.0);
-      const auto length = static_cast<std::size_t>(value / most * static_cast<double>(room) + 0.5);
+      const auto length = static_cast<std::size_t>(std::lround(value / most * static_cast<double>(room)));
       bars.cells.emplace_back(std::max<std::size_t>(length, value > 0 ? 1 : 0), '#');
     }
     columns.push_back(std::move(bars));

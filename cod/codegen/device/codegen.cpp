@@ -50,7 +50,7 @@ void DeviceGenerator::require(int sm, int ptx) {
 }
 
 llvm::Value* DeviceGenerator::assembly(const std::string& text, llvm::Type* result,
-                                       std::vector<llvm::Value*> operands, Effect effect) {
+                                       const std::vector<llvm::Value*>& operands, Effect effect) {
   std::string constraints;
   std::vector<llvm::Type*> types;
   if (!result->isVoidTy()) constraints = std::string("=") + constraint_of(*result);

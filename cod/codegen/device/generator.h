@@ -72,8 +72,8 @@ class DeviceGenerator final : public FunctionGenerator {
   void add_to_tally(const Statement& statement) override;
 
   /// Inline PTX. Operands are $1…, or $0… when `result` is void.
-  llvm::Value* assembly(const std::string& text, llvm::Type* result, std::vector<llvm::Value*> operands,
-                        Effect effect);
+  llvm::Value* assembly(const std::string& text, llvm::Type* result,
+                        const std::vector<llvm::Value*>& operands, Effect effect);
   llvm::Value* special_register(unsigned intrinsic);
   llvm::Value* word(Word::Kind kind, std::uint32_t index, Extent extent);
   llvm::Value* site_value(SiteValue value, std::uint64_t parameter = 0);
