@@ -170,6 +170,9 @@ Status find_reachable(ptx::Module& module, const std::string& kernel, ptx::Instr
   add(*entry, true);
   for (const ptx::Function& function : module.functions) {
     if (function.is_declaration() || !reached.functions.contains(function.name)) continue;
+    // No assembler takes that, and calls were followed into one of them only.
+    if (module.find_function(function.name) != &function)
+      return failure("the module defines the function '" + function.name + "' twice");
     const std::string* const reason = uninstrumented.why(function.name);
     if (reason != nullptr)
       unit.notes.push_back((function.is_entry ? "kernel " : "device function ") + function.name +

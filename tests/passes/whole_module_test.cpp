@@ -287,5 +287,12 @@ TEST(WholeModule, AKernelThatLaunchesItselfIsRefused) {
               HasSubstr("it launches itself from the device"));
 }
 
+TEST(WholeModule, AFunctionThatIsDefinedTwiceIsRefused) {
+  EXPECT_THAT(
+      refusal(instrument(
+          ".func g\n{\n  ret;\n}\n.visible .entry k\n{\n  call g;\n  ret;\n}\n.func g\n{\n  ret;\n}\n")),
+      HasSubstr("the module defines the function 'g' twice"));
+}
+
 }  // namespace
 }  // namespace lynxpp::ptx::testing
