@@ -24,9 +24,11 @@ class WriteSignalsBlocked {
   }
   ~WriteSignalsBlocked() {
     if (!is_blocked_) return;
+    const int error = errno;  // of the write, or what the program has there
     const timespec no_wait{};
     while (sigtimedwait(&ours_, nullptr, &no_wait) == -1 && errno == EINTR) {}
     pthread_sigmask(SIG_SETMASK, &previous_, nullptr);
+    errno = error;
   }
   WriteSignalsBlocked(const WriteSignalsBlocked&) = delete;
   WriteSignalsBlocked& operator=(const WriteSignalsBlocked&) = delete;

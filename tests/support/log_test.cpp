@@ -5,6 +5,9 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
+
+#include "support/write_signals.h"
 
 namespace lynxpp {
 namespace {
@@ -23,6 +26,12 @@ TEST(Log, AReaderThatWentAwayDoesNotKillTheProcess) {
   int status = -1;
   waitpid(child, &status, 0);
   EXPECT_EQ(status, 0) << "SIGPIPE has ended it";
+}
+
+TEST(WriteSignals, TheErrorNumberStays) {
+  errno = ENOENT;
+  { const WriteSignalsBlocked blocked; }
+  EXPECT_EQ(errno, ENOENT);
 }
 
 }  // namespace
