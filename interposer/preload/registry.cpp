@@ -59,8 +59,9 @@ void Registry::add_function(void* function, void* module, const char* name, In i
     const std::shared_lock lock(mutex_);
     const auto known = functions_.find(function);
     const auto owner = modules_.find(module);
-    if (known != functions_.end() && known->second->module == module && known->second->name == name &&
-        known->second->image == (owner != modules_.end() ? owner->second.image : nullptr)) {
+    if (known != functions_.end() && known->second.kernel->module == module &&
+        known->second.kernel->name == name &&
+        known->second.kernel->image == (owner != modules_.end() ? owner->second.image : nullptr)) {
       return;
     }
   }
@@ -71,12 +72,12 @@ KernelPtr Registry::add_late_function(void* function, void* module, const char* 
   return put_function(function, module, name, false);
 }
 
-KernelPtr Registry::put_function(void* function, void* module, const char* name, bool is_of_one_context) {
+KernelPtr Registry::put_function(void* function, void* module, const char* name, bool is_context_function) {
   const Changing changing(*this);
   const auto owner = modules_.find(module);
   auto kernel = std::make_shared<const Kernel>(
-      Kernel{name, owner != modules_.end() ? owner->second.image : nullptr, module, -1, is_of_one_context});
-  functions_[function] = kernel;
+      Kernel{name, owner != modules_.end() ? owner->second.image : nullptr, module, -1});
+  functions_[function] = {kernel, is_context_function};
   return kernel;
 }
 
@@ -86,25 +87,25 @@ void Registry::add_alias(void* alias, void* function) {
     const auto known = functions_.find(function);
     if (known == functions_.end()) return;
     const auto present = functions_.find(alias);
-    if (present != functions_.end() && present->second == known->second) return;
+    if (present != functions_.end() && present->second.kernel == known->second.kernel) return;
   }
   const Changing changing(*this);
   const auto known = functions_.find(function);
   if (known == functions_.end()) return;
   // Copied first: the insertion may move the elements.
-  KernelPtr kernel = known->second;
-  functions_[alias] = std::move(kernel);
+  KernelPtr kernel = known->second.kernel;
+  functions_[alias] = {std::move(kernel), true};
 }
 
 void Registry::set_cache_config(void* function, int config) {
   const Changing changing(*this);
   const auto known = functions_.find(function);
   if (known == functions_.end()) return;
-  const KernelPtr before = known->second;
+  const KernelPtr before = known->second.kernel;
   auto changed = std::make_shared<Kernel>(*before);
   changed->cache_config = config;
-  for (auto& [handle, kernel] : functions_) {
-    if (kernel == before) kernel = changed;
+  for (auto& [handle, each] : functions_) {
+    if (each.kernel == before) each.kernel = changed;
   }
 }
 
@@ -113,17 +114,17 @@ bool Registry::knows_module(void* module) const {
   return modules_.contains(module);
 }
 
-KernelPtr Registry::find_function(void* function) const {
+Function Registry::find_function(void* function) const {
   const std::shared_lock lock(mutex_);
   const auto found = functions_.find(function);
-  return found != functions_.end() ? found->second : nullptr;
+  return found != functions_.end() ? found->second : Function();
 }
 
 std::vector<void*> Registry::handles_named(const char* name) const {
   std::vector<void*> handles;
   const std::shared_lock lock(mutex_);
-  for (const auto& [handle, kernel] : functions_) {
-    if (kernel->image != nullptr && kernel->name == name) handles.push_back(handle);
+  for (const auto& [handle, each] : functions_) {
+    if (each.kernel->image != nullptr && each.kernel->name == name) handles.push_back(handle);
   }
   return handles;
 }
@@ -137,7 +138,7 @@ Registry::Removed Registry::remove_module(void* module) {
     return found != modules_.end() && found->second.library == module;
   };
   for (auto entry = functions_.begin(); entry != functions_.end();) {
-    if (belongs(entry->second->module)) {
+    if (belongs(entry->second.kernel->module)) {
       removed.functions.emplace_back(entry->first, std::move(entry->second));
       entry = functions_.erase(entry);
     } else {

@@ -34,10 +34,14 @@ struct Kernel {
   ImagePtr image;    ///< null when its module was not seen being loaded
   void* module = nullptr;
   int cache_config = -1;  ///< CUfunc_cache; < 0: the program has set none
-  /// Its handles are known to be CUfunctions, each of one context.
-  bool is_of_one_context = false;
 };
 using KernelPtr = std::shared_ptr<const Kernel>;
+
+/// A handle of a kernel.
+struct Function {
+  KernelPtr kernel;                  ///< null if nobody saw the handle being looked up
+  bool is_context_function = false;  ///< true: a CUfunction, of one context; false: a CUkernel, or not known
+};
 
 /// Thread safe. A module here is a CUmodule or a CUlibrary, a function a CUfunction or a CUkernel.
 class Registry {
@@ -48,7 +52,7 @@ class Registry {
   };
   /// What a module took along when it was unloaded.
   struct Removed {
-    std::vector<std::pair<void*, KernelPtr>> functions;
+    std::vector<std::pair<void*, Function>> functions;
     std::vector<std::pair<void*, Module>> modules;
   };
 
@@ -58,7 +62,7 @@ class Registry {
   /// `module` is a CUmodule, and so `function` a CUfunction; or a CUlibrary, and a CUkernel.
   enum class In { module, library };
   void add_function(void* function, void* module, const char* name, In in);
-  /// Another handle of the same kernel.
+  /// Adds a CUfunction of a kernel that has another handle already.
   void add_alias(void* alias, void* function);
   /// Of all handles of the same kernel.
   void set_cache_config(void* function, int config);
@@ -69,7 +73,7 @@ class Registry {
   std::uint64_t changes() const { return changes_.load(std::memory_order_acquire); }
 
   bool knows_module(void* module) const;
-  KernelPtr find_function(void* function) const;
+  Function find_function(void* function) const;
   /// Of kernels of that name whose module was seen being loaded.
   std::vector<void*> handles_named(const char* name) const;
 
@@ -79,7 +83,7 @@ class Registry {
   void restore(const Removed& removed);
 
  private:
-  KernelPtr put_function(void* function, void* module, const char* name, bool is_of_one_context);
+  KernelPtr put_function(void* function, void* module, const char* name, bool is_context_function);
 
   /// While it lives, the calling thread changes what is known.
   class Changing {
@@ -95,7 +99,7 @@ class Registry {
   std::atomic<std::uint64_t> changes_ = 0;
   mutable std::shared_mutex mutex_;
   std::unordered_map<void*, Module> modules_;
-  std::unordered_map<void*, KernelPtr> functions_;
+  std::unordered_map<void*, Function> functions_;
 };
 
 /// The one of this process. Never destroyed: hooks run until the very end of the process.

@@ -49,7 +49,7 @@ Status Session::prepare(Seen& seen, Kernel& kernel, const device::Launch& launch
   request.device_sm = device.info().compute_capability;
   request.assembler_contracts = device.info().contracts;
   request.variable_address = [&](const std::string& name) {
-    return device.variable_address(launch.function, name);
+    return device.variable_address(launch, name);
   };
   request.inspection.wants_registers = configuration_.timeline || log().shows(LogLevel::debug);
   const bool has_spare_counters = make_with_spare_counters(seen, kernel, launch, request);
