@@ -59,9 +59,11 @@ typedef struct lynxpp_graph_kernel {
 typedef struct lynxpp_graph_launch {
   uint64_t id;       ///< of the executable graph, unique in the process
   uint64_t version;  ///< another one whenever the program has changed it
-  void* copy;        ///< CUgraph, the hooks' own, of the graph it was made from and as it was changed since
-  uint64_t flags;    ///< it was instantiated with
-  const lynxpp_graph_kernel* kernels;
+  /// CUgraph, the hooks' own, of the graph it was made from and as it was changed since; it and its nodes are
+  /// valid during the call only. Null: the launch is the program's own, and only its order is the engine's.
+  void* copy;
+  uint64_t flags;                      ///< it was instantiated with
+  const lynxpp_graph_kernel* kernels;  ///< none without a copy
   size_t kernel_count;
   void* const* disabled;  ///< nodes of the copy, kernels among them
   size_t disabled_count;

@@ -467,15 +467,18 @@ GraphLaunch graph_launch_of(const lynxpp_graph_launch& request, int sm) {
   GraphLaunch made;
   made.id = request.id;
   made.version = request.version;
-  made.copy = {request.copy, request.flags, {request.disabled, request.disabled + request.disabled_count}};
+  if (request.copy != nullptr)
+    made.copy = {
+        request.copy, request.flags, {}, {request.disabled, request.disabled + request.disabled_count}};
   made.may_be_running = request.may_be_running != 0;
   made.in.stream = request.stream;
   made.in.per_thread_stream = request.per_thread_stream != 0;
   made.in.attribute_changes = request.attribute_changes;
   made.in.correlation = request.number;
   for (const lynxpp_graph_kernel& kernel : std::span(request.kernels, request.kernel_count)) {
-    made.kernels.push_back({kernel.node, source_of(kernel.kernel, kernel.image, sm), kernel.is_enabled != 0,
-                            kernel.cache_config});
+    made.copy->kernels.push_back(kernel.node);
+    made.kernels.push_back(
+        {source_of(kernel.kernel, kernel.image, sm), kernel.is_enabled != 0, kernel.cache_config});
   }
   return made;
 }

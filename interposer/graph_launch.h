@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -51,7 +52,6 @@ struct KernelKey {
 /// A launch of an executable graph, not yet made.
 struct GraphLaunch {
   struct Kernel {
-    void* node = nullptr;  ///< of the copy
     KernelSource source;
     bool is_enabled = true;
     int cache_config = -1;  ///< as of a launch
@@ -59,8 +59,9 @@ struct GraphLaunch {
 
   std::uint64_t id = 0;       ///< of the executable graph, never used twice
   std::uint64_t version = 0;  ///< another one whenever the program has changed it
-  device::GraphCopy copy;
-  std::vector<Kernel> kernels;
+  /// None: the caller makes the launch and counts it, and it only runs behind earlier launches of variants.
+  std::optional<device::GraphCopy> copy;
+  std::vector<Kernel> kernels;  ///< same order as GraphCopy::kernels
   bool may_be_running = false;  ///< launches before this one were not told of
   std::string outside;          ///< "outside of …" where launches are not measured now
   device::Launch in;            ///< gives the stream

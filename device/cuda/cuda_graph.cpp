@@ -72,7 +72,7 @@ class GraphReadback final : public Readback {
   const std::uint64_t behind_;  // of what is enqueued for the instance
 };
 
-/// What a node of the copy was given by the program, kept while the node launches a variant.
+/// What the program has given a node of the copy, kept while the node launches a variant: during one call.
 class Original {
  public:
   Original(const Driver& driver, CUgraphNode node) : driver_(driver), node_(node) {}
@@ -133,9 +133,9 @@ class CudaGraph final : public ProgramGraph {
     pool_.give_back_pinned_memory(results_);
   }
 
-  Result<Launch> kernel_of(void* node) override {
+  Result<Launch> launch_of(const GraphCopy& copy, std::size_t kernel) override {
     const CaptureRelaxed relaxed(driver_);
-    auto* const handle = static_cast<CUgraphNode>(node);
+    auto* const handle = static_cast<CUgraphNode>(copy.kernels[kernel]);
     CUDA_KERNEL_NODE_PARAMS given{};
     const CUresult result = driver_.cuGraphKernelNodeGetParams(handle, &given);
     if (result != CUDA_SUCCESS) return driver_.error("cuGraphKernelNodeGetParams", result);
@@ -181,7 +181,7 @@ class CudaGraph final : public ProgramGraph {
     originals.reserve(nodes.size());
     Status status = success();
     for (const VariantNode& node : nodes) {
-      originals.emplace_back(driver_, static_cast<CUgraphNode>(node.node));
+      originals.emplace_back(driver_, static_cast<CUgraphNode>(copy.kernels[node.kernel]));
       status = originals.back().replace(node, choose_, made->memory.address);
       if (!status) break;
       made->variants.push_back(node.variant);

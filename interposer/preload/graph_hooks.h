@@ -2,6 +2,7 @@
 // preload/hooks.cpp, whose helpers they use.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstring>
@@ -35,8 +36,13 @@ struct NodeParameters {
   KernelNodeParameters kernel;
 };
 
-constexpr int kernel_node = 0;
-constexpr int child_graph_node = 4;
+/// CUgraphNodeParams of a child graph node.
+struct ChildParameters {
+  int type;
+  int reserved[3];
+  void* graph;
+};
+
 constexpr int memory_allocation_node = 10;
 constexpr int memory_free_node = 11;
 constexpr int conditional_node = 13;
@@ -79,30 +85,20 @@ bool is_device_updatable(void* node) {
   return static_cast<std::uint32_t>(value[0]) != 0;
 }
 
-/// Asks the driver for the kernel nodes of a graph and of those inside of it: added node by node, captured,
-/// or cloned, all are there. Precondition: Passthrough is active.
+/// Adds the kernel nodes of a living graph and of those inside of it: added node by node, captured, or
+/// cloned, the driver lists them all. Precondition: Passthrough is active.
 void add_contents(GraphContents& contents, void* graph, void* child) {
-  const auto nodes_of = driver_function<CUresult (*)(void*, void**, std::size_t*)>("cuGraphGetNodes");
-  const auto type_of = driver_function<CUresult (*)(void*, int*)>("cuGraphNodeGetType");
   const auto parameters_of =
       driver_function<CUresult (*)(void*, KernelNodeParameters*)>("cuGraphKernelNodeGetParams");
-  const auto graph_of = driver_function<CUresult (*)(void*, void**)>("cuGraphChildGraphNodeGetGraph");
-  std::size_t count = 0;
-  if (nodes_of == nullptr || type_of == nullptr || nodes_of(graph, nullptr, &count) != cuda_success) return;
-  std::vector<void*> nodes(count);
-  if (count == 0 || nodes_of(graph, nodes.data(), &count) != cuda_success) return;
-  nodes.resize(count);
-  for (void* const node : nodes) {
-    int type = -1;
-    if (type_of(node, &type) != cuda_success) continue;
+  for (void* const node : nodes_of(graph)) {
+    const int type = type_of(node);
     if (type == kernel_node) {
       KernelNodeParameters parameters[2] = {};  // the driver's may be longer
       const bool known = parameters_of != nullptr && parameters_of(node, parameters) == cuda_success;
       contents.kernels.push_back(
           {node, child, known ? kernel_of(parameters[0]) : nameless("(unnamed kernel)")});
       if (is_device_updatable(node)) contents.obstacle = "by graphs with kernels that the device changes";
-    } else if (void* inner = nullptr;
-               type == child_graph_node && graph_of != nullptr && graph_of(node, &inner) == cuda_success) {
+    } else if (void* const inner = graph_inside(node)) {
       add_contents(contents, inner, child != nullptr ? child : node);
     } else if (type == conditional_node) {
       contents.kernels.push_back({node, child, nameless("(conditional nodes of graphs, by replay)")});
@@ -113,9 +109,12 @@ void add_contents(GraphContents& contents, void* graph, void* child) {
   }
 }
 
-GraphContents contents_of(void* graph) {
+/// `flags`: those that the graph was instantiated with.
+GraphContents contents_of(void* graph, std::uint64_t flags) {
   GraphContents contents;
   add_contents(contents, graph, nullptr);
+  if ((flags & instantiated_for_device_launch) != 0)
+    contents.obstacle = "by graphs that the device may launch";
   return contents;
 }
 
@@ -140,18 +139,13 @@ CUresult graph_instantiate(void** executable, void* graph, std::uintptr_t a, std
     const std::lock_guard lock(made->mutex);
     made->flags = instantiation_flags(slot, a);
     if (attached()) made->told_since = attachments();
-    made->take_copy_of(graph, [&](void* of) {
-      GraphContents contents = contents_of(of);
-      if ((made->flags & instantiated_for_device_launch) != 0)
-        contents.obstacle = "by graphs that the device may launch";
-      return contents;
-    });
+    made->become(graph, contents_of(graph, made->flags));
   });
   return result;
 }
 
-/// Whatever the program has changed of an executable graph it finds changed in the copy, or there is none any
-/// more. `change` gets the executable graph.
+/// Has the clone follow what the program has changed of an executable graph; else it is given up. `change`
+/// gets the executable graph.
 template <typename Change>
 void changed(void* executable, Change change) {
   if (Passthrough::active()) return;
@@ -165,10 +159,10 @@ void changed(void* executable, Change change) {
   });
 }
 
-/// The same change of a node of the copy, by the driver's function of that name.
-void change_copy(ExecutableGraph& graph, void* node, const char* function, const void* given) {
-  if (graph.copy == nullptr) return;
-  void* const twin = graph.twin_of(node);
+/// Changes the clone's node in the same way, by the driver's function of that name.
+void change_clone(ExecutableGraph& graph, void* node, const char* function, const void* given) {
+  if (graph.clone == nullptr) return;
+  void* const twin = graph.twin_of(name_of(node));
   const auto set = driver_function<CUresult (*)(void*, const void*)>(function);
   if (twin == nullptr || set == nullptr || set(twin, given) != cuda_success) graph.give_up(not_followed);
 }
@@ -178,22 +172,16 @@ template <Slot slot, Door door>
 CUresult graph_update(void* executable, void* graph, std::uintptr_t a, std::uintptr_t b, std::uintptr_t c) {
   const CUresult result = original<slot, door, Five>()(executable, graph, a, b, c);
   changed(executable, [&](ExecutableGraph& known) {
+    if (result == cuda_success) known.become(graph, contents_of(graph, known.flags));
     if (result != cuda_success || !known.disabled.empty()) known.give_up(not_followed);
-    if (result != cuda_success) return;
-    if (known.contents.obstacle == nullptr) {
-      known.take_copy_of(graph, contents_of);
-      return;
-    }
-    known.contents.kernels = contents_of(graph).kernels;
   });
   return result;
 }
 
 void set_kernel(ExecutableGraph& graph, void* node, const KernelNodeParameters& parameters) {
   const KernelPtr kernel = kernel_of(parameters);
-  void* const twin = graph.twin_of(node);
-  for (GraphKernel& each : graph.contents.kernels) {
-    if (each.node == twin) each.kernel = kernel;
+  for (GraphKernel& each : graph.kernels) {
+    if (each.given == name_of(node)) each.kernel = kernel;
   }
 }
 
@@ -204,9 +192,25 @@ CUresult graph_set_kernel(void* executable, void* node, const void* given) {
   changed(executable, [&](ExecutableGraph& graph) {
     const auto parameters = parameters_given(given, slot == Slot::cuGraphExecKernelNodeSetParams);
     set_kernel(graph, node, parameters);
-    change_copy(graph, node, "cuGraphKernelNodeSetParams", &parameters);
+    change_clone(graph, node, "cuGraphKernelNodeSetParams", &parameters);
   });
   return result;
+}
+
+/// `child` is the program's, and lives.
+void set_child(ExecutableGraph& graph, void* node, void* child) {
+  const NodeName name = name_of(node);
+  if (graph.clone != nullptr) {
+    if (void* const inside = graph.clone->replace_child(name, child))
+      child = inside;
+    else
+      graph.give_up("by graphs in which a graph was replaced");
+  }
+  const GraphContents contents = contents_of(child, graph.flags);
+  graph.replace_child(name, contents);
+  const auto is_unknown = [&](NodeName each) { return graph.twin_of(each) == nullptr; };
+  if (contents.obstacle != nullptr || std::any_of(graph.disabled.begin(), graph.disabled.end(), is_unknown))
+    graph.give_up(contents.obstacle != nullptr ? contents.obstacle : not_followed);
 }
 
 template <Slot slot, Door door>
@@ -215,8 +219,10 @@ CUresult graph_set_node(void* executable, void* node, const void* given) {
   const auto* const parameters = static_cast<const NodeParameters*>(given);
   if (result != cuda_success || given == nullptr) return result;
   changed(executable, [&](ExecutableGraph& graph) {
+    if (parameters->type == child_graph_node)
+      return set_child(graph, node, static_cast<const ChildParameters*>(given)->graph);
     if (parameters->type == kernel_node) set_kernel(graph, node, parameters->kernel);
-    change_copy(graph, node, "cuGraphNodeSetParams", given);
+    change_clone(graph, node, "cuGraphNodeSetParams", given);
   });
   return result;
 }
@@ -243,7 +249,7 @@ template <Slot slot, Door door>
 CUresult graph_set_work(void* executable, void* node, const void* given, void* context) {
   const CUresult result = original<slot, door, Four>()(executable, node, given, context);
   if (result != cuda_success) return result;
-  changed(executable, [&](ExecutableGraph& graph) { change_copy(graph, node, for_graph(slot), given); });
+  changed(executable, [&](ExecutableGraph& graph) { change_clone(graph, node, for_graph(slot), given); });
   return result;
 }
 
@@ -251,13 +257,7 @@ template <Slot slot, Door door>
 CUresult graph_set_child(void* executable, void* node, const void* child) {
   const CUresult result = original<slot, door, Three>()(executable, node, child);
   if (result != cuda_success) return result;
-  changed(executable, [&](ExecutableGraph& graph) {
-    graph.give_up("by graphs in which a graph was replaced");
-    void* const twin = graph.twin_of(node);
-    std::erase_if(graph.contents.kernels, [&](const GraphKernel& each) { return each.child == twin; });
-    for (GraphKernel& each : contents_of(const_cast<void*>(child)).kernels)
-      graph.contents.kernels.push_back({each.node, twin, std::move(each.kernel)});
-  });
+  changed(executable, [&](ExecutableGraph& graph) { set_child(graph, node, const_cast<void*>(child)); });
   return result;
 }
 
@@ -266,10 +266,11 @@ CUresult graph_set_enabled(void* executable, void* node, unsigned is_enabled) {
   const CUresult result = original<slot, door, SetEnabled>()(executable, node, is_enabled);
   if (result != cuda_success) return result;
   changed(executable, [&](ExecutableGraph& graph) {
-    void* const twin = graph.twin_of(node);
-    if (twin == nullptr) return graph.give_up(not_followed);
-    std::erase(graph.disabled, twin);
-    if (is_enabled == 0) graph.disabled.push_back(twin);
+    const NodeName name = name_of(node);
+    const auto same = std::remove(graph.disabled.begin(), graph.disabled.end(), name);
+    graph.disabled.erase(same, graph.disabled.end());
+    if (is_enabled == 0) graph.disabled.push_back(name);
+    if (graph.clone != nullptr && graph.twin_of(name) == nullptr) graph.give_up(not_followed);
   });
   return result;
 }
@@ -296,7 +297,7 @@ CUresult graph_destroy(void* executable) {
     const Passthrough passthrough;
     const std::lock_guard lock(graph->mutex);
     note_variants(*graph, false);
-    graph->drop_copy();
+    graph->clone.reset();
     if (const lynxpp_engine* const engine = opened_engine()) engine->forget_graph(graph->id);
   });
   return destroy(executable);
@@ -318,27 +319,40 @@ bool is_captured(CUstream stream, bool per_thread) {
   return status_of != nullptr && status_of(named, &status) == cuda_success && status != 0;
 }
 
-lynxpp_graph_launch request_of(const ExecutableGraph& graph, std::vector<lynxpp_graph_kernel>& kernels) {
-  for (const GraphKernel& each : graph.contents.kernels) {
-    const ImagePtr& image = each.kernel->image;
-    kernels.push_back({each.node, each.kernel->name.c_str(), image != nullptr ? &image->view() : nullptr,
-                       graph.is_enabled(each) ? 1 : 0, each.kernel->cache_config});
+/// What the engine is told of a graph and of its clone, which is to live and stay as it is meanwhile.
+class GraphRequest {
+ public:
+  explicit GraphRequest(const ExecutableGraph& graph) {
+    request.id = graph.id;
+    request.version = graph.version;
+    request.flags = graph.flags;
+    request.attribute_changes = attribute_changes().load();
+    if (graph.clone == nullptr) return;
+    for (const GraphKernel& each : graph.kernels) {
+      const ImagePtr& image = each.kernel->image;
+      kernels_.push_back({graph.twin_of(each.node), each.kernel->name.c_str(),
+                          image != nullptr ? &image->view() : nullptr, graph.is_enabled(each) ? 1 : 0,
+                          each.kernel->cache_config});
+    }
+    for (const NodeName each : graph.disabled) disabled_.push_back(graph.twin_of(each));
+    request.copy = graph.clone->graph();
+    request.kernels = kernels_.data();
+    request.kernel_count = kernels_.size();
+    request.disabled = disabled_.data();
+    request.disabled_count = disabled_.size();
   }
+  GraphRequest(const GraphRequest&) = delete;
+  GraphRequest& operator=(const GraphRequest&) = delete;
+
   lynxpp_graph_launch request = {};
-  request.id = graph.id;
-  request.version = graph.version;
-  request.copy = graph.copy;
-  request.flags = graph.flags;
-  request.kernels = kernels.data();
-  request.kernel_count = kernels.size();
-  request.disabled = graph.disabled.data();
-  request.disabled_count = graph.disabled.size();
-  request.attribute_changes = attribute_changes().load();
-  return request;
-}
+
+ private:
+  std::vector<lynxpp_graph_kernel> kernels_;
+  std::vector<void*> disabled_;
+};
 
 /// Has the engine make the launch; false: it has not. Precondition: the graph's mutex is held.
-bool graph_launched_by_engine(ExecutableGraph& graph, lynxpp_graph_launch request, CUresult* result) {
+bool graph_launched_by_engine(ExecutableGraph& graph, lynxpp_graph_launch& request, CUresult* result) {
   // Not attached, it only has the stream wait for variants.
   const lynxpp_engine* const engine = attached() ? attached_engine() : opened_engine();
   if (engine == nullptr) return false;
@@ -351,9 +365,8 @@ bool graph_launched_by_engine(ExecutableGraph& graph, lynxpp_graph_launch reques
 }
 
 void count_graph(const ExecutableGraph& graph) {
-  const char* const obstacle = graph.contents.obstacle;
   for (const auto& [kernel, launches] : graph.launches())
-    count_launches(kernel->name.c_str(), launches, obstacle != nullptr ? obstacle : "by graphs");
+    count_launches(kernel->name.c_str(), launches, graph.obstacle != nullptr ? graph.obstacle : "by graphs");
 }
 
 template <Slot slot, Door door>
@@ -373,9 +386,9 @@ template <Slot slot, Door door>
     has_run = true;
     if (graph == nullptr) return;
     const std::lock_guard lock(graph->mutex);
-    if (graph->copy == nullptr && !graph->has_run_variants) return;
-    std::vector<lynxpp_graph_kernel> kernels;
-    lynxpp_graph_launch request = request_of(*graph, kernels);
+    if (graph->clone == nullptr && !graph->has_run_variants) return;
+    GraphRequest told(*graph);
+    lynxpp_graph_launch& request = told.request;
     request.stream = stream;
     request.per_thread_stream = per_thread ? 1 : 0;
     request.executable = executable;

@@ -239,6 +239,10 @@ class Session {
   // ---- launching graphs (session_graphs.cpp)
   /// Null: the device launches none, which coverage then says.
   std::shared_ptr<Graph> graph_of(device::Device& device, const GraphLaunch& launch);
+  /// Has a launch that gets no variants run behind earlier ones that had; the caller makes it.
+  GraphLaunched launch_behind(const device::Device& device, const GraphLaunch& launch);
+  /// Null: it is not known.
+  std::shared_ptr<Graph> take_graph(std::uint64_t id);
   GraphLaunched launch_original(Graph& graph, const GraphLaunch& launch, const std::string& reason);
   /// LaunchPlace::module of each of its kernels. Lets go of `state` where one is new.
   std::vector<std::string> modules_of(State& state, const GraphLaunch& launch);

@@ -46,6 +46,7 @@ class PartOfReadback final : public device::Readback {
 
 GraphLaunched Session::launch(device::Device& device, const GraphLaunch& launch) {
   const Launching here(*this);
+  if (!launch.copy) return launch_behind(device, launch);
   const std::shared_ptr<Graph> graph = graph_of(device, launch);
   if (graph == nullptr) return GraphLaunched::no;
   // Behind its own launches an executable graph runs by itself; of one more launch of it the end is known.
@@ -103,6 +104,14 @@ GraphLaunched Session::launch(device::Device& device, const GraphLaunch& launch)
   return GraphLaunched::original;
 }
 
+/// There will be no variants until the graph is another one: what they took is given back.
+GraphLaunched Session::launch_behind(const device::Device& device, const GraphLaunch& launch) {
+  const std::shared_ptr<Graph> graph = take_graph(launch.id);
+  // An event of another context's may be gone with it.
+  if (graph != nullptr && graph->device == &device) graph->runs->order(launch.in);
+  return GraphLaunched::no;
+}
+
 std::shared_ptr<Session::Graph> Session::graph_of(device::Device& device, const GraphLaunch& launch) {
   std::shared_ptr<Graph> before;  // goes when nothing is locked
   State state(state_);
@@ -152,6 +161,7 @@ std::vector<Session::GraphNode> Session::nodes_of(const GraphLaunch& launch,
     const GraphLaunch::Kernel& kernel = launch.kernels[i];
     if (!kernel.is_enabled) continue;
     GraphNode& node = nodes.emplace_back();
+    node.index = i;
     node.kernel = &kernel;
     node.seen = &seen(kernel.source.name, modules[i]);
     node.seen->add_unselected();
@@ -167,7 +177,7 @@ void Session::choose_variants(std::vector<GraphNode>& nodes, Graph& graph,
                               const std::shared_ptr<const Attached>& attached, device::Device& device,
                               const GraphLaunch& launch) {
   for (GraphNode& node : nodes) {
-    const Result<device::Launch> found = graph.runs->kernel_of(node.kernel->node);
+    const Result<device::Launch> found = graph.runs->launch_of(*launch.copy, node.index);
     std::string obstacle = found ? "" : first_message(found.error());
     if (found) {
       node.launch = *found;
@@ -214,9 +224,9 @@ Status Session::make_graph(std::vector<GraphNode>& nodes, Graph& graph, const Gr
     if (node.pending->plan->words != nullptr) node.pending->plan->words->add_block_counters(node.launch);
     node.first = bytes;
     bytes += layout.bytes;
-    wanted.push_back({node.kernel->node, node.made, layout.bytes, node.launch.shared_bytes,
+    wanted.push_back({node.index, node.made, layout.bytes, node.launch.shared_bytes,
                       probe_words(instrumented.probe, layout, 0)});
-    variants.push_back({node.kernel->node, node.made->variant, node.launch, instrumented.parameters,
+    variants.push_back({node.index, node.made->variant, node.launch, instrumented.parameters,
                         [&layout, &instrumented, first = node.first](std::uint64_t address) {
                           return probe_words(instrumented.probe, layout, address + first);
                         }});
@@ -233,7 +243,7 @@ Status Session::make_graph(std::vector<GraphNode>& nodes, Graph& graph, const Gr
       before = std::exchange(graph.made, std::move(wanted));
     }
     graph.version = version;
-    const Status made = graph.runs->instantiate(launch.copy, variants);
+    const Status made = graph.runs->instantiate(*launch.copy, variants);
     graph.problem = made ? "" : first_message(made.error());
     if (!is_same || made) graph.launches_between = 1;
   }
@@ -288,13 +298,15 @@ void Session::take_back_graph(std::vector<GraphNode>& nodes, Graph& graph, const
   }
 }
 
-void Session::forget_graph(std::uint64_t id) {
-  std::shared_ptr<Graph> graph;  // goes when nothing is locked
+std::shared_ptr<Session::Graph> Session::take_graph(std::uint64_t id) {
   const State state(state_);
   const auto found = graphs_.find(id);
-  if (found == graphs_.end()) return;
-  graph = std::move(found->second);
+  if (found == graphs_.end()) return nullptr;
+  std::shared_ptr<Graph> graph = std::move(found->second);
   graphs_.erase(found);
+  return graph;
 }
+
+void Session::forget_graph(std::uint64_t id) { take_graph(id); }
 
 }  // namespace lynxpp::interposer

@@ -218,6 +218,7 @@ struct Session::LastResults {
 
 /// A kernel node of a graph that is being launched.
 struct Session::GraphNode {
+  std::size_t index = 0;  ///< of GraphLaunch::kernels
   const GraphLaunch::Kernel* kernel = nullptr;
   Seen* seen = nullptr;
   std::uint64_t number = 0;  ///< of the kernel's launches
@@ -233,7 +234,7 @@ struct Session::GraphNode {
 struct Session::Graph {
   /// What it was made with: as long as nothing of that changes, it is launched again.
   struct Made {
-    void* node = nullptr;
+    std::size_t index = 0;  ///< of GraphLaunch::kernels
     KernelPtr kernel;
     std::uint64_t bytes = 0;
     std::uint32_t shared_bytes = 0;

@@ -157,11 +157,13 @@ class CudaGraphs : public testing::Test {
   }
   Status instantiate() {
     if (Status reserved = graph_->reserve_buffers(64); !reserved) return reserved;
-    const VariantNode node{this, variant_, in_, {}, [&](std::uint64_t address) {
+    const VariantNode node{0, variant_, in_, {}, [&](std::uint64_t address) {
                              address_ = address;
                              return std::vector<std::uint64_t>{address};
                            }};
-    return graph_->instantiate({}, std::span(&node, 1));
+    GraphCopy copy;
+    copy.kernels.push_back(this);
+    return graph_->instantiate(copy, std::span(&node, 1));
   }
   Status launch() {
     if (Status reserved = graph_->reserve_results(); !reserved) return reserved;

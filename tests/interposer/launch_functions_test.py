@@ -36,7 +36,7 @@ TREATMENT = {
     "graph_set_node": "followed in the copy",
     "graph_set_work": "followed in the copy",
     "graph_set_enabled": "followed in the copy",
-    "graph_set_child": "from then on the graph's replays are counted in coverage and run as they are",
+    "graph_set_child": "followed in the copy: it gets the other graph, too",
     "graph_destroy": "the copy goes, results are still taken",
     "launch_multi_device": "counted in coverage: the kernels of several devices wait for each other",
     "launch_legacy": "counted in coverage: parameters that were set one by one are the driver's alone",

@@ -26,7 +26,7 @@ struct Answers {
 class FakeGraph : public device::ProgramGraph {
  public:
   explicit FakeGraph(Answers& answers) : answers_(answers) {}
-  Result<device::Launch> kernel_of(void*) override {
+  Result<device::Launch> launch_of(const device::GraphCopy&, std::size_t) override {
     device::Launch launch;
     launch.block[0] = 32;
     return launch;
@@ -70,7 +70,8 @@ class GraphLaunches : public SessionTest {
   GraphLaunched launch_graph() {
     GraphLaunch launch;
     launch.id = 1;
-    launch.kernels.push_back({nullptr, {"k", 1, [&]() -> Result<std::string> { return text_; }}});
+    launch.copy.emplace().kernels.push_back(nullptr);
+    launch.kernels.push_back({{"k", 1, [&]() -> Result<std::string> { return text_; }}});
     launch.launch_original = [&] { return ++originals_ != 0; };
     const GraphLaunched how = session_->launch(graphs_, launch);
     session_->collect();

@@ -1,4 +1,6 @@
 // Graphs and captures. Nodes, their types and their fills are the runtime's.
+#include <algorithm>
+
 #include "device/cpu/driver/api.h"
 #include "device/cpu/driver/contexts.h"
 #include "device/cpu/runtime/api.h"
@@ -45,6 +47,12 @@ cudaError_t copy_of_node(const CUDA_MEMCPY3D* copy) {
 
 cudaError_t call_of_node(const CUDA_HOST_NODE_PARAMS* call) {
   return call != nullptr ? api::cudaLaunchHostFunc(nullptr, call->fn, call->userData) : cudaErrorInvalidValue;
+}
+
+/// The device has no other edges.
+CUresult give_plain_edges(CUresult result, CUgraphEdgeData* edges, const size_t* count) {
+  if (result == CUDA_SUCCESS && edges != nullptr) std::fill_n(edges, *count, CUgraphEdgeData{});
+  return result;
 }
 
 /// Both versions of the structure begin alike.
@@ -116,6 +124,30 @@ CUresult cuGraphAddDependencies_v2(CUgraph graph, const CUgraphNode* from, const
   if (!plain_edges(reinterpret_cast<const cudaGraphEdgeData*>(edges), count)) return CUDA_ERROR_NOT_SUPPORTED;
   return result_of(graphs().add_dependencies(graph, from, to, count));
 }
+
+CUresult cuGraphRemoveDependencies(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to,
+                                   size_t count) {
+  return result_of(graphs().remove_dependencies(graph, from, to, count));
+}
+CUresult cuGraphRemoveDependencies_v2(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to,
+                                      const CUgraphEdgeData*, size_t count) {
+  return result_of(graphs().remove_dependencies(graph, from, to, count));
+}
+CUresult cuGraphNodeGetDependencies(CUgraphNode node, CUgraphNode* nodes, size_t* count) {
+  return result_of(graphs().neighbours(node, Graphs::Neighbours::before, nodes, count));
+}
+CUresult cuGraphNodeGetDependencies_v2(CUgraphNode node, CUgraphNode* nodes, CUgraphEdgeData* edges,
+                                       size_t* count) {
+  return give_plain_edges(driver_api::cuGraphNodeGetDependencies(node, nodes, count), edges, count);
+}
+CUresult cuGraphNodeGetDependentNodes(CUgraphNode node, CUgraphNode* nodes, size_t* count) {
+  return result_of(graphs().neighbours(node, Graphs::Neighbours::behind, nodes, count));
+}
+CUresult cuGraphNodeGetDependentNodes_v2(CUgraphNode node, CUgraphNode* nodes, CUgraphEdgeData* edges,
+                                         size_t* count) {
+  return give_plain_edges(driver_api::cuGraphNodeGetDependentNodes(node, nodes, count), edges, count);
+}
+CUresult cuGraphDestroyNode(CUgraphNode node) { return result_of(graphs().destroy_node(node)); }
 
 CUresult cuGraphClone(CUgraph* clone, CUgraph graph) { return result_of(api::cudaGraphClone(clone, graph)); }
 CUresult cuGraphGetNodes(CUgraph graph, CUgraphNode* nodes, size_t* count) {

@@ -87,6 +87,12 @@ cudaError_t launch_of(const cudaKernelNodeParams* parameters) {
   return launch_kernel(*kernel, launch, Interception::none);
 }
 
+/// The device has no other edges.
+cudaError_t give_plain_edges(cudaError_t error, cudaGraphEdgeData* edges, const size_t* count) {
+  if (error == cudaSuccess && edges != nullptr) std::fill_n(edges, *count, cudaGraphEdgeData{});
+  return error;
+}
+
 }  // namespace
 
 cudaError_t cudaGraphCreate(cudaGraph_t* graph, unsigned int flags) {
@@ -153,6 +159,22 @@ cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t* f
   if (!plain_edges(edges, count)) return cudaErrorNotSupported;
   return graphs().add_dependencies(graph, from, to, count);
 }
+
+cudaError_t cudaGraphRemoveDependencies(cudaGraph_t graph, const cudaGraphNode_t* from,
+                                        const cudaGraphNode_t* to, const cudaGraphEdgeData*, size_t count) {
+  return graphs().remove_dependencies(graph, from, to, count);
+}
+
+cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t* nodes,
+                                         cudaGraphEdgeData* edges, size_t* count) {
+  return give_plain_edges(graphs().neighbours(node, Graphs::Neighbours::before, nodes, count), edges, count);
+}
+cudaError_t cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, cudaGraphNode_t* nodes,
+                                           cudaGraphEdgeData* edges, size_t* count) {
+  return give_plain_edges(graphs().neighbours(node, Graphs::Neighbours::behind, nodes, count), edges, count);
+}
+
+cudaError_t cudaGraphDestroyNode(cudaGraphNode_t node) { return graphs().destroy_node(node); }
 
 cudaError_t cudaGraphClone(cudaGraph_t* clone, cudaGraph_t graph) {
   if (clone == nullptr) return cudaErrorInvalidValue;

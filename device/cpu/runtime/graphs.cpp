@@ -36,6 +36,16 @@ GraphNode* node_of(const Graph& graph, cudaGraphNode_t handle) {
 
 cudaGraphNode_t handle_of(GraphNode* node) { return reinterpret_cast<cudaGraphNode_t>(node); }
 
+/// Stores at most `count` of the nodes, which it then counts; without `nodes` it counts all.
+void store(const std::vector<cudaGraphNode_t>& found, cudaGraphNode_t* nodes, std::size_t& count) {
+  if (nodes == nullptr) {
+    count = found.size();
+    return;
+  }
+  for (std::size_t i = 0; i < count; ++i) nodes[i] = i < found.size() ? found[i] : nullptr;
+  count = std::min(count, found.size());
+}
+
 /// The graph, or one inside of it, that `matches`; null when there is none.
 template <typename Matches>
 std::shared_ptr<Graph> search(const std::shared_ptr<Graph>& graph, const Matches& matches) {
@@ -83,13 +93,15 @@ std::shared_ptr<Graph> Graphs::find(cudaGraph_t handle) {
 
 /// Precondition: `mutex_` is held.
 GraphNode* Graphs::find_node(cudaGraphNode_t handle) {
-  GraphNode* found = nullptr;
-  const auto holds_it = [&](const Graph& graph) {
-    found = node_of(graph, handle);
-    return found != nullptr;
-  };
+  const std::shared_ptr<Graph> graph = graph_with(handle);
+  return graph != nullptr ? node_of(*graph, handle) : nullptr;
+}
+
+/// Precondition: `mutex_` is held.
+std::shared_ptr<Graph> Graphs::graph_with(cudaGraphNode_t handle) {
+  const auto holds_it = [&](const Graph& graph) { return node_of(graph, handle) != nullptr; };
   for (const auto& [each, graph] : graphs_) {
-    if (search(graph, holds_it) != nullptr) return found;
+    if (auto found = search(graph, holds_it)) return found;
   }
   return nullptr;
 }
@@ -173,13 +185,50 @@ cudaError_t Graphs::list(cudaGraph_t handle, bool roots_only, cudaGraphNode_t* n
   for (const auto& node : graph->nodes) {
     if (!roots_only || node->dependencies.empty()) found.push_back(handle_of(node.get()));
   }
-  if (nodes != nullptr) {
-    const std::size_t room = *count;
-    for (std::size_t i = 0; i < room; ++i) nodes[i] = i < found.size() ? found[i] : nullptr;
-    *count = std::min(room, found.size());
+  store(found, nodes, *count);
+  return cudaSuccess;
+}
+
+cudaError_t Graphs::neighbours(cudaGraphNode_t handle, Neighbours which, cudaGraphNode_t* nodes,
+                               std::size_t* count) {
+  const std::lock_guard lock(mutex_);
+  const std::shared_ptr<Graph> graph = graph_with(handle);
+  if (graph == nullptr || count == nullptr) return cudaErrorInvalidValue;
+  GraphNode* const node = node_of(*graph, handle);
+  std::vector<cudaGraphNode_t> found;
+  if (which == Neighbours::before) {
+    for (GraphNode* const each : node->dependencies) found.push_back(handle_of(each));
   } else {
-    *count = found.size();
+    for (const auto& each : graph->nodes) {
+      if (std::ranges::count(each->dependencies, node) != 0) found.push_back(handle_of(each.get()));
+    }
   }
+  store(found, nodes, *count);
+  return cudaSuccess;
+}
+
+cudaError_t Graphs::remove_dependencies(cudaGraph_t handle, const cudaGraphNode_t* from,
+                                        const cudaGraphNode_t* to, std::size_t count) {
+  const auto graph = find(handle);
+  if (graph == nullptr || (count != 0 && (from == nullptr || to == nullptr))) return cudaErrorInvalidValue;
+  const std::lock_guard lock(mutex_);
+  for (std::size_t i = 0; i < count; ++i) {
+    GraphNode* const after = node_of(*graph, to[i]);
+    if (after == nullptr || std::ranges::count(after->dependencies, node_of(*graph, from[i])) == 0)
+      return cudaErrorInvalidValue;
+  }
+  for (std::size_t i = 0; i < count; ++i)
+    std::erase(node_of(*graph, to[i])->dependencies, node_of(*graph, from[i]));
+  return cudaSuccess;
+}
+
+cudaError_t Graphs::destroy_node(cudaGraphNode_t handle) {
+  const std::lock_guard lock(mutex_);
+  const std::shared_ptr<Graph> graph = graph_with(handle);
+  if (graph == nullptr) return cudaErrorInvalidValue;
+  GraphNode* const node = node_of(*graph, handle);
+  for (const auto& each : graph->nodes) std::erase(each->dependencies, node);
+  std::erase_if(graph->nodes, [&](const auto& each) { return each.get() == node; });
   return cudaSuccess;
 }
 

@@ -82,6 +82,14 @@ class Graphs {
   /// As above; also for a dependency that is there already or would be of a node on itself.
   cudaError_t add_dependencies(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
                                std::size_t count);
+  /// Errors: cudaErrorInvalidValue where one is missing, and then none is removed.
+  cudaError_t remove_dependencies(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
+                                  std::size_t count);
+  /// The nodes that the node waits for, or those that wait for it; stored as by list().
+  enum class Neighbours { before, behind };
+  cudaError_t neighbours(cudaGraphNode_t node, Neighbours which, cudaGraphNode_t* nodes, std::size_t* count);
+  /// Removes a node and its dependencies from its graph.
+  cudaError_t destroy_node(cudaGraphNode_t node);
   /// A copy, for a child node or the program.
   cudaError_t copy(cudaGraph_t graph, std::shared_ptr<Graph>& made);
   /// With `roots_only` those without dependencies. At most *count are stored, of which *count tells
@@ -118,6 +126,8 @@ class Graphs {
 
  private:
   GraphNode* find_node(cudaGraphNode_t handle);
+  /// The graph that contains the node; null: none does.
+  std::shared_ptr<Graph> graph_with(cudaGraphNode_t handle);
   static std::shared_ptr<Graph> copy_of(const Graph& graph);
   static cudaError_t put(std::vector<ExecutableGraph::Step> steps, cudaStream_t stream, bool is_captured);
   static bool append_steps(const Graph& graph, std::vector<ExecutableGraph::Step>& steps);
