@@ -103,8 +103,8 @@ class CudaDevice final : public Device {
 
   std::optional<KernelResources> resources(const Launch& launch, const Variant* variant) override {
     const CaptureRelaxed relaxed(driver_);
-    const CUfunction function = variant != nullptr ? static_cast<const CudaVariant*>(variant)->function()
-                                                   : original_function(launch);
+    const CUfunction function =
+        variant != nullptr ? static_cast<const CudaVariant*>(variant)->function() : original_function(launch);
     const auto attribute = [&](CUfunction_attribute id) {
       int value = 0;
       driver_.cuFuncGetAttribute(&value, id, function);
@@ -407,7 +407,7 @@ class CudaDevice final : public Device {
                                                  options.data(), values.data());
     if (result != CUDA_SUCCESS) {
       Failure problem = driver_.error("cuModuleLoadDataEx", result);
-      if (log[0] != '\0') problem.diagnostics.front().message += ": " + std::string(log.data());
+      if (log[0] != '\0') problem.diagnostics.front().message += ": " + first_line_of(log.data());
       return problem;
     }
     CUfunction function = nullptr;
