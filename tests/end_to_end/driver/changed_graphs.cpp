@@ -104,7 +104,8 @@ void update() {
 void try_to_update() {
   CUgraph const from = graph_of(1);
   CUgraphExecUpdateResultInfo result{};
-  if (cuGraphExecUpdate(executable, from, &result) == CUDA_SUCCESS) driver_program::check_call(CUDA_ERROR_UNKNOWN, "a refusal");
+  if (cuGraphExecUpdate(executable, from, &result) == CUDA_SUCCESS)
+    driver_program::check_call(CUDA_ERROR_UNKNOWN, "a refusal");
   CHECK_CALL(cuGraphDestroy(from));
 }
 
