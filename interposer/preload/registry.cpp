@@ -42,15 +42,17 @@ ImagePtr Image::remember(const void* address) {
   return result;
 }
 
-void Registry::add_module(void* module, ImagePtr image) {
+void Registry::add_module(void* module, ImagePtr image, void* context) {
   const Changing changing(*this);
-  modules_[module] = {std::move(image), nullptr};
+  modules_[module] = {std::move(image), nullptr, context};
 }
 
-void Registry::add_module_of_library(void* module, void* library) {
+void Registry::add_module_of_library(void* module, void* library, void* context) {
   const Changing changing(*this);
   const auto found = modules_.find(library);
-  if (found != modules_.end()) modules_[module] = {found->second.image, library};
+  if (found == modules_.end()) return;
+  const ImagePtr image = found->second.image;
+  modules_[module] = {image, library, context};
 }
 
 void Registry::add_function(void* function, void* module, const char* name, In in) {
@@ -59,52 +61,56 @@ void Registry::add_function(void* function, void* module, const char* name, In i
     const std::shared_lock lock(mutex_);
     const auto known = functions_.find(function);
     const auto owner = modules_.find(module);
-    if (known != functions_.end() && known->second->module == module && known->second->name == name &&
-        known->second->image == (owner != modules_.end() ? owner->second.image : nullptr)) {
+    if (known != functions_.end() && known->second.kernel->module == module &&
+        known->second.kernel->name == name &&
+        known->second.kernel->image == (owner != modules_.end() ? owner->second.image : nullptr)) {
       return;
     }
   }
-  put_function(function, module, name, in == In::module);
+  put_function(function, module, name, nullptr, in == In::module);
 }
 
-KernelPtr Registry::add_late_function(void* function, void* module, const char* name) {
-  return put_function(function, module, name, false);
+KernelPtr Registry::add_late_function(void* function, void* module, const char* name, void* context) {
+  return put_function(function, module, name, context, false);
 }
 
-KernelPtr Registry::put_function(void* function, void* module, const char* name, bool is_of_one_context) {
+/// A function of a module that was seen dies with that module's context.
+KernelPtr Registry::put_function(void* function, void* module, const char* name, void* context,
+                                 bool is_of_one_context) {
   const Changing changing(*this);
   const auto owner = modules_.find(module);
   auto kernel = std::make_shared<const Kernel>(
       Kernel{name, owner != modules_.end() ? owner->second.image : nullptr, module, -1, is_of_one_context});
-  functions_[function] = kernel;
+  if (owner != modules_.end()) context = owner->second.context;
+  functions_[function] = {kernel, context};
   return kernel;
 }
 
-void Registry::add_alias(void* alias, void* function) {
+void Registry::add_alias(void* alias, void* function, void* context) {
   {
     const std::shared_lock lock(mutex_);
     const auto known = functions_.find(function);
     if (known == functions_.end()) return;
     const auto present = functions_.find(alias);
-    if (present != functions_.end() && present->second == known->second) return;
+    if (present != functions_.end() && present->second.kernel == known->second.kernel) return;
   }
   const Changing changing(*this);
   const auto known = functions_.find(function);
   if (known == functions_.end()) return;
   // Copied first: the insertion may move the elements.
-  KernelPtr kernel = known->second;
-  functions_[alias] = std::move(kernel);
+  KernelPtr kernel = known->second.kernel;
+  functions_[alias] = {std::move(kernel), context};
 }
 
 void Registry::set_cache_config(void* function, int config) {
   const Changing changing(*this);
   const auto known = functions_.find(function);
   if (known == functions_.end()) return;
-  const KernelPtr before = known->second;
+  const KernelPtr before = known->second.kernel;
   auto changed = std::make_shared<Kernel>(*before);
   changed->cache_config = config;
-  for (auto& [handle, kernel] : functions_) {
-    if (kernel == before) kernel = changed;
+  for (auto& [handle, each] : functions_) {
+    if (each.kernel == before) each.kernel = changed;
   }
 }
 
@@ -116,28 +122,24 @@ bool Registry::knows_module(void* module) const {
 KernelPtr Registry::find_function(void* function) const {
   const std::shared_lock lock(mutex_);
   const auto found = functions_.find(function);
-  return found != functions_.end() ? found->second : nullptr;
+  return found != functions_.end() ? found->second.kernel : nullptr;
 }
 
-std::vector<void*> Registry::handles_named(const char* name) const {
+std::vector<void*> Registry::kernels_named(const char* name) const {
   std::vector<void*> handles;
   const std::shared_lock lock(mutex_);
-  for (const auto& [handle, kernel] : functions_) {
-    if (kernel->image != nullptr && kernel->name == name) handles.push_back(handle);
+  for (const auto& [handle, each] : functions_) {
+    const bool is_kernel = each.context == nullptr && !each.kernel->is_of_one_context;
+    if (is_kernel && each.kernel->image != nullptr && each.kernel->name == name) handles.push_back(handle);
   }
   return handles;
 }
 
-Registry::Removed Registry::remove_module(void* module) {
+template <typename FunctionDies, typename ModuleDies>
+Registry::Removed Registry::remove(const FunctionDies& function_dies, const ModuleDies& module_dies) {
   Removed removed;
-  const Changing changing(*this);
-  const auto belongs = [&](void* candidate) {
-    if (candidate == module) return true;
-    const auto found = modules_.find(candidate);
-    return found != modules_.end() && found->second.library == module;
-  };
   for (auto entry = functions_.begin(); entry != functions_.end();) {
-    if (belongs(entry->second->module)) {
+    if (function_dies(entry->second)) {
       removed.functions.emplace_back(entry->first, std::move(entry->second));
       entry = functions_.erase(entry);
     } else {
@@ -145,7 +147,7 @@ Registry::Removed Registry::remove_module(void* module) {
     }
   }
   for (auto entry = modules_.begin(); entry != modules_.end();) {
-    if (entry->first == module || entry->second.library == module) {
+    if (module_dies(entry->first, entry->second)) {
       removed.modules.emplace_back(entry->first, std::move(entry->second));
       entry = modules_.erase(entry);
     } else {
@@ -153,6 +155,26 @@ Registry::Removed Registry::remove_module(void* module) {
     }
   }
   return removed;
+}
+
+Registry::Removed Registry::remove_module(void* module) {
+  const Changing changing(*this);
+  const auto dies = [&](void* handle, const Module& known) {
+    return handle == module || known.library == module;
+  };
+  return remove(
+      [&](const Function& function) {
+        const auto owner = modules_.find(function.kernel->module);
+        return function.kernel->module == module ||
+               (owner != modules_.end() && dies(owner->first, owner->second));
+      },
+      dies);
+}
+
+Registry::Removed Registry::remove_context(void* context) {
+  const Changing changing(*this);
+  return remove([&](const Function& function) { return function.context == context; },
+                [&](void*, const Module& module) { return module.context == context; });
 }
 
 void Registry::restore(const Removed& removed) {

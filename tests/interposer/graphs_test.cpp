@@ -1,5 +1,5 @@
-// Graphs of programs under liblynxpp.so. The fake driver ends a process that passes it a handle whose owner is
-// gone.
+// Graphs of programs under liblynxpp.so. The fake driver ends a process that passes it a handle whose owner
+// is gone.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -42,11 +42,11 @@ TEST_P(GraphDoor, EveryReplayIsCountedWhereTheDriverCopiesNoGraphs) {
   const Outcome result = run_actions("graphs", "FAKE_DRIVER_COPIES_NO_GRAPHS=1");
   EXPECT_EQ(result.status, 0) << result.errors;
   const std::string way = " by graphs that cannot be copied";
-  EXPECT_THAT(result.events_of("engine natively "),
-              ElementsAre("first 2" + way, "second 1" + way, "first 2" + way, "second 1" + way,
-                          "first 1" + way, "second 1" + way, "second 2" + way, "second 4" + way,
-                          "second 1" + way,
-                          "(graphs that were not seen being instantiated, by replay) 1 by graphs"));
+  EXPECT_THAT(
+      result.events_of("engine natively "),
+      ElementsAre("first 2" + way, "second 1" + way, "first 2" + way, "second 1" + way, "first 1" + way,
+                  "second 1" + way, "second 2" + way, "second 4" + way, "second 1" + way,
+                  "(graphs that were not seen being instantiated, by replay) 1 by graphs"));
 }
 
 /// What the engine is told of the launches of a graph whose executable one the program changes as the letters
@@ -65,7 +65,9 @@ const std::vector<Change>& changes() {
   static const std::vector<Change> all = {
       {"c", {at_first, "graph first second first first"}},
       {"C", {at_first, "graph first second first first"}},
-      {"cCc", {at_first, "graph first second first first", "graph first second first first", "graph first second first first"}},
+      {"cCc",
+       {at_first, "graph first second first first", "graph first second first first",
+        "graph first second first first"}},
       {"k", {at_first, "graph second second second"}},
       {"K", {at_first, "graph second second second"}},
       {"ck", {at_first, "graph first second first first", "graph second second first first"}},
@@ -75,10 +77,17 @@ const std::vector<Change>& changes() {
       {"ur", {at_first, "graph first first", none, "natively first 2" + lost}},
       {"uk", {at_first, "graph first first", none, "natively first 2" + lost}},
       {"r", {at_first, none, "natively first 1" + lost, "natively second 2" + lost}},
-      {"rT", {at_first, none, "natively first 1" + lost, "natively second 2" + lost, "natively first 1" + lost, "natively second 2" + lost}},
-      {"rc", {at_first, none, "natively first 1" + lost, "natively second 2" + lost, "natively first 3" + lost, "natively second 1" + lost}},
-      {"rk", {at_first, none, "natively first 1" + lost, "natively second 2" + lost, "natively second 3" + lost}},
-      {"rd", {at_first, none, "natively first 1" + lost, "natively second 2" + lost, "natively first 1" + lost, "natively second 1" + lost}},
+      {"rT",
+       {at_first, none, "natively first 1" + lost, "natively second 2" + lost, "natively first 1" + lost,
+        "natively second 2" + lost}},
+      {"rc",
+       {at_first, none, "natively first 1" + lost, "natively second 2" + lost, "natively first 3" + lost,
+        "natively second 1" + lost}},
+      {"rk",
+       {at_first, none, "natively first 1" + lost, "natively second 2" + lost, "natively second 3" + lost}},
+      {"rd",
+       {at_first, none, "natively first 1" + lost, "natively second 2" + lost, "natively first 1" + lost,
+        "natively second 1" + lost}},
       {"ru", {at_first, none, "natively first 1" + lost, "natively second 2" + lost, "graph first first"}},
       {"du", {at_first, "graph first second! second", none, "natively first 2" + lost}},
       {"t", {at_first, at_first}},
@@ -90,8 +99,9 @@ const std::vector<Change>& changes() {
       {"rx", {at_first, none, "natively first 1" + lost, "natively second 2" + lost, at_first}},
       {"n", {at_first, "graph first second second second"}},
       {"o", {at_first, at_first}},
-      {"w", {at_first, "natively first 1" + loops, "natively second 2" + loops,
-             "natively (conditional nodes of graphs, by replay) 1" + loops}},
+      {"w",
+       {at_first, "natively first 1" + loops, "natively second 2" + loops,
+        "natively (conditional nodes of graphs, by replay) 1" + loops}},
       {"m", {at_first, "graph second second second"}},
   };
   return all;
@@ -108,6 +118,18 @@ TEST_P(GraphDoor, NoHandleIsUsedWhoseOwnerIsGone) {
     EXPECT_THAT(told, testing::UnorderedElementsAreArray(change.told)) << change.letters;
     EXPECT_THAT(result.events_of("driver cuGraphLaunch"), SizeIs(1 + std::string(change.letters).size()))
         << change.letters;
+  }
+}
+
+TEST_P(GraphDoor, NoHandleIsUsedWhoseContextIsGone) {
+  for (const std::string how : {"destroyed", "reset", "released"}) {
+    const Outcome result = run_actions("end=" + how, "FAKE_ENGINE=graphs");
+    EXPECT_EQ(result.status, 0) << how << ": " << result.errors;
+    EXPECT_THAT(result.events_of("engine graph"), ElementsAre(" first", " first")) << how;
+    EXPECT_THAT(result.events_of("engine launch first"), SizeIs(1)) << how;
+    const auto ends =
+        result.events_of(how == "destroyed" ? "engine save_results context" : "engine forget_context");
+    EXPECT_THAT(ends, SizeIs(1)) << how;
   }
 }
 

@@ -33,7 +33,8 @@ int type_of(const Object& node) {
   return -1;
 }
 
-Object* add_node(Object* graph, const char* kind, void* const* before, std::size_t count, void* owner = nullptr) {
+Object* add_node(Object* graph, const char* kind, void* const* before, std::size_t count,
+                 void* owner = nullptr) {
   Object* const made = create(kind, "", owner, graph->context);
   for (std::size_t i = 0; i < count; ++i) made->before.push_back(static_cast<Object*>(before[i]));
   graph->nodes.push_back(made);
@@ -67,7 +68,8 @@ bool can_be_copied(const Object& graph) {
 Object* graph_of(Object* node) {
   const std::lock_guard lock(lynxpp::fake_driver::objects_mutex());
   for (Object& each : lynxpp::fake_driver::objects()) {
-    if (each.is_alive && each.kind == "graph" && std::find(each.nodes.begin(), each.nodes.end(), node) != each.nodes.end())
+    if (each.is_alive && each.kind == "graph" &&
+        std::find(each.nodes.begin(), each.nodes.end(), node) != each.nodes.end())
       return &each;
   }
   abort();
@@ -122,9 +124,8 @@ EXPORT int cuGraphConditionalHandleCreate(std::uint64_t* handle, void* graph, vo
 }
 EXPORT int cuGraphAddNode_v2(void** node, void* graph, void* const* before, const void*, std::size_t count,
                              GraphNode* parameters) {
-  const auto* const kind = std::find_if(std::begin(node_kinds), std::end(node_kinds), [&](const NodeKind& each) {
-    return each.type == parameters->type;
-  });
+  const auto* const kind = std::find_if(std::begin(node_kinds), std::end(node_kinds),
+                                        [&](const NodeKind& each) { return each.type == parameters->type; });
   if (kind == std::end(node_kinds)) return invalid_value;
   Object* const made = add_node(object(graph), kind->name, before, count);
   if (kind->type == 0) made->owner = object(parameters->kernel.function);

@@ -124,8 +124,8 @@ void launched_natively(const char* kernel, std::uint64_t launches, const char* w
 
 void profile(int on) { log_event("engine profile %d", on); }
 int launch_again(const lynxpp_launch*, int*) { return 0; }
-/// FAKE_ENGINE=graphs: reads every kernel node of the copy, then makes the program's launch and says that it ran
-/// with variants.
+/// FAKE_ENGINE=graphs: reads every kernel node of the copy, then makes the program's launch and says that it
+/// ran with variants.
 int launch_graph(const lynxpp_graph_launch* launch, lynxpp_driver_lookup lookup, int* result) {
   const char* const mode = getenv("FAKE_ENGINE");
   if (mode == nullptr || strcmp(mode, "graphs") != 0) return 0;
@@ -147,11 +147,13 @@ int launch_graph(const lynxpp_graph_launch* launch, lynxpp_driver_lookup lookup,
 }
 void forget_graph(std::uint64_t) { log_event("engine forget_graph"); }
 
+void forget_context(void*) { log_event("engine forget_context"); }
+
 constexpr lynxpp_engine fake_engine = {
     FAKE_ENGINE_ABI, use_allocations, attach,       launch,     forget_image, save_results, collect,
     finish,          cpu_functions,   cpu_refusal,  use_ranges, copied,       nullptr,      launched_natively,
     nullptr,         launch_graph,    forget_graph, profile,    nullptr,      nullptr,      nullptr,
-    launch_again};
+    launch_again,    forget_context};
 
 }  // namespace
 

@@ -1,4 +1,5 @@
-// The fake driver's functions, by whichever door a test program finds them, and what its actions have in common.
+// The fake driver's functions, by whichever door a test program finds them, and what its actions have in
+// common.
 #pragma once
 
 #include <dlfcn.h>

@@ -398,6 +398,7 @@ void act(const std::string& action) {
   if (action == "_Exit") _Exit(4);
   if (action == "quick_exit") quick_exit(5);
   if (action.starts_with("graph=")) return change_graphs(action.substr(6));
+  if (action.starts_with("end=")) return end_contexts(action.substr(4));
   if (action.starts_with("link=")) return link(action.substr(5));
   if (action.starts_with("setenv=")) return set_specifications(action.substr(7));
   if (action.starts_with("putenv=")) return put_specifications(action.substr(7));

@@ -86,7 +86,8 @@ void change_graphs(const std::string& changes) {
   const auto replay = [&] { succeed(api.cuGraphLaunch(executable, nullptr)); };
   const auto instantiate_again = [&] {
     succeed(api.cuGraphExecDestroy(executable));
-    succeed(api.cuGraphInstantiateWithParams(&executable, outer.graph, std::array<std::uint64_t, 4>{}.data()));
+    succeed(
+        api.cuGraphInstantiateWithParams(&executable, outer.graph, std::array<std::uint64_t, 4>{}.data()));
   };
   const auto kernel_of = [](void* function) {
     KernelNode parameters = {};
@@ -153,7 +154,7 @@ void change_graphs(const std::string& changes) {
         break;
       }
       case 'T': break;  // launched by another thread
-      case 'm':  // its kernel goes with its module, and another one comes
+      case 'm':         // its kernel goes with its module, and another one comes
         succeed(api.cuGraphExecKernelNodeSetParams(executable, outer.nodes[0], &is_second));
         succeed(api.cuModuleUnload(module));
         break;
@@ -166,6 +167,37 @@ void change_graphs(const std::string& changes) {
       replay();
     }
   }
+  succeed(api.cuGraphExecDestroy(executable));
+}
+
+/// A kernel and a graph in a context, which ends; then a kernel of the same name whose handle nobody has seen
+/// come, and a graph with it.
+void end_contexts(const std::string& how) {
+  void* const driver = dlopen("libcuda.so.1", RTLD_NOW);
+  const auto set_current = reinterpret_cast<void (*)(void*)>(dlsym(driver, "fakeSetCurrent"));
+  const auto enumerate =
+      reinterpret_cast<int (*)(void**, void*, const char*)>(dlsym(driver, "fakeEnumerate"));
+  static char context;
+  void* primary = nullptr;
+  if (how == "destroyed") set_current(&context);
+  succeed(api.cuDevicePrimaryCtxRetain(&primary, 0));
+  const Chain ending{loaded_function("first")};
+  void* executable = nullptr;
+  succeed(api.cuGraphInstantiateWithFlags(&executable, ending.graph, 0));
+  succeed(api.cuGraphLaunch(executable, nullptr));
+  if (how == "reset") succeed(api.cuDevicePrimaryCtxReset_v2(0));
+  for (int i = 0; how == "released" && i < 2; ++i) succeed(api.cuDevicePrimaryCtxRelease_v2(0));
+  if (how == "destroyed") succeed(api.cuCtxDestroy_v2(&context));
+  set_current(nullptr);
+  succeed(api.cuDevicePrimaryCtxRetain(&primary, 0));
+  void* library = nullptr;
+  void* function = nullptr;
+  succeed(api.cuModuleLoadData(&library, ptx_text));
+  succeed(enumerate(&function, library, "first"));
+  launch(function);
+  const Chain later{function};
+  succeed(api.cuGraphInstantiateWithFlags(&executable, later.graph, 0));
+  succeed(api.cuGraphLaunch(executable, nullptr));
   succeed(api.cuGraphExecDestroy(executable));
 }
 
