@@ -8,7 +8,7 @@
 
 #include "interposer/lynxpp.h"
 
-#define LYNXPP_ENGINE_ABI 14
+#define LYNXPP_ENGINE_ABI 15
 #define LYNXPP_CALL_STACK_LIMIT 8
 
 #ifdef __cplusplus
@@ -198,6 +198,10 @@ typedef struct lynxpp_engine {
   /// kernel, image and cache configuration need not be known. Returns 2 when it was made (its CUresult in
   /// *result), 1 when it was counted and the caller makes the original one, 0: nothing was done.
   int (*launch_again)(const lynxpp_launch* launch, int* result);
+
+  /// The context has ended without save_results() for it. Nothing that was loaded or allocated there is used
+  /// again; results that were not taken before are lost.
+  void (*forget_context)(void* context);
 } lynxpp_engine;
 
 /// The only symbol liblynxpp-engine.so exports. Null when `abi` is not LYNXPP_ENGINE_ABI.

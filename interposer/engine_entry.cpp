@@ -14,6 +14,7 @@
 #include "interposer/allocations.h"
 #include "interposer/configuration.h"
 #include "interposer/control/answer.h"
+#include "interposer/device_contexts.h"
 #include "interposer/engine_api.h"
 #include "interposer/interruption.h"
 #include "interposer/output_path.h"
@@ -62,13 +63,6 @@ RangeReader range_reader() {
   };
 }
 
-/// In which a thread's last launch was.
-struct LastDevice {
-  unsigned long long context = 0;  ///< its id
-  device::Device* device = nullptr;
-  std::uint64_t retirements = 0;  ///< when it was found
-};
-
 /// A function as a thread has launched it.
 struct Known {
   void* function = nullptr;
@@ -115,13 +109,10 @@ struct Engine {
   device::MemoryBudget memory;
   StartCondition start;
   RangeReader ranges = range_reader();
-  bool is_refused = false;                     // the environment asks for what nobody understands
-  std::atomic<std::uint64_t> retirements = 0;  // calls of retire()
-  std::mutex mutex;                            // guards what follows
+  bool is_refused = false;  // the environment asks for what nobody understands
+  DeviceContexts contexts;
+  std::mutex mutex;  // guards what follows
   std::shared_ptr<AllocationReader> allocations;
-  std::unique_ptr<device::cuda::Driver> driver;
-  std::map<unsigned long long, std::unique_ptr<device::Device>> devices;  // by context id
-  std::vector<std::unique_ptr<device::Device>> ended;  // another thread may be launching on one of them
 
   Engine() {
     Diagnostics problems;
@@ -149,80 +140,24 @@ struct Engine {
     return std::ranges::find(now, start.range) != now.end();
   }
 
-  /// One for all devices. Precondition: `mutex` is held.
+  /// One for all devices.
   device::cuda::AllocationSource allocation_reader() {
+    const std::lock_guard lock(mutex);
     if (allocations == nullptr) allocations = std::make_shared<AllocationReader>(allocation_source.load());
     return [reader = allocations] { return reader->read(); };
   }
 
-  std::shared_ptr<const device::LiveAllocations> live_allocations() {
-    const std::lock_guard lock(mutex);
-    return allocation_reader()();
-  }
+  std::shared_ptr<const device::LiveAllocations> live_allocations() { return allocation_reader()(); }
 
-  /// Of the thread's context. Without the lock where the thread's last launch was in the same one.
+  /// The device of the thread's context; null: there is none.
   device::Device* current_cuda_device(lynxpp_driver_lookup lookup) {
-    static thread_local LastDevice last;
-    CUcontext context = nullptr;
-    unsigned long long id = 0;
-    const std::uint64_t retirements_now = retirements.load(std::memory_order_acquire);
-    if (last.device != nullptr && last.retirements == retirements_now &&
-        driver->cuCtxGetCurrent(&context) == CUDA_SUCCESS && context != nullptr &&
-        driver->cuCtxGetId(context, &id) == CUDA_SUCCESS && id == last.context) {
-      return last.device;
-    }
-    last.device = find_cuda_device(lookup, last.context);
-    last.retirements = retirements_now;
-    return last.device;
-  }
-
-  /// Tells the context's id, too.
-  device::Device* find_cuda_device(lynxpp_driver_lookup lookup, unsigned long long& id) {
-    const std::lock_guard lock(mutex);
-    if (driver == nullptr) {
-      Result<device::cuda::Driver> loaded = device::cuda::Driver::load(lookup);
-      if (!loaded) {
-        log().error("{}", loaded.error().diagnostics.front().message);
-        return nullptr;
-      }
-      driver = std::make_unique<device::cuda::Driver>(*loaded);
-    }
-    CUcontext context = nullptr;
-    if (driver->cuCtxGetCurrent(&context) != CUDA_SUCCESS || context == nullptr) return nullptr;
-    if (driver->cuCtxGetId(context, &id) != CUDA_SUCCESS) return nullptr;
-    std::unique_ptr<device::Device>& slot = devices[id];
-    if (slot == nullptr) {
-      Result<std::unique_ptr<device::Device>> made = device::cuda::make_device(*driver, allocation_reader());
-      if (!made) return nullptr;
-      slot = std::move(*made);
-      slot->measure_kernels(times);
-      slot->limit_memory(memory);
-    }
-    return slot.get();
-  }
-
-  /// The devices of a context, or of all contexts of the device of this number, are no longer found for new
-  /// launches.
-  std::vector<const device::Device*> retire(CUcontext context, int ordinal) {
-    const std::lock_guard lock(mutex);
-    std::vector<const device::Device*> retired;
-    retirements.fetch_add(1, std::memory_order_release);
-    unsigned long long id = 0;
-    const bool has_id =
-        context != nullptr && driver != nullptr && driver->cuCtxGetId(context, &id) == CUDA_SUCCESS;
-    for (auto entry = devices.begin(); entry != devices.end();) {
-      const bool ends = context != nullptr
-                            ? has_id && entry->first == id
-                            : entry->second != nullptr && entry->second->info().ordinal == ordinal;
-      if (!ends) {
-        ++entry;
-        continue;
-      }
-      retired.push_back(entry->second.get());
-      ended.push_back(std::move(entry->second));
-      entry = devices.erase(entry);
-    }
-    return retired;
+    return contexts.current_device(lookup, [this](const device::cuda::Driver& driver) {
+      Result<std::unique_ptr<device::Device>> made = device::cuda::make_device(driver, allocation_reader());
+      if (!made) return std::unique_ptr<device::Device>();
+      (*made)->measure_kernels(times);
+      (*made)->limit_memory(memory);
+      return std::move(*made);
+    });
   }
 
   /// The text of the image's module that defines `kernel`.
@@ -411,12 +346,12 @@ int launch(const lynxpp_launch* request, lynxpp_driver_lookup lookup, int* resul
               .is_context_function = request->is_context_function != 0,
               .modules = request->modules,
               .choices = engine().session->choices(),
-              .retirements = engine().retirements.load(std::memory_order_acquire)};
+              .retirements = engine().contexts.retirements()};
     const bool is_at_once = engine().start.kind == StartCondition::Kind::at_once;
     const bool is_made =
         engine().session->launch(*device, launch_of(*request), source, is_at_once ? &now.found : nullptr);
     const bool is_found = now.found.unselected != nullptr || now.found.selected != nullptr;
-    if (is_found && engine().driver->cuCtxGetCurrent(&now.context) == CUDA_SUCCESS)
+    if (is_found && engine().contexts.driver()->cuCtxGetCurrent(&now.context) == CUDA_SUCCESS)
       known_place(request->function) = now;
     return is_made ? 1 : 0;
   });
@@ -427,12 +362,12 @@ const Known* known_launch(const lynxpp_launch& launch) {
   const Known& known = known_place(launch.function);
   if (known.function != launch.function || known.modules != launch.modules) return nullptr;
   const Engine& all = engine();
-  if (known.choices != all.session->choices() ||
-      known.retirements != all.retirements.load(std::memory_order_acquire))
+  if (known.choices != all.session->choices() || known.retirements != all.contexts.retirements())
     return nullptr;
   if (known.is_context_function && known.found.unselected != nullptr) return &known;
   CUcontext context = nullptr;
-  const bool is_current = all.driver->cuCtxGetCurrent(&context) == CUDA_SUCCESS && context == known.context;
+  const bool is_current =
+      all.contexts.driver()->cuCtxGetCurrent(&context) == CUDA_SUCCESS && context == known.context;
   return is_current ? &known : nullptr;
 }
 
@@ -441,7 +376,7 @@ bool is_captured(const lynxpp_launch& launch) {
   auto stream = static_cast<CUstream>(launch.stream);
   if (stream == nullptr) stream = launch.per_thread_stream != 0 ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  return engine().driver->cuStreamIsCapturing(stream, &status) != CUDA_SUCCESS ||
+  return engine().contexts.driver()->cuStreamIsCapturing(stream, &status) != CUDA_SUCCESS ||
          status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
@@ -524,7 +459,18 @@ void forget_image(uint64_t id) {
 
 void save_results(void* context, int device) {
   contained("save_results", 0, [&] {
-    engine().session->save_results(engine().retire(static_cast<CUcontext>(context), device));
+    const DeviceContexts::Retired ending = engine().contexts.retire(static_cast<CUcontext>(context), device);
+    engine().session->save_results(ending.devices());
+    ending.end();
+    return 0;
+  });
+}
+
+void forget_context(void* context) {
+  contained("forget_context", 0, [&] {
+    const DeviceContexts::Retired ended = engine().contexts.retire(static_cast<CUcontext>(context), -1);
+    ended.end();
+    if (!ended.devices().empty()) engine().session->save_results(ended.devices());
     return 0;
   });
 }
@@ -587,6 +533,7 @@ constexpr lynxpp_engine table{
     .take_results = &take_results,
     .missed_results = &missed_results,
     .launch_again = &launch_again,
+    .forget_context = &forget_context,
 };
 
 }  // namespace

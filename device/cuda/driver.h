@@ -4,6 +4,7 @@
 
 #include <cuda.h>
 
+#include <atomic>
 #include <string>
 #include <string_view>
 
@@ -62,9 +63,29 @@ namespace lynxpp::device::cuda {
   X(cuGraphExecDestroy)                  \
   X(cuGraphLaunch)
 
+/// A function of the driver, which is called like one, and which another thread may replace meanwhile.
+template <typename Pointer>
+class DriverFunction {
+ public:
+  using Function = Pointer;
+
+  DriverFunction() = default;
+  DriverFunction(const DriverFunction& other) : pointer_(other) {}
+  DriverFunction& operator=(const DriverFunction& other) { return *this = static_cast<Pointer>(other); }
+  DriverFunction& operator=(Pointer pointer) {
+    pointer_.store(pointer, std::memory_order_relaxed);
+    return *this;
+  }
+  operator Pointer() const { return pointer_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<Pointer> pointer_ = nullptr;
+};
+
+/// One for each context.
 struct Driver {
   bool is_cpu_device = false;  ///< it is the stand-in of device/cpu/driver
-#define LYNXPP_MEMBER(name) decltype(&::name) name = nullptr;
+#define LYNXPP_MEMBER(name) DriverFunction<decltype(&::name)> name;
   LYNXPP_DRIVER_FUNCTIONS(LYNXPP_MEMBER)
   LYNXPP_DRIVER_GRAPH_FUNCTIONS(LYNXPP_MEMBER)
 #undef LYNXPP_MEMBER
@@ -74,6 +95,10 @@ struct Driver {
 
   /// Failure: names the first function the driver does not have.
   static Result<Driver> load(void* (*lookup)(const char* name));
+
+  /// The context is gone, and with it all handles of what was made there: from now on functions return
+  /// CUDA_ERROR_CONTEXT_IS_DESTROYED and leave the driver alone, but for those about the calling thread.
+  void end();
 
   /// "cuModuleLoadDataEx: an invalid PTX was given".
   Failure error(const char* function, CUresult result) const;

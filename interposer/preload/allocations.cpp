@@ -14,19 +14,6 @@ namespace {
 
 static_assert(LYNXPP_CALL_STACK_LIMIT == CallStack::limit);
 
-/// The context of the calling thread, or null.
-CUcontext current_context() {
-  using GetCurrent = CUresult (*)(CUcontext*);
-  static std::atomic<GetCurrent> known = nullptr;
-  GetCurrent get_current = known.load(std::memory_order_relaxed);
-  if (get_current == nullptr) {
-    get_current = reinterpret_cast<GetCurrent>(lookup_driver("cuCtxGetCurrent"));
-    known.store(get_current, std::memory_order_relaxed);
-  }
-  CUcontext context = nullptr;
-  return get_current != nullptr && get_current(&context) == cuda_success ? context : nullptr;
-}
-
 std::uint64_t end_of(const lynxpp_allocation& allocation) { return allocation.address + allocation.bytes; }
 
 }  // namespace

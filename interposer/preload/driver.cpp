@@ -171,4 +171,16 @@ void* lookup_driver(const char* name) {
   return real_dlsym(library, name);
 }
 
+CUcontext current_context() {
+  using GetCurrent = CUresult (*)(CUcontext*);
+  static std::atomic<GetCurrent> known = nullptr;
+  GetCurrent get_current = known.load(std::memory_order_relaxed);
+  if (get_current == nullptr) {
+    get_current = reinterpret_cast<GetCurrent>(lookup_driver("cuCtxGetCurrent"));
+    known.store(get_current, std::memory_order_relaxed);
+  }
+  CUcontext context = nullptr;
+  return get_current != nullptr && get_current(&context) == cuda_success ? context : nullptr;
+}
+
 }  // namespace lynxpp::preload

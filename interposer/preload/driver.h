@@ -79,4 +79,7 @@ bool exists_without_us(Slot slot);
 /// cuLaunchKernel_ptsz.
 void* lookup_driver(const char* name);
 
+/// The calling thread's; null: there is none.
+CUcontext current_context();
+
 }  // namespace lynxpp::preload

@@ -137,6 +137,7 @@ CUresult graph_instantiate(void** executable, void* graph, std::uintptr_t a, std
     const Passthrough passthrough;
     const ExecutableGraphPtr made = graphs().add(*executable);
     const std::lock_guard lock(made->mutex);
+    made->context = current_context();
     made->flags = instantiation_flags(slot, a);
     if (attached()) made->told_since = attachments();
     made->become(graph, contents_of(graph, made->flags));
@@ -287,6 +288,22 @@ void note_variants(ExecutableGraph& graph, bool has_run_them) {
   graph.has_run_variants = has_run_them;
 }
 
+/// Precondition: Passthrough is active, and its context lives.
+void forget_graph(ExecutableGraph& graph) {
+  const std::lock_guard lock(graph.mutex);
+  note_variants(graph, false);
+  graph.clone.reset();
+  if (const lynxpp_engine* const engine = opened_engine()) engine->forget_graph(graph.id);
+}
+
+/// Its context is gone.
+void abandon_graph(ExecutableGraph& graph) {
+  const std::lock_guard lock(graph.mutex);
+  note_variants(graph, false);
+  if (graph.clone != nullptr) graph.clone->abandon();
+  graph.clone.reset();
+}
+
 template <Slot slot, Door door>
 CUresult graph_destroy(void* executable) {
   const auto destroy = original<slot, door, GraphDestroy>();
@@ -295,10 +312,7 @@ CUresult graph_destroy(void* executable) {
     const ExecutableGraphPtr graph = graphs().remove(executable);
     if (graph == nullptr) return;
     const Passthrough passthrough;
-    const std::lock_guard lock(graph->mutex);
-    note_variants(*graph, false);
-    graph->clone.reset();
-    if (const lynxpp_engine* const engine = opened_engine()) engine->forget_graph(graph->id);
+    forget_graph(*graph);
   });
   return destroy(executable);
 }

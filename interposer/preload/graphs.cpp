@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <new>
 
 namespace lynxpp::preload {
@@ -81,6 +82,17 @@ ExecutableGraphPtr Graphs::remove(void* executable) {
   ExecutableGraphPtr graph = std::move(found->second);
   by_executable_.erase(found);
   return graph;
+}
+
+std::vector<ExecutableGraphPtr> Graphs::remove_all_of(void* context) {
+  const std::lock_guard lock(mutex_);
+  std::vector<ExecutableGraphPtr> removed;
+  for (auto entry = by_executable_.begin(); entry != by_executable_.end();) {
+    const bool is_of_it = entry->second->context == context;
+    if (is_of_it) removed.push_back(std::move(entry->second));
+    entry = is_of_it ? by_executable_.erase(entry) : std::next(entry);
+  }
+  return removed;
 }
 
 Graphs& graphs() {

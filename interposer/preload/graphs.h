@@ -40,6 +40,7 @@ struct ExecutableGraph {
 
   std::uint64_t id = 0;               ///< never used twice
   std::uint64_t flags = 0;            ///< it was instantiated with
+  void* context = nullptr;            ///< that was current then; compared only
   std::mutex mutex;                   ///< guards what follows; held while it is launched
   std::uint64_t version = 0;          ///< another one whenever the program has changed it
   const char* obstacle = nullptr;     ///< how its launches are counted if none runs with variants; else null
@@ -75,6 +76,8 @@ class Graphs {
   ExecutableGraphPtr find(void* executable) const;
   /// Null when it is not known.
   ExecutableGraphPtr remove(void* executable);
+  /// Those that were instantiated in the context.
+  std::vector<ExecutableGraphPtr> remove_all_of(void* context);
 
  private:
   mutable std::shared_mutex mutex_;

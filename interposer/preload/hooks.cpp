@@ -53,7 +53,14 @@ void tell_engine_of(const Registry::Removed& removed) {
   }
 }
 
-void remember_module(void* module, const void* image) {
+/// Asks nothing of the program's behalf.
+CUcontext context_of_load() {
+  const Passthrough passthrough;
+  return current_context();
+}
+
+/// `context`: that which a CUmodule dies with; null for a CUlibrary.
+void remember_module(void* module, const void* image, CUcontext context) {
   if (Passthrough::active()) return;
   begin_control();
   bind_linked_compilers();  // of libraries that were opened since
@@ -62,7 +69,8 @@ void remember_module(void* module, const void* image) {
   quietly([&] {
     // A handle that is known already belonged to a module that died with its context.
     if (registry().knows_module(module)) tell_engine_of(registry().remove_module(module));
-    if (ImagePtr remembered = Image::remember(image)) registry().add_module(module, std::move(remembered));
+    if (ImagePtr remembered = Image::remember(image))
+      registry().add_module(module, std::move(remembered), context);
   });
 }
 
@@ -71,14 +79,14 @@ CUresult library_load_data(CUlibrary* library, const void* code, int* jit_option
                            unsigned jit_count, int* options, void** values, unsigned count) {
   const auto load = original<slot, door, LibraryLoadData>();
   const CUresult result = load(library, code, jit_options, jit_values, jit_count, options, values, count);
-  if (result == cuda_success && library != nullptr) remember_module(*library, code);
+  if (result == cuda_success && library != nullptr) remember_module(*library, code, nullptr);
   return result;
 }
 
 template <Slot slot, Door door>
 CUresult module_load_data(CUmodule* module, const void* image) {
   const CUresult result = original<slot, door, ModuleLoadData>()(module, image);
-  if (result == cuda_success && module != nullptr) remember_module(*module, image);
+  if (result == cuda_success && module != nullptr) remember_module(*module, image, context_of_load());
   return result;
 }
 
@@ -86,7 +94,7 @@ template <Slot slot, Door door>
 CUresult module_load_data_ex(CUmodule* module, const void* image, unsigned count, int* options,
                              void** values) {
   const CUresult result = original<slot, door, ModuleLoadDataEx>()(module, image, count, options, values);
-  if (result == cuda_success && module != nullptr) remember_module(*module, image);
+  if (result == cuda_success && module != nullptr) remember_module(*module, image, context_of_load());
   return result;
 }
 
@@ -95,7 +103,7 @@ CUresult module_load_file(CUmodule* module, const char* path) {
   using Load = CUresult (*)(CUmodule*, const char*);
   const CUresult result = original<slot, door, Load>()(module, path);
   if (result == cuda_success && module != nullptr && !Passthrough::active())
-    quietly([&] { remember_module(*module, FileContent(path).image()); });
+    quietly([&] { remember_module(*module, FileContent(path).image(), context_of_load()); });
   return result;
 }
 
@@ -106,7 +114,7 @@ CUresult library_load_file(CUlibrary* library, const char* path, int* jit_option
   const auto load = original<slot, door, Load>();
   const CUresult result = load(library, path, jit_options, jit_values, jit_count, options, values, count);
   if (result == cuda_success && library != nullptr && !Passthrough::active())
-    quietly([&] { remember_module(*library, FileContent(path).image()); });
+    quietly([&] { remember_module(*library, FileContent(path).image(), nullptr); });
   return result;
 }
 
@@ -150,7 +158,7 @@ template <Slot slot, Door door>
 CUresult library_get_module(CUmodule* module, CUlibrary library) {
   const CUresult result = original<slot, door, LibraryGetModule>()(module, library);
   if (result == cuda_success && module != nullptr && !Passthrough::active()) {
-    quietly([&] { registry().add_module_of_library(*module, library); });
+    quietly([&] { registry().add_module_of_library(*module, library, context_of_load()); });
   }
   return result;
 }
@@ -168,7 +176,7 @@ template <Slot slot, Door door>
 CUresult kernel_get_function(CUfunction* function, CUkernel kernel) {
   const CUresult result = original<slot, door, KernelGetFunction>()(function, kernel);
   if (result == cuda_success && function != nullptr && !Passthrough::active()) {
-    quietly([&] { registry().add_alias(*function, kernel); });
+    quietly([&] { registry().add_alias(*function, kernel, context_of_load()); });
   }
   return result;
 }
@@ -177,10 +185,10 @@ CUresult kernel_get_function(CUfunction* function, CUkernel kernel) {
 KernelPtr ask_for_kernel_of(void* function, const char* name) {
   const auto function_of = reinterpret_cast<KernelGetFunction>(lookup_driver("cuKernelGetFunction"));
   if (function_of == nullptr) return nullptr;
-  for (void* const handle : registry().handles_named(name)) {
+  for (void* const handle : registry().kernels_named(name)) {
     CUfunction found = nullptr;
     if (function_of(&found, static_cast<CUkernel>(handle)) != cuda_success || found != function) continue;
-    registry().add_alias(function, handle);
+    registry().add_alias(function, handle, current_context());
     return registry().find_function(function).kernel;
   }
   return nullptr;
@@ -189,7 +197,7 @@ KernelPtr ask_for_kernel_of(void* function, const char* name) {
 /// For a handle that came by a way we do not watch (cuModuleLoad from a file, cuLinkComplete, an
 /// enumeration): the driver knows its name and its module. Precondition: Passthrough is active.
 KernelPtr ask_driver(void* function) {
-  const auto ask = [function](const char* get_name, const char* get_owner) -> KernelPtr {
+  const auto ask = [function](const char* get_name, const char* get_owner, CUcontext context) -> KernelPtr {
     const auto name_of = reinterpret_cast<GetName>(lookup_driver(get_name));
     const char* name = nullptr;
     if (name_of == nullptr || name_of(&name, function) != cuda_success || name == nullptr) return nullptr;
@@ -197,11 +205,12 @@ KernelPtr ask_driver(void* function) {
     void* owner = nullptr;
     const auto owner_of = reinterpret_cast<GetOwner>(lookup_driver(get_owner));
     if (owner_of == nullptr || owner_of(&owner, function) != cuda_success) owner = nullptr;
-    return registry().add_late_function(function, owner, name);
+    return registry().add_late_function(function, owner, name, context);
   };
-  KernelPtr kernel = ask("cuFuncGetName", "cuFuncGetModule");
-  if (kernel == nullptr) kernel = ask("cuKernelGetName", "cuKernelGetLibrary");
-  if (kernel == nullptr) kernel = registry().add_late_function(function, nullptr, "(unnamed kernel)");
+  KernelPtr kernel = ask("cuFuncGetName", "cuFuncGetModule", current_context());
+  if (kernel == nullptr) kernel = ask("cuKernelGetName", "cuKernelGetLibrary", nullptr);
+  if (kernel == nullptr)
+    kernel = registry().add_late_function(function, nullptr, "(unnamed kernel)", current_context());
   return kernel;
 }
 
@@ -250,74 +259,11 @@ CUresult set_cache_config(void* function, int config, CUdevice device) {
 
 #include "interposer/preload/compilers/link_hooks.h"
 #include "interposer/preload/graph_hooks.h"
+// These use the hooks of graphs.
+#include "interposer/preload/context_hooks.h"
 
 namespace lynxpp::preload {
 namespace {
-
-// ---- contexts --------------------------------------------------------------------------------------------
-
-/// Before results die with a context.
-void save_results(CUcontext context, CUdevice device) {
-  const lynxpp_engine* const engine = opened_engine();
-  if (engine == nullptr || Passthrough::active()) return;
-  const Passthrough passthrough;
-  quietly([&] { engine->save_results(context, device); });
-}
-
-template <Slot slot, Door door>
-CUresult context_destroy(CUcontext context) {
-  if (context != nullptr) save_results(context, -1);
-  const std::uint64_t next = allocations().number_to_come();
-  const CUresult result = original<slot, door, ContextDestroy>()(context);
-  if (result == cuda_success) allocations().forget_context(context, false, next);
-  return result;
-}
-
-/// Calls `end`, which may end the primary context of the device.
-CUresult end_primary_context(PrimaryContextEnd end, CUdevice device) {
-  if (Passthrough::active()) return end(device);
-  const CUcontext context = active_primary_context(device);
-  const std::uint64_t next = allocations().number_to_come();
-  const CUresult result = end(device);
-  if (result == cuda_success && context != nullptr && active_primary_context(device) == nullptr)
-    allocations().forget_context(context, true, next);
-  return result;
-}
-
-template <Slot slot, Door door>
-CUresult primary_context_reset(CUdevice device) {
-  if (device >= 0) save_results(nullptr, device);
-  return end_primary_context(original<slot, door, PrimaryContextEnd>(), device);
-}
-
-/// How often the program holds each device's primary context, as far as it was seen.
-std::atomic<int>* holds_of(CUdevice device) {
-  static std::atomic<int> holds[64] = {};
-  return device >= 0 && device < 64 ? &holds[device] : nullptr;
-}
-
-template <Slot slot, Door door>
-CUresult primary_context_retain(CUcontext* context, CUdevice device) {
-  using Retain = CUresult (*)(CUcontext*, CUdevice);
-  const CUresult result = original<slot, door, Retain>()(context, device);
-  std::atomic<int>* const holds = holds_of(device);
-  if (result == cuda_success && holds != nullptr && !Passthrough::active()) ++*holds;
-  return result;
-}
-
-/// The context ends with its last hold. Where somebody may have got one unseen, each may be the last; if it
-/// was not, the context goes on under the same number.
-template <Slot slot, Door door>
-CUresult primary_context_release(CUdevice device) {
-  const auto release = original<slot, door, PrimaryContextEnd>();
-  if (Passthrough::active()) return release(device);
-  std::atomic<int>* const holds = holds_of(device);
-  const bool others_hold_it = holds != nullptr && holds->load() > 1;
-  if (!others_hold_it) save_results(nullptr, -1);
-  const CUresult result = end_primary_context(release, device);
-  if (result == cuda_success && holds != nullptr && holds->load() > 0) --*holds;
-  return result;
-}
 
 // ---- synchronisation -------------------------------------------------------------------------------------
 
@@ -425,7 +371,7 @@ bool launched_by_engine(lynxpp_launch& launch, int* result) {
       launched = known == 2;
       return;
     }
-    Function function = registry().find_function(launch.function);
+    Registry::Function function = registry().find_function(launch.function);
     if (function.kernel == nullptr) {
       ask_driver(launch.function);
       function = registry().find_function(launch.function);

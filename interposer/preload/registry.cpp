@@ -42,15 +42,17 @@ ImagePtr Image::remember(const void* address) {
   return result;
 }
 
-void Registry::add_module(void* module, ImagePtr image) {
+void Registry::add_module(void* module, ImagePtr image, void* context) {
   const Changing changing(*this);
-  modules_[module] = {std::move(image), nullptr};
+  modules_[module] = {std::move(image), nullptr, context};
 }
 
-void Registry::add_module_of_library(void* module, void* library) {
+void Registry::add_module_of_library(void* module, void* library, void* context) {
   const Changing changing(*this);
   const auto found = modules_.find(library);
-  if (found != modules_.end()) modules_[module] = {found->second.image, library};
+  if (found == modules_.end()) return;
+  const ImagePtr image = found->second.image;
+  modules_[module] = {image, library, context};
 }
 
 void Registry::add_function(void* function, void* module, const char* name, In in) {
@@ -65,23 +67,26 @@ void Registry::add_function(void* function, void* module, const char* name, In i
       return;
     }
   }
-  put_function(function, module, name, in == In::module);
+  put_function(function, module, name, nullptr, in == In::module);
 }
 
-KernelPtr Registry::add_late_function(void* function, void* module, const char* name) {
-  return put_function(function, module, name, false);
+KernelPtr Registry::add_late_function(void* function, void* module, const char* name, void* context) {
+  return put_function(function, module, name, context, context != nullptr);
 }
 
-KernelPtr Registry::put_function(void* function, void* module, const char* name, bool is_context_function) {
+/// A function of a module that was seen dies with that module's context.
+KernelPtr Registry::put_function(void* function, void* module, const char* name, void* context,
+                                 bool is_context_function) {
   const Changing changing(*this);
   const auto owner = modules_.find(module);
   auto kernel = std::make_shared<const Kernel>(
       Kernel{name, owner != modules_.end() ? owner->second.image : nullptr, module, -1});
-  functions_[function] = {kernel, is_context_function};
+  if (owner != modules_.end()) context = owner->second.context;
+  functions_[function] = {kernel, context, is_context_function};
   return kernel;
 }
 
-void Registry::add_alias(void* alias, void* function) {
+void Registry::add_alias(void* alias, void* function, void* context) {
   {
     const std::shared_lock lock(mutex_);
     const auto known = functions_.find(function);
@@ -94,7 +99,7 @@ void Registry::add_alias(void* alias, void* function) {
   if (known == functions_.end()) return;
   // Copied first: the insertion may move the elements.
   KernelPtr kernel = known->second.kernel;
-  functions_[alias] = {std::move(kernel), true};
+  functions_[alias] = {std::move(kernel), context, true};
 }
 
 void Registry::set_cache_config(void* function, int config) {
@@ -114,31 +119,26 @@ bool Registry::knows_module(void* module) const {
   return modules_.contains(module);
 }
 
-Function Registry::find_function(void* function) const {
+Registry::Function Registry::find_function(void* function) const {
   const std::shared_lock lock(mutex_);
   const auto found = functions_.find(function);
   return found != functions_.end() ? found->second : Function();
 }
 
-std::vector<void*> Registry::handles_named(const char* name) const {
+std::vector<void*> Registry::kernels_named(const char* name) const {
   std::vector<void*> handles;
   const std::shared_lock lock(mutex_);
   for (const auto& [handle, each] : functions_) {
-    if (each.kernel->image != nullptr && each.kernel->name == name) handles.push_back(handle);
+    if (!each.is_context_function && each.kernel->image != nullptr && each.kernel->name == name) handles.push_back(handle);
   }
   return handles;
 }
 
-Registry::Removed Registry::remove_module(void* module) {
+template <typename FunctionDies, typename ModuleDies>
+Registry::Removed Registry::remove(const FunctionDies& function_dies, const ModuleDies& module_dies) {
   Removed removed;
-  const Changing changing(*this);
-  const auto belongs = [&](void* candidate) {
-    if (candidate == module) return true;
-    const auto found = modules_.find(candidate);
-    return found != modules_.end() && found->second.library == module;
-  };
   for (auto entry = functions_.begin(); entry != functions_.end();) {
-    if (belongs(entry->second.kernel->module)) {
+    if (function_dies(entry->second)) {
       removed.functions.emplace_back(entry->first, std::move(entry->second));
       entry = functions_.erase(entry);
     } else {
@@ -146,7 +146,7 @@ Registry::Removed Registry::remove_module(void* module) {
     }
   }
   for (auto entry = modules_.begin(); entry != modules_.end();) {
-    if (entry->first == module || entry->second.library == module) {
+    if (module_dies(entry->first, entry->second)) {
       removed.modules.emplace_back(entry->first, std::move(entry->second));
       entry = modules_.erase(entry);
     } else {
@@ -154,6 +154,26 @@ Registry::Removed Registry::remove_module(void* module) {
     }
   }
   return removed;
+}
+
+Registry::Removed Registry::remove_module(void* module) {
+  const Changing changing(*this);
+  const auto dies = [&](void* handle, const Module& known) {
+    return handle == module || known.library == module;
+  };
+  return remove(
+      [&](const Function& function) {
+        const auto owner = modules_.find(function.kernel->module);
+        return function.kernel->module == module ||
+               (owner != modules_.end() && dies(owner->first, owner->second));
+      },
+      dies);
+}
+
+Registry::Removed Registry::remove_context(void* context) {
+  const Changing changing(*this);
+  return remove([&](const Function& function) { return function.context == context; },
+                [&](void*, const Module& module) { return module.context == context; });
 }
 
 void Registry::restore(const Removed& removed) {

@@ -37,53 +37,61 @@ struct Kernel {
 };
 using KernelPtr = std::shared_ptr<const Kernel>;
 
-/// A handle of a kernel.
-struct Function {
-  KernelPtr kernel;                  ///< null if nobody saw the handle being looked up
-  bool is_context_function = false;  ///< true: a CUfunction, of one context; false: a CUkernel, or not known
-};
-
 /// Thread safe. A module here is a CUmodule or a CUlibrary, a function a CUfunction or a CUkernel.
 class Registry {
  public:
   struct Module {
     ImagePtr image;
     void* library = nullptr;  ///< of a CUmodule that is part of a CUlibrary
+    void* context = nullptr;  ///< that a CUmodule dies with; null: none, or it is not known
   };
-  /// What a module took along when it was unloaded.
+  /// A handle of a kernel.
+  struct Function {
+    KernelPtr kernel;                  ///< null if nobody saw the handle being looked up
+    void* context = nullptr;           ///< that a CUfunction dies with; null for a CUkernel
+    bool is_context_function = false;  ///< true: a CUfunction; false: a CUkernel, or not known
+  };
+  /// What a module or a context took along when it went.
   struct Removed {
     std::vector<std::pair<void*, Function>> functions;
     std::vector<std::pair<void*, Module>> modules;
   };
 
-  void add_module(void* module, ImagePtr image);
-  /// The CUmodule of a library: it goes when the library goes.
-  void add_module_of_library(void* module, void* library);
+  /// `context`: that which was current; null for a CUlibrary, which all contexts share.
+  void add_module(void* module, ImagePtr image, void* context);
+  /// The CUmodule of a library: it goes when the library or the context goes.
+  void add_module_of_library(void* module, void* library, void* context);
   /// `module` is a CUmodule, and so `function` a CUfunction; or a CUlibrary, and a CUkernel.
   enum class In { module, library };
   void add_function(void* function, void* module, const char* name, In in);
-  /// Adds a CUfunction of a kernel that has another handle already.
-  void add_alias(void* alias, void* function);
+  /// The CUfunction of a CUkernel in a context.
+  void add_alias(void* alias, void* function, void* context);
   /// Of all handles of the same kernel.
   void set_cache_config(void* function, int config);
   /// A function nobody saw being looked up, with what the driver says about it.
-  KernelPtr add_late_function(void* function, void* module, const char* name);
+  /// `context`: as of Function.
+  KernelPtr add_late_function(void* function, void* module, const char* name, void* context);
 
   /// Another number when a module or function has come, gone or changed.
   std::uint64_t changes() const { return changes_.load(std::memory_order_acquire); }
 
   bool knows_module(void* module) const;
   Function find_function(void* function) const;
-  /// Of kernels of that name whose module was seen being loaded.
-  std::vector<void*> handles_named(const char* name) const;
+  /// CUkernels of that name whose library was seen being loaded and is there.
+  std::vector<void*> kernels_named(const char* name) const;
 
   /// Forgets the module, its functions, and for a library the modules made from it.
   Removed remove_module(void* module);
+  /// Forgets the modules of a context and the functions of these and of libraries there.
+  Removed remove_context(void* context);
   /// Undoes remove_module when the driver refused to unload.
   void restore(const Removed& removed);
 
  private:
-  KernelPtr put_function(void* function, void* module, const char* name, bool is_context_function);
+  KernelPtr put_function(void* function, void* module, const char* name, void* context,
+                         bool is_context_function);
+  template <typename FunctionDies, typename ModuleDies>
+  Removed remove(const FunctionDies& function_dies, const ModuleDies& module_dies);
 
   /// While it lives, the calling thread changes what is known.
   class Changing {

@@ -198,6 +198,31 @@ TEST_F(CudaGraphs, VariantsStayLoadedUntilTheLastLaunchIsOver) {
   EXPECT_THAT(enqueued_.unloaded, SizeIs(1));
 }
 
+TEST_F(CudaGraphs, NothingIsAskedOfTheDriverWhenTheContextIsGone) {
+  static int calls = 0;
+  calls = 0;
+  ASSERT_TRUE(instantiate().ok());
+  auto running = launched();
+  // Each of these would get a handle that is gone.
+  driver_.cuCtxPushCurrent = [](CUcontext) { return ++calls, CUDA_SUCCESS; };
+  driver_.cuEventQuery = [](CUevent) { return ++calls, CUDA_SUCCESS; };
+  driver_.cuEventSynchronize = [](CUevent) { return ++calls, CUDA_SUCCESS; };
+  driver_.cuGraphExecDestroy = [](CUgraphExec) { return ++calls, CUDA_SUCCESS; };
+  driver_.cuModuleUnload = [](CUmodule) { return ++calls, CUDA_SUCCESS; };
+  driver_.cuMemFreeAsync = [](CUdeviceptr, CUstream) { return ++calls, CUDA_SUCCESS; };
+  driver_.cuMemFreeHost = [](void*) { return ++calls, CUDA_SUCCESS; };
+  driver_.end();
+  EXPECT_FALSE(running->ready());
+  EXPECT_FALSE(running->wait().ok());
+  EXPECT_FALSE(instantiate().ok());
+  EXPECT_FALSE(launch().ok());
+  running.reset();
+  graph_.reset();
+  variant_.reset();
+  device_.reset();
+  EXPECT_EQ(calls, 0);
+}
+
 TEST_F(CudaGraphs, BuffersOfALaunchThatWasRefusedAreNotUsedAgainBeforeTheyAreClear) {
   ASSERT_TRUE(instantiate().ok());
   const std::uint64_t cleared = address_;

@@ -93,7 +93,7 @@ Driver* counted = nullptr;
 template <auto member, typename Function>
 struct Counted;
 template <auto member, typename... Arguments>
-struct Counted<member, CUresult (*)(Arguments...)> {
+struct Counted<member, DriverFunction<CUresult (*)(Arguments...)>> {
   static CUresult call(Arguments... arguments) {
     ++calls;
     return (counted->*member)(arguments...);

@@ -13,28 +13,20 @@
 #include <vector>
 
 #include "tests/interposer/event_log.h"
+#include "tests/interposer/fake_driver/objects.h"
+
+using lynxpp::fake_driver::create;
+using lynxpp::fake_driver::current_context;
+using lynxpp::fake_driver::kill;
+using lynxpp::fake_driver::kill_if;
+using lynxpp::fake_driver::Object;
+using lynxpp::fake_driver::object;
 
 namespace {
 
-struct Object {
-  std::string kind;
-  std::string name;
-  Object* owner = nullptr;
-  std::vector<Object*> nodes = {};  ///< of a graph; of a node the graph inside of it
-};
-
-/// Never freed, so that stale handles stay harmless; a deque keeps its elements in place.
-Object* create(const char* kind, const char* name = "", void* owner = nullptr) {
-  static auto* const objects = new std::deque<Object>;
-  static std::mutex mutex;
-  const std::lock_guard lock(mutex);
-  return &objects->emplace_back(Object{kind, name, static_cast<Object*>(owner), {}});
-}
-
-Object* object(void* handle) { return static_cast<Object*>(handle); }
-
 void log_launch(const char* function_name, void* function, unsigned gx, unsigned bx) {
-  log_event("driver %s %s grid %u block %u", function_name, object(function)->name.c_str(), gx, bx);
+  log_event("driver %s %s grid %u block %u", function_name, object(function, function_name)->name.c_str(), gx,
+            bx);
 }
 
 /// Set by fakeSetCurrent.
@@ -46,8 +38,6 @@ void* primary_context() {
   static char context;
   return &context;
 }
-void* current_context() { return current != nullptr ? current : primary_context(); }
-
 struct Memory {
   std::mutex mutex;
   std::map<std::uint64_t, std::uint64_t> live;        // bytes by address
@@ -89,9 +79,18 @@ int free_memory(std::uint64_t address) {
 constexpr int invalid_handle = 400;
 constexpr int error_not_found = 500;
 
+/// Of a context that is destroyed or reset.
+void kill_all_of(void* context) {
+  kill_if([&](const Object& each) { return each.context == context; });
+}
+
+Object* in_context(const char* kind, const char* name = "", void* owner = nullptr) {
+  return create(kind, name, owner, current_context());
+}
+
 }  // namespace
 
-#define EXPORT extern "C" [[gnu::visibility("default")]]
+void* lynxpp::fake_driver::current_context() { return current != nullptr ? current : primary_context(); }
 
 /// As the driver does.
 EXPORT int cuInit(unsigned) {
@@ -111,18 +110,21 @@ EXPORT int cuInit(unsigned) {
 EXPORT int cuProfilerStart() { return log_event("driver cuProfilerStart"), 0; }
 EXPORT int cuProfilerStop() { return log_event("driver cuProfilerStop"), 0; }
 
-EXPORT int cuModuleLoad(void** module, const char*) { return *module = create("module"), 0; }
-EXPORT int cuModuleLoadData(void** module, const void*) { return *module = create("module"), 0; }
+EXPORT int cuModuleLoad(void** module, const char*) { return *module = in_context("module"), 0; }
+EXPORT int cuModuleLoadData(void** module, const void*) { return *module = in_context("module"), 0; }
 EXPORT int cuModuleLoadDataEx(void** module, const void*, unsigned, int*, void**) {
-  return *module = create("module"), 0;
+  return *module = in_context("module"), 0;
 }
-EXPORT int cuModuleLoadFatBinary(void** module, const void*) { return *module = create("module"), 0; }
+EXPORT int cuModuleLoadFatBinary(void** module, const void*) { return *module = in_context("module"), 0; }
 EXPORT int cuModuleGetFunction(void** function, void* module, const char* name) {
-  return *function = create("function", name, module), 0;
+  return *function = in_context("function", name, object(module)), 0;
 }
-EXPORT int cuModuleUnload(void*) {
+EXPORT int cuModuleUnload(void* module) {
   log_event("driver cuModuleUnload");
-  return getenv("FAKE_DRIVER_KEEPS_MODULES") != nullptr ? invalid_handle : 0;
+  if (getenv("FAKE_DRIVER_KEEPS_MODULES") != nullptr) return invalid_handle;
+  kill(object(module));
+  kill_if([&](const Object& each) { return each.owner == module && each.kind == "function"; });
+  return 0;
 }
 EXPORT int cuLibraryLoadData(void** library, const void*, int*, void**, unsigned, int*, void**, unsigned) {
   return *library = create("library"), 0;
@@ -132,17 +134,25 @@ EXPORT int cuLibraryLoadFromFile(void** library, const char*, int*, void**, unsi
   return *library = create("library"), 0;
 }
 EXPORT int cuLibraryGetKernel(void** kernel, void* library, const char* name) {
-  return *kernel = create("kernel", name, library), 0;
+  return *kernel = create("kernel", name, object(library)), 0;
 }
 EXPORT int cuLibraryGetModule(void** module, void* library) {
-  return *module = create("module", "", library), 0;
+  return *module = in_context("module", "", object(library)), 0;
 }
-EXPORT int cuLibraryUnload(void*) {
+EXPORT int cuLibraryUnload(void* library) {
   log_event("driver cuLibraryUnload");
+  kill(object(library));
+  const auto is_of = [&](const Object& each) {
+    const bool is_inside =
+        each.owner != nullptr && each.owner->kind == "module" && each.owner->owner == library;
+    return (each.owner == library && each.kind != "kernel node") || (is_inside && each.kind == "function");
+  };
+  kill_if(is_of);
   return 0;
 }
 EXPORT int cuKernelGetFunction(void** function, void* kernel) {
-  return *function = create("function", object(kernel)->name.c_str(), object(kernel)->owner), 0;
+  if (object(kernel)->kind != "kernel") return invalid_handle;
+  return *function = in_context("function", object(kernel)->name.c_str(), object(kernel)->owner), 0;
 }
 EXPORT int cuKernelGetName(const char** name, void* kernel) {
   if (object(kernel)->kind != "kernel") return invalid_handle;
@@ -161,13 +171,17 @@ EXPORT int cuKernelGetLibrary(void** library, void* kernel) { return *library = 
 EXPORT int cuCtxGetDevice(int* device) { return *device = 1, 0; }
 EXPORT int cuCtxGetDevice_v2(int* device, void*) { return *device = 2, 0; }
 
-EXPORT int cuCtxDestroy_v2(void*) { return log_event("driver cuCtxDestroy_v2"), 0; }
-EXPORT int cuDevicePrimaryCtxReset_v2(int) {
+EXPORT int cuCtxDestroy_v2(void* context) {
+  if (context != nullptr) kill_all_of(context);
+  return log_event("driver cuCtxDestroy_v2"), 0;
+}
+EXPORT int cuDevicePrimaryCtxReset_v2(int device) {
   primary_retained = 0;
+  if (device == 0) kill_all_of(primary_context());
   return log_event("driver cuDevicePrimaryCtxReset_v2"), 0;
 }
 EXPORT int cuDevicePrimaryCtxRelease_v2(int) {
-  if (primary_retained > 0) --primary_retained;
+  if (primary_retained > 0 && --primary_retained == 0) kill_all_of(primary_context());
   return log_event("driver cuDevicePrimaryCtxRelease_v2"), 0;
 }
 EXPORT void fakeSetCurrent(void* context) { current = context; }
@@ -249,7 +263,8 @@ EXPORT int cuMemcpy3D_v2(const void*) { return log_event("driver cuMemcpy3D_v2")
 
 /// Stands for cuModuleEnumerateFunctions and cuLibraryEnumerateKernels.
 EXPORT int fakeEnumerate(void** function, void* owner, const char* name) {
-  return *function = create(object(owner)->kind == "library" ? "kernel" : "function", name, owner), 0;
+  const bool is_library = object(owner)->kind == "library";
+  return *function = is_library ? create("kernel", name, owner) : in_context("function", name, owner), 0;
 }
 
 EXPORT int cuLaunchKernel(void* function, unsigned gx, unsigned, unsigned, unsigned bx, unsigned, unsigned,
@@ -295,44 +310,6 @@ EXPORT int cuLinkComplete(void*, void** cubin, std::size_t* bytes) {
   return *cubin = made, 0;
 }
 EXPORT int cuLinkDestroy(void*) { return 0; }
-
-// A kernel node's owner is its function.
-EXPORT int cuGraphCreate(void** graph, unsigned) { return *graph = create("graph"), 0; }
-EXPORT int cuGraphAddKernelNode(void** node, void* graph, const void*, std::size_t,
-                                const KernelNode* parameters) {
-  Object* const made = create("kernel node", "", parameters->function);
-  object(graph)->nodes.push_back(made);
-  return *node = made, 0;
-}
-EXPORT int cuGraphAddChildGraphNode(void** node, void* graph, const void*, std::size_t, void* child) {
-  Object* const made = create("child node");
-  made->nodes.push_back(object(child));
-  object(graph)->nodes.push_back(made);
-  return *node = made, 0;
-}
-EXPORT int cuGraphGetNodes(void* graph, void** nodes, std::size_t* count) {
-  const std::vector<Object*>& all = object(graph)->nodes;
-  for (std::size_t i = 0; nodes != nullptr && i < *count && i < all.size(); ++i) nodes[i] = all[i];
-  return *count = all.size(), 0;
-}
-EXPORT int cuGraphNodeGetType(void* node, int* type) {
-  return *type = object(node)->kind == "kernel node" ? 0 : 4, 0;
-}
-EXPORT int cuGraphKernelNodeGetParams(void* node, KernelNode* parameters) {
-  return parameters->function = object(node)->owner, 0;
-}
-EXPORT int cuGraphChildGraphNodeGetGraph(void* node, void** graph) {
-  return *graph = object(node)->nodes.at(0), 0;
-}
-EXPORT int cuGraphInstantiateWithFlags(void** executable, void*, unsigned long long) {
-  return *executable = create("executable graph"), 0;
-}
-EXPORT int cuGraphExecUpdate(void*, void*, void*) { return 0; }
-EXPORT int cuGraphExecKernelNodeSetParams(void*, void*, const KernelNode*) { return 0; }
-EXPORT int cuGraphExecChildGraphNodeSetParams(void*, void*, void*) { return 0; }
-EXPORT int cuGraphNodeSetEnabled(void*, void*, unsigned) { return 0; }
-EXPORT int cuGraphLaunch(void*, void*) { return log_event("driver cuGraphLaunch"), 0; }
-EXPORT int cuGraphExecDestroy(void*) { return 0; }
 
 namespace {
 

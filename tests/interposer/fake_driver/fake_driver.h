@@ -55,24 +55,67 @@ struct DeviceLaunch {
   void** parameters;
 };
 
-#define FAKE_DRIVER_GRAPH_FUNCTIONS(F)                                                                     \
-  F(cuGraphCreate, (void** graph, unsigned flags))                                                         \
-  F(cuGraphAddKernelNode,                                                                                  \
-    (void** node, void* graph, const void* dependencies, std::size_t count, const KernelNode* parameters)) \
-  F(cuGraphAddChildGraphNode,                                                                              \
-    (void** node, void* graph, const void* dependencies, std::size_t count, void* child))                  \
-  F(cuGraphGetNodes, (void* graph, void** nodes, std::size_t* count))                                      \
-  F(cuGraphNodeGetType, (void* node, int* type))                                                           \
-  F(cuGraphKernelNodeGetParams, (void* node, KernelNode* parameters))                                      \
-  F(cuGraphChildGraphNodeGetGraph, (void* node, void** graph))                                             \
-  F(cuGraphInstantiateWithFlags, (void** executable, void* graph, unsigned long long flags))               \
-  F(cuGraphExecUpdate, (void* executable, void* graph, void* information))                                 \
-  F(cuGraphExecKernelNodeSetParams, (void* executable, void* node, const KernelNode* parameters))          \
-  F(cuGraphExecChildGraphNodeSetParams, (void* executable, void* node, void* child))                       \
-  F(cuGraphNodeSetEnabled, (void* executable, void* node, unsigned is_enabled))                            \
-  F(cuGraphLaunch, (void* executable, void* stream))                                                       \
-  F(cuGraphExecDestroy, (void* executable))                                                                \
-  F(cuLaunchGrid, (void* function, int width, int height))                                                 \
+/// CUgraphNodeParams.
+struct GraphNode {
+  int type;
+  int reserved[3];
+  union {
+    KernelNode kernel;
+    void* graph;
+    struct {
+      std::uint64_t handle;
+      int type;
+      unsigned size;
+      void** bodies;
+      void* context;
+    } conditional;
+    long long longest[29];
+  };
+  long long reserved_too;
+};
+
+#define FAKE_DRIVER_GRAPH_FUNCTIONS(F)                                                                       \
+  F(cuGraphCreate, (void** graph, unsigned flags))                                                           \
+  F(cuGraphDestroy, (void* graph))                                                                           \
+  F(cuGraphDestroyNode, (void* node))                                                                        \
+  F(cuGraphClone, (void** clone, void* graph))                                                               \
+  F(cuGraphNodeFindInClone, (void** twin, void* node, void* clone))                                          \
+  F(cuGraphAddKernelNode,                                                                                    \
+    (void** node, void* graph, const void* before, std::size_t count, const KernelNode* parameters))         \
+  F(cuGraphAddChildGraphNode,                                                                                \
+    (void** node, void* graph, const void* before, std::size_t count, void* child))                          \
+  F(cuGraphConditionalHandleCreate,                                                                          \
+    (std::uint64_t * handle, void* graph, void* context, unsigned value, unsigned flags))                    \
+  F(cuGraphAddNode_v2, (void** node, void* graph, void* const* before, const void* edges, std::size_t count, \
+                        GraphNode* parameters))                                                              \
+  F(cuGraphAddDependencies_v2,                                                                               \
+    (void* graph, void* const* from, void* const* to, const void* edges, std::size_t count))                 \
+  F(cuGraphRemoveDependencies_v2,                                                                            \
+    (void* graph, void* const* from, void* const* to, const void* edges, std::size_t count))                 \
+  F(cuGraphNodeGetDependencies_v2, (void* node, void** nodes, void* edges, std::size_t* count))              \
+  F(cuGraphNodeGetDependentNodes_v2, (void* node, void** nodes, void* edges, std::size_t* count))            \
+  F(cuGraphGetNodes, (void* graph, void** nodes, std::size_t* count))                                        \
+  F(cuGraphNodeGetType, (void* node, int* type))                                                             \
+  F(cuGraphKernelNodeGetParams, (void* node, KernelNode* parameters))                                        \
+  F(cuGraphKernelNodeSetParams, (void* node, const KernelNode* parameters))                                  \
+  F(cuGraphKernelNodeGetAttribute, (void* node, int attribute, void* value))                                 \
+  F(cuGraphKernelNodeSetAttribute, (void* node, int attribute, const void* value))                           \
+  F(cuGraphKernelNodeCopyAttributes, (void* to, void* from))                                                 \
+  F(cuGraphNodeSetParams, (void* node, const GraphNode* parameters))                                         \
+  F(cuGraphChildGraphNodeGetGraph, (void* node, void** graph))                                               \
+  F(cuUserObjectCreate, (void** made, void* pointer, void* destroy, unsigned count, unsigned flags))         \
+  F(cuGraphRetainUserObject, (void* graph, void* retained, unsigned count, unsigned flags))                  \
+  F(cuGraphInstantiateWithFlags, (void** executable, void* graph, unsigned long long flags))                 \
+  F(cuGraphInstantiateWithParams, (void** executable, void* graph, void* parameters))                        \
+  F(cuGraphUpload, (void* executable, void* stream))                                                         \
+  F(cuGraphExecUpdate, (void* executable, void* graph, void* information))                                   \
+  F(cuGraphExecKernelNodeSetParams, (void* executable, void* node, const KernelNode* parameters))            \
+  F(cuGraphExecChildGraphNodeSetParams, (void* executable, void* node, void* child))                         \
+  F(cuGraphExecNodeSetParams, (void* executable, void* node, const GraphNode* parameters))                   \
+  F(cuGraphNodeSetEnabled, (void* executable, void* node, unsigned is_enabled))                              \
+  F(cuGraphLaunch, (void* executable, void* stream))                                                         \
+  F(cuGraphExecDestroy, (void* executable))                                                                  \
+  F(cuLaunchGrid, (void* function, int width, int height))                                                   \
   F(cuLaunchCooperativeKernelMultiDevice, (const DeviceLaunch* launches, unsigned count, unsigned flags))
 
 #define FAKE_DRIVER_LINK_FUNCTIONS(F)                                                         \

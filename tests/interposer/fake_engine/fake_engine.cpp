@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 
 #include "interposer/engine_api.h"
 #include "tests/interposer/event_log.h"
@@ -123,14 +124,36 @@ void launched_natively(const char* kernel, std::uint64_t launches, const char* w
 
 void profile(int on) { log_event("engine profile %d", on); }
 int launch_again(const lynxpp_launch*, int*) { return 0; }
-int launch_graph(const lynxpp_graph_launch*, lynxpp_driver_lookup, int*) { return 0; }
+/// FAKE_ENGINE=graphs: reads every kernel node of the copy, then makes the program's launch and says that it
+/// ran with variants.
+int launch_graph(const lynxpp_graph_launch* launch, lynxpp_driver_lookup lookup, int* result) {
+  const char* const mode = getenv("FAKE_ENGINE");
+  if (mode == nullptr || strcmp(mode, "graphs") != 0) return 0;
+  const auto parameters_of = reinterpret_cast<int (*)(void*, void*)>(lookup("cuGraphKernelNodeGetParams"));
+  const auto attribute_of =
+      reinterpret_cast<int (*)(void*, int, void*)>(lookup("cuGraphKernelNodeGetAttribute"));
+  std::string kernels;
+  for (std::size_t i = 0; i < launch->kernel_count; ++i) {
+    const lynxpp_graph_kernel& each = launch->kernels[i];
+    std::uint64_t parameters[32] = {}, value[8] = {};
+    parameters_of(each.node, parameters);
+    attribute_of(each.node, 2, value);
+    kernels += std::string(" ") + each.kernel + (each.is_enabled != 0 ? "" : "!");
+  }
+  log_event("engine graph%s", launch->copy != nullptr ? kernels.c_str() : " without a copy");
+  if (launch->copy == nullptr) return 0;
+  *result = launch->launch_original(launch->executable, launch->stream);
+  return 2;
+}
 void forget_graph(std::uint64_t) { log_event("engine forget_graph"); }
+
+void forget_context(void*) { log_event("engine forget_context"); }
 
 constexpr lynxpp_engine fake_engine = {
     FAKE_ENGINE_ABI, use_allocations, attach,       launch,     forget_image, save_results, collect,
     finish,          cpu_functions,   cpu_refusal,  use_ranges, copied,       nullptr,      launched_natively,
     nullptr,         launch_graph,    forget_graph, profile,    nullptr,      nullptr,      nullptr,
-    launch_again};
+    launch_again,    forget_context};
 
 }  // namespace
 

@@ -15,112 +15,10 @@
 #include <vector>
 
 #include "tests/interposer/event_log.h"
-#include "tests/interposer/fake_driver/fake_driver.h"
+#include "tests/interposer/programs/driver_api.h"
+#include "tests/interposer/programs/graph_actions.h"
 
 namespace {
-
-const char ptx_text[] =
-    ".version 9.0\n.target sm_75\n.address_size 64\n.visible .entry from_ptx() { ret; }\n";
-
-/// A fatbinary container without entries, and the wrapper nvcc's host code has for it.
-const unsigned char container_bytes[24] = {0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0, 8, 0, 0, 0, 0, 0, 0, 0};
-struct Wrapper {
-  unsigned magic = 0x466243b1;
-  unsigned version = 1;
-  const void* data = container_bytes;
-  const void* prelinked = nullptr;
-} const wrapper_object;
-
-/// What nvcc's device link step leaves: the linked container, and a list of the relocatable ones it was made
-/// from.
-const void* const prelinked_containers[] = {container_bytes, container_bytes, nullptr};
-const Wrapper linked_wrapper = {0x466243b1, 2, container_bytes, prelinked_containers};
-
-struct Api {
-#define MEMBER(name, parameters) int(*name) parameters = nullptr;
-  FAKE_DRIVER_FUNCTIONS(MEMBER)
-#undef MEMBER
-};
-Api api;
-
-void fail(const char* what) {
-  fprintf(stderr, "driver_program: %s\n", what);
-  exit(2);
-}
-
-void look_up_by_dlsym(void* library) {
-#define LOOK_UP(name, parameters) api.name = reinterpret_cast<decltype(api.name)>(dlsym(library, #name));
-  FAKE_DRIVER_FUNCTIONS(LOOK_UP)
-#undef LOOK_UP
-}
-
-template <typename Ask>
-void look_up_by_name(Ask ask) {
-  const auto per_thread = [](const char* name) { return strstr(name, "_ptsz") != nullptr; };
-  const auto base = [&](const char* name) {
-    std::string result = name;
-    if (per_thread(name)) result.resize(result.size() - 5);
-    // Asked for by name, the second version is what callers of today's CUDA get.
-    const bool of_context = result.starts_with("cuCtxDestroy") || result.starts_with("cuDevicePrimaryCtx");
-    const bool is_second = result.ends_with("_v2") &&
-                           (of_context || result.starts_with("cuMem") || result.starts_with("cuLink"));
-    if (is_second) result.resize(result.size() - 3);
-    return result;
-  };
-#define LOOK_UP(name, parameters) \
-  api.name = reinterpret_cast<decltype(api.name)>(ask(base(#name).c_str(), per_thread(#name) ? 2 : 0));
-  FAKE_DRIVER_FUNCTIONS(LOOK_UP)
-#undef LOOK_UP
-}
-
-void open_door(const char* door) {
-  if (strcmp(door, "linked") == 0) {
-#ifdef LINKED_WITH_DRIVER
-#define BIND(name, parameters) api.name = &name;
-    FAKE_DRIVER_FUNCTIONS(BIND)
-#undef BIND
-    return;
-#else
-    fail("not linked with the driver");
-#endif
-  }
-  void* const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) fail(dlerror());
-  if (strcmp(door, "dlsym") == 0) {
-    look_up_by_dlsym(library);
-  } else if (strcmp(door, "proc") == 0) {
-    const auto get = reinterpret_cast<decltype(&cuGetProcAddress_v2)>(dlsym(library, "cuGetProcAddress_v2"));
-    void* again = nullptr;
-    if (get("cuGetProcAddress", &again, 12000, 0, nullptr) != 0) fail("no cuGetProcAddress");
-    const auto get_again = reinterpret_cast<decltype(&cuGetProcAddress_v2)>(again);
-    look_up_by_name([&](const char* name, std::uint64_t flags) {
-      void* function = nullptr;
-      int status = 0;
-      return get_again(name, &function, 13000, flags, &status) == 0 ? function : nullptr;
-    });
-  } else if (strcmp(door, "proc_v1") == 0) {
-    const auto get = reinterpret_cast<decltype(&cuGetProcAddress)>(dlsym(library, "cuGetProcAddress"));
-    look_up_by_name([&](const char* name, std::uint64_t flags) {
-      void* function = nullptr;
-      return get(name, &function, 11080, flags) == 0 ? function : nullptr;
-    });
-  } else {
-    fail("unknown door");
-  }
-}
-
-void launch(void* function, unsigned grid = 1) {
-  api.cuLaunchKernel(function, grid, 2, 3, 32, 4, 5, 64, reinterpret_cast<void*>(0x10), nullptr, nullptr);
-}
-
-void* loaded_function(const char* name, void** module_out = nullptr) {
-  void* module = nullptr;
-  void* function = nullptr;
-  api.cuModuleLoadData(&module, ptx_text);
-  api.cuModuleGetFunction(&function, module, name);
-  if (module_out != nullptr) *module_out = module;
-  return function;
-}
 
 void images() {
   void* module = nullptr;
@@ -187,8 +85,8 @@ void unload() {
   void* module = nullptr;
   void* const function = loaded_function("kernel", &module);
   launch(function);
-  api.cuModuleUnload(module);
-  launch(function);  // no longer valid; the names must not come from freed memory
+  // Refused, the module stays.
+  if (api.cuModuleUnload(module) != 0) launch(function);
 
   void* library = nullptr;
   void* kernel = nullptr;
@@ -258,10 +156,6 @@ void threads() {
 
 void expect_zero(int result) {
   if (result != 0) fail("the environment could not be changed");
-}
-
-void succeed(int result) {
-  if (result != 0) fail("a call failed");
 }
 
 std::uint64_t allocated(std::size_t bytes) {
@@ -365,7 +259,7 @@ void memory_of_contexts() {
   succeed(api.cuDevicePrimaryCtxRelease_v2(0));  // still held
   launch(function);
   succeed(api.cuDevicePrimaryCtxReset_v2(0));
-  launch(function);
+  launch(loaded_function("kernel"));
 }
 
 /// A thousand allocations in each of eight threads, of which every second one is freed by the next thread.
@@ -405,49 +299,6 @@ void memory_times() {
   };
   printf("%lld ns to allocate, %lld ns to free\n", static_cast<long long>(nanoseconds(middle - begin)),
          static_cast<long long>(nanoseconds(end - middle)));
-}
-
-void* kernel_node(void* graph, void* function) {
-  KernelNode parameters = {};
-  parameters.function = function;
-  void* node = nullptr;
-  succeed(api.cuGraphAddKernelNode(&node, graph, nullptr, 0, &parameters));
-  return node;
-}
-
-/// Replays of a graph of two nodes and one inside of it, and of what the program makes of it.
-void graphs() {
-  void* const first = loaded_function("first");
-  void* const second = loaded_function("second");
-  void* inner = nullptr;
-  succeed(api.cuGraphCreate(&inner, 0));
-  kernel_node(inner, second);
-  void* outer = nullptr;
-  succeed(api.cuGraphCreate(&outer, 0));
-  void* const node = kernel_node(outer, first);
-  void* const other_node = kernel_node(outer, first);
-  void* child = nullptr;
-  succeed(api.cuGraphAddChildGraphNode(&child, outer, nullptr, 0, inner));
-  void* executable = nullptr;
-  succeed(api.cuGraphInstantiateWithFlags(&executable, outer, 0));
-  const auto replay = [&] { succeed(api.cuGraphLaunch(executable, nullptr)); };
-  replay();
-  replay();
-  succeed(api.cuGraphNodeSetEnabled(executable, node, 0));
-  replay();
-  KernelNode parameters = {};
-  parameters.function = second;
-  succeed(api.cuGraphExecKernelNodeSetParams(executable, other_node, &parameters));
-  replay();
-  void* several = nullptr;
-  succeed(api.cuGraphCreate(&several, 0));
-  for (int i = 0; i < 3; ++i) kernel_node(several, second);
-  succeed(api.cuGraphExecChildGraphNodeSetParams(executable, child, several));
-  replay();
-  succeed(api.cuGraphExecUpdate(executable, inner, nullptr));
-  replay();
-  succeed(api.cuGraphExecDestroy(executable));
-  replay();
 }
 
 void holds() {
@@ -546,6 +397,8 @@ void act(const std::string& action) {
   if (action == "_exit") _exit(3);
   if (action == "_Exit") _Exit(4);
   if (action == "quick_exit") quick_exit(5);
+  if (action.starts_with("graph=")) return change_graphs(action.substr(6));
+  if (action.starts_with("end=")) return end_contexts(action.substr(4));
   if (action.starts_with("link=")) return link(action.substr(5));
   if (action.starts_with("setenv=")) return set_specifications(action.substr(7));
   if (action.starts_with("putenv=")) return put_specifications(action.substr(7));

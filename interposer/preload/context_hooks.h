@@ -1,0 +1,126 @@
+// Wrappers of the functions that end contexts; part of preload/hooks.cpp, whose helpers they use.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "interposer/preload/graphs.h"
+#include "interposer/preload/registry.h"
+
+namespace lynxpp::preload {
+namespace {
+
+/// Before results die with a context.
+void save_results(CUcontext context, CUdevice device) {
+  const lynxpp_engine* const engine = opened_engine();
+  if (engine == nullptr || Passthrough::active()) return;
+  const Passthrough passthrough;
+  quietly([&] { engine->save_results(context, device); });
+}
+
+/// What belongs to a context that is about to end is not used again: handles die with it.
+Registry::Removed forget_context(CUcontext context) {
+  Registry::Removed removed;
+  if (context == nullptr || Passthrough::active()) return removed;
+  const Passthrough passthrough;
+  quietly([&] {
+    for (const ExecutableGraphPtr& graph : graphs().remove_all_of(context)) forget_graph(*graph);
+    removed = registry().remove_context(context);
+    tell_engine_of(removed);
+  });
+  return removed;
+}
+
+template <Slot slot, Door door>
+CUresult context_destroy(CUcontext context) {
+  if (context != nullptr) save_results(context, -1);
+  const Registry::Removed removed = forget_context(context);
+  const std::uint64_t next = allocations().number_to_come();
+  const CUresult result = original<slot, door, ContextDestroy>()(context);
+  if (result == cuda_success) {
+    allocations().forget_context(context, false, next);
+  } else {
+    quietly([&] { registry().restore(removed); });
+  }
+  return result;
+}
+
+/// The primary context of a device as the program was last given it; null: it was not seen. Compared only.
+std::atomic<CUcontext>* primary_handle_of(CUdevice device) {
+  static std::atomic<CUcontext> handles[64] = {};
+  return device >= 0 && device < 64 ? &handles[device] : nullptr;
+}
+
+bool is_primary_active(CUdevice device) {
+  using GetState = CUresult (*)(CUdevice, unsigned*, int*);
+  const auto get_state = reinterpret_cast<GetState>(lookup_driver("cuDevicePrimaryCtxGetState"));
+  unsigned flags = 0;
+  int is_active = 0;
+  return get_state != nullptr && get_state(device, &flags, &is_active) == cuda_success && is_active != 0;
+}
+
+/// Null: it is not active, or nobody has asked for it and nothing was allocated there.
+CUcontext primary_context(CUdevice device) {
+  const Passthrough passthrough;
+  const std::atomic<CUcontext>* const known = primary_handle_of(device);
+  if (known == nullptr || *known == nullptr) return active_primary_context(device);
+  return is_primary_active(device) ? known->load() : nullptr;
+}
+
+/// Calls `end`, which may end the primary context of the device. Afterwards nothing of it is used.
+CUresult end_primary_context(PrimaryContextEnd end, CUdevice device) {
+  if (Passthrough::active()) return end(device);
+  const CUcontext context = primary_context(device);
+  const std::uint64_t next = allocations().number_to_come();
+  const CUresult result = end(device);
+  if (result != cuda_success || context == nullptr) return result;
+  const Passthrough passthrough;
+  if (is_primary_active(device)) return result;
+  allocations().forget_context(context, true, next);
+  quietly([&] {
+    for (const ExecutableGraphPtr& graph : graphs().remove_all_of(context)) abandon_graph(*graph);
+    tell_engine_of(registry().remove_context(context));
+    if (const lynxpp_engine* const engine = opened_engine()) engine->forget_context(context);
+  });
+  return result;
+}
+
+template <Slot slot, Door door>
+CUresult primary_context_reset(CUdevice device) {
+  if (device >= 0) save_results(Passthrough::active() ? nullptr : primary_context(device), device);
+  return end_primary_context(original<slot, door, PrimaryContextEnd>(), device);
+}
+
+/// How often the program holds each device's primary context, as far as it was seen.
+std::atomic<int>* holds_of(CUdevice device) {
+  static std::atomic<int> holds[64] = {};
+  return device >= 0 && device < 64 ? &holds[device] : nullptr;
+}
+
+template <Slot slot, Door door>
+CUresult primary_context_retain(CUcontext* context, CUdevice device) {
+  using Retain = CUresult (*)(CUcontext*, CUdevice);
+  const CUresult result = original<slot, door, Retain>()(context, device);
+  std::atomic<int>* const holds = holds_of(device);
+  if (result != cuda_success || holds == nullptr || Passthrough::active()) return result;
+  ++*holds;
+  *primary_handle_of(device) = *context;
+  return result;
+}
+
+/// The context ends with its last hold. Where somebody may have got one unseen, each may be the last; if it
+/// was not, the context goes on under the same number.
+template <Slot slot, Door door>
+CUresult primary_context_release(CUdevice device) {
+  const auto release = original<slot, door, PrimaryContextEnd>();
+  if (Passthrough::active()) return release(device);
+  std::atomic<int>* const holds = holds_of(device);
+  const bool others_hold_it = holds != nullptr && holds->load() > 1;
+  if (!others_hold_it) save_results(nullptr, -1);
+  const CUresult result = end_primary_context(release, device);
+  if (result == cuda_success && holds != nullptr && holds->load() > 0) --*holds;
+  return result;
+}
+
+}  // namespace
+}  // namespace lynxpp::preload
