@@ -126,6 +126,14 @@ const Variable* Body::find_variable(std::string_view name, std::uint32_t scope) 
                          [&](std::uint32_t at) { return indexed ? indexed_search(at) : linear_search(at); });
 }
 
+const TargetList* Body::find_branch_targets(std::string_view name, std::uint32_t scope) const {
+  return search_outwards(scopes, scope, [&](std::uint32_t current) -> const TargetList* {
+    const auto found = std::ranges::find_if(
+        branch_targets, [&](const TargetList& list) { return list.scope == current && list.name == name; });
+    return found == branch_targets.end() ? nullptr : &*found;
+  });
+}
+
 void Body::index_names() {
   register_index_.clear();
   variable_index_.clear();

@@ -57,7 +57,7 @@ enum class OperandKind : std::uint8_t {
   floating,  ///< Operand::bits: the IEEE pattern; 32 bits for 0f…, 64 bits for 0d… and decimal literals
   /// [base + offset]; elements[0] is the base (identifier or integer), further elements follow a comma
   address,
-  vector,  ///< {a, b, …}
+  vector,  ///< {a, b, …}; of one element: that element stands in its place
   pair,    ///< a|b: elements[0], elements[1]
   list,    ///< (a, b, …) of a call
   sink,    ///< _
@@ -234,6 +234,7 @@ struct Scope {
 struct TargetList {
   std::string_view name;
   std::vector<std::string_view> targets;
+  std::uint32_t scope = 0;  ///< index in Body::scopes
 
   bool operator==(const TargetList&) const = default;
 };
@@ -258,7 +259,10 @@ struct Body {
   /// Same for variables declared in the body.
   const Variable* find_variable(std::string_view name, std::uint32_t scope) const;
 
-  /// Makes the two searches above fast; they are right without it after additions to `registers` or
+  /// Same for the list of a brx.idx.
+  const TargetList* find_branch_targets(std::string_view name, std::uint32_t scope) const;
+
+  /// Makes the first two searches above fast; they are right without it after additions to `registers` or
   /// `variables`, but not after other changes: then call it again.
   void index_names();
 

@@ -78,12 +78,13 @@ void BodyBuilder::add_variables(Place place, std::vector<Declarator> declarators
 }
 
 void BodyBuilder::add_targets(Place place, TargetList list, bool branches) {
+  list.scope = scope_;
   (branches ? body_.branch_targets : body_.call_targets).push_back(std::move(list));
   add_statement(StatementKind::directive, place, branches ? ".branchtargets" : ".calltargets");
 }
 
 void BodyBuilder::add_prototype(Place place, std::string_view name) {
-  body_.call_targets.push_back({name, {}});
+  body_.call_targets.push_back({name, {}, scope_});
   add_statement(StatementKind::directive, place, ".callprototype");
 }
 

@@ -293,7 +293,7 @@ bool StatementReader::read_operand() {
   return true;
 }
 
-/// [a, b], {a, b} or (a, b)
+/// [a, b], {a, b} or (a, b). A vector of one element is that element.
 bool StatementReader::read_group(OperandKind kind, char closing, bool vectors) {
   const std::uint32_t begin = position_++;
   const std::size_t first = operands_.size();
@@ -307,6 +307,10 @@ bool StatementReader::read_group(OperandKind kind, char closing, bool vectors) {
     } while (accept(','));
   }
   if (!accept(closing)) return false;
+  if (kind == OperandKind::vector && operands_.size() == first + 1) {
+    operands_[first].text = {begin, position_};
+    return true;
+  }
   Operand group;
   group.kind = kind;
   group.text = {begin, position_};

@@ -208,8 +208,13 @@ class Conversion {
     }
   }
 
+  /// A vector of one element is that element.
   Operand convert_group(antlr4::ParserRuleContext& context, OperandKind kind) {
     std::vector<Operand> elements = convert_parts(context);
+    if (kind == OperandKind::vector && elements.size() == 1) {
+      elements[0].text = range_of(context);
+      return elements[0];
+    }
     Operand operand;
     operand.kind = kind;
     operand.text = range_of(context);

@@ -164,6 +164,64 @@ TEST(IndependentLanes, AreCountedWhereTheyAre) {
   EXPECT_EQ(outcome.counters.barriers.threads, 32u);
 }
 
+/// Lane 0 calls f until lane 1 has set a flag. What is between the calls decides at which segment its turn
+/// ends.
+std::string spinning_call(int segments) {
+  std::string text =
+      ".func f(.reg .b32 value) {\n  .reg .b32 %r<2>;\n  .reg .pred %p;\n  setp.eq.u32 %p, value, 77;\n"
+      "  @%p bra end;\n  add.u32 %r1, value, 1;\nend:\n  ret;\n}\n"
+      ".visible .entry test(.param .u64 out) {\n  .reg .b32 %r<8>;\n  .reg .b64 %a, %b;\n"
+      "  .reg .pred %p<4>;\n  .shared .b32 flag;\n  mov.u32 %r1, %tid.x;\n  ld.param.u64 %a, [out];\n"
+      "  mad.wide.u32 %b, %r1, 4, %a;\n  mov.u32 %r2, 0;\n  st.shared.u32 [flag], %r2;\n  bar.sync 0;\n"
+      "  setp.ne.u32 %p1, %r1, 0;\n  @%p1 bra join;\nspin:\n  call f, (%r2);\n";
+  for (int i = 0; i < segments; ++i) text += "L" + std::to_string(i) + ":\n  add.u32 %r3, %r1, 1;\n";
+  return text +
+         "  ld.volatile.shared.u32 %r2, [flag];\n  setp.eq.u32 %p2, %r2, 0;\n  @%p2 bra spin;\n"
+         "join:\n  setp.eq.u32 %p3, %r1, 1;\n  @%p3 st.volatile.shared.u32 [flag], 5;\n"
+         "  barrier.sync 0;\n  ld.volatile.shared.u32 %r2, [flag];\n  st.global.u32 [%b], %r2;\n  ret;\n}\n";
+}
+
+TEST(IndependentLanes, SpinInCallsAtWhoseEndTheirTurnMayBeOver) {
+  for (int segments = 0; segments < 8; ++segments) {
+    const auto module = load(spinning_call(segments));
+    ASSERT_NE(module, nullptr);
+    LaneValues out{};
+    ASSERT_EQ(text_of(module->launch("test", one_warp, Arguments(out.data()).bytes(), nullptr)), "")
+        << segments;
+    for (const std::uint32_t value : out) EXPECT_EQ(value, 5u) << segments;
+  }
+}
+
+/// Lane 0 waits inside of a call, from which the other lanes have returned, for what these do then.
+std::string waiting_call(const std::string& wait, const std::string& release) {
+  return ".func (.reg .b32 result) g(.reg .b32 value) {\n  .reg .b32 %t<2>;\n"
+         "  .reg .pred %p<2>;\n  mad.lo.u32 result, value, 3, 1;\n  setp.ne.u32 %p0, value, 0;\n"
+         "  @%p0 bra end;\n" +
+         wait +
+         "end:\n  ret;\n}\n"
+         ".visible .entry test(.param .u64 out) {\n  .reg .b32 %r<8>;\n  .reg .b64 %a;\n  .reg .pred %p<4>;\n"
+         "  mov.u32 %r1, %tid.x;\n  ld.param.u64 %a, [out];\n  mad.wide.u32 %a, %r1, 4, %a;\n"
+         "  setp.eq.u32 %p1, %r1, 1;\n  setp.ne.u32 %p2, %r1, 0;\n  mov.u32 %r3, 0;\n"
+         "  st.shared.u32 [flag], %r3;\n  bar.sync 0;\n  call (%r2), g, (%r1);\n" +
+         release + "  st.global.u32 [%a], %r2;\n  ret;\n}\n";
+}
+
+TEST(IndependentLanes, GoOnFromACallInWhichOthersWait) {
+  const std::pair<const char*, const char*> programs[] = {
+      {"again:\n  ld.volatile.shared.u32 %t0, [flag];\n  setp.eq.u32 %p1, %t0, 0;\n  @%p1 bra again;\n",
+       "  @%p1 st.volatile.shared.u32 [flag], 9;\n"},
+      {"  barrier.sync 1;\n", "  @%p2 barrier.sync 1;\n"},
+      {"  bar.warp.sync -1;\n", "  @%p2 bar.warp.sync -1;\n"},
+  };
+  for (const auto& [wait, release] : programs) {
+    const auto module = load(".shared .b32 flag;\n" + waiting_call(wait, release));
+    ASSERT_NE(module, nullptr);
+    LaneValues out{};
+    ASSERT_EQ(text_of(module->launch("test", one_warp, Arguments(out.data()).bytes(), nullptr)), "") << wait;
+    for (std::uint32_t lane = 0; lane < 32; ++lane) EXPECT_EQ(out[lane], lane * 3 + 1) << wait;
+  }
+}
+
 TEST(IndependentLanes, StayTogetherInLongLoopsOfAtomics) {
   // As many slices as lanes that spin are given, in all of which the warp comes together time and again.
   const auto module = load(

@@ -56,23 +56,20 @@ class GraphBuilder {
     if (graph_.blocks.back().line == 0) graph_.blocks.back().line = statement.line;
     graph_.labels.emplace_back(statement.name, block);
     scoped_labels_.try_emplace(key(statement.scope, statement.name), block);
-    first_labels_.try_emplace(statement.name, block);
   }
 
   static std::string key(std::uint32_t scope, std::string_view name) {
     return std::to_string(scope) + ' ' + std::string(name);
   }
 
-  /// The label a branch in `scope` means: the innermost enclosing scope that has it, else the first anywhere.
+  /// The label that a branch in `scope` means: the one of the innermost enclosing scope that has it.
   std::uint32_t find_label(std::string_view name, std::uint32_t scope) const {
     while (true) {
       if (const auto found = scoped_labels_.find(key(scope, name)); found != scoped_labels_.end())
         return found->second;
-      if (scope == 0) break;
+      if (scope == 0) return no_block;
       scope = body_.scopes[scope].parent;
     }
-    const auto found = first_labels_.find(name);
-    return found == first_labels_.end() ? no_block : found->second;
   }
 
   void connect(std::uint32_t index) {
@@ -120,9 +117,8 @@ class GraphBuilder {
       add(name);
       return targets;
     }
-    for (const TargetList& list : body_.branch_targets) {
-      if (list.name != name) continue;
-      for (const std::string_view label : list.targets) add(label);
+    if (const TargetList* const list = body_.find_branch_targets(name, scope); list != nullptr) {
+      for (const std::string_view label : list->targets) add(label);
       return targets;
     }
     for (const auto& [label, block] : graph_.labels) targets.push_back(block);
@@ -132,7 +128,6 @@ class GraphBuilder {
   const Body& body_;
   ControlFlowGraph graph_;
   std::unordered_map<std::string, std::uint32_t> scoped_labels_;
-  std::unordered_map<std::string_view, std::uint32_t> first_labels_;
 };
 
 }  // namespace

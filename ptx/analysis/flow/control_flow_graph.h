@@ -26,8 +26,8 @@ struct BasicBlock {
   std::vector<std::uint32_t> successors;    ///< taken targets first, fall-through last; no duplicates
   std::vector<std::uint32_t> predecessors;  ///< ascending, each once
   /// Where the branch at its end may jump to: one block for bra, for brx.idx one per entry of the target
-  /// list, in that order and with duplicates. Labels are looked up in the branch's own scope first, so these
-  /// are right where two scopes share a label name.
+  /// list, in that order and with duplicates. Labels are looked up in the branch's own scope, then in those
+  /// around it; one that none of them has is left out.
   std::vector<std::uint32_t> targets;
   std::uint32_t fall_through = no_block;  ///< the successor reached without a jump
   /// ends in ret, exit or trap (perhaps guarded), or runs off the end of the body
@@ -41,8 +41,8 @@ struct ControlFlowGraph {
   std::vector<BasicBlock> blocks;
   std::vector<std::uint32_t> block_of;  ///< per instruction
 
-  /// Block a label stands for; no_block when there is no such label. Of labels with the same name in
-  /// several scopes the first.
+  /// First block with this label, in whatever scope; no_block when there is none. A branch's target is in
+  /// BasicBlock::targets.
   std::uint32_t block_of_label(std::string_view label) const;
 
   std::vector<std::pair<std::string_view, std::uint32_t>> labels;

@@ -60,7 +60,7 @@ bool FunctionCodegen::describe(const ptx::Instruction& instruction) {
   scope_ = function_.function->body->statements[instruction.statement].scope;
   description_ = instruction.opcode;
   description_ += meets_ ? '+' : ' ';
-  named_.clear();
+  named_.assign(1, function_.registers->carry());  // instructions use it without naming it
   if (instruction.guarded()) {
     const auto slot = find_register(instruction.guard.predicate);
     if (!slot) return false;

@@ -50,8 +50,8 @@ constexpr Accepted accepted[] = {
     {"red", "relaxed release cta cluster gpu sys noftz L1::* L2::*"},
     {"membar", "cta gl gpu sys proxy alias"},
     {"fence",
-     "sc acq_rel acquire release cta cluster gpu sys proxy alias async async::* mbarrier_init "
-     "tensormap::* sync_restrict::*"},
+     "sc acq_rel acquire release cta cluster gpu sys proxy alias async async::* global shared::cta "
+     "shared::cluster mbarrier_init tensormap::* sync_restrict::*"},
     {"shfl", "sync"},
     {"match", "sync any"},
     {"redux", "sync"},

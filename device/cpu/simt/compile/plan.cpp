@@ -228,23 +228,21 @@ Status Planner::finish_block(CompiledFunction& function, std::uint32_t block, Se
   }
   if (last.opcode == "brx.idx" || last.opcode == "brx.idx.uni") {
     segment.control = Control::indexed_branch;
-    for (const ptx::TargetList& list : body.branch_targets) {
-      if (last.operands.size() < 2 || list.name != last.operands[1].name) continue;
-      for (const std::string_view label : list.targets) {
-        segment.targets.push_back(function.graph.block_of_label(label));
-        if (segment.targets.back() == ptx::no_block)
-          return fail(last, "unknown label '" + std::string(label) + "'");
-      }
-    }
-    if (segment.targets.empty()) return fail(last, "brx.idx without a list of targets");
+    const ptx::TargetList* const list =
+        last.operands.size() < 2
+            ? nullptr
+            : body.find_branch_targets(last.operands[1].name, body.statements[last.statement].scope);
+    if (list == nullptr || list->targets.empty()) return fail(last, "brx.idx without a list of targets");
+    if (bounds.targets.size() != list->targets.size())
+      return fail(last, "the list '" + std::string(list->name) + "' names an unknown label");
+    segment.targets = bounds.targets;
     return success();
   }
   if (last.operands.size() != 1) return fail(last, "malformed branch '" + std::string(last.opcode) + "'");
   segment.control = Control::branch;
-  segment.target = function.graph.block_of_label(last.operands[0].name);
-  if (segment.target == ptx::no_block) {
+  if (bounds.targets.size() != 1)
     return fail(last, "unknown label '" + std::string(last.operands[0].name) + "'");
-  }
+  segment.target = bounds.targets.front();
   return success();
 }
 

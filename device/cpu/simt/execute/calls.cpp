@@ -93,17 +93,19 @@ bool BlockRunner::push_frame(Warp& warp, const CompiledFunction& callee, const S
   return true;
 }
 
+void BlockRunner::copy_results(Warp& warp, const Frame& callee, const Frame& caller, std::uint32_t lanes) {
+  const CallSite& site = callee.call->call;
+  const std::size_t count = std::min(site.results.size(), callee.function->results.size());
+  for (std::size_t i = 0; i < count; ++i)
+    copy_slot(warp, lanes, callee, callee.function->results[i], caller, site.results[i]);
+}
+
 /// Results go to the caller, for the lanes that were called and have not exited.
 void BlockRunner::pop_frame(Warp& warp) {
   const Frame& callee = warp.top();
   --warp.depth;
   if (callee.call == nullptr) return;
-  const CallSite& site = callee.call->call;
-  const Frame& caller = warp.top();
-  const std::size_t count = std::min(site.results.size(), callee.function->results.size());
-  for (std::size_t i = 0; i < count; ++i) {
-    copy_slot(warp, callee.lanes & warp.live, callee, callee.function->results[i], caller, site.results[i]);
-  }
+  copy_results(warp, callee, warp.top(), callee.lanes & warp.live);
   warp.top().groups.back().pc = callee.call->next;
 }
 

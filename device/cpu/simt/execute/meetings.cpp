@@ -23,14 +23,22 @@ std::uint32_t free_lanes(const std::vector<LaneGroup>& groups, std::size_t index
   return lanes;
 }
 
-/// Whether lanes of the group, or of what it has called, wait for nothing.
-bool can_run(const LaneGroup& group) {
+/// Lanes that have returned from a call in which others still are.
+std::uint32_t returned_lanes(const Frame& frame, std::uint32_t live) {
+  std::uint32_t lanes = frame.lanes & live;
+  for (const LaneGroup& group : frame.groups) lanes &= ~group.mask;
+  return lanes;
+}
+
+/// True if lanes of the group, or of what it has called, wait for nothing.
+bool can_run(const LaneGroup& group, std::uint32_t live) {
   if (group.calls.empty()) return group.wait == Wait::none;
   for (const std::unique_ptr<Frame>& frame : group.calls) {
+    if (returned_lanes(*frame, live) != 0) return true;
     const bool is_last = frame == group.calls.back();
     for (std::size_t i = 0; i < frame->groups.size(); ++i) {
       const bool is_in_call = !is_last && i + 1 == frame->groups.size();
-      if (!is_in_call && free_lanes(frame->groups, i) != 0 && can_run(frame->groups[i])) return true;
+      if (!is_in_call && free_lanes(frame->groups, i) != 0 && can_run(frame->groups[i], live)) return true;
     }
   }
   return false;
@@ -69,7 +77,34 @@ bool BlockRunner::give_way(Warp& warp, Preference preference) {
       if (bring_forward(warp, level, preference, whole)) return true;
     }
   }
+  return release_returned_lanes(warp);
+}
+
+/// Lets lanes that have returned from a call go on, while others of the call wait in it. False: there are
+/// none.
+bool BlockRunner::release_returned_lanes(Warp& warp) {
+  for (std::uint32_t level = warp.depth; level-- > 1;) {
+    Frame& callee = *warp.frames[level];
+    const std::uint32_t lanes = returned_lanes(callee, warp.live);
+    if (lanes == 0) continue;
+    copy_results(warp, callee, *warp.frames[level - 1], lanes);
+    callee.lanes &= ~lanes;
+    interrupt_calls(warp, level);
+    std::vector<LaneGroup>& groups = warp.top().groups;
+    groups.back().mask &= ~lanes;
+    groups.push_back({.pc = callee.call->next, .reconvergence = groups.back().reconvergence, .mask = lanes});
+    return true;
+  }
   return false;
+}
+
+/// The frames from `level` on are kept with the group that has made the call.
+void BlockRunner::interrupt_calls(Warp& warp, std::uint32_t level) {
+  const auto interrupted = warp.frames.begin() + level;
+  const auto end = warp.frames.begin() + warp.depth;
+  std::move(interrupted, end, std::back_inserter(warp.frames[level - 1]->groups.back().calls));
+  warp.frames.erase(interrupted, end);
+  warp.depth = level;
 }
 
 /// Likewise, of one frame. `whole`: no group that others are to join.
@@ -84,12 +119,8 @@ bool BlockRunner::bring_forward(Warp& warp, std::uint32_t level, Preference pref
   for (std::size_t visited = 0; visited < others; ++visited) {
     const std::size_t i = preference == Preference::nearest ? others - 1 - visited : visited;
     const std::uint32_t lanes = free_lanes(groups, i);
-    if (lanes == 0 || (whole && lanes != groups[i].mask) || !can_run(groups[i])) continue;
-    const auto interrupted = warp.frames.begin() + level + 1;
-    const auto end = warp.frames.begin() + warp.depth;
-    std::move(interrupted, end, std::back_inserter(groups.back().calls));
-    warp.frames.erase(interrupted, end);
-    warp.depth = level + 1;
+    if (lanes == 0 || (whole && lanes != groups[i].mask) || !can_run(groups[i], warp.live)) continue;
+    interrupt_calls(warp, level + 1);
     LaneGroup freed{.pc = groups[i].pc, .reconvergence = groups[i].reconvergence, .mask = lanes};
     if (lanes == groups[i].mask) {
       freed = std::move(groups[i]);

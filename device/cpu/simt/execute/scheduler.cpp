@@ -214,7 +214,7 @@ BlockRunner::Turn BlockRunner::run_warp(Warp& warp) {
       complete_barriers();
       return Turn::finished;
     }
-    lanes_wait = lanes_wait && !warp.has_one_group();
+    lanes_wait = lanes_wait && warp.has_waiting_lanes();
     const LaneGroup& group = warp.top().groups.back();
     if (group.wait != LaneGroup::Wait::none) {
       const bool meets = group.wait == LaneGroup::Wait::meeting;
@@ -240,10 +240,14 @@ BlockRunner::Turn BlockRunner::run_warp(Warp& warp) {
   warp.waited_slices = spins && lanes_wait ? warp.waited_slices + 1 : 0;
   const bool has_locks = launch_.spins.load(std::memory_order_relaxed);
   const std::uint32_t patience = has_locks ? patient_slices_with_locks : patient_slices;
-  if (warp.waited_slices > patience * static_cast<std::uint32_t>(slice_segments / slice) &&
-      give_way(warp, Preference::farthest)) {
-    launch_.spins.store(true, std::memory_order_relaxed);
+  if (warp.waited_slices <= patience * static_cast<std::uint32_t>(slice_segments / slice)) return Turn::again;
+  // Lanes whose last step was a return are back in their caller before others run: a call that is over would
+  // look like one in which everybody waits.
+  if (!is_settled(warp) && !settle(warp)) {
+    complete_barriers();
+    return Turn::finished;
   }
+  if (give_way(warp, Preference::farthest)) launch_.spins.store(true, std::memory_order_relaxed);
   return Turn::again;
 }
 

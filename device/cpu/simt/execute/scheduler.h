@@ -167,10 +167,8 @@ struct Warp {
 
   /// All of its lanes are in the kernel and together, as those of most warps are all the time.
   bool is_together() const { return depth == 1 && frames[0]->groups.size() == 1; }
-  /// Of its lanes none is kept by where others are.
-  bool has_one_group() const {
-    return std::ranges::all_of(used_frames(), [](const auto& frame) { return frame->groups.size() == 1; });
-  }
+  /// Precondition: it has a topmost group.
+  bool has_waiting_lanes() const { return top().groups.back().mask != live; }
   const Frame& top() const { return *frames[depth - 1]; }
   Frame& top() { return *frames[depth - 1]; }
   std::span<const std::unique_ptr<Frame>> used_frames() const { return {frames.data(), depth}; }
@@ -275,6 +273,8 @@ class BlockRunner {
   bool give_way(Warp& warp, Preference preference);
   bool bring_forward(Warp& warp, std::uint32_t level, Preference preference, bool whole);
   void resume_calls(Warp& warp);
+  bool release_returned_lanes(Warp& warp);
+  static void interrupt_calls(Warp& warp, std::uint32_t level);
 
   bool meet(Warp& warp, const Segment& segment, std::uint32_t lanes);
   void exchange(Warp& warp, const Frame& frame, std::uint32_t pc, std::uint32_t lanes,
@@ -288,6 +288,7 @@ class BlockRunner {
   bool call_target(Warp& warp, const Segment& segment);
   bool push_frame(Warp& warp, const CompiledFunction& callee, const Segment& segment, std::uint32_t lanes);
   void pop_frame(Warp& warp);
+  void copy_results(Warp& warp, const Frame& callee, const Frame& caller, std::uint32_t lanes);
   void copy_slot(Warp& warp, std::uint32_t lanes, const Frame& from, const CallSlot& source, const Frame& to,
                  const CallSlot& target);
   bool call_builtin(Warp& warp, const Segment& segment, std::uint32_t lanes);

@@ -66,6 +66,19 @@ void copy_bulk(const OperationCall& call, std::uint32_t lane, bool has_barrier, 
     complete_bytes(barrier, bytes);
 }
 
+/// cp.async.bulk.prefetch{.tensor.dim}.L2.global{.mode}{.hint}: changes the speed alone.
+Result<Operation> make_prefetch(OperationRequest& request) {
+  OpcodeWords& words = request.words;
+  const bool is_tensor = words.take("tensor");
+  if (is_tensor && words.take_of({"1d", "2d", "3d", "4d", "5d"}).empty()) return refuse(request);
+  if (!words.take("L2") || !words.take("global")) return refuse(request);
+  if (is_tensor) words.take_of({"tile", "tile::gather4", "im2col", "im2col::w", "im2col::w::128"});
+  words.take("L2::cache_hint");
+  Operation made = nothing();
+  made.addresses = {{StateSpace::global, 16}};
+  return made;
+}
+
 /// cp.async.bulk.to.from.completion{.multicast}{.hint} [to], [from], size{, [barrier]}{, blocks}{, policy}
 Result<Operation> make_bulk_copy(OperationRequest& request) {
   OpcodeWords& words = request.words;
@@ -74,6 +87,7 @@ Result<Operation> make_bulk_copy(OperationRequest& request) {
     words.take("read");
     return nothing();
   }
+  if (words.take("prefetch")) return make_prefetch(request);
   const auto take = [&words] {
     if (!words.take_of({"shared::cta", "shared::cluster"}).empty()) return StateSpace::shared;
     return words.take("global") ? StateSpace::global : StateSpace::none;
