@@ -90,7 +90,7 @@ class CompiledSpecification final : public Specification {
     // Once per compute capability: a program's kernels are mostly made for one.
     const std::lock_guard lock(mutex_);
     const auto key = std::tuple(target.sm, target.plain_counters, target.wide_counters, target.lane_values,
-                                target.words, target.streams_traces);
+                                target.words, target.streams_traces, target.has_lane_sizes);
     auto found = device_code_.find(key);
     if (found == device_code_.end()) {
       found = device_code_.emplace(key, generate_device_code(*program_, target)).first;
@@ -113,7 +113,8 @@ class CompiledSpecification final : public Specification {
   std::vector<CheckedAccess> accesses_;
   std::vector<TraceStream> streams_;
   mutable std::mutex mutex_;
-  mutable std::map<std::tuple<int, bool, bool, bool, WordScheme, bool>, Result<DeviceCode>> device_code_;
+  mutable std::map<std::tuple<int, bool, bool, bool, WordScheme, bool, bool>, Result<DeviceCode>>
+      device_code_;
   mutable std::optional<Result<std::shared_ptr<const HostReport>>> report_;
 };
 

@@ -81,14 +81,28 @@ class TermCollector {
       ++sites;
       const std::uint32_t id = function.first_instruction + i;
       const bool guarded = instruction.guarded() && instruction.traits.kind != ptx::OpcodeClass::branch;
-      const std::uint64_t addend = addend_at(probe, function, block, instruction);
-      if (!counter_->counts_divisions) {
+      const std::optional<ptx::MemoryAccess> access = probe.access_at(instruction);
+      const std::uint64_t addend = addend_at(access, function, block);
+      if (access && access->selects_lanes()) {
+        add_taking(*access, block_id, id, addend);
+      } else if (!counter_->counts_divisions) {
         add(*counter_, block_id, id, executions(counter_->counts_warps, guarded, block_id, id), addend);
       } else if (divides(function, block, instruction)) {
         add(*counter_, block_id, id, {Kind::divergence, id, {}}, addend);
       }
     }
     return sites;
+  }
+
+  /// At an access that selects its lanes: handlers run for those that take part.
+  void add_taking(const ptx::MemoryAccess& access, std::uint32_t block, std::uint32_t instruction,
+                  std::uint64_t addend) {
+    const bool by_warps = counter_->counts_warps;
+    add(*counter_, block, instruction, {by_warps ? Kind::warp_taking : Kind::thread_taking, instruction, {}},
+        addend);
+    if (counter_->addend != cod::SiteCounter::Addend::access_size || access.size == nullptr) return;
+    add(*counter_, block, instruction,
+        {by_warps ? Kind::warp_surplus : Kind::thread_surplus, instruction, {}}, 1);
   }
 
   /// Whether lanes may go to different places from a `bra`.
@@ -110,11 +124,21 @@ class TermCollector {
         const auto& instructions = function.function->body->instructions;
         for (std::uint32_t i = 0; i < instructions.size(); ++i) {
           if (!probe.matches(instructions[i])) continue;
-          if (wanted.is_wide_only && bytes_at(probe, instructions[i]) <= 4) continue;
+          if (is_left_out(wanted, probe, instructions[i])) continue;
           collect_tally(first_probe + wanted.handler, number, function, i);
         }
       }
     }
+  }
+
+  /// What a handler adds there is 0.
+  static bool is_left_out(const cod::Tally& wanted, const ptx::Probe& probe,
+                          const ptx::Instruction& instruction) {
+    const std::optional<ptx::MemoryAccess> access = probe.access_at(instruction);
+    const bool measures = probe.effect == ptx::ProbeEffect::measures_sectors ||
+                          probe.effect == ptx::ProbeEffect::measures_banks;
+    if (measures && (!access || !access->is_of_lanes())) return true;
+    return wanted.is_wide_only && access && access->bytes <= 4 && !access->is_bulk;
   }
 
   /// At one access.
@@ -149,18 +173,12 @@ class TermCollector {
     }
   }
 
-  std::uint64_t addend_at(const ptx::Probe& probe, const ptx::FunctionUnit& function, std::uint32_t block,
-                          const ptx::Instruction& instruction) const {
-    if (counter_->addend == cod::SiteCounter::Addend::access_size) return instruction.traits.access_bytes();
+  std::uint64_t addend_at(const std::optional<ptx::MemoryAccess>& access, const ptx::FunctionUnit& function,
+                          std::uint32_t block) const {
+    if (counter_->addend == cod::SiteCounter::Addend::access_size) return access ? access->bytes : 0;
     if (counter_->addend != cod::SiteCounter::Addend::bank_groups) return addend_of(function, block);
-    const std::uint32_t bytes = bytes_at(probe, instruction);
-    return bytes > 8 ? 4 : bytes > 4 ? 2 : 1;
-  }
-
-  /// What the handler knows as accessSize().
-  static std::uint32_t bytes_at(const ptx::Probe& probe, const ptx::Instruction& instruction) {
-    const std::optional<ptx::MemoryAccess> access = probe.access_at(instruction);
-    return access ? access->bytes : 0;
+    if (!access || !access->is_of_lanes()) return 0;
+    return access->bytes > 8 ? 4 : access->bytes > 4 ? 2 : 1;
   }
 
   std::uint64_t addend_of(const ptx::FunctionUnit& function, std::uint32_t block) const {

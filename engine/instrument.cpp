@@ -195,11 +195,15 @@ void set_filter(const cod::InstructionFilter& filter, const ptx::Instrumentation
     return filter.choose(labels_of(unit, instruction)).value_or(0);
   };
   const auto grouped = std::make_shared<GroupedSites>(unit);
-  probe.constant = [grouped, &unit](std::string_view name,
-                                    const ptx::Instruction& instruction) -> std::uint64_t {
+  probe.constant = [filter, grouped, &unit](std::string_view name,
+                                            const ptx::Instruction& instruction) -> std::uint64_t {
     if (const std::optional<std::uint32_t> number = grouped->value(name, instruction)) return *number;
     const std::optional<cod::InstructionFilter> asked = cod::filter_of_value(name);
-    return asked && asked->choose(labels_of(unit, instruction)) ? 1 : 0;
+    if (!asked) return 0;
+    // The handler is about one side of a copy.
+    const cod::LabelSets labels = labels_of(unit, instruction);
+    const bool is_second = labels.second && filter.choose(labels) == 1;
+    return asked->matches(is_second ? *labels.second : labels.first) ? 1 : 0;
   };
 }
 
@@ -290,11 +294,23 @@ void add_word_counters(const Request& request, std::uint32_t index, ptx::Instrum
   unit.spliced.variables.push_back({ptx::StateSpace::shared, 0, {}, true});
 }
 
+/// Some access of the kernel may have another number of bytes in each lane.
+bool has_lane_sizes(const ptx::InstrumentationUnit& unit) {
+  return std::ranges::any_of(unit.reached.functions, [](const ptx::FunctionUnit& function) {
+    return std::ranges::any_of(
+        function.function->body->instructions, [](const ptx::Instruction& instruction) {
+          return std::ranges::any_of(ptx::memory_accesses(instruction),
+                                     [](const ptx::MemoryAccess& access) { return access.size != nullptr; });
+        });
+  });
+}
+
 Status add_probes(const Request& request, int sm, ptx::InstrumentationUnit& unit, Instrumented& result) {
   // Routines know of no window: what they count is in device memory.
   cod::DeviceTarget target{sm,    request.counting.plain, request.counting.wide,
                            false, request.words.scheme,   request.streams_traces};
   if (request.words.window != CounterWindow::none) target.words.shared_bits = 0;
+  target.has_lane_sizes = has_lane_sizes(unit);
   for (std::uint32_t index = 0; index < request.specifications.size(); ++index) {
     const cod::Specification& specification = *request.specifications[index];
     const Result<cod::DeviceCode> code = specification.lower_device(target);

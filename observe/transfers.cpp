@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ptx/analysis/analyses.h"
+#include "ptx/ir/memory_access.h"
 #include "ptx/parser/parser.h"
 
 namespace lynxpp::observe {
@@ -29,10 +30,9 @@ bool is_of_texture(const Instruction& instruction) {
 }
 
 bool is_copy_to_shared(const Instruction& instruction) {
-  return instruction.opcode.starts_with("cp.async.") &&
-         instruction.opcode.find(".shared") != std::string_view::npos &&
-         instruction.opcode.find(".global") != std::string_view::npos &&
-         instruction.traits.is_memory_access();
+  const ptx::MemoryAccesses accesses = ptx::memory_accesses(instruction);
+  return accesses.count == 2 && accesses.access[0].space == StateSpace::global &&
+         accesses.access[1].space == StateSpace::shared;
 }
 
 /// Whether what it writes is one of its operands, bit by bit.

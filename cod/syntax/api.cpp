@@ -71,6 +71,9 @@ constexpr std::array filters{
     Named<FilterBit>{"ATOMIC", {&InstructionFilter::classes, atomic}},
     Named<FilterBit>{"ARITHMETIC", {&InstructionFilter::classes, arithmetic}},
     Named<FilterBit>{"PREDICATED", {&InstructionFilter::classes, predicated}},
+    Named<FilterBit>{"ASYNC_COPY", {&InstructionFilter::classes, async_copy}},
+    Named<FilterBit>{"BULK", {&InstructionFilter::classes, bulk}},
+    Named<FilterBit>{"UNSIZED", {&InstructionFilter::classes, unsized}},
     Named<FilterBit>{"GLOBAL", {&InstructionFilter::spaces, space_global}},
     Named<FilterBit>{"LOCAL", {&InstructionFilter::spaces, space_local}},
     Named<FilterBit>{"SHARED", {&InstructionFilter::spaces, space_shared}},
@@ -222,15 +225,22 @@ InstructionLabels labels_of(const ptx::OpcodeTraits& traits, bool guarded) {
 
 LabelSets labels_of(const ptx::Instruction& instruction) {
   const ptx::MemoryAccesses accesses = ptx::memory_accesses(instruction);
-  if (accesses.count < 2) return {labels_of(instruction.traits, instruction.guarded()), std::nullopt};
+  if (accesses.count == 0) return {labels_of(instruction.traits, instruction.guarded()), std::nullopt};
   const auto side = [&](const ptx::MemoryAccess& access) {
     ptx::OpcodeTraits traits = instruction.traits;
     traits.reads_memory = access.reads;
     traits.writes_memory = access.writes;
     traits.space = access.space;
-    return labels_of(traits, instruction.guarded());
+    InstructionLabels labels = labels_of(traits, instruction.guarded());
+    if (access.reads && access.writes) labels.classes |= atomic;
+    if (accesses.is_async_copy) labels.classes |= async_copy;
+    if (access.is_bulk) labels.classes |= bulk;
+    if (!access.is_sized) labels.classes |= unsized;
+    return labels;
   };
-  return {side(accesses.access[0]), side(accesses.access[1])};
+  LabelSets sets{side(accesses.access[0]), std::nullopt};
+  if (accesses.count == 2) sets.second = side(accesses.access[1]);
+  return sets;
 }
 
 InstructionLabels united(const LabelSets& sets) {
@@ -393,6 +403,7 @@ std::string_view name_of(SiteValue value) {
     case SiteValue::memory_address: return "memory_address";
     case SiteValue::access_size: return "access_size";
     case SiteValue::access_kind: return "access_kind";
+    case SiteValue::is_of_lanes: return "is_of_lanes";
     case SiteValue::branch_target: return "branch_target";
     case SiteValue::access_space: return "access_space";
     case SiteValue::bulk_size: return "bulk_size";

@@ -2,102 +2,176 @@
 
 #include <algorithm>
 #include <string_view>
-#include <vector>
 
 namespace lynxpp::ptx {
 namespace {
 
+constexpr std::uint32_t matrix_row_bytes = 16;
+
 bool is_address(const Operand& operand) { return operand.kind == OperandKind::address; }
 
-const Operand* find_address(const Instruction& instruction) {
-  const auto found = std::find_if(instruction.operands.begin(), instruction.operands.end(), is_address);
-  return found == instruction.operands.end() || found->elements.empty() ? nullptr : &*found;
-}
-
-std::vector<std::string_view> modifiers_of(std::string_view opcode) {
-  std::vector<std::string_view> modifiers;
+/// Calls `visit` with each modifier of the opcode.
+void for_each_modifier(std::string_view opcode, const auto& visit) {
   for (std::size_t dot = opcode.find('.'); dot != std::string_view::npos;) {
     const std::size_t end = opcode.find('.', dot + 1);
-    modifiers.push_back(opcode.substr(dot + 1, end == std::string_view::npos ? end : end - dot - 1));
+    visit(opcode.substr(dot + 1, end == std::string_view::npos ? end : end - dot - 1));
     dot = end;
   }
-  return modifiers;
 }
 
-StateSpace space_of(std::string_view modifier) {
-  if (modifier == "global") return StateSpace::global;
-  return modifier.substr(0, modifier.find(':')) == "shared" ? StateSpace::shared : StateSpace::none;
+bool has(std::string_view opcode, std::string_view wanted) {
+  bool found = false;
+  for_each_modifier(opcode, [&](std::string_view modifier) { found |= modifier == wanted; });
+  return found;
 }
 
-bool has(const std::vector<std::string_view>& modifiers, std::string_view wanted) {
-  return std::find(modifiers.begin(), modifiers.end(), wanted) != modifiers.end();
+/// The state spaces that a copy's modifiers name, its destination's first.
+std::array<StateSpace, 2> spaces_of(std::string_view opcode) {
+  std::array<StateSpace, 2> spaces{StateSpace::generic, StateSpace::generic};
+  std::size_t found = 0;
+  for_each_modifier(opcode, [&](std::string_view modifier) {
+    const bool is_shared = modifier.substr(0, modifier.find(':')) == "shared";
+    if ((is_shared || modifier == "global") && found < spaces.size())
+      spaces[found++] = is_shared ? StateSpace::shared : StateSpace::global;
+  });
+  return spaces;
 }
 
-/// `cp…  [destination], [source], size, …`; the modifiers name the spaces in this order. A side that is a
-/// tensor has a descriptor and coordinates instead of an address.
-MemoryAccesses copy_accesses(const Instruction& instruction) {
-  const std::vector<std::string_view> modifiers = modifiers_of(instruction.opcode);
-  std::vector<StateSpace> spaces;
-  for (const std::string_view modifier : modifiers) {
-    if (const StateSpace space = space_of(modifier); space != StateSpace::none) spaces.push_back(space);
+/// The row of one instruction.
+class RowReader {
+ public:
+  RowReader(const Instruction& instruction, const MemoryRow& row) : instruction_(instruction), row_(row) {}
+
+  MemoryAccess read(const MemorySide& side) const {
+    MemoryAccess access;
+    access.reads = side.reads();
+    access.writes = side.writes();
+    access.space = space_of(side);
+    access.address = address_of(side);
+    access.lanes = lanes_of(side);
+    read_bytes(side, access);
+    return access;
   }
-  spaces.resize(2, StateSpace::generic);
-  const auto& operands = instruction.operands;
-  MemoryAccess destination;
-  destination.writes = true;
-  destination.reads = has(modifiers, "reduce");
-  destination.space = spaces[0];
-  MemoryAccess source;
-  source.reads = true;
-  source.space = spaces[1];
-  const auto address_at = [&](std::size_t index) {
-    const bool is_plain =
-        operands.size() > index && is_address(operands[index]) && operands[index].elements.size() == 1;
-    return is_plain ? &operands[index] : nullptr;
-  };
-  destination.address = address_at(0);
-  source.address = address_at(1);
-  const bool has_size = operands.size() > 2 && !has(modifiers, "tensor");
-  if (has_size && operands[2].kind == OperandKind::integer) {
-    source.bytes = destination.bytes = static_cast<std::uint32_t>(operands[2].integer);
-  }
-  if (has_size && has(modifiers, "bulk")) source.size = destination.size = &operands[2];
-  MemoryAccesses result;
-  result.add(source);
-  result.add(destination);
-  return result;
-}
 
-bool is_copy(const Instruction& instruction) {
-  return instruction.opcode.starts_with("cp.") && instruction.traits.reads_memory &&
-         instruction.traits.writes_memory;
-}
+ private:
+  const Operand* operand(std::size_t index) const {
+    return index < instruction_.operands.size() ? &instruction_.operands[index] : nullptr;
+  }
+
+  StateSpace space_of(const MemorySide& side) const {
+    switch (side.space) {
+      case MemorySide::Space::named: return instruction_.traits.space;
+      case MemorySide::Space::destination: return spaces_of(instruction_.opcode)[0];
+      case MemorySide::Space::source: return spaces_of(instruction_.opcode)[1];
+      case MemorySide::Space::shared: return StateSpace::shared;
+      case MemorySide::Space::texture: return StateSpace::texture;
+      case MemorySide::Space::surface: return StateSpace::surface;
+    }
+    return StateSpace::none;
+  }
+
+  /// A side of a copy that is a tensor has a descriptor and coordinates instead of an address.
+  const Operand* address_of(const MemorySide& side) const {
+    if (side.address == MemorySide::no_address) return nullptr;
+    const Operand* const found = operand(side.address);
+    if (found == nullptr || !is_address(*found) || found->elements.empty()) return nullptr;
+    return row_.kind == MemoryKind::copy && found->elements.size() != 1 ? nullptr : found;
+  }
+
+  /// One lane gives the address of one row: 8 lanes for a matrix with 8 rows of 16 bytes.
+  std::uint32_t lanes_of(const MemorySide& side) const {
+    if (side.lanes == MemorySide::Lanes::one) return 1;
+    if (side.lanes == MemorySide::Lanes::all) return MemoryAccess::all_lanes;
+    const std::uint32_t rows = has(instruction_.opcode, "m16n16") ? 16 : 8;
+    const std::uint32_t matrices = has(instruction_.opcode, "x4")   ? 4
+                                   : has(instruction_.opcode, "x2") ? 2
+                                                                    : 1;
+    return std::min(rows * matrices, MemoryAccess::all_lanes);
+  }
+
+  void read_bytes(const MemorySide& side, MemoryAccess& access) const {
+    switch (side.bytes) {
+      case MemorySide::Bytes::unknown: access.is_sized = false; break;
+      case MemorySide::Bytes::type:
+        access.bytes = size_of(instruction_.traits.type) * instruction_.traits.vector;
+        access.is_sized = access.bytes != 0;
+        break;
+      case MemorySide::Bytes::row: access.bytes = matrix_row_bytes; break;
+      case MemorySide::Bytes::fixed: access.bytes = side.amount; break;
+      case MemorySide::Bytes::operand: read_bulk(side.amount, access); break;
+      case MemorySide::Bytes::copied: read_copied(access); break;
+      case MemorySide::Bytes::fetched: read_fetched(access); break;
+    }
+  }
+
+  /// A size that the instruction spells out is one that lanes need not read.
+  void read_bulk(std::size_t index, MemoryAccess& access) const {
+    access.is_bulk = true;
+    const Operand* const size = operand(index);
+    access.is_sized = size != nullptr;
+    if (size == nullptr) return;
+    if (size->kind != OperandKind::integer) {
+      access.size = size;
+    } else if (size->integer > 0) {
+      access.bytes = static_cast<std::uint32_t>(size->integer);
+    } else {
+      access.lanes = 0;
+    }
+  }
+
+  void read_copied(MemoryAccess& access) const {
+    const Operand* const size = operand(2);
+    access.is_sized = size != nullptr && size->kind == OperandKind::integer && size->integer > 0;
+    if (access.is_sized) access.bytes = static_cast<std::uint32_t>(size->integer);
+  }
+
+  void read_fetched(MemoryAccess& access) const {
+    read_copied(access);
+    constexpr std::size_t position = 3;
+    const bool has_policy = has(instruction_.opcode, "L2::cache_hint");
+    const std::size_t own =
+        instruction_.operands.size() - (has_policy && !instruction_.operands.empty() ? 1 : 0);
+    if (!access.is_sized || own <= position) return;
+    const Operand& size = instruction_.operands[position];
+    if (size.kind != OperandKind::integer) {
+      access.size = &size;
+    } else if (size.integer <= 0) {
+      access.lanes = 0;
+    } else {
+      access.bytes = static_cast<std::uint32_t>(std::min<std::int64_t>(size.integer, access.bytes));
+    }
+  }
+
+  const Instruction& instruction_;
+  const MemoryRow& row_;
+};
 
 }  // namespace
 
 MemoryAccesses memory_accesses(const Instruction& instruction) {
-  const OpcodeTraits& traits = instruction.traits;
-  if (!traits.is_memory_access()) return {};
-  if (is_copy(instruction)) return copy_accesses(instruction);
-  MemoryAccess access;
-  access.reads = traits.reads_memory;
-  access.writes = traits.writes_memory;
-  access.space = traits.space;
-  access.bytes = traits.access_bytes();
-  if (traits.space != StateSpace::texture && traits.space != StateSpace::surface)
-    access.address = find_address(instruction);
-  if (instruction.opcode.starts_with("st.bulk") && instruction.operands.size() > 1) {
-    access.size = &instruction.operands[1];
-    if (access.size->kind == OperandKind::integer)
-      access.bytes = static_cast<std::uint32_t>(access.size->integer);
-  }
+  if (!instruction.traits.is_memory_access()) return {};
+  const MemoryRow* const row = find_memory_row(instruction.opcode);
+  if (row == nullptr) return {};
   MemoryAccesses result;
-  result.add(access);
+  result.is_async_copy = row->is_async_copy();
+  const RowReader reader(instruction, *row);
+  for (const MemorySide& side : row->sides) {
+    if (side.exists()) result.add(reader.read(side));
+  }
   return result;
 }
 
+LaneSize lane_size(const Body& body, const Instruction& instruction, const MemoryAccess& access) {
+  if (access.size->kind != OperandKind::identifier) return LaneSize::bytes;
+  const std::uint32_t scope =
+      instruction.statement < body.statements.size() ? body.statements[instruction.statement].scope : 0;
+  const RegisterDeclaration* const declared = body.find_register(access.size->name, scope);
+  return declared != nullptr && declared->type == DataType::pred ? LaneSize::ignored : LaneSize::bytes;
+}
+
 const Operand* stored_operand(const Instruction& instruction, std::uint32_t k) {
-  if (!instruction.traits.writes_memory || is_copy(instruction)) return nullptr;
+  const MemoryRow* const row = find_memory_row(instruction.opcode);
+  if (row == nullptr || !row->writes() || row->kind == MemoryKind::copy) return nullptr;
   const auto& operands = instruction.operands;
   const auto address = std::find_if(operands.begin(), operands.end(), is_address);
   const auto value = static_cast<std::size_t>(address - operands.begin()) + 1;

@@ -1,28 +1,43 @@
-// What an instruction accesses, and through which operands. Opcode traits say it of most instructions; copies
-// have two sides.
+// What an instruction accesses, and through which operands: the rows of memory_table.def, read for one
+// instruction.
 #pragma once
 
 #include <array>
 #include <cstdint>
 
+#include "ptx/ir/memory_table.h"
 #include "ptx/ir/module.h"
 
 namespace lynxpp::ptx {
 
 struct MemoryAccess {
+  static constexpr std::uint32_t all_lanes = 32;
+
   bool reads = false;
   bool writes = false;
   StateSpace space = StateSpace::none;
-  std::uint32_t bytes = 0;  ///< per thread; 0 when the instruction does not tell
+  /// Of each lane that takes part: bytes at its address, at most; 0: not known from the instruction alone.
+  std::uint32_t bytes = 0;
   /// [base + offset]; null for textures, surfaces and tensors, which have coordinates
   const Operand* address = nullptr;
-  const Operand* size = nullptr;  ///< of a bulk copy: the operand that holds the number of bytes
+  /// The operand with the lane's number of bytes, or (LaneSize::ignored) a predicate that makes it 0; null:
+  /// `bytes` says it. Lanes of which it is 0 take no part.
+  const Operand* size = nullptr;
+  std::uint32_t lanes = all_lanes;  ///< the first lanes of the warp, which alone take part
+  bool is_bulk = false;             ///< of any size, and one lane's own; else up to 32 bytes
+  bool is_sized = true;             ///< false: no operand tells how many bytes it has
+
+  /// Lanes whose guard holds need not all take part.
+  bool selects_lanes() const { return lanes != all_lanes || size != nullptr; }
+  /// What lanes access together follows from their addresses: sectors, banks.
+  bool is_of_lanes() const { return address != nullptr && is_sized && !is_bulk; }
 };
 
 /// The accesses of one instruction: none, one, or of a copy its source and then its destination.
 struct MemoryAccesses {
   std::array<MemoryAccess, 2> access;
   std::uint32_t count = 0;
+  bool is_async_copy = false;
 
   void add(const MemoryAccess& each) { access[count++] = each; }
   const MemoryAccess* begin() const { return access.data(); }
@@ -30,6 +45,14 @@ struct MemoryAccesses {
 };
 
 MemoryAccesses memory_accesses(const Instruction& instruction);
+
+/// How MemoryAccess::size is read.
+enum class LaneSize : std::uint8_t {
+  bytes,    ///< a number of bytes, of which at most MemoryAccess::bytes are accessed unless it is bulk
+  ignored,  ///< a predicate: where it holds, nothing is accessed
+};
+/// Precondition: the access has a size operand.
+LaneSize lane_size(const Body& body, const Instruction& instruction, const MemoryAccess& access);
 
 /// The operand that a store or an atomic operation writes or combines with memory (`k` is 0, of `cas` 1 the
 /// new value); null when there is none. Elements of a vector are found in the operand itself.

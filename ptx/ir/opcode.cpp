@@ -6,36 +6,19 @@
 #include <unordered_map>
 #include <vector>
 
+#include "ptx/ir/memory_table.h"
+
 namespace lynxpp::ptx {
 namespace {
-
-enum class Access : std::uint8_t {
-  none,
-  read,
-  write,
-  read_write,
-  bulk_read,
-  bulk_write,
-  bulk_read_write,
-  matrix_read,
-  matrix_write,
-  shared_write,
-  texture_read,
-  surface_read,
-  surface_write,
-  surface_update,
-};
 
 struct OpcodeFacts {
   std::string_view mnemonic;
   OpcodeClass kind;
   std::uint8_t destinations;
-  Access access;
 };
 
 constexpr OpcodeFacts opcode_facts[] = {
-#define PTX_OPCODE(mnemonic, kind, destinations, access) \
-  {mnemonic, OpcodeClass::kind, destinations, Access::access},
+#define PTX_OPCODE(mnemonic, kind, destinations) {mnemonic, OpcodeClass::kind, destinations},
 #include "ptx/ir/opcodes.def"
 #undef PTX_OPCODE
 };
@@ -157,8 +140,6 @@ struct Modifiers {
   DataType first_type = DataType::none;
   DataType last_type = DataType::none;
   std::uint8_t vector = 1;
-  std::uint32_t matrix_elements = 0;  ///< .m8n8 and its kin
-  std::uint32_t matrices = 1;         ///< .x1, .x2, .x4
   bool is_floating = false;
   bool is_uniform = false;
 };
@@ -168,14 +149,6 @@ void read_modifier(std::string_view modifier, Modifiers& result) {
     result.is_uniform = true;
   } else if (modifier == "v2" || modifier == "v4" || modifier == "v8") {
     result.vector = static_cast<std::uint8_t>(modifier[1] - '0');
-  } else if (modifier == "x1" || modifier == "x2" || modifier == "x4") {
-    result.matrices = static_cast<std::uint32_t>(modifier[1] - '0');
-  } else if (modifier == "m8n8") {
-    result.matrix_elements = 64;
-  } else if (modifier == "m8n16" || modifier == "m16n8") {
-    result.matrix_elements = 128;
-  } else if (modifier == "m16n16") {
-    result.matrix_elements = 256;
   } else if (const NamedType* type = find_type(modifier)) {
     if (result.first_type == DataType::none) result.first_type = type->type;
     result.last_type = type->type;
@@ -197,27 +170,25 @@ Modifiers read_modifiers(std::string_view opcode) {
   return result;
 }
 
-void apply_access(Access access, const Modifiers& modifiers, OpcodeTraits& traits) {
-  if (access == Access::none) return;
-  const auto one_of = [access](auto... candidates) { return ((access == candidates) || ...); };
-  traits.reads_memory =
-      one_of(Access::read, Access::read_write, Access::bulk_read, Access::bulk_read_write,
-             Access::matrix_read, Access::texture_read, Access::surface_read, Access::surface_update);
-  traits.writes_memory =
-      one_of(Access::write, Access::read_write, Access::bulk_write, Access::bulk_read_write,
-             Access::matrix_write, Access::shared_write, Access::surface_write, Access::surface_update);
-  traits.space = modifiers.space == StateSpace::none ? StateSpace::generic : modifiers.space;
-  traits.type = modifiers.first_type;
-  if (one_of(Access::shared_write)) traits.space = StateSpace::shared;
-  if (one_of(Access::texture_read)) traits.space = StateSpace::texture;
-  if (one_of(Access::surface_read, Access::surface_write, Access::surface_update)) {
-    traits.space = StateSpace::surface;
+StateSpace space_of(const MemoryRow& row, const Modifiers& modifiers) {
+  switch (row.sides[0].space) {
+    case MemorySide::Space::shared: return StateSpace::shared;
+    case MemorySide::Space::texture: return StateSpace::texture;
+    case MemorySide::Space::surface: return StateSpace::surface;
+    default: return modifiers.space == StateSpace::none ? StateSpace::generic : modifiers.space;
   }
-  if (one_of(Access::bulk_read, Access::bulk_write, Access::bulk_read_write)) traits.type = DataType::none;
-  if (one_of(Access::matrix_read, Access::matrix_write)) {
-    if (modifiers.space == StateSpace::none) traits.space = StateSpace::generic;
-    traits.vector = static_cast<std::uint8_t>(modifiers.matrix_elements / 32 * modifiers.matrices);
-  }
+}
+
+void apply_row(const MemoryRow& row, const Modifiers& modifiers, OpcodeTraits& traits) {
+  traits.synchronizes = row.kind == MemoryKind::synchronization;
+  traits.reads_memory = row.reads();
+  traits.writes_memory = row.writes();
+  if (!traits.is_memory_access()) return;
+  traits.space = space_of(row, modifiers);
+  const MemorySide::Bytes bytes = row.sides[0].bytes;
+  const bool has_type = bytes == MemorySide::Bytes::type || bytes == MemorySide::Bytes::row ||
+                        bytes == MemorySide::Bytes::fixed;
+  traits.type = has_type ? modifiers.first_type : DataType::none;
 }
 
 }  // namespace
@@ -263,7 +234,7 @@ OpcodeTraits classify(std::string_view opcode) {
   traits.destinations = facts->destinations;
   traits.is_return = facts->mnemonic == "ret";
   traits.is_thread_exit = facts->mnemonic == "exit" || facts->mnemonic == "trap";
-  apply_access(facts->access, modifiers, traits);
+  if (const MemoryRow* row = find_memory_row(opcode)) apply_row(*row, modifiers, traits);
   return traits;
 }
 

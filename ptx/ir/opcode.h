@@ -1,6 +1,6 @@
-// What lynxpp knows of an opcode. The facts stand in opcodes.def, one line per root mnemonic; modifiers
-// refine them. An unknown opcode yields OpcodeTraits with known == false and passes through every stage
-// untouched.
+// What lynxpp knows of an opcode. The facts are in opcodes.def and memory_table.def, one line per mnemonic,
+// and modifiers refine them. An unknown opcode yields OpcodeTraits with known == false and passes through
+// every stage untouched.
 #pragma once
 
 #include <cstdint>
@@ -73,7 +73,8 @@ enum class OpcodeClass : std::uint8_t {
 struct OpcodeTraits {
   bool known = false;
   OpcodeClass kind = OpcodeClass::other;
-  StateSpace space = StateSpace::none;  ///< of the memory it touches; generic for `ld.f32`
+  /// of the memory it touches, generic for `ld.f32`; of a copy the space outside of shared memory
+  StateSpace space = StateSpace::none;
   bool reads_memory = false;
   bool writes_memory = false;
   DataType type = DataType::none;  ///< the first type modifier of loads and stores, else the last one written
@@ -83,12 +84,12 @@ struct OpcodeTraits {
   bool is_return = false;          ///< ret
   bool is_thread_exit = false;     ///< exit, trap
   bool is_uniform = false;         ///< .uni
+  bool synchronizes = false;       ///< on a barrier object in memory, or a group of copies: no access
 
   bool operator==(const OpcodeTraits&) const = default;
 
+  /// memory_access.h tells more.
   bool is_memory_access() const { return reads_memory || writes_memory; }
-  /// Bytes one thread accesses; 0 when it is no memory access or the size is not static.
-  std::uint32_t access_bytes() const { return is_memory_access() ? size_of(type) * vector : 0; }
   /// Ends a basic block: branches, calls, returns and exits, guarded or not.
   bool ends_block() const {
     return kind == OpcodeClass::branch || kind == OpcodeClass::call || kind == OpcodeClass::exit;

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "ptx/ir/module.h"
+#include "ptx/ir/memory_access.h"
 
 namespace lynxpp::ptx {
 
@@ -20,9 +20,9 @@ inline bool is_whole_words(std::uint32_t bytes) { return bytes == 4 || bytes == 
 
 inline constexpr std::uint64_t atomic_kind = 2;
 /// As in cod::SiteValue: 0 reads memory, 1 writes it, 2 is atomic.
-inline std::uint64_t access_kind(const OpcodeTraits& traits) {
-  if (traits.kind == OpcodeClass::atomic) return atomic_kind;
-  return traits.reads_memory ? 0 : 1;
+inline std::uint64_t access_kind(const MemoryAccess& access) {
+  if (!access.reads) return 1;
+  return access.writes ? atomic_kind : 0;
 }
 
 }  // namespace lynxpp::ptx

@@ -184,18 +184,14 @@ void ReplayDecoder::add_accesses(std::uint32_t at, std::vector<ReplayOperation>&
     operation.bytes = access.bytes;
     operation.space = access.space;
     const bool is_one_address = access.address != nullptr && access.address->elements.size() == 1 &&
-                                access.bytes != 0 && access.size == nullptr &&
+                                access.bytes != 0 && !access.selects_lanes() && access.is_sized &&
                                 !array_element(*access.address);
     if (is_one_address) {
       operation.source[0] = address_base(at, *access.address, operation);
       operation.source[1] = {ReplayOperand::Kind::constant, 0, access.address->offset};
     }
-    // Of matrices each lane gives a row that other lanes get; another block's memory is not this one's; and a
-    // copy's fourth operand says how much of its source is read.
-    const std::string_view opcode = instruction.opcode;
-    const bool is_own = !opcode.starts_with("ldmatrix") && !opcode.starts_with("stmatrix") &&
-                        opcode.find("::cluster") == std::string_view::npos &&
-                        (accesses.count == 1 || instruction.operands.size() <= 3);
+    // Another block's memory is not this one's.
+    const bool is_own = instruction.opcode.find("::cluster") == std::string_view::npos;
     if (!is_own) operation.source[0] = {};
     operations.push_back(operation);
   }

@@ -2,10 +2,12 @@
 import collections
 import csv
 import io
+import os
 import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -34,7 +36,7 @@ STATIC_OF = {"global load": "global loads", "global stor": "global stores", "sha
              "branches": "branches", "divergent b": "branches"}
 
 
-STATIC = {"global loads": (r"\bld(\.\w+)*\.global", r"\bLDG"), "global stores": (r"\bst(\.\w+)*\.global", r"\bSTG"),
+STATIC = {"global loads": (r"\bld(\.\w+)*\.global|\bcp\.async\.c[ag]\.", r"\bLDG"), "global stores": (r"\bst(\.\w+)*\.global", r"\bSTG"),
           "shared loads": (r"\bld(\.\w+)*\.shared", r"\bLDS\b|\bLDS\."), "shared stores": (r"\bst(\.\w+)*\.shared", r"\bSTS"),
           "branches": (r"\bbra\b|\bbra\.", r"\bBRA\b")}
 
@@ -89,9 +91,11 @@ def read_profile(text):
     return launches
 
 
-def profile(package, ncu, app, metrics):
+def profile(package, ncu, command, metrics, kernels=()):
+    """What the profiler says of the kernels that a command launches; `kernels`: of those alone."""
+    chosen = ["--kernel-name", f"regex:^({'|'.join(kernels)})$"] if kernels else []
     command = [ncu, "--clock-control", "none", "--csv", "--page", "raw", "--print-kernel-base", "mangled", "--metrics", ",".join(metrics),
-               "--target-processes", "all", package.program(app)]
+               "--target-processes", "all", *chosen, *command]
     run = package.run(command[0], *command[1:], preload=False)
     launches = read_profile(run.stdout.decode(errors="replace"))
     if not launches:
@@ -132,6 +136,57 @@ def reason(quantity, static, profiler_count, ours):
     return f"{ptx} instructions in the PTX, {sass} in the machine code: ptxas joined, removed or unrolled them"
 
 
+class Comparison:
+    """The rows of the table: every kernel and quantity that the profiler and lynxpp have both counted."""
+
+    def __init__(self):
+        self.rows, self.kernels = [], 0
+        self.tally = collections.defaultdict(lambda: [0, 0])
+
+    def add(self, app, profiled, records, expected, static):
+        for kernel, launches in profiled.items():
+            self.kernels += 1
+            on_cpu = [launch for launch in expected if launch["kernel"] == kernel]
+            for quantity, (names, path, spec, candidates) in QUANTITIES.items():
+                if any(name not in launch or launch[name] is None for launch in launches for name in names):
+                    continue
+                count = int(sum(launch[name] for launch in launches for name in names))
+                ours = of_spec(records, kernel, spec, candidates) if records else None
+                cpu = of_cpu(on_cpu, path) if on_cpu and len(on_cpu) == len(launches) else None
+                compared = ours if ours is not None else cpu
+                if compared is None or (count == 0 and compared == 0):
+                    continue
+                self.tally[quantity][0] += 1
+                self.tally[quantity][1] += count == compared
+                difference = "equal" if count == compared else f"{100 * (compared - count) / count:+.2f} %" if count else "not in the machine code"
+                self.rows.append([app, kernel, quantity, f"{count:,}", "" if ours is None else f"{int(ours):,}", "" if cpu is None else f"{int(cpu):,}",
+                                  difference, reason(quantity, static.get(kernel, {}), count, compared)])
+
+
+# Programs in Python, and their own kernels.
+TRITON = {"triton_memory": ("softmax_rows", "multiply", "normalize", "attend")}
+
+
+def triton(package, profiler, metrics, specs, findings, comparison):
+    """Kernels of Triton, whose loads are copies and whose operands come by ldmatrix."""
+    python = os.environ.get("LYNXPP_PYTHON") or shutil.which("python3") or sys.executable
+    if subprocess.run([python, "-c", "import triton, torch"], capture_output=True).returncode != 0:
+        findings.say(f"{python} has no Triton: its kernels were not compared")
+        return
+    for name, kernels in TRITON.items():
+        program = pathlib.Path(__file__).resolve().parent / "frameworks" / f"{name}.py"
+        try:
+            # Not with the package's libraries: Python's own find theirs.
+            profiled = profile(package.build, profiler, [python, program], metrics, kernels)
+            run, records = package.build.measure(python, program, spec=",".join(specs))
+        except (TestFailure, subprocess.SubprocessError) as failure:
+            findings.fail(f"{name}: {failure}")
+            continue
+        if run.status != 0:
+            findings.fail(f"{name}: {run}")
+        comparison.add(name, profiled, records, [], {})
+
+
 def ncu(package, apps, budget):
     """The profiler's counters of the machine code beside what the specifications and the cpu device count in the PTX."""
     findings = Findings("ncu", ncu.__doc__)
@@ -145,42 +200,27 @@ def ncu(package, apps, budget):
     if missing := sorted(wanted - set(metrics)):
         findings.say(f"this profiler has no {', '.join(missing)}")
     specs = sorted({spec for _, _, spec, _ in QUANTITIES.values() if spec in package.specs})
-    began, rows, left_out, kernels = time.monotonic(), [], [], 0
-    tally = collections.defaultdict(lambda: [0, 0])
-    for app in apps:
+    began, left_out, comparison = time.monotonic(), [], Comparison()
+    if specs:
+        triton(package, profiler, metrics, specs, findings, comparison)
+    # What copies asynchronously first: the time may be up before the others' turn.
+    for app in sorted(apps, key=lambda each: each != "copies"):
         if time.monotonic() - began > budget:
             left_out.append(app)
             continue
         try:
-            profiled = profile(package, profiler, app, metrics)
+            profiled = profile(package, profiler, [package.program(app)], metrics)
             run, records = package.measure(package.program(app), spec=",".join(specs)) if specs else (None, None)
         except (TestFailure, subprocess.SubprocessError) as failure:
             findings.fail(f"{app}: {failure}")
             continue
-        expected = package.expected["apps"][app]
-        static = static_counts(package.build.examples / f"{app}.ptx")
-        for kernel, launches in profiled.items():
-            kernels += 1
-            on_cpu = [launch for launch in expected["launches"] if launch["kernel"] == kernel]
-            for quantity, (names, path, spec, candidates) in QUANTITIES.items():
-                if any(name not in launch or launch[name] is None for launch in launches for name in names):
-                    continue
-                count = int(sum(launch[name] for launch in launches for name in names))
-                ours = of_spec(records, kernel, spec, candidates) if records else None
-                cpu = of_cpu(on_cpu, path) if on_cpu and len(on_cpu) == len(launches) else None
-                compared = ours if ours is not None else cpu
-                if compared is None or (count == 0 and compared == 0):
-                    continue
-                tally[quantity][0] += 1
-                tally[quantity][1] += count == compared
-                difference = "equal" if count == compared else f"{100 * (compared - count) / count:+.2f} %" if count else "not in the machine code"
-                rows.append([app, kernel, quantity, f"{count:,}", "" if ours is None else f"{int(ours):,}", "" if cpu is None else f"{int(cpu):,}", difference,
-                             reason(quantity, static.get(kernel, {}), count, compared)])
+        comparison.add(app, profiled, records, package.expected["apps"][app]["launches"], static_counts(package.build.examples / f"{app}.ptx"))
         print(f"{app}: {len(profiled)} kernels, {time.monotonic() - began:.0f} s", flush=True)
-    findings.table("By quantity", ["quantity", "kernels", "equal to the profiler's"], [[name, *counts] for name, counts in tally.items()])
-    findings.table("Every kernel, over its launches", ["program", "kernel", "quantity", "ncu", "lynxpp", "cpu device", "difference", "reason"], rows)
-    findings.say(f"{kernels} kernels; " + "; ".join(f"{name}: {equal} of {count} equal" for name, (count, equal) in tally.items()))
+    findings.table("By quantity", ["quantity", "kernels", "equal to the profiler's"], [[name, *counts] for name, counts in comparison.tally.items()])
+    findings.table("Every kernel, over its launches", ["program", "kernel", "quantity", "ncu", "lynxpp", "cpu device", "difference", "reason"],
+                   comparison.rows)
+    findings.say(f"{comparison.kernels} kernels; " + "; ".join(f"{name}: {equal} of {count} equal" for name, (count, equal) in comparison.tally.items()))
     if left_out:
         findings.say(f"not profiled, the time was up: {', '.join(left_out)} (--apps {','.join(left_out)})")
-    findings.data = {"rows": rows}
+    findings.data = {"rows": comparison.rows}
     return findings

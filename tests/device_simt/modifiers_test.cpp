@@ -275,7 +275,7 @@ TEST(Modifiers, OpcodesAreRefusedOrTested) {
   std::set<std::string> tested;
   for (const std::string form : forms) tested.insert(form.substr(0, form.find_first_of(". ")));
   static constexpr const char* mnemonics[] = {
-#define PTX_OPCODE(mnemonic, kind, destinations, access) mnemonic,
+#define PTX_OPCODE(mnemonic, kind, destinations) mnemonic,
 #include "ptx/ir/opcodes.def"
 #undef PTX_OPCODE
   };

@@ -70,12 +70,17 @@ def memory_counts(site, space):
     return site.get(space, {}) if not named or space in named else {}
 
 
-def kind_of(site):
-    return {"atom": "atomic", "red": "atomic", "st": "store"}.get(site["opcode"].split(".")[0], "load")
+def kind_of(site, space):
+    """What an instruction does in `space`: a copy writes the space that its opcode names first, and reads the other one."""
+    words = site["opcode"].split(".")
+    if words[0] == "cp":
+        destination = next((word.split(":")[0] for word in words if word.split(":")[0] in SPACES), None)
+        return "load" if space != destination else "atomic" if words[1] == "reduce" else "store"
+    return {"atom": "atomic", "red": "atomic", "st": "store", "stmatrix": "store"}.get(words[0], "load")
 
 
 def total(launch, kind, space, member):
-    return sum(memory_counts(site, space).get(member, 0) for site in launch["sites"] if kind_of(site) == kind)
+    return sum(memory_counts(site, space).get(member, 0) for site in launch["sites"] if kind_of(site, space) == kind)
 
 
 def check_memory_efficiency(what, record, launch, sites):

@@ -74,13 +74,13 @@ TEST(Copies, HaveASourceAndADestination) {
                                     Side{false, true, shared, 4, "[%r1]", ""}));
   EXPECT_THAT(sides(3), ElementsAre(Side{true, false, global, 16, "[%rd1+32]", ""},
                                     Side{false, true, shared, 16, "[%r1+16]", ""}));
-  EXPECT_THAT(sides(4), ElementsAre(Side{true, false, global, 8, "[%rd1]", ""},
+  EXPECT_THAT(sides(4), ElementsAre(Side{true, false, global, 8, "[%rd1]", "%r2"},
                                     Side{false, true, shared, 8, "[tile+64]", ""}));
   EXPECT_TRUE(sides(5).empty());
   EXPECT_THAT(sides(9), ElementsAre(Side{true, false, global, 0, "[%rd1]", "%r3"},
                                     Side{false, true, shared, 0, "[%r1]", "%r3"}));
-  EXPECT_THAT(sides(10), ElementsAre(Side{true, false, shared, 32, "[%r1]", "32"},
-                                     Side{false, true, global, 32, "[%rd1]", "32"}));
+  EXPECT_THAT(sides(10), ElementsAre(Side{true, false, shared, 32, "[%r1]", ""},
+                                     Side{false, true, global, 32, "[%rd1]", ""}));
   EXPECT_THAT(sides(11), ElementsAre(Side{true, false, shared, 0, "[%r1]", "%r3"},
                                      Side{true, true, global, 0, "[%rd1]", "%r3"}));
   EXPECT_THAT(sides(12), ElementsAre(Side{true, false, shared, 16, "[%r1]", ""}));

@@ -6,6 +6,7 @@
 
 #include "parse.h"
 #include "ptx/ir/array_element.h"
+#include "ptx/ir/memory_access.h"
 
 namespace lynxpp::ptx {
 namespace {
@@ -29,7 +30,7 @@ TEST(Body, InstructionWithGuardModifiersAndText) {
   EXPECT_TRUE(load.guarded() && load.guard.negated);
   EXPECT_EQ(load.guard.predicate, "%p1");
   EXPECT_EQ(load.opcode, "ld.global.nc.v4.f32");
-  EXPECT_EQ(load.traits.access_bytes(), 16U);
+  EXPECT_EQ(memory_accesses(load).access[0].bytes, 16U);
   ASSERT_EQ(load.operands.size(), 2U);
   EXPECT_EQ(load.operands[0].kind, OperandKind::vector);
   ASSERT_EQ(load.operands[0].elements.size(), 4U);
@@ -75,7 +76,7 @@ TEST(Body, OpcodesAreInOnePieceHoweverTheyAreSpelled) {
     for (const Instruction& instruction : copy.instructions) {
       EXPECT_EQ(instruction.opcode, "st.global.u32") << opcode;
       EXPECT_EQ(instruction.traits.space, StateSpace::global) << opcode;
-      EXPECT_EQ(instruction.traits.access_bytes(), 4U) << opcode;
+      EXPECT_EQ(memory_accesses(instruction).access[0].bytes, 4U) << opcode;
       EXPECT_EQ(parsed.module.text(copy.opcode_range(instruction, parsed.module.source())), opcode);
     }
   }

@@ -6,6 +6,7 @@
 #include "parse.h"
 #include "ptx/analysis/flow/control_flow_graph.h"
 #include "ptx/emitter/emitter.h"
+#include "ptx/ir/memory_access.h"
 #include "support/text.h"
 
 namespace lynxpp::ptx {
@@ -101,22 +102,28 @@ TEST_F(Isa, ControlFlowOfTheKernel) {
 
 TEST_F(Isa, AccessesOfNewInstructions) {
   const Module hopper = read("hopper");
-  const auto traits = [&](const Module& module, std::string_view opcode) {
+  const auto find = [&](const Module& module, std::string_view opcode) {
     const Body& body = *function(module, "kernel").body;
     const auto found = std::ranges::find(body.instructions, opcode, &Instruction::opcode);
     EXPECT_NE(found, body.instructions.end()) << opcode;
-    return found == body.instructions.end() ? OpcodeTraits{} : found->traits;
+    return found == body.instructions.end() ? Instruction{} : *found;
+  };
+  const auto traits = [&](const Module& module, std::string_view opcode) {
+    return find(module, opcode).traits;
+  };
+  const auto bytes = [&](const Module& module, std::string_view opcode) {
+    return memory_accesses(find(module, opcode)).access[0].bytes;
   };
   EXPECT_EQ(traits(hopper, "multimem.st.weak.global.u32").space, StateSpace::global);
   EXPECT_TRUE(traits(hopper, "multimem.st.weak.global.u32").writes_memory);
-  EXPECT_EQ(traits(hopper, "ldmatrix.sync.aligned.m8n8.x4.shared.b16").access_bytes(), 16U);
+  EXPECT_EQ(bytes(hopper, "ldmatrix.sync.aligned.m8n8.x4.shared.b16"), 16U);
   EXPECT_EQ(
       traits(hopper, "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes").space,
       StateSpace::global);
   EXPECT_EQ(traits(hopper, "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16").kind,
             OpcodeClass::arithmetic);
   const Module blackwell = read("blackwell");
-  EXPECT_EQ(traits(blackwell, "ld.global.v8.f32").access_bytes(), 32U);
+  EXPECT_EQ(bytes(blackwell, "ld.global.v8.f32"), 32U);
 }
 
 }  // namespace

@@ -49,7 +49,10 @@ bool DeviceGenerator::is_uniform(const Expression& expression) const {
       return symbol.kind == Symbol::Kind::local && symbol.assignments == 0 && symbol.initializer != nullptr &&
              is_uniform(*symbol.initializer);
     }
-    case ExpressionKind::call: return expression.api != nullptr && expression.api->uniform;
+    case ExpressionKind::call:
+      if (expression.api != nullptr && expression.api->api == Api::access_size && has_lane_sizes_)
+        return false;
+      return expression.api != nullptr && expression.api->uniform;
     case ExpressionKind::unary:
       if (expression.op == Operator::increment || expression.op == Operator::decrement) return false;
       break;

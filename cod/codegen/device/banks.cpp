@@ -244,13 +244,15 @@ DeviceGenerator::BankCounts DeviceGenerator::take_banks() {
   return unpacked(counts);
 }
 
-/// Groups of lanes that an access of this size is served in.
+/// Groups of lanes that an access of this size is served in; 0 of what banks do not serve lane by lane.
 llvm::Value* DeviceGenerator::bank_groups() {
   llvm::Value* size = site_value(SiteValue::access_size);
   llvm::Value* wide = builder_.CreateSelect(builder_.CreateICmpUGT(size, builder_.getInt32(8)),
                                             builder_.getInt32(4), builder_.getInt32(2));
-  return builder_.CreateSelect(builder_.CreateICmpUGT(size, builder_.getInt32(4)), wide,
-                               builder_.getInt32(1));
+  llvm::Value* groups =
+      builder_.CreateSelect(builder_.CreateICmpUGT(size, builder_.getInt32(4)), wide, builder_.getInt32(1));
+  llvm::Value* is_of_lanes = builder_.CreateICmpNE(site_value(SiteValue::is_of_lanes), builder_.getInt32(0));
+  return builder_.CreateSelect(is_of_lanes, groups, builder_.getInt32(0));
 }
 
 llvm::Value* DeviceGenerator::bank_call(Api api) {

@@ -364,6 +364,7 @@ llvm::Value* DeviceGenerator::warp_call(const Expression& call) {
     }
     case Api::address_in_space: return address_in_space();
     case Api::first_in_sector: return first_in_sector();
+    case Api::bulk_sectors: return bulk_sectors();
     case Api::bank_wavefronts:
     case Api::bank_conflicts:
     case Api::bank_groups:

@@ -31,6 +31,7 @@ class DeviceGenerator final : public FunctionGenerator {
     uses_lane_values_ = target.lane_values;
     scheme_ = target.words;
     streams_traces_ = target.streams_traces;
+    has_lane_sizes_ = target.has_lane_sizes;
   }
 
   void generate(const HandlerBody& body);
@@ -232,6 +233,7 @@ class DeviceGenerator final : public FunctionGenerator {
 
   // memory.cpp
   llvm::Value* first_in_sector();
+  llvm::Value* bulk_sectors();
 
   // words.cpp
   void count_words(const Expression& call);
@@ -309,6 +311,7 @@ class DeviceGenerator final : public FunctionGenerator {
   bool wide_counters_ = false;
   bool uses_lane_values_ = false;
   bool streams_traces_ = false;
+  bool has_lane_sizes_ = false;
   WordScheme scheme_;
   std::optional<SiteValue> lane_value_;      ///< what the routine is to find out
   llvm::Value* relative_address_ = nullptr;  ///< i32: stands for the address where banks are counted

@@ -14,7 +14,21 @@ llvm::Value* DeviceGenerator::first_in_sector() {
   llvm::Value* sector =
       builder_.CreateUDiv(site_value(SiteValue::memory_address), builder_.getInt64(sector_bytes));
   llvm::Value* first = first_with_value(sector, mask_of_lanes_here(), builder_.getInt32(all_lanes));
-  return builder_.CreateZExt(first, builder_.getInt32Ty());
+  llvm::Value* is_first = builder_.CreateZExt(first, builder_.getInt32Ty());
+  return builder_.CreateAnd(is_first, site_value(SiteValue::is_of_lanes));
+}
+
+/// Those from the first to the last byte; 0 of a copy of no bytes, and of everything else.
+llvm::Value* DeviceGenerator::bulk_sectors() {
+  llvm::Value* bytes = site_value(SiteValue::bulk_size);
+  llvm::Value* in_sector =
+      builder_.CreateAnd(site_value(SiteValue::memory_address), builder_.getInt64(sector_bytes - 1));
+  llvm::Value* end =
+      builder_.CreateAdd(builder_.CreateAdd(in_sector, bytes), builder_.getInt64(sector_bytes - 1));
+  llvm::Value* sectors = builder_.CreateUDiv(end, builder_.getInt64(sector_bytes));
+  llvm::Value* none = builder_.CreateICmpEQ(bytes, builder_.getInt64(0));
+  return builder_.CreateTrunc(builder_.CreateSelect(none, builder_.getInt64(0), sectors),
+                              builder_.getInt32Ty());
 }
 
 }  // namespace lynxpp::cod

@@ -45,15 +45,17 @@ void DeviceGenerator::count_words(const Expression& call) {
   builder_.SetInsertPoint(end);
 }
 
-/// Of an access that leads to shared memory, by whichever kind of address.
+/// The offset of an access that leads to shared memory, by whichever kind of address: in the accessing
+/// block's memory, or in that of another block of the cluster, whose rank an address has in its upper 8 bits.
 llvm::Value* DeviceGenerator::address_in_shared_window() {
+  constexpr std::uint64_t offset_mask = (1u << 24) - 1;
   llvm::Value* address = site_value(SiteValue::memory_address);
   InstructionFilter generic;
   generic.spaces = space_generic;
   llvm::Value* own = assembly("cvta.to.shared.u64 $0, $1;", builder_.getInt64Ty(), {address}, Effect::none);
   llvm::Value* is_generic =
       builder_.CreateICmpNE(site_value(SiteValue::instruction_is, pack(generic)), builder_.getInt32(0));
-  return builder_.CreateSelect(is_generic, own, address);
+  return builder_.CreateSelect(is_generic, own, builder_.CreateAnd(address, builder_.getInt64(offset_mask)));
 }
 
 /// addressInSpace()

@@ -183,7 +183,7 @@ class TransferFinder {
     const MemoryAccesses accesses = memory_accesses(instruction);
     if (accesses.count == 2) {
       copies_.push_back(&instruction);
-    } else if (accesses.count == 1 && instruction.traits.kind != OpcodeClass::barrier) {
+    } else if (accesses.count == 1) {
       add_access(index, at, accesses.access[0]);
     } else if (accesses.count == 0) {
       add_dependences(index, at);

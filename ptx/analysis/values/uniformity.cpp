@@ -307,7 +307,7 @@ bool Uniformity::hides_lanes(std::uint32_t at) const {
 Variance Uniformity::evaluate(std::uint32_t at) const {
   const Instruction& instruction = function_.body->instructions[at];
   if (!instruction.traits.known || instruction.traits.kind == OpcodeClass::call ||
-      instruction.traits.kind == OpcodeClass::atomic)
+      instruction.traits.kind == OpcodeClass::atomic || instruction.traits.synchronizes)
     return varies;
   Variance variance = uniform;
   for (const RegisterId reg : usage_.reads(at)) variance |= of_register_read(at, reg);

@@ -30,7 +30,12 @@ struct Quantity {
     thread_guard,  ///< threads for which the guard of the instruction `place` held
     warp_guard,    ///< executions by warps in which it held for some lane
     divergence,    ///< executions of the guarded branch `place` by warps whose lanes it divides
-    tally,         ///< what Quantity::tally adds up to
+    // Of the access of the instruction `place` that selects its lanes (memory/taking_lanes.h):
+    thread_taking,   ///< threads that take part
+    warp_taking,     ///< executions by warps of which some lane takes part
+    thread_surplus,  ///< bytes of the lanes that take part minus MemoryAccess::bytes, modulo 2^64
+    warp_surplus,    ///< … of the first lane of each warp that does
+    tally,           ///< what Quantity::tally adds up to
   };
   Kind kind = Kind::thread_block;
   std::uint32_t place = 0;

@@ -83,6 +83,7 @@ class PlanText {
     switch (increment.amount) {
       case Increment::Amount::one: return "one" + at;
       case Increment::Amount::trip_count: return reading_text(counters.trip_counts[increment.index]) + at;
+      case Increment::Amount::surplus: return "surplus bytes" + at;
       case Increment::Amount::lane_maximum: break;
     }
     return "the greatest of m" + index + at;
@@ -107,6 +108,7 @@ class PlanText {
       case Condition::Kind::guard: return " where its guard holds";
       case Condition::Kind::switch_target: return " where it leads to " + target;
       case Condition::Kind::none_takes: return " when it leads no lane to " + target;
+      case Condition::Kind::takes: return " where a lane takes part";
       case Condition::Kind::diverges: break;
     }
     return " when it divides the warp";
@@ -159,6 +161,10 @@ class PlanText {
         return "threads for which the guard of instruction " + place + " holds";
       case Quantity::Kind::warp_guard: return "warps in which the guard of instruction " + place + " holds";
       case Quantity::Kind::divergence: return "warps divided by instruction " + place;
+      case Quantity::Kind::thread_taking: return "threads that take part in instruction " + place;
+      case Quantity::Kind::warp_taking: return "warps that take part in instruction " + place;
+      case Quantity::Kind::thread_surplus: return "surplus bytes of instruction " + place;
+      case Quantity::Kind::warp_surplus: return "surplus bytes of the first lanes at instruction " + place;
       case Quantity::Kind::tally: break;
     }
     const Tally& tally = quantity.tally;

@@ -18,9 +18,9 @@ struct BankKey {
 
 }  // namespace
 
-std::uint64_t bank_kind(std::uint32_t bytes, const OpcodeTraits& traits) {
-  const std::uint64_t kind = access_kind(traits);
-  return bytes == word_bytes && kind == 1 ? 0 : kind;
+std::uint64_t bank_kind(const MemoryAccess& access) {
+  const std::uint64_t kind = access_kind(access);
+  return access.bytes == word_bytes && kind == 1 ? 0 : kind;
 }
 
 void find_bank_sites(InstrumentationUnit& unit, const FunctionUnit& function, std::uint32_t probe) {
@@ -30,11 +30,11 @@ void find_bank_sites(InstrumentationUnit& unit, const FunctionUnit& function, st
     const Instruction& instruction = instructions[i];
     if (!unit.spliced.probes[probe].matches(instruction)) continue;
     const std::optional<MemoryAccess> access = unit.spliced.probes[probe].access_at(instruction);
-    if (!access || access->address == nullptr) continue;
+    if (!access || !access->is_of_lanes() || access->selects_lanes()) continue;
     const std::optional<LanePattern> pattern =
         function.analyses->lane_patterns().of_address(i, *access->address);
     if (!pattern) continue;
-    const std::uint64_t kind = bank_kind(access->bytes, instruction.traits);
+    const std::uint64_t kind = bank_kind(*access);
     const std::uint32_t id = function.first_instruction + i;
     if (pattern->terms.empty() && kind != atomic_kind && access->bytes <= word_bytes) {
       unit.memory.at(probe, id).measured_at.reset();

@@ -11,7 +11,7 @@
 namespace lynxpp::ptx {
 
 /// Of shared memory: as access_kind(), but loads and stores of a word cost the same.
-std::uint64_t bank_kind(std::uint32_t bytes, const OpcodeTraits& traits);
+std::uint64_t bank_kind(const MemoryAccess& access);
 
 /// Fills in InstrumentationUnit::memory for a probe of ProbeEffect::measures_banks, by its number.
 void find_bank_sites(InstrumentationUnit& unit, const FunctionUnit& function, std::uint32_t probe);

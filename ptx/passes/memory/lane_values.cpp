@@ -117,7 +117,7 @@ class FunctionLanes {
   void collect(const Probe& probe, std::uint32_t number, std::uint32_t index) {
     const Instruction& instruction = body_.instructions[index];
     const std::optional<MemoryAccess> access = probe.access_at(instruction);
-    if (!access || access->address == nullptr) return;
+    if (!access || !access->is_of_lanes() || access->selects_lanes()) return;
     const double weight = weight_of(function_.graph().block_of[index]);
     for (const std::string& value : probe.with_lane_values->site_values()) {
       if (!is_lane_value(value)) continue;
@@ -140,18 +140,15 @@ class FunctionLanes {
   /// `from`: what it follows from.
   std::optional<Wanted> wanted_at(const std::string& value, std::uint32_t index, const MemoryAccess& access,
                                   std::optional<Wanted>& from) {
-    const Instruction& instruction = body_.instructions[index];
     const std::optional<LanePattern> same = analyses_.lane_patterns().of_address(index, *access.address);
-    const std::optional<Wanted> of_same =
-        same ? wanted_of(value, *same, access, instruction) : std::optional<Wanted>();
+    const std::optional<Wanted> of_same = same ? wanted_of(value, *same, access) : std::optional<Wanted>();
     if (value != hoisted_banks_value) return of_same;
     // Loads of more than a word: which groups of lanes are served as one depends on which are there.
-    const bool is_wide_load = access.bytes > word_bytes && access_kind(instruction.traits) == 0;
+    const bool is_wide_load = access.bytes > word_bytes && access_kind(access) == 0;
     const std::optional<LanePattern> some =
         is_wide_load ? std::nullopt : analyses_.lane_patterns().of_some_lanes(index, *access.address);
     if (!some || same == some) return of_same;
-    const std::optional<Wanted> of_some =
-        wanted_of(std::string(bank_lanes_value), *some, access, instruction);
+    const std::optional<Wanted> of_some = wanted_of(std::string(bank_lanes_value), *some, access);
     const double own_weight = weight_of(function_.graph().block_of[index]);
     if (!of_same || own_weight < paying * weight_of(same->block)) return of_some;
     const bool is_before =
@@ -162,14 +159,14 @@ class FunctionLanes {
 
   /// nullopt where the differences of the addresses do not tell the value.
   static std::optional<Wanted> wanted_of(const std::string& value, const LanePattern& pattern,
-                                         const MemoryAccess& access, const Instruction& instruction) {
+                                         const MemoryAccess& access) {
     if (value == sector_threshold_value) {
       // Differences of 32-bit addresses would have to be widened first, and no global address has 32 bits.
       return pattern.bits == 64 ? std::optional(Wanted{pattern, value, 0, 0}) : std::nullopt;
     }
     // Less than a word: where in its word the first lane's access lies decides which lanes share one.
     if (!is_whole_words(access.bytes)) return std::nullopt;
-    return Wanted{pattern, value, access.bytes, bank_kind(access.bytes, instruction.traits)};
+    return Wanted{pattern, value, access.bytes, bank_kind(access)};
   }
 
   /// `bank_lanes`: the register that has them, if the value follows from it. `row`: lane_row_value.

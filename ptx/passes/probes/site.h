@@ -31,6 +31,14 @@ inline bool stands_at(const Probe& probe, ProbePoint point, const Instruction& i
   return probe.enabled && probe.point == point && probe.matches(instruction);
 }
 
+/// What lanes access together is measured, and at the instruction nothing follows from their addresses.
+inline bool has_nothing_to_measure(const Probe& probe, const Instruction& instruction) {
+  if (probe.effect != ProbeEffect::measures_sectors && probe.effect != ProbeEffect::measures_banks)
+    return false;
+  const std::optional<MemoryAccess> access = probe.access_at(instruction);
+  return !access || !access->is_of_lanes();
+}
+
 /// Its position in SplicedCode::probes.
 inline std::uint32_t number_of(const InstrumentationUnit& unit, const Probe& probe) {
   return static_cast<std::uint32_t>(&probe - unit.spliced.probes.data());

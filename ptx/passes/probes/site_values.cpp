@@ -49,7 +49,7 @@ MemoryAccess access_of(const Site& site) {
 }  // namespace
 
 SiteValues::SiteValues(InstrumentationUnit& unit, const FunctionUnit& function)
-    : unit_(unit), function_(function), body_(*function.function->body) {
+    : unit_(unit), function_(function), body_(*function.function->body), lanes_(unit, function) {
   const auto want = [&](const ProbeRoutine& routine) {
     wanted_.insert(routine.site_values().begin(), routine.site_values().end());
   };
@@ -69,6 +69,14 @@ VirtualRegister SiteValues::reg(std::string_view value, RegisterType type) {
 
 VirtualRegister SiteValues::address_register(std::uint32_t access) {
   return wide("memory_address_" + std::to_string(access));
+}
+
+VirtualRegister SiteValues::bytes_register(std::uint32_t access) {
+  return word("access_size_" + std::to_string(access));
+}
+
+bool SiteValues::has_own_bytes(const Site& site, const MemoryAccess& access) const {
+  return lanes_.has_own_bytes(*site.instruction, access);
 }
 
 VirtualRegister SiteValues::space_register(std::uint32_t access) {
@@ -92,12 +100,16 @@ void SiteValues::add_value(std::string_view name, const Site& site, CodeBuilder&
     add_branch_target(site, code);
   } else if (name == "access_space") {
     add_space(access_of(site), site, code);
+  } else if (name == "access_size") {
+    const MemoryAccess access = access_of(site);
+    if (has_own_bytes(site, access))
+      code.emit("mov.b32", {bytes_register(site.access), lanes_.bytes(instruction, access, code)});
   } else if (name == "bulk_size") {
     const MemoryAccess access = access_of(site);
-    if (access.size == nullptr) {
-      code.mov(wide(name), 0);
-    } else {
+    if (access.is_bulk && access.size != nullptr) {
       reader_at(site, code).add_value(*access.size, 0, wide(name));
+    } else {
+      code.mov(wide(name), access.is_bulk ? access.bytes : 0);
     }
   } else if (name.starts_with(operand_prefix)) {
     if (!is_read_behind(name, site)) add_operand(name, site, code);
@@ -214,9 +226,13 @@ CodeOperand SiteValues::instruction_operand(const Probe& probe, std::string_view
   const Instruction& instruction = *site.instruction;
   if (name == "memory_address") return address_register(site.access);
   if (name == "branch_target") return word(name);
-  if (name == "access_kind") return access_kind(instruction.traits);
+  if (name == "access_kind") return access_kind(access_of(site));
   if (name == "bulk_size" || is_bits(name)) return wide(name);
-  if (name == "access_size") return access_of(site).bytes;
+  if (name == "access_size") {
+    const MemoryAccess access = access_of(site);
+    return has_own_bytes(site, access) ? CodeOperand(bytes_register(site.access)) : access.bytes;
+  }
+  if (name == "is_of_lanes") return access_of(site).is_of_lanes() ? 1 : 0;
   if (name == "vector_width") return vector_width(instruction);
   if (name == "source_line") return instruction.source_line;
   if (name == "ptx_line") return instruction.line;

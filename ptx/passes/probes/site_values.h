@@ -11,6 +11,7 @@
 
 #include "ptx/ir/code_builder.h"
 #include "ptx/ir/memory_access.h"
+#include "ptx/passes/memory/taking_lanes.h"
 #include "ptx/passes/probes/operand_reader.h"
 #include "ptx/passes/probes/site.h"
 
@@ -76,10 +77,14 @@ class SiteValues {
   /// The two sides of a copy have registers of their own.
   VirtualRegister address_register(std::uint32_t access);
   VirtualRegister space_register(std::uint32_t access);
+  VirtualRegister bytes_register(std::uint32_t access);
+  /// The lanes' numbers of bytes are in a register.
+  bool has_own_bytes(const Site& site, const MemoryAccess& access) const;
 
   InstrumentationUnit& unit_;
   const FunctionUnit& function_;
   const Body& body_;
+  const TakingLanes lanes_;
   std::set<std::string, std::less<>> wanted_;  ///< what some routine asks for
   std::map<std::string, VirtualRegister, std::less<>> registers_;
 };

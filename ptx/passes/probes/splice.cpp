@@ -4,6 +4,7 @@
 #include <span>
 
 #include "ptx/passes/facts.h"
+#include "ptx/passes/memory/taking_lanes.h"
 #include "ptx/passes/module/entry.h"
 #include "ptx/passes/module/frame.h"
 #include "ptx/passes/probes/kept_carry.h"
@@ -201,17 +202,28 @@ class FunctionSplicer {
     CodeBuilder probes(names_);
     for (Probe& probe : unit_.spliced.probes) {
       if (!stands_at(probe, ProbePoint::instruction, instruction)) continue;
-      if (copies_.is_measured_elsewhere(probe, instruction)) {
+      if (copies_.is_measured_elsewhere(probe, instruction) || has_nothing_to_measure(probe, instruction)) {
         ++probe.sites;
-      } else if (!words_.add(probe, block, instruction, probes)) {
-        copies_.add_prepared(probe, copies_.site_at(probe, block, instruction), probes);
+        continue;
       }
+      CodeBuilder own(names_);
+      if (!words_.add(probe, block, instruction, own))
+        copies_.add_prepared(probe, copies_.site_at(probe, block, instruction), own);
+      add_guarded(taking(probe, instruction, probes), own.take(), probes);
     }
     if (instruction.traits.kind == OpcodeClass::branch) {
       code.append(probes.take());
     } else {
       add_guarded(predicate_of(instruction.guard), probes.take(), code);
     }
+  }
+
+  /// The lanes that take part in the access that the probe is about; nullopt: all whose guard holds.
+  std::optional<CodePredicate> taking(const Probe& probe, const Instruction& instruction,
+                                      CodeBuilder& code) const {
+    const std::optional<MemoryAccess> access = probe.access_at(instruction);
+    if (!access || !access->selects_lanes()) return std::nullopt;
+    return TakingLanes(unit_, function_).predicate(instruction, *access, code);
   }
 
   /// For threads that exit the function from within a loop.
@@ -230,8 +242,10 @@ class FunctionSplicer {
       if (!stands_at(probe, ProbePoint::instruction_after, instruction)) continue;
       const Site site = copies_.site_at(probe, block, instruction);
       copies_.values().add_preparation(probe, site, before);
-      copies_.values().add_loaded_values(probe, site, probes);
-      copies_.add(probe, site, probes);
+      CodeBuilder own(names_);
+      copies_.values().add_loaded_values(probe, site, own);
+      copies_.add(probe, site, own);
+      add_guarded(taking(probe, instruction, before), own.take(), probes);
     }
     if (probes.empty()) return {};
     std::optional<CodePredicate> guard = predicate_of(instruction.guard);

@@ -1,5 +1,7 @@
 #include "device/cpu/simt/check/access_role.h"
 
+#include "ptx/ir/memory_table.h"
+
 namespace lynxpp::device::cpu {
 namespace {
 
@@ -12,40 +14,35 @@ bool has_word(std::string_view opcode, std::string_view word) {
   return false;
 }
 
-AccessRole role_of_copy(std::string_view opcode, std::size_t address) {
-  AccessRole role;
-  if (address == 2 || opcode.starts_with("cp.async.mbarrier")) {
-    role.is_barrier = true;
-  } else {
-    const bool reduces = address == 0 && opcode.starts_with("cp.reduce");
-    role.writes = address == 0;
-    role.reads = address == 1 || reduces;
-    if (reduces) role.reach = Reach::device;
+/// The side of the row whose address is number `address` among the instruction's; null: no side has it.
+const ptx::MemorySide* side_at(const ptx::MemoryRow& row, std::size_t address) {
+  // The addresses of copies come first among their operands; other instructions have one.
+  for (const ptx::MemorySide& side : row.sides) {
+    const std::size_t number = row.kind == ptx::MemoryKind::copy ? side.address : 0;
+    if (side.exists() && number == address) return &side;
   }
-  return role;
+  return nullptr;
 }
 
 }  // namespace
 
 AccessRole role_of(std::string_view opcode, std::size_t address) {
-  if (opcode.starts_with("cp.")) return role_of_copy(opcode, address);
   AccessRole role;
-  // st.async and red.async tell a barrier at their second address.
-  if (opcode.starts_with("mbarrier") || (address == 1 && has_word(opcode, "async"))) {
-    role.is_barrier = true;
+  const ptx::MemoryRow* const row = ptx::find_memory_row(opcode);
+  if (row == nullptr) return role;
+  const ptx::MemorySide* const side = side_at(*row, address);
+  if (side == nullptr) {
+    role.is_barrier = row->kind != ptx::MemoryKind::hint && row->kind != ptx::MemoryKind::descriptor;
     return role;
   }
-  const bool is_atomic =
-      opcode.starts_with("atom") || opcode.starts_with("red") || opcode.starts_with("sured");
-  const bool stores =
-      opcode.starts_with("st") || opcode.starts_with("sust") || opcode.starts_with("wmma.store");
-  role.reads = is_atomic || !stores;
-  role.writes = is_atomic || stores;
+  role.reads = side->reads();
+  role.writes = side->writes();
   const bool is_ordered = has_word(opcode, "acq_rel");
   role.acquires = is_ordered || has_word(opcode, "acquire");
   role.releases = is_ordered || has_word(opcode, "release");
-  const bool is_strong = is_atomic || role.acquires || role.releases || has_word(opcode, "relaxed") ||
-                         has_word(opcode, "volatile") || has_word(opcode, "mmio");
+  const bool is_strong = (role.reads && role.writes) || role.acquires || role.releases ||
+                         has_word(opcode, "relaxed") || has_word(opcode, "volatile") ||
+                         has_word(opcode, "mmio");
   if (is_strong) role.reach = has_word(opcode, "cta") ? Reach::block : Reach::device;
   return role;
 }

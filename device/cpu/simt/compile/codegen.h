@@ -429,6 +429,7 @@ class FunctionCodegen {
   std::optional<RegisterSlot> selected_register(const ptx::Operand& operand, std::string_view& selector);
   void add_object(const ptx::Operand& operand, OperationSources& sources);
   void add_source(const ptx::Operand& operand, OperationSources& sources);
+  void count_sides(const std::vector<const ptx::Operand*>& operands, Operation& operation);
   void resolve_addresses_of(Operation& operation, OperationSources& sources);
   void write_result(const ptx::Operand& destination, Value* place, unsigned& at);
 

@@ -160,9 +160,9 @@ void FunctionCodegen::count_access_of(const Access& access, Value* addresses, Va
                               : space == StateSpace::global ? AccessSpace::global
                                                             : AccessSpace::generic;
   const ptx::OpcodeTraits& traits = instruction_->traits;
-  const AccessKind kind = traits.kind == ptx::OpcodeClass::atomic ? AccessKind::atomic
-                          : traits.reads_memory                   ? AccessKind::load
-                                                                  : AccessKind::store;
+  const AccessKind kind = !traits.reads_memory    ? AccessKind::store
+                          : !traits.writes_memory ? AccessKind::load
+                                                  : AccessKind::atomic;
   const auto call = [&](auto* function, std::uint32_t of_kind) {
     call_helper(reinterpret_cast<const void*>(function), builder_.getVoidTy(),
                 {warp_, addresses, lanes, varying(site(), 32), constant32(bytes),

@@ -1,5 +1,10 @@
 // Instructions that operations (device/cpu/simt/operations) compute: their operands on the way in and out.
+#include <algorithm>
+#include <iterator>
+
 #include "device/cpu/simt/compile/codegen.h"
+#include "device/cpu/simt/execute/counters.h"
+#include "ptx/ir/memory_access.h"
 
 namespace lynxpp::device::cpu {
 
@@ -121,6 +126,27 @@ void FunctionCodegen::resolve_addresses_of(Operation& operation, OperationSource
   }
 }
 
+/// What launches that count have to know of an operation's accesses.
+void FunctionCodegen::count_sides(const std::vector<const ptx::Operand*>& operands, Operation& operation) {
+  if (!program_.counting) return;
+  operation.counted_site = site();
+  std::vector<const ptx::Operand*> addresses;
+  std::ranges::copy_if(operands, std::back_inserter(addresses),
+                       [](const ptx::Operand* each) { return each->kind == OperandKind::address; });
+  for (const ptx::MemoryAccess& access : ptx::memory_accesses(*instruction_)) {
+    const auto found = std::ranges::find(addresses, access.address);
+    if (found == addresses.end()) continue;
+    if (access.space != StateSpace::global && access.space != StateSpace::shared &&
+        access.space != StateSpace::generic)
+      continue;
+    const AccessKind kind = !access.reads    ? AccessKind::store
+                            : !access.writes ? AccessKind::load
+                                             : AccessKind::atomic;
+    operation.counted.push_back({static_cast<std::size_t>(found - addresses.begin()), access.space,
+                                 static_cast<std::uint32_t>(kind), access.is_of_lanes(), access.is_sized});
+  }
+}
+
 void FunctionCodegen::emit_operation() {
   modifiers_are_known_ = true;
   const std::size_t destinations =
@@ -147,6 +173,7 @@ void FunctionCodegen::emit_operation() {
     if (!made) return unsupported(made.error().diagnostics.front().message);
     program_.operations.push_back(std::move(*made));
   }
+  if (!again_) count_sides(operands, program_.operations.back());
   Operation& operation = again_ ? program_.operations[again_->second++] : program_.operations.back();
   resolve_addresses_of(operation, sources);
   Value* const in =

@@ -8,6 +8,7 @@
 #include "device/cpu/simt/compile/program.h"
 #include "device/cpu/simt/execute/cluster_window.h"
 #include "device/cpu/simt/lanes/lane_loop.h"
+#include "ptx/ir/memory_access.h"
 
 namespace lynxpp::device::cpu {
 namespace {
@@ -179,6 +180,13 @@ class FunctionCollector {
     site.divergent = own.divergent;
     site.global = own.global;
     site.shared = own.shared;
+    for (const ptx::MemoryAccess& access : ptx::memory_accesses(instruction)) {
+      const AccessKind kind = !access.reads    ? AccessKind::store
+                              : !access.writes ? AccessKind::load
+                                               : AccessKind::atomic;
+      if (access.space != ptx::StateSpace::shared) site.global_kind = kind;
+      if (access.space != ptx::StateSpace::global) site.shared_kind = kind;
+    }
     return site;
   }
 
@@ -187,14 +195,19 @@ class FunctionCollector {
   std::vector<SiteCounts> sites_;
 };
 
+MemoryCounters& counters_of(AccessKind kind, LaunchCounters& counters) {
+  switch (kind) {
+    case AccessKind::load: return counters.loads;
+    case AccessKind::store: return counters.stores;
+    case AccessKind::atomic: break;
+  }
+  return counters.atomics;
+}
+
 void add_totals(const SiteCounters& site, LaunchCounters& counters) {
   const ptx::OpcodeTraits& traits = site.traits;
-  const bool is_atomic = traits.kind == ptx::OpcodeClass::atomic;
-  MemoryCounters& memory = is_atomic             ? counters.atomics
-                           : traits.reads_memory ? counters.loads
-                                                 : counters.stores;
-  memory.global += site.global;
-  memory.shared += site.shared;
+  counters_of(site.global_kind, counters).global += site.global;
+  counters_of(site.shared_kind, counters).shared += site.shared;
   if (traits.kind == ptx::OpcodeClass::branch) {
     counters.branches.warps += site.warp_issues;
     counters.branches.threads += site.active_lanes;

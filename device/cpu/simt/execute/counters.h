@@ -39,7 +39,6 @@ struct WorkerCounts {
 };
 
 enum class AccessSpace : std::uint32_t { global, shared, generic };
-enum class AccessKind : std::uint32_t { load, store, atomic };
 /// Added to an AccessKind for record_access(): the instruction has a result.
 inline constexpr std::uint32_t reads_flag = 0x100;
 

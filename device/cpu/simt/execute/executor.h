@@ -65,6 +65,8 @@ struct SharedAccessCounts {
   SharedAccessCounts& operator+=(const SharedAccessCounts& other);
 };
 /// One instruction.
+enum class AccessKind : std::uint32_t { load, store, atomic };
+
 struct SiteCounters {
   std::string function;
   std::uint32_t instruction = 0;  ///< index in the function's body
@@ -79,6 +81,9 @@ struct SiteCounters {
   std::uint64_t divergent = 0;          ///< branches: issues that sent active lanes to different places
   GlobalAccessCounts global;
   SharedAccessCounts shared;
+  // What these accesses are: a copy has one of each.
+  AccessKind global_kind = AccessKind::load;
+  AccessKind shared_kind = AccessKind::load;
 };
 struct MemoryCounters {
   GlobalAccessCounts global;

@@ -6,6 +6,7 @@
 #include "device/cpu/simt/execute/faults.h"
 #include "device/cpu/simt/execute/scheduler.h"
 #include "device/cpu/simt/lanes/access_check.h"
+#include "ptx/ir/memory_table.h"
 #include "support/text.h"
 
 namespace lynxpp::device::cpu {
@@ -26,17 +27,18 @@ std::string triple(std::uint32_t x, std::uint32_t y, std::uint32_t z) {
 
 std::string name_of_access(const AccessSite& site) {
   const std::string bytes = std::to_string(site.bytes) + (site.bytes == 1 ? " byte" : " bytes");
-  if (site.opcode.starts_with("ld")) return "a load of " + bytes + " from";
-  if (site.opcode.starts_with("st")) return "a store of " + bytes + " to";
-  if (site.opcode.starts_with("cp.")) return "a copy of " + bytes + " from or to";
-  if (site.opcode.starts_with("mbarrier")) return "a barrier operation on " + bytes + " at";
-  if (site.opcode.starts_with("tex") || site.opcode.starts_with("tld4")) return "a texture read at";
   if (site.opcode.starts_with("txq") || site.opcode.starts_with("suq")) return "a query at";
-  if (site.opcode.starts_with("suld")) return "a surface load from";
-  if (site.opcode.starts_with("sust")) return "a surface store to";
-  if (site.opcode.starts_with("sured")) return "a surface reduction at";
-  if (site.opcode.starts_with("wmma.load")) return "a load of " + bytes + " from";
-  if (site.opcode.starts_with("wmma.store")) return "a store of " + bytes + " to";
+  const ptx::MemoryRow* const row = ptx::find_memory_row(site.opcode);
+  if (row == nullptr) return "an access of " + bytes + " to";
+  if (row->kind == ptx::MemoryKind::copy) return "a copy of " + bytes + " from or to";
+  if (row->kind == ptx::MemoryKind::synchronization) return "a barrier operation on " + bytes + " at";
+  const ptx::MemorySide& side = row->sides[0];
+  if (side.space == ptx::MemorySide::Space::texture) return "a texture read at";
+  const bool is_surface = side.space == ptx::MemorySide::Space::surface;
+  if (side.reads() && side.writes() && is_surface) return "a surface reduction at";
+  if (is_surface) return side.writes() ? "a surface store to" : "a surface load from";
+  if (!side.writes()) return "a load of " + bytes + " from";
+  if (!side.reads()) return "a store of " + bytes + " to";
   return "an atomic operation on " + bytes + " at";
 }
 

@@ -5,6 +5,7 @@
 
 #include "device/cpu/simt/check/block_check.h"
 #include "device/cpu/simt/lanes/access_check.h"
+#include "device/cpu/simt/operations/operation_counts.h"
 
 namespace lynxpp::device::cpu {
 
@@ -120,12 +121,19 @@ void run_operation(WarpContext* warp, std::uint32_t mask, const Lanes* in, Lanes
       warp->fault = {.kind = FaultKind::apart, .line = operation->line};
     return;
   }
-  operation->run({warp, mask, in, out, &operation->sites});
+  if (operation->counted.empty() || warp->sites == nullptr) {
+    operation->run({warp, mask, in, out, &operation->sites});
+    return;
+  }
+  AccessRecord record;
+  operation->run({warp, mask, in, out, &operation->sites, &record});
+  count_operation(warp, *operation, record);
 }
 
 std::byte* OperationCall::place(std::size_t index, std::uint64_t address, std::uint32_t lane,
                                 std::uint64_t bytes, std::uint64_t alignment) const {
   const AccessSite* const site = (*sites)[index];
+  if (record != nullptr) record->add({index, lane, address, bytes});
   if (warp->check != nullptr) warp->check->access(*warp, *site, {address, bytes, lane, false}, nullptr);
   if (address % alignment != 0) {
     raise(warp, FaultKind::misaligned_address, site, address, lane);

@@ -59,12 +59,25 @@ struct OperationRequest {
   std::uint32_t line = 0;
 };
 
+/// One side of an operation's access in launches that count (ptx/ir/memory_access.h).
+struct CountedSide {
+  std::size_t address = 0;  ///< its number among the instruction's
+  ptx::StateSpace space = ptx::StateSpace::generic;
+  std::uint32_t kind = 0;    ///< AccessKind
+  bool is_of_lanes = false;  ///< sectors and wavefronts follow from the lanes' addresses
+  bool is_sized = false;
+};
+
+/// What an operation has accessed so far.
+class AccessRecord;
+
 struct OperationCall {
   WarpContext* warp = nullptr;
   std::uint32_t mask = 0;  ///< active lanes; not 0
   const Lanes* in = nullptr;
   Lanes* out = nullptr;
   const std::vector<const AccessSite*>* sites = nullptr;  ///< of the addresses, in their order
+  AccessRecord* record = nullptr;                         ///< in launches that count
 
   /// The memory that `lane` accesses by its address; null, and a fault, when it may not.
   std::byte* place(std::size_t site, std::uint64_t address, std::uint32_t lane, std::uint64_t bytes,
@@ -77,10 +90,13 @@ struct Operation {
     unsigned bytes = 0;  ///< of one access, for diagnostics
   };
   std::function<void(const OperationCall&)> run;
-  std::vector<Address> addresses = {};        ///< one for each source that is an address or an object
-  bool whole_warp = false;                    ///< `.aligned`: all lanes of the warp execute it together
-  std::uint32_t line = 0;                     ///< PTX line
-  std::vector<const AccessSite*> sites = {};  ///< filled in when code is generated
+  std::vector<Address> addresses = {};  ///< one for each source that is an address or an object
+  bool whole_warp = false;              ///< `.aligned`: all lanes of the warp execute it together
+  std::uint32_t line = 0;               ///< PTX line
+  // Filled in when code is generated:
+  std::vector<const AccessSite*> sites = {};
+  std::vector<CountedSide> counted = {};  ///< in launches that count
+  std::uint32_t counted_site = 0;         ///< in WarpContext::sites
 };
 
 /// Failure: the instruction is not supported; the message says why and may be empty.

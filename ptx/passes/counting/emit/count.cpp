@@ -10,6 +10,7 @@
 #include "ptx/passes/counting/emit/flush.h"
 #include "ptx/passes/counting/emit/increments.h"
 #include "ptx/passes/counting/emit/loops.h"
+#include "ptx/passes/memory/taking_lanes.h"
 #include "ptx/passes/module/entry.h"
 
 namespace lynxpp::ptx {
@@ -146,7 +147,29 @@ class FunctionCounting {
         return append_guarded_increments(code, context_, counters,
                                          goes_to(code, place, increment.condition.target));
       case Condition::Kind::none_takes: return append_none_takes(code, increment, counters);
+      case Condition::Kind::takes: return append_taking(code, increment, counters);
     }
+  }
+
+  /// Lanes that take part in the access.
+  void append_taking(CodeBuilder& code, const Increment& increment, const IncrementedCounters& counters) {
+    const Instruction& instruction = instructions_[increment.place.instruction];
+    const std::optional<MemoryAccess> access = selecting_access(instruction);
+    if (!access) return;
+    const TakingLanes lanes(context_.unit, context_.function);
+    CodePredicate takes = lanes.predicate(instruction, *access, code);
+    if (const std::optional<CodePredicate> guard = predicate_of(instruction.guard)) {
+      const VirtualRegister holds =
+          code.pred(guard->is_negated ? "not.pred" : "mov.pred", {CodeOperand(guard->reg)});
+      const VirtualRegister own =
+          code.pred(takes.is_negated ? "not.pred" : "mov.pred", {CodeOperand(takes.reg)});
+      takes = code.pred("and.pred", {holds, own});
+    }
+    if (increment.amount != Amount::surplus)
+      return append_guarded_increments(code, context_, counters, takes);
+    if (!lanes.has_own_bytes(instruction, *access)) return;
+    const CodeOperand bytes = lanes.bytes(instruction, *access, code);
+    append_surplus(code, context_, counters, takes, bytes, access->bytes);
   }
 
   /// Lanes for which the guard of a branch holds, and with them the warps whose lanes all take it.

@@ -154,6 +154,25 @@ void append_divergences(CodeBuilder& code, const CountContext& context, const In
   append_elected(code, context, group, leads, holds);
 }
 
+void append_surplus(CodeBuilder& code, const CountContext& context, const IncrementedCounters& counters,
+                    const CodePredicate& takes, const CodeOperand& bytes, std::uint32_t expected) {
+  const Label done = code.fresh_label();
+  code.branch_if(!takes, done);
+  const VirtualRegister wide = code.b64("cvt.u64.u32", {bytes});
+  const VirtualRegister surplus = code.b64("sub.s64", {wide, expected});
+  const VirtualRegister is_none = code.pred("setp.eq.s64", {surplus, 0});
+  // A lane without a surplus may be the first one of its warp.
+  const VirtualRegister leads = code.elect_leader(code.active_mask());
+  code.branch_if(CodePredicate(is_none), done);
+  const VirtualRegister slots = slots_of_warp(code, context);
+  for (const Counter* counter : counters) {
+    const bool is_elected = context.accumulator(*counter).lanes == Accumulator::Lanes::elected;
+    code.emit_if(is_elected ? std::optional<CodePredicate>(leads) : std::nullopt, "red.global.add.u64",
+                 {at_slot(slots, counter->slot), surplus});
+  }
+  code.place(done);
+}
+
 void append_trip_count(CodeBuilder& code, const CountContext& context, const IncrementedCounters& counters,
                        const TripCountReading& reading, Election& election) {
   const CodeOperand amount = read_trip_count(code, context, reading);

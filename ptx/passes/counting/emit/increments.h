@@ -41,6 +41,10 @@ void append_guarded_increments(CodeBuilder& code, const CountContext& context,
 void append_divergences(CodeBuilder& code, const CountContext& context, const IncrementedCounters& counters,
                         const CodePredicate& guard);
 
+/// The bytes of a lane that takes part minus `expected`, where they differ.
+void append_surplus(CodeBuilder& code, const CountContext& context, const IncrementedCounters& counters,
+                    const CodePredicate& takes, const CodeOperand& bytes, std::uint32_t expected);
+
 /// By what the trip count reads, for all lanes that are here.
 void append_trip_count(CodeBuilder& code, const CountContext& context, const IncrementedCounters& counters,
                        const TripCountReading& reading, Election& election);

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
+
+#include "ptx/passes/memory/taking_lanes.h"
 
 namespace lynxpp::ptx {
 namespace {
@@ -41,6 +44,67 @@ CounterDraft counter_of_warps(const FunctionDraft& draft, std::uint32_t instruct
   counter.counts_warps = true;
   counter.is_once = !draft.once.empty() && draft.once[draft.function.graph().block_of[instruction]];
   return counter;
+}
+
+/// Accesses with equal ones are made by the same lanes, with as many bytes more or less than expected.
+struct TakingKey {
+  Quantity::Kind kind = Kind::thread_taking;
+  std::uint32_t block = 0;
+  std::uint32_t lanes = 0;
+  std::uint32_t bytes = 0;         ///< where they matter
+  std::pair<ValueId, bool> size;   ///< and whether it is negated
+  std::pair<ValueId, bool> guard;  ///< likewise
+  auto operator<=>(const TakingKey&) const = default;
+};
+
+constexpr bool is_surplus(Kind kind) { return kind == Kind::thread_surplus || kind == Kind::warp_surplus; }
+
+/// nullopt: no other access is known to be made by the same lanes.
+std::optional<TakingKey> key_of_taking(const FunctionDraft& draft, Kind kind, std::uint32_t instruction) {
+  const Instruction& made = draft.function.instructions()[instruction];
+  const std::optional<MemoryAccess> access = selecting_access(made);
+  if (!access) return std::nullopt;
+  const auto value_of = [&](std::string_view name) {
+    const RegisterId reg = draft.function.analyses->registers().find(name, instruction);
+    return reg == no_register ? no_value : draft.function.analyses->ssa().read_of(instruction, reg);
+  };
+  TakingKey key{kind, draft.function.graph().block_of[instruction], access->lanes, 0, {}, {}};
+  if (is_surplus(kind)) key.bytes = access->bytes;
+  if (made.guarded()) key.guard = {value_of(made.guard.predicate), made.guard.negated};
+  if (access->size != nullptr) key.size = {value_of(access->size->name), access->size->negated};
+  const bool is_known = (!made.guarded() || key.guard.first != no_value) &&
+                        (access->size == nullptr ||
+                         (access->size->kind == OperandKind::identifier && key.size.first != no_value));
+  return is_known ? std::optional(key) : std::nullopt;
+}
+
+CounterDraft counter_of_taking(const FunctionDraft& draft, Kind kind, std::uint32_t instruction,
+                               VariableId variable) {
+  if (kind == Kind::warp_taking)
+    return counter_of_warps(draft, instruction, Condition::Kind::takes, variable);
+  CounterDraft counter = counter_of_guard(draft, instruction, Condition::Kind::takes, variable);
+  if (is_surplus(kind)) counter.increments[0].amount = Increment::Amount::surplus;
+  counter.counts_warps = kind == Kind::warp_surplus;
+  return counter;
+}
+
+/// The counters of accesses that select their lanes.
+void plan_taking(PlanDraft& plan, FunctionDraft& draft) {
+  std::map<TakingKey, VariableId> known;
+  for (const Kind kind : {Kind::thread_taking, Kind::warp_taking, Kind::thread_surplus, Kind::warp_surplus}) {
+    for (const std::uint32_t instruction : draft.demand.places[kind]) {
+      const VariableId own =
+          plan.variable_of({kind, draft.function.unit->first_instruction + instruction, {}});
+      const std::optional<TakingKey> key = key_of_taking(draft, kind, instruction);
+      const auto found = key ? known.find(*key) : known.end();
+      if (found != known.end()) {
+        plan.system().redefine(own, {{found->second, 1}});
+        continue;
+      }
+      if (key) known.emplace(*key, own);
+      draft.counters.push_back(counter_of_taking(draft, kind, instruction, own));
+    }
+  }
 }
 
 }  // namespace
@@ -111,6 +175,7 @@ void plan_guards(PlanDraft& plan, FunctionDraft& draft, const ThreadGuards& thre
       plan.system().redefine(own, {});
     }
   }
+  plan_taking(plan, draft);
 }
 
 }  // namespace lynxpp::ptx

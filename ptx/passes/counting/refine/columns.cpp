@@ -33,6 +33,7 @@ class FunctionMerge {
     for (std::size_t i = 0; i < counters_.size(); ++i) {
       const CounterDraft& draft = counters_[i];
       const bool can_merge = !draft.amounts_to(Increment::Amount::lane_maximum) &&
+                             !draft.amounts_to(Increment::Amount::surplus) &&
                              draft.increments[0].condition.kind != Condition::Kind::none_takes;
       if (can_merge) groups[{draft.counts_warps && !draft.is_whole, draft.increments}].push_back(i);
     }

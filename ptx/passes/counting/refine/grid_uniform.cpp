@@ -109,6 +109,7 @@ class UniformPlaces {
     if (increment.condition.kind == Condition::Kind::always ||
         increment.condition.kind == Condition::Kind::switch_target)
       return true;
+    if (increment.condition.kind == Condition::Kind::takes) return false;
     const std::uint32_t instruction = increment.place.instruction;
     const Guard& guard = kernel_.instructions()[instruction].guard;
     if (guard.predicate.empty()) return true;

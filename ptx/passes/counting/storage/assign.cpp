@@ -211,6 +211,7 @@ class FunctionStorage {
   /// maximum over the lanes has to be one.
   bool is_number(const CounterDraft& draft, Combine combine) {
     if (combine == Combine::max) return true;
+    if (draft.amounts_to(Increment::Amount::surplus)) return false;
     const bool comes_along = flushes_ && draft.weight >= likely;
     if (limit_ == 0 || (!draft.repeats && !comes_along)) return false;
     return result_.registers < limit_ || numbers_.contains({lanes_of(draft, combine), draft.increments});

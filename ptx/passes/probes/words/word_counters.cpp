@@ -228,7 +228,7 @@ std::optional<WordCounters::Place> WordCounters::place_of(CountedAccess access) 
       unit_.spliced.counted_words.at(probe).is_shared ? StateSpace::shared : StateSpace::global;
   const bool is_generic = counted && counted->space == StateSpace::generic;
   if (!counted || (counted->space != space && !is_generic) || counted->address == nullptr ||
-      counted->size != nullptr || !is_supported(counted->bytes))
+      counted->selects_lanes() || counted->is_bulk || !is_supported(counted->bytes))
     return std::nullopt;
   Place place;
   place.bytes = counted->bytes;
