@@ -272,6 +272,34 @@ TEST(Matrix, MovesBetweenSharedMemoryAndRegisters) {
   }
 }
 
+/// Lanes that name no row give an address outside of shared memory.
+TEST(Matrix, UsesTheAddressesOfLanesThatNameRows) {
+  for (const unsigned count : {1u, 2u, 4u}) {
+    const std::string x = ".x" + std::to_string(count) + ".shared.b16 ";
+    const std::string registers = count == 1 ? "{%r0}" : count == 2 ? "{%r0, %r1}" : "{%r0, %r1, %r2, %r3}";
+    const auto module = load(
+        ".visible .entry test() {\n  .shared .align 16 .b8 rows[512];\n  .reg .b32 %r<4>, %t, %a;\n"
+        "  .reg .pred %p;\n  mov.u32 %t, %tid.x;\n  mov.u32 %a, rows;\n  mad.lo.u32 %a, %t, 16, %a;\n"
+        "  st.shared.v4.u32 [%a], {%t, %t, %t, %t};\n  bar.sync 0;\n"
+        "  setp.ge.u32 %p, %t, " +
+        std::to_string(count * 8) + ";\n  @%p mov.u32 %a, 0xfffff0;\n  ldmatrix.sync.aligned.m8n8" + x +
+        registers + ", [%a];\n  stmatrix.sync.aligned.m8n8" + x + "[%a], " + registers + ";\n  ret;\n}\n");
+    ASSERT_NE(module, nullptr);
+    const LaunchShape one_warp{{1, 1, 1}, {32, 1, 1}, 0};
+    LaunchCounters counters;
+    LaunchChecks checks{.selection = {.memory = true, .race = true, .init = true, .sync = true}};
+    ASSERT_EQ(text_of(module->launch("test", one_warp, {}, nullptr)), "") << count;
+    ASSERT_EQ(text_of(module->launch("test", one_warp, {}, nullptr, nullptr, &checks)), "") << count;
+    EXPECT_TRUE(checks.findings.empty()) << count;
+    ASSERT_EQ(text_of(module->launch("test", one_warp, {}, &counters)), "") << count;
+    // A matrix is a row of all banks.
+    EXPECT_EQ(counters.loads.shared.accesses, 1u) << count;
+    EXPECT_EQ(counters.loads.shared.wavefronts, count) << count;
+    EXPECT_EQ(counters.loads.shared.least_wavefronts, count) << count;
+    EXPECT_EQ(counters.stores.shared.wavefronts, count + 4) << count;
+  }
+}
+
 TEST(Matrix, NeedsTheWholeWarp) {
   const auto module = load(
       ".visible .entry test() {\n  .reg .b32 %r<4>;\n  .reg .pred %p;\n  mov.u32 %r0, %laneid;\n"

@@ -1,0 +1,40 @@
+// Random PTX kernels with defined results, and what they compute.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "machine.h"
+
+namespace lynxpp::random_ptx {
+
+inline constexpr std::size_t words_of_input = 16;  ///< of each thread
+inline constexpr std::size_t sum_count = 8;        ///< the first half are sums, the others greatest values
+
+/// `kernel(.param .u64 in, .param .u64 out, .param .u64 scratch, .param .u64 sums)`: each thread of a block
+/// reads `words_of_input` words of `in`, by its number in the block, and writes `words_of_output` words of
+/// `out`, by its number in the grid. `scratch` has `private_bytes` for each thread of the grid, all zero.
+struct Program {
+  std::string text;
+  std::string kernel;  ///< its name
+  std::uint32_t block[2] = {32, 1};
+  std::size_t words_of_output = 0;
+  std::vector<Word> in;        ///< of a block
+  std::vector<Word> expected;  ///< of a block
+  std::vector<Word> sums;      ///< that one block makes
+
+  std::uint32_t threads() const { return block[0] * block[1]; }
+};
+
+struct Wish {
+  std::uint32_t seed = 1;
+  std::uint32_t trips = 6;        ///< of loops that are in no other one, at most
+  std::uint32_t statements = 32;  ///< at the outermost level
+};
+
+/// The same program for the same wish, everywhere. Device functions take their parameters in registers where
+/// the seed is odd, in memory where it is even.
+Program random_program(const Wish& wish);
+
+}  // namespace lynxpp::random_ptx

@@ -1,0 +1,99 @@
+// A reference machine for random PTX programs: executes statements in lockstep on host arithmetic.
+//
+// A statement says both what it does here and how PTX spells it. Registers are 64-bit words, whatever their
+// PTX type; the spelling decides how many bits count.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace lynxpp::random_ptx {
+
+using Word = std::uint64_t;
+using Mask = std::uint32_t;
+
+inline constexpr std::uint32_t lanes_of_warp = 32;
+inline constexpr std::size_t private_bytes = 64;  ///< of each thread, in each of the three spaces
+
+/// A PTX register. Two registers may have one name: the inner scope's hides the outer one.
+struct Register {
+  char type = 'r';  ///< p: predicate, h: 16 bits, r: 32, d: 64, f: f32, g: f64, x: f16, y: f16x2
+  std::size_t index = 0;
+  std::string name;
+};
+
+enum class Space { local, shared, global };
+
+struct Thread {
+  std::vector<Word> registers;  ///< of the current function
+  bool carry = false;
+  std::array<std::array<std::uint8_t, private_bytes>, 3> memory{};  ///< by Space
+  Word offered = 0;                                                 ///< to other threads of the block
+  std::uint32_t number = 0;                                         ///< in the block
+  const Word* input = nullptr;
+  std::vector<Word>* sums = nullptr;  ///< accumulators that all threads add to
+};
+
+struct Warp {
+  std::array<Thread, lanes_of_warp> lanes;
+  Mask alive = 0;
+};
+
+struct Block {
+  std::vector<Warp> warps;
+  std::uint32_t threads = 0;
+  std::vector<Word> sums;
+};
+
+struct Guard {
+  Register predicate;
+  bool negated = false;
+};
+
+struct Statement;
+using Statements = std::vector<Statement>;
+
+/// A device function: parameters are its first registers.
+struct Function {
+  std::string name;
+  std::size_t registers = 0;
+  std::vector<Register> parameters;
+  Register result;
+  std::shared_ptr<Statements> body;
+};
+
+struct Statement {
+  enum class Kind {
+    lane,      ///< `lane` for each lane whose guard holds
+    warp,      ///< `warp` for all active lanes together
+    block,     ///< `block` for all threads of the block; top level only
+    branch,    ///< `body` where the guard holds, `other` elsewhere
+    loop,      ///< `body`, then once more while ++counter < trips
+    leave,     ///< lanes whose guard holds leave the innermost loop
+    exit,      ///< … or end
+    call,      ///< of `function`
+    sequence,  ///< `body`, in a scope of its own
+  };
+  Kind kind = Kind::lane;
+  std::optional<Guard> guard = {};
+  std::function<void(Thread&)> lane = {};
+  std::function<void(Warp&, Mask)> warp = {};
+  std::function<void(Block&)> block = {};
+  std::shared_ptr<Statements> body = {};
+  std::shared_ptr<Statements> other = {};
+  Register counter = {}, trips = {};
+  const Function* function = nullptr;
+  std::vector<Register> arguments = {};
+  Register result = {};
+};
+
+/// Executes the statements of a kernel for all threads of a block.
+void execute(const Statements& statements, Block& block);
+
+}  // namespace lynxpp::random_ptx

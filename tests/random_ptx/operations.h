@@ -1,0 +1,32 @@
+// PTX instructions of one thread, each with what it computes, on host arithmetic.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "machine.h"
+
+namespace lynxpp::random_ptx {
+
+struct Operation {
+  std::string text;          ///< "add.u32 $0, $1, $2;", or several instructions in a scope of their own
+  std::string destinations;  ///< types of registers, as Register::type
+  std::string sources;
+  std::function<void(const Word* in, Word* out, bool& carry)> apply;
+  bool reads_carry = false;
+  bool writes_carry = false;
+  bool takes_immediate = false;  ///< as its last source, which is an integer
+
+  bool is_one_instruction() const { return text.front() != '{'; }
+};
+
+std::vector<Operation> integer_operations();
+std::vector<Operation> bit_operations();
+std::vector<Operation> float_operations();
+std::vector<Operation> predicate_operations();
+/// Those that read or write the carry flag; all others leave it alone.
+std::vector<Operation> carry_operations();
+
+}  // namespace lynxpp::random_ptx
