@@ -126,9 +126,9 @@ TEST(Copies, LabelsSayWhatKindTheyAre) {
   const auto specification = cod::compile(
       "global unsigned long values[INSTRUCTIONS];\n"
       "ON_INSTRUCTION: ASYNC_COPY: { values[instructionId()] += 1; }\n"
-      "ON_INSTRUCTION: ASYNC_COPY: MEM_WRITE: SHARED: { values[instructionId()] += 1; }\n"
+      "ON_INSTRUCTION: ASYNC_COPY: LOCAL: { values[instructionId()] += 1; }\n"
       "ON_INSTRUCTION: BULK: { values[instructionId()] += bulkSectors(); }\n"
-      "ON_INSTRUCTION: BULK: ATOMIC: { values[instructionId()] += bulkSectors(); }\n"
+      "ON_INSTRUCTION: BULK: GLOBAL: { values[instructionId()] += bulkSectors(); }\n"
       "ON_INSTRUCTION: UNSIZED: { values[instructionId()] += 1; }\n",
       "t.cod");
   ASSERT_TRUE(specification) << render(specification.error().diagnostics);
@@ -139,7 +139,7 @@ TEST(Copies, LabelsSayWhatKindTheyAre) {
   request.device_sm = 90;
   const Result<Instrumented> result = instrument(request);
   ASSERT_TRUE(result) << render(result.error().diagnostics);
-  EXPECT_THAT(result->sites_per_handler, ElementsAre(6, 4, 3, 1, 0));
+  EXPECT_THAT(result->sites_per_handler, ElementsAre(6, 0, 3, 3, 0));
 }
 
 }  // namespace
