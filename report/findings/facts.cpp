@@ -19,6 +19,7 @@ double value_of(const FoldedNumber& number) { return number.value().as_double();
 
 std::optional<PlaceKind> kind_of(const std::vector<std::string>& labels) {
   const auto has = [&labels](std::string_view label) { return std::ranges::count(labels, label) != 0; };
+  if (has("ASYNC_COPY")) return PlaceKind::copy;
   if (has("ATOMIC")) return PlaceKind::atomic;
   if (has("MEM_WRITE")) return PlaceKind::store;
   if (has("MEM_READ")) return PlaceKind::load;

@@ -40,7 +40,7 @@ class Facts {
   std::map<std::string, double, std::less<>> numbers_;
 };
 
-enum class PlaceKind { load, store, atomic, branch };
+enum class PlaceKind { load, store, copy, atomic, branch };
 
 struct PlaceFacts {
   PlaceKind kind = PlaceKind::load;

@@ -23,6 +23,7 @@ std::string_view text_of(PlaceKind kind) {
   switch (kind) {
     case PlaceKind::load: return "loads";
     case PlaceKind::store: return "stores";
+    case PlaceKind::copy: return "asynchronous copies";
     case PlaceKind::atomic: return "atomics";
     case PlaceKind::branch: break;
   }

@@ -86,7 +86,7 @@ double imbalance_of_warps(const View& v) {
 
 const std::vector<FindingRule> rule_table = {
     {"uncoalesced access",
-     {load, store},
+     {load, store, copy},
      {"memory_efficiency.sectors", "memory_efficiency.requests"},
      [](const View& v) { return is_misaligned(v) ? 0 : wasted(v); },
      0.25,
@@ -104,7 +104,7 @@ const std::vector<FindingRule> rule_table = {
      "array's dimensions, turn arrays of structures into structures of arrays, or go through a tile in "
      "shared memory"},
     {"misaligned access",
-     {load, store},
+     {load, store, copy},
      {"memory_efficiency.sectors", "memory_efficiency.requests"},
      [](const View& v) { return is_misaligned(v) ? wasted(v) : 0; },
      0.1,
@@ -118,7 +118,7 @@ const std::vector<FindingRule> rule_table = {
      "more",
      "begin rows at multiples of 32 bytes (cudaMallocPitch, padding), or shift the first index"},
     {"bank conflicts",
-     {load, store, atomic},
+     {load, store, copy, atomic},
      {"shared_bank_conflicts.wavefronts"},
      conflict_share,
      0.2,

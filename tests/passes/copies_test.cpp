@@ -121,5 +121,26 @@ TEST(Copies, FiltersChooseASide) {
   EXPECT_EQ(explained, result->sites_per_handler);
 }
 
+TEST(Copies, LabelsSayWhatKindTheyAre) {
+  const std::string text = ptx_text;
+  const auto specification = cod::compile(
+      "global unsigned long values[INSTRUCTIONS];\n"
+      "ON_INSTRUCTION: ASYNC_COPY: { values[instructionId()] += 1; }\n"
+      "ON_INSTRUCTION: ASYNC_COPY: LOCAL: { values[instructionId()] += 1; }\n"
+      "ON_INSTRUCTION: BULK: { values[instructionId()] += bulkSectors(); }\n"
+      "ON_INSTRUCTION: BULK: GLOBAL: { values[instructionId()] += bulkSectors(); }\n"
+      "ON_INSTRUCTION: UNSIZED: { values[instructionId()] += 1; }\n",
+      "t.cod");
+  ASSERT_TRUE(specification) << render(specification.error().diagnostics);
+  Request request;
+  request.ptx = &text;
+  request.kernel = "k";
+  request.specifications = {*specification};
+  request.device_sm = 90;
+  const Result<Instrumented> result = instrument(request);
+  ASSERT_TRUE(result) << render(result.error().diagnostics);
+  EXPECT_THAT(result->sites_per_handler, ElementsAre(6, 0, 3, 3, 0));
+}
+
 }  // namespace
 }  // namespace lynxpp::engine

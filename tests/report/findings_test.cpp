@@ -268,6 +268,17 @@ TEST_F(Findings, InstructionsOfOneLineAreOnePlace) {
   EXPECT_THAT(found[0].sentence, HasSubstr("move 204,800 bytes"));
 }
 
+TEST_F(Findings, CopiesAreNeitherLoadsNorStores) {
+  SitesRecord copies = sites();
+  copies.opcodes[0] = "cp.async.ca.shared.global";
+  copies.labels[0] = {"MEM_READ", "MEM_WRITE", "ASYNC_COPY", "GLOBAL", "SHARED"};
+  std::vector<Record> records{copies, memory({100, 0, 0, 0}, {3200, 0, 0, 0}, {12800, 0, 0, 0})};
+  const std::vector<KernelFinding> found = findings(records);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_TRUE(found[0].sentence.starts_with("asynchronous copies here move 102,400 bytes"))
+      << found[0].sentence;
+}
+
 TEST_F(Findings, ASectorMoreForEachRequestIsMisaligned) {
   const std::vector<KernelFinding> found =
       findings({memory({100, 0, 0, 0}, {200, 0, 0, 0}, {3200, 0, 0, 0})});

@@ -8,6 +8,7 @@
 #include "ptx/analysis/analyses.h"
 #include "ptx/analysis/calls/call_graph.h"
 #include "ptx/analysis/opcode_modifiers.h"
+#include "ptx/ir/memory_access.h"
 
 namespace lynxpp::ptx {
 namespace {
@@ -29,32 +30,38 @@ bool begins(std::string_view opcode, std::string_view root) {
 
 /// Of memory that belongs to a thread block or that nobody writes. Blocks of a cluster are on the device
 /// together whatever the variant takes, or the launch fails.
-bool is_private(std::string_view opcode) {
-  return has_any(opcode, {"shared", "local", "param", "const", "nc"});
+bool is_private(const Instruction& instruction, StateSpace space) {
+  return space == StateSpace::shared || space == StateSpace::local || space == StateSpace::param ||
+         space == StateSpace::constant || space == StateSpace::texture ||
+         has_modifier(instruction.opcode, "nc");
 }
 
-void add_read(std::string_view opcode, Reads& reads) {
-  if (begins(opcode, "ld")) {
-    if (is_private(opcode)) return;
-    (has_any(opcode, {"volatile", "acquire", "relaxed", "mmio", "cv", "cg"}) ? reads.strong : reads.weak) =
-        true;
-  } else if (begins(opcode, "atom") || begins(opcode, "suld") || begins(opcode, "multimem")) {
-    if (!is_private(opcode)) reads.strong = true;
-  } else if (begins(opcode, "cp") || begins(opcode, "wmma")) {
-    reads.weak = reads.ordered = true;  // a copy's end is waited for
-  } else if (begins(opcode, "membar") || begins(opcode, "fence") || begins(opcode, "bar") ||
-             begins(opcode, "barrier") || begins(opcode, "call")) {
-    reads.ordered = true;
+void add_read(const Instruction& instruction, Reads& reads) {
+  const std::string_view opcode = instruction.opcode;
+  reads.ordered |= begins(opcode, "membar") || begins(opcode, "fence") || begins(opcode, "bar") ||
+                   begins(opcode, "barrier") || begins(opcode, "call");
+  const MemoryAccesses accesses = memory_accesses(instruction);
+  for (const MemoryAccess& access : accesses) {
+    if (!access.reads || is_private(instruction, access.space)) continue;
+    if (accesses.count == 2 || !access.is_sized) {
+      reads.weak = reads.ordered = true;  // a copy's end is waited for
+      continue;
+    }
+    const bool is_strong =
+        access.writes || access.space == StateSpace::surface ||
+        has_any(opcode, {"volatile", "acquire", "relaxed", "mmio", "cv", "cg", "ld_reduce"});
+    (is_strong ? reads.strong : reads.weak) = true;
   }
 }
 
 bool can_see_others(const Reads& reads) { return reads.strong || (reads.weak && reads.ordered); }
 
 /// What may hold a value that the loop has read: registers loaded from memory of any kind that is written.
-bool loads_what_was_read(std::string_view opcode) {
-  if (begins(opcode, "ld")) return !has_any(opcode, {"param", "const", "nc"});
-  return begins(opcode, "atom") || begins(opcode, "suld") || begins(opcode, "multimem") ||
-         begins(opcode, "wmma") || begins(opcode, "ldmatrix") || begins(opcode, "call");
+bool loads_what_was_read(const Instruction& instruction) {
+  const OpcodeTraits& traits = instruction.traits;
+  if (traits.kind == OpcodeClass::call) return true;
+  return traits.reads_memory && traits.destinations != 0 && traits.space != StateSpace::param &&
+         traits.space != StateSpace::constant && !has_modifier(instruction.opcode, "nc");
 }
 
 class Waits {
@@ -81,13 +88,13 @@ class Waits {
  private:
   Reads reads_of_all() const {
     Reads reads;
-    for (const Instruction& instruction : function_.body->instructions) add_read(instruction.opcode, reads);
+    for (const Instruction& instruction : function_.body->instructions) add_read(instruction, reads);
     return reads;
   }
 
   bool in_cycle(const std::vector<std::uint32_t>& blocks) {
     Reads reads;
-    for_each(blocks, [&](std::uint32_t i) { add_read(function_.body->instructions[i].opcode, reads); });
+    for_each(blocks, [&](std::uint32_t i) { add_read(function_.body->instructions[i], reads); });
     return can_see_others(reads) && a_read_decides(blocks);
   }
 
@@ -102,7 +109,7 @@ class Waits {
     for (bool changed = true; changed;) {
       changed = false;
       for_each(blocks, [&](std::uint32_t i) {
-        if (!loads_what_was_read(function_.body->instructions[i].opcode) && !reads_one(i)) return;
+        if (!loads_what_was_read(function_.body->instructions[i]) && !reads_one(i)) return;
         for (const RegisterWrite& write : registers.writes(i)) {
           changed |= !depends[write.reg];
           depends[write.reg] = true;
