@@ -84,8 +84,9 @@ class Collector {
   }
 
  private:
-  /// Instructions of one kind, line and call are one place if their addresses lead to one object in one way;
-  /// so are copies of them in an unrolled loop. Those without a line are places of their own.
+  /// Instructions of one kind, line and call are one place if their addresses lead to one object in one way,
+  /// as copies in an unrolled loop do. Without lines all of a kernel are, and those without an object are
+  /// places of their own.
   struct PlaceKey {
     PlaceKind kind = PlaceKind::load;
     std::uint32_t file = 0, line = 0, call_site = 0, object = 0, stride = 0, opcode = 0;
@@ -113,9 +114,7 @@ class Collector {
     of.facts.set("launches", static_cast<double>(kernel.launches));
     if (!kernel.grid.differs) of.facts.set("blocks", product(kernel.grid.extent));
     if (!kernel.block.differs) of.facts.set("block_threads", product(kernel.block.extent));
-    // Where grids differ, each launch has one block at least.
-    const double* const blocks = of.facts.find("blocks");
-    of.facts.set("thread_blocks", static_cast<double>(kernel.launches) * (blocks == nullptr ? 1 : *blocks));
+    of.facts.set("thread_blocks", kernel.thread_blocks);
     if (totals.spec == "kernel_runtime" && !is_like_a_gpu(totals.device)) return;
     for (const auto& [name, value] : kernel.scalars) of.facts.set(full_name(totals, name), value_of(value));
     const SitesRecord* const sites = summary_.sites_of(kernel);
@@ -156,17 +155,20 @@ class Collector {
     const SitesRecord& sites = *kernel.sites;
     const SitesRecord::Instruction& instruction = sites.instructions[id];
     PlaceKey key{kind, instruction.file, instruction.line, instruction.call_site};
-    if (instruction.line == 0) key.id = id + 1;
-    if (kind != PlaceKind::branch && kind != PlaceKind::loop) {
+    const bool is_access = kind != PlaceKind::branch && kind != PlaceKind::loop;
+    if (is_access) {
       key.object = instruction.object;
       key.stride = instruction.stride;
-      // Nothing else tells operands of a line apart whose objects are not known.
-      if (instruction.object == SitesRecord::unknown) key.opcode = instruction.opcode + 1;
     }
+    const bool has_object = is_access && instruction.object != SitesRecord::unknown;
+    // Nothing else tells operands of a line apart whose objects are not known.
+    if (is_access && (!has_object || instruction.line == 0)) key.opcode = instruction.opcode + 1;
+    if (instruction.line == 0 && !has_object) key.id = id + 1;
     const auto [known, is_new] = places_[index].try_emplace(key, kernel.places.size());
     if (is_new) kernel.places.push_back(new_place(sites, id, kind));
     PlaceFacts& place = kernel.places[known->second];
     place.instruction = std::min<std::uint64_t>(place.instruction, id);
+    place.instructions.insert(id);
     return place;
   }
 
@@ -249,7 +251,8 @@ class Collector {
       double operations = place.facts.get("atomic_contention.hottest_word");
       const double lanes = place.facts.get("atomic_contention.lanes");
       if (operations <= 0 || lanes <= 0) continue;
-      if (place.is_combined) operations *= place.facts.get("atomic_contention.requests") / lanes;
+      if (place.is_combined)
+        operations = std::ceil(operations * place.facts.get("atomic_contention.requests") / lanes);
       place.facts.set("atomic.operations", operations);
       place.facts.set("atomic.cycles", cycles_of_hot_operation * operations);
       most = std::max(most, operations);

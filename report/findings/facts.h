@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,6 +59,7 @@ enum class LanePattern {
 struct PlaceFacts {
   PlaceKind kind = PlaceKind::load;
   std::uint64_t instruction = 0;  ///< the first of the place with a count
+  std::set<std::uint64_t> instructions = {};
   LanePattern lanes = LanePattern::unknown;
   double stride = 0;
   double bytes = 0;          ///< of a lane's access; 0: the opcode does not say

@@ -34,6 +34,7 @@ std::string_view text_of(PlaceKind kind) {
 std::string filling(std::string_view name, const FindingRule& rule, const View& view) {
   if (name == "what") return std::string(text_of(view.kind()));
   if (name == "distance") return view.distance();
+  if (name == "combined") return view.combined();
   const std::size_t colon = name.find(':');
   const std::string noun(colon == std::string_view::npos ? "" : name.substr(colon + 1));
   name = name.substr(0, colon);
@@ -70,6 +71,7 @@ std::optional<KernelFinding> apply(const FindingRule& rule, const KernelFacts& k
   finding.device = kernel.device;
   finding.ranges = kernel.ranges;
   finding.weight = kernel.weight;
+  if (place != nullptr) finding.instructions = place->instructions.size();
   if (place != nullptr) finding.place = label_of(kernel.sites, SiteKind::instruction, place->instruction);
   if (rule.saving != nullptr) finding.benefit = kernel.weight * std::clamp(rule.saving(view), 0.0, 1.0);
   finding.sentence = filled(rule, view);

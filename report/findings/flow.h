@@ -1,9 +1,9 @@
 // Costs of divergent branches and of loops that the lanes of a warp iterate differently often, from counts of
 // basic blocks by threads and by warps and the control flow graph of the kernel's sites.
 //
-// A branch loses the lanes that its paths execute fewer of than arrive at the branch; a loop those that an
-// iteration executes fewer of than enter it. Lanes that are missing because a thread block has none left to
-// fill a warp with (the last warp at a bounds check) are no loss. Both are estimates: averages over all warps.
+// A branch loses the lanes by which fewer execute its paths than arrive at it; a loop those by which fewer
+// execute an iteration than enter it. Lanes that are missing because a thread block has none left to fill a
+// warp with (the last warp at a bounds check) are no loss. Both are estimates: averages over all warps.
 #pragma once
 
 #include <cstdint>

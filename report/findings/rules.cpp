@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "report/number.h"
+
 namespace lynxpp::report {
 namespace {
 
@@ -199,7 +201,7 @@ const std::vector<FindingRule> rule_table = {
      0.2,
      [](const View& v) { return work_share(v, same_word(v)); },
      {{"lanes", lanes_of_a_word}, {"same", same_word}, {"wavefronts", wavefronts}},
-     "{lanes} lanes of a warp update the same word of shared memory on average, which takes {same} of "
+     "a word of shared memory is updated by {lanes:lane} of a warp on average, which takes {same} of "
      "{wavefronts} "
      "wavefronts",
      "atomic operations of a warp on one word are performed one after another; padding does not help",
@@ -212,12 +214,12 @@ const std::vector<FindingRule> rule_table = {
      atomic_saving,
      0.01,
      atomic_saving,
-     {{"operations", operations},
+     {{"hottest", [](const View& v) { return v("atomic_contention.hottest_word"); }},
       {"lanes", [](const View& v) { return v("atomic_contention.lanes"); }},
       {"per_word", lanes_of_a_word}},
-     "at least {operations} of {lanes} atomic operations update the same word of global memory; {per_word} "
-     "lanes of "
-     "a warp share a word on average",
+     "at least {hottest} of {lanes} atomic operations update the same word of global memory{combined}; a "
+     "word is "
+     "updated by {per_word:lane} of a warp on average",
      "operations on one word are performed one after another, each some 1.5 cycles of the whole device "
      "(measured "
      "on an H200)",
@@ -408,6 +410,12 @@ std::string View::distance() const {
   if (stride == SitesRecord::unknown) return {};
   const std::string& text = kernel_.sites->strides[stride];
   return text.starts_with('-') ? text.substr(1) : text;
+}
+
+std::string View::combined() const {
+  return is_combined() ? " (" + to_text(Number::of(static_cast<WideInteger>(operations(*this)))) +
+                             " where compilers combine those of a warp)"
+                       : "";
 }
 
 std::span<const FindingRule> finding_rules() { return rule_table; }

@@ -28,6 +28,8 @@ class View {
   }
   /// Bytes between neighbouring lanes, as text.
   std::string distance() const;
+  /// Of atomic operations that compilers combine, how many are left, as text; else empty.
+  std::string combined() const;
   bool is_combined() const { return place_ != nullptr && place_->is_combined; }
 
  private:
@@ -53,7 +55,7 @@ struct FindingRule {
   double threshold = 0;
   Measure saving;  ///< at most this share of the kernel's work; null: not estimated
   std::vector<NamedMeasure> numbers;
-  /// {what}: "loads", "stores", … of a place; {distance}: bytes between neighbouring lanes
+  /// {what}: "loads", "stores", … of a place; {distance}, {combined}: those members of View
   std::string_view sentence;
   std::string_view why;
   std::string_view what_to_try;

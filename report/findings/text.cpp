@@ -38,6 +38,8 @@ std::string kernel_of(const KernelFinding& finding) {
 std::string place_of(const KernelFinding& finding) {
   std::string text = finding.place ? place_text(*finding.place) : "";
   if (text.empty() || finding.place->opcode.empty()) return text;
+  if (finding.place->line == 0 && finding.instructions > 1)
+    text += " and " + std::to_string(finding.instructions - 1) + " more";
   text += " (" + finding.place->opcode;
   return text + (finding.place->object.empty() ? ")" : ", " + finding.place->object + ")");
 }

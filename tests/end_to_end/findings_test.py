@@ -36,7 +36,7 @@ SENTENCES = {
          "loads of shared memory take 32 times the wavefronts that they need: 63,488 of 65,536 are bank conflicts")],
     "block_histogram": [
         ("shared atomics on one word", "local",
-         "8 lanes of a warp update the same word of shared memory on average, which takes 40,192 of 44,288 wavefronts")],
+         "a word of shared memory is updated by 8 lanes of a warp on average, which takes 40,192 of 44,288 wavefronts")],
     "atomics_in_columns": [
         ("bank conflicts", "column",
          "atomics of shared memory take 32 times the wavefronts that they need: 126,976 of 131,072 are bank conflicts; "
@@ -46,8 +46,8 @@ SENTENCES = {
          "neighbouring lanes are 128 bytes apart")],
     "device_histogram": [
         ("contended atomics", "argument 2 (unsigned int*)",
-         "at least 2,048 of 8,192 atomic operations update the same word of global memory; 8 lanes of a warp share a word "
-         "on average")],
+         "at least 2,048 of 8,192 atomic operations update the same word of global memory; a word is updated by "
+         "8 lanes of a warp on average")],
     "divergent": [
         ("divergent branch", None,
          "warps diverge in 256 of 256 executions of this branch (100 %); up to where the paths join, 16 of 32 lanes are "

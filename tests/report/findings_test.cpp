@@ -202,15 +202,15 @@ const std::vector<Case>& cases() {
       {"shared atomics on one word",
        {shared({0, 0, 320, 0}, {0, 0, 310, 0}), contention(10, 320, 10, 0, 0)},
        {shared({0, 0, 320, 0}, {0, 0, 310, 0}), contention(10, 320, 320, 310, 0)},
-       "32 lanes of a warp update the same word of shared memory on average, which takes 310 of 320 "
+       "a word of shared memory is updated by 32 lanes of a warp on average, which takes 310 of 320 "
        "wavefronts",
        0.96875},
       {"contended atomics",
        {instructions(32000, 1000), contention(250, 8000, 1000, 0, 2000)},
        {instructions(32000, 1000), contention(250, 8000, 1000, 0, 400)},
-       "at least 2,000 of 8,000 atomic operations update the same word of global memory; 8 lanes of a warp "
-       "share a word "
-       "on average",
+       "at least 2,000 of 8,000 atomic operations update the same word of global memory; a word is updated "
+       "by "
+       "8 lanes of a warp on average",
        0.8 * 396000 / (396000 + 250)},
       // A warp in two executes line 14 with half of its lanes.
       {"divergent branch",

@@ -1,5 +1,5 @@
-// One kernel for each rule that counts of accesses and control flow decide. A line that ends in a comment with
-// the name of a rule is where the rule holds; with -DFIX it holds nowhere.
+// One kernel for each rule that counts of accesses and control flow decide. Comments name the rules that hold
+// at their lines; with -DFIX none does.
 #include "tests/end_to_end/findings/data.h"
 
 #ifdef FIX
