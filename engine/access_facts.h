@@ -15,11 +15,11 @@ class AccessFacts {
   /// Borrows the analyses.
   explicit AccessFacts(ptx::FunctionAnalyses& analyses) : analyses_(analyses) {}
 
-  /// "argument 2": what the kernel's second argument points to; "tile": a variable, mangled. Empty: not known.
+  /// "argument 2": what the kernel's second argument points to; "tile": a variable, mangled. Empty: unknown.
   std::string object_of(std::uint32_t instruction);
 
-  /// Bytes between the addresses of neighbouring lanes of a row: "4", "0", "4 * argument 6". Empty: not known,
-  /// as where an index was loaded from memory.
+  /// Bytes between the addresses of neighbouring lanes of a row: "4", "0", "4 * argument 6". Empty: unknown,
+  /// as if an index is loaded from memory.
   std::string lane_stride_of(std::uint32_t instruction);
 
  private:
