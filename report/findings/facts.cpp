@@ -14,10 +14,13 @@ constexpr double cycles_of_instruction = 0.25;
 constexpr double cycles_of_wavefront = 1;
 constexpr double cycles_of_sector = 2;
 constexpr double many_launches = 100;
-/// 3 microseconds of the whole device, in cycles of one of its 132 multiprocessors.
-constexpr double cycles_of_launch = 132 * 5000.0;
+constexpr double multiprocessors = 132;  ///< of today's devices
+constexpr double microseconds_of_launch = 3;
+constexpr double cycles_of_launch = 5000;  ///< these microseconds
+constexpr double latency_of_instruction = 4;
+constexpr double latency_of_request = 600;  ///< to device memory
 /// Measured on an H200: 1.5 cycles of the device for each operation on one word, wherever it comes from.
-constexpr double cycles_of_hot_operation = 1.5 * 132;
+constexpr double cycles_of_hot_operation = 1.5 * multiprocessors;
 
 /// The cpu device has neither multiprocessors nor a clock that would say something of a GPU's, unless a
 /// machine's are modelled.
@@ -260,6 +263,20 @@ class Collector {
     kernel.facts.set("work.atomic", cycles_of_hot_operation * most);
   }
 
+  /// Cycles that a launch takes at most, on average: its multiprocessors' work, and the latency of a warp whose
+  /// instructions wait for each other.
+  static double cycles_of_a_launch(const Facts& facts, double work) {
+    const double launches = facts.get("launches");
+    const double blocks = ratio(facts.get("thread_blocks"), launches);
+    const double warps = launches * blocks * std::ceil(std::max(1.0, facts.get("block_threads")) / 32);
+    const double requests = facts.get("memory_efficiency.load_requests") +
+                            facts.get("memory_efficiency.store_requests") +
+                            facts.get("memory_efficiency.atomic_requests");
+    return ratio(work, launches * std::min(multiprocessors, blocks)) +
+           latency_of_instruction * ratio(facts.get("instruction_count.warp_instructions"), warps) +
+           latency_of_request * ratio(requests, warps);
+  }
+
   static void add_work(Facts& facts) {
     const auto sum_of = [&facts](std::initializer_list<const char*> names) {
       double sum = 0;
@@ -279,7 +296,10 @@ class Collector {
     const double work = issue + shared + memory + facts.get("work.atomic");
     // Many launches follow one another no faster than they can be launched.
     const double launches = facts.get("launches");
-    const double waiting = launches >= many_launches ? std::max(0.0, launches * cycles_of_launch - work) : 0;
+    const double cycles = cycles_of_a_launch(facts, work);
+    facts.set("launch.microseconds", cycles * microseconds_of_launch / cycles_of_launch);
+    const double waiting =
+        launches >= many_launches ? launches * multiprocessors * std::max(0.0, cycles_of_launch - cycles) : 0;
     facts.set("work.launch", waiting);
     facts.set("work", work + waiting);
   }

@@ -7,6 +7,7 @@
 //   registers, local_bytes               of a thread
 //   warps_per_sm, most_warps_per_sm      that fit, and that could
 //   milliseconds                         on the device
+//   launch.microseconds                  of work in a launch, at most and on average (estimated)
 //   work, work.issue, work.shared, work.memory, work.atomic, work.launch     see below
 // Of a place, the accesses of a line to one object, a branch or a loop: "SPECIFICATION.ARRAY" for each array
 // by instruction, and "flow.NAME" for each member of BranchCost or LoopCost (flow.h).

@@ -379,15 +379,16 @@ const std::vector<FindingRule> rule_table = {
      "use fewer registers, less shared memory per block, or another block size"},
     {"many tiny launches",
      {},
-     {"instruction_count.warp_instructions"},
+     {"instruction_count.warp_instructions", "memory_efficiency.load_requests"},
      launch_share,
      0.5,
      launch_share,
      {{"launches", [](const View& v) { return v("launches"); }},
       {"warp_instructions",
-       [](const View& v) { return ratio(v("instruction_count.warp_instructions"), v("launches")); }}},
-     "{launches} launches execute {warp_instructions} warp instructions each on average, which takes less "
-     "time than the estimated 3 microseconds that a launch costs",
+       [](const View& v) { return ratio(v("instruction_count.warp_instructions"), v("launches")); }},
+      {"microseconds", [](const View& v) { return v("launch.microseconds"); }}},
+     "{launches} launches execute {warp_instructions} warp instructions each on average: an estimated "
+     "{microseconds} microseconds of work, while a launch costs some 3",
      "each launch has a cost of its own on the host and on the device",
      "do several steps in one launch, or capture the launches into a CUDA graph"},
 };

@@ -62,8 +62,8 @@ SENTENCES = {
     "small_blocks": [("small blocks", None, "each of 3,200 blocks has 32 threads")],
     "tiny_launch": [
         ("many tiny launches", None,
-         "100 launches execute 24 warp instructions each on average, which takes less time than the estimated 3 "
-         "microseconds that a launch costs")],
+         "100 launches execute 24 warp instructions each on average: an estimated 0.79 microseconds of work, while a "
+         "launch costs some 3")],
 }
 OTHERS = ("misaligned access", "atomics on one word", "device memory")
 

@@ -105,6 +105,13 @@ __global__ void bound_by_arithmetic(const float* in, float* out) {
   out[i] = x;
 }
 
+// Few instructions of the device, but each waits for the one before.
+__global__ void one_warp(float* out) {
+  float x = threadIdx.x;
+  for (int k = 0; k < 2000; ++k) x = x * 1.01f + k;
+  out[threadIdx.x] = x;
+}
+
 __global__ void few_small_blocks(float* out) { out[blockIdx.x * blockDim.x + threadIdx.x] = 1; }
 
 __global__ void one_odd_block(float* out) { out[threadIdx.x] = 1; }
@@ -135,6 +142,7 @@ int main() {
   grid_stride<<<blocks, threads>>>(in, out, size + 1000);
   trips_of_a_warp<<<blocks, threads>>>(on_device(length), out);
   bound_by_arithmetic<<<blocks, threads>>>(in, out);
+  for (int k = 0; k < 100; ++k) one_warp<<<1, 32>>>(out);
   few_small_blocks<<<60, 32>>>(out);
   one_odd_block<<<1, 48>>>(out);
   return finish();
