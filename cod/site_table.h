@@ -48,9 +48,12 @@ struct SiteTable {
     std::uint32_t block = 0;   ///< basicBlockId()
     std::uint32_t opcode = 0;  ///< in `opcodes`
     LabelSets labels;
-    std::uint32_t ptx_line = 0;    ///< in the module's text, from 1
-    std::uint32_t file = unknown;  ///< in `files`
-    std::uint32_t line = 0;        ///< in that file; 0: not known
+    std::uint32_t ptx_line = 0;         ///< in the module's text, from 1
+    std::uint32_t file = unknown;       ///< in `files`
+    std::uint32_t line = 0;             ///< in that file; 0: not known
+    std::uint32_t call_site = unknown;  ///< in `call_sites`: call that inlined the function of this line
+    std::uint32_t object = unknown;     ///< in `objects`: memory that the address points into
+    std::uint32_t stride = unknown;     ///< in `strides`: bytes between neighbouring lanes
     bool operator==(const Instruction&) const = default;
   };
   /// Index: basicBlockId().
@@ -58,12 +61,26 @@ struct SiteTable {
     std::uint32_t function = 0;  ///< in `functions`
     std::uint32_t first_instruction = 0;
     std::uint32_t instructions = 0;
+    std::uint32_t falls_to = unknown;     ///< block reached without a jump
+    std::uint32_t branches_to = unknown;  ///< the only target of the jump at its end
+    std::uint32_t join = unknown;         ///< its immediate post-dominator
+    std::uint32_t loop = unknown;         ///< header of the innermost loop around it, itself excluded
     bool operator==(const Block&) const = default;
+  };
+  /// A call that was replaced by the body of the called function.
+  struct CallSite {
+    std::uint32_t file = unknown;  ///< in `files`
+    std::uint32_t line = 0;
+    std::uint32_t outer = unknown;  ///< call that inlined the function of this line
+    bool operator==(const CallSite&) const = default;
   };
 
   std::vector<std::string> functions;  ///< mangled names; the kernel first
   std::vector<std::string> opcodes;    ///< with all modifiers, "ld.global.f32"
   std::vector<std::string> files;      ///< paths as the compiler wrote them
+  std::vector<std::string> objects;    ///< "argument 2", or the mangled name of a variable
+  std::vector<std::string> strides;    ///< "4", "4 * argument 6"
+  std::vector<CallSite> call_sites;
   std::vector<Block> blocks;
   std::vector<Instruction> instructions;
   std::map<std::uint32_t, std::string> callees;  ///< direct calls: instruction ▶ the function's mangled name

@@ -3,6 +3,7 @@
 #include <functional>
 #include <utility>
 
+#include "engine/access_facts.h"
 #include "engine/places.h"
 
 namespace lynxpp::engine {
@@ -13,14 +14,19 @@ class Names {
  public:
   explicit Names(std::vector<std::string>& names) : names_(names) {}
   std::uint32_t index_of(std::string_view name) {
-    const auto [entry, is_new] = known_.emplace(name, static_cast<std::uint32_t>(names_.size()));
-    if (is_new) names_.emplace_back(name);
-    return entry->second;
+    const auto known = known_.find(name);
+    if (known != known_.end()) return known->second;
+    names_.emplace_back(name);
+    return known_.emplace(name, static_cast<std::uint32_t>(names_.size() - 1)).first->second;
+  }
+  /// An empty name is not known.
+  std::uint32_t known_or_new(std::string_view name) {
+    return name.empty() ? cod::SiteTable::unknown : index_of(name);
   }
 
  private:
   std::vector<std::string>& names_;
-  std::map<std::string_view, std::uint32_t> known_;  // of the module's text
+  std::map<std::string, std::uint32_t, std::less<>> known_;
 };
 
 std::optional<cod::SiteGrouping> grouping_of(std::string_view value) {
@@ -35,6 +41,100 @@ std::optional<cod::SiteGrouping> grouping_of(std::string_view value) {
   }
   return std::nullopt;
 }
+
+class SiteDescriber {
+ public:
+  explicit SiteDescriber(const ptx::InstrumentationUnit& unit) : unit_(unit) {
+    table_.blocks.reserve(unit.reached.basic_blocks);
+    table_.instructions.reserve(unit.reached.instructions);
+  }
+
+  void add(const ptx::FunctionUnit& function) {
+    const auto index = static_cast<std::uint32_t>(table_.functions.size());
+    table_.functions.push_back(function.function->name);
+    add_blocks(function, index);
+    const auto first_call_site = static_cast<std::uint32_t>(table_.call_sites.size());
+    add_call_sites(*function.function->body, first_call_site);
+    AccessFacts accesses(*function.analyses);
+    const std::vector<ptx::Instruction>& instructions = function.function->body->instructions;
+    for (std::uint32_t i = 0; i < instructions.size(); ++i) {
+      const ptx::Instruction& instruction = instructions[i];
+      cod::SiteTable::Instruction site = site_of(instruction);
+      site.block = function.first_block + function.graph().block_of[i];
+      if (instruction.call_site != ptx::no_call_site)
+        site.call_site = first_call_site + instruction.call_site;
+      if (is_data_access(instruction)) {
+        site.object = objects_.known_or_new(accesses.object_of(i));
+        site.stride = strides_.known_or_new(accesses.lane_stride_of(i));
+      }
+      table_.instructions.push_back(site);
+    }
+  }
+
+  cod::SiteTable take() { return std::move(table_); }
+
+ private:
+  static bool is_data_access(const ptx::Instruction& instruction) {
+    using enum ptx::StateSpace;
+    const ptx::StateSpace space = instruction.traits.space;
+    return instruction.traits.is_memory_access() && (space == global || space == shared || space == generic);
+  }
+
+  void add_blocks(const ptx::FunctionUnit& function, std::uint32_t index) {
+    const std::vector<std::uint32_t>& joins = function.analyses->post_dominators();
+    const ptx::LoopNest& loops = function.analyses->loops();
+    const auto id_of = [&](std::uint32_t block) {
+      return block == ptx::no_block ? cod::SiteTable::unknown : function.first_block + block;
+    };
+    for (std::uint32_t i = 0; i < function.graph().blocks.size(); ++i) {
+      const ptx::BasicBlock& block = function.graph().blocks[i];
+      std::uint32_t loop = loops.loop_of(i);
+      if (loop != ptx::no_loop && loops.loops()[loop].header == i) loop = loops.loops()[loop].parent;
+      cod::SiteTable::Block& site = table_.blocks.emplace_back();
+      site.function = index;
+      site.first_instruction = function.first_instruction + block.begin;
+      site.instructions = block.size();
+      site.falls_to = id_of(block.fall_through);
+      if (block.targets.size() == 1) site.branches_to = id_of(block.targets[0]);
+      site.join = id_of(joins[i]);
+      if (loop != ptx::no_loop) site.loop = id_of(loops.loops()[loop].header);
+    }
+  }
+
+  void add_call_sites(const ptx::Body& body, std::uint32_t first) {
+    for (const ptx::CallSite& call : body.call_sites) {
+      cod::SiteTable::CallSite& site = table_.call_sites.emplace_back();
+      if (const std::string* const file = unit_.module.find_file(call.file))
+        site.file = files_.index_of(*file);
+      site.line = call.line;
+      if (call.outer != ptx::no_call_site) site.outer = first + call.outer;
+    }
+  }
+
+  cod::SiteTable::Instruction site_of(const ptx::Instruction& instruction) {
+    cod::SiteTable::Instruction site;
+    site.opcode = opcodes_.index_of(instruction.opcode);
+    site.labels = labels_of(unit_, instruction);
+    site.ptx_line = instruction.line;
+    if (instruction.traits.kind == ptx::OpcodeClass::call) {
+      const std::string_view callee = ptx::direct_callee(unit_.module, instruction);
+      if (!callee.empty())
+        table_.callees.emplace(static_cast<std::uint32_t>(table_.instructions.size()), callee);
+    }
+    if (const std::string* const file = unit_.module.find_file(instruction.source_file)) {
+      site.file = files_.index_of(*file);
+      site.line = instruction.source_line;
+    }
+    return site;
+  }
+
+  const ptx::InstrumentationUnit& unit_;
+  cod::SiteTable table_;
+  Names opcodes_{table_.opcodes};
+  Names files_{table_.files};
+  Names objects_{table_.objects};
+  Names strides_{table_.strides};
+};
 
 }  // namespace
 
@@ -54,37 +154,9 @@ std::optional<std::uint32_t> GroupedSites::value(std::string_view name, const pt
 }
 
 cod::SiteTable describe_sites(const ptx::InstrumentationUnit& unit) {
-  cod::SiteTable table;
-  table.blocks.reserve(unit.reached.basic_blocks);
-  table.instructions.reserve(unit.reached.instructions);
-  Names opcodes(table.opcodes);
-  Names files(table.files);
-  for (const ptx::FunctionUnit& function : unit.reached.instrumented()) {
-    const auto function_index = static_cast<std::uint32_t>(table.functions.size());
-    table.functions.push_back(function.function->name);
-    for (const ptx::BasicBlock& block : function.graph().blocks) {
-      table.blocks.push_back({function_index, function.first_instruction + block.begin, block.size()});
-    }
-    const std::vector<ptx::Instruction>& instructions = function.function->body->instructions;
-    for (std::size_t i = 0; i < instructions.size(); ++i) {
-      const ptx::Instruction& instruction = instructions[i];
-      cod::SiteTable::Instruction& site = table.instructions.emplace_back();
-      site.block = function.first_block + function.graph().block_of[i];
-      site.opcode = opcodes.index_of(instruction.opcode);
-      site.labels = labels_of(unit, instruction);
-      site.ptx_line = instruction.line;
-      if (instruction.traits.kind == ptx::OpcodeClass::call) {
-        const std::string_view callee = ptx::direct_callee(unit.module, instruction);
-        if (!callee.empty())
-          table.callees.emplace(static_cast<std::uint32_t>(table.instructions.size() - 1), callee);
-      }
-      const std::string* file = unit.module.find_file(instruction.source_file);
-      if (file == nullptr) continue;
-      site.file = files.index_of(*file);
-      site.line = instruction.source_line;
-    }
-  }
-  return table;
+  SiteDescriber describer(unit);
+  for (const ptx::FunctionUnit& function : unit.reached.instrumented()) describer.add(function);
+  return describer.take();
 }
 
 }  // namespace lynxpp::engine

@@ -166,7 +166,9 @@ void ObjectWriter::write(std::span<const T> values) {
 template <HasColumns Row>
 void ObjectWriter::write(const std::vector<Row>& rows) {
   open();
-  visit_columns<Row>([&](std::string_view name, std::uint32_t Row::*value) {
+  visit_columns<Row>([&](std::string_view name, std::uint32_t Row::*value, bool may_lack = false) {
+    const auto is_known = [&](const Row& row) { return row.*value != SitesRecord::unknown; };
+    if (may_lack && std::ranges::none_of(rows, is_known)) return;
     key(name);
     list(rows, [&](const Row& row) { row.*value == SitesRecord::unknown ? null() : write(row.*value); });
   });

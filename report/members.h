@@ -263,6 +263,9 @@ void visit_members(Is<SitesRecord> auto& record, auto&& visit) {
   visit("labels", record.labels);
   visit("blocks", record.blocks);
   visit("instructions", record.instructions);
+  visit.if_any("objects", record.objects);
+  visit.if_any("strides", record.strides);
+  visit.if_any("call_sites", record.call_sites);
   visit.if_any("ptx", record.ptx);
 }
 
@@ -271,13 +274,24 @@ concept HasMembers = requires(T& value, int& visit) {
   visit_members(value, visit);
 };
 
-/// The columns of a table of `Row`: calls visit(name, pointer to the member). A number that is not known is
-/// null.
+/// The columns of a table of `Row`: calls visit(name, pointer to the member, may be absent). A number that is
+/// not known is null; a column without any known number may be absent.
 template <std::same_as<SitesRecord::Block> Row>
 void visit_columns(auto&& visit) {
   visit("function", &Row::function);
   visit("first", &Row::first);
   visit("instructions", &Row::instructions);
+  visit("falls_to", &Row::falls_to, true);
+  visit("branches_to", &Row::branches_to, true);
+  visit("join", &Row::join, true);
+  visit("loop", &Row::loop, true);
+}
+
+template <std::same_as<SitesRecord::CallSite> Row>
+void visit_columns(auto&& visit) {
+  visit("file", &Row::file);
+  visit("line", &Row::line);
+  visit("outer", &Row::outer, true);
 }
 
 template <std::same_as<SitesRecord::Instruction> Row>
@@ -288,9 +302,13 @@ void visit_columns(auto&& visit) {
   visit("ptx_line", &Row::ptx_line);
   visit("file", &Row::file);
   visit("line", &Row::line);
+  visit("call_site", &Row::call_site, true);
+  visit("object", &Row::object, true);
+  visit("stride", &Row::stride, true);
 }
 
 template <typename Row>
-concept HasColumns = std::same_as<Row, SitesRecord::Block> || std::same_as<Row, SitesRecord::Instruction>;
+concept HasColumns = std::same_as<Row, SitesRecord::Block> || std::same_as<Row, SitesRecord::Instruction> ||
+    std::same_as<Row, SitesRecord::CallSite>;
 
 }  // namespace lynxpp::report

@@ -143,9 +143,10 @@ void MemberReader::read(const Json& member, const std::string& name, std::vector
     return each.is_null() || (each.is_number_unsigned() && each.get<std::uint64_t>() < SitesRecord::unknown);
   };
   bool has_rows = false;
-  visit_columns<Row>([&](const char* column, std::uint32_t Row::*value) {
+  visit_columns<Row>([&](const char* column, std::uint32_t Row::*value, bool may_lack = false) {
     if (!complaint_.empty()) return;
     const auto cells = member.find(column);
+    if (may_lack && cells == member.end()) return;
     const bool is_column = cells != member.end() && cells->is_array() &&
                            (!has_rows || cells->size() == rows.size()) &&
                            std::all_of(cells->begin(), cells->end(), fits);
@@ -229,17 +230,30 @@ Complaint check(const ActivityRecord& record) {
 }
 
 Complaint check(const SitesRecord& record) {
+  const auto is_in = [](std::uint32_t index, const auto& all) {
+    return index == SitesRecord::unknown || index < all.size();
+  };
   const bool blocks_do = std::all_of(record.blocks.begin(), record.blocks.end(), [&](const auto& block) {
-    return block.function < record.functions.size() &&
+    return block.function < record.functions.size() && is_in(block.falls_to, record.blocks) &&
+           is_in(block.branches_to, record.blocks) && is_in(block.join, record.blocks) &&
+           is_in(block.loop, record.blocks) &&
            std::uint64_t{block.first} + block.instructions <= record.instructions.size();
   });
+  // Chains of calls end: an outer call is listed before those inlined in it.
+  std::uint32_t at = 0;
+  const bool calls_do =
+      std::all_of(record.call_sites.begin(), record.call_sites.end(), [&](const auto& call) {
+        const std::uint32_t own = at++;
+        return is_in(call.file, record.files) && (call.outer == SitesRecord::unknown || call.outer < own);
+      });
   const bool instructions_do =
       std::all_of(record.instructions.begin(), record.instructions.end(), [&](const auto& instruction) {
         return instruction.block < record.blocks.size() && instruction.opcode < record.opcodes.size() &&
-               instruction.labels < record.labels.size() &&
-               (instruction.file == SitesRecord::unknown || instruction.file < record.files.size());
+               instruction.labels < record.labels.size() && is_in(instruction.file, record.files) &&
+               is_in(instruction.call_site, record.call_sites) && is_in(instruction.object, record.objects) &&
+               is_in(instruction.stride, record.strides);
       });
-  return blocks_do && instructions_do ? "" : "an index of the table leads nowhere";
+  return blocks_do && calls_do && instructions_do ? "" : "an index of the table leads nowhere";
 }
 
 Complaint read_record(const Json& object, std::vector<Record>& records) {

@@ -1,6 +1,7 @@
 #include "report/sites.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "support/text.h"
 
@@ -13,6 +14,28 @@ std::uint32_t first_with_line(const SitesRecord& sites, std::uint32_t begin, std
     if (sites.instructions[i].line != 0) return i;
   }
   return begin;
+}
+
+/// Type of the parameter `number`, from 1, of a demangled function; empty: not known.
+std::string parameter_type(const std::string& function, std::size_t number) {
+  const std::size_t close = function.rfind(')');
+  if (close == std::string::npos) return {};
+  std::size_t open = close, depth = 0;
+  do {  // of template arguments and function pointers, too
+    depth += function[open] == ')' ? 1 : 0;
+    depth -= function[open] == '(' ? 1 : 0;
+  } while (depth != 0 && open-- != 0);
+  if (depth != 0) return {};
+  std::size_t begin = open + 1, parameter = 1;
+  for (std::size_t i = begin; i <= close; ++i) {
+    const char c = function[i];
+    const bool ends = i == close || (depth == 0 && c == ',');
+    if (ends && parameter++ == number) return function.substr(begin, i - begin);
+    if (ends) begin = i + 2;
+    depth += c == '(' || c == '<' || c == '[' ? 1 : 0;
+    depth -= (c == ')' || c == '>' || c == ']') && depth != 0 ? 1 : 0;
+  }
+  return {};
 }
 
 /// The first array with a value that is not zero says which sites are hot.
@@ -49,6 +72,32 @@ HotSites hottest(SiteKind kind, std::vector<const ArrayTotals*> arrays, const Si
   return hot;
 }
 
+std::string name_of(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
+
+std::vector<std::string> calls_of(const SitesRecord& sites, std::uint32_t call) {
+  std::vector<std::string> calls;
+  while (call != SitesRecord::unknown) {
+    const SitesRecord::CallSite& site = sites.call_sites[call];
+    if (site.file != SitesRecord::unknown)
+      calls.push_back(name_of(sites.files[site.file]) + ":" + std::to_string(site.line));
+    call = site.outer;
+  }
+  return calls;
+}
+
+/// "argument 2" of "k(int, float const*)" ▶ "argument 2 (float const*)"; a variable's name without scopes.
+std::string object_text(const std::string& object, const std::string& function) {
+  constexpr std::string_view argument = "argument ";
+  if (!object.starts_with(argument)) {
+    const std::string name = demangle(object);
+    const std::size_t scope = name.rfind("::");
+    return scope == std::string::npos ? name : name.substr(scope + 2);
+  }
+  const std::string type =
+      parameter_type(function, std::strtoul(object.c_str() + argument.size(), nullptr, 10));
+  return type.empty() ? object : object + " (" + type + ")";
+}
+
 }  // namespace
 
 std::optional<SiteKind> site_kind_of(const std::vector<std::string>& extent_names) {
@@ -81,10 +130,12 @@ SiteLabel label_of(const SitesRecord* sites, SiteKind kind, std::uint64_t id) {
                                   : first_with_line(*sites, block.first, block.instructions);
   const SitesRecord::Instruction& source = sites->instructions[named];
   if (source.file != SitesRecord::unknown) {
-    const std::string& path = sites->files[source.file];
-    label.file = path.substr(path.find_last_of('/') + 1);
+    label.file = name_of(sites->files[source.file]);
   }
   label.line = source.line;
+  label.inlined_at = calls_of(*sites, source.call_site);
+  if (kind == SiteKind::instruction && place.object != SitesRecord::unknown)
+    label.object = object_text(sites->objects[place.object], label.function);
   return label;
 }
 

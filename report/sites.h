@@ -24,6 +24,9 @@ struct SiteLabel {
   std::uint32_t ptx_line = 0;
   std::string file;  ///< without its folders
   std::uint32_t line = 0;
+  std::vector<std::string> inlined_at;  ///< calls that inlined the line's function, the innermost first
+  std::string
+      object;  ///< that the address points into: "argument 2 (float const*)", "tile"; empty: not known
 
   std::string source() const;  ///< "vecadd.cu:12"
 };

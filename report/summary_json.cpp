@@ -26,6 +26,8 @@ Json json_of(const SiteLabel& label) {
   }
   if (!label.file.empty()) object["file"] = label.file;
   if (label.line != 0) object["line"] = label.line;
+  if (!label.inlined_at.empty()) object["inlined_at"] = label.inlined_at;
+  if (!label.object.empty()) object["object"] = label.object;
   return object;
 }
 

@@ -207,6 +207,7 @@ void SpecificationTotals::add(const LaunchRecord& record) {
   }
   KernelTotals& kernel = kernels[place->second];
   ++kernel.launches;
+  kernel.thread_blocks += 1.0 * record.grid[0] * record.grid[1] * record.grid[2];
   add_extent(kernel.grid, record.grid, is_new);
   add_extent(kernel.block, record.block, is_new);
   if (record.sites) {

@@ -61,6 +61,7 @@ struct KernelTotals {
   std::string module = {};          ///< LaunchPlace::module; in other modules it has other totals
   std::vector<std::string> ranges;  ///< that its launches were made in; in other ranges it has other totals
   std::uint64_t launches = 0;
+  double thread_blocks = 0;  ///< of all launches
   LaunchExtent grid;
   LaunchExtent block;
   std::optional<std::uint64_t> sites;  ///< number of the table of sites, of the last launch that had one

@@ -21,11 +21,13 @@ CLI::App* add_record(CLI::App& app, RecordArguments& arguments) {
       ->type_name("FILE");
   add_device(*record, run.device);
   record->footer(
-      "Measures with instruction_count, memory_efficiency, branch_divergence, shared_bank_conflicts and\n"
-      "kernel_runtime. When the program has ended, a summary of its kernels and findings with what to try\n"
-      "go to standard error, as `lynxpp report FILE --format summary` shows them again. Compile with\n"
-      "-lineinfo, so that findings name lines of the source. The exit code is the program's; 2, 126 and 127\n"
-      "as of `lynxpp run`.\n\n"
+      "Measures with instruction_count, memory_efficiency, branch_divergence, basic_block_count,\n"
+      "shared_bank_conflicts, atomic_contention and kernel_runtime. After the program has ended, a summary "
+      "of\n"
+      "its kernels and findings with what to try go to standard error, as `lynxpp report FILE --format\n"
+      "summary` shows them again. Compile with -lineinfo so that findings name source lines. The exit code "
+      "is\n"
+      "the program's; 2, 126 and 127 as for `lynxpp run`.\n\n"
       "Example: lynxpp record -- ./app 1024\n"
       "         lynxpp report lynxpp-app.jsonl --format html -o app.html");
   return record;

@@ -20,7 +20,8 @@ namespace lynxpp::cli {
 namespace {
 
 constexpr const char* usual_specifications =
-    "instruction_count,memory_efficiency,branch_divergence,shared_bank_conflicts,kernel_runtime";
+    "instruction_count,memory_efficiency,branch_divergence,basic_block_count,shared_bank_conflicts,"
+    "atomic_contention,kernel_runtime";
 
 /// The program, while it runs; what ends this process ends it, too.
 volatile sig_atomic_t running = 0;

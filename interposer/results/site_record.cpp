@@ -37,15 +37,20 @@ report::SitesRecord site_record(const cod::SiteTable& sites, const std::string& 
   record.functions = sites.functions;
   record.opcodes = sites.opcodes;
   record.files = sites.files;
+  record.objects = sites.objects;
+  record.strides = sites.strides;
+  static_assert(cod::SiteTable::unknown == report::SitesRecord::unknown);
+  for (const cod::SiteTable::CallSite& call : sites.call_sites)
+    record.call_sites.push_back({call.file, call.line, call.outer});
   for (const cod::SiteTable::Block& block : sites.blocks) {
-    record.blocks.push_back({block.function, block.first_instruction, block.instructions});
+    record.blocks.push_back({block.function, block.first_instruction, block.instructions, block.falls_to,
+                             block.branches_to, block.join, block.loop});
   }
   LabelSets labels(record);
   for (const cod::SiteTable::Instruction& each : sites.instructions) {
-    const std::uint32_t file =
-        each.file == cod::SiteTable::unknown ? report::SitesRecord::unknown : each.file;
-    record.instructions.push_back(
-        {each.block, each.opcode, labels.index_of(cod::united(each.labels)), each.ptx_line, file, each.line});
+    record.instructions.push_back({each.block, each.opcode, labels.index_of(cod::united(each.labels)),
+                                   each.ptx_line, each.file, each.line, each.call_site, each.object,
+                                   each.stride});
   }
   return record;
 }

@@ -124,11 +124,22 @@ class OperandPool {
   std::size_t used_ = 0;  ///< of the last block
 };
 
+inline constexpr std::uint32_t no_call_site = 0xffffffff;
+
 struct Guard {
   std::string_view predicate;  ///< register name, empty when unguarded
   bool negated = false;
 
   bool operator==(const Guard&) const = default;
+};
+
+/// A call that the compiler replaced by the body of the called function.
+struct CallSite {
+  std::uint32_t file = 0;  ///< index of the `.file`
+  std::uint32_t line = 0;
+  std::uint32_t outer = no_call_site;  ///< call that inlined the function of this position
+
+  bool operator==(const CallSite&) const = default;
 };
 
 struct Instruction {
@@ -140,8 +151,12 @@ struct Instruction {
   std::string_view opcode;
   OpcodeTraits traits;  ///< what the opcode table says about it
   OperandList operands;
-  std::uint32_t source_file = 0;  ///< `.loc` in force: file index (0: none)
+  /// Position in the source by the `.loc` in force: file index (0: none) and line. Inlined code of a library
+  /// header (source_files.h) has the position of its call.
+  std::uint32_t source_file = 0;
   std::uint32_t source_line = 0;
+  std::uint32_t call_site =
+      no_call_site;             ///< in Body::call_sites: call that inlined this position's function
   bool calls_register = false;  ///< a call through a register, which may have a function's name
 
   bool guarded() const { return !guard.predicate.empty(); }
@@ -249,6 +264,7 @@ struct Body {
   std::vector<Variable> variables;  ///< .local/.shared/.param/… declared inside
   std::vector<TargetList> branch_targets;
   std::vector<TargetList> call_targets;  ///< a .callprototype is listed with no targets
+  std::vector<CallSite> call_sites;      ///< without duplicates
 
   /// Where the module's text has the opcode of one of the body's instructions. Its first word is in one piece
   /// there, what follows need not be.

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "ptx/ir/source_files.h"
+
 namespace lynxpp::ptx {
 
-BodyBuilder::BodyBuilder(Body& body, const Function& function) : body_(body), function_(function) {
+BodyBuilder::BodyBuilder(Body& body, const Function& function, const Module& module)
+    : body_(body), function_(function), module_(module) {
   body_.scopes.push_back({});
 }
 
@@ -42,8 +45,9 @@ void BodyBuilder::add_instruction(Place place, Instruction instruction) {
   instruction.text = place.text;
   instruction.line = place.line;
   instruction.statement = static_cast<std::uint32_t>(body_.statements.size());
-  instruction.source_file = source_file_;
-  instruction.source_line = source_line_;
+  instruction.source_file = position_.file;
+  instruction.source_line = position_.line;
+  instruction.call_site = position_.outer;
   const auto [entry, fresh] = traits_.try_emplace(instruction.opcode);
   if (fresh) entry->second = classify(instruction.opcode);
   instruction.traits = entry->second;
@@ -88,10 +92,34 @@ void BodyBuilder::add_prototype(Place place, std::string_view name) {
   add_statement(StatementKind::directive, place, ".callprototype");
 }
 
-void BodyBuilder::add_location(Place place, std::uint32_t file, std::uint32_t line) {
-  source_file_ = file;
-  source_line_ = line;
+void BodyBuilder::add_location(Place place, SourcePosition at, std::optional<SourcePosition> inlined_at) {
+  const std::uint32_t outer = inlined_at ? call_site_of(*inlined_at) : no_call_site;
+  inlined_[at] = outer;
+  position_ = {at.file, at.line, outer};
+  // A library's own kernel has no caller outside of the library: it keeps its position.
+  for (CallSite call = position_; call.outer != no_call_site && is_in_library(call.file);) {
+    call = body_.call_sites[call.outer];
+    if (!is_in_library(call.file)) position_ = call;
+  }
   add_statement(StatementKind::directive, place, ".loc");
+}
+
+std::uint32_t BodyBuilder::call_site_of(SourcePosition inlined_at) {
+  const auto caller = inlined_.find(inlined_at);
+  const std::uint32_t outer = caller == inlined_.end() ? no_call_site : caller->second;
+  const auto next = static_cast<std::uint32_t>(body_.call_sites.size());
+  const auto [known, is_new] = known_call_sites_.try_emplace({inlined_at.file, inlined_at.line, outer}, next);
+  if (is_new) body_.call_sites.push_back({inlined_at.file, inlined_at.line, outer});
+  return known->second;
+}
+
+bool BodyBuilder::is_in_library(std::uint32_t file) {
+  const auto [known, is_new] = library_files_.try_emplace(file, false);
+  if (is_new) {
+    const std::string* const path = module_.find_file(file);
+    known->second = path != nullptr && is_library_header(*path);
+  }
+  return known->second;
 }
 
 void BodyBuilder::finish() {

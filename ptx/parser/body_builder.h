@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -17,12 +20,17 @@ struct Place {
   std::uint32_t line = 0;  ///< of its first token
 };
 
+struct SourcePosition {
+  std::uint32_t file = 0, line = 0, column = 0;
+  auto operator<=>(const SourcePosition&) const = default;
+};
+
 /// Keeps track of the scope and of the `.loc` in force. Both ways to parse a statement (statement_reader.h,
 /// grammar_parser.h) end here, so they cannot differ in what a statement of one shape means.
 class BodyBuilder {
  public:
-  /// `body` gets scope 0; it and the function must outlive the builder.
-  BodyBuilder(Body& body, const Function& function);
+  /// `body` gets scope 0; it, the function and the module must outlive the builder.
+  BodyBuilder(Body& body, const Function& function, const Module& module);
 
   /// What has no fields of its own: label, directive.
   void add_statement(StatementKind kind, Place place, std::string_view name);
@@ -38,7 +46,8 @@ class BodyBuilder {
   /// `.branchtargets` or `.calltargets`.
   void add_targets(Place place, TargetList list, bool branches);
   void add_prototype(Place place, std::string_view name);
-  void add_location(Place place, std::uint32_t file, std::uint32_t line);
+  /// `inlined_at`: of code of an inlined function, the position of the call.
+  void add_location(Place place, SourcePosition at, std::optional<SourcePosition> inlined_at);
 
   /// The variable of the body or the function's parameter that `name` means here; null when there is none.
   const Variable* find_variable(std::string_view name) const;
@@ -58,12 +67,17 @@ class BodyBuilder {
 
  private:
   bool is_register_called(const Instruction& call) const;
+  std::uint32_t call_site_of(SourcePosition inlined_at);
+  bool is_in_library(std::uint32_t file);
 
   Body& body_;
   const Function& function_;
+  const Module& module_;
   std::uint32_t scope_ = 0;
-  std::uint32_t source_file_ = 0;
-  std::uint32_t source_line_ = 0;
+  CallSite position_;                                ///< of the next instructions
+  std::map<SourcePosition, std::uint32_t> inlined_;  ///< call site of the last `.loc` of each position
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::uint32_t> known_call_sites_;
+  std::unordered_map<std::uint32_t, bool> library_files_;
   std::unordered_map<std::string_view, OpcodeTraits> traits_;  // a body has few opcodes, each many times
 };
 

@@ -22,7 +22,7 @@ std::uint32_t line_of_body(const Module& module, const Function& function) {
 Result<Body> parse(const Module& module, const Function& function, const std::string& name,
                    BodyParsing parsing) {
   Body body;
-  BodyBuilder builder(body, function);
+  BodyBuilder builder(body, function, module);
   StatementReader reader(module, function, line_of_body(module, function), builder);
   std::optional<GrammarParser> grammar;  // most bodies never need it
   while (!reader.at_end()) {

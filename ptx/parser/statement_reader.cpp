@@ -96,41 +96,45 @@ bool StatementReader::read_directive(std::uint32_t begin) {
   return false;
 }
 
-/// .loc 1 20 3, perhaps with more behind commas. Nothing marks its end but what follows.
-bool StatementReader::read_location(std::uint32_t begin) {
+std::optional<SourcePosition> StatementReader::read_position() {
   std::array<std::uint32_t, 3> numbers{};
   for (std::uint32_t& number : numbers) {
     skip_space();
     const std::string_view literal = digits();
-    if (literal.empty()) return false;
+    if (literal.empty()) return std::nullopt;
     number = static_cast<std::uint32_t>(parse_integer_literal(literal).value_or(0));
   }
+  return SourcePosition{numbers[0], numbers[1], numbers[2]};
+}
+
+/// .loc 1 20 3, optionally followed by more parts after commas. Only what follows it marks its end.
+bool StatementReader::read_location(std::uint32_t begin) {
+  const std::optional<SourcePosition> at = read_position();
+  if (!at) return false;
+  std::optional<SourcePosition> inlined_at;
   std::uint32_t end = position_;
   std::uint32_t end_line = line_;
   skip_space();
   while (accept(',')) {
-    if (!skip_inlining()) return false;
+    if (!read_inlining(inlined_at)) return false;
     end = position_;
     end_line = line_;
     skip_space();
   }
   position_ = end;
   line_ = end_line;
-  builder_.add_location(place(begin), numbers[0], numbers[1]);
+  builder_.add_location(place(begin), *at, inlined_at);
   return true;
 }
 
-/// `function_name label`, with an addend or without, or `inlined_at 1 20 3`
-bool StatementReader::skip_inlining() {
+/// Reads `function_name label`, with an addend or without, or `inlined_at 1 20 3`.
+bool StatementReader::read_inlining(std::optional<SourcePosition>& inlined_at) {
   skip_space();
   if (word().empty()) return false;
   skip_space();
   if (is(peek(), digit)) {
-    for (int number = 0; number < 3; ++number) {
-      skip_space();
-      if (digits().empty()) return false;
-    }
-    return true;
+    inlined_at = read_position();
+    return inlined_at.has_value();
   }
   if (word().empty()) return false;
   const std::uint32_t end = position_;

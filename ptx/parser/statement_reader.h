@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,7 +37,8 @@ class StatementReader {
   bool read_single(std::uint32_t begin);
   bool read_directive(std::uint32_t begin);
   bool read_location(std::uint32_t begin);
-  bool skip_inlining();
+  std::optional<SourcePosition> read_position();
+  bool read_inlining(std::optional<SourcePosition>& inlined_at);
   bool read_pragma(std::uint32_t begin);
   bool read_registers(std::uint32_t begin);
   bool read_register_names(RegisterDeclaration declaration, std::vector<RegisterDeclaration>& declarations);

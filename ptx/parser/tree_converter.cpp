@@ -125,11 +125,18 @@ class Conversion {
   }
 
   void convert_location(PtxParser::LocationContext& context) {
-    const auto number = [&](std::size_t index) {
-      const auto value = parse_integer_literal(word(context.INTEGER(index)->getSymbol()));
-      return static_cast<std::uint32_t>(value.value_or(0));
+    const auto position = [&](auto& numbers) {
+      const auto number = [&](std::size_t index) {
+        const auto value = parse_integer_literal(word(numbers.INTEGER(index)->getSymbol()));
+        return static_cast<std::uint32_t>(value.value_or(0));
+      };
+      return SourcePosition{number(0), number(1), number(2)};
     };
-    builder_.add_location(place(), number(0), number(1));
+    std::optional<SourcePosition> inlined_at;
+    for (PtxParser::LocationPartContext* const part : context.locationPart()) {
+      if (part->INTEGER().size() == 3) inlined_at = position(*part);
+    }
+    builder_.add_location(place(), position(context), inlined_at);
   }
 
   // ---- instructions

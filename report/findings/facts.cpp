@@ -1,8 +1,11 @@
 #include "report/findings/facts.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <tuple>
+
+#include "report/findings/flow.h"
 
 namespace lynxpp::report {
 namespace {
@@ -10,6 +13,14 @@ namespace {
 constexpr double cycles_of_instruction = 0.25;
 constexpr double cycles_of_wavefront = 1;
 constexpr double cycles_of_sector = 2;
+constexpr double many_launches = 100;
+constexpr double multiprocessors = 132;  ///< of today's devices
+constexpr double microseconds_of_launch = 3;
+constexpr double cycles_of_launch = 5000;  ///< these microseconds
+constexpr double latency_of_instruction = 4;
+constexpr double latency_of_request = 600;  ///< to device memory
+/// Measured on an H200: 1.5 cycles of the device for each operation on one word, wherever it comes from.
+constexpr double cycles_of_hot_operation = 1.5 * multiprocessors;
 
 /// The cpu device has neither multiprocessors nor a clock that would say something of a GPU's, unless a
 /// machine's are modelled.
@@ -31,6 +42,22 @@ std::string full_name(const SpecificationTotals& totals, const std::string& resu
   return totals.spec + "." + result;
 }
 
+/// "ld.global.v4.f32": 16.
+double bytes_of(const std::string& opcode) {
+  double bytes = 0, elements = 1;
+  for (std::size_t dot = opcode.find('.'); dot != std::string::npos; dot = opcode.find('.', dot + 1)) {
+    const std::size_t end = std::min(opcode.find('.', dot + 1), opcode.size());
+    unsigned number = 0;
+    const char* const first = opcode.data() + dot + 2;
+    if (dot + 2 >= end || std::from_chars(first, opcode.data() + end, number).ptr != opcode.data() + end)
+      continue;
+    const char kind = opcode[dot + 1];
+    if (kind == 'v') elements = number;
+    if (kind == 'b' || kind == 'u' || kind == 's' || kind == 'f') bytes = number / 8.0;
+  }
+  return bytes * elements;
+}
+
 double product(const std::uint32_t (&extent)[3]) {
   return static_cast<double>(extent[0]) * extent[1] * extent[2];
 }
@@ -43,7 +70,9 @@ class Collector {
     for (const SpecificationTotals& totals : summary_.specifications) {
       for (const KernelTotals& kernel : totals.kernels) add(totals, kernel);
     }
+    for (std::size_t i = 0; i < run_.kernels.size(); ++i) add_flow(i);
     for (KernelFacts& kernel : run_.kernels) {
+      add_atomics(kernel);
       add_work(kernel.facts);
       Entries& entries = entries_[kernel.kernel];
       entries.work += kernel.facts.get("work");
@@ -59,8 +88,15 @@ class Collector {
   }
 
  private:
-  /// Instructions of one kind and one line are one place; those without a line are places of their own.
-  using PlaceKey = std::tuple<std::uint32_t, std::uint32_t, std::size_t, PlaceKind>;
+  /// Instructions of one kind, line and call are one place if their addresses lead to one object in one way,
+  /// as copies in an unrolled loop do. Without lines all of a kernel are, and those without an object are
+  /// places of their own.
+  struct PlaceKey {
+    PlaceKind kind = PlaceKind::load;
+    std::uint32_t file = 0, line = 0, call_site = 0, object = 0, stride = 0, opcode = 0;
+    std::uint64_t id = 0;  ///< without a line
+    auto operator<=>(const PlaceKey&) const = default;
+  };
   using PlaceIndex = std::map<PlaceKey, std::size_t>;
 
   std::size_t index_of(const std::string& device, const KernelTotals& kernel) {
@@ -72,6 +108,7 @@ class Collector {
     made.device = device;
     made.ranges = kernel.ranges;
     places_.emplace_back();
+    flow_.emplace_back();
     return known->second;
   }
 
@@ -81,12 +118,14 @@ class Collector {
     of.facts.set("launches", static_cast<double>(kernel.launches));
     if (!kernel.grid.differs) of.facts.set("blocks", product(kernel.grid.extent));
     if (!kernel.block.differs) of.facts.set("block_threads", product(kernel.block.extent));
+    of.facts.set("thread_blocks", kernel.thread_blocks);
     if (totals.spec == "kernel_runtime" && !is_like_a_gpu(totals.device)) return;
     for (const auto& [name, value] : kernel.scalars) of.facts.set(full_name(totals, name), value_of(value));
     const SitesRecord* const sites = summary_.sites_of(kernel);
     if (of.sites == nullptr) of.sites = sites;
     for (const ArrayTotals& array : kernel.arrays) {
       const std::string name = full_name(totals, array.name);
+      if (array.site_kind && sites != nullptr && sites == of.sites) keep_counts(index, name, array);
       if (array.site_kind == SiteKind::instruction && sites != nullptr && sites == of.sites)
         add_places(index, name, array);
       if (!array.site_kind) add_array(of.facts, name, array, kernel.launches);
@@ -111,13 +150,132 @@ class Collector {
       const SitesRecord::Instruction& instruction = sites.instructions[id];
       const std::optional<PlaceKind> kind = kind_of(sites.labels[instruction.labels]);
       if (!(value > 0) || !kind) continue;
-      const PlaceKey key{instruction.file, instruction.line, instruction.line == 0 ? id : 0, *kind};
-      const auto [known, is_new] = places_[index].try_emplace(key, kernel.places.size());
-      if (is_new) kernel.places.push_back({*kind, id, {}});
-      PlaceFacts& place = kernel.places[known->second];
-      place.instruction = std::min<std::uint64_t>(place.instruction, id);
-      place.facts.add(name, value);
+      place_of(index, id, *kind).facts.add(name, value);
     }
+  }
+
+  PlaceFacts& place_of(std::size_t index, std::uint64_t id, PlaceKind kind) {
+    KernelFacts& kernel = run_.kernels[index];
+    const SitesRecord& sites = *kernel.sites;
+    const SitesRecord::Instruction& instruction = sites.instructions[id];
+    PlaceKey key{kind, instruction.file, instruction.line, instruction.call_site};
+    const bool is_access = kind != PlaceKind::branch && kind != PlaceKind::loop;
+    if (is_access) {
+      key.object = instruction.object;
+      key.stride = instruction.stride;
+    }
+    const bool has_object = is_access && instruction.object != SitesRecord::unknown;
+    // Nothing else tells operands of a line apart whose objects are not known.
+    if (is_access && (!has_object || instruction.line == 0)) key.opcode = instruction.opcode + 1;
+    if (instruction.line == 0 && !has_object) key.id = id + 1;
+    const auto [known, is_new] = places_[index].try_emplace(key, kernel.places.size());
+    if (is_new) kernel.places.push_back(new_place(sites, id, kind));
+    PlaceFacts& place = kernel.places[known->second];
+    place.instruction = std::min<std::uint64_t>(place.instruction, id);
+    place.instructions.insert(id);
+    return place;
+  }
+
+  static PlaceFacts new_place(const SitesRecord& sites, std::uint64_t id, PlaceKind kind) {
+    const SitesRecord::Instruction& instruction = sites.instructions[id];
+    const std::vector<std::string>& labels = sites.labels[instruction.labels];
+    PlaceFacts place;
+    place.kind = kind;
+    place.instruction = id;
+    place.bytes = bytes_of(sites.opcodes[instruction.opcode]);
+    place.is_shared = std::ranges::count(labels, "SHARED") != 0;
+    if (instruction.stride == SitesRecord::unknown) return place;
+    const std::string& text = sites.strides[instruction.stride];
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), place.stride);
+    const bool is_number = error == std::errc() && end == text.data() + text.size();
+    place.lanes = is_number ? LanePattern::constant : LanePattern::run_time;
+    const std::string& opcode = sites.opcodes[instruction.opcode];
+    const auto has = [&opcode](const char* part) { return opcode.find(part) != std::string::npos; };
+    place.is_combined = is_number && place.stride == 0 && kind == PlaceKind::atomic && !has(".cas") &&
+                        !has(".exch") && (has(".u32") || has(".s32") || has(".b32"));
+    return place;
+  }
+
+  /// Counts by site, for the costs of control flow.
+  void keep_counts(std::size_t index, const std::string& name, const ArrayTotals& array) {
+    const std::pair<const char*, std::vector<double>*> wanted[] = {
+        {"basic_block_count.thread_executions", &flow_[index].threads},
+        {"basic_block_count.warp_executions", &flow_[index].warps},
+        {"branch_divergence.divergent", &flow_[index].divergent}};
+    for (const auto& [known, values] : wanted) {
+      if (name != known) continue;
+      values->clear();
+      for (const FoldedNumber& each : array.each) values->push_back(value_of(each));
+    }
+  }
+
+  void add_flow(std::size_t index) {
+    KernelFacts& kernel = run_.kernels[index];
+    FlowCounts& counts = flow_[index];
+    if (kernel.sites == nullptr || counts.threads.empty()) return;
+    kernel.facts.set("flow", 1);
+    counts.thread_blocks = std::max(1.0, kernel.facts.get("thread_blocks"));
+    const FlowCosts costs = flow_costs_of(*kernel.sites, counts);
+    for (const BranchCost& each : costs.branches) {
+      if (is_part_of_a_loop(each, costs, *kernel.sites)) continue;
+      Facts& facts = place_of(index, each.instruction, PlaceKind::branch).facts;
+      facts.add("flow.branches", each.branches);
+      facts.add("flow.divergent", each.divergent);
+      facts.add("flow.warp_instructions", each.warp_instructions);
+      facts.add("flow.thread_instructions", each.thread_instructions);
+      facts.add("flow.lost", each.lost);
+    }
+    for (const LoopCost& each : costs.loops) {
+      Facts& facts = place_of(index, each.instruction, PlaceKind::loop).facts;
+      facts.add("flow.warp_entries", each.warp_entries);
+      facts.add("flow.thread_entries", each.thread_entries);
+      facts.add("flow.warp_iterations", each.warp_iterations);
+      facts.add("flow.thread_iterations", each.thread_iterations);
+      facts.add("flow.warp_instructions", each.warp_instructions);
+      facts.add("flow.lost", each.lost);
+    }
+  }
+
+  /// True for branches around the copies of an unrolled loop: they diverge because its trip counts differ.
+  static bool is_part_of_a_loop(const BranchCost& branch, const FlowCosts& costs, const SitesRecord& sites) {
+    const SitesRecord::Instruction& at = sites.instructions[branch.instruction];
+    double lost = 0;
+    for (const LoopCost& loop : costs.loops) {
+      const SitesRecord::Instruction& of = sites.instructions[loop.instruction];
+      const bool is_same = of.file == at.file && of.line == at.line && of.call_site == at.call_site;
+      if (is_same) lost += loop.lost;
+    }
+    return at.line != 0 && lost > branch.lost;
+  }
+
+  /// Operations on the hottest word. Different instructions may have different ones, at the same time.
+  static void add_atomics(KernelFacts& kernel) {
+    double most = 0;
+    for (PlaceFacts& place : kernel.places) {
+      double operations = place.facts.get("atomic_contention.hottest_word");
+      const double lanes = place.facts.get("atomic_contention.lanes");
+      if (operations <= 0 || lanes <= 0) continue;
+      if (place.is_combined)
+        operations = std::ceil(operations * place.facts.get("atomic_contention.requests") / lanes);
+      place.facts.set("atomic.operations", operations);
+      place.facts.set("atomic.cycles", cycles_of_hot_operation * operations);
+      most = std::max(most, operations);
+    }
+    kernel.facts.set("work.atomic", cycles_of_hot_operation * most);
+  }
+
+  /// Cycles that a launch takes at most, on average: its multiprocessors' work, and the latency of a warp whose
+  /// instructions wait for each other.
+  static double cycles_of_a_launch(const Facts& facts, double work) {
+    const double launches = facts.get("launches");
+    const double blocks = ratio(facts.get("thread_blocks"), launches);
+    const double warps = launches * blocks * std::ceil(std::max(1.0, facts.get("block_threads")) / 32);
+    const double requests = facts.get("memory_efficiency.load_requests") +
+                            facts.get("memory_efficiency.store_requests") +
+                            facts.get("memory_efficiency.atomic_requests");
+    return ratio(work, launches * std::min(multiprocessors, blocks)) +
+           latency_of_instruction * ratio(facts.get("instruction_count.warp_instructions"), warps) +
+           latency_of_request * ratio(requests, warps);
   }
 
   static void add_work(Facts& facts) {
@@ -136,7 +294,15 @@ class Collector {
     facts.set("work.issue", issue);
     facts.set("work.shared", shared);
     facts.set("work.memory", memory);
-    facts.set("work", issue + shared + memory);
+    const double work = issue + shared + memory + facts.get("work.atomic");
+    // Many launches follow one another no faster than they can be launched.
+    const double launches = facts.get("launches");
+    const double cycles = cycles_of_a_launch(facts, work);
+    facts.set("launch.microseconds", cycles * microseconds_of_launch / cycles_of_launch);
+    const double waiting =
+        launches >= many_launches ? launches * multiprocessors * std::max(0.0, cycles_of_launch - cycles) : 0;
+    facts.set("work.launch", waiting);
+    facts.set("work", work + waiting);
   }
 
   void add_device(KernelFacts& kernel) const {
@@ -198,6 +364,7 @@ class Collector {
   std::map<std::string, const TimingRecord*> timings_;
   std::map<std::tuple<std::string, std::string, std::string, std::vector<std::string>>, std::size_t> index_;
   std::vector<PlaceIndex> places_;  ///< of the kernels of run_
+  std::vector<FlowCounts> flow_;    ///< likewise
   bool is_modelled_ = false;
 };
 

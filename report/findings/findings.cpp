@@ -25,23 +25,30 @@ std::string_view text_of(PlaceKind kind) {
     case PlaceKind::store: return "stores";
     case PlaceKind::copy: return "asynchronous copies";
     case PlaceKind::atomic: return "atomics";
+    case PlaceKind::loop: return "loops";
     case PlaceKind::branch: break;
   }
   return "branches";
 }
 
-/// What stands for {name} of a sentence.
-std::string filling(std::string_view name, const FindingRule& rule, const View& view, PlaceKind kind) {
-  if (name == "what") return std::string(text_of(kind));
+/// Replaces {name} of a sentence.
+std::string filling(std::string_view name, const FindingRule& rule, const View& view) {
+  if (name == "what") return std::string(text_of(view.kind()));
+  if (name == "distance") return view.distance();
+  if (name == "combined") return view.combined();
+  const std::size_t colon = name.find(':');
+  const std::string noun(colon == std::string_view::npos ? "" : name.substr(colon + 1));
+  name = name.substr(0, colon);
   const bool is_percent = name.ends_with('%');
   if (is_percent) name.remove_suffix(1);
   const auto known = std::ranges::find(rule.numbers, name, &NamedMeasure::name);
   if (known == rule.numbers.end()) return "?";
   const double value = known->measure(view);
-  return is_percent ? percent_text(value) : text_of(value);
+  if (is_percent) return percent_text(value);
+  return text_of(value) + (noun.empty() ? "" : " " + noun + (value == 1 ? "" : "s"));
 }
 
-std::string filled(const FindingRule& rule, const View& view, PlaceKind kind) {
+std::string filled(const FindingRule& rule, const View& view) {
   std::string text;
   std::string_view rest = rule.sentence;
   while (true) {
@@ -49,7 +56,7 @@ std::string filled(const FindingRule& rule, const View& view, PlaceKind kind) {
     text += rest.substr(0, open);
     if (open == std::string_view::npos) return text;
     const std::size_t close = rest.find('}', open);
-    text += filling(rest.substr(open + 1, close - open - 1), rule, view, kind);
+    text += filling(rest.substr(open + 1, close - open - 1), rule, view);
     rest.remove_prefix(close + 1);
   }
 }
@@ -65,9 +72,10 @@ std::optional<KernelFinding> apply(const FindingRule& rule, const KernelFacts& k
   finding.device = kernel.device;
   finding.ranges = kernel.ranges;
   finding.weight = kernel.weight;
+  if (place != nullptr) finding.instructions = place->instructions.size();
   if (place != nullptr) finding.place = label_of(kernel.sites, SiteKind::instruction, place->instruction);
   if (rule.saving != nullptr) finding.benefit = kernel.weight * std::clamp(rule.saving(view), 0.0, 1.0);
-  finding.sentence = filled(rule, view, place == nullptr ? PlaceKind::load : place->kind);
+  finding.sentence = filled(rule, view);
   finding.why = rule.why;
   finding.what_to_try = rule.what_to_try;
   return finding;
@@ -103,7 +111,9 @@ std::vector<KernelFinding> findings_of(const RunFacts& facts, std::span<const Fi
 }
 
 std::string place_text(const SiteLabel& place) {
-  if (place.line != 0) return place.source();
+  std::string text = place.source();
+  for (const std::string& call : place.inlined_at) text += ", inlined at " + call;
+  if (place.line != 0) return text;
   return place.ptx_line == 0 ? "" : "PTX line " + std::to_string(place.ptx_line);
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "report/number.h"
+
 namespace lynxpp::report {
 namespace {
 
@@ -10,59 +12,93 @@ using enum PlaceKind;
 
 constexpr double warp = 32;
 constexpr double sector = 32;
-/// What a launch takes of a device with as many multiprocessors as today's, in cycles of one of them: 3
-/// microseconds.
-constexpr double cycles_of_launch = 132 * 5000.0;
+constexpr double usual_multiprocessors = 132;
+constexpr double least_resident_blocks = 16;  ///< that a multiprocessor holds, by hardware
 
-double ratio(double a, double b) { return b > 0 ? a / b : 0; }
 double work_share(const View& v, double cycles) { return ratio(cycles, v("work")); }
 
-// ---- device memory
+// ---- global memory
 
 double sectors(const View& v) { return v("memory_efficiency.sectors"); }
-double asked(const View& v) { return v("memory_efficiency.bytes_asked"); }
+double requested(const View& v) { return v("memory_efficiency.bytes_asked"); }
 double requests(const View& v) { return v("memory_efficiency.requests"); }
-/// Sectors that the same bytes would take side by side; a request takes one at least.
+/// Sectors that hold the same bytes side by side; a request takes at least one.
 double least_sectors(const View& v) {
-  return std::min(sectors(v), std::max(requests(v), std::ceil(asked(v) / sector)));
+  return std::min(sectors(v), std::max(requests(v), std::ceil(requested(v) / sector)));
 }
-double wasted(const View& v) { return ratio(sectors(v) - least_sectors(v), sectors(v)); }
-/// At most one sector more than needed for each request, or few of many.
-bool is_misaligned(const View& v) { return sectors(v) - least_sectors(v) <= requests(v) || wasted(v) < 0.25; }
+double unused(const View& v) { return ratio(sectors(v) - least_sectors(v), sectors(v)); }
 double memory_saving(const View& v) { return work_share(v, 2 * (sectors(v) - least_sectors(v))); }
-double moved(const View& v) { return sectors(v) * sector; }
-double wasted_bytes(const View& v) { return (sectors(v) - least_sectors(v)) * sector; }
+double transferred(const View& v) { return sectors(v) * sector; }
 double sectors_per_request(const View& v) { return ratio(sectors(v), requests(v)); }
 double least_per_request(const View& v) { return ratio(least_sectors(v), requests(v)); }
-/// Lanes of a warp that meet in a word, in the mean and at least: words of one sector are shared where more
-/// bytes are asked for than it has.
-double lanes_in_a_word(const View& v) { return ratio(asked(v), sectors(v) * sector); }
+/// Gaps between neighbouring lanes are the cause; lanes side by side have none, whatever else they lack.
+double unused_by_stride(const View& v) {
+  return v.lanes() != LanePattern::unknown && v.has_gaps() ? unused(v) : 0;
+}
+double unused_by_scatter(const View& v) { return v.lanes() == LanePattern::unknown ? unused(v) : 0; }
 
 // ---- shared memory
 
 double wavefronts(const View& v) { return v("shared_bank_conflicts.wavefronts"); }
-double conflicts(const View& v) { return v("shared_bank_conflicts.conflicts"); }
+/// Atomic operations of lanes that share a word take wavefronts, too, and are no bank conflicts.
+double conflicts(const View& v) {
+  return v.kind() == PlaceKind::atomic ? v("atomic_contention.bank_conflicts")
+                                       : v("shared_bank_conflicts.conflicts");
+}
 double conflict_share(const View& v) { return ratio(conflicts(v), wavefronts(v)); }
+double conflicts_by_stride(const View& v) {
+  return v.lanes() == LanePattern::unknown ? 0 : conflict_share(v);
+}
+double conflicts_by_scatter(const View& v) {
+  return v.lanes() == LanePattern::unknown ? conflict_share(v) : 0;
+}
+double conflict_saving(const View& v) { return work_share(v, conflicts(v)); }
 double conflict_factor(const View& v) { return ratio(wavefronts(v), wavefronts(v) - conflicts(v)); }
+double same_word(const View& v) {
+  const bool is_known = v.has("atomic_contention.words") && !v.is_combined();
+  return is_known ? std::max(0.0, v("shared_bank_conflicts.conflicts") - conflicts(v)) : 0;
+}
+
+// ---- atomic operations
+
+double lanes_of_a_word(const View& v) {
+  return ratio(v("atomic_contention.lanes"), v("atomic_contention.words"));
+}
+double operations(const View& v) { return v("atomic.operations"); }
+/// One operation for each thread block is left where a block combines its own.
+double avoidable(const View& v) {
+  return ratio(std::max(0.0, operations(v) - v("thread_blocks")), operations(v)) * v("atomic.cycles");
+}
+double atomic_saving(const View& v) { return work_share(v, avoidable(v)); }
 
 // ---- lanes
 
 double active_lanes(const View& v) {
   return ratio(v("instruction_count.thread_instructions"), v("instruction_count.warp_instructions"));
 }
-/// Lanes that a warp of this block has threads for, in the mean; where blocks differ, all of them.
+/// Lanes of a warp that have a thread, on average; where blocks differ, all of them.
 double threads_of_a_warp(const View& v) {
   const double threads = v("block_threads");
   return threads == 0 ? warp : threads / std::ceil(threads / warp);
 }
-double without_threads(const View& v) { return 1 - threads_of_a_warp(v) / warp; }
+/// One block has no threads to share with another.
+double without_threads(const View& v) {
+  return v.has("blocks") && v("blocks") < 2 ? 0 : 1 - threads_of_a_warp(v) / warp;
+}
 double idle_by_flow(const View& v) { return std::max(0.0, 1 - active_lanes(v) / threads_of_a_warp(v)); }
 double issue_share(const View& v) { return work_share(v, v("work.issue")); }
-double divergent(const View& v) { return v("branch_divergence.divergent"); }
-double divergent_share(const View& v) { return ratio(divergent(v), v("branch_divergence.branches")); }
-double divergent_of_kernel(const View& v) {
-  return ratio(divergent(v), v("branch_divergence.total_divergent"));
+double divergent_share(const View& v) { return ratio(v("flow.divergent"), v("flow.branches")); }
+double lost_share(const View& v) {
+  return std::min(1.0, ratio(v("flow.lost"), v("instruction_count.warp_instructions")));
 }
+double flow_saving(const View& v) { return lost_share(v) * issue_share(v); }
+double lanes_in_flow(const View& v) {
+  return ratio(v("flow.thread_instructions"), v("flow.warp_instructions"));
+}
+double lanes_in_iteration(const View& v) {
+  return ratio(v("flow.thread_iterations"), v("flow.warp_iterations"));
+}
+double lanes_entering(const View& v) { return ratio(v("flow.thread_entries"), v("flow.warp_entries")); }
 
 // ---- the grid on the device
 
@@ -75,105 +111,188 @@ double longest_block(const View& v) {
 }
 double occupancy(const View& v) { return ratio(v("warps_per_sm"), v("most_warps_per_sm")); }
 double unused_occupancy(const View& v) { return v("warps_per_sm") > 0 ? 1 - occupancy(v) : 0; }
-double work_of_launch(const View& v) { return ratio(v("work"), v("launches")); }
-double launch_share(const View& v) {
-  return v("launches") >= 100 ? cycles_of_launch / (cycles_of_launch + work_of_launch(v)) : 0;
-}
+double launch_share(const View& v) { return work_share(v, v("work.launch")); }
 double imbalance_of_warps(const View& v) {
   return ratio(v("instruction_count_per_warp.warp_instructions.max"),
                v("instruction_count_per_warp.warp_instructions.mean") * v("launches"));
 }
+/// Fewer blocks than a device holds at a time are not limited by how many it holds.
+double smallness_of_blocks(const View& v) {
+  const double multiprocessors = v.has("multiprocessors") ? v("multiprocessors") : usual_multiprocessors;
+  return v("blocks") > least_resident_blocks * multiprocessors ? 64 / v("block_threads") : 0;
+}
+
+const std::vector<NamedMeasure> sector_numbers = {{"transferred", transferred},
+                                                  {"requested", requested},
+                                                  {"unused", unused},
+                                                  {"sectors_per_request", sectors_per_request},
+                                                  {"least_per_request", least_per_request}};
+constexpr std::string_view why_sectors =
+    "L1 serves a warp's request in sectors of 32 bytes, and each sector that a lane touches is requested "
+    "whole";
+const std::vector<NamedMeasure> conflict_numbers = {
+    {"factor", conflict_factor}, {"wavefronts", wavefronts}, {"conflicts", conflicts}};
+constexpr std::string_view conflict_sentence =
+    "{what} of shared memory take {factor} times the wavefronts that they need: {conflicts} of {wavefronts} "
+    "are "
+    "bank conflicts";
+constexpr std::string_view why_conflicts =
+    "a bank serves one word of 4 bytes per wavefront, and lanes access different words of one bank";
 
 const std::vector<FindingRule> rule_table = {
     {"uncoalesced access",
      {load, store, copy},
      {"memory_efficiency.sectors", "memory_efficiency.requests"},
-     [](const View& v) { return is_misaligned(v) ? 0 : wasted(v); },
+     unused_by_stride,
      0.25,
      memory_saving,
-     {{"moved", moved},
-      {"asked", asked},
-      {"wasted_bytes", wasted_bytes},
-      {"wasted", wasted},
-      {"sectors_per_request", sectors_per_request},
-      {"least_per_request", least_per_request}},
-     "{what} here move {moved} bytes for {asked} that were asked for: {sectors_per_request} sectors a "
-     "request, where {least_per_request} would do; {wasted_bytes} bytes ({wasted%}) are wasted",
-     "memory moves sectors of 32 bytes, and a warp's request all sectors that its lanes touch",
+     sector_numbers,
+     "{what} take {sectors_per_request} sectors per request of a warp, where {least_per_request} would hold "
+     "its bytes: "
+     "{transferred} bytes of sectors at L1 for {requested} bytes of data ({unused%} unused); neighbouring "
+     "lanes are "
+     "{distance} bytes apart",
+     why_sectors,
      "let neighbouring lanes access neighbouring addresses: swap the roles of the thread indices or of the "
-     "array's dimensions, turn arrays of structures into structures of arrays, or go through a tile in "
-     "shared memory"},
-    {"misaligned access",
+     "array's dimensions, turn arrays of structures into structures of arrays, or stage a tile in shared "
+     "memory"},
+    {"scattered access",
      {load, store, copy},
      {"memory_efficiency.sectors", "memory_efficiency.requests"},
-     [](const View& v) { return is_misaligned(v) ? wasted(v) : 0; },
-     0.1,
+     unused_by_scatter,
+     0.25,
      memory_saving,
-     {{"sectors_per_request", sectors_per_request},
-      {"least_per_request", least_per_request},
-      {"wasted", wasted}},
-     "{what} here take {sectors_per_request} sectors a request, where {least_per_request} would do; "
-     "{wasted%} of what they move are wasted",
-     "rows that begin inside of a sector, or gaps between the lanes' elements, cost each request a sector "
-     "more",
-     "begin rows at multiples of 32 bytes (cudaMallocPitch, padding), or shift the first index"},
+     sector_numbers,
+     "{what} take {sectors_per_request} sectors per request of a warp, where {least_per_request} would hold "
+     "its bytes: "
+     "{transferred} bytes of sectors at L1 for {requested} bytes of data ({unused%} unused)",
+     why_sectors,
+     "where each lane walks a range of its own, let the lanes of a warp walk it together; where the index is "
+     "data, "
+     "sort or renumber the data so that neighbouring lanes access neighbouring elements"},
     {"bank conflicts",
      {load, store, copy, atomic},
      {"shared_bank_conflicts.wavefronts"},
-     conflict_share,
+     conflicts_by_stride,
      0.2,
-     [](const View& v) { return work_share(v, conflicts(v)); },
-     {{"factor", conflict_factor}, {"wavefronts", wavefronts}, {"conflicts", conflicts}},
-     "{what} of shared memory here take {factor} times the wavefronts that they need: {conflicts} of "
-     "{wavefronts} are bank conflicts",
-     "lanes that access different words of one bank are served one after the other",
+     conflict_saving,
+     conflict_numbers,
+     "{what} of shared memory take {factor} times the wavefronts that they need: {conflicts} of {wavefronts} "
+     "are "
+     "bank conflicts; neighbouring lanes are {distance} bytes apart",
+     why_conflicts,
      "pad rows by one element (tile[32][33]), or permute the column by the row (column ^ row)"},
+    {"scattered bank conflicts",
+     {load, store, copy, atomic},
+     {"shared_bank_conflicts.wavefronts"},
+     conflicts_by_scatter,
+     0.2,
+     conflict_saving,
+     conflict_numbers,
+     conflict_sentence,
+     why_conflicts,
+     "where lanes access a column of a tile, pad its rows by one element; where the index is data, arrange "
+     "the data "
+     "so that words that are accessed together are in different banks"},
+    {"shared atomics on one word",
+     {atomic},
+     {"shared_bank_conflicts.wavefronts", "atomic_contention.words"},
+     [](const View& v) { return ratio(same_word(v), wavefronts(v)); },
+     0.2,
+     [](const View& v) { return work_share(v, same_word(v)); },
+     {{"lanes", lanes_of_a_word}, {"same", same_word}, {"wavefronts", wavefronts}},
+     "a word of shared memory is updated by {lanes:lane} of a warp on average, which takes {same} of "
+     "{wavefronts} "
+     "wavefronts",
+     "atomic operations of a warp on one word are performed one after another; padding does not help",
+     "combine the lanes of a word first (__match_any_sync, __reduce_add_sync), or keep several copies of the "
+     "words, "
+     "chosen by lane, and add them up at the end"},
+    {"contended atomics",
+     {atomic},
+     {"atomic.operations"},
+     atomic_saving,
+     0.01,
+     atomic_saving,
+     {{"hottest", [](const View& v) { return v("atomic_contention.hottest_word"); }},
+      {"lanes", [](const View& v) { return v("atomic_contention.lanes"); }},
+      {"per_word", lanes_of_a_word}},
+     "at least {hottest} of {lanes} atomic operations update the same word of global memory{combined}; a "
+     "word is "
+     "updated by {per_word:lane} of a warp on average",
+     "operations on one word are performed one after another, each some 1.5 cycles of the whole device "
+     "(measured "
+     "on an H200)",
+     "combine operations within the warp and within the block first, in shared memory, and update global "
+     "memory "
+     "once per block"},
     {"divergent branch",
      {branch},
-     {"branch_divergence.divergent", "instruction_count.warp_instructions"},
-     [](const View& v) { return divergent_share(v) >= 0.05 ? idle_by_flow(v) : 0; },
-     0.1,
-     [](const View& v) { return idle_by_flow(v) * divergent_of_kernel(v) * issue_share(v); },
-     {{"divergent", divergent},
+     {"flow.lost", "instruction_count.warp_instructions"},
+     [](const View& v) { return divergent_share(v) >= 0.05 ? lost_share(v) : 0; },
+     0.02,
+     flow_saving,
+     {{"divergent", [](const View& v) { return v("flow.divergent"); }},
+      {"branches", [](const View& v) { return v("flow.branches"); }},
       {"share", divergent_share},
-      {"active", active_lanes},
-      {"of_kernel", divergent_of_kernel}},
-     "{share%} of the warps that come to this branch are divided by it ({divergent} times, {of_kernel%} of "
-     "the kernel's); {active} of 32 lanes work in an instruction of this kernel, in the mean",
-     "a divided warp executes both ways, one after the other, with the lanes of the other way idle",
-     "let the lanes of a warp decide alike (sort or group the work by its kind, decide by warp), make short "
-     "ways a selection without a branch, or give lanes of finished loops new work"},
+      {"active", lanes_in_flow}},
+     "warps diverge in {divergent} of {branches} executions of this branch ({share%}); up to where the paths "
+     "join, {active} of 32 lanes are active per instruction on average",
+     "lanes that do not take a path idle while other lanes of their warp execute it",
+     "make the condition uniform within each warp (group the work by its kind, or decide by the index of the "
+     "warp), or turn short paths into selections without a branch"},
+    {"uneven loop",
+     {loop},
+     {"flow.lost", "instruction_count.warp_instructions"},
+     [](const View& v) { return lanes_in_iteration(v) <= 0.8 * lanes_entering(v) ? lost_share(v) : 0; },
+     0.02,
+     flow_saving,
+     {{"entering", lanes_entering},
+      {"warp_trips", [](const View& v) { return ratio(v("flow.warp_iterations"), v("flow.warp_entries")); }},
+      {"lane_trips",
+       [](const View& v) { return ratio(v("flow.thread_iterations"), v("flow.thread_entries")); }},
+      {"active", lanes_in_iteration}},
+     "lanes of a warp iterate this loop differently often: a warp enters it with {entering} lanes and "
+     "iterates "
+     "{warp_trips} times on average, a lane {lane_trips} times; {active} lanes are active per iteration",
+     "a warp iterates until its last lane leaves the loop, while lanes that have left it idle",
+     "give the lanes of a warp equal trip counts: let a warp share the iterations of one item, sort items by "
+     "length, or let lanes that are done fetch new work"},
     {"idle lanes",
      {},
      {"instruction_count.thread_instructions", "instruction_count.warp_instructions"},
-     [](const View& v) { return v.has("branch_divergence.total_divergent") ? 0 : idle_by_flow(v); },
+     [](const View& v) { return v.has("flow") ? 0 : idle_by_flow(v); },
      0.25,
      [](const View& v) { return idle_by_flow(v) * issue_share(v); },
-     {{"active", active_lanes}, {"idle", idle_by_flow}},
-     "{active} of 32 lanes work in an instruction of this kernel, in the mean",
-     "lanes that a guard or a branch leaves out take part in every instruction all the same",
-     "find the branches that divide warps (-s branch_divergence)"},
-    {"blocks of broken warps",
+     {{"active", active_lanes}},
+     "{active} of 32 lanes are active per instruction on average",
+     "lanes that a guard or a branch leaves out idle while the others execute",
+     "find the branches and loops that leave lanes out (-s basic_block_count,branch_divergence)"},
+    {"partial warps",
      {},
      {"instruction_count.warp_instructions", "block_threads"},
      without_threads,
      0.05,
      [](const View& v) { return without_threads(v) * issue_share(v); },
      {{"threads", [](const View& v) { return v("block_threads"); }}, {"without", without_threads}},
-     "a block has {threads} threads, no multiple of 32: {without%} of its lanes have no thread",
-     "warps have 32 lanes whether there are threads for them or not",
+     "a block has {threads:thread}, which is not a multiple of 32: {without%} of the lanes of its warps "
+     "have no "
+     "thread",
+     "a warp has 32 lanes, however many threads it has",
      "choose a block size that is a multiple of 32"},
     {"small blocks",
      {},
-     {"instruction_count.warp_instructions", "block_threads"},
-     [](const View& v) { return v("blocks") > 1 ? 64 / v("block_threads") : 0; },
+     {"instruction_count.warp_instructions", "block_threads", "blocks"},
+     smallness_of_blocks,
      2,
      nullptr,
-     {{"threads", [](const View& v) { return v("block_threads"); }}},
-     "a block has {threads} threads",
-     "a multiprocessor holds 16 to 32 blocks at a time, so that with one warp each at most half of its warps "
-     "are there to hide latency",
-     "blocks of 128 to 256 threads"},
+     {{"threads", [](const View& v) { return v("block_threads"); }},
+      {"blocks", [](const View& v) { return v("blocks"); }}},
+     "each of {blocks} blocks has {threads:thread}",
+     "a multiprocessor holds at most 16 to 32 blocks at a time, so that blocks of one warp fill at most half "
+     "of "
+     "the warps that it can hold",
+     "use blocks of 128 to 256 threads"},
     {"small grid",
      {},
      {"multiprocessors", "blocks"},
@@ -183,9 +302,9 @@ const std::vector<FindingRule> rule_table = {
      {{"blocks", [](const View& v) { return v("blocks"); }},
       {"multiprocessors", [](const View& v) { return v("multiprocessors"); }},
       {"idle", small_grid}},
-     "a grid of {blocks} blocks leaves {idle%} of {multiprocessors} multiprocessors without work",
-     "a block runs on one multiprocessor; the others have nothing to do, unless another kernel runs beside",
-     "more and smaller blocks, split what one block does, or run independent kernels on several streams"},
+     "a grid of {blocks:block} leaves {idle%} of {multiprocessors} multiprocessors without work",
+     "a block runs on one multiprocessor; the others idle unless another kernel runs concurrently",
+     "use more and smaller blocks, split the work of a block, or run independent kernels on several streams"},
     {"tail of the grid",
      {},
      {"multiprocessors", "blocks", "blocks_per_sm"},
@@ -196,10 +315,10 @@ const std::vector<FindingRule> rule_table = {
       {"waves", waves},
       {"at_once", [](const View& v) { return v("multiprocessors") * v("blocks_per_sm"); }},
       {"idle", tail}},
-     "{blocks} blocks are {waves} times the {at_once} that run at once: while the last ones run, "
-     "multiprocessors are idle ({idle%} of the kernel, were all blocks alike)",
-     "the kernel lasts as long as its last blocks",
-     "a number of blocks that fills the device (a grid-stride loop), or smaller blocks"},
+     "{blocks} blocks are {waves} times the {at_once} that run at once: if all blocks take equally long, "
+     "multiprocessors idle for {idle%} of the kernel while the last blocks run",
+     "the kernel lasts until its last block ends",
+     "choose a number of blocks that fills the device (a grid-stride loop), or use smaller blocks"},
     {"uneven multiprocessors",
      {},
      {"kernel_runtime.load_imbalance"},
@@ -207,9 +326,9 @@ const std::vector<FindingRule> rule_table = {
      1.25,
      [](const View& v) { return 1 - 1 / imbalance_of_multiprocessors(v); },
      {{"imbalance", imbalance_of_multiprocessors}},
-     "the busiest multiprocessor has {imbalance} times the work of the mean",
-     "the kernel lasts as long as the multiprocessor with the most work",
-     "more and smaller blocks, the longest ones first, or work taken from a queue"},
+     "the busiest multiprocessor is busy {imbalance} times as long as the average one",
+     "the kernel lasts as long as its busiest multiprocessor",
+     "use more and smaller blocks, start the longest ones first, or take work from a queue"},
     {"uneven blocks",
      {},
      {"kernel_runtime.max_cycles", "kernel_runtime.mean_cycles", "multiprocessors", "blocks_per_sm",
@@ -218,9 +337,9 @@ const std::vector<FindingRule> rule_table = {
      2,
      [](const View& v) { return (1 - 1 / longest_block(v)) / std::max(1.0, std::ceil(waves(v))); },
      {{"factor", longest_block}, {"longest", [](const View& v) { return v("kernel_runtime.max_cycles"); }}},
-     "the longest block takes {factor} times the cycles of the mean ({longest})",
-     "a long block that begins late is what the kernel ends with",
-     "divide long blocks, or have them begin first"},
+     "the longest block takes {longest} cycles, {factor} times the average",
+     "a long block that starts late keeps the kernel running after all others have ended",
+     "split long blocks, or start them first"},
     {"uneven warps",
      {},
      {"instruction_count_per_warp.warp_instructions.max",
@@ -230,10 +349,10 @@ const std::vector<FindingRule> rule_table = {
      nullptr,
      {{"factor", imbalance_of_warps},
       {"most", [](const View& v) { return v("instruction_count_per_warp.warp_instructions.max"); }}},
-     "one warp executes {most} instructions, {factor} times the mean",
-     "a block keeps its place until its last warp ends",
-     "give every warp about as much work, or let warps take work from a counter"},
-    {"spilled registers",
+     "one warp executes {most} instructions, {factor} times the average",
+     "a block occupies its multiprocessor until its last warp ends",
+     "give every warp about the same amount of work, or let warps take work from a counter"},
+    {"local memory",
      {},
      {"local_bytes"},
      [](const View& v) { return v("local_bytes"); },
@@ -241,11 +360,11 @@ const std::vector<FindingRule> rule_table = {
      nullptr,
      {{"bytes", [](const View& v) { return v("local_bytes"); }},
       {"registers", [](const View& v) { return v("registers"); }}},
-     "a thread has {bytes} bytes of local memory beside its {registers} registers",
-     "registers that do not fit and arrays with computed indices live in local memory, which is device "
-     "memory",
-     "more registers (__launch_bounds__, -maxrregcount), shorter lives of variables, constant indices into "
-     "small arrays (#pragma unroll)"},
+     "a thread has {bytes} bytes of local memory and {registers} registers",
+     "local memory holds spilled registers, arrays with computed indices and stack frames; accesses to it go "
+     "through L1 like those to global memory",
+     "for spilled registers allow more of them (__launch_bounds__, -maxrregcount) or shorten the lives of "
+     "variables; for arrays use constant indices (#pragma unroll)"},
     {"low occupancy",
      {},
      {"warps_per_sm", "most_warps_per_sm"},
@@ -254,34 +373,22 @@ const std::vector<FindingRule> rule_table = {
      nullptr,
      {{"warps", [](const View& v) { return v("warps_per_sm"); }},
       {"most", [](const View& v) { return v("most_warps_per_sm"); }},
-      {"registers", [](const View& v) { return v("registers"); }},
       {"occupancy", occupancy}},
-     "{warps} of {most} warps fit on a multiprocessor ({occupancy%}), with {registers} registers a thread",
-     "few warps hide little latency; that is no loss where each has enough independent instructions",
-     "fewer registers or less shared memory a block, or another block size"},
-    {"atomics on one word",
-     {atomic},
-     {"memory_efficiency.sectors", "memory_efficiency.requests"},
-     lanes_in_a_word,
-     2,
-     nullptr,
-     {{"lanes", lanes_in_a_word}, {"requests", requests}},
-     "at least {lanes} lanes of a warp meet in one word, in the mean of {requests} requests",
-     "atomic operations on one word happen one after the other",
-     "add up within the warp first (__reduce_add_sync, cooperative groups' coalesced_threads), then within "
-     "the block in shared memory, and do one operation for each block"},
+     "{warps} of {most} warps fit on a multiprocessor ({occupancy%})",
+     "few warps hide little latency; that costs nothing if each has enough independent instructions",
+     "use fewer registers, less shared memory per block, or another block size"},
     {"many tiny launches",
      {},
-     {"instruction_count.warp_instructions"},
+     {"instruction_count.warp_instructions", "memory_efficiency.load_requests"},
      launch_share,
      0.5,
      launch_share,
      {{"launches", [](const View& v) { return v("launches"); }},
       {"warp_instructions",
        [](const View& v) { return ratio(v("instruction_count.warp_instructions"), v("launches")); }},
-      {"share", launch_share}},
-     "{launches} launches with {warp_instructions} instructions of warps each: launching, some 3 "
-     "microseconds, takes longer than what they do",
+      {"microseconds", [](const View& v) { return v("launch.microseconds"); }}},
+     "{launches} launches execute {warp_instructions} warp instructions each on average: an estimated "
+     "{microseconds} microseconds of work, while a launch costs some 3",
      "each launch has a cost of its own on the host and on the device",
      "do several steps in one launch, or capture the launches into a CUDA graph"},
 };
@@ -296,6 +403,20 @@ double View::operator()(std::string_view name) const {
 const double* View::find(std::string_view name) const {
   const double* const own = place_ == nullptr ? nullptr : place_->facts.find(name);
   return own != nullptr ? own : kernel_.facts.find(name);
+}
+
+std::string View::distance() const {
+  if (place_ == nullptr || kernel_.sites == nullptr) return {};
+  const std::uint32_t stride = kernel_.sites->instructions[place_->instruction].stride;
+  if (stride == SitesRecord::unknown) return {};
+  const std::string& text = kernel_.sites->strides[stride];
+  return text.starts_with('-') ? text.substr(1) : text;
+}
+
+std::string View::combined() const {
+  return is_combined() ? " (" + to_text(Number::of(static_cast<WideInteger>(operations(*this)))) +
+                             " where compilers combine those of a warp)"
+                       : "";
 }
 
 std::span<const FindingRule> finding_rules() { return rule_table; }

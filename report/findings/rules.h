@@ -1,7 +1,9 @@
 // The rules behind findings in words, as a table. docs/findings.md lists them.
 #pragma once
 
+#include <cmath>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -9,13 +11,26 @@
 
 namespace lynxpp::report {
 
-/// What a rule sees: facts of a place, and behind them those of its kernel.
+/// Facts that a rule reads: those of a place, then those of its kernel.
 class View {
  public:
   View(const KernelFacts& kernel, const PlaceFacts* place) : kernel_(kernel), place_(place) {}
   /// 0: there is none.
   double operator()(std::string_view name) const;
   bool has(std::string_view name) const { return find(name) != nullptr; }
+
+  PlaceKind kind() const { return place_ == nullptr ? PlaceKind::load : place_->kind; }
+  LanePattern lanes() const { return place_ == nullptr ? LanePattern::unknown : place_->lanes; }
+  /// True if neighbouring lanes leave bytes between them.
+  bool has_gaps() const {
+    return lanes() == LanePattern::run_time ||
+           (place_ != nullptr && std::fabs(place_->stride) > place_->bytes);
+  }
+  /// Bytes between neighbouring lanes, as text.
+  std::string distance() const;
+  /// Of atomic operations that compilers combine, how many are left, as text; else empty.
+  std::string combined() const;
+  bool is_combined() const { return place_ != nullptr && place_->is_combined; }
 
  private:
   const double* find(std::string_view name) const;
@@ -26,7 +41,7 @@ class View {
 
 using Measure = double (*)(const View&);
 
-/// A number that a sentence names as {name}, or as {name%} in percent.
+/// A number that a sentence names as {name}, {name%} in percent, or {name:block} with a noun: "1 block".
 struct NamedMeasure {
   std::string_view name;
   Measure measure;
@@ -40,7 +55,8 @@ struct FindingRule {
   double threshold = 0;
   Measure saving;  ///< at most this share of the kernel's work; null: not estimated
   std::vector<NamedMeasure> numbers;
-  std::string_view sentence;  ///< {what}: "Loads", "Stores", … of a place
+  /// {what}: "loads", "stores", … of a place; {distance}, {combined}: those members of View
+  std::string_view sentence;
   std::string_view why;
   std::string_view what_to_try;
 };

@@ -34,15 +34,18 @@ std::string kernel_of(const KernelFinding& finding) {
   return demangle(finding.kernel) + (path.empty() ? "" : " in " + path);
 }
 
-/// "transpose.cu:24 (st.global.f32)".
+/// "transpose.cu:24 (st.global.f32, argument 1 (float*))".
 std::string place_of(const KernelFinding& finding) {
   std::string text = finding.place ? place_text(*finding.place) : "";
   if (text.empty() || finding.place->opcode.empty()) return text;
-  return text + " (" + finding.place->opcode + ")";
+  if (finding.place->line == 0 && finding.instructions > 1)
+    text += " and " + std::to_string(finding.instructions - 1) + " more";
+  text += " (" + finding.place->opcode;
+  return text + (finding.place->object.empty() ? ")" : ", " + finding.place->object + ")");
 }
 
 std::string benefit_of(const KernelFinding& finding) {
-  return finding.benefit ? "up to " + percent_text(*finding.benefit) : "not estimated";
+  return finding.benefit ? "at most " + percent_text(*finding.benefit) : "not estimated";
 }
 
 /// `same_rule`: the number of the first finding by the same rule.
@@ -57,10 +60,21 @@ std::string entry(const KernelFinding& finding, std::size_t number, std::size_t 
   const std::size_t room = width > taken + 20 ? width - taken : 20;
   text += short_kernel_name(kernel_of(finding), room) + (place.empty() ? "" : ", " + printable(place)) + "\n";
   text += wrapped(sentence_of(finding.sentence), indent, width);
-  if (same_rule != number)
-    return text + "    Why, and what to try: as of " + std::to_string(same_rule) + ".\n";
+  if (same_rule != number) return text + "    Why, and what to try: see " + std::to_string(same_rule) + ".\n";
   return text + wrapped("Why: " + finding.why + ".", indent, width) +
          wrapped("Try: " + finding.what_to_try + ".", indent, width);
+}
+
+/// "… 4 more with less than 1 %, see an HTML report: divergent branch (hist.cu:30), …"
+std::string others_text(const std::vector<const KernelFinding*>& others, const std::string& share) {
+  constexpr std::size_t most = 3;
+  std::string text = "… " + std::to_string(others.size()) + " more with " + share + ", see an HTML report: ";
+  for (std::size_t i = 0; i < std::min(most, others.size()); ++i) {
+    const std::string place = others[i]->place ? place_text(*others[i]->place) : "";
+    text += (i == 0 ? "" : ", ") + others[i]->rule + " (" +
+            printable(place.empty() ? short_kernel_name(kernel_of(*others[i]), 40) : place) + ")";
+  }
+  return text + (others.size() > most ? ", …" : "");
 }
 
 bool lacks_line(const KernelFinding& finding) { return finding.place && finding.place->line == 0; }
@@ -86,10 +100,11 @@ double bytes_asked(const Facts& facts) {
   return facts.get("memory_efficiency.load_bytes_asked") + facts.get("memory_efficiency.store_bytes_asked");
 }
 
+/// Those that lanes with different words of one bank cause.
 double shared_conflicts(const Facts& facts) {
   return facts.get("shared_bank_conflicts.load_conflicts") +
          facts.get("shared_bank_conflicts.store_conflicts") +
-         facts.get("shared_bank_conflicts.atomic_conflicts");
+         facts.get("atomic_contention.total_bank_conflicts");
 }
 
 std::vector<OverviewColumn> overview_columns(Weight weight) {
@@ -108,7 +123,7 @@ std::vector<OverviewColumn> overview_columns(Weight weight) {
          const double* const value = kernel.facts.find("milliseconds");
          return value == nullptr ? "" : to_text(Number::of_real(*value));
        }},
-      {{"instructions", "of warps"}, number("instruction_count.warp_instructions")},
+      {{"warp", "instructions"}, number("instruction_count.warp_instructions")},
       {{"lanes", "active"},
        [](const KernelFacts& kernel) {
          return share_text(kernel.facts.get("instruction_count.thread_instructions"),
@@ -119,13 +134,13 @@ std::vector<OverviewColumn> overview_columns(Weight weight) {
          return share_text(kernel.facts.get("branch_divergence.total_divergent"),
                            kernel.facts.get("branch_divergence.total_branches"));
        }},
-      {{"bytes", "moved"},
+      {{"sector bytes", "at L1"},
        [](const KernelFacts& kernel) {
          return kernel.facts.find("memory_efficiency.load_bytes_moved") == nullptr
                     ? ""
                     : count_text(bytes_moved(kernel.facts));
        }},
-      {{"bytes asked", "of moved"},
+      {{"requested", "of these"},
        [](const KernelFacts& kernel) {
          return share_text(bytes_asked(kernel.facts), bytes_moved(kernel.facts));
        }},
@@ -137,12 +152,13 @@ std::vector<OverviewColumn> overview_columns(Weight weight) {
 }
 
 std::string headline(const RunFacts& facts) {
-  double launches = 0, instructions = 0, moved = 0;
+  double launches = 0, instructions = 0, moved = 0, asked = 0;
   std::vector<std::string> devices;
   for (const KernelFacts& kernel : facts.kernels) {
     launches += kernel.facts.get("launches");
     instructions += kernel.facts.get("instruction_count.warp_instructions");
     moved += bytes_moved(kernel.facts);
+    asked += bytes_asked(kernel.facts);
     if (std::ranges::count(devices, kernel.device) == 0) devices.push_back(kernel.device);
   }
   const auto several = [](double number, const std::string& name) {
@@ -151,8 +167,10 @@ std::string headline(const RunFacts& facts) {
   std::string text = several(static_cast<double>(facts.kernels.size()), "kernel") + ", " +
                      several(launches, "launch") + " on ";
   for (const std::string& device : devices) text += (&device == &devices[0] ? "" : ", ") + printable(device);
-  if (instructions > 0) text += "; " + count_text(instructions) + " instructions of warps";
-  if (moved > 0) text += "; " + count_text(moved) + " bytes of device memory moved";
+  if (instructions > 0) text += "; " + count_text(instructions) + " warp instructions";
+  if (moved > 0)
+    text += "; global loads and stores request " + count_text(asked) + " bytes in " + count_text(moved) +
+            " bytes of sectors at L1";
   return text;
 }
 
@@ -202,27 +220,28 @@ std::string overview_text(const RunFacts& facts, std::size_t width, std::size_t 
 
 std::string findings_text(const std::vector<KernelFinding>& findings, Weight weight, std::size_t width,
                           std::size_t most) {
-  if (findings.empty()) return {};
   std::string text = "== lynxpp: findings ==\n";
-  text += wrapped("In order of what might be saved at most: an estimate, in shares of the run's " +
-                      std::string(text_of(weight)) + ".",
+  text += wrapped("Ordered by the share of the run's " + std::string(text_of(weight)) +
+                      " that could be saved at most (estimated).",
                   0, width);
-  std::size_t shown = 0, further = 0;
+  std::size_t shown = 0;
+  std::vector<const KernelFinding*> others;
   bool lacks_lines = false;
   std::map<std::string, std::size_t> rules;
   for (const KernelFinding& each : findings) {
     if (shown >= most || !is_worth_a_line(each)) {
-      ++further;
+      others.push_back(&each);
       continue;
     }
     const std::size_t first = rules.try_emplace(each.rule, ++shown).first->second;
     text += entry(each, shown, first, width);
     lacks_lines |= lacks_line(each);
   }
-  if (further != 0)
-    text += "  … " + std::to_string(further) + " more that promise " +
-            (shown >= most ? "no more than the last one" : "less than 1 %") + ": see a report as html\n";
-  if (lacks_lines) text += "  Compile with -lineinfo to see lines of the source in place of PTX lines.\n";
+  if (shown == 0) return {};
+  if (!others.empty())
+    text += wrapped(others_text(others, shown >= most ? "at most as much as the last one" : "less than 1 %"),
+                    2, width);
+  if (lacks_lines) text += "  Compile with -lineinfo to see source lines instead of PTX lines.\n";
   return text;
 }
 
@@ -239,16 +258,15 @@ std::string summary_text(const Summary& summary, std::size_t width) {
                     0, width);
   }
   const std::string words = findings_text(findings, facts.weight, width);
-  return text + "\n" + (words.empty() ? "No rule has found anything worth a change.\n" : words);
+  return text + "\n" + (words.empty() ? "No rule found anything worth a change.\n" : words);
 }
 
 std::string findings_html(const std::vector<KernelFinding>& findings, Weight weight) {
   constexpr std::size_t most = 50;
   if (findings.empty()) return {};
-  std::string html =
-      "<h2>Findings <span class=\"unit\">in order of what might be saved at most, an estimate in "
-      "shares of the run's " +
-      escaped(text_of(weight)) + "</span></h2>\n<ol>\n";
+  std::string html = "<h2>Findings <span class=\"unit\">ordered by the share of the run's " +
+                     escaped(text_of(weight)) +
+                     " that could be saved at most (estimated)</span></h2>\n<ol>\n";
   for (std::size_t i = 0; i < std::min(most, findings.size()); ++i) {
     const KernelFinding& each = findings[i];
     const std::string place = place_of(each);
@@ -259,8 +277,7 @@ std::string findings_html(const std::vector<KernelFinding>& findings, Weight wei
   html += "</ol>\n";
   if (findings.size() > most) html += "<p>and " + std::to_string(findings.size() - most) + " more</p>\n";
   if (std::ranges::any_of(findings, lacks_line))
-    html +=
-        "<p class=\"note\">Compile with -lineinfo to see lines of the source in place of PTX lines.</p>\n";
+    html += "<p class=\"note\">Compile with -lineinfo to see source lines instead of PTX lines.</p>\n";
   return html;
 }
 

@@ -45,16 +45,16 @@ TEST_F(Record, EndsWithASummaryAndFindings) {
   EXPECT_EQ(outcome.exit_code, 7);
   EXPECT_EQ(outcome.out, "out\n");
   EXPECT_EQ(outcome.err, R"(== lynxpp: summary ==
-1 kernel, 1 launch on cpu; 100 instructions of warps.
-kernel           share of  launches  instructions   lanes
-           estimated work                of warps  active
+1 kernel, 1 launch on cpu; 100 warp instructions.
+kernel           share of  launches          warp   lanes
+           estimated work            instructions  active
 k(float*)           100 %         1           100    75 %
 
 == lynxpp: findings ==
-In order of what might be saved at most: an estimate, in shares of the run's estimated work.
-1.  blocks of broken warps, up to 25 %: k(float*)
-    A block has 48 threads, no multiple of 32: 25 % of its lanes have no thread.
-    Why: warps have 32 lanes whether there are threads for them or not.
+Ordered by the share of the run's estimated work that could be saved at most (estimated).
+1.  partial warps, at most 25 %: k(float*)
+    A block has 48 threads, which is not a multiple of 32: 25 % of the lanes of its warps have no thread.
+    Why: a warp has 32 lanes, however many threads it has.
     Try: choose a block size that is a multiple of 32.
 The records are in lynxpp-sh.jsonl; `lynxpp report lynxpp-sh.jsonl --format html -o report.html` shows all.
 )");
@@ -64,15 +64,16 @@ TEST_F(Record, TheReportSaysTheSameAgain) {
   const Outcome outcome = record({"-o", "mine.jsonl", "sh", "-c", "cat launch.jsonl >> $LYNXPP_OUTPUT"});
   const Outcome again = lynxpp({"report", folder_.path("mine.jsonl"), "--format", "summary"});
   EXPECT_EQ(again.exit_code, 0);
-  EXPECT_THAT(again.out, HasSubstr("1.  blocks of broken warps"));
+  EXPECT_THAT(again.out, HasSubstr("1.  partial warps"));
   EXPECT_THAT(outcome.err, StartsWith(again.out));
   EXPECT_THAT(lynxpp({"report", folder_.path("mine.jsonl")}).out, HasSubstr("== lynxpp: findings ==\n"));
 }
 
 TEST_F(Record, MeasuresTheUsualThings) {
   const std::string variables = record({"-d", "cpu", "-k", "mat.*", "env"}).out;
-  EXPECT_THAT(variables, HasSubstr("LYNXPP_SPEC=instruction_count,memory_efficiency,branch_divergence,"
-                                   "shared_bank_conflicts,kernel_runtime\n"));
+  EXPECT_THAT(variables,
+              HasSubstr("LYNXPP_SPEC=instruction_count,memory_efficiency,branch_divergence,"
+                        "basic_block_count,shared_bank_conflicts,atomic_contention,kernel_runtime\n"));
   EXPECT_THAT(variables, HasSubstr("LYNXPP_OUTPUT=" + folder_.path("lynxpp-env.jsonl") + "\n"));
   EXPECT_THAT(variables, HasSubstr("LYNXPP_KERNELS=mat.*\n"));
   for (const char* each : {"LYNXPP_TABLE=0\n", "LYNXPP_TIMING=1\n", "LYNXPP_TIMELINE=1\n"})

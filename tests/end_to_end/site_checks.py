@@ -107,7 +107,23 @@ def check_shared_bank_conflicts(what, record, launch, sites):
         check_totals(what, record, {f"{kind}_accesses": accesses, f"{kind}_wavefronts": wavefronts, f"{kind}_conflicts": wavefronts - least})
 
 
+def check_atomic_contention(what, record, launch, sites):
+    def requests(site):
+        counts = memory_counts(site, "shared").get("accesses", 0) + memory_counts(site, "global").get("requests", 0)
+        return counts if kind_of(site) == "atomic" else 0
+
+    check_sites(what, record, sites, launch, "requests", requests)
+    found = {name: record["results"][name]["values"] for name in ("lanes", "words", "requests", "hottest_word", "bank_conflicts")}
+    conflicts = per_site(sites, launch, lambda site: memory_counts(site, "shared").get("wavefronts", 0) - memory_counts(site, "shared").get("least_wavefronts", 0))
+    for number, (lanes, words, asked, hottest, banks) in enumerate(zip(*found.values())):
+        expect(asked <= words <= lanes <= 32 * asked and hottest <= lanes, f"{what}: instruction {number}: {lanes} {words} {asked} {hottest}")
+        expect(banks <= conflicts[number], f"{what}: instruction {number}: {banks} of {conflicts[number]} conflicts")
+        if lanes == words:
+            demand_equal(f"{what}: conflicts of instruction {number}, whose lanes share no word", banks, conflicts[number])
+
+
 CHECKS = {
+    "atomic_contention": check_atomic_contention,
     "branch_divergence": check_branch_divergence,
     "memory_efficiency": check_memory_efficiency,
     "shared_bank_conflicts": check_shared_bank_conflicts,

@@ -7,6 +7,7 @@
 #include "parse.h"
 #include "ptx/ir/array_element.h"
 #include "ptx/ir/memory_access.h"
+#include "ptx/ir/source_files.h"
 
 namespace lynxpp::ptx {
 namespace {
@@ -417,6 +418,63 @@ TEST(Body, SourceLines) {
   }
   using P = std::pair<std::uint32_t, std::uint32_t>;
   EXPECT_THAT(lines, testing::ElementsAre(P{0, 0}, P{1, 20}, P{2, 30}, P{2, 31}, P{1, 21}));
+}
+
+/// The position of each instruction and the calls that inlined it, by file and line: "2:30 < 1:20".
+std::vector<std::string> positions(const std::string& files, BodyParsing parsing) {
+  Module module =
+      module_of(files +
+                ".visible .entry k() {\n.reg .b32 %r<9>;\n"
+                ".loc 1 20 3\nmov.u32 %r1, 1;\n"
+                ".loc 2 30 0, function_name $L__info_string0, inlined_at 1 20 3\nmov.u32 %r1, 2;\n"
+                ".loc 3 40 5, function_name $L__info_string1+4, inlined_at 2 30 0\nmov.u32 %r1, 3;\n"
+                ".loc 2 31 0, function_name $L__info_string0, inlined_at 1 21 3\nmov.u32 %r1, 4;\nret;\n}\n");
+  EXPECT_TRUE(parse_body(module, module.functions[0], "t.ptx", parsing));
+  const Body& body = *module.functions[0].body;
+  std::vector<std::string> found;
+  for (const Instruction& each : body.instructions) {
+    std::string text = std::to_string(each.source_file) + ":" + std::to_string(each.source_line);
+    for (std::uint32_t call = each.call_site; call != no_call_site; call = body.call_sites[call].outer)
+      text += " < " + std::to_string(body.call_sites[call].file) + ":" +
+              std::to_string(body.call_sites[call].line);
+    found.push_back(text);
+  }
+  return found;
+}
+
+TEST(Body, InlinedCodeKnowsItsCalls) {
+  const std::string own = ".file 1 \"a.cu\"\n.file 2 \"/home/u/util.cuh\"\n.file 3 \"/home/u/more.cuh\"\n";
+  for (const BodyParsing parsing : {BodyParsing::fast, BodyParsing::grammar}) {
+    EXPECT_THAT(positions(own, parsing), testing::ElementsAre("1:20", "2:30 < 1:20", "3:40 < 2:30 < 1:20",
+                                                              "2:31 < 1:21", "2:31 < 1:21"));
+  }
+}
+
+TEST(Body, CodeOfLibraryHeadersIsWhereItIsCalled) {
+  const std::string toolkit = "/usr/local/cuda/bin/../targets/x86_64-linux/include/";
+  const std::string inner =
+      ".file 1 \"a.cu\"\n.file 2 \"/home/u/util.cuh\"\n.file 3 \"" + toolkit + "x.hpp\"\n";
+  const std::string both =
+      ".file 1 \"a.cu\"\n.file 2 \"" + toolkit + "y.hpp\"\n.file 3 \"" + toolkit + "x.hpp\"\n";
+  const std::string all = ".file 1 \"" + toolkit + "k.cuh\"\n.file 2 \"" + toolkit + "y.hpp\"\n.file 3 \"" +
+                          toolkit + "x.hpp\"\n";
+  EXPECT_THAT(positions(inner, BodyParsing::fast),
+              testing::ElementsAre("1:20", "2:30 < 1:20", "2:30 < 1:20", "2:31 < 1:21", "2:31 < 1:21"));
+  EXPECT_THAT(positions(both, BodyParsing::fast),
+              testing::ElementsAre("1:20", "1:20", "1:20", "1:21", "1:21"));
+  EXPECT_EQ(positions(all, BodyParsing::fast)[2], "3:40 < 2:30 < 1:20") << "a kernel of the library's own";
+}
+
+TEST(Body, LibraryHeadersAreKnownByTheirFolders) {
+  for (const char* each : {"/usr/local/cuda/bin/../targets/x86_64-linux/include/device_atomic_functions.hpp",
+                           "/opt/conda/targets/sbsa-linux/include/cuda_fp16.hpp",
+                           "/usr/local/cuda-13.0/include/crt/sm_70_rt.hpp", "/usr/include/c++/12/cmath",
+                           "/v/lib/python3.11/site-packages/nvidia/cu13/include/cuda_bf16.hpp",
+                           "/usr/lib/llvm-19/lib/clang/19/include/__clang_cuda_math.h"})
+    EXPECT_TRUE(is_library_header(each)) << each;
+  for (const char* each : {"a.cu", "/home/u/include/util.cuh", "/home/u/cuda-samples/Common/helper_cuda.h",
+                           "/src/cutlass/include/cute/tensor.hpp", "/home/u/triton/kernel.py"})
+    EXPECT_FALSE(is_library_header(each)) << each;
 }
 
 TEST(Body, DirectivesKeepTheirText) {

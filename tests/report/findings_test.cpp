@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <numeric>
 #include <set>
 
 #include "report/reader.h"
@@ -16,17 +17,28 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-/// A kernel "k" with a load, a store, an atomic operation and a branch, on lines 10 to 13 of a.cu.
+/// A kernel "k" on lines 10 to 16 of a.cu: a load with 64 bytes between lanes, a store of scattered lanes, an
+/// atomic operation and a branch around line 14; then a loop.
 SitesRecord sites() {
+  constexpr std::uint32_t none = SitesRecord::unknown;
   SitesRecord record;
   record.kernel = "k";
   record.functions = {"k"};
-  record.opcodes = {"ld.global.f32", "st.global.f32", "atom.global.add.u32", "bra"};
+  record.opcodes = {"ld.global.f32", "st.global.f32", "atom.global.add.u32", "bra", "add.f32", "ret"};
   record.files = {"src/a.cu"};
-  record.labels = {{"MEM_READ", "GLOBAL"}, {"MEM_WRITE", "GLOBAL"}, {"ATOMIC", "MEM_READ"}, {"BRANCH"}};
-  record.blocks = {{0, 0, 4}};
-  record.instructions = {
-      {0, 0, 0, 20, 0, 10}, {0, 1, 1, 21, 0, 11}, {0, 2, 2, 22, 0, 12}, {0, 3, 3, 23, 0, 13}};
+  record.labels = {{"MEM_READ", "GLOBAL"}, {"MEM_WRITE", "GLOBAL"}, {"ATOMIC", "MEM_READ"}, {"BRANCH"}, {}};
+  record.strides = {"64"};
+  record.blocks = {{0, 0, 4, 1, 2, 2, none},
+                   {0, 4, 1, 2, none, 2, none},
+                   {0, 5, 1, 3, 2, 3, none},
+                   {0, 6, 1, none, none, none, none}};
+  record.instructions = {{0, 0, 0, 20, 0, 10, none, none, 0},
+                         {0, 1, 1, 21, 0, 11},
+                         {0, 2, 2, 22, 0, 12},
+                         {0, 3, 3, 23, 0, 13},
+                         {1, 4, 4, 24, 0, 14},
+                         {2, 3, 3, 25, 0, 15},
+                         {3, 5, 4, 26, 0, 16}};
   return record;
 }
 
@@ -48,18 +60,32 @@ ResultValue of_places(std::string name, std::vector<std::uint64_t> values) {
 
 LaunchRecord memory(std::vector<std::uint64_t> requests, std::vector<std::uint64_t> sectors,
                     std::vector<std::uint64_t> asked) {
-  std::uint64_t loads = sectors[0], stores = sectors[1];
+  std::uint64_t loads = sectors[0], stores = sectors[1], of_loads = requests[0];
   return launch("memory_efficiency",
                 {of_places("requests", std::move(requests)), of_places("sectors", std::move(sectors)),
                  of_places("bytes_asked", std::move(asked)), number("load_sectors", loads),
-                 number("store_sectors", stores)});
+                 number("load_requests", of_loads), number("store_sectors", stores)});
 }
 
 LaunchRecord shared(std::vector<std::uint64_t> wavefronts, std::vector<std::uint64_t> conflicts) {
-  const std::uint64_t all = wavefronts[0];
+  const std::uint64_t all = std::accumulate(wavefronts.begin(), wavefronts.end(), std::uint64_t{0});
   return launch("shared_bank_conflicts",
                 {of_places("wavefronts", std::move(wavefronts)), of_places("conflicts", std::move(conflicts)),
                  number("load_wavefronts", all)});
+}
+
+/// Of the atomic operation.
+LaunchRecord contention(std::uint64_t requests, std::uint64_t lanes, std::uint64_t words,
+                        std::uint64_t bank_conflicts, std::uint64_t hottest) {
+  return launch("atomic_contention",
+                {of_places("requests", {0, 0, requests}), of_places("lanes", {0, 0, lanes}),
+                 of_places("words", {0, 0, words}), of_places("bank_conflicts", {0, 0, bank_conflicts}),
+                 of_places("hottest_word", {0, 0, hottest})});
+}
+
+LaunchRecord blocks(std::vector<std::uint64_t> threads, std::vector<std::uint64_t> warps) {
+  return launch("basic_block_count", {by_site("thread_executions", "BASIC_BLOCKS", std::move(threads)),
+                                      by_site("warp_executions", "BASIC_BLOCKS", std::move(warps))});
 }
 
 LaunchRecord instructions(std::uint64_t threads, std::uint64_t warps) {
@@ -67,10 +93,12 @@ LaunchRecord instructions(std::uint64_t threads, std::uint64_t warps) {
                 {number("thread_instructions", threads), number("warp_instructions", warps)});
 }
 
-LaunchRecord divergence(std::uint64_t branches, std::uint64_t divergent) {
+/// At the branch, and at the loop's.
+LaunchRecord divergence(std::uint64_t branches, std::uint64_t divergent, std::uint64_t of_loop = 0) {
   return launch("branch_divergence",
-                {of_places("branches", {0, 0, 0, branches}), of_places("divergent", {0, 0, 0, divergent}),
-                 number("total_divergent", divergent), number("total_branches", branches)});
+                {of_places("branches", {0, 0, 0, branches, 0, branches}),
+                 of_places("divergent", {0, 0, 0, divergent, 0, of_loop}),
+                 number("total_divergent", divergent + of_loop), number("total_branches", 2 * branches)});
 }
 
 LaunchRecord runtime(double imbalance, std::uint64_t longest, double mean) {
@@ -104,6 +132,8 @@ LaunchRecord with_grid(LaunchRecord record, std::uint32_t blocks) {
   return record;
 }
 
+LaunchRecord of_one_block(LaunchRecord record) { return with_grid(std::move(record), 1); }
+
 /// The summary has to outlive the facts.
 class Findings : public testing::Test {
  protected:
@@ -136,8 +166,10 @@ struct Case {
 
 std::vector<Record> launches(std::uint64_t count, std::uint64_t warp_instructions) {
   std::vector<Record> records;
-  for (std::uint64_t i = 0; i < count; ++i)
-    records.emplace_back(instructions(32 * warp_instructions, warp_instructions));
+  for (std::uint64_t i = 0; i < count; ++i) {
+    records.emplace_back(of_one_block(instructions(32 * warp_instructions, warp_instructions)));
+    records.emplace_back(of_one_block(memory({1, 0, 0, 0}, {4, 0, 0, 0}, {128, 0, 0, 0})));
+  }
   return records;
 }
 
@@ -146,36 +178,71 @@ const std::vector<Case>& cases() {
       {"uncoalesced access",
        {memory({100, 0, 0, 0}, {3200, 0, 0, 0}, {12800, 0, 0, 0})},
        {memory({100, 0, 0, 0}, {500, 0, 0, 0}, {12800, 0, 0, 0})},
-       "loads here move 102,400 bytes for 12,800 that were asked for: 32 sectors a request, where 4 would "
-       "do; "
-       "89,600 bytes (88 %) are wasted",
+       "loads take 32 sectors per request of a warp, where 4 would hold its bytes: 102,400 bytes of sectors "
+       "at L1 for "
+       "12,800 bytes of data (88 % unused); neighbouring lanes are 64 bytes apart",
        0.875},
-      {"misaligned access",
+      {"scattered access",
+       {memory({0, 100, 0, 0}, {0, 3200, 0, 0}, {0, 12800, 0, 0})},
        {memory({0, 100, 0, 0}, {0, 500, 0, 0}, {0, 12800, 0, 0})},
-       {memory({0, 100, 0, 0}, {0, 440, 0, 0}, {0, 12800, 0, 0})},
-       "stores here take 5 sectors a request, where 4 would do; 20 %",
-       0.2},
+       "stores take 32 sectors per request of a warp, where 4 would hold its bytes: 102,400 bytes of sectors "
+       "at L1 for "
+       "12,800 bytes of data (88 % unused)",
+       0.875},
       {"bank conflicts",
        {shared({320, 0, 0, 0}, {310, 0, 0, 0})},
        {shared({320, 0, 0, 0}, {60, 0, 0, 0})},
-       "take 32 times the wavefronts that they need: 310 of 320 are bank conflicts",
+       "loads of shared memory take 32 times the wavefronts that they need: 310 of 320 are bank conflicts; "
+       "neighbouring "
+       "lanes are 64 bytes apart",
        0.96875},
+      {"scattered bank conflicts",
+       {shared({0, 320, 0, 0}, {0, 310, 0, 0})},
+       {shared({0, 320, 0, 0}, {0, 60, 0, 0})},
+       "stores of shared memory take 32 times the wavefronts that they need: 310 of 320 are bank conflicts",
+       0.96875},
+      {"shared atomics on one word",
+       {shared({0, 0, 320, 0}, {0, 0, 310, 0}), contention(10, 320, 10, 0, 0)},
+       {shared({0, 0, 320, 0}, {0, 0, 310, 0}), contention(10, 320, 320, 310, 0)},
+       "a word of shared memory is updated by 32 lanes of a warp on average, which takes 310 of 320 "
+       "wavefronts",
+       0.96875},
+      {"contended atomics",
+       {instructions(32000, 1000), contention(250, 8000, 1000, 0, 2000)},
+       {instructions(32000, 1000), contention(250, 8000, 1000, 0, 400)},
+       "at least 2,000 of 8,000 atomic operations update the same word of global memory; a word is updated "
+       "by "
+       "8 lanes of a warp on average",
+       0.8 * 396000 / (396000 + 250)},
+      // A warp in two executes line 14 with half of its lanes.
       {"divergent branch",
-       {instructions(1600, 100), divergence(100, 50)},
-       {instructions(1600, 100), divergence(100, 4)},
-       "50 % of the warps that come to this branch are divided by it (50 times, 100 % of the kernel's); 16 "
-       "of 32",
-       0.5},
-      {"idle lanes", {instructions(1600, 100)}, {instructions(2500, 100)}, "16 of 32 lanes work", 0.5},
-      {"blocks of broken warps",
+       {of_one_block(instructions(9600, 350)), of_one_block(divergence(400, 200)),
+        of_one_block(blocks({12800, 3200, 0, 0}, {400, 200, 0, 0}))},
+       {of_one_block(instructions(9600, 350)), of_one_block(divergence(400, 10)),
+        of_one_block(blocks({12800, 3200, 0, 0}, {400, 200, 0, 0}))},
+       "warps diverge in 200 of 400 executions of this branch (50 %); up to where the paths join, 16 of 32 "
+       "lanes are "
+       "active per instruction on average",
+       100.0 / 350},
+      {"uneven loop",
+       {instructions(12800 * 8, 4000), divergence(400, 0, 400),
+        blocks({12800, 12800, 25600, 12800}, {400, 400, 3200, 400})},
+       {instructions(12800 * 8, 4000), divergence(400, 0, 0),
+        blocks({12800, 12800, 25600, 12800}, {400, 400, 3200, 400})},
+       "lanes of a warp iterate this loop differently often: a warp enters it with 32 lanes and iterates 8 "
+       "times on "
+       "average, a lane 2 times; 8 lanes are active per iteration",
+       0.6},
+      {"idle lanes", {instructions(1600, 100)}, {instructions(2500, 100)}, "16 of 32 lanes are active", 0.5},
+      {"partial warps",
        {with_block(instructions(3000, 100), 48)},
        {with_block(instructions(3000, 100), 256)},
-       "a block has 48 threads, no multiple of 32: 25 % of its lanes have no thread",
+       "a block has 48 threads, which is not a multiple of 32: 25 % of the lanes of its warps have no thread",
        0.25},
       {"small blocks",
-       {with_block(instructions(3200, 100), 32)},
-       {with_block(instructions(3200, 100), 64)},
-       "a block has 32 threads",
+       {with_grid(with_block(instructions(3200, 100), 32), 2113)},
+       {with_grid(with_block(instructions(3200, 100), 32), 2112)},
+       "each of 2,113 blocks has 32 threads",
        -1},
       {"small grid",
        {gpu(132), with_grid(instructions(3200, 100), 33)},
@@ -192,35 +259,33 @@ const std::vector<Case>& cases() {
       {"uneven multiprocessors",
        {runtime(2, 10, 10)},
        {runtime(1.2, 10, 10)},
-       "has 2 times the work of the mean",
+       "the busiest multiprocessor is busy 2 times as long as the average one",
        0.5},
       {"uneven blocks",
        {gpu(100), runtime(1, 40, 10), resources({.blocks_per_sm = 4})},
        {gpu(100), runtime(1, 19, 10), resources({.blocks_per_sm = 4})},
-       "takes 4 times the cycles of the mean (40)",
+       "the longest block takes 40 cycles, 4 times the average",
        0.75},
       {"uneven warps",
        {launch("instruction_count_per_warp", {array<std::uint64_t>("warp_instructions", {90, 10, 10, 10})})},
        {launch("instruction_count_per_warp", {array<std::uint64_t>("warp_instructions", {40, 30, 30, 30})})},
-       "one warp executes 90 instructions, 3 times the mean",
+       "one warp executes 90 instructions, 3 times the average",
        -1},
-      {"spilled registers",
+      {"local memory",
        {instructions(3200, 100), resources({.registers = 255, .local_bytes = 64})},
        {instructions(3200, 100), resources({.registers = 255, .local_bytes = 0})},
-       "a thread has 64 bytes of local memory beside its 255 registers",
+       "a thread has 64 bytes of local memory and 255 registers",
        -1},
       {"low occupancy",
        {instructions(3200, 100), resources({.registers = 128, .warps_per_sm = 16, .most_warps_per_sm = 64})},
        {instructions(3200, 100), resources({.registers = 128, .warps_per_sm = 48, .most_warps_per_sm = 64})},
-       "16 of 64 warps fit on a multiprocessor (25 %), with 128 registers",
-       -1},
-      {"atomics on one word",
-       {memory({0, 0, 100, 0}, {0, 0, 100, 0}, {0, 0, 12800, 0})},
-       {memory({0, 0, 100, 0}, {0, 0, 400, 0}, {0, 0, 12800, 0})},
-       "at least 4 lanes of a warp meet in one word",
+       "16 of 64 warps fit on a multiprocessor (25 %)",
        -1},
       {"many tiny launches", launches(100, 50), launches(99, 50),
-       "100 launches with 50 instructions of warps each", 0.99998}};
+       "100 launches execute 50 warp instructions each on average: an estimated 0.07 microseconds of work, "
+       "while a "
+       "launch costs some 3",
+       0.99998}};
   return all;
 }
 
@@ -258,14 +323,14 @@ TEST_F(Findings, NameTheLineOfTheSource) {
   EXPECT_EQ(finding->place->opcode, "ld.global.f32");
 }
 
-TEST_F(Findings, InstructionsOfOneLineAreOnePlace) {
+/// The load twice on one line.
+SitesRecord unrolled() {
   SitesRecord one_line = sites();
+  one_line.objects = {"argument 1", "argument 2"};
+  one_line.instructions[0].object = 0;
   one_line.instructions[1] = one_line.instructions[0];
   one_line.instructions[1].ptx_line = 21;
-  std::vector<Record> records{one_line, memory({100, 100, 0, 0}, {3200, 3200, 0, 0}, {12800, 12800, 0, 0})};
-  const std::vector<KernelFinding> found = findings(records);
-  ASSERT_EQ(found.size(), 1u);
-  EXPECT_THAT(found[0].sentence, HasSubstr("move 204,800 bytes"));
+  return one_line;
 }
 
 TEST_F(Findings, CopiesAreNeitherLoadsNorStores) {
@@ -275,15 +340,64 @@ TEST_F(Findings, CopiesAreNeitherLoadsNorStores) {
   std::vector<Record> records{copies, memory({100, 0, 0, 0}, {3200, 0, 0, 0}, {12800, 0, 0, 0})};
   const std::vector<KernelFinding> found = findings(records);
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_TRUE(found[0].sentence.starts_with("asynchronous copies here move 102,400 bytes"))
+  EXPECT_TRUE(found[0].sentence.starts_with("asynchronous copies take 32 sectors per request of a warp"))
       << found[0].sentence;
 }
 
-TEST_F(Findings, ASectorMoreForEachRequestIsMisaligned) {
+TEST_F(Findings, CopiesOfAnUnrolledLoopAreOnePlace) {
   const std::vector<KernelFinding> found =
-      findings({memory({100, 0, 0, 0}, {200, 0, 0, 0}, {3200, 0, 0, 0})});
+      findings({unrolled(), memory({100, 100, 0, 0}, {3200, 3200, 0, 0}, {12800, 12800, 0, 0})});
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].rule, "misaligned access") << "bytes";
+  EXPECT_THAT(found[0].sentence, HasSubstr("204,800 bytes of sectors"));
+  EXPECT_EQ(found[0].place->object, "argument 1") << "the signature of k is not known";
+}
+
+TEST_F(Findings, OperandsAndCallsOfOneLineAreToldApart) {
+  SitesRecord operands = unrolled(), calls = unrolled();
+  operands.instructions[1].object = 1;
+  calls.call_sites = {{0, 40}, {0, 41, 0}};
+  calls.instructions[0].call_site = 0;
+  calls.instructions[1].call_site = 1;
+  const LaunchRecord both = memory({100, 100, 0, 0}, {3200, 3200, 0, 0}, {12800, 12800, 0, 0});
+  EXPECT_EQ(findings({operands, both}).size(), 2u);
+  const std::vector<KernelFinding> found = findings({calls, both});
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(place_text(*found[0].place), "a.cu:10, inlined at a.cu:40");
+  EXPECT_EQ(place_text(*found[1].place), "a.cu:10, inlined at a.cu:41, inlined at a.cu:40");
+}
+
+TEST_F(Findings, LanesSideBySideAreNotUncoalesced) {
+  SitesRecord dense = sites();
+  dense.strides = {"-4"};
+  const LaunchRecord shifted = memory({100, 0, 0, 0}, {500, 0, 0, 0}, {12800, 0, 0, 0});
+  const LaunchRecord every_fourth = memory({100, 0, 0, 0}, {400, 0, 0, 0}, {3200, 0, 0, 0});
+  EXPECT_THAT(findings({dense, shifted}), testing::IsEmpty());
+  EXPECT_THAT(findings({dense, every_fourth}), testing::IsEmpty());
+}
+
+TEST_F(Findings, StridesOfTheLaunchAreNamed) {
+  SitesRecord pitched = sites();
+  pitched.strides = {"4 * argument 6"};
+  const std::vector<KernelFinding> found = findings({pitched, cases()[0].fires[0]});
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_THAT(found[0].sentence, testing::EndsWith("neighbouring lanes are 4 * argument 6 bytes apart"));
+}
+
+TEST_F(Findings, AtomicsThatCompilersCombineCountOncePerWarp) {
+  SitesRecord uniform = sites();
+  uniform.strides = {"0"};
+  uniform.instructions[2].stride = 0;
+  const KernelFinding* const finding =
+      find({uniform, instructions(32000, 1000), contention(250, 8000, 250, 0, 8000)}, "contended atomics");
+  EXPECT_EQ(finding, nullptr) << "250 operations of 400 blocks";
+}
+
+TEST_F(Findings, TheLastWarpAtABoundsCheckIsNoLoss) {
+  // One block of 4 warps, 100 of its threads pass.
+  const auto one_block = [](LaunchRecord record) { return with_grid(with_block(std::move(record), 128), 1); };
+  EXPECT_THAT(findings({one_block(instructions(600, 24)), one_block(divergence(4, 1)),
+                        one_block(blocks({128, 100, 0, 0}, {4, 4, 0, 0}))}),
+              testing::IsEmpty());
 }
 
 TEST_F(Findings, OneLaneOfAWarpIsNotUncoalesced) {
@@ -304,11 +418,11 @@ TEST_F(Findings, TheMostPromisingOfTheRunStandsFirst) {
   LaunchRecord other = instructions(3200 * 9, 900);
   other.kernel = "other";
   // A tenth of the run loses half of its lanes; nine tenths have 16 threads in a block.
-  const std::vector<Record> records{instructions(1600, 100), with_block(other, 16)};
+  const std::vector<Record> records{instructions(1600, 100), with_grid(with_block(other, 16), 4000)};
   const std::vector<KernelFinding> found = findings(records);
   ASSERT_EQ(found.size(), 3u);
   EXPECT_EQ(facts_.weight, Weight::work);
-  EXPECT_EQ(found[0].rule, "blocks of broken warps");
+  EXPECT_EQ(found[0].rule, "partial warps");
   EXPECT_NEAR(*found[0].benefit, 0.45, 1e-9);
   EXPECT_EQ(found[1].rule, "idle lanes");
   EXPECT_NEAR(*found[1].benefit, 0.05, 1e-9);
@@ -333,26 +447,32 @@ TEST_F(Findings, TextSaysWhatWhyAndWhatToTry) {
   const std::vector<KernelFinding> found = findings(cases()[0].fires);
   EXPECT_EQ("\n" + findings_text(found, facts_.weight, 90), R"(
 == lynxpp: findings ==
-In order of what might be saved at most: an estimate, in shares of the run's estimated
-work.
-1.  uncoalesced access, up to 88 %: k, a.cu:10 (ld.global.f32)
-    Loads here move 102,400 bytes for 12,800 that were asked for: 32 sectors a request,
-    where 4 would do; 89,600 bytes (88 %) are wasted.
-    Why: memory moves sectors of 32 bytes, and a warp's request all sectors that its lanes
-    touch.
+Ordered by the share of the run's estimated work that could be saved at most (estimated).
+1.  uncoalesced access, at most 88 %: k, a.cu:10 (ld.global.f32)
+    Loads take 32 sectors per request of a warp, where 4 would hold its bytes: 102,400
+    bytes of sectors at L1 for 12,800 bytes of data (88 % unused); neighbouring lanes are
+    64 bytes apart.
+    Why: L1 serves a warp's request in sectors of 32 bytes, and each sector that a lane
+    touches is requested whole.
     Try: let neighbouring lanes access neighbouring addresses: swap the roles of the
     thread indices or of the array's dimensions, turn arrays of structures into structures
-    of arrays, or go through a tile in shared memory.
+    of arrays, or stage a tile in shared memory.
 )");
+}
+
+SitesRecord sites_of_two_loads() {
+  SitesRecord record = unrolled();
+  record.instructions[1].object = 1;
+  return record;
 }
 
 TEST_F(Findings, TextSaysWhyOnceForEachRule) {
   const std::vector<KernelFinding> found =
-      findings({memory({100, 100, 0, 0}, {3200, 3200, 0, 0}, {12800, 12800, 0, 0})});
+      findings({sites_of_two_loads(), memory({100, 100, 0, 0}, {3200, 3200, 0, 0}, {12800, 12800, 0, 0})});
   ASSERT_EQ(found.size(), 2u);
   const std::string text = findings_text(found, facts_.weight, 100);
   EXPECT_EQ(text.find("Try: "), text.rfind("Try: ")) << text;
-  EXPECT_THAT(text, HasSubstr("are wasted.\n    Why, and what to try: as of 1.\n"));
+  EXPECT_THAT(text, HasSubstr("apart.\n    Why, and what to try: see 1.\n"));
 }
 
 TEST_F(Findings, TextWithoutLinesSaysWhatIsMissing) {
@@ -365,12 +485,14 @@ TEST_F(Findings, TextWithoutLinesSaysWhatIsMissing) {
   EXPECT_THAT(findings_text(findings(cases()[0].fires), facts_.weight, 100), Not(HasSubstr("-lineinfo")));
 }
 
-TEST_F(Findings, LittlePromisesAreCounted) {
+TEST_F(Findings, LittlePromisesAreNamed) {
   LaunchRecord other = instructions(3200 * 999, 99900);
   other.kernel = "other";
-  const std::string text = findings_text(findings({instructions(1600, 100), other}), facts_.weight, 100);
-  EXPECT_THAT(text, Not(HasSubstr("idle lanes")));
-  EXPECT_THAT(text, HasSubstr("… 1 more that promise less than 1 %"));
+  EXPECT_EQ(findings_text(findings({instructions(1600, 100), other}), facts_.weight, 100), "");
+  LaunchRecord odd = with_block(other, 48);
+  const std::string text = findings_text(findings({instructions(1600, 100), odd}), facts_.weight, 100);
+  EXPECT_THAT(text, Not(HasSubstr("of 32 lanes")));
+  EXPECT_THAT(text, HasSubstr("\n  … 1 more with less than 1 %, see an HTML report: idle lanes (k)\n"));
   EXPECT_EQ(findings_text({}, Weight::work, 100), "");
 }
 
@@ -386,10 +508,10 @@ TEST_F(Findings, TheSummaryShowsTheKernelsThatMatter) {
       {instructions(1600, 100), divergence(100, 50), memory({1, 1, 0, 0}, {4, 4, 0, 0}, {128, 128, 0, 0})});
   EXPECT_EQ("\n" + overview_text(facts_, 100), R"(
 == lynxpp: summary ==
-1 kernel, 1 launch on GPU; 100 instructions of warps.
-kernel        share of  launches  instructions   lanes  divergent
-        estimated work                of warps  active   branches
-k                100 %         1           100    50 %       50 %
+1 kernel, 1 launch on GPU; 100 warp instructions.
+kernel        share of  launches          warp   lanes  divergent
+        estimated work            instructions  active   branches
+k                100 %         1           100    50 %       25 %
 )");
 }
 

@@ -93,8 +93,15 @@ export function kernelsOf(data) {
   return list;
 }
 
-/** The result in bytes of which all kernels together have the most, so that shares are of one thing. */
+/** Bytes of sectors that global loads and stores request at L1, as `lynxpp record` reports them; where no kernel has them, the
+ *  result in bytes of which all kernels together have the most, so that shares are of one thing. */
 function addTraffic(list) {
+  const moved = (kernel) => kernel.metrics.filter((each) => each.spec === "memory_efficiency" && /^(load|store)_bytes_moved$/.test(each.name));
+  if (list.some((kernel) => moved(kernel).length)) {
+    for (const kernel of list.filter((each) => moved(each).length))
+      Object.assign(kernel, { bytes: moved(kernel).reduce((sum, each) => sum + Number(each.value), 0), bytesName: "bytes of sectors at L1, loads and stores" });
+    return;
+  }
   const amounts = (kernel) => [
     ...kernel.metrics.filter((each) => each.fold === "sum").map((each) => ({ ...each, amount: Number(each.value) })),
     ...kernel.arrays.filter((each) => each.sum !== null).map((each) => ({ ...each, amount: Number(each.sum) })),

@@ -7,7 +7,7 @@ __global__ void sum_pairs(const int* array, int* result) {
 }
 
 __global__ void count_up(int* counter) {
-  atomicAdd(counter, 1);  // found, where the header defines it
+  atomicAdd(counter, 1);  // counter_not_cleared: uninitialized read
 }
 
 __global__ void shared_not_written(int* result) {

@@ -12,7 +12,7 @@ __global__ void before_begin(const int* array, int* result) {
 }
 
 __global__ void atomic_behind_end(int* array, int count) {
-  atomicAdd(&array[count + threadIdx.x], 1);  // found, where the header defines it
+  atomicAdd(&array[count + threadIdx.x], 1);  // atomic_behind_end: out of bounds
 }
 
 __global__ void null_pointer(const int* array, int* result) {

@@ -72,7 +72,7 @@ __global__ void fence_of_block(int* value, volatile int* flag, int* result) {
 }
 
 __global__ void atomic_of_block(int* counter) {
-  atomicAdd_block(counter, 1);  // found, where the header defines it
+  atomicAdd_block(counter, 1);  // atomic_of_block: race
 }
 
 __global__ void atomic_and_plain(int* counter, int* result) {

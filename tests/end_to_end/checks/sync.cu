@@ -12,7 +12,7 @@ __global__ void half_a_warp(int* result) {
 }
 
 __global__ void not_a_member(int* result) {
-  if (threadIdx.x < 16) __syncwarp(0xffff0000u);  // found, where the header defines it
+  if (threadIdx.x < 16) __syncwarp(0xffff0000u);  // not_a_member: wrong members
   result[threadIdx.x] = 1;
 }
 

@@ -1,0 +1,45 @@
+// Static facts of memory accesses: the object that an address points into, and how it differs between lanes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "ptx/analysis/analyses.h"
+
+namespace lynxpp::engine {
+
+class AccessFacts {
+ public:
+  /// Borrows the analyses.
+  explicit AccessFacts(ptx::FunctionAnalyses& analyses) : analyses_(analyses) {}
+
+  /// "argument 2": what the kernel's second argument points to; "tile": a variable, mangled. Empty: unknown.
+  std::string object_of(std::uint32_t instruction);
+
+  /// Bytes between the addresses of neighbouring lanes of a row: "4", "0", "4 * argument 6". Empty: unknown,
+  /// as if an index is loaded from memory.
+  std::string lane_stride_of(std::uint32_t instruction);
+
+ private:
+  struct LaneStep {
+    std::int64_t bytes = 0;
+    std::string factors;  ///< " * argument 6": known at run time
+  };
+  std::optional<LaneStep> step_of(const ptx::Term& term);
+  std::optional<std::string> root_of_operand(std::uint32_t instruction, const ptx::Operand& operand);
+  std::optional<std::string> root_of(ptx::ValueId value);
+  std::optional<std::string> root_of_write(std::uint32_t instruction);
+  std::string argument_of(std::string_view parameter, std::uint64_t byte) const;
+  std::optional<std::int64_t> steps_of_value(ptx::ValueId value);
+  std::optional<std::string> factor_of(const ptx::Symbol& symbol) const;
+
+  const ptx::Uniformity& uniformity();
+
+  ptx::FunctionAnalyses& analyses_;
+  std::optional<ptx::Uniformity> uniformity_;  ///< for launches of any shape: sites describe all launches
+  std::map<ptx::ValueId, std::optional<std::string>> roots_;
+};
+
+}  // namespace lynxpp::engine

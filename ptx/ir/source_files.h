@@ -1,0 +1,12 @@
+// Source files that a compiler names in PTX.
+#pragma once
+
+#include <string_view>
+
+namespace lynxpp::ptx {
+
+/// True for headers of the CUDA toolkit, of the host compiler and of the system. The code of such a header is
+/// known to users by the call that it was inlined at, not by its own lines.
+bool is_library_header(std::string_view path);
+
+}  // namespace lynxpp::ptx

@@ -1,0 +1,48 @@
+// Costs of divergent branches and of loops that the lanes of a warp iterate differently often, from counts of
+// basic blocks by threads and by warps and the control flow graph of the kernel's sites.
+//
+// A branch loses the lanes by which fewer execute its paths than arrive at it; a loop those by which fewer
+// execute an iteration than enter it. Lanes that are missing because a thread block has none left to fill a
+// warp with (the last warp at a bounds check) are no loss. Both are estimates: averages over all warps.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "report/record.h"
+
+namespace lynxpp::report {
+
+/// Counts of one kernel over all its launches, by block and by instruction.
+struct FlowCounts {
+  std::vector<double> threads;    ///< executions of each block by threads
+  std::vector<double> warps;      ///< and by warps
+  std::vector<double> divergent;  ///< of each instruction: executions by warps that diverge at it
+  double thread_blocks = 1;       ///< of all launches
+};
+
+struct BranchCost {
+  std::uint32_t instruction = 0;
+  double branches = 0;           ///< executions by warps
+  double divergent = 0;          ///< those after which lanes of the warp are on both paths
+  double warp_instructions = 0;  ///< executed on its paths, up to where they join
+  double thread_instructions = 0;
+  double lost = 0;  ///< warp instructions that would not be executed without divergence
+};
+
+struct LoopCost {
+  std::uint32_t instruction = 0;  ///< branch that leaves or repeats the loop
+  double warp_entries = 0, thread_entries = 0;
+  double warp_iterations = 0, thread_iterations = 0;
+  double warp_instructions = 0;  ///< executed in the loop
+  double lost = 0;               ///< warp instructions that would not be executed with equal trip counts
+};
+
+struct FlowCosts {
+  std::vector<BranchCost> branches;  ///< that are not a loop's, and diverge
+  std::vector<LoopCost> loops;       ///< that lanes of a warp leave after different iterations
+};
+
+FlowCosts flow_costs_of(const SitesRecord& sites, const FlowCounts& counts);
+
+}  // namespace lynxpp::report
