@@ -7,6 +7,7 @@
 #include "interposer/preload/engine_client.h"
 #include "interposer/preload/file_content.h"
 #include "interposer/preload/memory_hooks.h"
+#include "interposer/preload/process.h"
 #include "interposer/preload/quietly.h"
 #include "interposer/preload/registry.h"
 
@@ -56,6 +57,7 @@ void tell_engine_of(const Registry::Removed& removed) {
 void remember_module(void* module, const void* image) {
   if (Passthrough::active()) return;
   begin_control();
+  if (settings.checks && driver_is_stand_in()) finish_at_exit();
   bind_linked_compilers();  // of libraries that were opened since
   if (image == nullptr) return;
   explain_driver_use();
