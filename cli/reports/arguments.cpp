@@ -24,8 +24,8 @@ CLI::App* add_record(CLI::App& app, RecordArguments& arguments) {
       "Measures with instruction_count, memory_efficiency, branch_divergence, shared_bank_conflicts and\n"
       "kernel_runtime. When the program has ended, a summary of its kernels and findings with what to try\n"
       "go to standard error, as `lynxpp report FILE --format summary` shows them again. Compile with\n"
-      "-lineinfo, so that findings name lines of the source. The exit code is the program's; 2, 126 and 127\n"
-      "as of `lynxpp run`.\n\n"
+      "-lineinfo, so that findings name lines of the source. The exit code is the program's; 2, 3, 126 and\n"
+      "127 as of `lynxpp run`.\n\n"
       "Example: lynxpp record -- ./app 1024\n"
       "         lynxpp report lynxpp-app.jsonl --format html -o app.html");
   return record;
