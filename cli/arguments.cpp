@@ -53,8 +53,8 @@ CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
                 "Report the time of each stage: parse, instrument, emit, load, execute");
   run->footer(
       "The results are printed as a table on standard error when the program ends.\n"
-      "The exit code is the program's; 2: wrong usage, a specification that is not there or has errors,\n"
-      "126: PROGRAM cannot be executed, 127: there is no PROGRAM.\n\n"
+      "The exit code is the program's; 3: it is 0 and nothing was measured, 2: wrong usage, a specification\n"
+      "that is not there or has errors, 126: PROGRAM cannot be executed, 127: there is no PROGRAM.\n\n"
       "Example: lynxpp run -s instruction_count -k 'matmul.*' -o out.jsonl -- ./app 1024\n"
       "         lynxpp run -e 'ON_INSTRUCTION: MEM_READ: SHARED: count[sourceLine()]++;' -- ./app");
   return run;
@@ -75,7 +75,8 @@ CLI::App* add_bench(CLI::App& app, BenchArguments& arguments) {
   bench->footer(
       "In each round the program runs once as it is and once with each SPEC; the table shows every\n"
       "kernel's time both ways, its registers and the warps that fit on an SM. Its output is dropped,\n"
-      "but compared between the runs. The exit code is 1 when the program fails.\n\n"
+      "but compared between the runs. The exit code is 1 when the program fails, 3 when nothing was "
+      "measured.\n\n"
       "Example: lynxpp bench -s instruction_count -s memory_efficiency,kernel_runtime -- ./app 1024");
   return bench;
 }
@@ -236,7 +237,8 @@ CLI::App* add_advise(CLI::App& app, AdviseArguments& arguments) {
   advise->footer(
       "The estimate is CuMAPz's: modelled, without a unit, and for comparing variants of one kernel.\n"
       "With '-- PROGRAM' it is of what the program's kernels access.\n"
-      "The exit code is 1 when a description or a machine has errors.\n\n"
+      "The exit code is 1 when a description or a machine has errors, 3 when a program launches no "
+      "kernel.\n\n"
       "Example: lynxpp advise examples/advise/product.access --machine compute_1_3\n"
       "Example: lynxpp advise -k matmul --sharing -- ./app");
   return advise;
@@ -281,8 +283,9 @@ CLI::App* add_quality(CLI::App& app, QualityArguments& arguments) {
       "The criteria are from 0 to 1: occupancy (OC), load balancing (LB), warp efficiency (WE),\n"
       "synchronization (SO), instructions (IO), memory hierarchy (MH), memory coalescing (MC), data\n"
       "transfer (DT); QM is their mean by weight. Ranges are those of NVTX, LYNXPP_RANGE and --function.\n"
-      "The program's output is dropped; it runs twice. The exit code is 1 when it fails, launches no kernel\n"
-      "or does not enter a range; 2: wrong usage, or a file of weights that has errors.\n\n"
+      "The program's output is dropped; it runs twice. The exit code is 1 when it fails; 2: wrong usage, or "
+      "a\n"
+      "file of weights that has errors; 3: it launches no kernel, or does not enter a range.\n\n"
       "Example: lynxpp quality --range reduction -- ./primitives reduction\n"
       "Example: lynxpp quality --fit -- ./primitives 100000");
   return quality;

@@ -110,6 +110,16 @@ Result<report::Bench> measure(Runner& runner, const BenchArguments& arguments,
   return bench;
 }
 
+/// Whether some launch of some run was instrumented.
+bool has_measured(const report::Bench& bench) {
+  const auto is_measured = [](const report::CoverageRecord& each) { return each.instrumented_launches != 0; };
+  return std::ranges::any_of(bench.settings, [&](const auto& setting) {
+    return std::ranges::any_of(setting.runs, [&](const report::BenchRun& run) {
+      return std::ranges::any_of(run.coverage, is_measured);
+    });
+  });
+}
+
 Result<std::vector<std::string>> lists_of(const BenchArguments& arguments) {
   // What the environment says to lynxpp does not reach the runs.
   const Filters filters{{"--kernels", arguments.kernels}, {"--launches", arguments.launches}};
@@ -171,7 +181,7 @@ int bench(const BenchArguments& arguments) {
     print_error("cannot write " + arguments.output);
     return exit_input_error;
   }
-  return exit_success;
+  return has_measured(*measured) ? exit_success : exit_nothing_measured;
 }
 
 }  // namespace lynxpp::cli

@@ -7,10 +7,13 @@
 
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <system_error>
 
+#include "cli/arguments.h"
+#include "cli/diagnostics.h"
 #include "cli/preload.h"
 #include "support/text.h"
 
@@ -58,6 +61,22 @@ WorkFolder::WorkFolder() {
 WorkFolder::~WorkFolder() {
   std::error_code error;
   if (!path_.empty()) std::filesystem::remove_all(path_, error);
+}
+
+int run_in_terminal(const std::string& path, const std::vector<std::string>& command) {
+  pid_t child = -1;
+  const int error =
+      ::posix_spawnp(&child, path.c_str(), nullptr, nullptr, pointers_to(command).data(), environ);
+  if (error != 0) {
+    print_error("cannot execute " + path + ": " + std::strerror(error));
+    return exit_cannot_execute;
+  }
+  // Ctrl-C is for the program, which may have something to say about it.
+  ::signal(SIGINT, SIG_IGN);
+  ::signal(SIGQUIT, SIG_IGN);
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+  return WIFSIGNALED(status) ? exit_of_signal + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 Result<ChildRun> run_child(const std::string& path, const std::vector<std::string>& command,

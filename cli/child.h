@@ -29,6 +29,13 @@ class WorkFolder {
   std::filesystem::path path_;
 };
 
+/// Of a program that a signal has ended; less the signal's number.
+inline constexpr int exit_of_signal = 128;
+
+/// Runs the program in this terminal, with this process's environment; its exit code, or exit_of_signal and
+/// the number of the signal that ended it.
+int run_in_terminal(const std::string& path, const std::vector<std::string>& command);
+
 struct ChildRun {
   double milliseconds = 0;  ///< start to end of the process
   std::string output;       ///< what it wrote to standard output

@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "cli/arguments.h"
+
 namespace lynxpp::cli {
 
 void print(const Diagnostics& diagnostics, std::string_view source) {
@@ -21,6 +23,15 @@ void print_error(std::string message, std::string hint) {
 
 void print_warning(std::string message, std::string hint) {
   print({{Severity::warning, {}, std::move(message), std::move(hint)}});
+}
+
+Failure nothing_measured(std::string message, std::string hint) {
+  return Failure{{{Severity::warning, {}, std::move(message), std::move(hint)}}};
+}
+
+int failed(const Failure& failure) {
+  print(failure.diagnostics);
+  return has_error(failure.diagnostics) ? exit_input_error : exit_nothing_measured;
 }
 
 bool has_error(const Diagnostics& diagnostics) {

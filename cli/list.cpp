@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdio>
@@ -6,6 +8,8 @@
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
 #include "instrumentors/catalogue.h"
+#include "report/tables/table_sink.h"
+#include "report/tables/text_table.h"
 
 namespace lynxpp::cli {
 
@@ -19,13 +23,16 @@ int list(const ListArguments& arguments) {
     std::fwrite(found->source.data(), 1, found->source.size(), stdout);
     return exit_success;
   }
+  // A line each where a program reads them.
+  const std::size_t terminal =
+      ::isatty(STDOUT_FILENO) == 1 ? report::terminal_width(STDOUT_FILENO) : report::all_kept;
   std::size_t width = 0;
   for (const instrumentors::ReadyMade& entry : instrumentors::ready_made())
     width = std::max(width, entry.name.size());
   for (const instrumentors::ReadyMade& entry : instrumentors::ready_made()) {
-    const std::string line = std::string(entry.name) + std::string(width + 2 - entry.name.size(), ' ') +
-                             std::string(entry.summary) + "\n";
-    std::fwrite(line.data(), 1, line.size(), stdout);
+    std::string lines = report::wrapped(entry.summary, width + 2, terminal);
+    std::copy(entry.name.begin(), entry.name.end(), lines.begin());
+    std::fwrite(lines.data(), 1, lines.size(), stdout);
   }
   return exit_success;
 }

@@ -11,6 +11,7 @@
 #include <system_error>
 #include <vector>
 
+#include "cli/child.h"
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
 #include "cli/preload.h"
@@ -153,11 +154,14 @@ int run(const RunArguments& arguments) {
     print_warning("no specification is attached, nothing will be measured",
                   "name one with -s; `lynxpp list` shows the ready-made ones");
   }
-  if (const std::string obstacle = preload_obstacle(program.path); !obstacle.empty()) {
+  const std::string obstacle = preload_obstacle(program.path);
+  if (!obstacle.empty()) {
     print_warning("'" + program.path + "' " + obstacle + "; nothing will be measured" +
                   (attaches_itself ? ", and the functions of lynxpp.h answer that lynxpp is not there" : ""));
   }
-  return execute(program.path, arguments.command);
+  if (obstacle.empty() || trim(*specifications).empty()) return execute(program.path, arguments.command);
+  const int exit_code = run_in_terminal(program.path, arguments.command);
+  return exit_code == exit_success ? exit_nothing_measured : exit_code;
 }
 
 }  // namespace lynxpp::cli

@@ -20,14 +20,20 @@ constexpr std::string_view text_mark = "text:";
 /// A specification is a page of text; what is larger is some other file.
 constexpr std::uintmax_t greatest_size = 4u << 20;
 
-std::string_view summary_of(std::string_view source) {
+std::string summary_of(std::string_view source) {
   source = trim(source);
-  if (!source.starts_with("//") && !source.starts_with("/*")) return {};
-  source.remove_prefix(2);
-  // Skips an empty first line and the decoration of a block comment.
-  source.remove_prefix(std::min(source.find_first_not_of("/* \t\r\n"), source.size()));
-  std::string_view line = source.substr(0, source.find('\n'));
-  return trim(line.substr(0, line.find("*/")));
+  const bool is_block = source.starts_with("/*");
+  if (!is_block && !source.starts_with("//")) return {};
+  if (is_block) source = source.substr(0, source.find("*/"));
+  std::string summary;
+  for (const std::string& each : split(source, '\n')) {
+    std::string_view line = trim(each);
+    if (!is_block && !line.starts_with("//")) break;
+    line.remove_prefix(std::min(line.find_first_not_of("/* \t\r"), line.size()));
+    if (line.empty() && !summary.empty()) break;
+    if (!line.empty()) summary.append(summary.empty() ? "" : " ").append(line);
+  }
+  return summary;
 }
 
 std::vector<ReadyMade> make_catalogue() {

@@ -12,8 +12,9 @@
 namespace lynxpp::instrumentors {
 
 struct ReadyMade {
-  std::string_view name;     ///< "instruction_count"
-  std::string_view summary;  ///< the first line of the comment the text begins with, or empty
+  std::string_view name;  ///< "instruction_count"
+  std::string
+      summary;  ///< the first paragraph of the comment that the text begins with, as one line; or empty
   std::string_view source;
 };
 

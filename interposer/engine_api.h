@@ -122,6 +122,14 @@ typedef struct lynxpp_cpu_function {
 /// Takes an answer: one line of JSON, without its end.
 typedef void (*lynxpp_reply)(void* context, const char* text, size_t bytes);
 
+/// Launches that a process and its forked children have made while specifications were attached.
+typedef enum lynxpp_seen {
+  lynxpp_seen_none = 0,      ///< and nothing needs to be said
+  lynxpp_seen_missing = 1,   ///< none although a table is wanted, which is not printed then
+  lynxpp_seen_launches = 2,  ///< none of which was measured
+  lynxpp_seen_measured = 3
+} lynxpp_seen;
+
 typedef struct lynxpp_engine {
   uint32_t abi;
 
@@ -149,8 +157,8 @@ typedef struct lynxpp_engine {
   void (*collect)(void);
 
   /// Waits for outstanding launches, writes every record, finishes the report. Further launches are not
-  /// instrumented. Returns 1 when some launch was seen while specifications were attached.
-  int (*finish)(void);
+  /// instrumented.
+  lynxpp_seen (*finish)(void);
 
   /// The cpu device's runtime API (cudaMalloc, __cudaRegisterFatBinary, …), `*count` entries sorted by name.
   const lynxpp_cpu_function* (*cpu_functions)(size_t* count);
@@ -162,6 +170,15 @@ typedef struct lynxpp_engine {
   /// Called second and once; `source` stays.
   void (*use_ranges)(lynxpp_range_source source);
 
+  /// Called third and once. Calls `notice` when the process makes its first launch while specifications are
+  /// attached (lynxpp_seen_launches), and its first one that is measured (lynxpp_seen_measured).
+  void (*use_launch_notice)(void (*notice)(lynxpp_seen seen));
+
+  /// Called in the child of a fork. Returns 1 when the child's launches are instrumented by an engine of its
+  /// own, with the specifications that were attached; 0 when the parent had used its device, which the child
+  /// then cannot use.
+  int (*serves_child)(void);
+
   /// The program has called for a copy.
   void (*copied)(const lynxpp_copy* copy);
 
@@ -171,9 +188,11 @@ typedef struct lynxpp_engine {
   /// The program has launched the kernel so many times in a way that is never instrumented ("by graphs").
   void (*launched_natively)(const char* kernel, uint64_t launches, const char* way);
 
-  /// Answers a request of the process's socket (interposer/control/answer.h) through `reply`. Returns 1 or 0
-  /// when it was to attach or detach and was done: whether something is attached now; else -1.
-  int (*control)(const char* request, size_t bytes, int is_cpu, lynxpp_reply reply, void* context);
+  /// Answers a request of the process's socket (interposer/control/answer.h) through `reply`. `launches`:
+  /// calls of the program that the hooks have seen to launch. Returns 1 or 0 when it was to attach or detach
+  /// and was done: whether something is attached now; else -1.
+  int (*control)(const char* request, size_t bytes, int is_cpu, uint64_t launches, lynxpp_reply reply,
+                 void* context);
 
   /// The launch of a graph. Returns 0 when the caller must make the original one, and after it was made (its
   /// CUresult in *result) 1: the original, 2: with variants.

@@ -1,67 +1,24 @@
 // The composition root of liblynxpp-engine.so: one session for the process, fed by the hooks (cuda device) or
 // by the cpu device's runtime.
+#include <pthread.h>
+
 #include <array>
 #include <atomic>
-#include <cstdio>
-#include <cstdlib>
-#include <map>
 #include <memory>
-#include <mutex>
 
 #include "device/cpu/driver/driver.h"
 #include "device/cpu/runtime/runtime.h"
-#include "device/cuda/cuda_device.h"
-#include "interposer/allocations.h"
-#include "interposer/configuration.h"
 #include "interposer/control/answer.h"
-#include "interposer/device_contexts.h"
-#include "interposer/engine_api.h"
 #include "interposer/interruption.h"
-#include "interposer/output_path.h"
-#include "interposer/program_modules.h"
-#include "interposer/results/results_queue.h"
-#include "interposer/session/session.h"
+#include "interposer/launch_notice.h"
+#include "interposer/process_engine.h"
 #include "interposer/this_process.h"
-#include "report/cluster/device_files.h"
 #include "support/log.h"
-#include "support/write_signals.h"
 
 namespace lynxpp::interposer {
 namespace {
 
-void print(const std::string& text) {
-  const WriteSignalsBlocked blocked;
-  std::fprintf(stderr, "lynxpp: %s", text.c_str());
-}
-
-/// What the hooks keep. Told before anything else; the engine itself is made when it is first used.
-std::atomic<const lynxpp_allocation_source*> allocation_source = nullptr;
-
-std::atomic<lynxpp_range_source> range_source = nullptr;
-
-/// Between cuProfilerStart and cuProfilerStop.
-std::atomic<bool> is_profiled = false;
-
-/// Functions of LYNXPP_RANGE_FUNCTION enclose what the hooks know of.
-RangeReader range_reader() {
-  const char* const functions = std::getenv("LYNXPP_RANGE_FUNCTION");
-  return [functions = std::string(functions != nullptr ? functions : "")] {
-    std::vector<std::string> ranges;
-    if (!functions.empty()) ranges = function_ranges(functions);
-    const lynxpp_range_source source = range_source.load();
-    if (source == nullptr) return ranges;
-    std::array<char, 512> few;
-    const std::size_t size = source(few.data(), few.size());
-    if (size == 0) return ranges;
-    std::string text(few.data(), std::min(size, few.size()));
-    if (size > few.size()) {
-      text.assign(size, '\0');
-      text.resize(std::min(size, source(text.data(), size)));
-    }
-    for (std::string& range : ranges_of(text)) ranges.push_back(std::move(range));
-    return ranges;
-  };
-}
+std::atomic<LaunchNotice> launch_notice = nullptr;
 
 /// A function as a thread has launched it.
 struct Known {
@@ -83,96 +40,6 @@ Known& known_place(void* function) {
   return places[(address >> 4 ^ address >> 9) % places.size()];
 }
 
-/// Null: it cannot be written, which has been said.
-std::unique_ptr<report::Sink> open_records(const std::string& pattern, std::uint64_t device) {
-  const Result<std::string> path = expand_output_path(pattern, device);
-  std::unique_ptr<report::Sink> sink = path ? report::make_json_lines_sink(*path) : nullptr;
-  if (!path) {
-    print("error: " + path.error().diagnostics.front().message + "\n");
-  } else if (sink == nullptr) {
-    print("error: cannot write LYNXPP_OUTPUT '" + *path + "'\n");
-  }
-  return sink;
-}
-
-std::unique_ptr<report::Sink> records_sink(const std::string& pattern) {
-  if (!names_device(pattern)) return open_records(pattern, 0);
-  return report::make_device_files([pattern](std::uint64_t device) { return open_records(pattern, device); });
-}
-
-/// Lives until the process ends: host programs launch kernels from the destructors of their static objects.
-struct Engine {
-  ResultsQueue results;
-  std::unique_ptr<Session> session;
-  ProgramModules modules;
-  device::KernelTimes times = device::KernelTimes::off;
-  device::MemoryBudget memory;
-  StartCondition start;
-  RangeReader ranges = range_reader();
-  bool is_refused = false;  // the environment asks for what nobody understands
-  DeviceContexts contexts;
-  std::mutex mutex;  // guards what follows
-  std::shared_ptr<AllocationReader> allocations;
-
-  Engine() {
-    Diagnostics problems;
-    Configuration configuration = read_configuration(problems);
-    is_refused = !problems.empty();
-    if (is_refused) print(render(problems) + "lynxpp: the program runs uninstrumented\n");
-    std::vector<std::unique_ptr<report::Sink>> sinks;
-    if (!configuration.times_only() && configuration.prints_table) sinks.push_back(report::make_table_sink());
-    if (!configuration.output.empty()) sinks.push_back(records_sink(configuration.output));
-    sinks.push_back(results.sink());
-    times = configuration.kernel_times();
-    memory = configuration.memory;
-    start = configuration.start;
-    std::unique_ptr<report::Sink> all = report::make_tee(std::move(sinks));
-    all->process(describe_process());
-    session = std::make_unique<Session>(std::move(configuration), std::move(all));
-    session->use_ranges(ranges);
-  }
-
-  /// Whether a launch of this thread is to be measured now.
-  bool has_started() const {
-    if (start.kind == StartCondition::Kind::at_once) return true;
-    if (start.kind == StartCondition::Kind::profiler) return is_profiled;
-    const std::vector<std::string> now = ranges();
-    return std::ranges::find(now, start.range) != now.end();
-  }
-
-  /// One for all devices.
-  device::cuda::AllocationSource allocation_reader() {
-    const std::lock_guard lock(mutex);
-    if (allocations == nullptr) allocations = std::make_shared<AllocationReader>(allocation_source.load());
-    return [reader = allocations] { return reader->read(); };
-  }
-
-  std::shared_ptr<const device::LiveAllocations> live_allocations() { return allocation_reader()(); }
-
-  /// The device of the thread's context; null: there is none.
-  device::Device* current_cuda_device(lynxpp_driver_lookup lookup) {
-    return contexts.current_device(lookup, [this](const device::cuda::Driver& driver) {
-      Result<std::unique_ptr<device::Device>> made = device::cuda::make_device(driver, allocation_reader());
-      if (!made) return std::unique_ptr<device::Device>();
-      (*made)->measure_kernels(times);
-      (*made)->limit_memory(memory);
-      return std::move(*made);
-    });
-  }
-
-  /// The text of the image's module that defines `kernel`.
-  Result<std::string> module_text(const lynxpp_image* image, const std::string& kernel, int sm) {
-    if (image == nullptr) return failure("its module was loaded before lynxpp could see it, or from a file");
-    const std::span bytes(static_cast<const std::byte*>(image->bytes), image->size);
-    return modules.text_of(kernel, image->id, bytes, sm);
-  }
-};
-
-Engine& engine() {
-  static Engine* const instance = new Engine;
-  return *instance;
-}
-
 /// Runs `body`; a failure inside lynxpp must not reach the host program.
 template <typename Body>
 auto contained(const char* what, decltype(std::declval<Body>()()) otherwise, Body body) noexcept {
@@ -186,31 +53,45 @@ auto contained(const char* what, decltype(std::declval<Body>()()) otherwise, Bod
   return otherwise;
 }
 
-/// Before the first launch that may be instrumented.
+/// Of the process; a forked child begins again.
+std::atomic<bool> is_watched = false;
+
 void watch_for_death() {
-  static std::atomic<bool> is_watched = false;
-  if (is_watched.load(std::memory_order_relaxed) || !engine().session->attached() ||
-      is_watched.exchange(true))
-    return;
+  if (is_watched.load(std::memory_order_relaxed) || is_watched.exchange(true)) return;
   save_before_dying([] {
     contained("an interruption", 0, [] {
-      engine().session->finish_now();
+      if (Engine* const made = made_engine()) made->session->finish_now();
+      device::cpu::save_findings();
       return 0;
     });
   });
 }
 
+/// Before the first launch that may be instrumented.
+void watch_measured_launch() {
+  if (!is_watched.load(std::memory_order_relaxed) && engine().session->attached()) watch_for_death();
+}
+
+void note_launches() {
+  const Session& session = *engine().session;
+  if (!session.has_seen_launches()) return;
+  note_launch(session.has_measured() ? lynxpp_seen_measured : lynxpp_seen_launches, launch_notice.load());
+}
+
 bool is_measured(std::string_view kernel) {
   if (engine().has_started()) return true;
   engine().session->launched_natively(kernel, 1, engine().start.outside());
+  note_launches();
   return false;
 }
 
+/// Of the runtime on the cpu device.
+std::atomic<std::uint64_t> cpu_launches = 0;
+
 bool intercept_cpu_launch(const device::Launch& asked, const device::cpu::KernelIdentity& kernel) {
-  static std::atomic<std::uint64_t> launches = 0;
-  const std::uint64_t number = launches.fetch_add(1, std::memory_order_relaxed);
+  const std::uint64_t number = cpu_launches.fetch_add(1, std::memory_order_relaxed);
   return contained("a launch", false, [&] {
-    watch_for_death();
+    watch_measured_launch();
     if (!is_measured(*kernel.name)) return false;
     [[maybe_unused]] static const bool is_limited = [] {
       device::cpu::cpu_device().limit_memory(engine().memory);
@@ -223,27 +104,32 @@ bool intercept_cpu_launch(const device::Launch& asked, const device::cpu::Kernel
     source.image = reinterpret_cast<std::uintptr_t>(kernel.ptx);
     source.content = [&] { return name_of(std::as_bytes(std::span(*kernel.ptx))); };
     source.ptx = [&]() -> Result<std::string> { return *kernel.ptx; };
-    return engine().session->launch(device::cpu::cpu_device(kernel.device), launch, source);
+    const bool is_made = engine().session->launch(device::cpu::cpu_device(kernel.device), launch, source);
+    note_launches();
+    return is_made;
   });
 }
 
 void note_cpu_copy(const device::cpu::CopyNotice& copy) {
   contained("a copy", 0, [&] {
-    engine().session->copied({copy.bytes, copy.to_device, copy.from_device, copy.stream, copy.asynchronous});
+    Engine* const telling = engine_with_timeline();
+    if (telling == nullptr) return 0;
+    telling->session->copied({copy.bytes, copy.to_device, copy.from_device, copy.stream, copy.asynchronous});
     return 0;
   });
 }
 
 void copied(const lynxpp_copy* copy) {
   contained("a copy", 0, [&] {
-    if (!engine().session->has_timeline()) return 0;
-    const auto now = engine().live_allocations();
+    Engine* const telling = engine_with_timeline();
+    if (telling == nullptr) return 0;
+    const auto now = telling->live_allocations();
     const auto is_device = [&](std::uint64_t address) {
       const device::LiveAllocation* const found = now->find(address);
       return found != nullptr && found->kind != device::AllocationKind::host &&
              found->kind != device::AllocationKind::registered_host;
     };
-    engine().session->copied(
+    telling->session->copied(
         {copy->bytes, is_device(copy->to), is_device(copy->from), copy->stream, copy->asynchronous != 0});
     return 0;
   });
@@ -252,11 +138,13 @@ void copied(const lynxpp_copy* copy) {
 void launched_natively(const char* kernel, uint64_t launches, const char* way) {
   contained("a launch", 0, [&] {
     engine().session->launched_natively(kernel, launches, way);
+    note_launches();
     return 0;
   });
 }
 
-int control(const char* request, size_t bytes, int is_cpu, lynxpp_reply reply, void* context) {
+int control(const char* request, size_t bytes, int is_cpu, uint64_t launches, lynxpp_reply reply,
+            void* context) {
   return contained("a request", -1, [&] {
     if (engine().is_refused) {
       const std::string why = refusal("the program's environment asks for what is not understood");
@@ -264,13 +152,14 @@ int control(const char* request, size_t bytes, int is_cpu, lynxpp_reply reply, v
       return -1;
     }
     const std::string device = is_cpu != 0 ? device::cpu::cpu_device().info().name : "cuda";
-    const Answer given = answer(*engine().session, {request, bytes}, device);
+    const Answer given =
+        answer(*engine().session, {request, bytes}, {device, launches + cpu_launches.load()});
     reply(context, given.text.data(), given.text.size());
     return given.attached ? static_cast<int>(*given.attached) : -1;
   });
 }
 
-void profile(int on) { is_profiled = on != 0; }
+void profile(int on) { hooks().is_profiled = on != 0; }
 
 void keep_results() { engine().results.keep(); }
 
@@ -281,9 +170,9 @@ size_t take_results(lynxpp_take take, void* context) {
 
 uint64_t missed_results() { return engine().results.missed(); }
 
-void use_ranges(lynxpp_range_source source) { range_source.store(source); }
+void use_ranges(lynxpp_range_source source) { hooks().ranges.store(source); }
 
-void use_allocations(const lynxpp_allocation_source* source) { allocation_source.store(source); }
+void use_allocations(const lynxpp_allocation_source* source) { hooks().allocations.store(source); }
 
 int attach(const char* specifications) {
   return contained("attach", 0, [&] {
@@ -336,7 +225,7 @@ int launch(const lynxpp_launch* request, lynxpp_driver_lookup lookup, int* resul
   return contained("a launch", 0, [&] {
     device::Device* device = engine().current_cuda_device(lookup);
     if (device == nullptr) return 0;
-    watch_for_death();
+    watch_measured_launch();
     if (!is_measured(request->kernel)) return 0;
     const KernelSource source = source_of(request->kernel, request->image, device->info().compute_capability);
     *result = CUDA_SUCCESS;
@@ -350,6 +239,7 @@ int launch(const lynxpp_launch* request, lynxpp_driver_lookup lookup, int* resul
     const bool is_at_once = engine().start.kind == StartCondition::Kind::at_once;
     const bool is_made =
         engine().session->launch(*device, launch_of(*request), source, is_at_once ? &now.found : nullptr);
+    note_launches();
     const bool is_found = now.found.unselected != nullptr || now.found.selected != nullptr;
     if (is_found && engine().contexts.driver()->cuCtxGetCurrent(&now.context) == CUDA_SUCCESS)
       known_place(request->function) = now;
@@ -423,7 +313,7 @@ int launch_graph(const lynxpp_graph_launch* request, lynxpp_driver_lookup lookup
   const int how = contained("a launch", 0, [&] {
     device::Device* device = engine().current_cuda_device(lookup);
     if (device == nullptr) return 0;
-    watch_for_death();
+    watch_measured_launch();
     GraphLaunch launch = graph_launch_of(*request, device->info().compute_capability);
     if (!engine().has_started()) launch.outside = engine().start.outside();
     *result = CUDA_SUCCESS;
@@ -432,7 +322,9 @@ int launch_graph(const lynxpp_graph_launch* request, lynxpp_driver_lookup lookup
       *result = request->launch_original(request->executable, request->stream);
       return *result == CUDA_SUCCESS;
     };
-    switch (engine().session->launch(*device, launch)) {
+    const GraphLaunched launched = engine().session->launch(*device, launch);
+    note_launches();
+    switch (launched) {
       case GraphLaunched::no: break;
       case GraphLaunched::original: return 1;
       case GraphLaunched::variants: return 2;
@@ -444,23 +336,27 @@ int launch_graph(const lynxpp_graph_launch* request, lynxpp_driver_lookup lookup
 
 void forget_graph(uint64_t id) {
   contained("forget_graph", 0, [&] {
-    engine().session->forget_graph(id);
+    if (Engine* const made = made_engine()) made->session->forget_graph(id);
     return 0;
   });
 }
 
 void forget_image(uint64_t id) {
   contained("forget_image", 0, [&] {
-    engine().session->forget_image(id);
-    engine().modules.forget(id);
+    Engine* const made = made_engine();
+    if (made == nullptr) return 0;
+    made->session->forget_image(id);
+    made->modules.forget(id);
     return 0;
   });
 }
 
 void save_results(void* context, int device) {
   contained("save_results", 0, [&] {
-    const DeviceContexts::Retired ending = engine().contexts.retire(static_cast<CUcontext>(context), device);
-    engine().session->save_results(ending.devices());
+    Engine* const made = made_engine();
+    if (made == nullptr) return 0;
+    const DeviceContexts::Retired ending = made->contexts.retire(static_cast<CUcontext>(context), device);
+    made->session->save_results(ending.devices());
     ending.end();
     return 0;
   });
@@ -468,29 +364,58 @@ void save_results(void* context, int device) {
 
 void forget_context(void* context) {
   contained("forget_context", 0, [&] {
-    const DeviceContexts::Retired ended = engine().contexts.retire(static_cast<CUcontext>(context), -1);
+    Engine* const made = made_engine();
+    if (made == nullptr) return 0;
+    const DeviceContexts::Retired ended = made->contexts.retire(static_cast<CUcontext>(context), -1);
     ended.end();
-    if (!ended.devices().empty()) engine().session->save_results(ended.devices());
+    if (!ended.devices().empty()) made->session->save_results(ended.devices());
     return 0;
   });
 }
 
 void collect() {
   contained("collect", 0, [] {
-    engine().session->collect();
+    if (Engine* const made = made_engine()) made->session->collect();
     return 0;
   });
 }
 
-int finish() {
+lynxpp_seen finish() {
   wait_when_dying();
-  const int launched = contained("finish", 0, [] {
+  const lynxpp_seen seen = contained("finish", lynxpp_seen_none, [] {
     device::cpu::finish_work();
-    engine().session->finish();
-    return engine().session->has_seen_launches() ? 1 : 0;
+    Engine* const made = made_engine();
+    if (made != nullptr) made->session->finish();
+    if (made != nullptr && made->session->has_measured()) note_launches();
+    if (const lynxpp_seen so_far = seen_launches(); so_far != lynxpp_seen_none) return so_far;
+    const bool is_silent = made == nullptr || made->is_of_child || !made->session->wants_table();
+    return is_silent ? lynxpp_seen_none : lynxpp_seen_missing;
   });
   wait_when_dying();
-  return launched;
+  return seen;
+}
+
+void use_launch_notice(LaunchNotice notice) { launch_notice.store(notice); }
+
+std::atomic<bool> child_has_engine = false;
+
+int serves_child() { return child_has_engine.load() ? 1 : 0; }
+
+void begin_in_child() {
+  child_has_engine = begin_engine_in_child();
+  if (!child_has_engine) return;
+  is_watched = false;
+  begin_launch_notice_in_child();
+}
+
+void begin_process() {
+  static const bool has_begun = [] {
+    share_launch_notice();
+    device::cpu::set_check_observer(&watch_for_death);
+    pthread_atfork(nullptr, nullptr, &begin_in_child);
+    return true;
+  }();
+  static_cast<void>(has_begun);
 }
 
 const lynxpp_cpu_function* cpu_functions(size_t* count) {
@@ -498,7 +423,7 @@ const lynxpp_cpu_function* cpu_functions(size_t* count) {
   device::cpu::set_launch_interceptor(&intercept_cpu_launch);
   device::cpu::set_wait_observer(&collect);
   device::cpu::set_copy_observer(&note_cpu_copy);
-  device::cpu::set_profiler_observer([](bool starts) { is_profiled = starts; });
+  device::cpu::set_profiler_observer([](bool starts) { hooks().is_profiled = starts; });
   const std::span<const device::cpu::ApiFunction> functions = device::cpu::runtime_api();
   *count = functions.size();
   return reinterpret_cast<const lynxpp_cpu_function*>(functions.data());
@@ -522,6 +447,8 @@ constexpr lynxpp_engine table{
     .cpu_functions = &cpu_functions,
     .cpu_refusal = &device::cpu::unknown_function,
     .use_ranges = &use_ranges,
+    .use_launch_notice = &use_launch_notice,
+    .serves_child = &serves_child,
     .copied = &copied,
     .cpu_driver_functions = &cpu_driver_functions,
     .launched_natively = &launched_natively,
@@ -540,5 +467,7 @@ constexpr lynxpp_engine table{
 }  // namespace lynxpp::interposer
 
 extern "C" __attribute__((visibility("default"))) const lynxpp_engine* lynxpp_open_engine(uint32_t abi) {
-  return abi == LYNXPP_ENGINE_ABI ? &lynxpp::interposer::table : nullptr;
+  if (abi != LYNXPP_ENGINE_ABI) return nullptr;
+  lynxpp::interposer::begin_process();
+  return &lynxpp::interposer::table;
 }

@@ -85,6 +85,7 @@ bool start_watcher() {
 
 void save_before_dying(void (*save)()) {
   own_process = getpid();
+  signal_that_came = 0;
   save_records = save;
   sem_init(&is_wanted, 0, 0);
   sem_init(&is_saved, 0, 0);
@@ -92,7 +93,7 @@ void save_before_dying(void (*save)()) {
   for (const int signal : deadly) {
     struct sigaction now {};
     if (sigaction(signal, nullptr, &now) != 0 || (now.sa_flags & SA_SIGINFO) != 0 ||
-        now.sa_handler != SIG_DFL)
+        (now.sa_handler != SIG_DFL && now.sa_handler != &lynxpp_handle_deadly_signal))
       continue;
     struct sigaction ours {};
     ours.sa_handler = &lynxpp_handle_deadly_signal;

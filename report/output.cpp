@@ -28,8 +28,6 @@ std::pair<std::size_t, int> write_what_fits(int descriptor, std::string_view byt
 
 }  // namespace
 
-int write_fully(int descriptor, std::string_view bytes) { return write_what_fits(descriptor, bytes).second; }
-
 int append_line(int descriptor, std::string_view line) {
   const auto [written, error] = write_what_fits(descriptor, line);
   if (error == 0 || written == 0) return error;

@@ -268,6 +268,7 @@ struct SitesRecord {
   std::vector<PtxPart> ptx = {};  ///< of the functions; none: it is not told
 };
 
+/// A kernel under the specifications that were attached together.
 struct CoverageRecord {
   std::string kernel;
   bool instrumented = false;
@@ -277,6 +278,7 @@ struct CoverageRecord {
   std::uint64_t sites = 0;  ///< places a handler was spliced at
   std::vector<std::string> notes;
   std::string module = {};  ///< LaunchPlace::module
+  std::vector<std::string> specs = {};
 };
 
 /// What a kernel takes of a multiprocessor, with the block size and dynamic shared memory of its first

@@ -34,7 +34,7 @@ void SummarySink::launch(const LaunchRecord& record) {
 
 void SummarySink::coverage(const CoverageRecord& record) {
   const auto [known, is_new] =
-      coverage_.try_emplace({record.kernel, record.module}, summary_.coverage.size());
+      coverage_.try_emplace({record.kernel, record.module, record.specs}, summary_.coverage.size());
   if (is_new) {
     summary_.coverage.push_back(record);
   } else {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -44,7 +45,8 @@ class SummarySink : public Sink {
 
  private:
   Summary summary_;
-  std::map<std::pair<std::string, std::string>, std::size_t> coverage_;  ///< by kernel and module
+  /// By kernel, module and specifications.
+  std::map<std::tuple<std::string, std::string, std::vector<std::string>>, std::size_t> coverage_;
   std::map<std::string, std::size_t> timings_;
   std::size_t kept_;
 };

@@ -438,12 +438,13 @@ int advise_program(const AdviseArguments& arguments) {
     const Result<int> ended = observe_program(arguments, folder);
     if (!ended) return print(ended.error().diagnostics), exit_input_error;
     status = *ended;
-    if (status != 0) print_warning("the program ended with status " + std::to_string(status));
+    if (status != 0 && status != exit_nothing_measured)
+      print_warning("the program ended with status " + std::to_string(status));
   }
   const Result<report::Reading> reading = report::read_json_lines_file(folder + "/" + records_name);
   if (!reading) {
     if (!observed.from.empty()) print(reading.error().diagnostics);
-    return status != 0 ? status : exit_input_error;
+    return status != 0 ? status : observed.from.empty() ? exit_nothing_measured : exit_input_error;
   }
   warn_of_coverage(reading->records);
   KnownTransfers transfers(folder + "/ptx");

@@ -93,7 +93,8 @@ CLI::App* add_band(CLI::App& app, BandArguments& arguments) {
       "to all; its degree of camping; its predicted times. PROGRAM runs twice, for counts and for times,\n"
       "and twice more with --arithmetic; without one, the numbers given are those of a kernel.\n"
       "`lynxpp calibrate` comes first.\n"
-      "The exit code is 1 when there is no calibration, or no kernel with a band.\n\n"
+      "The exit code is 1 when there is no calibration or no kernel has a band, 3 when\n"
+      "no kernel was launched.\n\n"
       "Example: lynxpp band --gld-64 65536 --gst-64 65536 --warps 16 --time 0.35\n"
       "         lynxpp band --html band.html -- ./app\n"
       "         lynxpp band --cache -- ./app");

@@ -305,8 +305,7 @@ Status show_caches(const BandArguments& arguments) {
 
 int band(const BandArguments& arguments) {
   const Status shown = arguments.is_of_caches ? show_caches(arguments) : show_bands(arguments);
-  if (!shown) print(shown.error().diagnostics);
-  return shown ? exit_success : exit_input_error;
+  return shown ? exit_success : failed(shown.error());
 }
 
 }  // namespace lynxpp::cli

@@ -70,8 +70,8 @@ class ProgramRuns {
     std::erase_if(kernels, [](const auto& each) { return each.second.counted.empty(); });
     if (Status read = read_traffic(kernels); !read) return read.error();
     if (kernels.empty())
-      return failure("the program launched no kernel that could be measured",
-                     "`lynxpp run -s memory_transactions` says why");
+      return nothing_measured("the program launched no kernel that could be measured",
+                              "`lynxpp run -s memory_transactions` says why");
     return kernels;
   }
 

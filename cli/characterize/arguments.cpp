@@ -33,7 +33,7 @@ CLI::App* add_characterize(CLI::App& app, CharacterizeArguments& arguments) {
       "Then Pearson's correlation of each two over the kernels that have both. A COMMAND is split as a\n"
       "shell would, with quotation marks, patterns of file names, $VARIABLE and ~. Behind -- stands one\n"
       "program with its arguments as they are. The exit code is 1 when a program fails, which is told\n"
-      "while the others go on, or when no kernel was measured.\n\n"
+      "while the others go on, or 3 when no kernel was measured.\n\n"
       "Example: lynxpp characterize ./a './b 1000' --svg kernels.svg\n"
       "         lynxpp characterize -f programs.txt --csv kernels.csv\n"
       "         lynxpp characterize -- ./app 1024");

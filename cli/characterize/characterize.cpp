@@ -156,7 +156,7 @@ int characterize(const CharacterizeArguments& arguments) {
   const std::vector<KernelCharacter> kernels = run_all(*commands, arguments, *library, is_whole);
   if (kernels.empty()) {
     print_error("no kernel was measured");
-    return exit_input_error;
+    return is_whole ? exit_nothing_measured : exit_input_error;
   }
   const std::string text = characterize_text(kernels, report::terminal_width(STDOUT_FILENO));
   std::fwrite(text.data(), 1, text.size(), stdout);

@@ -1,12 +1,5 @@
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <csignal>
 #include <cstdlib>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -20,8 +13,6 @@
 
 namespace lynxpp::cli {
 namespace {
-
-constexpr int exit_of_signal = 128;
 
 Status check_names(const std::string& checks) {
   static constexpr std::string_view known[] = {"memory", "race", "init", "sync", "leak"};
@@ -42,26 +33,6 @@ Status prepare_environment_of_checks(const CheckRunArguments& arguments, const s
   ::setenv("LD_PRELOAD", with_other_preloads(*library).c_str(), 1);
   let_find_cpu_driver("cpu");
   return success();
-}
-
-/// Runs the program in this terminal; its exit code, or 128 and the number of the signal that ended it.
-int run_and_wait(const std::string& path, const std::vector<std::string>& command) {
-  std::vector<char*> values;
-  values.reserve(command.size() + 1);
-  for (const std::string& value : command) values.push_back(const_cast<char*>(value.c_str()));
-  values.push_back(nullptr);
-  pid_t child = -1;
-  const int error = ::posix_spawnp(&child, path.c_str(), nullptr, nullptr, values.data(), environ);
-  if (error != 0) {
-    print_error("cannot execute " + path + ": " + std::strerror(error));
-    return exit_cannot_execute;
-  }
-  // Ctrl-C is for the program, which may have something to say about it.
-  ::signal(SIGINT, SIG_IGN);
-  ::signal(SIGQUIT, SIG_IGN);
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {}
-  return WIFSIGNALED(status) ? exit_of_signal + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 /// Whether a process of the program has found something.
@@ -98,11 +69,17 @@ int check_run(const CheckRunArguments& arguments) {
   }
   if (const std::string obstacle = preload_obstacle(program.path); !obstacle.empty())
     print_warning("'" + program.path + "' " + obstacle + "; nothing will be checked");
-  const int exit_code = run_and_wait(program.path, arguments.command);
+  const int exit_code = run_in_terminal(program.path, arguments.command);
   std::string lines;
-  if (!read_file(output, lines) || lines.empty())
+  const bool has_checked = read_file(output, lines) && !lines.empty();
+  if (!has_checked && exit_code > exit_of_signal) {
+    print_warning("signal " + std::to_string(exit_code - exit_of_signal) +
+                  " ended the program before it could tell what was found");
+  } else if (!has_checked) {
     print_warning("the program launched no kernel on the cpu device, nothing was checked");
-  return arguments.error_exit != 0 && has_findings(output) ? arguments.error_exit : exit_code;
+  }
+  if (arguments.error_exit != 0 && has_findings(output)) return arguments.error_exit;
+  return !has_checked && exit_code == exit_success ? exit_nothing_measured : exit_code;
 }
 
 }  // namespace lynxpp::cli

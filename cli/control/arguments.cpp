@@ -42,7 +42,9 @@ void add_control(CLI::App& app, ControlArguments& arguments) {
   CLI::App* const status =
       add_control_command(app, "status", "Show what is attached to a running program and what it has counted",
                           Command::status, arguments);
-  status->footer("Launches are those seen while something was attached. The exit code is 1 as of attach.");
+  status->footer(
+      "Launches are those since the program began, and those while something was attached. The exit code is\n"
+      "1 as of attach.");
   CLI::App* const top = add_control_command(app, "top", "Show rates and the busiest kernels every second",
                                             Command::top, arguments);
   top->add_flag("--once", arguments.once, "Watch for one second, print that, and leave");

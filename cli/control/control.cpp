@@ -42,6 +42,7 @@ Result<ProcessStatus> read_status(const nlohmann::json& answer) {
     status.kernels = answer.value("kernels", status.kernels);
     status.launches = answer.value("launches", status.launches);
     status.output = answer.value("output", status.output);
+    status.launched = answer.value("launched", status.launched);
     status.seen = answer.value("seen", status.seen);
     status.instrumented = answer.value("instrumented", status.instrumented);
     status.outstanding = answer.value("outstanding", status.outstanding);
@@ -71,7 +72,8 @@ std::string status_text(int process, const ProcessStatus& status) {
     text += status_line("launches", status.launches.empty() ? "all" : status.launches);
     if (!status.output.empty()) text += status_line("output", status.output);
   }
-  text += status_line("launches seen", std::to_string(status.seen));
+  text += status_line("launches made", std::to_string(status.launched));
+  text += status_line("while attached", std::to_string(status.seen));
   text += status_line("instrumented", std::to_string(status.instrumented));
   text += status_line("outstanding", std::to_string(status.outstanding));
   return text + status_line("records lost", std::to_string(status.lost));

@@ -21,6 +21,7 @@ struct ProcessStatus {
   std::vector<std::string> specifications;
   std::string kernels, launches;  ///< filters; empty: all
   std::string output;             ///< a file's pattern; empty: none
+  std::uint64_t launched = 0;     ///< launches since the program began
   std::uint64_t seen = 0, instrumented = 0, outstanding = 0, lost = 0;
   std::vector<Kernel> seen_kernels;  ///< those launched most, the most launched first
 };

@@ -69,7 +69,7 @@ std::string top_text(int process, const Reading& before, const Reading& now) {
     return per_second(grown(earlier, later), seconds);
   };
   std::string text = status_text(process, now.status);
-  text += "launches / s    " + rate(before.status.seen, now.status.seen) + "\n";
+  text += "launches / s    " + rate(before.status.launched, now.status.launched) + "\n";
   text += "instrumented /s " + rate(before.status.instrumented, now.status.instrumented) + "\n";
   return text + busiest(before, now, seconds);
 }

@@ -164,11 +164,12 @@ Result<std::vector<ModelledKernel>> run_modelled(const std::vector<std::string>&
   if (!all) return all;
   if (Status understood = keep_matching(*all, kernels); !understood) return understood.error();
   if (all->empty())
-    return failure("the program launched no kernel that is wanted",
-                   "a CUDA runtime that is linked statically is not seen without a GPU");
+    return nothing_measured("the program launched no kernel that is wanted",
+                            "a CUDA runtime that is linked statically is not seen without a GPU");
   std::erase_if(*all, [](const ModelledKernel& each) { return each.launches == 0; });
   if (all->empty())
-    return failure("none of the kernels has a modelled time", "their blocks may be too large for " + machine);
+    return nothing_measured("none of the kernels has a modelled time",
+                            "their blocks may be too large for " + machine);
   return all;
 }
 

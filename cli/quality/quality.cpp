@@ -101,10 +101,11 @@ Status keep_ranges(rating::Inputs& inputs, const std::vector<std::string>& wante
     const std::string close = closest_match(path, known);
     std::string list;
     for (std::size_t i = 0; i < known.size() && i < 10; ++i) list += (i == 0 ? "" : ", ") + known[i];
-    return failure("no kernel was launched in a range '" + path + "'",
-                   !close.empty()  ? "did you mean '" + close + "'?"
-                   : known.empty() ? "the program names no ranges: by NVTX, LYNXPP_RANGE or --function"
-                                   : "there are: " + list);
+    return nothing_measured("no kernel was launched in a range '" + path + "'",
+                            !close.empty() ? "did you mean '" + close + "'?"
+                            : known.empty()
+                                ? "the program names no ranges: by NVTX, LYNXPP_RANGE or --function"
+                                : "there are: " + list);
   }
   std::erase_if(inputs.subjects, [&](const rating::Subject& subject) {
     return subject.kind != rating::Subject::Kind::range ||
@@ -182,8 +183,7 @@ int quality(const QualityArguments& arguments) {
   if (const std::string obstacle = preload_obstacle(program.path); !obstacle.empty())
     print_warning("'" + program.path + "' " + obstacle);
   const Status shown = show(program.path, arguments, *machine, *given);
-  if (!shown) print(shown.error().diagnostics);
-  return shown ? exit_success : exit_input_error;
+  return shown ? exit_success : failed(shown.error());
 }
 
 }  // namespace lynxpp::cli

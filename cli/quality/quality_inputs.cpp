@@ -423,14 +423,14 @@ Result<Inputs> inputs_of(const Runs& runs) {
   const bool has_launches =
       std::ranges::any_of(timeline.activities, [](const auto* each) { return each->launch.has_value(); });
   if (!has_launches) {
-    return failure(
+    return nothing_measured(
         "the program launched no kernel",
         "`lynxpp run` says more: a CUDA runtime that is linked statically is not seen without a GPU");
   }
   count_launches(runs.counted, inputs.hardware, timeline);
   if (timeline.counted.empty())
-    return failure("none of the program's kernels could be instrumented",
-                   "`lynxpp run -s quality` shows why, kernel by kernel");
+    return nothing_measured("none of the program's kernels could be instrumented",
+                            "`lynxpp run -s quality` shows why, kernel by kernel");
   take_times(timed, timeline);
   timeline.overlapping = overlapping_copies(timeline.activities);
 

@@ -27,7 +27,7 @@ CLI::App* add_record(CLI::App& app, RecordArguments& arguments) {
       "its kernels and findings with what to try go to standard error, as `lynxpp report FILE --format\n"
       "summary` shows them again. Compile with -lineinfo so that findings name source lines. The exit code "
       "is\n"
-      "the program's; 2, 126 and 127 as for `lynxpp run`.\n\n"
+      "the program's; 2, 3, 126 and 127 as for `lynxpp run`.\n\n"
       "Example: lynxpp record -- ./app 1024\n"
       "         lynxpp report lynxpp-app.jsonl --format html -o app.html");
   return record;

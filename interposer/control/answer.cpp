@@ -17,8 +17,8 @@ std::string text_of(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-std::string text_of_status(SessionStatus status, const std::string& device) {
-  json told = {{"device", status.device.empty() ? device : status.device},
+std::string text_of_status(SessionStatus status, const ProcessFacts& process) {
+  json told = {{"device", status.device.empty() ? process.device : status.device},
                {"specifications", status.specifications},
                {"kernels", status.kernels},
                {"launches", status.launches},
@@ -32,6 +32,7 @@ std::string text_of_status(SessionStatus status, const std::string& device) {
     seen += each.launches;
     instrumented += each.instrumented;
   }
+  told["launched"] = process.launched;
   told["seen"] = seen;
   told["instrumented"] = instrumented;
   std::ranges::sort(status.seen, [](const KernelStatus& a, const KernelStatus& b) {
@@ -77,11 +78,11 @@ std::optional<std::string> attach_as_asked(Session& session, const json& wish) {
 
 std::string refusal(const std::string& why) { return text_of({{"error", why}}); }
 
-Answer answer(Session& session, std::string_view request, const std::string& device) {
+Answer answer(Session& session, std::string_view request, const ProcessFacts& process) {
   const json asked = json::parse(request, nullptr, false);
   if (!asked.is_object() || asked.size() != 1) return {refusal("the request is not understood"), {}};
   const std::string& what = asked.begin().key();
-  if (what == "status") return {text_of_status(session.status(), device), {}};
+  if (what == "status") return {text_of_status(session.status(), process), {}};
   if (what == "attach") {
     if (const auto problem = attach_as_asked(session, *asked.begin())) return {refusal(*problem), {}};
   } else if (what == "detach") {
@@ -92,7 +93,7 @@ Answer answer(Session& session, std::string_view request, const std::string& dev
   }
   SessionStatus status = session.status();
   const bool attached = !status.specifications.empty();
-  return {text_of_status(std::move(status), device), attached};
+  return {text_of_status(std::move(status), process), attached};
 }
 
 }  // namespace lynxpp::interposer

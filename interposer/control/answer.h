@@ -8,6 +8,7 @@
 // Each is answered by the status that there is then (answer.cpp), or {"error":TEXT} when nothing has changed.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,8 +22,13 @@ struct Answer {
   std::optional<bool> attached;  ///< of attach and detach: whether something is attached now
 };
 
-/// `device` is what to call the device as long as the session does not know its name.
-Answer answer(Session& session, std::string_view request, const std::string& device);
+/// What the session does not know of its process.
+struct ProcessFacts {
+  std::string device;          ///< what to call the device as long as the session does not know its name
+  std::uint64_t launched = 0;  ///< launches since the program began, whether or not something was attached
+};
+
+Answer answer(Session& session, std::string_view request, const ProcessFacts& process);
 
 /// What attach, detach and status are answered where nothing can be attached, and why.
 std::string refusal(const std::string& why);

@@ -28,6 +28,7 @@ std::atomic<const lynxpp_engine*> engine = nullptr;
 std::atomic<const lynxpp_engine*> engine_with_specifications = nullptr;
 std::atomic<pid_t> opening_process = 0;
 std::atomic<bool> finished = false;
+std::atomic<bool> has_measured = false;
 std::atomic<int> is_profiled = 0;
 std::atomic<bool> is_answering = false;
 std::atomic<bool> keeps_results = false;
@@ -38,9 +39,27 @@ std::atomic<bool> tried = false;  ///< whether there is an engine, or none, is k
 
 constexpr char engine_name[] = "liblynxpp-engine.so";
 
-/// The child of a fork has neither the engine's threads nor a usable CUDA context, and its parent reports the
-/// records.
-void leave_to_parent() {
+/// No other thread is in the midst of opening the engine or attaching when the process is forked.
+void prepare_fork() {
+  opening.lock();
+  attaching.lock();
+}
+
+void continue_parent() {
+  attaching.unlock();
+  opening.unlock();
+}
+
+/// The child of a process that has launched has neither the engine's threads nor a usable CUDA context, and
+/// its parent reports the records. Another child goes on with an engine of its own.
+void continue_child() {
+  continue_parent();
+  is_answering.store(false);
+  const lynxpp_engine* const opened = engine.load();
+  if (opened != nullptr && opened->serves_child() != 0) {
+    opening_process.store(getpid(), std::memory_order_relaxed);
+    return;
+  }
   attached_flag.store(0, std::memory_order_relaxed);
   engine_with_specifications.store(nullptr, std::memory_order_relaxed);
 }
@@ -130,7 +149,8 @@ std::string answer_without_engine(const std::string& request, bool attaches) {
   if (attaches) return R"({"error":"the engine cannot be opened; the program's standard error says why"})";
   if (request != control::status_request && request != control::detach_request)
     return R"({"error":"the request is not understood"})";
-  return runs_on_cpu_device() ? R"({"device":"cpu"})" : R"({"device":"cuda"})";
+  return std::string(runs_on_cpu_device() ? R"({"device":"cpu")" : R"({"device":"cuda")") +
+         ",\"launched\":" + std::to_string(launch_count.load()) + "}";
 }
 
 }  // namespace
@@ -157,10 +177,11 @@ const lynxpp_engine* open_engine(const char* consequence) {
   }
   loaded->use_allocations(&allocation_source);
   loaded->use_ranges(&current_ranges);
+  loaded->use_launch_notice(&tell_run_program);
   if (is_profiled.load() != 0) loaded->profile(1);
   if (keeps_results.load()) loaded->keep_results();
   opening_process.store(getpid(), std::memory_order_relaxed);
-  pthread_atfork(nullptr, nullptr, leave_to_parent);
+  pthread_atfork(prepare_fork, continue_parent, continue_child);
   engine.store(loaded, std::memory_order_release);
   tried.store(true);
   return loaded;
@@ -234,8 +255,8 @@ void answer_request(const std::string& request, std::string& reply) {
   const auto take = [](void* into, const char* text, std::size_t bytes) {
     static_cast<std::string*>(into)->assign(text, bytes);
   };
-  const int now =
-      answering->control(request.data(), request.size(), runs_on_cpu_device() ? 1 : 0, take, &reply);
+  const int now = answering->control(request.data(), request.size(), runs_on_cpu_device() ? 1 : 0,
+                                     launch_count.load(), take, &reply);
   if (now < 0) return;
   // Whatever the program sets LYNXPP_SPEC to is something else.
   settings.specifications = now != 0 ? "(by lynxpp attach)" : nullptr;
@@ -261,7 +282,9 @@ void finish_at_exit() {
 }
 
 void finish() {
-  const lynxpp_engine* const opened = opened_engine();
+  // Launches that are only checked are made by the stand-in driver, by whose engine nobody has asked yet.
+  const bool is_checked = settings.checks && driver_is_stand_in();
+  const lynxpp_engine* const opened = is_checked ? open_engine("no finding is told") : opened_engine();
   if (opened == nullptr) {
     if (!is_run_program() || finished.exchange(true)) return;
     say_what_passed_unseen();
@@ -276,7 +299,20 @@ void finish() {
   await_answer();
   const Passthrough passthrough;
   if (settings.specifications != nullptr || attachments() != 0) say_what_passed_unseen();
-  if (opened->finish() != 0) tell_run_program_of_launch();
+  const lynxpp_seen seen = opened->finish();
+  if (seen == lynxpp_seen_measured) has_measured.store(true);
+  if (seen >= lynxpp_seen_launches) return;
+  if (is_run_program()) {
+    say_no_launch();
+  } else if (seen == lynxpp_seen_missing) {
+    say("no kernel launch was seen");
+  }
+}
+
+int status_of_run(int status) {
+  constexpr int nothing_measured = 3;
+  const bool counts = status == 0 && is_run_program() && finished.load();
+  return counts && !has_measured.load() && !child_has_measured() ? nothing_measured : status;
 }
 
 }  // namespace lynxpp::preload

@@ -7,6 +7,7 @@
 #include "interposer/preload/engine_client.h"
 #include "interposer/preload/file_content.h"
 #include "interposer/preload/memory_hooks.h"
+#include "interposer/preload/process.h"
 #include "interposer/preload/quietly.h"
 #include "interposer/preload/registry.h"
 
@@ -63,6 +64,7 @@ CUcontext context_of_load() {
 void remember_module(void* module, const void* image, CUcontext context) {
   if (Passthrough::active()) return;
   begin_control();
+  if (settings.checks && driver_is_stand_in()) finish_at_exit();
   bind_linked_compilers();  // of libraries that were opened since
   if (image == nullptr) return;
   explain_driver_use();

@@ -18,6 +18,9 @@
 namespace lynxpp::preload {
 namespace {
 
+constexpr char seen_mark = '1';
+constexpr char measured_mark = '2';
+
 /// The path of the mark, or false: the program may have closed it and opened something else there.
 bool find_mark(char* path, size_t size) {
   snprintf(path, size, "/proc/%d/fd/%d", settings.run_process, settings.run_mark);
@@ -58,6 +61,7 @@ const char* reason() {
   const bool on_cpu = settings.device == DeviceChoice::cpu ||
                       (settings.device == DeviceChoice::automatic && !driver_present());
   if (has_explained()) return "for the reason above";
+  if (runs_on_cpu_device()) return "the program launched nothing on the cpu device";
   if (driver_loaded()) return "the CUDA driver was loaded, and nothing launched";
   if (on_cpu)
     return "the program neither is linked with CUDA's runtime library nor opened the driver, which the cpu "
@@ -81,13 +85,27 @@ void say_what_passed_unseen() {
     say("%s was opened into a namespace of its own (dlmopen): what was launched there was not seen", path);
 }
 
-void tell_run_program_of_launch() {
+bool child_has_measured() {
+  char path[64];
+  if (!find_mark(path, sizeof path)) return false;
+  const int mark = open(path, O_RDONLY | O_CLOEXEC);
+  if (mark < 0) return false;
+  bool found = false;
+  char told[256];
+  for (ssize_t count = 0; !found && (count = read(mark, told, sizeof told)) > 0;)
+    found = memchr(told, measured_mark, static_cast<size_t>(count)) != nullptr;
+  close(mark);
+  return found;
+}
+
+void tell_run_program(lynxpp_seen seen) {
   char path[64];
   if (settings.run_process == 0 || is_run_program() || !find_mark(path, sizeof path)) return;
   const int mark = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
   if (mark < 0) return;
   // Nobody could be told of a failure.
-  [[maybe_unused]] const ssize_t ignored = write(mark, "1", 1);
+  [[maybe_unused]] const ssize_t ignored =
+      write(mark, seen == lynxpp_seen_measured ? &measured_mark : &seen_mark, 1);
   close(mark);
 }
 

@@ -2,6 +2,8 @@
 // process that is merely preloaded, such as a shell or the children of the program, says nothing of the kind.
 #pragma once
 
+#include "interposer/engine_api.h"
+
 namespace lynxpp::preload {
 
 /// Whether this process is the program that `lynxpp run` started.
@@ -13,7 +15,10 @@ void say_no_launch();
 /// Names a CUDA driver that was opened into a namespace of its own (dlmopen), where nothing of ours is.
 void say_what_passed_unseen();
 
-/// Lets the program of `lynxpp run` know that this process, a child of its, has seen a launch.
-void tell_run_program_of_launch();
+/// Lets the program of `lynxpp run` know what this process, a child of its, has seen.
+void tell_run_program(lynxpp_seen seen);
+
+/// True if a child process of the program has measured a launch.
+bool child_has_measured();
 
 }  // namespace lynxpp::preload

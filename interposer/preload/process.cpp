@@ -78,6 +78,8 @@ void read_settings(char** environment) {
           strcmp(level, "info") == 0 || strcmp(level, "debug") == 0 || strcmp(level, "trace") == 0;
     } else if (const char* control = value_of(*entry, "LYNXPP_CONTROL")) {
       settings.control = strcmp(control, "0") != 0;
+    } else if (value_of(*entry, "LYNXPP_CPU_CHECK") != nullptr) {
+      settings.checks = true;
     } else if (const char* run = value_of(*entry, "LYNXPP_RUN")) {
       char* end = nullptr;
       settings.run_process = static_cast<int>(strtol(run, &end, 10));

@@ -12,6 +12,7 @@ struct Settings {
   bool verbose = false;  ///< LYNXPP_LOG is info, debug or trace
   int run_process = 0;   ///< LYNXPP_RUN (support/run_mark.h): the program of `lynxpp run`; 0: none
   int run_mark = -1;
+  bool checks = false;                   ///< LYNXPP_CPU_CHECK is set
   bool control = true;                   ///< LYNXPP_CONTROL is not 0
   const char* runtime_folder = nullptr;  ///< XDG_RUNTIME_DIR; null when unset
 };

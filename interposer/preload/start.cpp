@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -43,9 +44,19 @@ Leave real_quick_exit = nullptr;
   remember_what_ptxas_wrote();
   end_control();
   finish();
+  status = status_of_run(status);
   if (next != nullptr) next(status);
   syscall(SYS_exit_group, status);
   __builtin_unreachable();
+}
+
+/// The handler that runs last: what is left is to write out what the C library holds.
+void finish_run(int status, void*) {
+  finish();
+  const int changed = status_of_run(status);
+  if (changed == status) return;
+  fflush(nullptr);
+  if (real_exit_now != nullptr) real_exit_now(changed);
 }
 
 /// Linked with -z initfirst: runs before every other constructor of the process, the C library's own
@@ -63,7 +74,7 @@ Leave real_quick_exit = nullptr;
     keep_stderr();
     // At the latest, for a program that launches nothing. Behind the driver's own handler results are lost:
     // finish_at_exit() registers another one when the driver is there.
-    atexit(finish);
+    on_exit(finish_run, nullptr);
   }
   // The rest is InitializeInjection's, and where another copy was first, nobody's.
   if (!is_loaded_with_program()) return;

@@ -23,6 +23,7 @@ class ResultsQueue {
   std::unique_ptr<report::Sink> sink();
 
   void keep() { is_kept_.store(true); }
+  bool is_kept() const { return is_kept_.load(); }
   void add(const report::LaunchRecord& record);
   /// Hands over what there was at the call, with no lock held. Returns how many.
   std::size_t take(lynxpp_take take, void* context);

@@ -60,11 +60,31 @@ bool Session::attach(const std::string& list, std::string& problem, std::optiona
   const State state(state_);
   select_kernels(std::move(kernels));
   attached_ = attached->specifications.empty() ? nullptr : attached;
+  if (attached_ != nullptr) {
+    for (const auto& [key, seen] : seen_) seen->begin_coverage(attached_->names);
+  }
   choices_.fetch_add(1, std::memory_order_release);
   ever_attached_ |= attached_ != nullptr;
-  const auto has_end = [](const auto& report) { return report->has_end(); };
-  if (std::any_of(attached->reports.begin(), attached->reports.end(), has_end)) ever_.push_back(attached);
+  keep_for_end(attached);
   return true;
+}
+
+void Session::inherit(const Session& parent) {
+  const State state(state_);
+  if (parent.kernels_ != nullptr) kernels_ = std::make_unique<const KernelSelection>(*parent.kernels_);
+  ever_attached_ = parent.ever_attached_;
+  if (parent.attached_ == nullptr) return;
+  const auto attached = std::make_shared<Attached>(*parent.attached_);
+  attached->has_launches = false;
+  for (std::size_t i = 0; i < attached->reports.size(); ++i)
+    attached->host[i] = attached->reports[i]->initial_state();
+  attached_ = attached;
+  keep_for_end(attached);
+}
+
+void Session::keep_for_end(const std::shared_ptr<const Attached>& attached) {
+  const auto has_end = [](const auto& report) { return report->has_end(); };
+  if (std::ranges::any_of(attached->reports, has_end)) ever_.push_back(attached);
 }
 
 bool Session::attached() {
@@ -250,6 +270,7 @@ Session::Seen& Session::seen(std::string_view kernel, const std::string& module)
   const std::string name(kernel);
   made->coverage.kernel = name;
   made->coverage.module = module;
+  if (attached_ != nullptr) made->coverage.specs = attached_->names;
   made->timing.kernel = name;
   made->learned.wide_counters = configuration_.counters == CounterWidth::wide;
   made->wanted = selects(name);
@@ -327,6 +348,7 @@ void Session::add(PendingPtr pending, Outstanding& outstanding) {
 }
 
 void Session::keep(PendingPtr pending, Outstanding& outstanding) {
+  has_measured_.store(true, std::memory_order_relaxed);
   outstanding.settled_later();
   pending_bytes_ += pending->plan->layout.bytes;
   pending_.push_back(std::move(pending));

@@ -76,6 +76,10 @@ class Session {
               std::optional<KernelSelection> kernels = std::nullopt);
   bool attached();
 
+  /// Goes on, in the child of a fork, from the session of its parent: with the specifications and kernels
+  /// that were chosen there, and no launch.
+  void inherit(const Session& parent);
+
   /// What there is now. Launches wait for it no longer than for each other.
   SessionStatus status();
 
@@ -133,6 +137,14 @@ class Session {
   /// Whether the program launched anything while specifications were attached.
   bool has_seen_launches() const { return has_seen_launches_; }
 
+  /// Whether some launch was instrumented, or timed where that was wanted.
+  bool has_measured() const { return has_measured_; }
+
+  /// Whether a table of launches is wanted at the end.
+  bool wants_table() const {
+    return ever_attached_ && configuration_.prints_table && !configuration_.times_only();
+  }
+
   /// The same as finish() from anywhere, while other threads, or this one, are in the midst of a launch:
   /// writes what is complete, and what is missing as a note. Waits at most a second.
   void finish_now();
@@ -152,6 +164,9 @@ class Session {
   using PlanPtr = std::shared_ptr<const Plan>;
   using PendingPtr = std::unique_ptr<Pending>;
   using State = std::unique_lock<std::recursive_timed_mutex>;
+
+  /// Where a specification has an ON_END. Precondition: `state_` is held.
+  void keep_for_end(const std::shared_ptr<const Attached>& attached);
 
   // ---- launching (session.cpp)
   /// Precondition: `state_` is held.
@@ -313,6 +328,7 @@ class Session {
   std::atomic<bool> ending_ = false;  // nobody but finish() takes results any more
   std::atomic<bool> finished_ = false;
   std::atomic<bool> has_seen_launches_ = false;
+  std::atomic<bool> has_measured_ = false;
   std::atomic<std::uint64_t> choices_ = 0;
   std::atomic<int> launching_ = 0;                              // threads in the midst of a launch
   std::atomic<int> helpers_ = 0;                                // threads of ends()

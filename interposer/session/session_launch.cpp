@@ -251,9 +251,10 @@ void Session::take_back(PendingPtr pending, std::unique_ptr<device::Buffer> buff
   Result<std::unique_ptr<device::Readback>> readback = read_back();
   Seen& seen = *pending->plan->seen;
   State state(state_);
-  seen.coverage.instrumented = true;
-  seen.coverage.reason.clear();
-  ++seen.coverage.instrumented_launches;
+  report::CoverageRecord& coverage = seen.coverage_of(*pending->plan->attached);
+  coverage.instrumented = true;
+  coverage.reason.clear();
+  ++coverage.instrumented_launches;
   if (readback) {
     pending->readback = std::move(*readback);
     keep(std::move(pending), outstanding);
@@ -263,7 +264,7 @@ void Session::take_back(PendingPtr pending, std::unique_ptr<device::Buffer> buff
   }
   const std::string reason = first_message(readback.error());
   ++seen.lost;
-  add_once(seen.coverage.notes, "results lost: " + reason);
+  add_once(coverage.notes, "results lost: " + reason);
   state.unlock();
   log().error("{}: launch {}: results are lost: {}", demangle(seen.coverage.kernel), pending->launch, reason);
   write(pending->activity);

@@ -124,7 +124,41 @@ void Session::settle(Pending& pending, const Result<std::span<std::byte>>& bytes
   if (bytes) return;
   const State state(state_);
   ++pending.plan->seen->lost;
-  add_once(pending.plan->seen->coverage.notes, "results lost: " + first_message(bytes.error()));
+  Seen& seen = *pending.plan->seen;
+  // Where the original was timed, no specification counts.
+  report::CoverageRecord& coverage =
+      pending.plan->attached != nullptr ? seen.coverage_of(*pending.plan->attached) : seen.coverage;
+  add_once(coverage.notes, "results lost: " + first_message(bytes.error()));
+}
+
+void Session::Seen::begin_coverage(const std::vector<std::string>& specs) {
+  if (specs == coverage.specs) return;
+  add_unselected();
+  close_coverage();
+  report::CoverageRecord next;
+  next.kernel = coverage.kernel;
+  next.module = coverage.module;
+  next.specs = specs;
+  const auto known = std::ranges::find(earlier, specs, &report::CoverageRecord::specs);
+  if (known != earlier.end()) {
+    next = std::move(*known);
+    earlier.erase(known);
+  }
+  if (coverage.launches != 0 || !coverage.notes.empty()) earlier.push_back(std::move(coverage));
+  coverage = std::move(next);
+}
+
+void Session::Seen::close_coverage() {
+  if (const NoRoom& missed = no_room; missed.launches != 0) {
+    coverage.notes.push_back(
+        std::to_string(missed.launches) + (missed.launches == 1 ? " launch" : " launches") +
+        " ran uninstrumented for want of up to " + std::to_string(missed.bytes) + " bytes: " + missed.why);
+  }
+  no_room = {};
+  for (const auto& [way, launches] : natively)
+    coverage.notes.push_back(std::to_string(launches) + (launches == 1 ? " launch " : " launches ") + way +
+                             (launches == 1 ? " was" : " were") + " not counted");
+  natively.clear();
 }
 
 /// True: the kernel's next launches should take care of it.
@@ -441,20 +475,12 @@ void Session::note_missing_results() {
 void Session::close_books() {
   finished_ = true;
   const State state(state_);
-  if (!ever_attached_) return;
+  if (!ever_attached_ || !has_seen_launches_) return;
   report_ends();
   note_missing_results();
   for (const auto& [key, seen] : seen_) {
     seen->add_unselected();
-    report::CoverageRecord& coverage = seen->coverage;
-    if (const NoRoom& missed = seen->no_room; missed.launches != 0) {
-      coverage.notes.push_back(
-          std::to_string(missed.launches) + (missed.launches == 1 ? " launch" : " launches") +
-          " ran uninstrumented for want of up to " + std::to_string(missed.bytes) + " bytes: " + missed.why);
-    }
-    for (const auto& [way, launches] : seen->natively)
-      coverage.notes.push_back(std::to_string(launches) + (launches == 1 ? " launch " : " launches ") + way +
-                               (launches == 1 ? " was" : " were") + " not counted");
+    seen->close_coverage();
   }
   std::vector<const Seen*> sorted;
   for (const auto& [key, seen] : seen_) sorted.push_back(seen.get());
@@ -462,9 +488,14 @@ void Session::close_books() {
     return std::pair<std::string_view, std::string_view>(each->coverage.kernel, each->coverage.module);
   });
   name_nearest(sorted, kernels_ != nullptr ? kernels_->text : configuration_.kernels_text);
-  for (const Seen* seen : sorted) sink_->coverage(seen->coverage);
   for (const Seen* seen : sorted) {
-    const bool has_times = seen->coverage.instrumented || seen->timing.launches != 0;
+    for (const report::CoverageRecord& each : seen->earlier) sink_->coverage(each);
+    if (seen->coverage.launches != 0 || seen->earlier.empty()) sink_->coverage(seen->coverage);
+  }
+  for (const Seen* seen : sorted) {
+    const bool was_instrumented = seen->coverage.instrumented ||
+                                  std::ranges::any_of(seen->earlier, &report::CoverageRecord::instrumented);
+    const bool has_times = was_instrumented || seen->timing.launches != 0;
     if (configuration_.timing != Timing::off && has_times) sink_->timing(seen->timing);
   }
   sink_->finish();

@@ -35,6 +35,7 @@ inline void add_once(std::vector<std::string>& notes, const std::string& note) {
 /// A set of specifications, shared by the launches made while it was attached.
 struct Session::Attached {
   std::vector<engine::SpecificationPtr> specifications;
+  std::vector<std::string> names;           ///< theirs
   std::vector<std::uint64_t> every_launch;  ///< of each specification, which launches it wants
   std::vector<std::shared_ptr<const cod::HostReport>> reports;
   bool counts_shared_memory = false;
@@ -54,6 +55,7 @@ struct Session::Attached {
     Result<std::shared_ptr<const cod::HostReport>> compiled = (*specification)->compile_host();
     if (!compiled) return compiled.error();
     every_launch.push_back((*specification)->sampling().launches);
+    names.push_back((*specification)->name());
     specifications.push_back(std::move(*specification));
     host.push_back((*compiled)->initial_state());
     reports.push_back(std::move(*compiled));
@@ -156,7 +158,8 @@ struct Session::Seen {
   std::atomic<std::uint64_t> outstanding = 0;     ///< launches made whose results have not been taken
   std::uint64_t lost = 0;                         ///< launches whose results could not be had
   NoRoom no_room;
-  report::CoverageRecord coverage;
+  report::CoverageRecord coverage;              ///< under what is attached now, or was last
+  std::vector<report::CoverageRecord> earlier;  ///< under other specifications
   report::TimingRecord timing;
   std::vector<KernelPtr> kernels;
   /// The site tables of its variants, each once, and whether the report has it.
@@ -166,6 +169,18 @@ struct Session::Seen {
     std::shared_ptr<const std::vector<report::SitesRecord::PtxPart>> ptx = nullptr;  ///< null: not told
   };
   std::vector<Sites> sites;
+  /// That of a launch that was made while `attached` was.
+  report::CoverageRecord& coverage_of(const Attached& attached) {
+    const auto found = std::ranges::find(earlier, attached.names, &report::CoverageRecord::specs);
+    return found != earlier.end() ? *found : coverage;
+  }
+
+  /// From now on launches are made under these specifications.
+  void begin_coverage(const std::vector<std::string>& specs);
+
+  /// Notes what was only counted so far.
+  void close_coverage();
+
   /// Puts those that were counted apart to the others.
   void add_unselected() {
     for (auto& [ordinal, launches] : unselected) {

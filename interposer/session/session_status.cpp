@@ -34,7 +34,12 @@ SessionStatus Session::status() {
     seen->add_unselected();
     status.outstanding += seen->outstanding;
     status.lost += seen->lost;
-    status.seen.push_back({key.kernel, seen->coverage.launches, seen->coverage.instrumented_launches});
+    KernelStatus& kernel =
+        status.seen.emplace_back(key.kernel, seen->coverage.launches, seen->coverage.instrumented_launches);
+    for (const report::CoverageRecord& each : seen->earlier) {
+      kernel.launches += each.launches;
+      kernel.instrumented += each.instrumented_launches;
+    }
   }
   return status;
 }

@@ -76,7 +76,7 @@ Status Session::prepare(Seen& seen, Kernel& kernel, const device::Launch& launch
   }
   const State state(state_);
   if (parts != nullptr) seen.sites[kernel.sites].ptx = std::move(parts);
-  report::CoverageRecord& coverage = seen.coverage;
+  report::CoverageRecord& coverage = seen.coverage_of(*kernel.attached);
   for (const std::string& note : kernel.instrumented.notes) add_once(coverage.notes, note);
   coverage.sites = 0;
   for (const std::uint64_t sites : kernel.instrumented.sites_per_handler) coverage.sites += sites;

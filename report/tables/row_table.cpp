@@ -52,7 +52,7 @@ std::string render_rows(const std::string& kernel, const TableTotals& table, std
     for (const std::vector<std::string>& row : cells.rows) made.cells.push_back(row[i]);
   }
   text += render_columns(columns, indent);
-  if (cells.further != 0) text += further_line(cells.further);
+  if (cells.further != 0) text += further_line(cells.further, most);
   return text;
 }
 

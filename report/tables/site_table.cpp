@@ -103,7 +103,7 @@ std::string render_hot_sites(const std::string& kernel, const HotSites& hot, std
     columns.push_back(std::move(column));
   }
   text += render_columns(columns, indent);
-  if (hot.further != 0) text += further_line(hot.further);
+  if (hot.further != 0) text += further_line(hot.further, hot.rows.size());
   return text;
 }
 

@@ -15,7 +15,6 @@
 
 #include "report/findings/findings.h"
 #include "report/kernel_name.h"
-#include "report/output.h"
 #include "report/overhead/overhead.h"
 #include "report/summary.h"
 #include "report/tables/row_table.h"
@@ -23,6 +22,7 @@
 #include "report/tables/text_table.h"
 #include "report/totals.h"
 #include "support/text.h"
+#include "support/whole_output.h"
 
 namespace lynxpp::report {
 namespace {
@@ -95,8 +95,7 @@ struct Extent {
 };
 
 Extent extent_of(const TableOptions& options) {
-  constexpr std::size_t all = std::numeric_limits<std::size_t>::max();
-  return options.is_whole ? Extent{all, all, all} : Extent{};
+  return options.is_whole ? Extent{all_kept, all_kept, all_kept} : Extent{};
 }
 
 class SpecificationTable {
@@ -235,7 +234,7 @@ class SpecificationTable {
       if (!listed.empty() && ++kernels <= extent_.kernels) text += elements_of(names_[i], std::move(listed));
     }
     if (kernels > extent_.kernels)
-      text += "\nshort arrays of kernels:\n" + further_line(kernels - extent_.kernels);
+      text += "\nshort arrays of kernels:\n" + further_line(kernels - extent_.kernels, extent_.kernels);
     return text;
   }
 
@@ -317,7 +316,8 @@ class SpecificationTable {
       for (const TableTotals& table : tables)
         text += "\n" + render_rows(names_[i], table, width_, extent_.elements);
     }
-    if (kernels > extent_.kernels) text += "\ntables of kernels:\n" + further_line(kernels - extent_.kernels);
+    if (kernels > extent_.kernels)
+      text += "\ntables of kernels:\n" + further_line(kernels - extent_.kernels, extent_.kernels);
     return text;
   }
 
@@ -354,14 +354,24 @@ class SpecificationTable {
 
 // ---------------------------------------------------------------- coverage and timing
 
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
 std::string render_coverage(const std::vector<CoverageRecord>& records, std::size_t width) {
   std::vector<CoverageRecord> gaps;
   TextColumn launches{{"launches"}, {}};
+  TextColumn specs{{"specifications"}, {}, false};
   TextColumn reason{{"reason"}, {}, false};
+  bool has_several = false;
   for (const CoverageRecord& record : records) {
+    has_several |= record.specs != records.front().specs;
     std::string gap = gap_of(record);
     if (gap.empty()) continue;
     gaps.push_back(record);
+    specs.cells.push_back(printable(joined(record.specs)));
     const std::uint64_t missed = record.launches - std::min(record.instrumented_launches, record.launches);
     const bool is_partial = record.instrumented_launches != 0 && missed != 0;
     launches.cells.push_back(is_partial ? count(missed) + " of " + count(record.launches)
@@ -370,9 +380,11 @@ std::string render_coverage(const std::vector<CoverageRecord>& records, std::siz
   }
   if (gaps.empty()) return {};
   // The reason stands last and may run over the line, but leaves the name half of it.
-  const std::size_t room = std::max(room_for_names({launches, reason}, width), width / 2);
-  return "== lynxpp: not instrumented ==\n" +
-         render_with_names(demangled_names(gaps), {launches, reason}, room);
+  std::vector<TextColumn> columns{launches};
+  if (has_several) columns.push_back(specs);
+  columns.push_back(reason);
+  const std::size_t room = std::max(room_for_names(columns, width), width / 2);
+  return "== lynxpp: not instrumented ==\n" + render_with_names(demangled_names(gaps), columns, room);
 }
 
 std::string render_coverage_notes(const std::vector<CoverageRecord>& records, std::size_t width) {
@@ -516,7 +528,7 @@ std::unique_ptr<Sink> make_table_sink(TableOptions options) {
 
 std::unique_ptr<Sink> make_table_sink() {
   // When stderr is gone there is nobody left to tell.
-  const auto write = [](std::string_view text) { static_cast<void>(write_fully(STDERR_FILENO, text)); };
+  const auto write = [](std::string_view text) { static_cast<void>(write_whole(STDERR_FILENO, text)); };
   return make_table_sink({write, terminal_width(STDERR_FILENO)});
 }
 

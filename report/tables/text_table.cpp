@@ -70,8 +70,10 @@ std::string wrapped(std::string_view text, std::size_t indent, std::size_t width
   return lines + std::string(indent, ' ') + line + "\n";
 }
 
-std::string further_line(std::uint64_t count) {
-  return "  … " + to_text(Number::of(count)) + " more: `lynxpp report --all` on the file of LYNXPP_OUTPUT\n";
+std::string further_line(std::uint64_t count, std::size_t most) {
+  return "  … " + to_text(Number::of(count)) +
+         (most == all_kept ? " more in the records\n"
+                           : " more: `lynxpp report --all` on the file of LYNXPP_OUTPUT\n");
 }
 
 std::size_t width_between(std::size_t count) { return count == 0 ? 0 : (count - 1) * gap; }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,8 +25,12 @@ std::string render_columns(const std::vector<TextColumn>& columns, std::size_t i
 /// `text` in lines of at most `width`, each after `indent` blanks; words are not cut.
 std::string wrapped(std::string_view text, std::size_t indent, std::size_t width);
 
-/// Below what shows the first of many: "  … 480 more: lynxpp report --all".
-std::string further_line(std::uint64_t count);
+/// Elements that a table shows when it shows all that are kept.
+inline constexpr std::size_t all_kept = std::numeric_limits<std::size_t>::max();
+
+/// Below what shows the first of many, `most` of them: "  … 480 more: lynxpp report --all". A table that
+/// shows all that are kept names the records.
+std::string further_line(std::uint64_t count, std::size_t most);
 
 /// What render_columns adds to the widths of `count` columns.
 std::size_t width_between(std::size_t count);

@@ -203,7 +203,8 @@ TEST(Control, StopsEndlessRecursion) {
 }
 
 TEST(Control, ReportsABarrierThatCannotComplete) {
-  EXPECT_THAT(run(R"(
+  EXPECT_THAT(
+      run(R"(
 .visible .entry test(.param .u64 out) {
   .reg .pred %p;
   .reg .b32 %r;
@@ -216,8 +217,10 @@ FIRST:
   bar.sync 2;
   ret;
 })",
-                  64, nullptr),
-              ::testing::HasSubstr("a barrier can never complete"));
+          64, nullptr),
+      ::testing::HasSubstr("warp 0 of block (0, 0, 0) waits forever at barrier 2, PTX line 11: 32 of 64 "
+                           "threads have arrived; warp 0 waits at barrier 2, PTX line 11; warp 1 "
+                           "waits at barrier 1, PTX line 8"));
 }
 
 TEST(Control, CountsThreadsAtNamedBarriers) {

@@ -1,5 +1,5 @@
 // `.sync` operations whose members are in different parts of the code: random programs, kernels that nvcc
-// compiled, lanes that wait for ever.
+// compiled, lanes that wait forever.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -111,12 +111,12 @@ TEST(IndependentLanes, WaitForEverWhereOperationsDiffer) {
                                .failure;
   EXPECT_THAT(both, StartsWith("test.ptx:"));
   EXPECT_THAT(both, HasSubstr("kernel 'test'"));
-  EXPECT_THAT(both, HasSubstr("wait for ever at 'shfl.sync."));
+  EXPECT_THAT(both, HasSubstr("wait forever at 'shfl.sync."));
   EXPECT_THAT(both, HasSubstr("which wait at 'shfl.sync."));
   EXPECT_THAT(both, HasSubstr("0x55555555"));
   EXPECT_THAT(both, HasSubstr("0xaaaaaaaa"));
   EXPECT_THAT(run_both_sides("  bar.warp.sync -1;\n", "  vote.sync.any.pred %p2, %p1, -1;\n").failure,
-              HasSubstr("wait for ever"));
+              HasSubstr("wait forever"));
   EXPECT_THAT(run_both_sides("  bar.warp.sync -1;\n", "  bar.sync 0;\n").failure,
               HasSubstr("which wait at 'bar.sync'"));
   EXPECT_THAT(

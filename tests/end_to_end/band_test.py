@@ -204,12 +204,12 @@ class Bands(unittest.TestCase):
 
     def test_a_program_without_kernels(self):
         outcome = lynxpp("band", "-c", CALIBRATION, "--", "/bin/true")
-        self.assertEqual(outcome.returncode, 1)
+        self.assertEqual(outcome.returncode, 3)
         self.assertIn("launched no kernel", outcome.stderr)
 
     def test_a_kernel_that_is_not_there(self):
         outcome = lynxpp("band", "-c", CALIBRATION, "-k", "nobody", "--", BUILD.examples / "vecadd")
-        self.assertEqual(outcome.returncode, 1)
+        self.assertEqual(outcome.returncode, 3)
         self.assertIn("launched no kernel", outcome.stderr)
 
     def test_launches_of_several_shapes_have_no_one_band(self):

@@ -2,12 +2,13 @@
 
 Arguments: the build folder, and cases where not all are wanted; or the build folder, --example, and the name of an
 example program, in which nothing is found, with its arguments. A line of tests/end_to_end/checks/*.cu that ends in "// CASE: KIND" is found in that case;
-cases that stand behind no line are correct programs, or end in findings that have no line (WITHOUT_LINE).
+cases without such a line are correct programs.
 """
 import json
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -17,15 +18,13 @@ from harness import Build, TestFailure, clean_environment, demand_equal, expect
 
 SOURCES = pathlib.Path(__file__).resolve().parent / "checks"
 PROGRAMS = ("memory", "race", "init", "sync", "ordered")
-# A barrier that is never complete has no line.
-WITHOUT_LINE = {"different_barriers": {("endless barrier", None)}}
 SCHEMA = json.loads((pathlib.Path(__file__).resolve().parents[2] / "docs/schema/check.schema.json").read_text())
 
 
 def expected_of(source):
     """The cases of a program, each with the kinds and lines that it is to find."""
     text = source.read_text()
-    cases = {name: set(WITHOUT_LINE.get(name, ())) for name in re.findall(r'cases\.has\("(\w+)"\)', text)}
+    cases = {name: set() for name in re.findall(r'cases\.has\("(\w+)"\)', text)}
     for number, line in enumerate(text.splitlines(), 1):
         code, _, comment = line.partition("  // ")
         for part in comment.split("; ") if comment and code.rstrip().endswith(";") else ():
@@ -95,6 +94,54 @@ def check_texts(build):
     expect("shared array" in race["place"]["action"], str(race))
 
 
+def check_waits(build):
+    """What is said of barriers at which warps wait forever, and of those that one has left out."""
+    sync = build.examples / "tests" / "check_sync"
+    for case, words in (("arrives_twice", ("warp 1 of block (0, 0, 0) waits forever at barrier 1, ", "32 of 64 threads have arrived",
+                                           "warp 0 arrived twice between two waits", "warp 0 has exited")),
+                        ("different_barriers", ("warp 0 of block (0, 0, 0) waits forever at barrier 1, ", "32 of 64 threads have arrived",
+                                                "warp 1 waits at barrier 2, ")),
+                        ("endless_object", ("waits forever at the mbarrier at shared array", "32 of 64 arrivals missing",
+                                            "warps 0 to 1 wait at the mbarrier")),
+                        ("skipped_by_a_warp", ("warp 1 of the block goes on without it", "barrier 0 completed because warp 1 had exited"))):
+        ended, objects = check_run(build, sync, case)
+        for word in words:
+            expect(word in ended.stderr.decode(), f"{case}: '{word}' is not said\n" + describe(ended))
+        if case == "skipped_by_a_warp":
+            expect(objects[0]["other"]["source_line"] == objects[0]["place"]["source_line"] + 1, str(objects))
+            continue
+        if case == "endless_object":
+            continue  # only checked launches know that nobody arrives
+        ran = build.run(sync, case)
+        expect(words[0] in ran.stderr and words[1] in ran.stderr, f"without checks {case}: {ran}")
+    for case, number in (("interrupted", signal.SIGINT), ("terminated", signal.SIGTERM)):
+        ended, objects = check_run(build, sync, case)
+        demand_equal(f"status of {case}", ended.returncode, 128 + number)
+        demand_equal(f"findings of {case}", objects[-1]["findings"], 1)
+        expect("launched no kernel" not in ended.stderr.decode(), describe(ended))
+
+
+def check_driver_api(build):
+    """Programs of the driver's API have their findings told, however they end."""
+    folder = pathlib.Path(__file__).resolve().parent / "forks"
+    for how in ("outside", "outside_exit"):
+        ended, objects = check_run(build, sys.executable, folder / "driver_program.py", how, folder / "work.ptx",
+                                   options=["--error-exit", "7"])
+        demand_equal("exit code", ended.returncode, 7)
+        demand_equal("output", ended.stdout, b"700\n")
+        demand_equal("kinds", [each.get("kind") for each in objects], ["out of bounds", None])
+        expect("launched no kernel" not in ended.stderr.decode(), describe(ended))
+
+
+def check_unrolled(build):
+    """Copies of an unrolled loop's accesses are one finding."""
+    _, objects = check_run(build, build.examples / "tests" / "check_race", "unrolled")
+    races = [each for each in objects if each.get("kind") == "race"]
+    demand_equal("findings", len(races), 2)
+    for race in races:
+        expect(race.get("instructions", 1) == 4 and race["count"] >= 4 * 64, str(race))
+
+
 def check_options(build):
     memory = build.examples / "tests" / "check_memory"
     ended, _ = check_run(build, memory, "behind_end", options=["--error-exit", "7"])
@@ -153,7 +200,7 @@ def main():
             except TestFailure as failure:
                 failures.append(str(failure))
     if not wanted:
-        for check in (check_texts, check_options):
+        for check in (check_texts, check_waits, check_unrolled, check_driver_api, check_options):
             try:
                 check(build)
             except TestFailure as failure:

@@ -116,7 +116,8 @@ class ControlTest(unittest.TestCase):
         self.assertEqual(stat.S_IMODE(program.socket.stat().st_mode), 0o600)
         program.say("one")
         before = self.status_of(number)
-        self.assertEqual((before["process"], before["attached"], before["launches seen"]), (str(number), "nothing", "0"))
+        self.assertEqual((before["process"], before["attached"], before["launches made"], before["while attached"]),
+                         (str(number), "nothing", "1", "0"))
         self.assertIn("cpu", before["device"])
 
         said = self.command("attach", number, "-s", "instruction_count")
@@ -124,15 +125,16 @@ class ControlTest(unittest.TestCase):
         for kernel in ("one", "two", "one"):
             program.say(kernel)
         now = self.status_of(number)
-        self.assertEqual([now[name] for name in ("attached", "kernels", "launches", "launches seen", "instrumented", "records lost")],
-                         ["instruction_count", "all", "all", "3", "3", "0"])
+        self.assertEqual([now[name] for name in ("attached", "kernels", "launches", "launches made", "while attached", "instrumented",
+                                               "records lost")],
+                         ["instruction_count", "all", "all", "4", "3", "3", "0"])
 
         self.command("attach", number, "-s", "instruction_count,kernel_runtime", "-k", "^two")
         program.say("one")
         program.say("two")
         now = self.status_of(number)
-        self.assertEqual([now[name] for name in ("attached", "kernels", "launches seen", "instrumented")],
-                         ["instruction_count, kernel_runtime", "^two", "5", "4"])
+        self.assertEqual([now[name] for name in ("attached", "kernels", "launches made", "while attached", "instrumented")],
+                         ["instruction_count, kernel_runtime", "^two", "6", "5", "4"])
         top = self.command("top", number, "--once")
         self.assertIn("launches / s    0.0\n", top)
         self.assertIn("            3            2  one(int*)\n", top)
@@ -142,7 +144,8 @@ class ControlTest(unittest.TestCase):
         program.say("one")
         program.say("two")
         self.assertEqual(self.status_of(number)["attached"], "nothing")
-        self.assertEqual(self.status_of(number)["launches seen"], "5")
+        now = self.status_of(number)
+        self.assertEqual((now["launches made"], now["while attached"]), ("8", "5"))
         status, errors = program.end()
         self.assertEqual(status, 0, errors)
         self.assertFalse(program.socket.exists())
@@ -199,6 +202,27 @@ class ControlTest(unittest.TestCase):
             self.assertEqual(pipe.read(), b"answered ")
         program.folder.chmod(0o700)
         self.assertEqual(self.status_of(program.number)["attached"], "nothing")
+
+    def test_coverage_is_kept_for_each_specification(self):
+        """The kernels have no branch: what counts branches has no place in them, which says nothing of other specifications."""
+        program = self.start()
+        self.command("attach", program.number, "-s", "instruction_count")
+        for kernel in ("one", "one", "one"):
+            program.say(kernel)
+        self.command("attach", program.number, "-s", "branch_divergence")
+        program.say("one")
+        self.command("attach", program.number, "-s", "instruction_count")
+        program.say("one")
+        now = self.status_of(program.number)
+        self.assertEqual((now["launches made"], now["while attached"], now["instrumented"]), ("5", "5", "5"))
+        status, errors = program.end()
+        self.assertEqual(status, 0, errors)
+        coverage = {tuple(entry["specs"]): (entry["launches"], entry["instrumented_launches"], entry["sites"] != 0)
+                    for entry in read_json_lines(program.output) if entry["record"] == "coverage"}
+        self.assertEqual(coverage, {("instruction_count",): (4, 4, True), ("branch_divergence",): (1, 1, False)})
+        missed = errors.split("== lynxpp: not instrumented ==")[1].splitlines()
+        self.assertEqual(missed[1].split(), ["kernel", "launches", "specifications", "reason"])
+        self.assertEqual(missed[2].split()[:3], ["one(int*)", "1", "branch_divergence"])
 
     def test_a_refused_attach_changes_nothing(self):
         program = self.start(LYNXPP_SPEC="instruction_count")

@@ -152,7 +152,7 @@ class Ranges(unittest.TestCase):
 
     def test_a_range_that_is_not_entered_is_named(self):
         outcome = lynxpp("quality", "--range", "divergenze", "-d", "cpu", "--", PROGRAM)
-        self.assertEqual(outcome.returncode, 1)
+        self.assertEqual(outcome.returncode, 3)
         self.assertIn("no kernel was launched in a range 'divergenze'", outcome.stderr)
         self.assertIn("did you mean 'divergence'?", outcome.stderr)
 
@@ -165,7 +165,7 @@ class Ranges(unittest.TestCase):
 
     def test_a_program_without_kernels_is_said_to_be_one(self):
         outcome = lynxpp("quality", "--", "/bin/true")
-        self.assertEqual(outcome.returncode, 1)
+        self.assertEqual(outcome.returncode, 3)
         self.assertIn("the program launched no kernel", outcome.stderr)
 
 

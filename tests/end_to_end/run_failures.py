@@ -1,4 +1,5 @@
 """Programs that end in unusual ways, launch nothing, or wait: registered as ways to fail, see failures.py."""
+import os
 import pathlib
 import signal
 import tempfile
@@ -70,11 +71,13 @@ def lynxpp_run(build, *command, options=(), environment=None):
 
 @test
 def runs_without_a_launch(build):
-    """`lynxpp run` says so at the end, once, and why; the program's status stays."""
+    """`lynxpp run` says so at the end, once, and why; a status that is not 0 stays, and 0 becomes 3."""
     for command, status, words in (
-            (["/bin/ls", "/dev/null"], 0, "no kernel launch was seen in 'ls': "),
-            (["/bin/sh", "-c", "/bin/true; /bin/true; exit 3"], 3, "no kernel launch was seen in 'sh': "),
-            (["/bin/sh", "-c", "exec /bin/ls /dev/null"], 0, "no kernel launch was seen in 'ls': "),
+            (["/bin/ls", "/dev/null"], 3, "no kernel launch was seen in 'ls': "),
+            (["/bin/sh", "-c", "/bin/true; /bin/true; exit 5"], 5, "no kernel launch was seen in 'sh': "),
+            (["/bin/sh", "-c", "exec /bin/ls /dev/null"], 3, "no kernel launch was seen in 'ls': "),
+            (["python3", "-c", "print('text')"], 3, "no kernel launch was seen in 'python3"),
+            (["python3", "-c", "import os; os._exit(0)"], 3, "no kernel launch was seen in 'python3"),
             (["python3", "-c", "import os; os._exit(4)"], 4, "no kernel launch was seen in 'python3")):
         for device in ("cpu", "auto"):
             run = lynxpp_run(build, *command, options=("-d", device))
@@ -88,8 +91,9 @@ def runs_without_a_launch(build):
 @test
 def runs_whose_children_launch(build):
     """A shell has nothing to say when a program it started has launched kernels."""
-    run = lynxpp_run(build, "/bin/sh", "-c", f"{build.examples / 'vecadd'}; exit 3", options=("-d", "cpu"))
-    demand_equal("status", run.status, 3)
+    for status in (0, 5):
+        run = lynxpp_run(build, "/bin/sh", "-c", f"{build.examples / 'vecadd'}; exit {status}", options=("-d", "cpu"))
+        demand_equal("status", run.status, status)
     expect_words(run, "thread_instructions")
     expect("no kernel launch" not in run.stderr, f"there was one\n{run}")
 
@@ -99,6 +103,28 @@ def runs_of_a_static_runtime(build):
     run = lynxpp_run(build, build.examples / "static" / "vecadd", options=("-d", "cpu"))
     demand_equal("exit status (a CUDA error the program reports)", run.status, 2)
     expect_words(run, "-cudart shared", "no kernel launch was seen in 'vecadd': for the reason above")
+
+
+@test
+def statuses_when_nothing_is_measured(build):
+    """A program that ends well and of which nothing was measured: 3, whichever command was to measure it."""
+    idle = ["/bin/true"]
+    no_ptx = [build.examples / "no_ptx" / "vecadd"]
+    for arguments, status in (
+            (["run", "-d", "cpu", "-s", "instruction_count", "-k", "no_such_kernel", "--", build.examples / "vecadd"], 3),
+            (["run", "-d", "cpu", "-s", "instruction_count", "--", *idle], 3),
+            (["run", "-d", "cpu", "--", *idle], 0),  # nothing was to be measured
+            (["record", "-d", "cpu", "-o", os.devnull, "--", *idle], 3),
+            (["check-run", "--", *idle], 3),
+            (["bench", "-d", "cpu", "-s", "instruction_count", "--", *idle], 3),
+            (["quality", "-d", "cpu", "--", *idle], 3),
+            (["characterize", "-d", "cpu", "--", *idle], 3),
+            (["advise", "-d", "cpu", "--", *idle], 3),
+            (["run", "-d", "cpu", "-s", "instruction_count", "--", build.examples / "vecadd"], 0)):
+        run = build.run(build.command, *arguments, preload=False)
+        demand_equal(f"status of {arguments[0]}\n{run}\n", run.status, status)
+    run = build.run(build.command, "run", "-d", "cpu", "-s", "instruction_count", "--", *no_ptx, preload=False)
+    expect(run.status != 0, f"a program without PTX cannot run there\n{run}")
 
 
 @test

@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 
 class AnswerTest : public SessionTest {
  protected:
-  Answer given(const std::string& request) { return answer(*session_, request, "some device"); }
+  Answer given(const std::string& request) { return answer(*session_, request, {"some device", 27}); }
   nlohmann::json told(const std::string& request) { return nlohmann::json::parse(given(request).text); }
   std::string attach_request(const std::string& list, const std::string& kernels) {
     nlohmann::json wish = {{"specifications", list}};
@@ -36,6 +36,7 @@ TEST_F(AnswerTest, StatusCountsWhatWasSeenInstrumentedAndLost) {
   const nlohmann::json status = told(R"({"status":{}})");
   EXPECT_EQ(status["device"], "fake");
   EXPECT_EQ(status["specifications"], nlohmann::json({"session_test_sevens"}));
+  EXPECT_EQ(status["launched"], 27);
   EXPECT_EQ(status["seen"], 3);
   EXPECT_EQ(status["instrumented"], 3);
   EXPECT_EQ(status["lost"], 1);

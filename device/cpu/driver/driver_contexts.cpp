@@ -15,6 +15,7 @@
 #include "device/cpu/runtime/api.h"
 #include "device/cpu/runtime/devices.h"
 #include "device/cpu/runtime/error.h"
+#include "device/cpu/runtime/process_use.h"
 #include "device/cpu/runtime/properties.h"
 #include "device/cpu/runtime/runtime.h"
 #include "device/cpu/runtime/streams.h"
@@ -146,6 +147,8 @@ CUresult give_device(CUdevice* device, CUcontext context) {
 
 CUresult cuInit(unsigned int flags) {
   if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (is_stranded()) return CUDA_ERROR_NOT_INITIALIZED;
+  note_use_of_device();
   driver_initialized() = true;
   static std::atomic<bool> has_injected = false;
   if (!has_injected.exchange(true)) inject();

@@ -5,6 +5,7 @@
 #include "device/cpu/driver/contexts.h"
 #include "device/cpu/runtime/api.h"
 #include "device/cpu/runtime/devices.h"
+#include "device/cpu/runtime/graph_memory.h"
 #include "device/cpu/runtime/graphs.h"
 
 namespace lynxpp::device::cpu::driver_api {
@@ -98,6 +99,55 @@ CUresult cuGraphAddMemsetNode(CUgraphNode* node, CUgraph graph, const CUgraphNod
   if (contexts().find(context) == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   return result_of(add_graph_node(node, graph, dependencies, count, cudaGraphNodeTypeMemset,
                                   [&] { return fill_of_node(fill); }));
+}
+
+CUresult cuGraphAddMemAllocNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
+                                size_t count, CUDA_MEM_ALLOC_NODE_PARAMS* parameters) {
+  if (parameters == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  cudaMemAllocNodeParams same{};
+  same.poolProps.allocType = static_cast<cudaMemAllocationType>(parameters->poolProps.allocType);
+  same.poolProps.handleTypes = static_cast<cudaMemAllocationHandleType>(parameters->poolProps.handleTypes);
+  same.poolProps.location.type = static_cast<cudaMemLocationType>(parameters->poolProps.location.type);
+  same.poolProps.location.id = parameters->poolProps.location.id;
+  same.bytesize = parameters->bytesize;
+  const cudaError_t error = api::cudaGraphAddMemAllocNode(node, graph, dependencies, count, &same);
+  if (error == cudaSuccess) parameters->dptr = reinterpret_cast<CUdeviceptr>(same.dptr);
+  return result_of(error);
+}
+
+CUresult cuGraphMemAllocNodeGetParams(CUgraphNode node, CUDA_MEM_ALLOC_NODE_PARAMS* parameters) {
+  const auto memory = graphs().memory_of(node, true);
+  if (memory == nullptr || parameters == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *parameters = {};
+  parameters->poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  parameters->poolProps.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  parameters->poolProps.location.id = memory->device;
+  parameters->bytesize = memory->bytes;
+  parameters->dptr = memory->address();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGraphAddMemFreeNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
+                               size_t count, CUdeviceptr address) {
+  return result_of(
+      api::cudaGraphAddMemFreeNode(node, graph, dependencies, count, reinterpret_cast<void*>(address)));
+}
+
+CUresult cuGraphMemFreeNodeGetParams(CUgraphNode node, CUdeviceptr* address) {
+  const auto memory = graphs().memory_of(node, false);
+  if (memory == nullptr || address == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *address = memory->address();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGraphMemTrim(CUdevice device) { return result_of(api::cudaDeviceGraphMemTrim(device)); }
+CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attribute, void* value) {
+  return result_of(
+      api::cudaDeviceGetGraphMemAttribute(device, static_cast<cudaGraphMemAttributeType>(attribute), value));
+}
+CUresult cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attribute, void* value) {
+  return result_of(
+      api::cudaDeviceSetGraphMemAttribute(device, static_cast<cudaGraphMemAttributeType>(attribute), value));
 }
 
 CUresult cuGraphAddHostNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count,

@@ -11,6 +11,7 @@
 #include "device/cpu/driver/driver.h"
 #include "device/cpu/runtime/allocations.h"
 #include "device/cpu/runtime/error.h"
+#include "device/cpu/runtime/process_use.h"
 #include "device/cpu/runtime/streams.h"
 #include "support/log.h"
 
@@ -21,6 +22,7 @@ enum class Needs { none, init, context };
 
 CUresult check(Needs needs) {
   if (needs == Needs::none) return CUDA_SUCCESS;
+  if (is_stranded()) return CUDA_ERROR_NOT_INITIALIZED;
   if (!driver_initialized() && !uses_runtime()) return CUDA_ERROR_NOT_INITIALIZED;
   if (needs == Needs::init) return CUDA_SUCCESS;
   if (current_context() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;

@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
 #include <utility>
 #include <vector>
 
 #include "device/cpu/runtime/checks.h"
+#include "device/cpu/runtime/graph_memory.h"
 #include "device/cpu/runtime/properties.h"
 #include "device/cpu/simt/check/written_memory.h"
 #include "support/call_site.h"
@@ -107,39 +109,87 @@ std::size_t Allocations::total_bytes() {
   return host / static_cast<std::size_t>(device_count());
 }
 
+std::shared_ptr<void> zeroed_memory(std::size_t bytes) {
+  // The system gives pages that are 0 when they are touched; what is smaller is cheaper to fill.
+  constexpr std::size_t worth_pages = 256 << 10;
+  if (bytes < worth_pages) {
+    const std::size_t whole = (bytes + alignment - 1) / alignment * alignment;
+    void* const memory = std::aligned_alloc(alignment, whole);
+    if (memory != nullptr) std::memset(memory, 0, whole);
+    return {memory, &std::free};
+  }
+  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return nullptr;
+  return {memory, [bytes](void* pages) { munmap(pages, bytes); }};
+}
+
 cudaError_t Allocations::allocate(void** pointer, std::size_t bytes, MemoryKind kind, unsigned flags,
                                   void* pool) {
   *pointer = nullptr;
   if (bytes == 0) return cudaSuccess;
-  const std::size_t total = total_bytes();
   const CallStack stack = program_stack();
   const int device = current_device();
   const std::unique_lock lock(mutex_);
-  std::size_t& used = used_[index_of(device)];
-  if (bytes > total || used > total - bytes) return cudaErrorMemoryAllocation;
-  const std::size_t storage_bytes = (bytes + gap + alignment - 1) / alignment * alignment;
-  void* storage = std::aligned_alloc(alignment, storage_bytes);
+  if (!has_room(device, bytes)) return cudaErrorMemoryAllocation;
+  std::shared_ptr<void> storage = zeroed_memory(bytes + gap);
   if (storage == nullptr) {
     drain_freed(0, 0);
-    storage = std::aligned_alloc(alignment, storage_bytes);
+    storage = zeroed_memory(bytes + gap);
   }
   if (storage == nullptr) return cudaErrorMemoryAllocation;
-  const auto address = reinterpret_cast<std::uintptr_t>(storage);
-  forget_stale(address, bytes);
-  enter({address, bytes, kind, flags, pool, false, 0, stack, {}, {}, device});
+  *pointer = storage.get();
+  const auto address = reinterpret_cast<std::uintptr_t>(*pointer);
+  enter_own({address, bytes, kind, flags, pool, false, 0, stack, {}, {}, device, 0, std::move(storage)});
   if (WrittenMemory* const written = written_memory(); written != nullptr && begins_unwritten(kind))
     written->enter(address, bytes);
-  if (counts_as_used(kind)) used += bytes;
-  if (pool != nullptr) {
-    PoolUse& use = pools_[pool];
-    use.current += bytes;
-    use.high = std::max(use.high, use.current);
-  }
-  *pointer = storage;
   return cudaSuccess;
 }
 
+cudaError_t Allocations::allocate(const GraphMemory& memory) {
+  const CallStack stack = program_stack();
+  const std::unique_lock lock(mutex_);
+  const auto before = by_address_.find(memory.address());
+  if (before != by_address_.end()) remove(before, before->second.retired_by.value_or(stack));
+  if (!has_room(memory.device, memory.bytes)) return cudaErrorMemoryAllocation;
+  enter_own({memory.address(),
+             memory.bytes,
+             MemoryKind::device,
+             0,
+             memory.pool,
+             false,
+             0,
+             stack,
+             {},
+             {},
+             memory.device,
+             0,
+             memory.storage});
+  return cudaSuccess;
+}
+
+bool Allocations::is_allocated(const GraphMemory& memory) const {
+  const std::shared_lock lock(mutex_);
+  const auto found = by_address_.find(memory.address());
+  return found != by_address_.end() && !found->second.retired_by;
+}
+
 // Precondition of these, to nearest(): `mutex_` is held.
+
+bool Allocations::has_room(int device, std::size_t bytes) const {
+  const std::size_t total = total_bytes();
+  return bytes <= total && used_[index_of(device)] <= total - bytes;
+}
+
+void Allocations::enter_own(Allocation allocation) {
+  forget_stale(allocation.address, allocation.bytes);
+  if (counts_as_used(allocation.kind)) used_[index_of(allocation.device)] += allocation.bytes;
+  if (allocation.pool != nullptr) {
+    PoolUse& use = pools_[allocation.pool];
+    use.current += allocation.bytes;
+    use.high = std::max(use.high, use.current);
+  }
+  enter(std::move(allocation));
+}
 
 /// Host memory the program registered and then freed without unregistering may lie where new storage is now.
 void Allocations::forget_stale(std::uintptr_t address, std::size_t bytes) {
@@ -161,7 +211,8 @@ void Allocations::enter(Allocation allocation) {
     allocation.number = next_++;
     ++version_;
   }
-  by_address_[allocation.address] = allocation;
+  const std::uintptr_t address = allocation.address;
+  by_address_[address] = std::move(allocation);
 }
 
 void Allocations::free_storage(const Allocation& allocation, const CallStack& stack) {
@@ -176,9 +227,7 @@ void Allocations::free_storage(const Allocation& allocation, const CallStack& st
 
 void Allocations::drain_freed(std::size_t most_entries, std::size_t most_bytes) {
   while (freed_.size() > most_entries || freed_bytes_ > most_bytes) {
-    const Allocation& oldest = freed_.front().allocation;
-    freed_bytes_ -= oldest.bytes;
-    std::free(oldest.pointer());
+    freed_bytes_ -= freed_.front().allocation.bytes;
     freed_.pop_front();
   }
 }
@@ -217,19 +266,22 @@ cudaError_t Allocations::release(void* pointer, MemoryKind kind, MemoryKind othe
   return cudaSuccess;
 }
 
-cudaError_t Allocations::retire(void* pointer, MemoryKind kind, MemoryKind other_kind) {
+cudaError_t Allocations::retire(void* pointer, MemoryKind kind, MemoryKind other_kind,
+                                std::uint64_t& number) {
   const CallStack stack = program_stack();
   const std::unique_lock lock(mutex_);
   const auto found = find_own(pointer, kind, other_kind);
   if (found == by_address_.end()) return cudaErrorInvalidValue;
   found->second.retired_by = stack;
+  number = found->second.number;
   return cudaSuccess;
 }
 
-void Allocations::release_retired(void* pointer) {
+void Allocations::release_retired(void* pointer, std::uint64_t number) {
   const std::unique_lock lock(mutex_);
   const auto found = by_address_.find(reinterpret_cast<std::uintptr_t>(pointer));
-  if (found != by_address_.end() && found->second.retired_by) remove(found, *found->second.retired_by);
+  if (found != by_address_.end() && found->second.retired_by && found->second.number == number)
+    remove(found, *found->second.retired_by);
 }
 
 bool Allocations::add_foreign(const Allocation& allocation) {

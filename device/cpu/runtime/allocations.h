@@ -50,6 +50,8 @@ struct Allocation {
   std::optional<CallStack> retired_by = {};
   int device = 0;            ///< whose memory it is; of host memory, where it was asked for
   std::uint32_t access = 0;  ///< mapped memory: devices that may access it, a bit for each
+  std::shared_ptr<void> storage =
+      {};  ///< of what Allocations has made or a graph lends it; null: owned elsewhere
 
   void* pointer() const { return reinterpret_cast<void*>(address); }
   /// The host does not read or write it directly (though on this device it could).
@@ -60,6 +62,7 @@ struct Allocation {
 };
 
 class Allocations;
+struct GraphMemory;
 
 /// What kernels of one device may access: its own memory, what host and devices share, and the memory of
 /// peers that it has access to.
@@ -87,8 +90,9 @@ class Allocations {
 
   DeviceMemory& of_device(int device) { return *memories_[static_cast<std::size_t>(device)]; }
 
-  /// For the current device: uninitialised memory aligned to 512 bytes; *pointer is null when `bytes` is 0.
-  /// Errors: cudaErrorMemoryAllocation.
+  /// For the current device: memory aligned to 512 bytes, all of it 0 as fresh memory of a GPU is; *pointer
+  /// is null when `bytes` is 0. Checked launches take it for uninitialised. Errors:
+  /// cudaErrorMemoryAllocation.
   cudaError_t allocate(void** pointer, std::size_t bytes, MemoryKind kind, unsigned flags = 0,
                        void* pool = nullptr);
 
@@ -99,8 +103,15 @@ class Allocations {
 
   /// As release(), but the memory goes away with release_retired(); until then only copies and kernels that
   /// were launched before may use it.
-  cudaError_t retire(void* pointer, MemoryKind kind, MemoryKind other_kind);
-  void release_retired(void* pointer);
+  /// `number`: the allocation's, since a graph may allocate at the address again before.
+  cudaError_t retire(void* pointer, MemoryKind kind, MemoryKind other_kind, std::uint64_t& number);
+  void release_retired(void* pointer, std::uint64_t number);
+
+  /// Memory that a graph allocates in each of its launches: a launch does so now. Errors:
+  /// cudaErrorMemoryAllocation.
+  cudaError_t allocate(const GraphMemory& memory);
+  /// Whether it has been allocated and no call has freed it since.
+  bool is_allocated(const GraphMemory& memory) const;
 
   /// Enters memory that is owned elsewhere (registered_host, variable, probe, mapped). False when it overlaps
   /// an entry.
@@ -163,6 +174,8 @@ class Allocations {
   Entry find_own(void* pointer, MemoryKind kind, MemoryKind other_kind);
   void remove(Entry entry, const CallStack& stack);
   void enter(Allocation allocation);
+  bool has_room(int device, std::size_t bytes) const;
+  void enter_own(Allocation allocation);
   void forget_stale(std::uintptr_t address, std::size_t bytes);
   const Allocation* nearest(std::uint64_t address) const;
 
@@ -190,6 +203,9 @@ class ProgramCall {
  private:
   const void* const outer_;
 };
+
+/// Memory aligned to 512 bytes, all of it 0; null when there is none.
+std::shared_ptr<void> zeroed_memory(std::size_t bytes);
 
 /// The process's map. Never destroyed: programs free memory in static destructors.
 Allocations& allocations();

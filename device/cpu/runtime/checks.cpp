@@ -1,13 +1,15 @@
 #include "device/cpu/runtime/checks.h"
 
+#include <unistd.h>
+
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
-#include <tuple>
+#include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -16,6 +18,7 @@
 #include "support/call_site.h"
 #include "support/log.h"
 #include "support/text.h"
+#include "support/whole_output.h"
 #include "support/write_signals.h"
 
 namespace lynxpp::device::cpu {
@@ -63,15 +66,47 @@ const Wanted& wanted() {
 struct KeptFinding {
   std::string kernel;
   Finding finding;
+  std::uint64_t instructions = 0;  ///< that have it: an unrolled loop has a source line many times
+};
+
+/// A place in the source where that is known, else an instruction.
+struct FoundAt {
+  std::string file;
+  std::uint32_t line = 0;
+
+  explicit FoundAt(const FindingPlace& place)
+      : file(place.source_file), line(place.source_file.empty() ? place.line : place.source_line) {}
+  auto operator<=>(const FoundAt&) const = default;
+};
+
+/// Findings of one kind, in a function of a kernel, at one place, after what was done at another.
+struct FoundWhere {
+  std::string kernel;
+  std::string function;
+  FindingKind kind;
+  std::string access;  ///< "ld" or "st" where there is no other place
+  FoundAt at;
+  std::optional<FoundAt> other;
+
+  FoundWhere(const std::string& of_kernel, const Finding& finding)
+      : kernel(of_kernel), function(finding.place.function), kind(finding.kind), at(finding.place) {
+    if (finding.other) {
+      other.emplace(*finding.other);
+    } else {
+      access = finding.place.opcode.substr(0, finding.place.opcode.find('.'));
+    }
+  }
+  auto operator<=>(const FoundWhere&) const = default;
 };
 
 /// Of the process. Never destroyed: programs launch in static destructors.
 struct Kept {
   std::mutex mutex;
+  bool is_reported = false;
   std::uint64_t launches = 0;
   std::vector<KeptFinding> findings;  // in the order in which they were found
-  std::map<std::tuple<std::string, FindingKind, std::string, std::uint32_t, std::uint32_t>, std::size_t>
-      places;
+  std::map<FoundWhere, std::size_t> places;
+  std::set<std::pair<std::size_t, std::pair<std::uint32_t, std::uint32_t>>> instructions;  // by finding
 };
 
 Kept& kept() {
@@ -101,8 +136,15 @@ std::string text_of(const KeptFinding& kept) {
   std::string text(name_of(finding.kind));
   text += " in kernel " + demangle(kept.kernel);
   text += finding.count == 1 ? "" : ", " + std::to_string(finding.count) + " times";
+  if (kept.instructions > 1) {
+    text += " in " + std::to_string(kept.instructions) +
+            (finding.other ? " pairs of instructions" : " instructions");
+  }
   text += ":\n  " + text_of(finding.place, kept.kernel);
-  if (finding.other) text += "\n  behind " + text_of(*finding.other, kept.kernel);
+  if (finding.other) {
+    text += finding.kind == FindingKind::race ? "\n  after " : "\n  ";
+    text += text_of(*finding.other, kept.kernel);
+  }
   if (!finding.detail.empty()) text += "\n  " + finding.detail;
   return text + "\n";
 }
@@ -129,6 +171,7 @@ Json to_json(const KeptFinding& kept) {
   const Finding& finding = kept.finding;
   Json json = {{"type", "finding"},     {"check", check_of(finding.kind)}, {"kind", name_of(finding.kind)},
                {"kernel", kept.kernel}, {"count", finding.count},          {"place", to_json(finding.place)}};
+  if (kept.instructions > 1) json["instructions"] = kept.instructions;
   if (finding.other) json["other"] = to_json(*finding.other);
   if (!finding.detail.empty()) json["detail"] = finding.detail;
   return json;
@@ -202,15 +245,14 @@ void keep_findings(const std::string& kernel, LaunchChecks checks) {
   const std::lock_guard lock(all.mutex);
   ++all.launches;
   for (Finding& finding : checks.findings) {
-    const auto [known, is_new] =
-        all.places.try_emplace({kernel, finding.kind, finding.place.function, finding.place.line,
-                                finding.other ? finding.other->line : 0},
-                               all.findings.size());
+    const auto [known, is_new] = all.places.try_emplace({kernel, finding}, all.findings.size());
+    const std::pair lines(finding.place.line, finding.other ? finding.other->line : 0);
     if (is_new) {
       all.findings.push_back({kernel, std::move(finding)});
     } else {
       all.findings[known->second].finding.count += finding.count;
     }
+    if (all.instructions.emplace(known->second, lines).second) ++all.findings[known->second].instructions;
   }
 }
 
@@ -218,6 +260,7 @@ void report_checks() {
   if (!wanted().launches.any() && !wanted().leaks) return;
   Kept& all = kept();
   const std::lock_guard lock(all.mutex);
+  if (std::exchange(all.is_reported, true)) return;
   const std::map<std::string, Leak> leaks = wanted().leaks ? find_leaks() : std::map<std::string, Leak>{};
   const std::size_t count = all.findings.size() + leaks.size();
   // A process that has not used the device is one of those that started the program.
@@ -235,8 +278,8 @@ void report_checks() {
     lines += line_of(to_json(site, leak));
   }
   lines += line_of(Json{{"type", "summary"}, {"findings", count}, {"launches", all.launches}});
+  static_cast<void>(write_whole(STDERR_FILENO, text));
   const WriteSignalsBlocked blocked;
-  std::fputs(text.c_str(), stderr);
   write_lines(lines);
 }
 

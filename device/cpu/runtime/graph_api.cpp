@@ -213,12 +213,12 @@ cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node, struct cudaKernel
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* made, cudaGraph_t graph, unsigned long long flags) {
   if ((flags & cudaGraphInstantiateFlagDeviceLaunch) != 0) return cudaErrorNotSupported;
-  return graphs().instantiate(graph, made);
+  return graphs().instantiate(graph, made, flags);
 }
 cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* made, cudaGraph_t graph,
                                           unsigned long long flags) {
   if ((flags & cudaGraphInstantiateFlagDeviceLaunch) != 0) return cudaErrorNotSupported;
-  return graphs().instantiate(graph, made);
+  return graphs().instantiate(graph, made, flags);
 }
 
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {

@@ -5,7 +5,9 @@
 #include <set>
 #include <utility>
 
+#include "device/cpu/runtime/allocations.h"
 #include "device/cpu/runtime/devices.h"
+#include "device/cpu/runtime/graph_memory.h"
 #include "device/cpu/runtime/launch.h"
 #include "device/cpu/runtime/runtime.h"
 #include "device/cpu/runtime/streams.h"
@@ -173,6 +175,10 @@ cudaError_t Graphs::copy(cudaGraph_t handle, std::shared_ptr<Graph>& made) {
   const auto graph = find(handle);
   if (graph == nullptr) return cudaErrorInvalidValue;
   const std::lock_guard lock(mutex_);
+  const auto has_memory = [](const Graph& each) {
+    return std::ranges::any_of(each.nodes, [](const auto& node) { return node->work.memory != nullptr; });
+  };
+  if (search(graph, has_memory) != nullptr) return cudaErrorNotSupported;
   made = copy_of(*graph);
   return cudaSuccess;
 }
@@ -247,6 +253,14 @@ std::shared_ptr<const KernelCall> Graphs::kernel_of(cudaGraphNode_t handle) {
   return node != nullptr ? node->work.kernel : nullptr;
 }
 
+std::shared_ptr<const GraphMemory> Graphs::memory_of(cudaGraphNode_t handle, bool allocates) {
+  const std::lock_guard lock(mutex_);
+  const GraphNode* const node = find_node(handle);
+  const bool is_it = node != nullptr &&
+                     node->work.type == (allocates ? cudaGraphNodeTypeMemAlloc : cudaGraphNodeTypeMemFree);
+  return is_it ? node->work.memory : nullptr;
+}
+
 cudaError_t Graphs::find_in_clone(cudaGraphNode_t node, cudaGraph_t clone, cudaGraphNode_t* found) {
   const auto graph = find(clone);
   if (graph == nullptr || found == nullptr) return cudaErrorInvalidValue;
@@ -295,11 +309,12 @@ bool Graphs::append_steps(const Graph& graph, std::vector<ExecutableGraph::Step>
   return true;
 }
 
-cudaError_t Graphs::instantiate(cudaGraph_t handle, cudaGraphExec_t* made) {
+cudaError_t Graphs::instantiate(cudaGraph_t handle, cudaGraphExec_t* made, unsigned long long flags) {
   const auto graph = find(handle);
   if (graph == nullptr || made == nullptr) return cudaErrorInvalidValue;
   auto executable = std::make_shared<ExecutableGraph>();
   executable->device = current_device();
+  executable->frees_before = (flags & cudaGraphInstantiateFlagAutoFreeOnLaunch) != 0;
   const std::lock_guard lock(mutex_);
   if (!append_steps(*graph, executable->steps)) return cudaErrorInvalidValue;
   *made = reinterpret_cast<cudaGraphExec_t>(executable.get());
@@ -333,15 +348,37 @@ cudaError_t Graphs::launch(cudaGraphExec_t handle, cudaStream_t stream) {
   const auto found = streams().find(stream);
   const std::lock_guard lock(executable->launching);
   if (executable->last != nullptr) streams().put_behind(found, executable->last);
+  if (const cudaError_t error = free_leftovers(steps, stream, executable->frees_before); error != cudaSuccess)
+    return error;
   const cudaError_t error = put(std::move(steps), stream, false);
   executable->last = streams().last_of(*found);
   return error;
 }
 
+/// Of an earlier launch of the graph.
+cudaError_t Graphs::free_leftovers(const std::vector<ExecutableGraph::Step>& steps, cudaStream_t stream,
+                                   bool frees_before) {
+  for (const ExecutableGraph::Step& step : steps) {
+    const bool allocates = step.work.type == cudaGraphNodeTypeMemAlloc && step.work.memory != nullptr;
+    if (!allocates || !allocations().is_allocated(*step.work.memory)) continue;
+    if (!frees_before) return cudaErrorInvalidValue;
+    if (const cudaError_t error = free_graph_memory(*step.work.memory, stream); error != cudaSuccess)
+      return error;
+  }
+  return cudaSuccess;
+}
+
 /// Its nodes' work becomes part of another graph where the stream is captured.
 cudaError_t Graphs::put(std::vector<ExecutableGraph::Step> steps, cudaStream_t stream, bool is_captured) {
   for (ExecutableGraph::Step& step : steps) {
-    if (!step.work.run || !step.is_enabled) continue;
+    if (step.work.memory != nullptr && !is_captured) {
+      const bool allocates = step.work.type == cudaGraphNodeTypeMemAlloc;
+      const cudaError_t error = allocates ? allocate_graph_memory(step.work.memory, stream)
+                                          : free_graph_memory(*step.work.memory, stream);
+      if (error != cudaSuccess) return error;
+      continue;
+    }
+    if ((!step.work.run && step.work.memory == nullptr) || !step.is_enabled) continue;
     const bool is_launch = step.work.kernel != nullptr && !is_captured;
     const bool is_here = !is_launch || step.work.kernel->device == current_device();
     const cudaError_t error =

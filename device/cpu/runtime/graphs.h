@@ -60,8 +60,9 @@ struct ExecutableGraph {
     bool is_enabled = true;
   };
   std::vector<Step> steps;
-  std::mutex launching;  ///< held while a launch is put into a stream; guards what follows
-  OperationPtr last;     ///< of its last launch; null: it is over
+  std::mutex launching;       ///< held while a launch is put into a stream; guards what follows
+  OperationPtr last;          ///< of its last launch; null: it is over
+  bool frees_before = false;  ///< what a launch has allocated and nobody has freed, the next one frees
 };
 
 /// Thread safe. Handles are opaque to the program; each function checks those it is given.
@@ -90,7 +91,8 @@ class Graphs {
   cudaError_t neighbours(cudaGraphNode_t node, Neighbours which, cudaGraphNode_t* nodes, std::size_t* count);
   /// Removes a node and its dependencies from its graph.
   cudaError_t destroy_node(cudaGraphNode_t node);
-  /// A copy, for a child node or the program.
+  /// A copy, for a child node or the program. Errors: cudaErrorNotSupported for a graph that allocates
+  /// memory.
   cudaError_t copy(cudaGraph_t graph, std::shared_ptr<Graph>& made);
   /// With `roots_only` those without dependencies. At most *count are stored, of which *count tells
   /// afterwards; without `nodes` how many there are.
@@ -105,10 +107,14 @@ class Graphs {
   /// The graph that a node is, still the node's own. Errors: cudaErrorInvalidValue when it is none.
   cudaError_t child_of(cudaGraphNode_t node, cudaGraph_t* child);
 
-  /// Errors: cudaErrorInvalidValue for a graph with a cycle.
-  cudaError_t instantiate(cudaGraph_t graph, cudaGraphExec_t* made);
+  /// What the node allocates (`allocates`) or frees; null for another one.
+  std::shared_ptr<const GraphMemory> memory_of(cudaGraphNode_t node, bool allocates);
+
+  /// `flags`: cudaGraphInstantiateFlags. Errors: cudaErrorInvalidValue for a graph with a cycle.
+  cudaError_t instantiate(cudaGraph_t graph, cudaGraphExec_t* made, unsigned long long flags);
   bool destroy(cudaGraphExec_t handle);
-  /// Behind what is in the stream and behind the launch before, in whichever stream that was.
+  /// Behind what is in the stream and behind the launch before, in whichever stream that was. Errors:
+  /// cudaErrorInvalidValue where what an earlier launch has allocated was not freed.
   cudaError_t launch(cudaGraphExec_t handle, cudaStream_t stream);
   bool is_executable(cudaGraphExec_t handle);
   /// Takes over the work of a graph of the same shape. Errors: cudaErrorGraphExecUpdateFailure.
@@ -130,6 +136,8 @@ class Graphs {
   std::shared_ptr<Graph> graph_with(cudaGraphNode_t handle);
   static std::shared_ptr<Graph> copy_of(const Graph& graph);
   static cudaError_t put(std::vector<ExecutableGraph::Step> steps, cudaStream_t stream, bool is_captured);
+  static cudaError_t free_leftovers(const std::vector<ExecutableGraph::Step>& steps, cudaStream_t stream,
+                                    bool frees_before);
   static bool append_steps(const Graph& graph, std::vector<ExecutableGraph::Step>& steps);
   std::shared_ptr<ExecutableGraph> find_executable(cudaGraphExec_t handle);
   static ExecutableGraph::Step* find_step(ExecutableGraph& executable, cudaGraphNode_t node);

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "device/cpu/runtime/checks.h"
 #include "device/cpu/runtime/clock.h"
 #include "device/cpu/runtime/counters.h"
 #include "device/cpu/runtime/devices.h"
@@ -24,6 +25,7 @@ namespace lynxpp::device::cpu {
 namespace {
 
 std::atomic<LaunchInterceptor> interceptor{nullptr};
+std::atomic<CheckObserver> check_observer{nullptr};
 thread_local cudaError_t variant_error = cudaSuccess;
 
 cudaError_t check_shape(const Launch& launch) {
@@ -179,6 +181,8 @@ cudaError_t enqueue(Kernel& kernel, const LoadedKernel& loaded, const Launch& la
 
 void set_launch_interceptor(LaunchInterceptor wanted) { interceptor = wanted; }
 
+void set_check_observer(CheckObserver observer) { check_observer = observer; }
+
 cudaError_t take_variant_error() { return std::exchange(variant_error, cudaSuccess); }
 void set_variant_error(cudaError_t error) { variant_error = error; }
 
@@ -272,6 +276,8 @@ cudaError_t launch_node(Kernel& kernel, Launch launch, int device, Interception 
   const cudaError_t admitted = streams().admit(static_cast<cudaStream_t>(launch.stream));
   if (admitted != cudaSuccess) return admitted;
   if (!streams().capturing(static_cast<cudaStream_t>(launch.stream))) launch.number = kernel.launches++;
+  const CheckObserver observe = wanted_checks() != nullptr ? check_observer.load() : nullptr;
+  if (observe != nullptr) observe();
   const LaunchInterceptor intercept = interception == Interception::allowed ? interceptor.load() : nullptr;
   if (intercept != nullptr) {
     set_variant_error(cudaSuccess);

@@ -5,6 +5,7 @@
 #include "device/cpu/runtime/api.h"
 #include "device/cpu/runtime/devices.h"
 #include "device/cpu/runtime/error.h"
+#include "device/cpu/runtime/graph_memory.h"
 #include "device/cpu/runtime/memory_pools.h"
 #include "device/cpu/runtime/properties.h"
 #include "device/cpu/runtime/streams.h"
@@ -33,9 +34,10 @@ cudaError_t allocate_pitched(void** pointer, size_t* pitch, size_t width, size_t
 
 /// Memory of a stream's order: what is still to be freed may make room for it.
 cudaError_t allocate_in_order(void** pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream) {
-  if (const cudaError_t error = streams().refuse_in_capture(stream); error != cudaSuccess) return error;
   if (const cudaError_t error = streams().admit(stream); error != cudaSuccess) return error;
+  if (pointer == nullptr) return cudaErrorInvalidValue;
   const DeviceScope device(memory_pools().device_of(pool).value_or(current_device()));
+  if (bytes != 0 && streams().capturing(stream)) return capture_allocation(pointer, bytes, pool, stream);
   const cudaError_t error = allocate(pointer, bytes, MemoryKind::device, 0, pool);
   if (error != cudaErrorMemoryAllocation) return error;
   streams().wait_for_all();
@@ -126,9 +128,12 @@ cudaError_t cudaMallocFromPoolAsync(void** pointer, size_t bytes, cudaMemPool_t 
 cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
   if (const cudaError_t error = streams().admit(stream); error != cudaSuccess || pointer == nullptr)
     return error;
-  const cudaError_t error = allocations().retire(pointer, MemoryKind::device, MemoryKind::managed);
+  if (streams().capturing(stream)) return capture_free(pointer, stream);
+  std::uint64_t number = 0;
+  const cudaError_t error = allocations().retire(pointer, MemoryKind::device, MemoryKind::managed, number);
   if (error != cudaSuccess) return error;
-  return streams().enqueue_brief(stream, [pointer] { allocations().release_retired(pointer); });
+  return streams().enqueue_brief(stream,
+                                 [pointer, number] { allocations().release_retired(pointer, number); });
 }
 
 // ---------------------------------------------------------------- host memory

@@ -2,6 +2,7 @@
 #include "device/cpu/runtime/api.h"
 #include "device/cpu/runtime/error.h"
 #include "device/cpu/runtime/launch.h"
+#include "device/cpu/runtime/process_use.h"
 #include "device/cpu/runtime/registry.h"
 #include "support/log.h"
 #include "support/text.h"
@@ -57,7 +58,10 @@ void** __cudaRegisterFatBinary(void* wrapper) {
 
 void __cudaRegisterFatBinaryEnd(void**) {}  // decoding waits for the first use
 
-void __cudaUnregisterFatBinary(void** handle) { registry().remove_binary(reinterpret_cast<Binary*>(handle)); }
+void __cudaUnregisterFatBinary(void** handle) {
+  // It would wait for the parent's launches.
+  if (!is_stranded()) registry().remove_binary(reinterpret_cast<Binary*>(handle));
+}
 
 void __cudaRegisterFunction(void** handle, const char* host_function, char*, const char* device_name, int,
                             uint3*, uint3*, dim3*, dim3*, int*) {

@@ -57,6 +57,10 @@ void set_copy_observer(CopyObserver observer);
 using ProfilerObserver = void (*)(bool starts);
 void set_profiler_observer(ProfilerObserver observer);
 
+/// Is told, in the launching thread, before each launch that is checked (LYNXPP_CPU_CHECK).
+using CheckObserver = void (*)();
+void set_check_observer(CheckObserver observer);
+
 /// The cpu device of that number (devices.h). Counters (LYNXPP_CPU_COUNTERS) are written for every launch, of
 /// the program's kernels and of variants.
 Device& cpu_device(int number = 0);
@@ -64,5 +68,9 @@ Device& cpu_device(int number = 0);
 /// The program is about to end: waits for what is enqueued, for `patience` at most, and ends what is then
 /// still running, which fails. Later launches are waited for.
 void finish_work(std::chrono::milliseconds patience = std::chrono::seconds(30));
+
+/// The program dies: ends the launches that are checked and reports what was found in them. Does nothing
+/// where nothing is checked.
+void save_findings();
 
 }  // namespace lynxpp::device::cpu

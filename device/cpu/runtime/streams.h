@@ -22,13 +22,15 @@ struct Stream;
 
 struct Graph;
 struct GraphNode;
+struct GraphMemory;
 struct KernelCall;
 
 /// What becomes a node where the stream it is put into is captured: it may then be done any number of times.
 struct Work {
   cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
-  std::function<void()> run;                 ///< null: nothing to do
-  std::shared_ptr<const KernelCall> kernel;  ///< of a captured launch
+  std::function<void()> run;                       ///< null: nothing to do
+  std::shared_ptr<const KernelCall> kernel;        ///< of a captured launch
+  std::shared_ptr<const GraphMemory> memory = {};  ///< of a node that allocates or frees
 };
 
 /// What streams put into a graph instead of doing it. Streams that wait for an event of such a stream belong

@@ -8,6 +8,7 @@
 #include "device/cpu/runtime/allocations.h"
 #include "device/cpu/runtime/api.h"
 #include "device/cpu/runtime/error.h"
+#include "device/cpu/runtime/process_use.h"
 #include "device/cpu/runtime/runtime.h"
 #include "device/cpu/runtime/streams.h"
 
@@ -15,6 +16,14 @@ namespace lynxpp::device::cpu {
 namespace {
 
 enum class Sticky { fails, ignored };
+
+/// False for functions that answer without the device, in a process that cannot use it as well.
+template <auto function>
+constexpr bool needs_device = true;
+template <>
+constexpr bool needs_device<&api::cudaDriverGetVersion> = false;
+template <>
+constexpr bool needs_device<&api::cudaRuntimeGetVersion> = false;
 
 /// No exception reaches the program.
 template <typename Call>
@@ -44,6 +53,10 @@ struct Recorded<function, sticky> {
 
  private:
   static cudaError_t recorded(const void* caller, Arguments... arguments) noexcept {
+    if constexpr (needs_device<function>) {
+      if (is_stranded()) return record_error(cudaErrorInitializationError);
+      note_use_of_device();
+    }
     const ProgramCall scope(caller);
     note_use_of_runtime();
     return guarded([&] {

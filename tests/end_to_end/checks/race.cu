@@ -21,6 +21,18 @@ __global__ void missing_second_barrier(int* result) {
   result[threadIdx.x] = sum;
 }
 
+__global__ void unrolled(int* result) {
+  __shared__ int tile[512];
+  for (int i = 0; i < 4; ++i) tile[threadIdx.x + 128 * i] = 0;
+  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < 4; ++i) tile[threadIdx.x + 128 * i] = threadIdx.x + i;  // unrolled: race
+  int sum = 0;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) sum += tile[127 - threadIdx.x + 128 * i];  // unrolled: race
+  result[threadIdx.x] = sum;
+}
+
 __global__ void both_write(int* result) {
   __shared__ int last;
   last = threadIdx.x / 32;  // both_write: race
@@ -155,6 +167,7 @@ int main(int count, char** arguments) {
   int* const c = zeroed(64);
   if (cases.has("missing_barrier")) missing_barrier<<<1, 128>>>(a);
   if (cases.has("missing_second_barrier")) missing_second_barrier<<<1, 128>>>(a);
+  if (cases.has("unrolled")) unrolled<<<1, 128>>>(a);
   if (cases.has("both_write")) both_write<<<1, 128>>>(a);
   if (cases.has("lanes_without_syncwarp")) lanes_without_syncwarp<<<1, 32>>>(a);
   if (cases.has("lanes_write_one_place")) lanes_write_one_place<<<1, 32>>>(a);

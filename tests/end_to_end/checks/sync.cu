@@ -1,4 +1,6 @@
 // Barriers and groups of lanes that do not come together, by the name of the case.
+#include <csignal>
+
 #include "tests/end_to_end/checks/cases.h"
 
 __global__ void half_a_warp(int* result) {
@@ -19,7 +21,7 @@ __global__ void not_a_member(int* result) {
 /// Each half of the block waits at a barrier of its own for all of it.
 __global__ void different_barriers(int* result) {
   if (threadIdx.x < 32) {
-    asm volatile("barrier.sync 1, 64;");
+    asm volatile("barrier.sync 1, 64;");  // different_barriers: endless barrier
   } else {
     asm volatile("barrier.sync 2, 64;");
   }
@@ -37,6 +39,86 @@ __global__ void correct_branch_of_block(int* result, int which) {
   result[threadIdx.x] = 1;
 }
 
+__global__ void correct_exit_of_a_warp(int* result, int count) {
+  if (threadIdx.x >= count) return;
+  result[threadIdx.x] = 1;
+  __syncthreads();
+  result[threadIdx.x] = 2;
+}
+
+__global__ void skipped_by_a_warp(int* result) {
+  const int value = threadIdx.x;
+  if (threadIdx.x < 32) __syncthreads();  // skipped_by_a_warp: skipped barrier
+  result[threadIdx.x] = value;
+}
+
+__global__ void correct_reached_by_all(int* result) {
+  const int value = threadIdx.x;
+  __syncthreads();
+  result[threadIdx.x] = value;
+}
+
+/// The first warp comes to the barrier once less.
+__global__ void skipped_in_a_loop(int* result, int rounds) {
+  for (int i = threadIdx.x / 32; i < rounds; ++i) {
+    __syncthreads();  // skipped_in_a_loop: skipped barrier
+    result[threadIdx.x] += i;
+  }
+  result[threadIdx.x] += rounds;
+}
+
+__device__ void arrive() { asm volatile("barrier.cta.arrive 1, 64;" ::: "memory"); }
+__device__ void arrive_and_wait() {
+  asm volatile("barrier.cta.sync 1, 64;" ::: "memory");  // arrives_twice: endless barrier
+}
+
+/// The computing warp hands two tiles over, where it only arrives both at once.
+__global__ void hand_over(volatile int* done, int* result, bool waits) {
+  if (threadIdx.x < 32) {
+    for (int tile = 0; tile < 2; ++tile) waits ? arrive_and_wait() : arrive();
+    __syncwarp();
+    if (threadIdx.x == 0) *done = 1;
+  } else {
+    while (!waits && *done == 0) {}
+    for (int tile = 0; tile < 2; ++tile) arrive_and_wait();
+    result[threadIdx.x] = 1;
+  }
+}
+
+#define TRY_WAIT "{ .reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], 0; selp.u32 %0, 1, 0, p; }"
+
+/// All threads but those of the last warp arrive at an object that counts `threads`.
+__global__ void wait_at_object(int* result, int threads) {
+  __shared__ unsigned long long object;
+  const auto address = static_cast<unsigned>(__cvta_generic_to_shared(&object));
+  if (threadIdx.x == 0)
+    asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(address), "r"(threads) : "memory");
+  __syncthreads();
+  if (threadIdx.x < 32)
+    asm volatile("{ .reg .b64 s; mbarrier.arrive.shared.b64 s, [%0]; }" ::"r"(address) : "memory");
+  unsigned is_over = 0;
+  while (is_over == 0) {
+    asm volatile(TRY_WAIT : "=r"(is_over) : "r"(address) : "memory");  // endless_object: endless barrier
+  }
+  result[threadIdx.x] = 1;
+}
+
+__global__ void interrupted(int* result, volatile int* has_begun) {
+  result[threadIdx.x + 64] = 1;  // interrupted, terminated: out of bounds
+  *has_begun = 1;
+  while (*has_begun != 0) {}
+}
+
+void interrupt(int* result, int signal) {
+  int* has_begun = nullptr;
+  cudaMallocManaged(&has_begun, sizeof *has_begun);
+  *has_begun = 0;
+  interrupted<<<1, 1>>>(result, has_begun);
+  while (*const_cast<volatile int*>(has_begun) == 0) {}
+  std::raise(signal);
+  cudaDeviceSynchronize();
+}
+
 int main(int count, char** arguments) {
   const Cases cases(count, arguments);
   int* const result = zeroed(64);
@@ -44,6 +126,16 @@ int main(int count, char** arguments) {
   if (cases.has("not_a_member")) not_a_member<<<1, 32>>>(result);
   if (cases.has("different_barriers")) different_barriers<<<1, 64>>>(result);
   if (cases.has("correct_early_exit")) correct_early_exit<<<1, 64>>>(result, 40);
+  if (cases.has("correct_exit_of_a_warp")) correct_exit_of_a_warp<<<1, 64>>>(result, 32);
+  if (cases.has("skipped_by_a_warp")) skipped_by_a_warp<<<1, 64>>>(result);
+  if (cases.has("correct_reached_by_all")) correct_reached_by_all<<<1, 64>>>(result);
+  if (cases.has("skipped_in_a_loop")) skipped_in_a_loop<<<1, 64>>>(result, 4);
+  if (cases.has("arrives_twice")) hand_over<<<1, 64>>>(zeroed(1), result, false);
+  if (cases.has("correct_hand_over")) hand_over<<<1, 64>>>(zeroed(1), result, true);
+  if (cases.has("endless_object")) wait_at_object<<<1, 64>>>(result, 64);
+  if (cases.has("correct_object")) wait_at_object<<<1, 64>>>(result, 32);
+  if (cases.has("interrupted")) interrupt(result, SIGINT);
+  if (cases.has("terminated")) interrupt(result, SIGTERM);
   if (cases.has("correct_branch_of_block")) correct_branch_of_block<<<2, 64>>>(result, 1);
   return cases.finish();
 }

@@ -79,9 +79,9 @@ void save_results(void* context, int device) {
   log_event("engine save_results %s device %d", context != nullptr ? "context" : "no context", device);
 }
 void collect() { log_event("engine collect"); }
-int finish() {
+lynxpp_seen finish() {
   log_event("engine finish");
-  return 1;
+  return lynxpp_seen_measured;
 }
 
 // What the cpu device's runtime would be.
@@ -117,6 +117,8 @@ const lynxpp_cpu_function* cpu_functions(std::size_t* count) {
 }
 
 void use_ranges(lynxpp_range_source) {}
+void use_launch_notice(void (*)(lynxpp_seen)) {}
+int serves_child() { return 0; }
 void copied(const lynxpp_copy*) {}
 void launched_natively(const char* kernel, std::uint64_t launches, const char* way) {
   log_event("engine natively %s %llu %s", kernel, static_cast<unsigned long long>(launches), way);
@@ -149,11 +151,31 @@ void forget_graph(std::uint64_t) { log_event("engine forget_graph"); }
 
 void forget_context(void*) { log_event("engine forget_context"); }
 
-constexpr lynxpp_engine fake_engine = {
-    FAKE_ENGINE_ABI, use_allocations, attach,       launch,     forget_image, save_results, collect,
-    finish,          cpu_functions,   cpu_refusal,  use_ranges, copied,       nullptr,      launched_natively,
-    nullptr,         launch_graph,    forget_graph, profile,    nullptr,      nullptr,      nullptr,
-    launch_again,    forget_context};
+constexpr lynxpp_engine fake_engine = {.abi = FAKE_ENGINE_ABI,
+                                       .use_allocations = use_allocations,
+                                       .attach = attach,
+                                       .launch = launch,
+                                       .forget_image = forget_image,
+                                       .save_results = save_results,
+                                       .collect = collect,
+                                       .finish = finish,
+                                       .cpu_functions = cpu_functions,
+                                       .cpu_refusal = cpu_refusal,
+                                       .use_ranges = use_ranges,
+                                       .use_launch_notice = use_launch_notice,
+                                       .serves_child = serves_child,
+                                       .copied = copied,
+                                       .cpu_driver_functions = nullptr,
+                                       .launched_natively = launched_natively,
+                                       .control = nullptr,
+                                       .launch_graph = launch_graph,
+                                       .forget_graph = forget_graph,
+                                       .profile = profile,
+                                       .keep_results = nullptr,
+                                       .take_results = nullptr,
+                                       .missed_results = nullptr,
+                                       .launch_again = launch_again,
+                                        .forget_context = forget_context};
 
 }  // namespace
 

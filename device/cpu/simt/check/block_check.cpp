@@ -21,6 +21,16 @@ std::string sum(const std::string& name, std::uint64_t offset) {
 
 }  // namespace
 
+std::string name_of_shared(const SharedLayout& layout, std::uint64_t offset) {
+  if (offset >= layout.static_bytes) return sum("dynamic shared memory", offset - layout.static_bytes);
+  const SharedLayout::Array* last = nullptr;
+  for (const SharedLayout::Array& array : layout.arrays) {
+    if (array.offset <= offset) last = &array;
+  }
+  if (last == nullptr) return sum("shared memory", offset);
+  return sum("shared array '" + demangle(last->name) + "'", offset - last->offset);
+}
+
 void BlockCheck::start(std::uint64_t block, const std::uint32_t* coordinates, const std::byte* shared,
                        std::uint64_t shared_bytes, std::uint64_t all_bytes) {
   block_ = static_cast<std::uint32_t>(block);
@@ -83,6 +93,8 @@ void BlockCheck::access(const WarpContext& warp, const AccessSite& site, const L
   const Place place = find_place(warp, site, access);
   if (place.kind == Place::Kind::none) return;
   const AccessRole& role = site.role;
+  const bool only_asks = role.is_barrier && site.opcode.find("_wait") != std::string_view::npos;
+  if (!only_asks) ++accesses_;
   WarpClock& clock = clocks_[warp.warpid];
   SyncPlaces& places = place.kind == Place::Kind::shared ? place.owner->places_ : launch_.places();
   if (role.is_barrier) {
@@ -293,19 +305,8 @@ CheckedAccess BlockCheck::access_of(const AccessMark& mark) const {
   return made;
 }
 
-std::string BlockCheck::name_of_shared(std::uint64_t offset) const {
-  const SharedLayout& layout = launch_.program().shared;
-  if (offset >= layout.static_bytes) return sum("dynamic shared memory", offset - layout.static_bytes);
-  const SharedLayout::Array* last = nullptr;
-  for (const SharedLayout::Array& array : layout.arrays) {
-    if (array.offset <= offset) last = &array;
-  }
-  if (last == nullptr) return sum("shared memory", offset);
-  return sum("shared array '" + demangle(last->name) + "'", offset - last->offset);
-}
-
 std::string BlockCheck::name_of(Place place) const {
-  if (place.kind == Place::Kind::shared) return name_of_shared(place.address);
+  if (place.kind == Place::Kind::shared) return name_of_shared(launch_.program().shared, place.address);
   return launch_.memory().describe(place.address);
 }
 

@@ -34,6 +34,9 @@ class BlockCheck {
              std::uint64_t shared_bytes, std::uint64_t all_bytes);
   LaunchCheck& launch() { return launch_; }
 
+  /// Accesses of the block's warps so far, but for questions whether a barrier object's phase is over.
+  std::uint64_t accesses() const { return accesses_; }
+
   // What warps do. Addresses are as the site's kind says.
 
   /// What a lane is about to access. `value`, of a store: the bytes; null: not known.
@@ -81,10 +84,10 @@ class BlockCheck {
   CheckedAccess access_of(const WarpContext& warp, const AccessSite& site, std::uint32_t lane) const;
   CheckedAccess access_of(const AccessMark& mark) const;
   std::string name_of(Place place) const;
-  std::string name_of_shared(std::uint64_t offset) const;
 
   LaunchCheck& launch_;
   const std::uint32_t warps_;
+  std::uint64_t accesses_ = 0;
   std::uint32_t block_ = 0;
   std::uint32_t coordinates_[3] = {};
   const std::byte* shared_memory_ = nullptr;
@@ -96,6 +99,9 @@ class BlockCheck {
   ClusterKnowledge alone_;  ///< of a block in no cluster
   ClusterKnowledge* cluster_ = &alone_;
 };
+
+/// "shared array 'tile' + 4"
+std::string name_of_shared(const SharedLayout& layout, std::uint64_t offset);
 
 // Called by compiled code, and by what accesses memory in C++. The launch is checked.
 

@@ -28,6 +28,7 @@ enum class FindingKind : std::uint8_t {
   uninitialized_read,
   divergent_barrier,
   endless_barrier,
+  skipped_barrier,
   wrong_members,
 };
 /// "out of bounds", "use after free", …
@@ -52,9 +53,10 @@ struct FindingPlace {
 struct Finding {
   FindingKind kind = FindingKind::out_of_bounds;
   FindingPlace place;
-  std::optional<FindingPlace> other;  ///< of a race: the access that came first
-  std::string detail;                 ///< "4 bytes behind the end of …"; may be empty
-  std::uint64_t count = 0;            ///< accesses (a load of a warp from one address: one), or warps
+  /// Of a race: the access that came first. Of a skipped barrier: where a warp went on without it.
+  std::optional<FindingPlace> other;
+  std::string detail;       ///< "4 bytes behind the end of …"; may be empty
+  std::uint64_t count = 0;  ///< accesses (a load of a warp from one address: one), or warps
 };
 
 /// Asks for a launch to be checked, and takes what was found.

@@ -41,6 +41,7 @@ std::string_view name_of(FindingKind kind) {
     case FindingKind::uninitialized_read: return "uninitialized read";
     case FindingKind::divergent_barrier: return "divergent barrier";
     case FindingKind::endless_barrier: return "endless barrier";
+    case FindingKind::skipped_barrier: return "skipped barrier";
     case FindingKind::wrong_members: return "wrong members";
   }
   return "";
@@ -56,6 +57,7 @@ std::string_view check_of(FindingKind kind) {
     case FindingKind::uninitialized_read: return "init";
     case FindingKind::divergent_barrier:
     case FindingKind::endless_barrier:
+    case FindingKind::skipped_barrier:
     case FindingKind::wrong_members: return "sync";
   }
   return "";
@@ -85,21 +87,6 @@ Finding& LaunchCheck::add_place(FindingKind kind, FindingPlace place, std::strin
 bool LaunchCheck::goes_on_after(Failure failure) {
   if (!failure_) failure_ = std::move(failure);
   return ++faults_ < most_faults;
-}
-
-void LaunchCheck::note_end(const Failure& failure) {
-  const Diagnostic& first = failure.diagnostics.front();
-  const bool waits = first.message.find("can never complete") != std::string::npos ||
-                     first.message.find("wait for ever") != std::string::npos;
-  if (!waits || !checks_.selection.sync) return;
-  const std::size_t begin = first.message.find("': ");
-  FindingPlace place;
-  place.action = "threads wait for ever";
-  place.has_thread = false;
-  place.function = program_.functions[0].name;
-  place.line = first.location.line;
-  add_place(FindingKind::endless_barrier, std::move(place),
-            begin == std::string::npos ? first.message : first.message.substr(begin + 3));
 }
 
 void LaunchCheck::finish() {

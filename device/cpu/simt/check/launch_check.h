@@ -55,8 +55,6 @@ class LaunchCheck {
   /// An illegal access was left out. False: there were too many, the launch ends.
   bool goes_on_after(Failure failure);
   const std::optional<Failure>& first_failure() const { return failure_; }
-  /// Why the launch ended before its time: a finding where threads wait for ever.
-  void note_end(const Failure& failure);
   void finish();
 
  private:

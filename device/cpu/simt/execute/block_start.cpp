@@ -81,6 +81,7 @@ void BlockRunner::renew(Warp& warp) {
   warp.meeting = 0;
   warp.spinning_slices = 0;
   warp.waited_slices = 0;
+  warp.exit = nullptr;
 }
 
 /// What a warp sees of the block that it is of.
@@ -255,10 +256,13 @@ Status BlockRunner::start(std::uint64_t block, std::uint32_t multiprocessor, con
   in_step_ = false;
   completed_barriers_ = 0;
   for (Barrier& barrier : barriers_) {
-    if (open_barriers_ == 0) break;  // all are as they were at first
-    if (barrier.open) barrier = {};
+    if (open_barriers_ == 0 && !has_arrivals_) break;  // all are as they were at first
+    if (barrier.open || has_arrivals_) barrier = {};
   }
   open_barriers_ = 0;
+  has_arrivals_ = false;
+  ++visit_;
+  idle_rounds_ = 0;
   waiting_rounds_ = 0;
   return success();
 }

@@ -133,11 +133,4 @@ bool BlockRunner::waits_for_cluster() const {
   return waits;
 }
 
-void BlockRunner::fail_waiting_for_cluster() {
-  fail(
-      "barrier.cluster can never complete: threads of the cluster that have not arrived wait for something "
-      "else",
-      line());
-}
-
 }  // namespace lynxpp::device::cpu

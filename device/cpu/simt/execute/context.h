@@ -70,6 +70,12 @@ struct Fault {
   const AccessSite* site = nullptr;  ///< null where no access is at fault
 };
 
+/// The mbarrier object whose phase a warp has asked for in its present turn, and was not over.
+struct AwaitedObject {
+  const AccessSite* site = nullptr;  ///< null: there is none
+  const std::byte* object = nullptr;
+};
+
 /// State of one warp that compiled code reads and writes; compiled code knows its members by offsetof. What
 /// the scheduler sets from members of a frame or a group that lie side by side does not: they would be copied
 /// by one load, which waits for the stores of what was just written there.
@@ -135,6 +141,7 @@ struct WarpContext {
   AddressRange* ranges = nullptr;  ///< where each AccessSite's last access to global memory was, by its index
   AddressRange* known = nullptr;   ///< ranges of global memory that were found, by known_index()
   Fault fault;
+  AwaitedObject awaited;
 };
 
 /// A segment of straight-line code run for the lanes in `mask` (never 0), and maybe what they do behind it

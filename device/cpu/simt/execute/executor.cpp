@@ -180,7 +180,6 @@ Status run_checked(LaunchState& launch, LaunchChecks& checks, LaunchCounters* co
   launch.check = &check;
   launch.resident_blocks *= launch.multiprocessors;  // one thread runs the blocks of all
   Status ran = run(launch, 0, counters);
-  if (!ran && !check.first_failure()) check.note_end(ran.error());
   check.finish();
   return check.first_failure() ? Status(*check.first_failure()) : ran;
 }

@@ -240,20 +240,20 @@ void BlockRunner::complete_meetings(Warp& warp) {
 bool BlockRunner::fail_for_ever_waiting() {
   for (const std::unique_ptr<Warp>& warp : warps_) {
     if (warp->meeting == 0) continue;
-    const ptx::Instruction* place = nullptr;
+    const Frame* in = nullptr;
+    const LaneGroup* waiting = nullptr;
     std::uint32_t arrived = 0;
-    std::uint32_t members = 0;
     for_each_group(warp->used_frames(), [&](const Frame& frame, const LaneGroup& group) {
       if (group.wait != Wait::meeting) return;
-      const ptx::Instruction& at = place_of(frame, group);
-      if (place == nullptr) {
-        place = &at;
-        members = group.members;
+      if (waiting == nullptr) {
+        in = &frame;
+        waiting = &group;
       }
-      if (at.opcode == place->opcode && group.members == members) arrived |= group.mask;
+      const bool is_same = place_of(frame, group).opcode == place_of(*in, *waiting).opcode;
+      if (is_same && group.members == waiting->members) arrived |= group.mask;
     });
-    if (place == nullptr) continue;
-    const std::uint32_t missing = members & warp->live & ~arrived;
+    if (waiting == nullptr) continue;
+    const std::uint32_t missing = waiting->members & warp->live & ~arrived;
     const std::uint32_t first = 1u << (std::countr_zero(missing) & 31);
     std::string elsewhere;
     for_each_group(warp->used_frames(), [&](const Frame& frame, const LaneGroup& group) {
@@ -262,13 +262,13 @@ bool BlockRunner::fail_for_ever_waiting() {
       elsewhere = ", which wait at '" + std::string(at.opcode) + "' in line " + std::to_string(at.line);
       if (group.wait == Wait::meeting) elsewhere += " for lanes " + lanes_text(group.members);
     });
-    return fail("lanes " + lanes_text(arrived) + " of warp " + std::to_string(warp->context.warpid) +
-                    " wait for ever at '" + std::string(place->opcode) + "' for lanes " +
-                    lanes_text(missing) + elsewhere,
-                place->line);
+    const Segment& segment = in->function->segments[waiting->pc];
+    return fail_waiting(place_at(*warp, *in->function, segment, arrived),
+                        "lanes " + lanes_text(arrived) + " of warp " + std::to_string(warp->context.warpid) +
+                            " wait forever at '" + std::string(place_of(*in, *waiting).opcode) +
+                            "' for lanes " + lanes_text(missing) + elsewhere);
   }
-  return fail(
-      "a barrier can never complete: the threads it waits for have exited or wait at another barrier");
+  return fail_at_barrier();
 }
 
 }  // namespace lynxpp::device::cpu

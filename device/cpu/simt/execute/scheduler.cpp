@@ -144,10 +144,27 @@ BlockRunner::Turn BlockRunner::run_round() {
   }
   waiting_rounds_ = waits ? waiting_rounds_ + 1 : 0;
   if (!unfinished) return Turn::finished;
+  if (check_ && waits_idly_at_objects()) {
+    fail_at_object();
+    return Turn::failed;
+  }
   if (progress || launch_.stops()) return Turn::again;
   if (waits_for_cluster()) return Turn::blocked;
   fail_for_ever_waiting();
   return Turn::failed;
+}
+
+void BlockRunner::Barrier::note_arrival(std::uint32_t warp, std::size_t warps) {
+  if (since_wait.empty()) since_wait.assign(warps, 0);
+  if (++since_wait[warp] > std::max(doubled.arrivals, 1u)) doubled = {warp, since_wait[warp]};
+}
+
+void BlockRunner::Barrier::note_wait(std::uint32_t warp, const CompiledFunction& in, const Segment& segment) {
+  std::fill(since_wait.begin(), since_wait.end(), 0);
+  if (at != nullptr) return;
+  function = &in;
+  at = &segment;
+  first_warp = warp;
 }
 
 std::uint32_t BlockRunner::line() const {
@@ -209,6 +226,7 @@ BlockRunner::Turn BlockRunner::run_warp(Warp& warp) {
   bool moved = false;
   bool lanes_wait = true;  // for others of the warp, all the time
   warp.context.spun = 0;
+  warp.context.awaited = {};
   for (warp.context.turn = slice; warp.context.turn > 0; --warp.context.turn) {
     if (!is_settled(warp) && !settle(warp)) {
       complete_barriers();
@@ -284,6 +302,7 @@ BlockRunner::Turn BlockRunner::go_on(Warp& warp, Frame& frame, std::uint32_t pc,
   const CompiledFunction& function = *frame.function;
   LaneGroup& group = frame.groups.back();
   const WarpContext& context = warp.context;
+  if (check_) note_visit(warp, function, pc);
   if (frame.top != context.stack_top) frame.top = context.stack_top;
   group.pc = context.segment;
   const Segment& segment = function.segments[context.segment];
@@ -310,10 +329,12 @@ bool BlockRunner::act(Warp& warp, Frame& frame, const Segment& segment, std::uin
     case Control::branch: branch(frame, segment, taken); return true;
     case Control::indexed_branch: return indexed_branch(warp, segment, taken);
     case Control::ret:
+      warp.exit = &segment;
       group.pc = segment.next;
       return_lanes(warp, taken);
       return true;
     case Control::exit:
+      warp.exit = &segment;
       group.pc = segment.next;
       exit_lanes(warp, taken);
       return true;
@@ -435,13 +456,19 @@ bool BlockRunner::arrive(Warp& warp, const Segment& segment, std::uint32_t lanes
   barrier.open = true;
   barrier.threads = threads;
   std::uint32_t& arrived = barrier.arrived[warp.context.warpid];
-  if (arrived == 0) ++barrier.warps;
+  const bool is_there = arrived != 0 && (warp.live & ~arrived) == 0;
+  if (is_there) ++barrier.more;  // it arrives as another warp would
+  if (arrived == 0 || is_there) ++barrier.warps;
   arrived |= lanes;
   if (segment.barrier >= BarrierKind::reduce_popc) {
     barrier.count += population(warp.context.barrier_predicate & lanes);
     barrier.total += population(lanes);
   }
-  if (segment.barrier != BarrierKind::arrive) {
+  if (segment.barrier == BarrierKind::arrive) {
+    barrier.note_arrival(warp.context.warpid, warps_.size());
+    has_arrivals_ = true;
+  } else {
+    barrier.note_wait(warp.context.warpid, *warp.top().function, segment);
     group.wait = LaneGroup::Wait::barrier;
     group.barrier = id;
     group.barrier_result = static_cast<std::uint32_t>(segment.barrier);
@@ -473,7 +500,7 @@ void BlockRunner::record_arrival(Warp& warp, Barrier& barrier, std::uint32_t id)
 bool BlockRunner::complete(Barrier& barrier, std::uint32_t id) {
   const std::uint32_t expected = barrier.threads != 0 ? barrier.threads : live_warps_ * warp_size;
   if (barrier.warps * warp_size < expected) return false;
-  std::uint32_t arrived = 0;
+  std::uint32_t arrived = barrier.more * warp_size;
   std::uint32_t live = 0;
   for (std::size_t i = 0; i < warps_.size(); ++i) {
     const std::uint32_t lanes = warps_[i]->live;
@@ -494,11 +521,16 @@ bool BlockRunner::complete(Barrier& barrier, std::uint32_t id) {
                                                                : (barrier.count != 0 ? ~0u : 0u);
     });
   }
-  if (check_) check_->close(id);
+  if (check_) {
+    check_left_out(barrier, id);
+    check_->close(id);
+  }
   barrier.open = false;
   --open_barriers_;
   barrier.count = barrier.total = 0;
   barrier.warps = 0;
+  barrier.more = 0;
+  barrier.at = nullptr;
   barrier.recorded = 0;
   std::fill(barrier.arrived.begin(), barrier.arrived.end(), 0);
   in_step_ = ++completed_barriers_ > barriers_before_step && warps_are_in_step();

@@ -162,6 +162,7 @@ struct Warp {
   std::uint32_t live = 0;                 ///< lanes that have not exited
   std::uint32_t meeting = 0;              ///< lanes that wait at a meeting
   std::uint32_t spinning_slices = 0;
+  const Segment* exit = nullptr;         ///< where lanes have exited last, as far as is known
   std::uint32_t waited_slices = 0;       ///< such slices, all through which some lanes waited for others
   std::optional<StepRecorder> recorder;  ///< of a launch that keeps a modelled time
 
@@ -221,6 +222,8 @@ class BlockRunner {
   const std::uint32_t* index() const { return index_; }
   /// Line in the PTX where a warp is that is not finished; 0 when all are.
   std::uint32_t line() const;
+  /// What each warp waits for, or where it is.
+  std::string describe_waits() const;
 
  private:
   struct Barrier {
@@ -231,6 +234,20 @@ class BlockRunner {
     std::uint32_t total = 0;             ///< predicates
     bool open = false;
     std::uint32_t recorded = 0;  ///< warps whose steps have it
+    std::uint32_t more = 0;      ///< arrivals of warps that had arrived already, without waiting
+    /// Who waits in the present phase first; null: nobody does.
+    const CompiledFunction* function = nullptr;
+    const Segment* at = nullptr;
+    std::uint32_t first_warp = 0;
+    /// Of a warp that does not wait: since some warp has waited last, and the most between two waits.
+    struct Arrivals {
+      std::uint32_t warp = 0;
+      std::uint32_t arrivals = 0;
+    };
+    std::vector<std::uint32_t> since_wait = {};  ///< per warp; empty: none
+    Arrivals doubled = {};
+    void note_arrival(std::uint32_t warp, std::size_t warps);
+    void note_wait(std::uint32_t warp, const CompiledFunction& in, const Segment& segment);
   };
   static void number_threads(WarpContext& context, const Dim3& block, std::uint32_t first);
   void prepare_warp(Warp& warp, std::uint32_t index);
@@ -282,6 +299,18 @@ class BlockRunner {
   void complete_meeting(Warp& warp, std::string_view opcode, std::uint32_t members);
   void complete_meetings(Warp& warp);
   bool fail_for_ever_waiting();
+  bool fail_at_barrier();
+  bool fail_at_object();
+  bool fail_waiting(FindingPlace place, std::string message);
+  FindingPlace place_at(const Warp& warp, const CompiledFunction& function, const Segment& segment,
+                        std::uint32_t lanes) const;
+  std::string name_of_awaited(const WarpContext& context) const;
+  void add_wait(const Warp& warp, std::string& one, std::string& many) const;
+  bool waits_idly_at_objects();
+  void note_visit(const Warp& warp, const CompiledFunction& function, std::uint32_t segment);
+  const ptx::Instruction* find_work_after(const CompiledFunction& function, const Segment& barrier,
+                                          std::uint32_t warp) const;
+  void check_left_out(const Barrier& barrier, std::uint32_t id);
 
   bool call(Warp& warp, const Segment& segment, std::uint32_t lanes);
   void diverge_for_calls(Frame& caller, const Segment& segment, std::uint32_t pc, std::uint32_t lanes);
@@ -326,6 +355,7 @@ class BlockRunner {
   std::vector<std::unique_ptr<Warp>> warps_;
   std::array<Barrier, barrier_count> barriers_;
   std::uint32_t open_barriers_ = 0;
+  bool has_arrivals_ = false;     ///< some warp has arrived at a barrier of the block without waiting
   std::uint32_t live_warps_ = 0;  ///< that have not exited
   const ClusterSeat* seat_ = nullptr;
   BlockRunner* const self_ = this;
@@ -348,7 +378,11 @@ class BlockRunner {
   std::byte* shared_memory_ = nullptr;  ///< of the block
   std::uint32_t waiting_rounds_ = 0;
   std::optional<Failure> failure_;
-  std::optional<BlockCheck> check_;  ///< of a launch that is checked
+  std::optional<BlockCheck> check_;    ///< of a launch that is checked; likewise what follows
+  std::vector<std::uint32_t> visits_;  ///< of each warp's segments, the block that has run them last
+  std::uint32_t visit_ = 0;            ///< the present block
+  std::uint64_t accesses_before_ = 0;  ///< BlockCheck::accesses() a round ago
+  std::uint32_t idle_rounds_ = 0;
 };
 
 /// Whether settle() would do nothing, for a warp whose lanes are together.

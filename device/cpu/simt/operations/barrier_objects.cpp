@@ -132,6 +132,7 @@ Result<Operation> make_wait(OperationRequest& request, bool may_suspend) {
     return refuse(request);
   return on_object(space, [by_parity](const OperationCall& call) {
     bool any = false;
+    const std::byte* awaited = nullptr;
     visit_objects(call, [&](std::uint32_t lane, std::byte* place) {
       std::uint64_t word = 0;
       std::memcpy(&word, place, 8);
@@ -139,12 +140,24 @@ Result<Operation> make_wait(OperationRequest& request, bool may_suspend) {
       const bool ended = BarrierObject(word).parity != parity;
       call.out[0][lane] = ended ? 1 : 0;
       any |= ended;
+      awaited = place;
     });
-    if (!any) call.warp->yields = 1;
+    if (any || awaited == nullptr) return;
+    call.warp->yields = 1;
+    call.warp->awaited = {(*call.sites)[0], awaited};
   });
 }
 
 }  // namespace
+
+std::string missing_at(const std::byte* place) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, place, 8);
+  const BarrierObject object(word);
+  std::string text = std::to_string(object.pending) + " of " + std::to_string(object.expected) + " arrivals";
+  if (object.bytes != 0) text += " and " + std::to_string(object.bytes) + " bytes";
+  return text + " missing in its present phase";
+}
 
 void arrive_at(std::byte* place) {
   change(place, [](BarrierObject& object) { --object.pending; });

@@ -1,0 +1,312 @@
+// What the warps of a block wait for: said when nothing can end a wait, or while a launch takes long.
+#include <algorithm>
+#include <bit>
+
+#include "device/cpu/simt/execute/scheduler.h"
+#include "device/cpu/simt/operations/barrier_objects.h"
+#include "support/text.h"
+
+namespace lynxpp::device::cpu {
+namespace {
+
+using Wait = LaneGroup::Wait;
+
+/// More are not told one by one.
+constexpr std::size_t most_told = 6;
+/// Rounds of a checked block whose warps do nothing but ask for mbarrier objects that nobody arrives at. A
+/// loop that gives up after so many tries would be taken for one that never does.
+constexpr std::uint32_t most_idle_rounds = 1 << 16;
+
+std::string triple(const std::uint32_t (&values)[3]) {
+  return "(" + std::to_string(values[0]) + ", " + std::to_string(values[1]) + ", " +
+         std::to_string(values[2]) + ")";
+}
+
+std::string name_of_line(std::string_view file, std::uint32_t source_line, std::uint32_t line) {
+  if (file.empty()) return "PTX line " + std::to_string(line);
+  return std::string(file) + ":" + std::to_string(source_line);
+}
+
+std::string name_of_line(const Segment& segment) {
+  return name_of_line(segment.source_file, segment.source_line, segment.line);
+}
+
+/// The segment at whose end, or as which, the group waits.
+const Segment& segment_of(const Frame& frame, const LaneGroup& group) {
+  return frame.function->segments[group.wait == Wait::meeting ? group.pc : group.pc - 1];
+}
+
+std::string_view opcode_of(const CompiledFunction& function, const Segment& segment) {
+  return function.function->body->instructions[segment.end - 1].opcode;
+}
+
+/// What other threads can see. A thread that exits does none of it.
+bool has_effect(std::string_view opcode) {
+  if (opcode.starts_with("st.param")) return false;
+  constexpr std::string_view roots[] = {"st.",       "atom.",     "red.",      "bar.",  "barrier.",
+                                        "call",      "cp.",       "mbarrier.", "sust.", "sured.",
+                                        "stmatrix.", "multimem.", "wmma.store"};
+  return std::ranges::any_of(roots, [&](std::string_view root) { return opcode.starts_with(root); });
+}
+
+std::string times(std::uint32_t count) { return count == 2 ? "twice" : std::to_string(count) + " times"; }
+
+/// "warp 0 has exited; warps 1 to 3 wait at barrier 1, tile.cu:12": those that do the same side by side as
+/// one.
+class WarpTexts {
+ public:
+  void add(std::uint32_t warp, std::string one, std::string many) {
+    if (!all_.empty() && all_.back().one == one && all_.back().last + 1 == warp) {
+      all_.back().last = warp;
+    } else {
+      all_.push_back({warp, warp, std::move(one), std::move(many)});
+    }
+  }
+  std::string text() const {
+    std::string text;
+    for (std::size_t i = 0; i < std::min(all_.size(), most_told); ++i) {
+      const Entry& each = all_[i];
+      text += text.empty() ? "" : "; ";
+      text += each.first == each.last ? "warp " + std::to_string(each.first) + " " + each.one
+                                      : "warps " + std::to_string(each.first) + " to " +
+                                            std::to_string(each.last) + " " + each.many;
+    }
+    return text + (all_.size() > most_told ? "; …" : "");
+  }
+
+ private:
+  struct Entry {
+    std::uint32_t first = 0;
+    std::uint32_t last = 0;
+    std::string one;
+    std::string many;
+  };
+  std::vector<Entry> all_;
+};
+
+}  // namespace
+
+FindingPlace BlockRunner::place_at(const Warp& warp, const CompiledFunction& function, const Segment& segment,
+                                   std::uint32_t lanes) const {
+  const std::string_view opcode = opcode_of(function, segment);
+  FindingPlace place{"'" + std::string(opcode) + "'",  function.name,      std::string(opcode), segment.line,
+                     std::string(segment.source_file), segment.source_line};
+  const auto lane = static_cast<std::uint32_t>(std::countr_zero(lanes)) % warp_size;
+  for (int axis = 0; axis < 3; ++axis) {
+    place.block[axis] = index_[axis];
+    place.thread[axis] = warp.context.tid[axis][lane];
+  }
+  return place;
+}
+
+/// "the mbarrier at shared array 'full' + 8, tile.cu:12 (1 of 2 arrivals and 0 bytes are missing)"
+std::string BlockRunner::name_of_awaited(const WarpContext& context) const {
+  const AwaitedObject& awaited = context.awaited;
+  const std::uint64_t address = reinterpret_cast<std::uintptr_t>(awaited.object);
+  const std::uint64_t offset = address - reinterpret_cast<std::uintptr_t>(context.shared);
+  std::string text = "the mbarrier at ";
+  if (offset < context.shared_bytes) {
+    text += name_of_shared(program_.shared, offset);
+  } else {
+    text += hexadecimal(address);
+  }
+  const AccessSite& site = *awaited.site;
+  return text + ", " + name_of_line(site.source_file, site.source_line, site.line) + " (" +
+         missing_at(awaited.object) + ")";
+}
+
+/// Of a warp that has not exited.
+void BlockRunner::add_wait(const Warp& warp, std::string& one, std::string& many) const {
+  for_each_group(warp.used_frames(), [&](const Frame& frame, const LaneGroup& group) {
+    if (group.wait == Wait::none || !one.empty()) return;
+    std::string where = "barrier.cluster";
+    if (group.wait == Wait::barrier) where = "barrier " + std::to_string(group.barrier);
+    const Segment& segment = segment_of(frame, group);
+    if (group.wait == Wait::meeting) where = "'" + std::string(opcode_of(*frame.function, segment)) + "'";
+    where += ", " + name_of_line(segment);
+    one = "waits at " + where;
+    many = "wait at " + where;
+  });
+  if (!one.empty()) return;
+  if (warp.context.awaited.site != nullptr) {
+    const std::string where = name_of_awaited(warp.context);
+    one = "waits at " + where;
+    many = "wait at " + where;
+  } else if (warp.depth != 0 && !warp.top().groups.empty() && warp.top().groups.back().pc != no_segment) {
+    const std::string where = name_of_line(warp.top().function->segments[warp.top().groups.back().pc]);
+    one = "is at " + where;
+    many = "are at " + where;
+  }
+}
+
+std::string BlockRunner::describe_waits() const {
+  WarpTexts texts;
+  for (std::uint32_t i = 0; i < warps_.size(); ++i) {
+    const Warp& warp = *warps_[i];
+    std::string one;
+    std::string many;
+    if (warp.is_new) {
+      one = "has not begun";
+      many = "have not begun";
+    } else if (warp.live == 0) {
+      const std::string where = warp.exit != nullptr ? " at " + name_of_line(*warp.exit) : "";
+      one = "has exited" + where;
+      many = "have exited" + where;
+    } else {
+      add_wait(warp, one, many);
+    }
+    texts.add(i, std::move(one), std::move(many));
+  }
+  return texts.text();
+}
+
+bool BlockRunner::fail_waiting(FindingPlace place, std::string message) {
+  const std::uint32_t line = place.line;
+  if (check_ && launch_.check->selection().sync)
+    launch_.check->add_place(FindingKind::endless_barrier, std::move(place), message);
+  return fail(std::move(message), line);
+}
+
+/// All warps of the block wait, and one of them at a barrier of the block.
+bool BlockRunner::fail_at_barrier() {
+  for (const std::unique_ptr<Warp>& warp : warps_) {
+    const Frame* waiting = nullptr;
+    const LaneGroup* group = nullptr;
+    for_each_group(warp->used_frames(), [&](const Frame& frame, const LaneGroup& each) {
+      if (each.wait != Wait::barrier || group != nullptr) return;
+      waiting = &frame;
+      group = &each;
+    });
+    if (group == nullptr) continue;
+    const Barrier& barrier = barriers_[group->barrier];
+    const Segment& segment = segment_of(*waiting, *group);
+    std::uint32_t arrived = barrier.more * warp_size;
+    for (std::size_t i = 0; i < warps_.size(); ++i) {
+      const bool is_there = barrier.arrived[i] != 0 && (warps_[i]->live & ~barrier.arrived[i]) == 0;
+      arrived += is_there ? warp_size : 0;
+    }
+    std::string message = "warp " + std::to_string(warp->context.warpid) + " of block " + triple(index_) +
+                          " waits forever at barrier " + std::to_string(group->barrier) + ", " +
+                          name_of_line(segment) + ": " + std::to_string(arrived) + " of " +
+                          std::to_string(barrier.threads != 0 ? barrier.threads : live_warps_ * warp_size) +
+                          " threads have arrived";
+    if (barrier.doubled.arrivals > 1) {
+      message += "; warp " + std::to_string(barrier.doubled.warp) + " arrived " +
+                 times(barrier.doubled.arrivals) + " between two waits";
+    }
+    return fail_waiting(place_at(*warp, *waiting->function, segment, group->mask),
+                        message + "; " + describe_waits());
+  }
+  return fail("no warp of the block can go on: " + describe_waits());
+}
+
+void BlockRunner::fail_waiting_for_cluster() {
+  FindingPlace place;
+  place.action = "threads wait forever";
+  place.has_thread = false;
+  place.function = program_.functions[0].name;
+  place.line = line();
+  std::copy(std::begin(index_), std::end(index_), place.block);
+  fail_waiting(std::move(place),
+               "barrier.cluster can never complete: threads of the cluster that have not arrived wait for "
+               "something else; in block " +
+                   triple(index_) + " " + describe_waits());
+}
+
+/// Whether the block's warps wait at mbarrier objects, or for warps that do, and nothing has happened for
+/// long. In a checked launch, which knows of every access; blocks of a cluster arrive at each other's
+/// objects.
+bool BlockRunner::waits_idly_at_objects() {
+  const std::uint64_t accesses = check_->accesses();
+  bool is_idle = seat_ == nullptr && accesses == accesses_before_;
+  accesses_before_ = accesses;
+  for (const std::unique_ptr<Warp>& warp : warps_) {
+    if (!is_idle || warp->depth == 0) continue;
+    bool waits = warp->context.awaited.site != nullptr;
+    for_each_group(warp->used_frames(),
+                   [&](const Frame&, const LaneGroup& group) { waits |= group.wait != Wait::none; });
+    is_idle = waits;
+  }
+  idle_rounds_ = is_idle ? idle_rounds_ + 1 : 0;
+  return idle_rounds_ >= most_idle_rounds;
+}
+
+bool BlockRunner::fail_at_object() {
+  for (const std::unique_ptr<Warp>& warp : warps_) {
+    const AwaitedObject& awaited = warp->context.awaited;
+    if (warp->depth == 0 || awaited.site == nullptr) continue;
+    const AccessSite& site = *awaited.site;
+    FindingPlace place{"'" + std::string(site.opcode) + "'",
+                       std::string(site.function),
+                       std::string(site.opcode),
+                       site.line,
+                       std::string(site.source_file),
+                       site.source_line};
+    for (int axis = 0; axis < 3; ++axis) {
+      place.block[axis] = index_[axis];
+      place.thread[axis] = warp->context.tid[axis][0];
+    }
+    return fail_waiting(std::move(place), "warp " + std::to_string(warp->context.warpid) + " of block " +
+                                              triple(index_) + " waits forever at " +
+                                              name_of_awaited(warp->context) + "; " + describe_waits());
+  }
+  return fail("no warp of the block can go on: " + describe_waits());
+}
+
+// ---------------------------------------------------------------- barriers that a warp has left out
+
+void BlockRunner::note_visit(const Warp& warp, const CompiledFunction& function, std::uint32_t segment) {
+  if (visits_.empty()) visits_.assign(warps_.size() * std::size_t{program_.segment_count}, 0);
+  visits_[warp.context.warpid * std::size_t{program_.segment_count} + function.segment_base + segment] =
+      visit_;
+}
+
+/// Where the warp has done something behind the barrier although it never came there: on the paths on which
+/// those meet that go through the barrier and those that do not. Null: it has done nothing but exit.
+const ptx::Instruction* BlockRunner::find_work_after(const CompiledFunction& function, const Segment& barrier,
+                                                     std::uint32_t warp) const {
+  const std::vector<Segment>& segments = function.segments;
+  const std::size_t base = warp * std::size_t{program_.segment_count} + function.segment_base;
+  for (std::uint32_t first = barrier.reconvergence; first != no_segment;
+       first = segments[first].reconvergence) {
+    for (std::uint32_t i = first; i < segments.size() && segments[i].block == segments[first].block; ++i) {
+      if (visits_.empty() || visits_[base + i] != visit_) continue;
+      for (std::uint32_t at = segments[i].begin; at < segments[i].end; ++at) {
+        const ptx::Instruction& instruction = function.function->body->instructions[at];
+        if (has_effect(instruction.opcode)) return &instruction;
+      }
+    }
+  }
+  return nullptr;
+}
+
+/// Threads that have exited are not waited for, so the barrier completes without a warp that has passed it
+/// by. To exit early is legal; to go on as if the barrier had been passed is not.
+void BlockRunner::check_left_out(const Barrier& barrier, std::uint32_t id) {
+  if (barrier.at == nullptr || barrier.threads != 0 || !launch_.check->selection().sync) return;
+  for (std::uint32_t i = 0; i < warps_.size(); ++i) {
+    if (warps_[i]->live != 0 || barrier.arrived[i] != 0) continue;
+    const ptx::Instruction* const after = find_work_after(*barrier.function, *barrier.at, i);
+    if (after == nullptr) continue;
+    FindingPlace other;
+    other.action = "warp " + std::to_string(i) + " of the block goes on without it";
+    other.has_thread = false;
+    other.function = barrier.function->name;
+    other.line = after->line;
+    const ptx::Instruction& at = barrier.function->function->body->instructions[barrier.at->end - 1];
+    if (!barrier.at->source_file.empty() && after->source_file == at.source_file) {
+      other.source_file = barrier.at->source_file;
+      other.source_line = after->source_line;
+    }
+    const Warp& waiting = *warps_[barrier.first_warp];
+    std::string detail = "barrier " + std::to_string(id) + " completed because warp " + std::to_string(i) +
+                         " had exited; all threads that go on must reach it";
+    launch_.check
+        ->add_place(FindingKind::skipped_barrier,
+                    place_at(waiting, *barrier.function, *barrier.at, waiting.live != 0 ? waiting.live : 1),
+                    std::move(detail))
+        .other = std::move(other);
+  }
+}
+
+}  // namespace lynxpp::device::cpu

@@ -1,0 +1,82 @@
+// The engine of one process: its session, the devices that it measures on, and what the hooks have told.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "device/cuda/cuda_device.h"
+#include "interposer/allocations.h"
+#include "interposer/configuration.h"
+#include "interposer/device_contexts.h"
+#include "interposer/engine_api.h"
+#include "interposer/program_modules.h"
+#include "interposer/results/results_queue.h"
+#include "interposer/session/session.h"
+#include "support/result.h"
+#include "support/start_condition.h"
+
+namespace lynxpp::interposer {
+
+/// Prints a message that may have several lines.
+void print(const std::string& text);
+
+/// What the hooks tell before anything else. One of the process, whichever engine it has.
+struct Hooks {
+  std::atomic<const lynxpp_allocation_source*> allocations = nullptr;
+  std::atomic<lynxpp_range_source> ranges = nullptr;
+  std::atomic<bool> is_profiled = false;  ///< between cuProfilerStart and cuProfilerStop
+};
+Hooks& hooks();
+
+/// Lives until the process ends: host programs launch kernels from the destructors of their static objects.
+struct Engine {
+  ResultsQueue results;
+  std::unique_ptr<Session> session;
+  ProgramModules modules;
+  device::KernelTimes times = device::KernelTimes::off;
+  device::MemoryBudget memory;
+  StartCondition start;
+  RangeReader ranges;
+  bool is_refused = false;  // the environment asks for what nobody understands
+  const bool is_of_child;   // the process is a forked child, which need not launch anything
+  DeviceContexts contexts;
+  std::mutex mutex;  // guards what follows
+  std::shared_ptr<AllocationReader> allocations;
+
+  /// `parent`: the engine that a forked child has inherited and goes on from; null in other processes.
+  explicit Engine(const Engine* parent);
+
+  /// Whether a launch of this thread is to be measured now.
+  bool has_started() const;
+
+  /// One for all devices.
+  device::cuda::AllocationSource allocation_reader();
+
+  std::shared_ptr<const device::LiveAllocations> live_allocations();
+
+  /// The device of the thread's context; null: there is none.
+  device::Device* current_cuda_device(lynxpp_driver_lookup lookup);
+
+  /// The text of the image's module that defines `kernel`.
+  Result<std::string> module_text(const lynxpp_image* image, const std::string& kernel, int sm);
+};
+
+/// The process's engine, made on the first call.
+Engine& engine();
+
+/// The same if it has been made, else null.
+Engine* made_engine();
+
+/// The process's engine if it tells activities besides launches, else null.
+Engine* engine_with_timeline();
+
+/// Called in the child of a fork: false where the parent had used a device, so that the child has none.
+/// Otherwise the child gets an engine of its own when it first needs one.
+bool begin_engine_in_child();
+
+}  // namespace lynxpp::interposer
