@@ -43,7 +43,8 @@ struct DeviceInfo {
 /// A kernel launch as the program asked for it. All pointers are the program's own and valid during the call
 /// only.
 struct Launch {
-  void* function = nullptr;  ///< the original CUfunction or CUkernel
+  void* function = nullptr;          ///< the original CUfunction or CUkernel
+  bool is_context_function = false;  ///< true: `function` is a CUfunction; false: not known
   std::uint32_t grid[3] = {1, 1, 1};
   std::uint32_t block[3] = {1, 1, 1};
   std::uint32_t shared_bytes = 0;  ///< dynamic
@@ -262,8 +263,8 @@ class Device {
   virtual Result<std::unique_ptr<Variant>> load(const std::string& ptx, const std::string& kernel,
                                                 const Launch& launch, const VariantTraits& traits) = 0;
 
-  /// Address and size of the original module's variable; nullopt when it has no such name.
-  virtual std::optional<std::uint64_t> variable_address(void* original_function, const std::string& name) = 0;
+  /// Returns the address of a variable of the original's module; nullopt if the module has no such name.
+  virtual std::optional<std::uint64_t> variable_address(const Launch& launch, const std::string& name) = 0;
 
   /// Zeroed device memory, ordered on the launch's stream, and what reading it back takes of the host.
   /// Failure: there is none, or it would be more than the budget; a text that many launches share.

@@ -42,7 +42,7 @@ typedef struct lynxpp_launch {
   uint64_t number;             ///< among all calls of the process that launch a kernel or a graph, from 0
   uint64_t modules;            ///< another number when what is known of modules and functions has changed
   int may_be_captured;         ///< 0: no capture goes on in the process
-  int is_of_one_context;       ///< `function` is known to be a CUfunction; told to `launch` alone
+  int is_context_function;     ///< `function` is known to be a CUfunction; set for `launch` alone
 } lynxpp_launch;
 
 /// A kernel node of a graph.

@@ -69,7 +69,7 @@ struct Known {
   CUcontext context = nullptr;
   device::Device* device = nullptr;
   int cache_config = -1;
-  bool is_of_one_context = false;
+  bool is_context_function = false;
   std::uint64_t modules = 0;  ///< lynxpp_launch::modules then; the next two likewise
   std::uint64_t choices = 0;
   std::uint64_t retirements = 0;
@@ -314,6 +314,7 @@ KernelSource source_of(const char* kernel, const lynxpp_image* image, int sm) {
 device::Launch launch_of(const lynxpp_launch& request) {
   device::Launch launch;
   launch.function = request.function;
+  launch.is_context_function = request.is_context_function != 0;
   std::copy(std::begin(request.grid), std::end(request.grid), launch.grid);
   std::copy(std::begin(request.block), std::end(request.block), launch.block);
   launch.shared_bytes = request.shared_bytes;
@@ -342,7 +343,7 @@ int launch(const lynxpp_launch* request, lynxpp_driver_lookup lookup, int* resul
     Known now{.function = request->function,
               .device = device,
               .cache_config = request->cache_config,
-              .is_of_one_context = request->is_of_one_context != 0,
+              .is_context_function = request->is_context_function != 0,
               .modules = request->modules,
               .choices = engine().session->choices(),
               .retirements = engine().contexts.retirements()};
@@ -363,7 +364,7 @@ const Known* known_launch(const lynxpp_launch& launch) {
   const Engine& all = engine();
   if (known.choices != all.session->choices() || known.retirements != all.contexts.retirements())
     return nullptr;
-  if (known.is_of_one_context && known.found.unselected != nullptr) return &known;
+  if (known.is_context_function && known.found.unselected != nullptr) return &known;
   CUcontext context = nullptr;
   const bool is_current =
       all.contexts.driver()->cuCtxGetCurrent(&context) == CUDA_SUCCESS && context == known.context;
@@ -386,6 +387,7 @@ int launch_again(const lynxpp_launch* launch, int* result) {
     return contained("a launch", 1, [&] {
       device::Launch made = launch_of(*launch);
       made.cache_config = known->cache_config;
+      made.is_context_function = known->is_context_function;
       *result = CUDA_SUCCESS;
       const std::optional<bool> is_made = engine().session->launch_again(*known->device, made, known->found);
       return !is_made ? 0 : *is_made ? 2 : 1;

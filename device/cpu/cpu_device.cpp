@@ -182,8 +182,8 @@ class CpuDevice : public Device {
     return std::unique_ptr<Variant>(std::move(variant));
   }
 
-  std::optional<std::uint64_t> variable_address(void* original_function, const std::string& name) override {
-    Kernel* kernel = registry().find_kernel(original_function);
+  std::optional<std::uint64_t> variable_address(const Launch& launch, const std::string& name) override {
+    Kernel* kernel = registry().find_kernel(launch.function);
     if (kernel == nullptr) return std::nullopt;
     const auto storage = Binary::variable_of(*kernel, info_.ordinal, name);
     if (!storage) return std::nullopt;

@@ -103,8 +103,8 @@ class CudaDevice final : public Device {
 
   std::optional<KernelResources> resources(const Launch& launch, const Variant* variant) override {
     const CaptureRelaxed relaxed(driver_);
-    const CUfunction function = variant != nullptr ? static_cast<const CudaVariant*>(variant)->function()
-                                                   : original_function(launch.function);
+    const CUfunction function =
+        variant != nullptr ? static_cast<const CudaVariant*>(variant)->function() : original_function(launch);
     const auto attribute = [&](CUfunction_attribute id) {
       int value = 0;
       driver_.cuFuncGetAttribute(&value, id, function);
@@ -128,7 +128,7 @@ class CudaDevice final : public Device {
 
   std::optional<KernelNeeds> needs(const Launch& launch) override {
     const CaptureRelaxed relaxed(driver_);
-    const CUfunction function = original_function(launch.function);
+    const CUfunction function = original_function(launch);
     int registers = 0, shared_bytes = 0;
     if (driver_.cuFuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, function) != CUDA_SUCCESS ||
         driver_.cuFuncGetAttribute(&shared_bytes, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function) !=
@@ -139,7 +139,7 @@ class CudaDevice final : public Device {
 
   Result<std::unique_ptr<Readback>> launch_original(const Launch& launch) override {
     const CaptureRelaxed relaxed(driver_);
-    const CUfunction function = original_function(launch.function);
+    const CUfunction function = original_function(launch);
     // The driver loads a kernel when it is first used: not between the events.
     int registers = 0;
     driver_.cuFuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, function);
@@ -162,7 +162,7 @@ class CudaDevice final : public Device {
     VariantText text{ptx, kernel, traits.directives};
     Result<std::unique_ptr<CudaVariant>> variant = load_limited(text, 0);
     if (!variant) return variant.error();
-    const CUfunction function = original_function(launch.function);
+    const CUfunction function = original_function(launch);
     // A launch the original allows must stay possible.
     int wanted = 0;
     driver_.cuFuncGetAttribute(&wanted, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function);
@@ -180,10 +180,10 @@ class CudaDevice final : public Device {
     return std::unique_ptr<Variant>(std::move(*variant));
   }
 
-  std::optional<std::uint64_t> variable_address(void* original, const std::string& name) override {
+  std::optional<std::uint64_t> variable_address(const Launch& launch, const std::string& name) override {
     const CaptureRelaxed relaxed(driver_);
     CUmodule module = nullptr;
-    if (driver_.cuFuncGetModule(&module, original_function(original)) != CUDA_SUCCESS) return std::nullopt;
+    if (driver_.cuFuncGetModule(&module, original_function(launch)) != CUDA_SUCCESS) return std::nullopt;
     CUdeviceptr address = 0;
     std::size_t bytes = 0;
     if (driver_.cuModuleGetGlobal(&address, &bytes, module, name.c_str()) != CUDA_SUCCESS)
@@ -330,7 +330,7 @@ class CudaDevice final : public Device {
 
   Status follow(CudaVariant& variant, const Launch& launch) const {
     const bool is_followed = variant.followed_changes.load() == launch.attribute_changes;
-    return variant.follow(is_followed ? nullptr : original_function(launch.function), launch);
+    return variant.follow(is_followed ? nullptr : original_function(launch), launch);
   }
 
   /// The variant, or one with fewer registers where all thread blocks of the original are resident at once
@@ -380,12 +380,14 @@ class CudaDevice final : public Device {
     return residency.known.back();
   }
 
-  /// The context's function behind a CUfunction or a CUkernel.
-  CUfunction original_function(void* handle) const {
+  /// Returns the current context's function. Tools that report failed calls of the driver (compute-sanitizer)
+  /// would report the query for each handle that is known to be a CUfunction.
+  CUfunction original_function(const Launch& launch) const {
     CUfunction function = nullptr;
-    if (driver_.cuKernelGetFunction(&function, static_cast<CUkernel>(handle)) == CUDA_SUCCESS)
+    if (!launch.is_context_function &&
+        driver_.cuKernelGetFunction(&function, static_cast<CUkernel>(launch.function)) == CUDA_SUCCESS)
       return function;
-    return static_cast<CUfunction>(handle);
+    return static_cast<CUfunction>(launch.function);
   }
 
   /// 0: without a limit. It is given twice: the directive binds the kernel, the option what it calls.
@@ -405,7 +407,7 @@ class CudaDevice final : public Device {
                                                  options.data(), values.data());
     if (result != CUDA_SUCCESS) {
       Failure problem = driver_.error("cuModuleLoadDataEx", result);
-      if (log[0] != '\0') problem.diagnostics.front().message += ": " + std::string(log.data());
+      if (log[0] != '\0') problem.diagnostics.front().message += ": " + first_line_of(log.data());
       return problem;
     }
     CUfunction function = nullptr;

@@ -1,5 +1,6 @@
 #include "device/cuda/driver.h"
 
+#include <algorithm>
 #include <type_traits>
 
 namespace lynxpp::device::cuda {
@@ -54,6 +55,14 @@ Failure Driver::error(const char* function, CUresult result) const {
   const char* text = nullptr;
   if (cuGetErrorString(result, &text) != CUDA_SUCCESS || text == nullptr) text = "unknown error";
   return failure(std::string(function) + ": " + text);
+}
+
+std::string first_line_of(std::string_view log) {
+  while (log.ends_with('\n')) log.remove_suffix(1);
+  const std::string first(log.substr(0, log.find('\n')));
+  const auto more = std::ranges::count(log, '\n');
+  return more == 0 ? first
+                   : first + " (and " + std::to_string(more) + (more == 1 ? " more line)" : " more lines)");
 }
 
 }  // namespace lynxpp::device::cuda

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <string>
+#include <string_view>
 
 #include "support/result.h"
 
@@ -102,5 +103,9 @@ struct Driver {
   /// "cuModuleLoadDataEx: an invalid PTX was given".
   Failure error(const char* function, CUresult result) const;
 };
+
+/// Returns the first line of the driver's compiler log, and how many more there are. Each line is about one
+/// instruction; a reason in a table has room for one.
+std::string first_line_of(std::string_view log);
 
 }  // namespace lynxpp::device::cuda

@@ -51,7 +51,7 @@ constexpr int device_updatable = 13;  // CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KE
 constexpr char not_followed[] = "by graphs that were changed in a way that is not followed";
 
 KernelPtr known_kernel(void* function) {
-  KernelPtr kernel = registry().find_function(function);
+  KernelPtr kernel = registry().find_function(function).kernel;
   return kernel != nullptr ? kernel : ask_driver(function);
 }
 

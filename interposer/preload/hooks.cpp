@@ -189,7 +189,7 @@ KernelPtr ask_for_kernel_of(void* function, const char* name) {
     CUfunction found = nullptr;
     if (function_of(&found, static_cast<CUkernel>(handle)) != cuda_success || found != function) continue;
     registry().add_alias(function, handle, current_context());
-    return registry().find_function(function);
+    return registry().find_function(function).kernel;
   }
   return nullptr;
 }
@@ -351,7 +351,7 @@ void set_call(lynxpp_launch& launch, Slot slot, CUfunction function, CUstream st
   launch.attributes = nullptr;
   launch.attribute_count = 0;
   launch.cache_config = -1;
-  launch.is_of_one_context = 0;
+  launch.is_context_function = 0;
 }
 
 /// Offers the launch to the engine; true when the engine has made it.
@@ -371,12 +371,16 @@ bool launched_by_engine(lynxpp_launch& launch, int* result) {
       launched = known == 2;
       return;
     }
-    KernelPtr kernel = registry().find_function(launch.function);
-    if (kernel == nullptr) kernel = ask_driver(launch.function);
+    Function function = registry().find_function(launch.function);
+    if (function.kernel == nullptr) {
+      ask_driver(launch.function);
+      function = registry().find_function(launch.function);
+    }
+    const KernelPtr& kernel = function.kernel;
     launch.kernel = kernel->name.c_str();
     launch.image = kernel->image != nullptr ? &kernel->image->view() : nullptr;
     launch.cache_config = kernel->cache_config;
-    launch.is_of_one_context = kernel->is_of_one_context ? 1 : 0;
+    launch.is_context_function = function.is_context_function ? 1 : 0;
     launched = engine->launch(&launch, lookup_driver, result) == 1;
   });
   return launched;

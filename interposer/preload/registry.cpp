@@ -76,13 +76,13 @@ KernelPtr Registry::add_late_function(void* function, void* module, const char* 
 
 /// A function of a module that was seen dies with that module's context.
 KernelPtr Registry::put_function(void* function, void* module, const char* name, void* context,
-                                 bool is_of_one_context) {
+                                 bool is_context_function) {
   const Changing changing(*this);
   const auto owner = modules_.find(module);
   auto kernel = std::make_shared<const Kernel>(
-      Kernel{name, owner != modules_.end() ? owner->second.image : nullptr, module, -1, is_of_one_context});
+      Kernel{name, owner != modules_.end() ? owner->second.image : nullptr, module, -1});
   if (owner != modules_.end()) context = owner->second.context;
-  functions_[function] = {kernel, context};
+  functions_[function] = {kernel, is_context_function, context};
   return kernel;
 }
 
@@ -99,7 +99,7 @@ void Registry::add_alias(void* alias, void* function, void* context) {
   if (known == functions_.end()) return;
   // Copied first: the insertion may move the elements.
   KernelPtr kernel = known->second.kernel;
-  functions_[alias] = {std::move(kernel), context};
+  functions_[alias] = {std::move(kernel), true, context};
 }
 
 void Registry::set_cache_config(void* function, int config) {
@@ -119,17 +119,17 @@ bool Registry::knows_module(void* module) const {
   return modules_.contains(module);
 }
 
-KernelPtr Registry::find_function(void* function) const {
+Function Registry::find_function(void* function) const {
   const std::shared_lock lock(mutex_);
   const auto found = functions_.find(function);
-  return found != functions_.end() ? found->second.kernel : nullptr;
+  return found != functions_.end() ? found->second : Function();
 }
 
 std::vector<void*> Registry::kernels_named(const char* name) const {
   std::vector<void*> handles;
   const std::shared_lock lock(mutex_);
   for (const auto& [handle, each] : functions_) {
-    const bool is_kernel = each.context == nullptr && !each.kernel->is_of_one_context;
+    const bool is_kernel = each.context == nullptr && !each.is_context_function;
     if (is_kernel && each.kernel->image != nullptr && each.kernel->name == name) handles.push_back(handle);
   }
   return handles;

@@ -34,10 +34,15 @@ struct Kernel {
   ImagePtr image;    ///< null when its module was not seen being loaded
   void* module = nullptr;
   int cache_config = -1;  ///< CUfunc_cache; < 0: the program has set none
-  /// Its handles are known to be CUfunctions, each of one context.
-  bool is_of_one_context = false;
 };
 using KernelPtr = std::shared_ptr<const Kernel>;
+
+/// A handle of a kernel.
+struct Function {
+  KernelPtr kernel;                  ///< null if nobody saw the handle being looked up
+  bool is_context_function = false;  ///< true: a CUfunction, of one context; false: a CUkernel, or not known
+  void* context = nullptr;           ///< that a CUfunction dies with; null for a CUkernel, or if not known
+};
 
 /// Thread safe. A module here is a CUmodule or a CUlibrary, a function a CUfunction or a CUkernel.
 class Registry {
@@ -46,10 +51,6 @@ class Registry {
     ImagePtr image;
     void* library = nullptr;  ///< of a CUmodule that is part of a CUlibrary
     void* context = nullptr;  ///< that a CUmodule dies with; null: none, or it is not known
-  };
-  struct Function {
-    KernelPtr kernel;
-    void* context = nullptr;  ///< that a CUfunction dies with; null for a CUkernel
   };
   /// What a module or a context took along when it went.
   struct Removed {
@@ -64,7 +65,7 @@ class Registry {
   /// `module` is a CUmodule, and so `function` a CUfunction; or a CUlibrary, and a CUkernel.
   enum class In { module, library };
   void add_function(void* function, void* module, const char* name, In in);
-  /// The CUfunction of a CUkernel in a context.
+  /// Adds a CUfunction, of a context, of a kernel that has another handle already.
   void add_alias(void* alias, void* function, void* context);
   /// Of all handles of the same kernel.
   void set_cache_config(void* function, int config);
@@ -76,7 +77,7 @@ class Registry {
   std::uint64_t changes() const { return changes_.load(std::memory_order_acquire); }
 
   bool knows_module(void* module) const;
-  KernelPtr find_function(void* function) const;
+  Function find_function(void* function) const;
   /// CUkernels of that name whose library was seen being loaded and is there.
   std::vector<void*> kernels_named(const char* name) const;
 
@@ -89,7 +90,7 @@ class Registry {
 
  private:
   KernelPtr put_function(void* function, void* module, const char* name, void* context,
-                         bool is_of_one_context);
+                         bool is_context_function);
   template <typename FunctionDies, typename ModuleDies>
   Removed remove(const FunctionDies& function_dies, const ModuleDies& module_dies);
 

@@ -48,9 +48,7 @@ Status Session::prepare(Seen& seen, Kernel& kernel, const device::Launch& launch
   request.streams_traces = streams_.is_on();
   request.device_sm = device.info().compute_capability;
   request.assembler_contracts = device.info().contracts;
-  request.variable_address = [&](const std::string& name) {
-    return device.variable_address(launch.function, name);
-  };
+  request.variable_address = [&](const std::string& name) { return device.variable_address(launch, name); };
   request.inspection.wants_registers = configuration_.timeline || log().shows(LogLevel::debug);
   const bool has_spare_counters = make_with_spare_counters(seen, kernel, launch, request);
   Status loaded = has_spare_counters ? success() : make_variant(seen, kernel, launch, request);

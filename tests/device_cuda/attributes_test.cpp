@@ -18,6 +18,7 @@ struct Kept {
   int cache_config = -1;
   int asked = 0;
   int launched = 0;
+  int asked_for_function_of_kernel = 0;
 };
 Kept* kept = nullptr;
 
@@ -29,6 +30,10 @@ Driver fake_driver() {
     const auto& all = kept->attributes[function];
     *value = all.contains(id) ? all.at(id) : otherwise;
     return CUDA_SUCCESS;
+  };
+  driver.cuKernelGetFunction = [](CUfunction*, CUkernel) {
+    ++kept->asked_for_function_of_kernel;
+    return CUDA_ERROR_INVALID_HANDLE;
   };
   driver.cuFuncSetAttribute = [](CUfunction function, CUfunction_attribute id, int value) {
     if (value < 0) return CUDA_ERROR_INVALID_VALUE;
@@ -124,6 +129,21 @@ TEST_F(AttributesTest, WhereOneCannotBeSetTheOriginalIsToRun) {
   set(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, -1);
   EXPECT_FALSE(launch().ok());
   EXPECT_EQ(kept_.launched, 0);
+}
+
+// compute-sanitizer reports each failed call of the driver as an error of the program.
+TEST_F(AttributesTest, AFunctionIsNotQueriedAsAKernelIfItsKindIsKnown) {
+  kept_.asked_for_function_of_kernel = 0;
+  launch_.is_context_function = true;
+  const auto loaded = device_->load("ret;", "k", launch_, {.may_wait_for_blocks = false});
+  ASSERT_TRUE(loaded.ok());
+  set(CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 50);
+  ASSERT_TRUE(launch().ok());
+  EXPECT_TRUE(device_->needs(launch_).has_value());
+  EXPECT_EQ(kept_.asked_for_function_of_kernel, 0);
+  launch_.is_context_function = false;
+  EXPECT_TRUE(device_->needs(launch_).has_value());
+  EXPECT_EQ(kept_.asked_for_function_of_kernel, 1);
 }
 
 TEST_F(AttributesTest, TheCacheConfigurationComesWithTheLaunch) {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <map>
 
 #include "device/cuda/cuda_device.h"
@@ -123,6 +124,23 @@ class LimitedLoad : public testing::Test {
   Driver driver_ = fake_driver();
   std::string directives_ = " ";
 };
+
+TEST_F(LimitedLoad, ARefusalNamesTheFirstErrorAndHowManyMoreThereAre) {
+  driver_.cuModuleLoadDataEx = [](CUmodule*, const void*, unsigned count, CUjit_option* options,
+                                  void** values) {
+    constexpr char log[] =
+        "ptxas input, line 8: error: unknown instruction\nptxas input, line 9: error: the same\nptxas "
+        "fatal\n";
+    for (unsigned i = 0; i < count; ++i) {
+      if (options[i] == CU_JIT_ERROR_LOG_BUFFER) std::memcpy(values[i], log, sizeof log);
+    }
+    return CUDA_ERROR_INVALID_PTX;
+  };
+  const auto variant = (*make_device(driver_))->load("ret;", "k", {}, {});
+  ASSERT_FALSE(variant.ok());
+  EXPECT_THAT(variant.error().diagnostics.front().message,
+              testing::EndsWith(": ptxas input, line 8: error: unknown instruction (and 2 more lines)"));
+}
 
 /// ptxas takes no limit from outside for them.
 TEST_F(LimitedLoad, LaunchBoundsAreNoObstacle) {

@@ -115,10 +115,10 @@ TEST_F(SessionTest, AVariantRunsWithTheProbeWordsBehindTheParameters) {
     Device& device = cpu_device();
     auto variant = device.load(variant_ptx, "scale", launch, {});
     EXPECT_TRUE(variant.ok());
-    const auto factor = device.variable_address(launch.function, "factor");
+    const auto factor = device.variable_address(launch, "factor");
     EXPECT_TRUE(factor.has_value());
-    EXPECT_FALSE(device.variable_address(launch.function, "no_such_variable").has_value());
-    EXPECT_FALSE(device.variable_address(data_, "factor").has_value());
+    EXPECT_FALSE(device.variable_address(launch, "no_such_variable").has_value());
+    EXPECT_FALSE(device.variable_address({.function = data_}, "factor").has_value());
     auto buffer = device.allocate_zeroed(16, launch);
     EXPECT_TRUE(buffer.ok());
     if (!variant.ok() || !factor || !buffer.ok()) return false;
@@ -244,7 +244,7 @@ TEST_F(SessionTest, CountersKeepTheNumbersOfTheProgramsLaunches) {
   intercept([&](const Launch& launch, const KernelIdentity&) {
     if (seen++ % 2 == 0) return false;
     auto buffer = cpu_device().allocate_zeroed(4, launch);
-    const auto factor = cpu_device().variable_address(launch.function, "factor");
+    const auto factor = cpu_device().variable_address(launch, "factor");
     const ParameterSlot slots[] = {{0, 8}, {8, 8}, {16, 4}};
     const std::uint64_t probe[] = {(*buffer)->address(), *factor};
     EXPECT_TRUE(cpu_device().launch(**variant, launch, slots, probe, **buffer).ok());
@@ -273,7 +273,7 @@ TEST_F(SessionTest, CountersOfVariantsCountWhatWasAdded) {
   ASSERT_TRUE(variant.ok());
   intercept([&](const Launch& launch, const KernelIdentity&) {
     auto buffer = cpu_device().allocate_zeroed(4, launch);
-    const auto factor = cpu_device().variable_address(launch.function, "factor");
+    const auto factor = cpu_device().variable_address(launch, "factor");
     const ParameterSlot slots[] = {{0, 8}, {8, 8}, {16, 4}};
     const std::uint64_t probe[] = {(*buffer)->address(), *factor};
     EXPECT_TRUE(cpu_device().launch(**variant, launch, slots, probe, **buffer).ok());

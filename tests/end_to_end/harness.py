@@ -81,6 +81,14 @@ class Build:
             run = self.run(program, *arguments, spec=spec, environment={"LYNXPP_OUTPUT": str(output), **(environment or {})})
             return run, Records(read_json_lines(output) if output.exists() else [])
 
+    def measure_by_command(self, program, *arguments, spec, environment=None):
+        """The same through `lynxpp run`: the folders of caches and libraries that the command sets up are part of it."""
+        with tempfile.TemporaryDirectory() as folder:
+            output = pathlib.Path(folder, "out.jsonl")
+            run = self.run(self.command, "run", "-d", self.device, "-s", spec, "-o", output, "--", program, *arguments, preload=False,
+                           environment=environment)
+            return run, Records(read_json_lines(output) if output.exists() else [])
+
     def count(self, program, *arguments):
         """A run without instrumentation on the cpu device and the device's own counters, one object a launch."""
         with tempfile.TemporaryDirectory() as folder:

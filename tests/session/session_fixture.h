@@ -97,7 +97,7 @@ class FakeDevice : public device::Device {
     if (refuses_load || (refuses_calls && has_calls)) return failure("no room");
     return std::make_unique<device::Variant>();
   }
-  std::optional<std::uint64_t> variable_address(void*, const std::string& name) override {
+  std::optional<std::uint64_t> variable_address(const device::Launch&, const std::string& name) override {
     if (name == "total" && has_total) return 4096;
     return std::nullopt;
   }
