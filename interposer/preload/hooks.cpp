@@ -373,7 +373,7 @@ bool launched_by_engine(lynxpp_launch& launch, int* result) {
       launched = known == 2;
       return;
     }
-    Registry::Function function = registry().find_function(launch.function);
+    Function function = registry().find_function(launch.function);
     if (function.kernel == nullptr) {
       ask_driver(launch.function);
       function = registry().find_function(launch.function);

@@ -82,7 +82,7 @@ KernelPtr Registry::put_function(void* function, void* module, const char* name,
   auto kernel = std::make_shared<const Kernel>(
       Kernel{name, owner != modules_.end() ? owner->second.image : nullptr, module, -1});
   if (owner != modules_.end()) context = owner->second.context;
-  functions_[function] = {kernel, context, is_context_function};
+  functions_[function] = {kernel, is_context_function, context};
   return kernel;
 }
 
@@ -99,7 +99,7 @@ void Registry::add_alias(void* alias, void* function, void* context) {
   if (known == functions_.end()) return;
   // Copied first: the insertion may move the elements.
   KernelPtr kernel = known->second.kernel;
-  functions_[alias] = {std::move(kernel), context, true};
+  functions_[alias] = {std::move(kernel), true, context};
 }
 
 void Registry::set_cache_config(void* function, int config) {
@@ -119,7 +119,7 @@ bool Registry::knows_module(void* module) const {
   return modules_.contains(module);
 }
 
-Registry::Function Registry::find_function(void* function) const {
+Function Registry::find_function(void* function) const {
   const std::shared_lock lock(mutex_);
   const auto found = functions_.find(function);
   return found != functions_.end() ? found->second : Function();
@@ -129,7 +129,8 @@ std::vector<void*> Registry::kernels_named(const char* name) const {
   std::vector<void*> handles;
   const std::shared_lock lock(mutex_);
   for (const auto& [handle, each] : functions_) {
-    if (!each.is_context_function && each.kernel->image != nullptr && each.kernel->name == name) handles.push_back(handle);
+    const bool is_kernel = each.context == nullptr && !each.is_context_function;
+    if (is_kernel && each.kernel->image != nullptr && each.kernel->name == name) handles.push_back(handle);
   }
   return handles;
 }

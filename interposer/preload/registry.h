@@ -37,6 +37,13 @@ struct Kernel {
 };
 using KernelPtr = std::shared_ptr<const Kernel>;
 
+/// A handle of a kernel.
+struct Function {
+  KernelPtr kernel;                  ///< null if nobody saw the handle being looked up
+  bool is_context_function = false;  ///< true: a CUfunction, of one context; false: a CUkernel, or not known
+  void* context = nullptr;           ///< that a CUfunction dies with; null for a CUkernel, or if not known
+};
+
 /// Thread safe. A module here is a CUmodule or a CUlibrary, a function a CUfunction or a CUkernel.
 class Registry {
  public:
@@ -44,12 +51,6 @@ class Registry {
     ImagePtr image;
     void* library = nullptr;  ///< of a CUmodule that is part of a CUlibrary
     void* context = nullptr;  ///< that a CUmodule dies with; null: none, or it is not known
-  };
-  /// A handle of a kernel.
-  struct Function {
-    KernelPtr kernel;                  ///< null if nobody saw the handle being looked up
-    void* context = nullptr;           ///< that a CUfunction dies with; null for a CUkernel
-    bool is_context_function = false;  ///< true: a CUfunction; false: a CUkernel, or not known
   };
   /// What a module or a context took along when it went.
   struct Removed {
@@ -64,7 +65,7 @@ class Registry {
   /// `module` is a CUmodule, and so `function` a CUfunction; or a CUlibrary, and a CUkernel.
   enum class In { module, library };
   void add_function(void* function, void* module, const char* name, In in);
-  /// The CUfunction of a CUkernel in a context.
+  /// Adds a CUfunction, of a context, of a kernel that has another handle already.
   void add_alias(void* alias, void* function, void* context);
   /// Of all handles of the same kernel.
   void set_cache_config(void* function, int config);
