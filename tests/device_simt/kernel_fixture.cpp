@@ -2,7 +2,43 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <string_view>
+
 namespace lynxpp::device::cpu::test {
+namespace {
+
+/// What LYNXPP_TEST_LAUNCHES asks for: `counted` or `checked` launches where a test asks for plain ones.
+std::string_view wanted_launches() {
+  const char* const value = std::getenv("LYNXPP_TEST_LAUNCHES");
+  return value != nullptr ? value : "";
+}
+
+/// A module whose plain launches are counted or checked as well.
+class WatchedModule final : public LoadedModule {
+ public:
+  explicit WatchedModule(std::shared_ptr<LoadedModule> module) : module_(std::move(module)) {}
+
+  std::vector<std::string> kernel_names() const override { return module_->kernel_names(); }
+  Result<KernelInfo> kernel(const std::string& name) override { return module_->kernel(name); }
+  std::optional<VariableStorage> variable(const std::string& name) override { return module_->variable(name); }
+  std::vector<std::pair<std::string_view, VariableStorage>> variables() override { return module_->variables(); }
+  Status compile(const std::string& kernel, CodeKind kind) override { return module_->compile(kernel, kind); }
+  Status launch(const std::string& kernel, const LaunchShape& shape, std::span<const std::byte> parameters,
+                LaunchCounters* counters, LaunchClock* clock, LaunchChecks* checks) override {
+    LaunchCounters own_counters;
+    LaunchChecks own_checks{.selection = {.memory = true, .race = true, .init = true, .sync = true}};
+    const bool is_plain = counters == nullptr && clock == nullptr && checks == nullptr;
+    if (is_plain && wanted_launches() == "counted") counters = &own_counters;
+    if (is_plain && wanted_launches() == "checked") checks = &own_checks;
+    return module_->launch(kernel, shape, parameters, counters, clock, checks);
+  }
+
+ private:
+  std::shared_ptr<LoadedModule> module_;
+};
+
+}  // namespace
 
 std::string with_header(const std::string& body) {
   return ".version 8.8\n.target sm_90\n.address_size 64\n" + body;
@@ -14,7 +50,8 @@ std::shared_ptr<LoadedModule> load(const std::string& body) {
     ADD_FAILURE() << render(module.error().diagnostics);
     return nullptr;
   }
-  return *module;
+  if (wanted_launches().empty()) return *module;
+  return std::make_shared<WatchedModule>(*module);
 }
 
 std::string text_of(const Status& status) {

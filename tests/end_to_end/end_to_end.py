@@ -4,6 +4,8 @@
 usage: end_to_end.py --build FOLDER native APP            a run without a specification; keeps its output and the device's counters
        end_to_end.py --build FOLDER spec APP SPEC [--wide] [NAME=VALUE…]  the same program instrumented, with these variables: same output, the right
                                                           numbers; --wide: with counters of 64 bits
+       end_to_end.py --build FOLDER tiers APP [--spec SPEC]…  the program in plain mode, in every tier of the cpu device: same output; with
+                                                          specifications: instrumented in the default tier and as regions
        end_to_end.py --build FOLDER bench APP             what `lynxpp bench` says of it
        end_to_end.py --build FOLDER failure NAME          one way to fail, see failures.py
        end_to_end.py --build FOLDER list-failures
@@ -209,6 +211,27 @@ def check_every_word(build, program, baseline, environment):
         word_checks.check_shared_words(f"{key[0]} launch {key[1]}", table[key], launch)
 
 
+TIERS = ("forms", "blocks", "segments", "regions")
+
+
+def check_tiers(build, app, specs):
+    """As users run it: nothing is counted or checked, and code is compiled as it is found to run often."""
+    program = app_path(build, app)
+    plain = build.run(build.command, "run", "-d", "cpu", "--", program, preload=False)
+    expect(plain.status == 0, f"the program failed\n{plain}")
+    file = baseline_file(build, app)
+    if file.exists():
+        demand_equal("output beside that of the counted run", plain.stdout.decode(), json.loads(file.read_text())["stdout"])
+    for tier in TIERS:
+        run = build.run(build.command, "run", "-d", "cpu", "--", program, preload=False, environment={"LYNXPP_CPU_TIER": tier})
+        expect(run.status == 0 and run.stdout == plain.stdout, f"the output differs from that of the default tier\n{plain}\n{run}")
+    for spec in specs:
+        for tier in ("automatic", "regions"):
+            run = build.run(build.command, "run", "-d", "cpu", "-s", spec, "--", program, preload=False, environment={"LYNXPP_CPU_TIER": tier})
+            expect(run.status == 0 and run.stdout == plain.stdout, f"the output differs from the uninstrumented run's\n{plain}\n{run}")
+    print(f"{app}: the same output in {1 + len(TIERS)} tiers")
+
+
 def check_bench(build, app):
     """Every launch is timed both ways, and the program computes the same."""
     baseline = json.loads(baseline_file(build, app).read_text())
@@ -242,6 +265,9 @@ def main():
     spec.add_argument("spec")
     spec.add_argument("--wide", action="store_true")
     spec.add_argument("variables", nargs="*", help="NAME=VALUE")
+    tiers = commands.add_parser("tiers")
+    tiers.add_argument("app")
+    tiers.add_argument("--spec", action="append", default=[])
     bench = commands.add_parser("bench")
     bench.add_argument("app")
     failure = commands.add_parser("failure")
@@ -254,6 +280,8 @@ def main():
             check_native(build, arguments.app)
         elif arguments.command == "spec":
             check_spec(build, arguments.app, arguments.spec, arguments.wide, dict(variable.split("=", 1) for variable in arguments.variables))
+        elif arguments.command == "tiers":
+            check_tiers(build, arguments.app, arguments.spec)
         elif arguments.command == "bench":
             check_bench(build, arguments.app)
         elif arguments.command == "failure":

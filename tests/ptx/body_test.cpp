@@ -267,6 +267,19 @@ TEST(Body, PairsAndNegatedPredicates) {
   EXPECT_EQ(parsed.first().traits.destinations, 1);
 }
 
+TEST(Body, VectorsOfOneElementAreThatElement) {
+  // The second text is read by the grammar: its opcode is in two pieces.
+  for (const char* const text :
+       {"st.global.b32 [%rd1], { %r1 };\nld.global.b32 {%r2}, [%rd1];", "st .global.b32 [%rd1], { %r1 };\nld .global.b32 {%r2}, [%rd1];"}) {
+    const Parsed parsed(text);
+    const Operand& stored = parsed.body.instructions[0].operands[1];
+    EXPECT_EQ(stored.kind, OperandKind::identifier);
+    EXPECT_EQ(stored.name, "%r1");
+    EXPECT_EQ(parsed.module.text(stored.text), "{ %r1 }");
+    EXPECT_EQ(parsed.body.instructions[1].operands[0].name, "%r2");
+  }
+}
+
 TEST(Body, AddressesOfEveryShape) {
   const Parsed texture("tex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}|%p1, [tex_a, smp, {%f5, %f6}];");
   EXPECT_EQ(texture.operand(0).kind, OperandKind::pair);

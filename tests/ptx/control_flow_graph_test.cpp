@@ -95,6 +95,29 @@ TEST(Graph, RunsOffTheEnd) {
   EXPECT_TRUE(guarded[0].leaves_function);
 }
 
+TEST(Graph, LabelsAreThoseOfTheInnermostScope) {
+  const Graph siblings("{ again: @%p1 bra again; }\n{ again: @%p1 bra again; bra done; done: }\n{ done: bra done; }");
+  ASSERT_EQ(siblings.size(), 4U);
+  EXPECT_THAT(siblings[0].targets, ElementsAre(0));
+  EXPECT_THAT(siblings[1].targets, ElementsAre(1));
+  EXPECT_THAT(siblings[2].targets, ElementsAre(3));
+  EXPECT_THAT(siblings[3].targets, ElementsAre(3));
+  const Graph nested("{ @%p1 bra done; { done: @%p1 bra done; } }\ndone: { bra done; }");
+  EXPECT_THAT(nested[0].targets, ElementsAre(2));
+  EXPECT_THAT(nested[1].targets, ElementsAre(1));
+  EXPECT_THAT(nested[2].targets, ElementsAre(2));
+  const Graph elsewhere("{ done: ret; }\n{ bra done; }");
+  EXPECT_THAT(elsewhere[1].targets, ElementsAre()) << "the label is of another scope";
+}
+
+TEST(Graph, TargetListsAreThoseOfTheInnermostScope) {
+  const Graph graph(
+      "{ ts: .branchtargets A, B; brx.idx %r1, ts; A: ret; B: ret; }\n"
+      "{ ts: .branchtargets B, A; brx.idx %r1, ts; A: ret; B: ret; }");
+  EXPECT_THAT(graph[0].targets, ElementsAre(1, 2));
+  EXPECT_THAT(graph[3].targets, ElementsAre(5, 4));
+}
+
 TEST(Graph, EmptyBody) {
   const Graph graph("");
   ASSERT_EQ(graph.size(), 1U);

@@ -35,28 +35,41 @@ void add_logic(std::vector<Operation>& all) {
   const char type = register_type<U>();
   const std::string bits = ".b" + std::to_string(bits_of<U>);
   const auto push = [&](const std::string& opcode, auto f) {
-    all.push_back({opcode + bits + " $0, $1, $2;", {type}, {type, type},
+    all.push_back({opcode + bits + " $0, $1, $2;",
+                   {type},
+                   {type, type},
                    [f](const Word* in, Word* out, bool&) {
                      out[0] = static_cast<U>(f(from<U>(in[0]), from<U>(in[1])));
                    },
-                   false, false, true});
+                   false,
+                   false,
+                   true});
   };
   push("and", [](U a, U b) { return a & b; });
   push("or", [](U a, U b) { return a | b; });
   push("xor", [](U a, U b) { return a ^ b; });
-  all.push_back({"not" + bits + " $0, $1;", {type}, {type},
-                 [](const Word* in, Word* out, bool&) { out[0] = static_cast<U>(~from<U>(in[0])); }});
-  all.push_back({"cnot" + bits + " $0, $1;", {type}, {type},
-                 [](const Word* in, Word* out, bool&) { out[0] = from<U>(in[0]) == 0; }});
-  all.push_back({"mov" + bits + " $0, $1;", {type}, {type},
-                 [](const Word* in, Word* out, bool&) { out[0] = from<U>(in[0]); }, false, false, true});
+  all.push_back({"not" + bits + " $0, $1;", {type}, {type}, [](const Word* in, Word* out, bool&) {
+                   out[0] = static_cast<U>(~from<U>(in[0]));
+                 }});
+  all.push_back({"cnot" + bits + " $0, $1;", {type}, {type}, [](const Word* in, Word* out, bool&) {
+                   out[0] = from<U>(in[0]) == 0;
+                 }});
+  all.push_back({"mov" + bits + " $0, $1;",
+                 {type},
+                 {type},
+                 [](const Word* in, Word* out, bool&) { out[0] = from<U>(in[0]); },
+                 false,
+                 false,
+                 true});
   for (const unsigned mask : {~0u, 63u, 15u}) {
-    all.push_back({"{ .reg .b32 %z; and.b32 %z, $2, " + std::to_string(mask) + "; shl" + bits +
-                       " $0, $1, %z; }",
-                   {type}, {type, 'r'}, [mask](const Word* in, Word* out, bool&) {
-                     const std::uint32_t amount = static_cast<std::uint32_t>(in[1]) & mask;
-                     out[0] = amount < bits_of<U> ? static_cast<U>(from<U>(in[0]) << amount) : 0;
-                   }});
+    all.push_back(
+        {"{ .reg .b32 %z; and.b32 %z, $2, " + std::to_string(mask) + "; shl" + bits + " $0, $1, %z; }",
+         {type},
+         {type, 'r'},
+         [mask](const Word* in, Word* out, bool&) {
+           const std::uint32_t amount = static_cast<std::uint32_t>(in[1]) & mask;
+           out[0] = amount < bits_of<U> ? static_cast<U>(from<U>(in[0]) << amount) : 0;
+         }});
   }
 }
 
@@ -68,9 +81,8 @@ void add_counts(std::vector<Operation>& all) {
     all.push_back({text, {result}, sources, std::move(apply)});
   };
   const std::string one{type};
-  push("popc" + bits + " $0, $1;", 'r', one, [](const Word* in, Word* out, bool&) {
-    out[0] = static_cast<Word>(std::popcount(from<U>(in[0])));
-  });
+  push("popc" + bits + " $0, $1;", 'r', one,
+       [](const Word* in, Word* out, bool&) { out[0] = static_cast<Word>(std::popcount(from<U>(in[0]))); });
   push("clz" + bits + " $0, $1;", 'r', one, [](const Word* in, Word* out, bool&) {
     out[0] = static_cast<Word>(std::countl_zero(from<U>(in[0])));
   });
@@ -83,8 +95,8 @@ void add_counts(std::vector<Operation>& all) {
     push("bfe." + name + " $0, $1, $2, $3;", type, one + "rr", [is_signed](const Word* in, Word* out, bool&) {
       out[0] = bit_field<U>(from<U>(in[0]), in[1] & 255, in[2] & 255, is_signed);
     });
-    push("{ .reg .b32 %y, %z; and.b32 %y, $2, 31; and.b32 %z, $3, 15; bfe." + name + " $0, $1, %y, %z; }", type,
-         one + "rr", [is_signed](const Word* in, Word* out, bool&) {
+    push("{ .reg .b32 %y, %z; and.b32 %y, $2, 31; and.b32 %z, $3, 15; bfe." + name + " $0, $1, %y, %z; }",
+         type, one + "rr", [is_signed](const Word* in, Word* out, bool&) {
            out[0] = bit_field<U>(from<U>(in[0]), in[1] & 31, in[2] & 15, is_signed);
          });
     for (const bool shifts : {false, true}) {
@@ -100,8 +112,8 @@ void add_counts(std::vector<Operation>& all) {
   push("bfi" + bits + " $0, $1, $2, $3, $4;", type, one + one + "rr", [](const Word* in, Word* out, bool&) {
     out[0] = with_bit_field<U>(from<U>(in[0]), from<U>(in[1]), in[2] & 255, in[3] & 255);
   });
-  push("{ .reg .b32 %y, %z; and.b32 %y, $3, 31; and.b32 %z, $4, 15; bfi" + bits + " $0, $1, $2, %y, %z; }", type,
-       one + one + "rr", [](const Word* in, Word* out, bool&) {
+  push("{ .reg .b32 %y, %z; and.b32 %y, $3, 31; and.b32 %z, $4, 15; bfi" + bits + " $0, $1, $2, %y, %z; }",
+       type, one + one + "rr", [](const Word* in, Word* out, bool&) {
          out[0] = with_bit_field<U>(from<U>(in[0]), from<U>(in[1]), in[2] & 31, in[3] & 15);
        });
 }
@@ -119,11 +131,11 @@ Word permuted(Word a, Word b, Word selector) {
 }
 
 void add_packing(std::vector<Operation>& all) {
-  all.push_back({"mov.b32 $0, {$1, $2};", "r", "hh",
-                 [](const Word* in, Word* out, bool&) { out[0] = (in[0] & 0xffff) | (in[1] & 0xffff) << 16; }});
-  all.push_back({"mov.b64 $0, {$1, $2};", "d", "rr", [](const Word* in, Word* out, bool&) {
-                   out[0] = (in[0] & 0xffffffffu) | in[1] << 32;
+  all.push_back({"mov.b32 $0, {$1, $2};", "r", "hh", [](const Word* in, Word* out, bool&) {
+                   out[0] = (in[0] & 0xffff) | (in[1] & 0xffff) << 16;
                  }});
+  all.push_back({"mov.b64 $0, {$1, $2};", "d", "rr",
+                 [](const Word* in, Word* out, bool&) { out[0] = (in[0] & 0xffffffffu) | in[1] << 32; }});
   all.push_back({"mov.b64 $0, {$1, $2, $3, $4};", "d", "hhhh", [](const Word* in, Word* out, bool&) {
                    out[0] = 0;
                    for (unsigned i = 0; i < 4; ++i) out[0] |= (in[i] & 0xffff) << (16 * i);
@@ -136,38 +148,44 @@ void add_packing(std::vector<Operation>& all) {
                    out[0] = in[0] & 0xffffffffu;
                    out[1] = in[0] >> 32;
                  }});
-  all.push_back({"mov.b64 {_, $0}, $1;", "r", "d", [](const Word* in, Word* out, bool&) { out[0] = in[0] >> 32; }});
+  all.push_back(
+      {"mov.b64 {_, $0}, $1;", "r", "d", [](const Word* in, Word* out, bool&) { out[0] = in[0] >> 32; }});
   all.push_back({"mov.b64 {$0, $1, $2, $3}, $4;", "hhhh", "d", [](const Word* in, Word* out, bool&) {
                    for (unsigned i = 0; i < 4; ++i) out[i] = in[0] >> (16 * i) & 0xffff;
                  }});
 }
 
 void add_of_words(std::vector<Operation>& all) {
-  const auto push = [&](const std::string& text, const std::string& sources, Apply apply, bool immediate = false) {
+  const auto push = [&](const std::string& text, const std::string& sources, Apply apply,
+                        bool immediate = false) {
     all.push_back({text, "r", sources, std::move(apply), false, false, immediate});
   };
-  push("prmt.b32 $0, $1, $2, $3;", "rrr",
-       [](const Word* in, Word* out, bool&) { out[0] = permuted(in[0], in[1], in[2]); }, true);
+  push(
+      "prmt.b32 $0, $1, $2, $3;", "rrr",
+      [](const Word* in, Word* out, bool&) { out[0] = permuted(in[0], in[1], in[2]); }, true);
   for (const bool left : {false, true}) {
     for (const bool wraps : {false, true}) {
-      push("shf." + std::string(left ? "l." : "r.") + (wraps ? "wrap" : "clamp") + ".b32 $0, $1, $2, $3;", "rrr",
-           [=](const Word* in, Word* out, bool&) {
-             const Word joined = (in[0] & 0xffffffffu) | in[1] << 32;
-             const Word c = in[2] & 0xffffffffu;
-             const Word amount = wraps ? c & 31 : std::min<Word>(c, 32);
-             out[0] = (left ? (joined << amount) >> 32 : joined >> amount) & 0xffffffffu;
-           },
-           true);
+      push(
+          "shf." + std::string(left ? "l." : "r.") + (wraps ? "wrap" : "clamp") + ".b32 $0, $1, $2, $3;",
+          "rrr",
+          [=](const Word* in, Word* out, bool&) {
+            const Word joined = (in[0] & 0xffffffffu) | in[1] << 32;
+            const Word c = in[2] & 0xffffffffu;
+            const Word amount = wraps ? c & 31 : std::min<Word>(c, 32);
+            out[0] = (left ? (joined << amount) >> 32 : joined >> amount) & 0xffffffffu;
+          },
+          true);
     }
   }
   for (const unsigned table : {0x96u, 0xe8u, 0x1bu, 0x80u, 0xfeu}) {
-    push("lop3.b32 $0, $1, $2, $3, " + std::to_string(table) + ";", "rrr", [table](const Word* in, Word* out, bool&) {
-      out[0] = 0;
-      for (unsigned i = 0; i < 32; ++i) {
-        const auto row = (in[0] >> i & 1) << 2 | (in[1] >> i & 1) << 1 | (in[2] >> i & 1);
-        out[0] |= Word{table >> row & 1} << i;
-      }
-    });
+    push("lop3.b32 $0, $1, $2, $3, " + std::to_string(table) + ";", "rrr",
+         [table](const Word* in, Word* out, bool&) {
+           out[0] = 0;
+           for (unsigned i = 0; i < 32; ++i) {
+             const auto row = (in[0] >> i & 1) << 2 | (in[1] >> i & 1) << 1 | (in[2] >> i & 1);
+             out[0] |= Word{table >> row & 1} << i;
+           }
+         });
   }
   for (const bool is_signed : {false, true}) {
     const std::string type = is_signed ? ".s32" : ".u32";
@@ -176,7 +194,8 @@ void add_of_words(std::vector<Operation>& all) {
       for (unsigned i = 0; i < 32; i += 8) {
         const Word a = in[0] >> i & 255;
         const Word b = in[1] >> i & 255;
-        sum += is_signed ? static_cast<std::int8_t>(a) * static_cast<std::int8_t>(b) : static_cast<std::int64_t>(a * b);
+        sum += is_signed ? static_cast<std::int8_t>(a) * static_cast<std::int8_t>(b)
+                         : static_cast<std::int64_t>(a * b);
       }
       out[0] = static_cast<std::uint32_t>(sum);
     });

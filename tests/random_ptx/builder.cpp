@@ -57,7 +57,8 @@ Register Builder::declare(char type, const std::string& name) {
 
 void Builder::begin(std::span<const std::pair<char, std::size_t>> sizes) {
   for (const auto& [type, count] : sizes) {
-    declarations_ += std::string(".reg ") + ptx_type(type) + " %" + type + "<" + std::to_string(count) + ">;\n";
+    declarations_ +=
+        std::string(".reg ") + ptx_type(type) + " %" + type + "<" + std::to_string(count) + ">;\n";
     for (std::size_t i = 0; i < count; ++i) declare(type, "%" + std::string(1, type) + std::to_string(i));
   }
 }
@@ -256,8 +257,8 @@ void Builder::add_loop(int depth) {
     body->insert(body->end(), rest->begin(), rest->end());
   }
   loop.body = std::move(body);
-  text_ += "add.u32 " + loop.counter.name + ", " + loop.counter.name + ", 1;\nsetp.lt.u32 " + again.name + ", " +
-           loop.counter.name + ", " + loop.trips.name + ";\n@" + again.name + " bra " + label + ";\n" +
+  text_ += "add.u32 " + loop.counter.name + ", " + loop.counter.name + ", 1;\nsetp.lt.u32 " + again.name +
+           ", " + loop.counter.name + ", " + loop.trips.name + ";\n@" + again.name + " bra " + label + ";\n" +
            (has_scope ? "}\n" : "") + "leave" + number + ":\n";
   leave_label_ = leave;
   together_ = together;
@@ -279,8 +280,8 @@ void Builder::add_scope(int depth) {
     const Register source = pool[(hidden + 1) % pool.size()];
     const Register made{type, registers_++, pool[hidden].name};
     const std::string width = type == 'p' ? "pred" : std::string(ptx_type(type)).substr(1);
-    text_ += std::string(".reg ") + ptx_type(type) + " " + made.name + ";\nmov." + width + " " + made.name + ", " +
-             source.name + ";\n";
+    text_ += std::string(".reg ") + ptx_type(type) + " " + made.name + ";\nmov." + width + " " + made.name +
+             ", " + source.name + ";\n";
     pool[hidden] = made;
     Statement copy;
     copy.lane = [=](Thread& thread) { thread.registers[made.index] = thread.registers[source.index]; };
@@ -314,7 +315,8 @@ void Builder::statements(std::uint32_t count, int depth) {
 void Builder::zero_all(const std::vector<Register>& except) {
   for (const auto& [type, pool] : pools_) {
     for (const Register& each : pool) {
-      if (std::ranges::any_of(except, [&](const Register& other) { return other.index == each.index; })) continue;
+      if (std::ranges::any_of(except, [&](const Register& other) { return other.index == each.index; }))
+        continue;
       const std::string width = std::string(ptx_type(type)).substr(1);
       text_ += type == 'p'   ? "setp.ne.u32 " + each.name + ", 0, 0;\n"
                : type == 'f' ? "mov.f32 " + each.name + ", 0f00000000;\n"

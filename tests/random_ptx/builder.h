@@ -98,7 +98,7 @@ class Builder {
   Statements* into_ = top_.get();
   std::optional<Mask> together_;  ///< lanes of every warp that are here, where that is known
   bool has_exits_ = false;
-  std::string leave_label_;       ///< of the innermost loop; empty outside of loops
+  std::string leave_label_;  ///< of the innermost loop; empty outside of loops
   std::vector<std::size_t> outputs_;
 };
 

@@ -27,18 +27,25 @@ auto rounded(int mode, const F& f) {
 
 /// Double precision keeps payloads of NaNs, which differ: they are clamped away, as are infinities.
 constexpr double largest = 1e300;
-double clamped(double value) { return value != value ? largest : std::fmax(std::fmin(value, largest), -largest); }
+double clamped(double value) {
+  return value != value ? largest : std::fmax(std::fmin(value, largest), -largest);
+}
 
 /// `text` computes %z.
 std::string clamping(const std::string& text) {
-  return "{ .reg .f64 %z; " + text + " min.f64 %z, %z, 0d7E37E43C8800759C; max.f64 $0, %z, 0dFE37E43C8800759C; }";
+  return "{ .reg .f64 %z; " + text +
+         " min.f64 %z, %z, 0d7E37E43C8800759C; max.f64 $0, %z, 0dFE37E43C8800759C; }";
 }
 
-float flushed(float value) { return std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(0.0f, value) : value; }
+float flushed(float value) {
+  return std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(0.0f, value) : value;
+}
 
 void add_singles(std::vector<Operation>& all) {
   for (const bool flushes : {false, true}) {
-    const auto in_of = [flushes](Word word) { return flushes ? flushed(from<float>(word)) : from<float>(word); };
+    const auto in_of = [flushes](Word word) {
+      return flushes ? flushed(from<float>(word)) : from<float>(word);
+    };
     const auto out_of = [flushes](float value) { return to(flushes ? flushed(value) : value); };
     for (const Rounding& each : roundings) {
       const int mode = each.mode;
@@ -80,12 +87,13 @@ void add_doubles(std::vector<Operation>& all) {
     push("add", [](double a, double b) { return a + b; });
     push("sub", [](double a, double b) { return a - b; });
     push("mul", [](double a, double b) { return a * b; });
-    all.push_back({clamping("fma" + suffix + "$1, $2, $3;"), "g", "ggg", [=](const Word* in, Word* out, bool&) {
-                     const volatile double a = from<double>(in[0]);
-                     const volatile double b = from<double>(in[1]);
-                     const volatile double c = from<double>(in[2]);
-                     out[0] = to(clamped(rounded(mode, [&] { return std::fma(a, b, c); })));
-                   }});
+    all.push_back(
+        {clamping("fma" + suffix + "$1, $2, $3;"), "g", "ggg", [=](const Word* in, Word* out, bool&) {
+           const volatile double a = from<double>(in[0]);
+           const volatile double b = from<double>(in[1]);
+           const volatile double c = from<double>(in[2]);
+           out[0] = to(clamped(rounded(mode, [&] { return std::fma(a, b, c); })));
+         }});
   }
   all.push_back({"neg.f64 $0, $1;", "g", "g",
                  [](const Word* in, Word* out, bool&) { out[0] = to(-from<double>(in[0])); }});
@@ -108,7 +116,9 @@ void add_comparisons(std::vector<Operation>& all) {
   static constexpr const char* names[] = {"eq",  "ne",  "lt",  "le",  "gt",  "ge",  "num",
                                           "equ", "neu", "ltu", "leu", "gtu", "geu", "nan"};
   for (int which = 0; which < 14; ++which) {
-    all.push_back({"setp." + std::string(names[which]) + "." + type_name<T>() + " $0, $1, $2;", "p", {type, type},
+    all.push_back({"setp." + std::string(names[which]) + "." + type_name<T>() + " $0, $1, $2;",
+                   "p",
+                   {type, type},
                    [which](const Word* in, Word* out, bool&) {
                      const T a = from<T>(in[0]);
                      const T b = from<T>(in[1]);
@@ -124,12 +134,17 @@ void add_comparisons(std::vector<Operation>& all) {
                      out[0] = is_unordered ? which >= 7 : holds;
                    }});
   }
-  all.push_back({"min." + type_name<T>() + " $0, $1, $2;", {type}, {type, type},
-                 [](const Word* in, Word* out, bool&) { out[0] = to(least(from<T>(in[0]), from<T>(in[1]))); }});
-  all.push_back({"max." + type_name<T>() + " $0, $1, $2;", {type}, {type, type}, [](const Word* in, Word* out, bool&) {
-                   out[0] = to(T(-least(T(-from<T>(in[0])), T(-from<T>(in[1])))));
-                 }});
-  all.push_back({"selp." + type_name<T>() + " $0, $1, $2, $3;", {type}, {type, type, 'p'},
+  all.push_back(
+      {"min." + type_name<T>() + " $0, $1, $2;", {type}, {type, type}, [](const Word* in, Word* out, bool&) {
+         out[0] = to(least(from<T>(in[0]), from<T>(in[1])));
+       }});
+  all.push_back(
+      {"max." + type_name<T>() + " $0, $1, $2;", {type}, {type, type}, [](const Word* in, Word* out, bool&) {
+         out[0] = to(T(-least(T(-from<T>(in[0])), T(-from<T>(in[1])))));
+       }});
+  all.push_back({"selp." + type_name<T>() + " $0, $1, $2, $3;",
+                 {type},
+                 {type, type, 'p'},
                  [](const Word* in, Word* out, bool&) { out[0] = in[2] != 0 ? in[0] : in[1]; }});
 }
 
@@ -150,27 +165,30 @@ void add_conversions_of(std::vector<Operation>& all) {
   for (const Rounding& each : roundings) {
     const int mode = each.mode;
     const std::string rounding = "cvt." + std::string(each.name);
-    all.push_back({rounding + ".f32." + name + " $0, $1;", "f", {type}, [mode](const Word* in, Word* out, bool&) {
-                     const volatile I value = from<I>(in[0]);
-                     out[0] = to(rounded(mode, [&] { return static_cast<float>(value); }));
-                   }});
-    all.push_back({rounding + "i." + name + ".f32 $0, $1;", {type}, "f", [mode](const Word* in, Word* out, bool&) {
-                     const volatile float value = sizeof(I) == 8 && from<float>(in[0]) != from<float>(in[0])
-                                                      ? 0.0f
-                                                      : from<float>(in[0]);
-                     out[0] = to(integer_of<I>(rounded(mode, [&] { return std::nearbyint(value); })));
-                   }});
+    all.push_back(
+        {rounding + ".f32." + name + " $0, $1;", "f", {type}, [mode](const Word* in, Word* out, bool&) {
+           const volatile I value = from<I>(in[0]);
+           out[0] = to(rounded(mode, [&] { return static_cast<float>(value); }));
+         }});
+    all.push_back(
+        {rounding + "i." + name + ".f32 $0, $1;", {type}, "f", [mode](const Word* in, Word* out, bool&) {
+           const volatile float value =
+               sizeof(I) == 8 && from<float>(in[0]) != from<float>(in[0]) ? 0.0f : from<float>(in[0]);
+           out[0] = to(integer_of<I>(rounded(mode, [&] { return std::nearbyint(value); })));
+         }});
     if (sizeof(I) == 8) {  // what a NaN becomes there is not defined
       all.pop_back();
-      all.push_back({rounding + ".f64." + name + " $0, $1;", "g", {type}, [mode](const Word* in, Word* out, bool&) {
-                       const volatile I value = from<I>(in[0]);
-                       out[0] = to(rounded(mode, [&] { return static_cast<double>(value); }));
-                     }});
+      all.push_back(
+          {rounding + ".f64." + name + " $0, $1;", "g", {type}, [mode](const Word* in, Word* out, bool&) {
+             const volatile I value = from<I>(in[0]);
+             out[0] = to(rounded(mode, [&] { return static_cast<double>(value); }));
+           }});
     }
-    all.push_back({rounding + "i." + name + ".f64 $0, $1;", {type}, "g", [mode](const Word* in, Word* out, bool&) {
-                     const volatile double value = from<double>(in[0]);
-                     out[0] = to(integer_of<I>(rounded(mode, [&] { return std::nearbyint(value); })));
-                   }});
+    all.push_back(
+        {rounding + "i." + name + ".f64 $0, $1;", {type}, "g", [mode](const Word* in, Word* out, bool&) {
+           const volatile double value = from<double>(in[0]);
+           out[0] = to(integer_of<I>(rounded(mode, [&] { return std::nearbyint(value); })));
+         }});
   }
 }
 
@@ -216,7 +234,8 @@ void add_half(std::vector<Operation>& all, const std::string& opcode, std::size_
                      out[0] = 0;
                      for (unsigned shift = 0; shift < (is_pair ? 32 : 16); shift += 16) {
                        Quad values[3] = {};
-                       for (std::size_t i = 0; i < sources; ++i) values[i] = value_of_half(in[i] >> shift & 0xffff);
+                       for (std::size_t i = 0; i < sources; ++i)
+                         values[i] = value_of_half(in[i] >> shift & 0xffff);
                        out[0] |= half_of(f(values[0], values[1], values[2])) << shift;
                      }
                    }});

@@ -16,8 +16,21 @@ constexpr std::pair<char, std::size_t> pool_sizes[] = {{'h', 4}, {'r', 8}, {'d',
                                                        {'g', 3}, {'x', 3}, {'y', 2}, {'p', 5}};
 
 Word interesting(Random& random) {
-  static constexpr Word words[] = {0, 1, 2, 31, 32, 0x7fff, 0x8000, 0xffff, 0x7fffffff, 0x80000000,
-                                   0xffffffff, 0x100000000, 0x7fffffffffffffff, 0x8000000000000000, ~Word{0}};
+  static constexpr Word words[] = {0,
+                                   1,
+                                   2,
+                                   31,
+                                   32,
+                                   0x7fff,
+                                   0x8000,
+                                   0xffff,
+                                   0x7fffffff,
+                                   0x80000000,
+                                   0xffffffff,
+                                   0x100000000,
+                                   0x7fffffffffffffff,
+                                   0x8000000000000000,
+                                   ~Word{0}};
   const Word high = random.next();
   const Word any = high << 32 | random.next();
   return random.below(3) == 0 ? words[random.below(std::size(words))] : any >> random.below(3) * 16;
@@ -56,12 +69,13 @@ class Generator {
     const auto name = [&](std::size_t i) { return function.parameters[i].name; };
     if (by_memory) {
       functions_text_ += ".func (.param .b32 rv) " + function.name + " (.param .b32 pa, .param .b64 pb) {\n" +
-                         builder.declarations() + "ld.param.b32 " + name(0) + ", [pa];\nld.param.b64 " + name(1) +
-                         ", [pb];\n" + builder.text() + "st.param.b32 [rv], " + function.result.name + ";\nret;\n}\n";
+                         builder.declarations() + "ld.param.b32 " + name(0) + ", [pa];\nld.param.b64 " +
+                         name(1) + ", [pb];\n" + builder.text() + "st.param.b32 [rv], " +
+                         function.result.name + ";\nret;\n}\n";
     } else {
       functions_text_ += ".func (.reg .b32 rv) " + function.name + " (.reg .b32 pa, .reg .b64 pb) {\n" +
-                         builder.declarations() + "mov.b32 " + name(0) + ", pa;\nmov.b64 " + name(1) + ", pb;\n" +
-                         builder.text() + "mov.b32 rv, " + function.result.name + ";\nret;\n}\n";
+                         builder.declarations() + "mov.b32 " + name(0) + ", pa;\nmov.b64 " + name(1) +
+                         ", pb;\n" + builder.text() + "mov.b32 rv, " + function.result.name + ";\nret;\n}\n";
     }
   }
 
@@ -75,10 +89,11 @@ class Generator {
     outputs_ = builder.outputs();
     registers_ = builder.register_count();
     body_ = builder.finish();
-    program_.text = ".version 8.8\n.target sm_90\n.address_size 64\n" + functions_text_ +
-                    ".visible .entry " + program_.kernel + "(.param .u64 in, .param .u64 out, .param .u64 scratch, .param .u64 sums)\n{\n" +
-                    builder.declarations() + builder.prologue(program_.words_of_output) + builder.text() + stores +
-                    "ret;\n}\n";
+    program_.text = ".version 8.8\n.target sm_90\n.address_size 64\n" + functions_text_ + ".visible .entry " +
+                    program_.kernel +
+                    "(.param .u64 in, .param .u64 out, .param .u64 scratch, .param .u64 sums)\n{\n" +
+                    builder.declarations() + builder.prologue(program_.words_of_output) + builder.text() +
+                    stores + "ret;\n}\n";
   }
 
   void compute() {

@@ -71,9 +71,10 @@ Operation division(const std::string& opcode, F f) {
   const std::string bits = std::to_string(bits_of<T>);
   const auto most = static_cast<T>(static_cast<Unsigned<T>>(~Unsigned<T>{0}) >> 1);
   const std::string text = "{ .reg .b" + bits + " %z; or.b" + bits + " %z, $2, 1; and.b" + bits +
-                           " %z, %z, " + std::to_string(most) + "; " + opcode + "." + type +
-                           " $0, $1, %z; }";
-  return {text, {register_type<T>()}, {register_type<T>(), register_type<T>()},
+                           " %z, %z, " + std::to_string(most) + "; " + opcode + "." + type + " $0, $1, %z; }";
+  return {text,
+          {register_type<T>()},
+          {register_type<T>(), register_type<T>()},
           [f, most](const Word* in, Word* out, bool&) {
             const T divisor = static_cast<T>((from<T>(in[1]) | 1) & most);
             out[0] = to<T>(static_cast<T>(f(from<T>(in[0]), divisor)));
@@ -87,14 +88,18 @@ void add_shift(std::vector<Operation>& all) {
     return static_cast<T>(std::is_signed_v<T> && value < 0 ? -1 : 0);
   };
   const char type = register_type<T>();
-  all.push_back({"shr." + type_name<T>() + " $0, $1, $2;", {type}, {type, 'r'},
+  all.push_back({"shr." + type_name<T>() + " $0, $1, $2;",
+                 {type},
+                 {type, 'r'},
                  [shifted](const Word* in, Word* out, bool&) {
                    out[0] = to<T>(shifted(from<T>(in[0]), static_cast<std::uint32_t>(in[1])));
                  }});
   for (const unsigned mask : {15u, 31u, 63u}) {
     all.push_back({"{ .reg .b32 %z; and.b32 %z, $2, " + std::to_string(mask) + "; shr." + type_name<T>() +
                        " $0, $1, %z; }",
-                   {type}, {type, 'r'}, [shifted, mask](const Word* in, Word* out, bool&) {
+                   {type},
+                   {type, 'r'},
+                   [shifted, mask](const Word* in, Word* out, bool&) {
                      out[0] = to<T>(shifted(from<T>(in[0]), static_cast<std::uint32_t>(in[1]) & mask));
                    }});
   }
@@ -114,11 +119,14 @@ void add_comparisons(std::vector<Operation>& all) {
   const char type = register_type<T>();
   for (int which = 0; which < 6; ++which) {
     const std::string name = names[which];
-    all.push_back({"setp." + name + "." + type_name<T>() + " $0, $1, $2;", "p", {type, type},
-                   [=](const Word* in, Word* out, bool&) {
-                     out[0] = holds(which, from<T>(in[0]), from<T>(in[1]));
-                   },
-                   false, false, true});
+    all.push_back(
+        {"setp." + name + "." + type_name<T>() + " $0, $1, $2;",
+         "p",
+         {type, type},
+         [=](const Word* in, Word* out, bool&) { out[0] = holds(which, from<T>(in[0]), from<T>(in[1])); },
+         false,
+         false,
+         true});
     const std::string logic = which % 3 == 0 ? "and" : which % 3 == 1 ? "or" : "xor";
     const auto combine = [logic](bool a, bool b) {
       return logic == "and" ? a && b : logic == "or" ? a || b : a != b;
@@ -126,16 +134,22 @@ void add_comparisons(std::vector<Operation>& all) {
     const bool negates = which % 2 != 0;
     all.push_back({"setp." + name + "." + logic + "." + type_name<T>() + " $0|$1, $2, $3, " +
                        (negates ? "!$4;" : "$4;"),
-                   "pp", {type, type, 'p'}, [=](const Word* in, Word* out, bool&) {
+                   "pp",
+                   {type, type, 'p'},
+                   [=](const Word* in, Word* out, bool&) {
                      const bool compared = holds(which, from<T>(in[0]), from<T>(in[1]));
                      out[0] = combine(compared, (in[2] != 0) != negates);
                      out[1] = combine(!compared, (in[2] != 0) != negates);
                    }});
-    all.push_back({"set." + name + ".u32." + type_name<T>() + " $0, $1, $2;", "r", {type, type},
+    all.push_back({"set." + name + ".u32." + type_name<T>() + " $0, $1, $2;",
+                   "r",
+                   {type, type},
                    [=](const Word* in, Word* out, bool&) {
                      out[0] = holds(which, from<T>(in[0]), from<T>(in[1])) ? 0xffffffffu : 0;
                    },
-                   false, false, true});
+                   false,
+                   false,
+                   true});
   }
 }
 
@@ -144,17 +158,25 @@ void add_wide_products(std::vector<Operation>& all) {
   using D = Double<T>;
   const char type = register_type<T>();
   const char wide = register_type<D>();
-  all.push_back({"mul.wide." + type_name<T>() + " $0, $1, $2;", {wide}, {type, type},
+  all.push_back({"mul.wide." + type_name<T>() + " $0, $1, $2;",
+                 {wide},
+                 {type, type},
                  [](const Word* in, Word* out, bool&) {
                    out[0] = to<D>(static_cast<D>(from<T>(in[0])) * static_cast<D>(from<T>(in[1])));
                  },
-                 false, false, true});
-  all.push_back({"mad.wide." + type_name<T>() + " $0, $1, $2, $3;", {wide}, {type, type, wide},
+                 false,
+                 false,
+                 true});
+  all.push_back({"mad.wide." + type_name<T>() + " $0, $1, $2, $3;",
+                 {wide},
+                 {type, type, wide},
                  [](const Word* in, Word* out, bool&) {
                    const D product = static_cast<D>(from<T>(in[0])) * static_cast<D>(from<T>(in[1]));
                    out[0] = to<D>(sum<D>(product, from<D>(in[2])));
                  },
-                 false, false, true});
+                 false,
+                 false,
+                 true});
 }
 
 template <typename T>
@@ -167,24 +189,27 @@ void add_all_of(std::vector<Operation>& all) {
   all.push_back(of_two<T>("max", [](T a, T b) { return std::max(a, b); }));
   all.push_back(of_three<T>("mad.lo", [](T a, T b, T c) { return sum(low_product(a, b), c); }));
   all.push_back(of_three<T>("mad.hi", [](T a, T b, T c) { return sum(high_product(a, b), c); }));
-  all.push_back(of_three<T>("sad", [](T a, T b, T c) {
-    return sum(c, a < b ? difference(b, a) : difference(a, b));
-  }));
+  all.push_back(
+      of_three<T>("sad", [](T a, T b, T c) { return sum(c, a < b ? difference(b, a) : difference(a, b)); }));
   all.push_back(division<T>("div", [](T a, T b) { return a / b; }));
   all.push_back(division<T>("rem", [](T a, T b) { return a % b; }));
   const char type = register_type<T>();
-  all.push_back({"selp." + type_name<T>() + " $0, $1, $2, $3;", {type}, {type, type, 'p'},
+  all.push_back({"selp." + type_name<T>() + " $0, $1, $2, $3;",
+                 {type},
+                 {type, type, 'p'},
                  [](const Word* in, Word* out, bool&) { out[0] = in[2] != 0 ? in[0] : in[1]; }});
   add_shift<T>(all);
   add_comparisons<T>(all);
   if constexpr (std::is_signed_v<T>) {
-    all.push_back({"neg." + type_name<T>() + " $0, $1;", {type}, {type},
-                   [](const Word* in, Word* out, bool&) { out[0] = to<T>(difference<T>(0, from<T>(in[0]))); }});
-    all.push_back({"abs." + type_name<T>() + " $0, $1;", {type}, {type},
-                   [](const Word* in, Word* out, bool&) {
-                     const T a = from<T>(in[0]);
-                     out[0] = to<T>(a < 0 ? difference<T>(0, a) : a);
-                   }});
+    all.push_back(
+        {"neg." + type_name<T>() + " $0, $1;", {type}, {type}, [](const Word* in, Word* out, bool&) {
+           out[0] = to<T>(difference<T>(0, from<T>(in[0])));
+         }});
+    all.push_back(
+        {"abs." + type_name<T>() + " $0, $1;", {type}, {type}, [](const Word* in, Word* out, bool&) {
+           const T a = from<T>(in[0]);
+           out[0] = to<T>(a < 0 ? difference<T>(0, a) : a);
+         }});
   }
   if constexpr (sizeof(T) < 8) add_wide_products<T>(all);
 }
@@ -200,19 +225,24 @@ void add_carry(std::vector<Operation>& all) {
     out = partial < a || result < partial;
     return result;
   };
-  const auto push = [&](const std::string& opcode, std::size_t sources, bool reads, auto addends, bool starts) {
+  const auto push = [&](const std::string& opcode, std::size_t sources, bool reads, auto addends,
+                        bool starts) {
     for (const bool writes : {true, false}) {
       if (!reads && !writes) continue;
-      const std::string text = opcode + (writes ? ".cc." : ".") + type_name<T>() + " $0, $1, $2" +
-                               (sources == 3 ? ", $3;" : ";");
-      all.push_back({text, {type}, std::string(sources, type),
+      const std::string text =
+          opcode + (writes ? ".cc." : ".") + type_name<T>() + " $0, $1, $2" + (sources == 3 ? ", $3;" : ";");
+      all.push_back({text,
+                     {type},
+                     std::string(sources, type),
                      [=](const Word* in, Word* out, bool& carry) {
                        const auto [a, b] = addends(in);
                        bool carried = false;
                        out[0] = to<U>(add(a, b, reads ? carry : starts, carried));
                        if (writes) carry = carried;
                      },
-                     reads, writes, true});
+                     reads,
+                     writes,
+                     true});
     }
   };
   const auto sums = [](const Word* in) { return std::pair<U, U>(from<U>(in[0]), from<U>(in[1])); };
@@ -245,19 +275,21 @@ void add_conversion(std::vector<Operation>& all, char to_type, char from_type) {
     const Word extended = static_cast<Word>(static_cast<std::int64_t>(value));
     return to_type == 'd' ? extended : to_type == 'r' ? extended & 0xffffffffu : extended & 0xffffu;
   };
-  all.push_back({"cvt." + types + " $0, $1;", {to_type}, {from_type},
-                 [word](const Word* in, Word* out, bool&) { out[0] = word(static_cast<To>(from<From>(in[0]))); }});
+  all.push_back(
+      {"cvt." + types + " $0, $1;", {to_type}, {from_type}, [word](const Word* in, Word* out, bool&) {
+         out[0] = word(static_cast<To>(from<From>(in[0])));
+       }});
   // Where every value fits there is no .sat.
   constexpr bool is_wider = sizeof(To) > sizeof(From) && (std::is_signed_v<To> || !std::is_signed_v<From>);
   if constexpr (!is_wider && !std::is_same_v<To, From>) {
     using Limits = std::numeric_limits<To>;
-    all.push_back({"cvt.sat." + types + " $0, $1;", {to_type}, {from_type},
-                   [word](const Word* in, Word* out, bool&) {
-                     const Wide value = from<From>(in[0]);
-                     const Wide least = Limits::min();
-                     const Wide most = Limits::max();
-                     out[0] = word(static_cast<To>(std::clamp(value, least, most)));
-                   }});
+    all.push_back(
+        {"cvt.sat." + types + " $0, $1;", {to_type}, {from_type}, [word](const Word* in, Word* out, bool&) {
+           const Wide value = from<From>(in[0]);
+           const Wide least = Limits::min();
+           const Wide most = Limits::max();
+           out[0] = word(static_cast<To>(std::clamp(value, least, most)));
+         }});
   }
 }
 

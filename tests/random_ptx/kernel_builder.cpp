@@ -17,9 +17,9 @@ struct ElementType {
   const char* registers;  ///< types that hold one
 };
 constexpr ElementType element_types[] = {
-    {"u8", 1, false, "hrd"},  {"s8", 1, true, "hrd"}, {"b8", 1, false, "hr"}, {"u16", 2, false, "hrd"},
-    {"s16", 2, true, "hrd"},  {"b16", 2, false, "hx"}, {"u32", 4, false, "rd"}, {"s32", 4, true, "rd"},
-    {"b32", 4, false, "rf"},  {"u64", 8, false, "d"}, {"b64", 8, false, "d"}, {"f32", 4, false, "f"},
+    {"u8", 1, false, "hrd"}, {"s8", 1, true, "hrd"},  {"b8", 1, false, "hr"},  {"u16", 2, false, "hrd"},
+    {"s16", 2, true, "hrd"}, {"b16", 2, false, "hx"}, {"u32", 4, false, "rd"}, {"s32", 4, true, "rd"},
+    {"b32", 4, false, "rf"}, {"u64", 8, false, "d"},  {"b64", 8, false, "d"},  {"f32", 4, false, "f"},
 };
 
 Word extended(Word value, const ElementType& type, char reg) {
@@ -87,7 +87,8 @@ void Builder::add_load() {
   const ElementType type = element_types[random_.below(std::size(element_types))];
   const char reg = type.registers[random_.below(std::strlen(type.registers))];
   unsigned count = 1u << random_.below(3);
-  while (count * type.bytes > 16 || count > 2 + (reg == 'r' || reg == 'd' || reg == 'h' || reg == 'f' ? 2u : 0u))
+  while (count * type.bytes > 16 ||
+         count > 2 + (reg == 'r' || reg == 'd' || reg == 'h' || reg == 'f' ? 2u : 0u))
     count /= 2;
   std::vector<Register> into;
   while (into.size() < count) {
@@ -99,14 +100,15 @@ void Builder::add_load() {
   std::string list;
   for (const Register& each : into) list += (list.empty() ? "" : ", ") + each.name;
   if (count > 1 || random_.chance(3)) list = "{" + list + "}";
-  text_ += place.before + "ld" + place.opcode + (count > 1 ? ".v" + number(count) : "") + "." + type.name + " " + list +
-           ", [" + place.address + "];" + place.after + "\n";
+  text_ += place.before + "ld" + place.opcode + (count > 1 ? ".v" + number(count) : "") + "." + type.name +
+           " " + list + ", [" + place.address + "];" + place.after + "\n";
   Statement statement;
   statement.lane = [=](Thread& thread) {
     const std::size_t at = place.at(thread);
     for (unsigned i = 0; i < count; ++i) {
       Word value = 0;
-      std::memcpy(&value, thread.memory[static_cast<std::size_t>(place.space)].data() + at + i * type.bytes, type.bytes);
+      std::memcpy(&value, thread.memory[static_cast<std::size_t>(place.space)].data() + at + i * type.bytes,
+                  type.bytes);
       thread.registers[into[i].index] = extended(value, type, reg);
     }
   };
@@ -128,8 +130,9 @@ void Builder::add_store() {
   const Place place = random_place(random_, count * type.bytes, pick('d'));
   Statement statement;
   if (place.before.empty()) statement.guard = maybe_guard(4);
-  text_ += text_of(statement.guard) + place.before + "st" + place.opcode + (count > 1 ? ".v" + number(count) : "") +
-           "." + type.name + " [" + place.address + "], " + list + ";" + place.after + "\n";
+  text_ += text_of(statement.guard) + place.before + "st" + place.opcode +
+           (count > 1 ? ".v" + number(count) : "") + "." + type.name + " [" + place.address + "], " + list +
+           ";" + place.after + "\n";
   statement.lane = [=](Thread& thread) {
     const std::size_t at = place.at(thread);
     for (unsigned i = 0; i < count; ++i)
@@ -158,8 +161,8 @@ void Builder::add_private_atomic() {
   const Register operand = pick('r');
   Statement statement;
   if (place.before.empty()) statement.guard = maybe_guard(4);
-  text_ += text_of(statement.guard) + place.before + "atom" + place.opcode + "." + kind.name + " " + result.name + ", [" +
-           place.address + "], " + operand.name + ";" + place.after + "\n";
+  text_ += text_of(statement.guard) + place.before + "atom" + place.opcode + "." + kind.name + " " +
+           result.name + ", [" + place.address + "], " + operand.name + ";" + place.after + "\n";
   statement.lane = [=](Thread& thread) {
     std::uint8_t* const at = thread.memory[static_cast<std::size_t>(place.space)].data() + place.at(thread);
     std::uint32_t old = 0;
@@ -177,8 +180,8 @@ void Builder::add_sum() {
   const bool adds = which < sum_count / 2;
   Statement statement;
   statement.guard = maybe_guard(3);
-  text_ += text_of(statement.guard) + "red.global." + (adds ? "add" : "max") + ".u64 [%su+" + number(which * 8) + "], " +
-           operand.name + ";\n";
+  text_ += text_of(statement.guard) + "red.global." + (adds ? "add" : "max") + ".u64 [%su+" +
+           number(which * 8) + "], " + operand.name + ";\n";
   statement.lane = [=](Thread& thread) {
     Word& sum = (*thread.sums)[which];
     const Word value = thread.registers[operand.index];
@@ -201,8 +204,9 @@ void Builder::add_shuffle(Mask members) {
   while (!is_full && (members >> b & 1) == 0) b = random_.below(32);
   const std::uint32_t segments = is_full && random_.chance(3) ? (32 - 8) << 8 : 0;
   const std::uint32_t c = segments | (mode == 0 ? 0 : 31);
-  text_ += std::string("shfl.sync.") + modes[mode] + ".b32 " + result.name + (has_flag ? "|" + flag.name : "") + ", " +
-           source.name + ", " + number(b) + ", " + number(c) + ", " + number(members) + ";\n";
+  text_ += std::string("shfl.sync.") + modes[mode] + ".b32 " + result.name +
+           (has_flag ? "|" + flag.name : "") + ", " + source.name + ", " + number(b) + ", " + number(c) +
+           ", " + number(members) + ";\n";
   Statement statement;
   statement.kind = Statement::Kind::warp;
   statement.warp = [=](Warp& warp, Mask active) {
@@ -232,14 +236,15 @@ void Builder::add_vote(Mask members) {
   const std::uint32_t mode = random_.below(4);
   static constexpr const char* modes[] = {"ballot.b32", "any.pred", "all.pred", "uni.pred"};
   const Register result = pick(mode == 0 ? 'r' : 'p');
-  text_ += std::string("vote.sync.") + modes[mode] + " " + result.name + ", " + (negated ? "!" : "") + predicate.name +
-           ", " + number(members) + ";\n";
+  text_ += std::string("vote.sync.") + modes[mode] + " " + result.name + ", " + (negated ? "!" : "") +
+           predicate.name + ", " + number(members) + ";\n";
   Statement statement;
   statement.kind = Statement::Kind::warp;
   statement.warp = [=](Warp& warp, Mask active) {
     Mask ballot = 0;
     for (std::uint32_t lane = 0; lane < lanes_of_warp; ++lane)
-      if ((active >> lane & 1) != 0 && (warp.lanes[lane].registers[predicate.index] != 0) != negated) ballot |= 1u << lane;
+      if ((active >> lane & 1) != 0 && (warp.lanes[lane].registers[predicate.index] != 0) != negated)
+        ballot |= 1u << lane;
     const Word value = mode == 0   ? ballot
                        : mode == 1 ? ballot != 0
                        : mode == 2 ? ballot == active
@@ -321,9 +326,10 @@ void Builder::add_block_exchange() {
   const Register offered = pick('d');
   const Register taken = pick('d');
   const std::uint32_t distance = random_.below(threads_);
-  text_ += "{ .reg .b32 %z; .reg .b64 %y; st.shared.u64 [%bo], " + offered.name + "; bar.sync 0; add.u32 %z, %t, " +
-           number(distance) + "; rem.u32 %z, %z, " + number(threads_) +
-           "; mul.wide.u32 %y, %z, 8; add.u64 %y, %y, %bx; ld.shared.u64 " + taken.name + ", [%y]; bar.sync 0; }\n";
+  text_ += "{ .reg .b32 %z; .reg .b64 %y; st.shared.u64 [%bo], " + offered.name +
+           "; bar.sync 0; add.u32 %z, %t, " + number(distance) + "; rem.u32 %z, %z, " + number(threads_) +
+           "; mul.wide.u32 %y, %z, 8; add.u64 %y, %y, %bx; ld.shared.u64 " + taken.name +
+           ", [%y]; bar.sync 0; }\n";
   statement.block = [=, threads = threads_](Block& block) {
     for_all(block, [&](Thread& thread) { thread.offered = thread.registers[offered.index]; });
     for_all(block, [&](Thread& thread) {
@@ -340,11 +346,13 @@ void Builder::add_exit() {
   const std::uint32_t lane = random_.below(lanes_of_warp);
   const Register predicate = control_register('p');
   Statement set;
-  set.lane = [=](Thread& thread) { thread.registers[predicate.index] = thread.number % lanes_of_warp == lane; };
+  set.lane = [=](Thread& thread) {
+    thread.registers[predicate.index] = thread.number % lanes_of_warp == lane;
+  };
   append(std::move(set));
   statement.guard = Guard{predicate, false};
-  text_ += "{ .reg .b32 %z; mov.u32 %z, %laneid; setp.eq.u32 " + predicate.name + ", %z, " + number(lane) + "; }\n@" +
-           predicate.name + (random_.chance(2) ? " exit;\n" : " ret;\n");
+  text_ += "{ .reg .b32 %z; mov.u32 %z, %laneid; setp.eq.u32 " + predicate.name + ", %z, " + number(lane) +
+           "; }\n@" + predicate.name + (random_.chance(2) ? " exit;\n" : " ret;\n");
   append(std::move(statement));
   has_exits_ = true;
   together_.reset();
@@ -359,9 +367,9 @@ void Builder::add_call() {
   statement.result = pick('r');
   const std::string& callee = statement.function->name;
   if (by_memory_) {
-    text_ += "{ .param .b32 rr; .param .b32 pa; .param .b64 pb; st.param.b32 [pa], " + statement.arguments[0].name +
-             "; st.param.b64 [pb], " + statement.arguments[1].name + "; call (rr), " + callee +
-             ", (pa, pb); ld.param.b32 " + statement.result.name + ", [rr]; }\n";
+    text_ += "{ .param .b32 rr; .param .b32 pa; .param .b64 pb; st.param.b32 [pa], " +
+             statement.arguments[0].name + "; st.param.b64 [pb], " + statement.arguments[1].name +
+             "; call (rr), " + callee + ", (pa, pb); ld.param.b32 " + statement.result.name + ", [rr]; }\n";
   } else {
     statement.guard = maybe_guard(3);
     text_ += text_of(statement.guard) + "call (" + statement.result.name + "), " + callee + ", (" +
@@ -401,15 +409,27 @@ std::string Builder::prologue(std::size_t words) const {
   const std::string slots = number(threads_ * private_bytes);
   std::string text =
       ".reg .b32 %t, %n, %o;\n.reg .b64 %bl, %bs, %bg, %gl, %gs, %bo, %bx, %su, %bi, %bu, %q;\n"
-      ".shared .align 16 .b8 slots[" + slots + "];\n.shared .align 8 .b8 offers[" + number(threads_ * 8) +
-      "];\n.local .align 16 .b8 own[" + number(private_bytes) + "];\n"
+      ".shared .align 16 .b8 slots[" +
+      slots + "];\n.shared .align 8 .b8 offers[" + number(threads_ * 8) + "];\n.local .align 16 .b8 own[" +
+      number(private_bytes) +
+      "];\n"
       "mov.u32 %t, %tid.y;\nmov.u32 %n, %ntid.x;\nmov.u32 %o, %tid.x;\nmad.lo.u32 %t, %t, %n, %o;\n"
-      "mov.u32 %o, %ctaid.x;\nmad.lo.u32 %o, %o, " + number(threads_) + ", %t;\n"
-      "ld.param.u64 %bi, [in];\nmad.wide.u32 %bi, %t, " + number(words_of_input * 8) + ", %bi;\n"
-      "ld.param.u64 %bu, [out];\nmad.wide.u32 %bu, %o, " + number(words * 8) + ", %bu;\n"
-      "ld.param.u64 %bg, [scratch];\nmad.wide.u32 %bg, %o, " + number(private_bytes) + ", %bg;\n"
+      "mov.u32 %o, %ctaid.x;\nmad.lo.u32 %o, %o, " +
+      number(threads_) +
+      ", %t;\n"
+      "ld.param.u64 %bi, [in];\nmad.wide.u32 %bi, %t, " +
+      number(words_of_input * 8) +
+      ", %bi;\n"
+      "ld.param.u64 %bu, [out];\nmad.wide.u32 %bu, %o, " +
+      number(words * 8) +
+      ", %bu;\n"
+      "ld.param.u64 %bg, [scratch];\nmad.wide.u32 %bg, %o, " +
+      number(private_bytes) +
+      ", %bg;\n"
       "ld.param.u64 %su, [sums];\n"
-      "mov.u64 %bs, slots;\nmad.wide.u32 %bs, %t, " + number(private_bytes) + ", %bs;\ncvta.shared.u64 %gs, %bs;\n"
+      "mov.u64 %bs, slots;\nmad.wide.u32 %bs, %t, " +
+      number(private_bytes) +
+      ", %bs;\ncvta.shared.u64 %gs, %bs;\n"
       "mov.u64 %bl, own;\ncvta.local.u64 %gl, %bl;\n"
       "mov.u64 %bx, offers;\nmad.wide.u32 %bo, %t, 8, %bx;\nmov.u64 %q, 0;\n";
   for (std::size_t at = 0; at < private_bytes; at += 16) {
@@ -429,23 +449,33 @@ void Builder::load_inputs() {
       switch (type) {
         case 'p':
           text_ += load + "and.b64 %z, %z, 64; setp.ne.u64 " + each.name + ", %z, 0; }\n";
-          statement.lane = [=](Thread& thread) { thread.registers[each.index] = thread.input[word] >> 6 & 1; };
+          statement.lane = [=](Thread& thread) {
+            thread.registers[each.index] = thread.input[word] >> 6 & 1;
+          };
           break;
         case 'h':
           text_ += load + "cvt.u16.u64 " + each.name + ", %z; }\n";
-          statement.lane = [=](Thread& thread) { thread.registers[each.index] = thread.input[word] & 0xffff; };
+          statement.lane = [=](Thread& thread) {
+            thread.registers[each.index] = thread.input[word] & 0xffff;
+          };
           break;
         case 'x':
           text_ += load + "and.b64 %z, %z, 0xbbff; cvt.u16.u64 " + each.name + ", %z; }\n";
-          statement.lane = [=](Thread& thread) { thread.registers[each.index] = thread.input[word] & 0xbbff; };
+          statement.lane = [=](Thread& thread) {
+            thread.registers[each.index] = thread.input[word] & 0xbbff;
+          };
           break;
         case 'y':
           text_ += load + "and.b64 %z, %z, 0xbbffbbff; cvt.u32.u64 " + each.name + ", %z; }\n";
-          statement.lane = [=](Thread& thread) { thread.registers[each.index] = thread.input[word] & 0xbbffbbff; };
+          statement.lane = [=](Thread& thread) {
+            thread.registers[each.index] = thread.input[word] & 0xbbffbbff;
+          };
           break;
         case 'r':
           text_ += load + "cvt.u32.u64 " + each.name + ", %z; }\n";
-          statement.lane = [=](Thread& thread) { thread.registers[each.index] = thread.input[word] & 0xffffffff; };
+          statement.lane = [=](Thread& thread) {
+            thread.registers[each.index] = thread.input[word] & 0xffffffff;
+          };
           break;
         case 'd':
           text_ += "ld.global.u64 " + each.name + ", [%bi+" + number(word * 8) + "];\n";
@@ -454,13 +484,15 @@ void Builder::load_inputs() {
         case 'f':
           text_ += load + "cvt.rn.f32.s64 " + each.name + ", %z; }\n";
           statement.lane = [=](Thread& thread) {
-            thread.registers[each.index] = to(static_cast<float>(static_cast<std::int64_t>(thread.input[word])));
+            thread.registers[each.index] =
+                to(static_cast<float>(static_cast<std::int64_t>(thread.input[word])));
           };
           break;
         default:
           text_ += load + "cvt.rn.f64.s64 " + each.name + ", %z; }\n";
           statement.lane = [=](Thread& thread) {
-            thread.registers[each.index] = to(static_cast<double>(static_cast<std::int64_t>(thread.input[word])));
+            thread.registers[each.index] =
+                to(static_cast<double>(static_cast<std::int64_t>(thread.input[word])));
           };
       }
       append(std::move(statement));
@@ -473,9 +505,10 @@ std::string Builder::store_outputs(std::size_t& words) {
   for (const auto& [type, pool] : pools_) {
     for (const Register& each : pool) {
       const std::string store = "st.global.u64 [%bu+" + number(outputs_.size() * 8) + "], ";
-      text += type == 'p'                ? "selp.u64 %q, 1, 0, " + each.name + ";\n" + store + "%q;\n"
+      text += type == 'p'                  ? "selp.u64 %q, 1, 0, " + each.name + ";\n" + store + "%q;\n"
               : type == 'h' || type == 'x' ? "cvt.u64.u16 %q, " + each.name + ";\n" + store + "%q;\n"
-              : type == 'f' ? "{ .reg .b32 %z; mov.b32 %z, " + each.name + "; cvt.u64.u32 %q, %z; }\n" + store + "%q;\n"
+              : type == 'f'
+                  ? "{ .reg .b32 %z; mov.b32 %z, " + each.name + "; cvt.u64.u32 %q, %z; }\n" + store + "%q;\n"
               : type == 'g' ? "mov.b64 %q, " + each.name + ";\n" + store + "%q;\n"
               : type == 'd' ? store + each.name + ";\n"
                             : "cvt.u64.u32 %q, " + each.name + ";\n" + store + "%q;\n";

@@ -59,7 +59,9 @@ void run_call(const Statement& call, Warp& warp, Mask mask) {
 Mask run_one(const Statement& statement, Warp& warp, Mask mask) {
   const Mask guarded = holds(statement.guard, warp, mask);
   switch (statement.kind) {
-    case Statement::Kind::lane: for_each(guarded, [&](std::uint32_t each) { statement.lane(warp.lanes[each]); }); return mask;
+    case Statement::Kind::lane:
+      for_each(guarded, [&](std::uint32_t each) { statement.lane(warp.lanes[each]); });
+      return mask;
     case Statement::Kind::warp: statement.warp(warp, mask); return mask;
     case Statement::Kind::branch: {
       const Mask stays = run(*statement.body, warp, guarded);

@@ -21,8 +21,8 @@ extern "C" {
 void** __cudaRegisterFatBinary(void* wrapper);
 void __cudaRegisterFatBinaryEnd(void** handle);
 void __cudaUnregisterFatBinary(void** handle);
-void __cudaRegisterFunction(void** handle, const char* host, char* device, const char* name, int threads, uint3*,
-                            uint3*, dim3*, dim3*, int*);
+void __cudaRegisterFunction(void** handle, const char* host, char* device, const char* name, int threads,
+                            uint3*, uint3*, dim3*, dim3*, int*);
 }
 
 namespace {
@@ -72,7 +72,9 @@ class Driver final : public Api {
     check(cuMemAlloc(&memory, bytes), "cuMemAlloc");
     return reinterpret_cast<void*>(memory);
   }
-  void release(void* memory) override { check(cuMemFree(reinterpret_cast<CUdeviceptr>(memory)), "cuMemFree"); }
+  void release(void* memory) override {
+    check(cuMemFree(reinterpret_cast<CUdeviceptr>(memory)), "cuMemFree");
+  }
   void copy_to(void* target, const void* source, std::size_t bytes) override {
     check(cuMemcpyHtoD(reinterpret_cast<CUdeviceptr>(target), source, bytes), "cuMemcpyHtoD");
   }
@@ -84,7 +86,8 @@ class Driver final : public Api {
     CUfunction kernel = nullptr;
     check(cuModuleLoadData(&module, program.text.c_str()), "cuModuleLoadData");
     check(cuModuleGetFunction(&kernel, module, program.kernel.c_str()), "cuModuleGetFunction");
-    check(cuLaunchKernel(kernel, blocks, 1, 1, program.block[0], program.block[1], 1, 0, nullptr, arguments, nullptr),
+    check(cuLaunchKernel(kernel, blocks, 1, 1, program.block[0], program.block[1], 1, 0, nullptr, arguments,
+                         nullptr),
           "cuLaunchKernel");
     check(cuCtxSynchronize(), "cuCtxSynchronize");
     check(cuModuleUnload(module), "cuModuleUnload");
@@ -146,9 +149,11 @@ class Runtime final : public Api {
     std::string name = program.kernel;
     const char stub = 0;
     void** const handle = __cudaRegisterFatBinary(&wrapper);
-    __cudaRegisterFunction(handle, &stub, name.data(), name.data(), -1, nullptr, nullptr, nullptr, nullptr, nullptr);
+    __cudaRegisterFunction(handle, &stub, name.data(), name.data(), -1, nullptr, nullptr, nullptr, nullptr,
+                           nullptr);
     __cudaRegisterFatBinaryEnd(handle);
-    check(cudaLaunchKernel(&stub, {blocks, 1, 1}, {program.block[0], program.block[1], 1}, arguments, 0, nullptr),
+    check(cudaLaunchKernel(&stub, {blocks, 1, 1}, {program.block[0], program.block[1], 1}, arguments, 0,
+                           nullptr),
           "cudaLaunchKernel");
     check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
     __cudaUnregisterFatBinary(handle);
@@ -189,8 +194,8 @@ bool agrees(const Program& program, const Buffers& found, unsigned blocks, unsig
   for (std::size_t i = 0; i < found.sums.size(); ++i) {
     const Word expected = i < found.sums.size() / 2 ? program.sums[i] * blocks : program.sums[i];
     if (found.sums[i] == expected) continue;
-    std::printf("seed %u: sum %zu: %llx, expected %llx\n", seed, i, static_cast<unsigned long long>(found.sums[i]),
-                static_cast<unsigned long long>(expected));
+    std::printf("seed %u: sum %zu: %llx, expected %llx\n", seed, i,
+                static_cast<unsigned long long>(found.sums[i]), static_cast<unsigned long long>(expected));
     return false;
   }
   return true;
@@ -203,7 +208,8 @@ void write(const Program& program, const std::string& folder, unsigned seed) {
 }  // namespace
 
 int main(int count, char** values) {
-  if (count < 4) fail("usage", "run_random_ptx driver|runtime|text FIRST COUNT [BLOCKS [TRIPS [STATEMENTS [FOLDER]]]]");
+  if (count < 4)
+    fail("usage", "run_random_ptx driver|runtime|text FIRST COUNT [BLOCKS [TRIPS [STATEMENTS [FOLDER]]]]");
   const auto number = [&](int index, unsigned otherwise) {
     return index < count ? static_cast<unsigned>(std::strtoul(values[index], nullptr, 10)) : otherwise;
   };
