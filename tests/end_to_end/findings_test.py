@@ -65,7 +65,7 @@ SENTENCES = {
          "100 launches execute 24 warp instructions each on average: an estimated 0.79 microseconds of work, while a "
          "launch costs some 3")],
 }
-OTHERS = ("misaligned access", "atomics on one word", "device memory")
+OTHERS = ("misaligned", "device memory")
 
 
 class Recorded:
