@@ -22,12 +22,10 @@ CLI::App* add_record(CLI::App& app, RecordArguments& arguments) {
   add_device(*record, run.device);
   record->footer(
       "Measures with instruction_count, memory_efficiency, branch_divergence, basic_block_count,\n"
-      "shared_bank_conflicts, atomic_contention and kernel_runtime. After the program has ended, a summary "
-      "of\n"
-      "its kernels and findings with what to try go to standard error, as `lynxpp report FILE --format\n"
-      "summary` shows them again. Compile with -lineinfo so that findings name source lines. The exit code "
-      "is\n"
-      "the program's; 2, 3, 126 and 127 as for `lynxpp run`.\n\n"
+      "shared_bank_conflicts, atomic_contention and kernel_runtime. After the program has ended, a summary\n"
+      "of its kernels and findings with what to try go to standard error, as `lynxpp report FILE --format\n"
+      "summary` shows them again. Compile with -lineinfo so that findings name source lines. The exit code\n"
+      "is the program's; 2, 3, 126 and 127 as for `lynxpp run`.\n\n"
       "Example: lynxpp record -- ./app 1024\n"
       "         lynxpp report lynxpp-app.jsonl --format html -o app.html");
   return record;

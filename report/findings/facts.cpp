@@ -264,8 +264,8 @@ class Collector {
     kernel.facts.set("work.atomic", cycles_of_hot_operation * most);
   }
 
-  /// Cycles that a launch takes at most, on average: its multiprocessors' work, and the latency of a warp whose
-  /// instructions wait for each other.
+  /// Cycles that a launch takes at most, on average: its multiprocessors' work, and the latency of a warp
+  /// whose instructions wait for each other.
   static double cycles_of_a_launch(const Facts& facts, double work) {
     const double launches = facts.get("launches");
     const double blocks = ratio(facts.get("thread_blocks"), launches);

@@ -53,7 +53,8 @@ k(float*)           100 %         1           100    75 %
 == lynxpp: findings ==
 Ordered by the share of the run's estimated work that could be saved at most (estimated).
 1.  partial warps, at most 25 %: k(float*)
-    A block has 48 threads, which is not a multiple of 32: 25 % of the lanes of its warps have no thread.
+    A block has 48 threads, which is not a multiple of 32: 25 % of the lanes of its warps have no
+    thread.
     Why: a warp has 32 lanes, however many threads it has.
     Try: choose a block size that is a multiple of 32.
 The records are in lynxpp-sh.jsonl; `lynxpp report lynxpp-sh.jsonl --format html -o report.html` shows all.

@@ -81,7 +81,7 @@ const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1) + (text.
 /** Of rules about the kernel, and about its arrays, which have no estimate. Reasons and advice stand once for each rule: `said` has those before. */
 function finding(each, said, title) {
   const place = placeOf(each);
-  const head = [each.benefit === undefined ? "" : `${each.rule}, ${benefitOf(each)}`, place && `${place} (${each.place.opcode})`, each.array].filter(Boolean).join(": ");
+  const head = [each.benefit === undefined ? "" : `${each.rule}, ${benefitOf(each)}`, place && `${place} (${[each.place.opcode, each.place.object].filter(Boolean).join(", ")})`, each.array].filter(Boolean).join(": ");
   const isNew = each.benefit === undefined || !said.has(each.rule);
   said.add(each.rule);
   return element("li", {}, title ?? "", head ? element("b", {}, `${head}: `) : "", sentence(each.sentence),
@@ -112,10 +112,10 @@ function whereToLook() {
   const worth = list.filter(isWorthReading);
   if (!worth.length) return "";
   const kernelOf = (each) => kernels.find((kernel) => kernel.findings.includes(each));
-  return section("Where to look first", () => element("div", {}, element("p", { class: "facts" }, `In order of what might be saved at most: an estimate, in shares of the run's ${shares_of}.`),
+  return section("Where to look first", () => element("div", {}, element("p", { class: "facts" }, `Ordered by the share of the run's ${shares_of} that could be saved at most (estimated).`),
     findingsList(worth.slice(0, most), "ol", (each) => element("a", { href: `#kernel=${kernelOf(each)?.id}`, title: each.demangled }, shortName(each.demangled))),
-    worth.length > most ? element("p", {}, `${format(worth.length - most)} more stand at their kernels.`) : "",
-    worth.some((each) => each.place && !each.place.line) ? element("p", { class: "missing" }, "Compile with -lineinfo to see lines of the source in place of PTX lines.") : ""));
+    worth.length > most ? element("p", {}, `${format(worth.length - most)} more are listed at their kernels.`) : "",
+    worth.some((each) => each.place && !each.place.line) ? element("p", { class: "missing" }, "Compile with -lineinfo to see source lines instead of PTX lines.") : ""));
 }
 
 function placesTable(kernel, kind) {

@@ -30,15 +30,15 @@ function siteKind(array) {
 /** "transpose.cu:24", "PTX line 31"; empty where nothing is known. */
 export function placeOf({ place }) {
   if (!place) return "";
-  if (place.line) return `${place.file}:${place.line}`;
+  if (place.line) return [`${place.file}:${place.line}`, ...(place.inlined_at ?? []).map((each) => `inlined at ${each}`)].join(", ");
   return place.ptx_line ? `PTX line ${place.ptx_line}` : "";
 }
 
-/** "up to 38 %". */
+/** "at most 38 %". */
 export function benefitOf({ benefit }) {
   if (benefit === null || benefit === undefined) return "not estimated";
   const percent = 100 * benefit;
-  return `up to ${percent > 0 && percent < 0.95 ? percent.toFixed(1) : percent.toFixed(0)} %`;
+  return `at most ${percent > 0 && percent < 0.95 ? percent.toFixed(1) : percent.toFixed(0)} %`;
 }
 
 /** One entry for each kernel, device and ranges; the specifications' results stand together. */
