@@ -75,7 +75,7 @@ CLI::App* add_bench(CLI::App& app, BenchArguments& arguments) {
   bench->footer(
       "In each round the program runs once as it is and once with each SPEC; the table shows every\n"
       "kernel's time both ways, its registers and the warps that fit on an SM. Its output is dropped,\n"
-      "but compared between the runs. The exit code is 1 when the program fails, 3 when nothing was "
+      "but compared between the runs. The exit code is 1 when the program fails, 3 when nothing was\n"
       "measured.\n\n"
       "Example: lynxpp bench -s instruction_count -s memory_efficiency,kernel_runtime -- ./app 1024");
   return bench;
@@ -283,9 +283,8 @@ CLI::App* add_quality(CLI::App& app, QualityArguments& arguments) {
       "The criteria are from 0 to 1: occupancy (OC), load balancing (LB), warp efficiency (WE),\n"
       "synchronization (SO), instructions (IO), memory hierarchy (MH), memory coalescing (MC), data\n"
       "transfer (DT); QM is their mean by weight. Ranges are those of NVTX, LYNXPP_RANGE and --function.\n"
-      "The program's output is dropped; it runs twice. The exit code is 1 when it fails; 2: wrong usage, or "
-      "a\n"
-      "file of weights that has errors; 3: it launches no kernel, or does not enter a range.\n\n"
+      "The program's output is dropped; it runs twice. The exit code is 1 when it fails; 2: wrong usage,\n"
+      "or a file of weights that has errors; 3: it launches no kernel, or does not enter a range.\n\n"
       "Example: lynxpp quality --range reduction -- ./primitives reduction\n"
       "Example: lynxpp quality --fit -- ./primitives 100000");
   return quality;

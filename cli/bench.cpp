@@ -110,14 +110,13 @@ Result<report::Bench> measure(Runner& runner, const BenchArguments& arguments,
   return bench;
 }
 
-/// Whether some launch of some run was instrumented.
+/// Whether some launch of a run with a setting was timed.
 bool has_measured(const report::Bench& bench) {
-  const auto is_measured = [](const report::CoverageRecord& each) { return each.instrumented_launches != 0; };
-  return std::ranges::any_of(bench.settings, [&](const auto& setting) {
-    return std::ranges::any_of(setting.runs, [&](const report::BenchRun& run) {
-      return std::ranges::any_of(run.coverage, is_measured);
-    });
-  });
+  const auto has_times = [](const report::BenchRun& run) {
+    return std::ranges::any_of(run.timings, [](const auto& each) { return each.launches != 0; });
+  };
+  return std::ranges::any_of(
+      bench.settings, [&](const auto& setting) { return std::ranges::any_of(setting.runs, has_times); });
 }
 
 Result<std::vector<std::string>> lists_of(const BenchArguments& arguments) {

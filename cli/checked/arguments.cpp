@@ -23,10 +23,9 @@ CLI::App* add_check_run(CLI::App& app, CheckRunArguments& arguments) {
       "memory: accesses to what is not allocated, or no longer, and misaligned ones; race: conflicting\n"
       "accesses that nothing orders; init: reads of global and shared memory that nothing has written;\n"
       "sync: barriers that a warp reaches in parts, leaves out or never leaves; leak: memory that is never\n"
-      "freed. Findings are printed on standard error when the program ends, each place once. What can be "
-      "seen\n"
-      "and what cannot is in docs/checking.md. Exit code 3: nothing was checked; 2, 126, 127: as of `lynxpp\n"
-      "run`.\n\n"
+      "freed. Findings are printed on standard error when the program ends, each place once. What can be\n"
+      "seen and what cannot is in docs/checking.md. Exit code 3: nothing was checked; 2, 126, 127: as of\n"
+      "`lynxpp run`.\n\n"
       "Example: lynxpp check-run --error-exit 1 -- ./app 1024");
   return command;
 }

@@ -42,7 +42,7 @@ TEST_F(Bench, RunsNativeAndEverySettingInTurn) {
   const Outcome outcome =
       bench({"-r", "2", "-s", "instruction_count", "-s", "kernel_runtime,basic_block_count"},
             "echo $LYNXPP_TIMING $LYNXPP_SPEC ${LYNXPP_KERNELS-unset} >> $1");
-  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.exit_code, 3) << outcome.err;
   const std::string round =
       "original instruction_count unset\nvariant instruction_count unset\n"
       "variant kernel_runtime,basic_block_count unset\n";

@@ -313,6 +313,14 @@ TEST(Preload, AForkedChildLeavesTheRecordsToItsParent) {
   EXPECT_EQ(result.events.back(), "engine finish");
 }
 
+TEST(Preload, AForkedChildIsServedWhereTheEngineServesIt) {
+  const Outcome result = run_driver("dlsym fork", attached + "FAKE_ENGINE_SERVES_CHILD=1");
+  EXPECT_EQ(result.status, 0) << result.errors;
+  EXPECT_THAT(result.events_of("engine launch "),
+              ElementsAre(StartsWith("parent "), StartsWith("in_child "), StartsWith("in_child ")));
+  EXPECT_EQ(result.events_of("engine finish").size(), 3u) << "each ends in its own way";
+}
+
 // ---- transparency ----------------------------------------------------------------------------------------
 
 TEST(Preload, OrdinaryProgramsDoNotNotice) {
@@ -449,6 +457,7 @@ TEST(LastWord, IsHadByTheProgramOfARunThatLaunchedNothing) {
       "lynxpp: no kernel launch was seen in 'driver_program': the CUDA driver was loaded, and nothing "
       "launched\n";
   EXPECT_EQ(run_as_program("dlsym setenv=a").errors, word);
+  EXPECT_EQ(run_as_program("dlsym setenv=a").status, 3);
   for (const auto& [action, status] : {std::pair{"_exit", 3}, {"_Exit", 4}, {"quick_exit", 5}}) {
     const Outcome result = run_as_program(std::string("dlsym ") + action);
     EXPECT_EQ(result.errors, word) << action;

@@ -250,8 +250,12 @@ TEST_F(SessionTest, SharedMemoryThatIsTooMuchForAllTogetherIsRefused) {
   ASSERT_TRUE(session_->attach(first + "," + second + "," + third, problem)) << problem;
   EXPECT_FALSE(launch());
   session_->finish();
-  ASSERT_EQ(records_.coverage.size(), 1u);
-  EXPECT_EQ(records_.coverage[0].reason,
+  ASSERT_EQ(records_.coverage.size(), 2u) << "one for each list";
+  EXPECT_THAT(records_.coverage[0].specs, ElementsAre("first", "second"));
+  EXPECT_EQ(records_.coverage[0].instrumented_launches, 1);
+  EXPECT_THAT(records_.coverage[1].specs, ElementsAre("first", "second", "third"));
+  EXPECT_EQ(records_.coverage[1].instrumented_launches, 0);
+  EXPECT_EQ(records_.coverage[1].reason,
             "the attached specifications need 73728 bytes of shared memory together, more than 49152");
 }
 
