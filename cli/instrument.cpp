@@ -13,6 +13,7 @@
 #include "cli/preload.h"
 #include "cli/progress/progress.h"
 #include "cli/ptx/passes.h"
+#include "cli/ptx/program_ptx.h"
 #include "cli/texts/texts.h"
 #include "instrumentors/catalogue.h"
 #include "ptx/parser/parser.h"
@@ -60,18 +61,6 @@ bool load_specifications(const std::vector<std::string>& names, LoadedSpecificat
     }
   }
   return loaded.compiled.size() == loaded.texts.size();
-}
-
-Result<std::string> read_ptx(const std::string& path) {
-  std::string text;
-  if (!read_file(path, text)) return failure(cannot_read(path));
-  if (text.starts_with("\x7f"
-                       "ELF") ||
-      text.starts_with("!<arch>")) {
-    return failure(path + " is not PTX text but a binary file",
-                   "extract its PTX with `cuobjdump -xptx all " + path + "`");
-  }
-  return text;
 }
 
 /// "first, second, third, …" of pairs of spellings, of which the readable one is the second.
@@ -208,7 +197,8 @@ int instrument(const InstrumentArguments& arguments) {
   int exit_code = exit_success;
   if (!load_specifications(arguments.specifications, specifications, exit_code)) return exit_code;
 
-  const Result<std::string> ptx = read_ptx(arguments.input);
+  const Result<std::string> ptx =
+      read_ptx_module(arguments.input, arguments.kernel, static_cast<int>(arguments.sm));
   if (!ptx) return print(ptx.error().diagnostics), exit_input_error;
   const Result<ptx::Module> module = ptx::parse_module(*ptx, arguments.input);
   if (!module) return print(module.error().diagnostics, *ptx), exit_input_error;

@@ -226,7 +226,7 @@ struct Engine {
   }
 
   /// The text of the image's module that defines `kernel`.
-  Result<std::string> module_text(const lynxpp_image* image, const std::string& kernel, int sm) {
+  Result<KernelPtx> module_text(const lynxpp_image* image, const std::string& kernel, int sm) {
     if (image == nullptr) return failure("its module was loaded before lynxpp could see it, or from a file");
     const std::span bytes(static_cast<const std::byte*>(image->bytes), image->size);
     return modules.text_of(kernel, image->id, bytes, sm);
@@ -287,7 +287,9 @@ bool intercept_cpu_launch(const device::Launch& asked, const device::cpu::Kernel
     source.name = *kernel.name;
     source.image = reinterpret_cast<std::uintptr_t>(kernel.ptx);
     source.content = [&] { return name_of(std::as_bytes(std::span(*kernel.ptx))); };
-    source.ptx = [&]() -> Result<std::string> { return *kernel.ptx; };
+    source.ptx = [&]() -> Result<KernelPtx> {
+      return KernelPtx{*kernel.ptx, std::string(kernel.ptx_origin)};
+    };
     return engine().session->launch(device::cpu::cpu_device(kernel.device), launch, source);
   });
 }

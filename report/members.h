@@ -223,6 +223,7 @@ void visit_members(Is<CoverageRecord> auto& record, auto&& visit) {
   visit("sites", record.sites);
   visit.may_lack("notes", record.notes);
   visit.if_any("module", record.module);
+  visit.if_any("ptx_from", record.ptx_origin);
 }
 
 void visit_members(Is<KernelResources> auto& resources, auto&& visit) {

@@ -11,7 +11,7 @@
 //             "begin_us":N,"end_us":N}}
 //   {"record":"total","spec":…,"results":{…},…}
 //   {"record":"coverage","kernel":…,"demangled":…,"instrumented":bool,"reason":…,"launches":N,
-//    "sites":N, "notes":[…]}
+//    "sites":N, "notes":[…], "ptx_from":…}
 //   {"record":"sites","kernel":…,"demangled":…,"table":N,"functions":[…],"opcodes":[…],
 //    "files":[…],"labels":[["MEM_READ",…],…],
 //    "blocks":{"function":[…],"first":[…],"instructions":[…]},
@@ -259,7 +259,8 @@ struct CoverageRecord {
   std::uint64_t instrumented_launches = 0;
   std::uint64_t sites = 0;  ///< places a handler was spliced at
   std::vector<std::string> notes;
-  std::string module = {};  ///< LaunchPlace::module
+  std::string module = {};      ///< LaunchPlace::module
+  std::string ptx_origin = {};  ///< where its PTX was found; empty: in the program image
 };
 
 /// What a kernel takes of a multiprocessor, with the block size and dynamic shared memory of its first

@@ -53,6 +53,7 @@ void SummarySink::timing(const TimingRecord& record) {
 
 void add(CoverageRecord& total, const CoverageRecord& record) {
   if (total.reason.empty()) total.reason = record.reason;
+  if (total.ptx_origin.empty()) total.ptx_origin = record.ptx_origin;
   total.instrumented = total.instrumented || record.instrumented;
   total.launches += record.launches;
   total.instrumented_launches += record.instrumented_launches;

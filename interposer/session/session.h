@@ -257,6 +257,7 @@ class Session {
   // ---- making variants (session_variants.cpp)
   void make(Seen& seen, Kernel& kernel, const device::Launch& launch, const KernelSource& source);
   Status prepare(Seen& seen, Kernel& kernel, const device::Launch& launch, const KernelSource& source);
+  void note_made(Seen& seen, const Kernel& kernel, const engine::Request& request, const KernelPtx& ptx);
   bool make_with_spare_counters(Seen& seen, Kernel& kernel, const device::Launch& launch,
                                 engine::Request request);
   static Result<std::string> obstacle_to_block_counters(const Kernel& kernel, const device::Launch& launch);

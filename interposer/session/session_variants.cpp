@@ -33,11 +33,12 @@ Status Session::prepare(Seen& seen, Kernel& kernel, const device::Launch& launch
                         const KernelSource& source) {
   device::Device& device = *kernel.device;
   kernel.device_record = std::make_shared<const report::DeviceRecord>(record_of(device));
-  const Result<std::string> text = source.ptx();
-  if (!text) return text.error();
+  const Result<KernelPtx> found = source.ptx();
+  if (!found) return found.error();
+  const std::string* const text = &found->text;
   dump_.original(seen.coverage.kernel, *text, kernel.dumped);
   engine::Request request;
-  request.ptx = &*text;
+  request.ptx = text;
   request.kernel = std::string(source.name);
   request.launch = kernel.shape;
   request.counting.wide = kernel.learned.wide_counters;
@@ -71,14 +72,22 @@ Status Session::prepare(Seen& seen, Kernel& kernel, const device::Launch& launch
                 registers->instrumented);
   }
 
+  note_made(seen, kernel, request, *found);
+  return success();
+}
+
+/// What coverage says of a variant that was made.
+void Session::note_made(Seen& seen, const Kernel& kernel, const engine::Request& request,
+                        const KernelPtx& ptx) {
   std::shared_ptr<const std::vector<report::SitesRecord::PtxPart>> parts;
   if (configuration_.ptx && kernel.instrumented.sites != nullptr) {
     parts = std::make_shared<const std::vector<report::SitesRecord::PtxPart>>(
-        ptx_parts(*text, *kernel.instrumented.sites));
+        ptx_parts(ptx.text, *kernel.instrumented.sites));
   }
   const State state(state_);
   if (parts != nullptr) seen.sites[kernel.sites].ptx = std::move(parts);
   report::CoverageRecord& coverage = seen.coverage;
+  coverage.ptx_origin = ptx.origin;
   for (const std::string& note : kernel.instrumented.notes) add_once(coverage.notes, note);
   coverage.sites = 0;
   for (const std::uint64_t sites : kernel.instrumented.sites_per_handler) coverage.sites += sites;
@@ -86,7 +95,6 @@ Status Session::prepare(Seen& seen, Kernel& kernel, const device::Launch& launch
     for (const std::string& name : engine::idle_specifications(request, kernel.instrumented))
       add_once(coverage.notes, "no place in this kernel matches '" + name + "'");
   }
-  return success();
 }
 
 /// False: the kernel counts no words of shared memory, its scheme says where, or there is no room, not even

@@ -375,6 +375,20 @@ std::string render_coverage(const std::vector<CoverageRecord>& records, std::siz
          render_with_names(demangled_names(gaps), {launches, reason}, room);
 }
 
+/// "2 kernels: PTX from the debug section of the cubin", for each place that is not the program image.
+std::string render_origins(const std::vector<CoverageRecord>& records) {
+  std::map<std::string_view, std::uint64_t> kernels;
+  for (const CoverageRecord& record : records) {
+    if (record.instrumented && !record.ptx_origin.empty()) ++kernels[record.ptx_origin];
+  }
+  std::string text;
+  for (const auto& [origin, number] : kernels) {
+    text += "note: " + count(number) + (number == 1 ? " kernel" : " kernels") + ": PTX from " +
+            printable(origin) + "\n";
+  }
+  return text;
+}
+
 std::string render_coverage_notes(const std::vector<CoverageRecord>& records, std::size_t width) {
   std::string text;
   for (const CoverageRecord& record : records) {
@@ -474,6 +488,7 @@ class TableSink final : public SummarySink {
     sections.push_back(advice_text(summary().words.advice(), options_.width));
     for (const TotalRecord& record : summary().totals) sections.push_back(render_total(record));
     sections.push_back(render_coverage(summary().coverage, options_.width) +
+                       render_origins(summary().coverage) +
                        render_coverage_notes(summary().coverage, options_.width));
     sections.push_back(render_timing(summary().timings, options_.width));
     if (options_.has_findings) {

@@ -184,7 +184,7 @@ TEST_F(Instrument, MistakesHaveTheirPlace) {
   EXPECT_EQ(lynxpp({"instrument", "/no/such.ptx", "-s", spec_}).err,
             "lynxpp: error: cannot read /no/such.ptx: No such file or directory\n");
   EXPECT_THAT(lynxpp({"instrument", "/bin/sh", "-s", spec_}).err,
-              HasSubstr("/bin/sh is not PTX text but a binary file\n"));
+              HasSubstr("lynxpp: error: /bin/sh holds no PTX\n"));
   EXPECT_EQ(lynxpp({"instrument", one_, "-s", "banana"}).exit_code, 2);
 
   const Outcome wrong_spec =

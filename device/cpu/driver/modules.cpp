@@ -38,12 +38,9 @@ CUresult DriverModules::load(const void* image, std::optional<int> device, Drive
   made->binary_ = registry().add_binary(made->image_.data());
   const cudaError_t error = made->binary_->load_all("the program", device.value_or(current_device()));
   if (error != cudaSuccess) {
+    if (error == cudaErrorNoKernelImageForDevice)
+      log().error("a module cannot be loaded on the cpu device: {}", made->binary_->why_no_ptx());
     registry().remove_binary(made->binary_);
-    if (error == cudaErrorNoKernelImageForDevice) {
-      log().error(
-          "the cpu device runs PTX, and the image of a module holds none; load PTX, or build with "
-          "-arch=compute_XX");
-    }
     return result_of(error);
   }
   module = made.get();
