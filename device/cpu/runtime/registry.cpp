@@ -1,6 +1,7 @@
 #include "device/cpu/runtime/registry.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstring>
 #include <set>
 #include <utility>
@@ -32,6 +33,21 @@ bool launches_from_device(std::string_view text) {
     const std::size_t before = text.find_last_of(";}", at);
     const std::string_view header = text.substr(before == std::string_view::npos ? 0 : before, at - before);
     if (header.find(".extern") != std::string_view::npos) return true;
+  }
+  return false;
+}
+
+/// True if the text declares a variable of that name with .attribute(.managed).
+bool has_managed(std::string_view text, std::string_view name) {
+  constexpr std::string_view attribute = ".managed";
+  for (std::size_t at = text.find(attribute); at != std::string_view::npos;
+       at = text.find(attribute, at + 1)) {
+    std::string_view declared = text.substr(at, text.find_first_of(";=[", at) - at);
+    while (!declared.empty() && std::isspace(static_cast<unsigned char>(declared.back())) != 0)
+      declared.remove_suffix(1);
+    if (!declared.ends_with(name)) continue;
+    declared.remove_suffix(name.size());
+    if (!declared.empty() && std::isspace(static_cast<unsigned char>(declared.back())) != 0) return true;
   }
   return false;
 }
@@ -339,6 +355,11 @@ std::optional<LoadedModule::VariableStorage> Binary::find_variable(const std::st
     return found;
   }
   return std::nullopt;
+}
+
+bool Binary::declares_managed(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  return std::ranges::any_of(modules_, [&](const Module& module) { return has_managed(*module.ptx, name); });
 }
 
 void Binary::restore_variables(int device) {

@@ -103,6 +103,8 @@ class Binary {
 
   /// Loads everything now. Errors: those of load(); logged.
   cudaError_t load_all(const std::string& name, int device);
+  /// True if one of its modules declares a managed variable of that name.
+  bool declares_managed(const std::string& name);
   /// Why it has no PTX to run, and what to do about it.
   std::string why_no_ptx() const;
   /// Of all its modules, of which one is loaded somewhere.
