@@ -15,6 +15,7 @@
 #include "cli/arguments.h"
 #include "cli/diagnostics.h"
 #include "cli/preload.h"
+#include "image/compiler_caches.h"
 #include "support/text.h"
 
 namespace lynxpp::cli {
@@ -26,12 +27,13 @@ std::vector<std::string> environment_with(Variables variables) {
     const std::string path = library_path_for(variables["LYNXPP_DEVICE"]);
     if (variables["LYNXPP_DEVICE"].empty()) variables.erase("LYNXPP_DEVICE");
     if (!path.empty()) variables["LD_LIBRARY_PATH"] = path;
+    for (const auto& [name, folder] : image::moved_compiler_caches()) variables.emplace(name, folder);
   }
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text = *entry;
     const std::string name = text.substr(0, text.find('='));
-    const bool is_log = name == "LYNXPP_LOG";
-    if ((is_log || !name.starts_with("LYNXPP_")) && !variables.contains(name)) entries.push_back(text);
+    const bool is_kept = name == "LYNXPP_LOG" || name == "LYNXPP_PTX_STORE";
+    if ((is_kept || !name.starts_with("LYNXPP_")) && !variables.contains(name)) entries.push_back(text);
   }
   for (const auto& [name, value] : variables) entries.push_back(name + "=" + value);
   return entries;

@@ -18,6 +18,7 @@
 #include "cli/program.h"
 #include "cli/texts/texts.h"
 #include "cod/word_scheme.h"
+#include "image/compiler_caches.h"
 #include "support/result.h"
 #include "support/run_mark.h"
 #include "support/start_condition.h"
@@ -93,6 +94,8 @@ Status prepare_environment(const RunArguments& arguments, const std::string& spe
     ask_for_last_word();
   }
   ::setenv("LD_PRELOAD", with_other_preloads(*library).c_str(), 1);
+  for (const auto& [variable, folder] : image::moved_compiler_caches())
+    ::setenv(variable.c_str(), folder.c_str(), 1);
   let_find_cpu_driver(option_or_variable(arguments.device, "--device", "LYNXPP_DEVICE").text);
   // A user's own tools go first. The driver's own way in is for programs that some launcher starts without
   // LD_PRELOAD.

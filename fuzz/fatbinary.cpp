@@ -1,21 +1,33 @@
-// Any bytes as a program image: its entries are listed and what claims to be PTX is decompressed.
+// Any bytes as a program image and as a cubin: its entries are listed, what claims to be PTX is decompressed,
+// and machine code is searched for the PTX that it keeps.
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
+#include "image/debug_lines.h"
+#include "image/debug_ptx.h"
 #include "image/device_code.h"
 #include "image/fatbinary.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  // What a header promises is not allocated before it is known to be there; still, be kind to the fuzzer's
+  // memory.
+  constexpr std::uint64_t largest_content = 1U << 24;
   const auto bytes = std::as_bytes(std::span(data, size));
   (void)lynxpp::image::compiled_from(bytes);
-  if (const auto entries = lynxpp::image::list_entries(bytes)) {
-    for (const lynxpp::image::Entry& entry : *entries) {
-      // What the header promises is not allocated before it is known to be there; still, be kind to the
-      // fuzzer's memory.
-      if (entry.kind == lynxpp::image::EntryKind::ptx && entry.uncompressed_size < (1U << 24))
-        (void)lynxpp::image::ptx_text(entry);
-    }
+  (void)lynxpp::image::functions_of(bytes);
+  if (auto found = lynxpp::image::debug_ptx(bytes)) {
+    lynxpp::image::add_source_lines(bytes, found->modules);
+    for (const std::string& text : found->modules) (void)lynxpp::image::target_runs_on(text, 90);
+  }
+  const auto entries = lynxpp::image::list_entries(bytes);
+  if (!entries) return 0;
+  for (const lynxpp::image::Entry& entry : *entries) {
+    if (entry.uncompressed_size >= largest_content) continue;
+    if (entry.kind == lynxpp::image::EntryKind::ptx) (void)lynxpp::image::ptx_text(entry);
+    if (entry.kind != lynxpp::image::EntryKind::cubin) continue;
+    if (const auto machine_code = lynxpp::image::content(entry))
+      (void)lynxpp::image::debug_ptx(std::as_bytes(std::span(*machine_code)));
   }
   return 0;
 }

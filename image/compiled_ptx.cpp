@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -22,6 +23,8 @@ namespace fs = std::filesystem;
 
 constexpr std::uintmax_t greatest_store = std::uintmax_t{256} << 20;
 constexpr std::size_t greatest_entry = std::size_t{64} << 20;
+constexpr const char* caches_folder = "caches";
+
 fs::path store_folder() { return user_cache_folder("LYNXPP_PTX_STORE", "ptx"); }
 
 /// FNV-1a. It only names the file: the bytes decide.
@@ -110,13 +113,28 @@ struct StoredFile {
   fs::path path;
 };
 
+/// Removes files written no later than `last`, below `folder`.
+void remove_older(const fs::path& folder, fs::file_time_type last) {
+  std::error_code error;
+  std::vector<fs::path> old;
+  for (fs::recursive_directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    std::error_code gone;
+    if (at->is_regular_file(gone) && !at->is_symlink(gone) && at->last_write_time(gone) <= last && !gone)
+      old.push_back(at->path());
+  }
+  for (const fs::path& path : old) fs::remove(path, error);
+}
+
 /// Removes the oldest entries until the rest fits. Another process may do the same: what is gone is gone.
 void keep_within_bound(const fs::path& folder) {
+  // A framework writes the cubin to its cache soon after it was compiled.
+  constexpr std::chrono::minutes until_cached(10);
   std::error_code error;
   std::vector<StoredFile> files;
   std::uintmax_t total = 0;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
     std::error_code gone;
+    if (!at->is_regular_file(gone)) continue;
     StoredFile file{at->last_write_time(gone), at->file_size(gone), at->path()};
     if (gone) continue;
     total += file.size;
@@ -125,14 +143,24 @@ void keep_within_bound(const fs::path& folder) {
   if (total <= greatest_store) return;
   std::sort(files.begin(), files.end(),
             [](const StoredFile& a, const StoredFile& b) { return a.written < b.written; });
+  // More than needed, so that it is rare.
+  fs::file_time_type last;
   for (const StoredFile& file : files) {
-    if (total <= greatest_store) return;
+    if (total <= greatest_store / 4 * 3) break;
     fs::remove(file.path, error);
     total -= file.size;
+    last = file.written;
   }
+  remove_older(folder / caches_folder, last + until_cached);
 }
 
 }  // namespace
+
+fs::path compiler_cache_folder() {
+  const fs::path store = store_folder();
+  std::error_code error;
+  return store.empty() ? store : fs::absolute(store / caches_folder, error);
+}
 
 bool remember_ptx(std::span<const std::byte> cubin, std::string_view ptx) {
   if (cubin.empty() || ptx.empty() || cubin.size() + ptx.size() > greatest_entry) return false;
@@ -141,7 +169,11 @@ bool remember_ptx(std::span<const std::byte> cubin, std::string_view ptx) {
   if (!make_own_folder(folder)) return false;
   const std::string name = name_of(cubin);
   const fs::path path = folder / name;
-  if (fs::exists(path, error)) return true;
+  if (fs::exists(path, error)) {
+    // The compilers' caches have it anew.
+    fs::last_write_time(path, fs::file_time_type::clock::now(), error);
+    return true;
+  }
   const fs::path unfinished = folder / (name + "." + std::to_string(getpid()));
   {
     const OwnFile file(unfinished, O_WRONLY | O_CREAT | O_EXCL, 0600);

@@ -5,18 +5,25 @@
 // own bytes, compared one by one, in whichever process loads it.
 //
 // The folder is LYNXPP_PTX_STORE, or lynxpp/ptx in the user's cache folder (XDG_CACHE_HOME, ~/.cache). It
-// belongs to the user alone (mode 0700) and holds 256 MiB at most; the oldest entries go first. A program
-// that runs with another user's rights neither reads nor writes it. Functions of this file never fail loudly:
-// a cubin that is not remembered is one without PTX.
+// belongs to the user alone (mode 0700) and holds 256 MiB of cubins and PTX at most. The oldest entries
+// go first, and with them what the compilers' caches inside the folder have kept since then: a cubin that
+// outlived its PTX would be loaded and not compiled again. A program that runs with another user's rights
+// neither reads nor writes it. Functions of this file never fail loudly: a cubin that is not remembered
+// is one without PTX.
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 namespace lynxpp::image {
+
+/// The store's folder for caches that frameworks keep (image/compiler_caches.h), an absolute path; empty if
+/// there is no store.
+std::filesystem::path compiler_cache_folder();
 
 /// Whether `cubin` and the text it was compiled from are in the store now.
 bool remember_ptx(std::span<const std::byte> cubin, std::string_view ptx);

@@ -1,17 +1,27 @@
 #include "image/device_code.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "image/bytes.h"
+#include "image/compiler_caches.h"
+#include "image/elf.h"
 #include "image/targets.h"
 
 namespace lynxpp::image {
 namespace {
 
-constexpr std::uint32_t section_is_notes = 7;
 constexpr std::uint32_t compilation_note =
     1000;  // of .note.nv.cuinfo: version, virtual architecture, toolkit
+const std::string no_ptx = "the program carries no PTX for it";
+constexpr const char* build_with_ptx =
+    "build with a compute_XX target, e.g. nvcc -gencode arch=compute_80,code=compute_80, or with -lineinfo, "
+    "which keeps the PTX beside the machine code";
+constexpr const char* run_with_own_cache =
+    "leave the variable unset under `lynxpp run`, which gives the framework a cache in the PTX store, or "
+    "name an "
+    "empty folder";
 
 /// The architecture in the first such note of a section of notes.
 std::optional<std::uint32_t> architecture_in(Bytes notes) {
@@ -44,48 +54,61 @@ std::string targets_of_ptx(std::span<const Entry> container) {
   return names;
 }
 
-Result<DeviceCode> taken_from(const Entry& entry) {
-  auto text = ptx_text(entry);
-  if (!text) return text.error();
-  return DeviceCode{std::move(*text), {}, {}, false};
+using Codes = std::vector<DeviceCode>;
+
+Codes refusal(std::string problem, std::string hint, bool has_other_ptx) {
+  return {DeviceCode{{}, std::move(problem), std::move(hint), has_other_ptx}};
 }
 
-/// The container holds PTX, and the driver loads `cubin`.
-Result<DeviceCode> beside(const Entry& cubin, std::span<const Entry> container) {
+Result<Codes> taken_from(const Entry& entry) {
+  auto text = ptx_text(entry);
+  if (!text) return text.error();
+  return Codes{DeviceCode{std::move(*text), {}, {}}};
+}
+
+Codes taken_from(CubinPtx found) {
+  Codes codes;
+  for (std::string& text : found.texts) codes.push_back({std::move(text), {}, {}, false, found.origin});
+  return codes;
+}
+
+/// The driver loads `cubin`, and its container may hold PTX.
+Result<Codes> of_machine_code(const Entry& cubin, std::span<const Entry> container, std::uint32_t sm) {
   const auto machine_code = content(cubin);
   if (!machine_code) return machine_code.error();
-  const std::uint32_t architecture =
-      compiled_from(std::as_bytes(std::span(*machine_code))).value_or(cubin.sm);
+  const Bytes bytes = std::as_bytes(std::span(*machine_code));
+  const std::uint32_t architecture = compiled_from(bytes).value_or(cubin.sm);
   const auto source = std::find_if(container.begin(), container.end(), [&](const Entry& entry) {
     return entry.kind == EntryKind::ptx && entry.sm == architecture && same_specialization(entry, cubin);
   });
   if (source != container.end()) return taken_from(*source);
+  CubinPtx elsewhere = ptx_of_cubin(bytes, {.sm = sm});
+  if (!elsewhere.texts.empty()) return taken_from(std::move(elsewhere));
+  const std::string others = targets_of_ptx(container);
+  if (others.empty()) {
+    if (!elsewhere.problem.empty()) return refusal(std::move(elsewhere.problem), build_with_ptx, false);
+    const bool is_alone = cubin.sm == 0;
+    const std::string cache = is_alone ? unobserved_compilation() : "";
+    return refusal(no_ptx + cache, cache.empty() ? build_with_ptx : run_with_own_cache, false);
+  }
   Entry wanted = cubin;
   wanted.sm = architecture;
   const std::string source_name = "compute_" + target_name(wanted);
   const std::string cubin_name = "sm_" + target_name(cubin);
-  return DeviceCode{
-      {},
+  return refusal(
       "what runs is machine code for " + cubin_name + ", compiled from " + source_name +
-          "; the program's PTX is for " + targets_of_ptx(container) + " and may be other code",
+          "; the program's PTX is for " + others + " and may be other code",
       "build with nvcc -gencode arch=" + source_name + ",code=[" + cubin_name + "," + source_name + "]",
-      true};
+      true);
 }
 
-Result<DeviceCode> code_of(std::span<const Entry> container, std::uint32_t sm) {
-  const std::string targets = targets_of_ptx(container);
-  if (targets.empty()) {
-    return DeviceCode{{},
-                      "the program carries no PTX for it",
-                      "build with a compute_XX target, e.g. nvcc -gencode arch=compute_80,code=compute_80",
-                      false};
-  }
-  if (const Entry* const cubin = best_cubin(container, sm)) return beside(*cubin, container);
+Result<Codes> codes_of(std::span<const Entry> container, std::uint32_t sm) {
+  if (const Entry* const cubin = best_cubin(container, sm)) return of_machine_code(*cubin, container, sm);
   if (const Entry* const ptx = best_ptx(container, sm)) return taken_from(*ptx);
-  return DeviceCode{{},
-                    "the program's PTX is for " + targets + ", not for compute capability " + dotted(sm),
-                    "build with a compute_XX target that is not newer than the device",
-                    true};
+  const std::string targets = targets_of_ptx(container);
+  if (targets.empty()) return refusal(no_ptx, build_with_ptx, false);
+  return refusal("the program's PTX is for " + targets + ", not for compute capability " + dotted(sm),
+                 "build with a compute_XX target that is not newer than the device", true);
 }
 
 }  // namespace
@@ -95,19 +118,13 @@ std::optional<std::uint32_t> compiled_from(Bytes cubin) {
   if (load<std::uint32_t>(cubin, 0) != elf_magic) return std::nullopt;
   const auto version = load<std::uint8_t>(cubin, 8);
   const auto flags = load<std::uint32_t>(cubin, 48);
-  const auto table = load<std::uint64_t>(cubin, 40);
-  const auto header_size = load<std::uint16_t>(cubin, 58);
-  const auto count = load<std::uint16_t>(cubin, 60);
-  if (!count) return std::nullopt;
+  if (!load<std::uint16_t>(cubin, 60)) return std::nullopt;
   if (*version == version_with_flags) return (*flags >> 16) & 0xff;
-  for (std::uint64_t i = 0; i < *count; ++i) {
-    const auto header = slice(cubin, *table, (i + 1) * *header_size);
-    if (!header || *header_size < 64) return std::nullopt;
-    const Bytes section = header->last(*header_size);
-    if (*load<std::uint32_t>(section, 4) != section_is_notes) continue;
-    const auto notes = slice(cubin, *load<std::uint64_t>(section, 24), *load<std::uint64_t>(section, 32));
-    if (!notes) continue;
-    if (const auto architecture = architecture_in(*notes)) return architecture;
+  const auto sections = elf_sections(cubin);
+  if (!sections) return std::nullopt;
+  for (const ElfSection& section : *sections) {
+    if (section.type != elf_section_of_notes || !section.content) continue;
+    if (const auto architecture = architecture_in(*section.content)) return architecture;
   }
   return std::nullopt;
 }
@@ -117,9 +134,9 @@ Result<std::vector<DeviceCode>> device_code(Bytes bytes, int sm) {
   if (!entries) return entries.error();
   std::vector<DeviceCode> codes;
   for (const std::span<const Entry> container : by_container(*entries)) {
-    auto code = code_of(container, static_cast<std::uint32_t>(std::max(sm, 0)));
-    if (!code) return code.error();
-    codes.push_back(std::move(*code));
+    auto found = codes_of(container, static_cast<std::uint32_t>(std::max(sm, 0)));
+    if (!found) return found.error();
+    std::ranges::move(*found, std::back_inserter(codes));
   }
   return codes;
 }

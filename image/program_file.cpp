@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "image/bytes.h"
+#include "image/elf.h"
 #include "image/fatbinary.h"
 
 namespace lynxpp::image {
@@ -14,16 +15,8 @@ namespace {
 
 constexpr std::string_view archive_magic = "!<arch>\n";
 constexpr std::uint16_t machine_cuda = 190;  // EM_CUDA: the ELF file itself is a cubin
-constexpr std::uint32_t no_bits = 8;
 
 std::string_view text(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
-
-/// The string that starts at `offset` of a string table.
-std::string_view name_at(Bytes table, std::uint64_t offset) {
-  if (offset >= table.size()) return {};
-  const std::string_view rest = text(table.subspan(offset));
-  return rest.substr(0, rest.find('\0'));
-}
 
 /// Splits a section of containers in a row.
 Status split_section(Bytes section, const std::string& origin, std::vector<FileImage>& images) {
@@ -50,36 +43,18 @@ Status split_section(Bytes section, const std::string& origin, std::vector<FileI
 }
 
 Status read_elf(Bytes file, const std::string& origin, std::vector<FileImage>& images) {
-  const auto elf_class = load<std::uint8_t>(file, 4);
-  const auto machine = load<std::uint16_t>(file, 18);
-  const auto table_offset = load<std::uint64_t>(file, 40);
-  const auto header_size = load<std::uint16_t>(file, 58);
-  const auto count = load<std::uint16_t>(file, 60);
-  const auto names_index = load<std::uint16_t>(file, 62);
-  if (!elf_class || *elf_class != 2 || !names_index)
-    return failure(origin + ": not a complete 64-bit ELF file");
-  if (*machine == machine_cuda) {
+  const auto sections = elf_sections(file);
+  if (!sections) return failure(origin + ": " + sections.error().diagnostics.front().message);
+  if (*load<std::uint16_t>(file, 18) == machine_cuda) {
     images.push_back({origin, file});
     return success();
   }
-  if (*count == 0) return success();
-  const auto table = slice(file, *table_offset, std::uint64_t{*header_size} * *count);
-  if (*header_size < 64 || !table || *names_index >= *count)
-    return failure(origin + ": the ELF section table is damaged");
-
-  const auto section_bytes = [&](std::uint64_t header) {
-    return slice(file, *load<std::uint64_t>(*table, header + 24), *load<std::uint64_t>(*table, header + 32));
-  };
-  const auto names = section_bytes(std::uint64_t{*names_index} * *header_size);
-  if (!names) return failure(origin + ": the ELF section names are damaged");
-  for (std::uint64_t i = 0; i < *count; ++i) {
-    const std::uint64_t header = i * *header_size;
-    const std::string_view name = name_at(*names, *load<std::uint32_t>(*table, header));
-    if (name != ".nv_fatbin" && name != "__nv_relfatbin") continue;
-    if (*load<std::uint32_t>(*table, header + 4) == no_bits) continue;
-    const auto section = section_bytes(header);
-    if (!section) return failure(origin + ": section " + std::string(name) + " is cut off");
-    auto status = split_section(*section, origin + "[" + std::string(name), images);
+  for (const ElfSection& section : *sections) {
+    if (section.name != ".nv_fatbin" && section.name != "__nv_relfatbin") continue;
+    if (section.type == elf_section_without_bits) continue;
+    const std::string name(section.name);
+    if (!section.content) return failure(origin + ": section " + name + " is cut off");
+    auto status = split_section(*section.content, origin + "[" + name, images);
     if (!status) return status;
   }
   return success();

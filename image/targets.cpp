@@ -74,6 +74,11 @@ bool same_specialization(const Entry& first, const Entry& second) {
   return (first.flags & special_flags) == (second.flags & special_flags);
 }
 
+std::uint64_t specialization_flags(char suffix) {
+  if (suffix == 'a') return flag_architecture_specific;
+  return suffix == 'f' ? flag_family_specific : 0;
+}
+
 std::string target_name(const Entry& entry) {
   std::string name = std::to_string(entry.sm);
   if ((entry.flags & flag_architecture_specific) != 0) return name + "a";

@@ -103,7 +103,9 @@ bool intercept_cpu_launch(const device::Launch& asked, const device::cpu::Kernel
     source.name = *kernel.name;
     source.image = reinterpret_cast<std::uintptr_t>(kernel.ptx);
     source.content = [&] { return name_of(std::as_bytes(std::span(*kernel.ptx))); };
-    source.ptx = [&]() -> Result<std::string> { return *kernel.ptx; };
+    source.ptx = [&]() -> Result<KernelPtx> {
+      return KernelPtx{*kernel.ptx, std::string(kernel.ptx_origin)};
+    };
     const bool is_made = engine().session->launch(device::cpu::cpu_device(kernel.device), launch, source);
     note_launches();
     return is_made;

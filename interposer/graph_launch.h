@@ -14,13 +14,19 @@
 
 namespace lynxpp::interposer {
 
+/// The text of the module that defines a kernel.
+struct KernelPtx {
+  std::string text;
+  std::string origin = {};  ///< where it was found; empty: in the program image
+};
+
 /// The kernel a launch names.
 struct KernelSource {
   std::string_view name;    ///< mangled; valid during the call, as are all of these
   std::uint64_t image = 0;  ///< identity of the program image
   /// The text of the module that defines the kernel; called for each variant that is made. Failure: why there
   /// is none.
-  std::function<Result<std::string>()> ptx;
+  std::function<Result<KernelPtx>()> ptx;
   /// Names the image's content, in other processes, too: called once for each image. Empty: nothing is known
   /// of the image.
   std::function<std::string()> content = {};

@@ -114,7 +114,7 @@ device::Device* Engine::current_cuda_device(lynxpp_driver_lookup lookup) {
   });
 }
 
-Result<std::string> Engine::module_text(const lynxpp_image* image, const std::string& kernel, int sm) {
+Result<KernelPtx> Engine::module_text(const lynxpp_image* image, const std::string& kernel, int sm) {
   if (image == nullptr) return failure("its module was loaded before lynxpp could see it, or from a file");
   const std::span bytes(static_cast<const std::byte*>(image->bytes), image->size);
   return modules.text_of(kernel, image->id, bytes, sm);

@@ -63,7 +63,7 @@ struct Engine {
   device::Device* current_cuda_device(lynxpp_driver_lookup lookup);
 
   /// The text of the image's module that defines `kernel`.
-  Result<std::string> module_text(const lynxpp_image* image, const std::string& kernel, int sm);
+  Result<KernelPtx> module_text(const lynxpp_image* image, const std::string& kernel, int sm);
 };
 
 /// The process's engine, made on the first call.

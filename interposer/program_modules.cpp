@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <optional>
 #include <string_view>
 
-#include "image/compiled_ptx.h"
+#include "image/bytes.h"
 #include "image/fatbinary.h"
 #include "ptx/parser/parser.h"
-#include "support/text.h"
 
 namespace lynxpp::interposer {
 namespace {
@@ -26,52 +24,49 @@ Result<std::vector<image::DeviceCode>> codes_of(std::span<const std::byte> bytes
   if (!driver_ignores_machine_code()) return image::device_code(bytes, sm);
   auto texts = image::ptx_modules(bytes, sm);
   if (!texts) return texts.error();
+  if (texts->empty()) return image::device_code(bytes, sm);
   std::vector<image::DeviceCode> codes;
   for (std::string& text : *texts) codes.push_back({std::move(text), {}, {}});
   return codes;
 }
 
-/// The texts of a module that is machine code alone, which somebody saw being compiled; a zero byte stands
-/// between those that were linked.
-std::optional<std::string> seen_compiled(std::span<const std::byte> bytes, const std::string& kernel) {
-  const auto entries = image::list_entries(bytes);
-  if (!entries || entries->size() != 1 || entries->front().kind != image::EntryKind::cubin)
-    return std::nullopt;
-  if (auto text = image::remembered_ptx(bytes)) return text;
-  return image::ptx_in_triton_cache(bytes, kernel);
+/// True if another look may find more: nobody had seen the compiler of this cubin.
+bool may_find_more(std::span<const std::byte> image, const std::vector<image::DeviceCode>& codes) {
+  const bool is_cubin = image::load<std::uint32_t>(image, 0) == image::elf_magic;
+  return is_cubin && std::all_of(codes.begin(), codes.end(),
+                                 [](const image::DeviceCode& code) { return code.ptx.empty(); });
 }
 
-bool has_no_ptx(const std::vector<image::DeviceCode>& codes) {
-  return std::all_of(codes.begin(), codes.end(),
-                     [](const image::DeviceCode& code) { return code.ptx.empty(); });
+/// Names where a malformed text comes from unless that is the program image.
+Failure unreadable(image::PtxOrigin origin, Failure failure) {
+  const std::string where(image::describe(origin));
+  if (where.empty() || failure.diagnostics.empty()) return failure;
+  std::string& message = failure.diagnostics.front().message;
+  message = "the PTX in " + where + " cannot be read: " + message;
+  return failure;
 }
 
 }  // namespace
 
-Result<std::string> ProgramModules::text_of(const std::string& kernel, std::uint64_t image,
-                                            std::span<const std::byte> bytes, int sm) {
+Result<KernelPtx> ProgramModules::text_of(const std::string& kernel, std::uint64_t image,
+                                          std::span<const std::byte> bytes, int sm) {
   const std::lock_guard lock(mutex_);
   const auto key = std::make_pair(image, sm);
   auto found = codes_.find(key);
-  if (found == codes_.end()) {
+  if (found == codes_.end() || may_find_more(bytes, found->second)) {
     auto codes = codes_of(bytes, sm);
     if (!codes) return codes.error();
-    found = codes_.emplace(key, std::move(*codes)).first;
+    found = codes_.insert_or_assign(key, std::move(*codes)).first;
   }
-  std::vector<image::DeviceCode>& codes = found->second;
-  if (has_no_ptx(codes)) {
-    if (const auto texts = seen_compiled(bytes, kernel)) {
-      codes.clear();
-      for (const std::string_view text : split(*texts, '\0')) codes.push_back({std::string(text), {}, {}});
-    }
-  }
+  const std::vector<image::DeviceCode>& codes = found->second;
   for (const image::DeviceCode& code : codes) {
     // Parsing a module costs much more than this look.
     if (code.ptx.find(kernel) == std::string::npos) continue;
     const Result<ptx::Module> module = ptx::parse_module(code.ptx);
-    if (!module) return module.error();
+    if (!module) return unreadable(code.origin, module.error());
     const ptx::Function* function = module->find_function(kernel);
-    if (function != nullptr && function->is_entry) return code.ptx;
+    if (function != nullptr && function->is_entry)
+      return KernelPtx{code.ptx, std::string(image::describe(code.origin))};
   }
   // Of several containers, one that has PTX says more than one that has none.
   const image::DeviceCode* reason = nullptr;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "image/device_code.h"
+#include "interposer/graph_launch.h"
 #include "support/result.h"
 
 namespace lynxpp::interposer {
@@ -20,8 +21,8 @@ class ProgramModules {
  public:
   /// The text of the module that defines `kernel`: what a device of compute capability `sm` runs, or what
   /// that was compiled from. `bytes` are the image's. Failure: why the kernel has none.
-  Result<std::string> text_of(const std::string& kernel, std::uint64_t image,
-                              std::span<const std::byte> bytes, int sm);
+  Result<KernelPtx> text_of(const std::string& kernel, std::uint64_t image, std::span<const std::byte> bytes,
+                            int sm);
 
   void forget(std::uint64_t image);
 

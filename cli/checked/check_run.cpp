@@ -9,6 +9,7 @@
 #include "cli/diagnostics.h"
 #include "cli/preload.h"
 #include "cli/program.h"
+#include "image/compiler_caches.h"
 #include "support/text.h"
 
 namespace lynxpp::cli {
@@ -31,6 +32,8 @@ Status prepare_environment_of_checks(const CheckRunArguments& arguments, const s
   ::setenv("LYNXPP_CPU_CHECK", arguments.checks.c_str(), 1);
   ::setenv("LYNXPP_DEVICE", "cpu", 1);
   ::setenv("LD_PRELOAD", with_other_preloads(*library).c_str(), 1);
+  for (const auto& [variable, folder] : image::moved_compiler_caches())
+    ::setenv(variable.c_str(), folder.c_str(), 1);
   let_find_cpu_driver("cpu");
   return success();
 }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "cli/diagnostics.h"
+#include "cli/ptx/program_ptx.h"
 #include "ptx/parser/parser.h"
 #include "support/text.h"
 
@@ -38,17 +39,12 @@ Status choose_functions(const std::string& name, Wanted wanted, PtxInput& input)
 
 bool read_ptx_input(const std::string& path, const std::string& name, Wanted wanted, PtxInput& input) {
   input.path = path;
-  if (!read_file(path, input.text)) {
-    print_error(cannot_read(path));
+  Result<std::string> text = read_ptx_module(path, name);
+  if (!text) {
+    print(text.error().diagnostics);
     return false;
   }
-  if (input.text.starts_with("\x7f"
-                             "ELF") ||
-      input.text.starts_with("!<arch>")) {
-    print_error(path + " is not PTX text but a binary file",
-                "extract its PTX with `cuobjdump -xptx all " + path + "`");
-    return false;
-  }
+  input.text = std::move(*text);
   Result<ptx::Module> module = ptx::parse_module(input.text, path);
   if (!module) {
     print(module.error().diagnostics, input.text);

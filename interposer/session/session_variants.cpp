@@ -5,6 +5,7 @@
 #include "interposer/ptx_parts.h"
 #include "interposer/session/session.h"
 #include "interposer/session/session_state.h"
+#include "report/kernel_name.h"
 #include "support/log.h"
 #include "support/text.h"
 
@@ -21,11 +22,16 @@ void Session::make(Seen& seen, Kernel& kernel, const device::Launch& launch, con
   kernel.problem = first_message(prepared.error());
   const Diagnostics& diagnostics = prepared.error().diagnostics;
   const bool has_hint = !diagnostics.empty() && !diagnostics.front().hint.empty();
+  bool is_new = false;
   {
     const State state(state_);
-    if (std::exchange(seen.logged_problem, kernel.problem) == kernel.problem) return;
+    is_new = warned_problems_.insert(kernel.problem).second;
   }
-  log().warn("{} runs uninstrumented: {}{}", demangle(seen.coverage.kernel), kernel.problem,
+  // Programs have many kernels with one problem: the report says how many.
+  constexpr std::size_t most_characters = 60;
+  const std::string name = report::short_kernel_name(demangle(seen.coverage.kernel), most_characters);
+  if (!is_new) return log().info("{} runs uninstrumented: {}", name, kernel.problem);
+  log().warn("{} runs uninstrumented: {}{}", name, kernel.problem,
              has_hint ? "; " + diagnostics.front().hint : "");
 }
 
@@ -33,11 +39,13 @@ Status Session::prepare(Seen& seen, Kernel& kernel, const device::Launch& launch
                         const KernelSource& source) {
   device::Device& device = *kernel.device;
   kernel.device_record = std::make_shared<const report::DeviceRecord>(record_of(device));
-  const Result<std::string> text = source.ptx();
-  if (!text) return text.error();
+  const Result<KernelPtx> found = source.ptx();
+  kernel.lacks_ptx = !found;
+  if (!found) return found.error();
+  const std::string* const text = &found->text;
   dump_.original(seen.coverage.kernel, *text, kernel.dumped);
   engine::Request request;
-  request.ptx = &*text;
+  request.ptx = text;
   request.kernel = std::string(source.name);
   request.launch = kernel.shape;
   request.counting.wide = kernel.learned.wide_counters;
@@ -69,14 +77,22 @@ Status Session::prepare(Seen& seen, Kernel& kernel, const device::Launch& launch
                 registers->instrumented);
   }
 
+  note_made(seen, kernel, request, *found);
+  return success();
+}
+
+/// What coverage says of a variant that was made.
+void Session::note_made(Seen& seen, const Kernel& kernel, const engine::Request& request,
+                        const KernelPtx& ptx) {
   std::shared_ptr<const std::vector<report::SitesRecord::PtxPart>> parts;
   if (configuration_.ptx && kernel.instrumented.sites != nullptr) {
     parts = std::make_shared<const std::vector<report::SitesRecord::PtxPart>>(
-        ptx_parts(*text, *kernel.instrumented.sites));
+        ptx_parts(ptx.text, *kernel.instrumented.sites));
   }
   const State state(state_);
   if (parts != nullptr) seen.sites[kernel.sites].ptx = std::move(parts);
   report::CoverageRecord& coverage = seen.coverage_of(*kernel.attached);
+  coverage.ptx_origin = ptx.origin;
   for (const std::string& note : kernel.instrumented.notes) add_once(coverage.notes, note);
   coverage.sites = 0;
   for (const std::uint64_t sites : kernel.instrumented.sites_per_handler) coverage.sites += sites;
@@ -84,7 +100,6 @@ Status Session::prepare(Seen& seen, Kernel& kernel, const device::Launch& launch
     for (const std::string& name : engine::idle_specifications(request, kernel.instrumented))
       add_once(coverage.notes, "no place in this kernel matches '" + name + "'");
   }
-  return success();
 }
 
 /// False: the kernel counts no words of shared memory, its scheme says where, or there is no room, not even

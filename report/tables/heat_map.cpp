@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "models/word_profile/profile.h"
 #include "report/number.h"
 #include "report/tables/bar_chart.h"
 #include "support/text.h"

@@ -62,6 +62,7 @@ def identity(package, apps, budget):
     findings.table("Specifications", ["specification"], [[spec] for spec in package.specs] + [["all at once"]])
     findings.say(f"{runs - len(findings.failures)} of {runs} instrumented runs print byte for byte what the program prints without")
     no_ptx(package, findings)
+    ptx_in_debug_sections(package, findings)
     return findings
 
 
@@ -98,6 +99,24 @@ def no_ptx(package, findings):
         findings.fail(f"the program without PTX\n{run}")
     else:
         findings.say(f"kernel without PTX: ran as it is; coverage says: {'; '.join(sorted(reasons))}")
+
+
+def ptx_in_debug_sections(package, findings):
+    """Programs of machine code for sm_90, compiled with -lineinfo, are instrumented from the PTX in its debug sections."""
+    folder = package.build.examples / "lines"
+    if package.device != "cuda" or not folder.exists():
+        return
+    for program in (folder / name for name in ("vecadd", "symbols")):
+        native = package.run(program, preload=False)
+        if native.status != 0:
+            findings.say(f"{program.name} of machine code for sm_90 does not run on this GPU")
+            continue
+        run, records = package.measure(program, spec="instruction_count")
+        sources = {entry.get("ptx_from") for entry in records.coverage if entry["instrumented"]}
+        if (run.status, run.stdout) != (0, native.stdout) or sources != {"the debug section of the cubin"}:
+            findings.fail(f"{program.name}, whose PTX is in debug sections: {sources}\n{run}")
+        else:
+            findings.say(f"{program.name}: counted from the PTX in its debug section")
 
 
 def same(found, wanted):

@@ -20,7 +20,7 @@ def is_program(path):
 
 
 def copy_programs(build_folder, tree):
-    for group in (".", "static", "no_ptx", "tests", "cumapz", "cumapz/static"):
+    for group in (".", "static", "no_ptx", "lines", "tests", "cumapz", "cumapz/static"):
         (tree / "examples" / group).mkdir(parents=True, exist_ok=True)
         for path in (build_folder / "examples" / group).iterdir():
             if is_program(path):

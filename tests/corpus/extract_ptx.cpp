@@ -1,22 +1,31 @@
-// Writes the PTX modules of the given files (programs, libraries, archives, fatbinaries) into a folder, one
-// file each, and prints "<file written>\t<where it came from>\t<PTX modules in that file>". The corpus tests
-// use it.
+// Writes the PTX modules of the given files (programs, libraries, archives, fatbinaries, cubins) into a
+// folder, one file each, and prints "<file written>\t<where it came from>\t<PTX modules in that file>".
+// Containers without PTX give what the debug sections of their machine code hold. The corpus tests use it.
 //
 //   extract_ptx [--modules N] FOLDER FILE…      --modules: at most N of each file, evenly spread over it
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "image/debug_ptx.h"
 #include "image/fatbinary.h"
 #include "image/program_file.h"
+#include "image/targets.h"
 #include "support/text.h"
 
 namespace {
 
+namespace image = lynxpp::image;
+
 struct Found {
-  lynxpp::image::Entry entry;
+  image::Entry entry;
+  std::optional<std::string> text;  ///< of the debug section; nullopt: the entry is PTX
   std::string origin;
 };
 
@@ -25,24 +34,47 @@ int complain(const lynxpp::Diagnostics& diagnostics) {
   return 1;
 }
 
+/// The texts that the debug section of a cubin holds; says why when they are of no use.
+void add_debug_ptx(const image::Entry& cubin, const std::string& origin, std::vector<Found>& modules) {
+  const auto machine_code = image::content(cubin);
+  if (!machine_code) return static_cast<void>(complain(machine_code.error().diagnostics));
+  auto found = image::debug_ptx(std::as_bytes(std::span(*machine_code)));
+  if (!found) {
+    std::fprintf(stderr, "warning: %s: the PTX in the debug section of a cubin cannot be used: %s\n",
+                 origin.c_str(), found.error().diagnostics.front().message.c_str());
+    return;
+  }
+  for (std::string& text : found->modules) modules.push_back({cubin, std::move(text), origin});
+}
+
+void add_image(std::span<const image::Entry> entries, const std::string& origin,
+               std::vector<Found>& modules) {
+  for (const std::span<const image::Entry> container : image::by_container(entries)) {
+    const auto is_ptx = [](const image::Entry& entry) { return entry.kind == image::EntryKind::ptx; };
+    const bool has_ptx = std::ranges::any_of(container, is_ptx);
+    for (const image::Entry& entry : container) {
+      if (is_ptx(entry)) modules.push_back({entry, std::nullopt, origin});
+      if (!has_ptx && entry.kind == image::EntryKind::cubin) add_debug_ptx(entry, origin, modules);
+    }
+  }
+}
+
 /// Exit status.
 int extract(const std::string& path, const std::string& folder, std::size_t most) {
-  const auto file = lynxpp::image::containers_in_file(path);
+  const auto file = image::containers_in_file(path);
   if (!file) return complain(file.error().diagnostics);
   std::vector<Found> modules;
-  for (const auto& image : file->images) {
-    const auto entries = lynxpp::image::list_entries(image.bytes);
+  for (const auto& held : file->images) {
+    const auto entries = image::list_entries(held.bytes);
     if (!entries) return complain(entries.error().diagnostics);
-    for (const auto& entry : *entries) {
-      if (entry.kind == lynxpp::image::EntryKind::ptx) modules.push_back({entry, image.origin});
-    }
+    add_image(*entries, held.origin, modules);
   }
   const std::string base = path.substr(path.find_last_of('/') + 1);
   const std::size_t count = most == 0 || most > modules.size() ? modules.size() : most;
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t index = i * modules.size() / count;
     const Found& module = modules[index];
-    const auto text = lynxpp::image::ptx_text(module.entry);
+    const auto text = module.text ? lynxpp::Result<std::string>(*module.text) : image::ptx_text(module.entry);
     if (!text) return complain(text.error().diagnostics);
     const std::string name = folder + "/" + base + "." + std::to_string(index) + ".ptx";
     if (!lynxpp::write_file(name, *text)) {

@@ -55,6 +55,18 @@ const std::string second = newer + R"(
   ret;
 })";
 
+TEST(Linking, GivesOwnNamesThatNoModuleHas) {
+  // nvcc numbers a module's strings: $str, $str$1, …
+  const std::string one =
+      header + ".global .align 1 .b8 $str[2] = {65};\n.global .align 1 .b8 $str$0[2] = {66};\n";
+  const std::string other =
+      header + ".global .align 1 .b8 $str[2] = {67};\n.global .align 1 .b8 $str$1[2] = {68};\n";
+  const std::array texts = {one, other, other};
+  const Result<std::string> linked = link_modules(texts);
+  ASSERT_TRUE(linked) << linked.error().diagnostics.front().message;
+  EXPECT_TRUE(load_module(*linked, "test.ptx"));
+}
+
 TEST(Linking, JoinsWhatModulesDeclareAndDefine) {
   const std::array texts = {first, second};
   const Result<std::string> linked = link_modules(texts);

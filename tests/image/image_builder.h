@@ -65,6 +65,59 @@ class ContainerBuilder {
   std::string payload_;
 };
 
+/// Writes a cubin with the given sections, independently of the code under test.
+class CubinBuilder {
+ public:
+  CubinBuilder& add(const std::string& name, const std::string& content, std::uint32_t type = 1,
+                    std::uint64_t flags = 0) {
+    sections_.push_back({name, content, type, flags});
+    return *this;
+  }
+
+  std::string build() const {
+    std::string names(1, '\0');
+    std::string bytes(64, '\0');
+    std::string table(64, '\0');
+    const auto place = [&](const Section& section) {
+      std::string header(64, '\0');
+      put(header, 0, static_cast<std::uint32_t>(names.size()));
+      names += section.name + '\0';
+      const std::string& content = section.name == names_section ? names : section.content;
+      put(header, 4, section.type);
+      put(header, 8, section.flags);
+      put(header, 24, std::uint64_t{bytes.size()});
+      put(header, 32, std::uint64_t{content.size()});
+      bytes += content;
+      table += header;
+    };
+    for (const Section& section : sections_) place(section);
+    place({names_section, {}, 3, 0});
+    put(bytes, 0, std::uint32_t{0x464C457F});
+    bytes[4] = 2;
+    put(bytes, 18, std::uint16_t{190});
+    put(bytes, 40, std::uint64_t{bytes.size()});
+    put(bytes, 58, std::uint16_t{64});
+    put(bytes, 60, static_cast<std::uint16_t>(sections_.size() + 2));
+    put(bytes, 62, static_cast<std::uint16_t>(sections_.size() + 1));
+    return bytes + table;
+  }
+
+ private:
+  struct Section {
+    std::string name, content;
+    std::uint32_t type = 1;
+    std::uint64_t flags = 0;
+  };
+  static constexpr const char* names_section = ".shstrtab";
+
+  template <typename T>
+  static void put(std::string& bytes, std::size_t offset, T value) {
+    ContainerBuilder::put(bytes, offset, value);
+  }
+
+  std::vector<Section> sections_;
+};
+
 inline std::span<const std::byte> as_bytes(const std::string& text) {
   return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
 }

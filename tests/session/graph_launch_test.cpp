@@ -71,7 +71,7 @@ class GraphLaunches : public SessionTest {
     GraphLaunch launch;
     launch.id = 1;
     launch.copy.emplace().kernels.push_back(nullptr);
-    launch.kernels.push_back({{"k", 1, [&]() -> Result<std::string> { return text_; }}});
+    launch.kernels.push_back({{"k", 1, [&]() -> Result<KernelPtx> { return KernelPtx{text_}; }}});
     launch.launch_original = [&] { return ++originals_ != 0; };
     const GraphLaunched how = session_->launch(graphs_, launch);
     session_->collect();

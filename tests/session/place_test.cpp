@@ -20,7 +20,7 @@ class PlaceTest : public SessionTest {
     request.block[0] = 33;
     request.correlation = number;
     request.stream = reinterpret_cast<void*>(number < 2 ? 0 : 0x1000);
-    KernelSource source{"k", image, [&]() -> Result<std::string> { return text_; },
+    KernelSource source{"k", image, [&]() -> Result<KernelPtx> { return KernelPtx{text_}; },
                         [&, content] {
                           ++contents_;
                           return content;

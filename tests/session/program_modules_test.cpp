@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -19,6 +20,7 @@ namespace {
 
 using image::test::as_bytes;
 using image::test::ContainerBuilder;
+using image::test::CubinBuilder;
 using ::testing::HasSubstr;
 
 constexpr std::uint16_t kind_ptx = 1;
@@ -28,7 +30,7 @@ std::string defining(const std::string& kernel) {
   return ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry " + kernel + "()\n{\nret;\n}\n";
 }
 
-std::string message(const Result<std::string>& text) {
+std::string message(const Result<KernelPtx>& text) {
   return text ? "found" : text.error().diagnostics.front().message;
 }
 
@@ -56,11 +58,16 @@ TEST(ProgramModules, ADriverThatIgnoresMachineCodeCompilesThePtx) {
   EXPECT_NE(message(ProgramModules().text_of("a", 1, as_bytes(image), 90)), "found");
 }
 
-/// The least that is taken for a cubin: a 64-bit ELF header that says nothing else, and a name.
-std::string cubin_named(const std::string& name) {
-  std::string header(64, '\0');
-  header.replace(0, 5, "\177ELF\2");
-  return header + name;
+/// A cubin of kernel "a" that differs from those of other names.
+CubinBuilder cubin_builder(const std::string& name) {
+  return CubinBuilder().add(".text.a", "code").add(".comment", name);
+}
+std::string cubin_named(const std::string& name) { return cubin_builder(name).build(); }
+
+/// As ptxas -lineinfo keeps a text.
+std::string with_zeros(std::string text) {
+  std::ranges::replace(text, '\n', '\0');
+  return text;
 }
 
 class MachineCodeAlone : public ::testing::Test {
@@ -83,8 +90,8 @@ class MachineCodeAlone : public ::testing::Test {
 
 TEST_F(MachineCodeAlone, IsInstrumentedFromThePtxThatItsCompilerRead) {
   const std::string cubin = cubin_named("first");
-  EXPECT_EQ(message(ProgramModules().text_of("a", 1, as_bytes(cubin), 90)),
-            "the program carries no PTX for it");
+  EXPECT_THAT(message(ProgramModules().text_of("a", 1, as_bytes(cubin), 90)),
+              testing::StartsWith("the program carries no PTX for it"));
   ASSERT_TRUE(image::remember_ptx(as_bytes(cubin), defining("a")));
   EXPECT_EQ(message(ProgramModules().text_of("a", 1, as_bytes(cubin), 90)), "found");
   EXPECT_NE(message(ProgramModules().text_of("b", 1, as_bytes(cubin), 90)), "found");
@@ -96,9 +103,9 @@ TEST_F(MachineCodeAlone, WasLinkedOfTextsOfWhichOneDefinesTheKernel) {
   ASSERT_TRUE(image::remember_ptx(as_bytes(cubin), defining("a") + '\0' + defining("b")));
   ProgramModules modules;
   EXPECT_EQ(message(modules.text_of("a", 1, as_bytes(cubin), 90)), "found");
-  const Result<std::string> second = modules.text_of("b", 1, as_bytes(cubin), 90);
+  const Result<KernelPtx> second = modules.text_of("b", 1, as_bytes(cubin), 90);
   ASSERT_TRUE(second.ok());
-  EXPECT_EQ(*second, defining("b")) << "that text alone";
+  EXPECT_EQ(second->text, defining("b")) << "that text alone";
   EXPECT_NE(message(modules.text_of("c", 1, as_bytes(cubin), 90)), "found");
 }
 
@@ -109,6 +116,60 @@ TEST_F(MachineCodeAlone, IsFoundInTheCacheOfTritonByItsBytes) {
   EXPECT_NE(message(ProgramModules().text_of("a", 1, as_bytes(cubin), 90)), "found");
   keep("a.cubin", cubin);
   EXPECT_EQ(message(ProgramModules().text_of("a", 1, as_bytes(cubin), 90)), "found");
+}
+
+TEST_F(MachineCodeAlone, KeepsThePtxOfItsOwnInItsDebugSection) {
+  const std::string cubin =
+      cubin_builder("debug").add(".nv_debug_ptx_txt", with_zeros("\n" + defining("a"))).build();
+  const Result<KernelPtx> found = ProgramModules().text_of("a", 1, as_bytes(cubin), 90);
+  ASSERT_TRUE(found.ok()) << message(found);
+  EXPECT_EQ(found->text, "\n" + defining("a"));
+  EXPECT_EQ(found->origin, "the debug section of the cubin");
+  ASSERT_TRUE(image::remember_ptx(as_bytes(cubin), "// with lines\n" + defining("a")));
+  const Result<KernelPtx> remembered = ProgramModules().text_of("a", 1, as_bytes(cubin), 90);
+  ASSERT_TRUE(remembered.ok());
+  EXPECT_EQ(remembered->text, "// with lines\n" + defining("a")) << "that text has source lines";
+  EXPECT_EQ(remembered->origin, "the PTX store");
+}
+
+TEST_F(MachineCodeAlone, OfAFatbinaryKeepsItsPtxToo) {
+  const std::string cubin =
+      cubin_builder("debug").add(".nv_debug_ptx_txt", with_zeros(defining("a"))).build();
+  using image::test::Compression;
+  for (const Compression compression : {Compression::none, Compression::lz4, Compression::zstd}) {
+    const std::string image = ContainerBuilder().add(kind_elf, 90, cubin, compression).build();
+    EXPECT_EQ(message(ProgramModules().text_of("a", 1, as_bytes(image), 90)), "found");
+    EXPECT_EQ(message(ProgramModules().text_of("a", 1, as_bytes(image), 100)),
+              "the program carries no PTX for it");
+  }
+}
+
+TEST_F(MachineCodeAlone, WithMalformedPtxSaysWhereThatIs) {
+  const std::string cubin = cubin_builder("malformed")
+                                .add(".nv_debug_ptx_txt", with_zeros(defining("a") + ".visible .entry a(\n"))
+                                .build();
+  EXPECT_THAT(message(ProgramModules().text_of("a", 1, as_bytes(cubin), 90)),
+              testing::StartsWith("the PTX in the debug section of the cubin cannot be read: "));
+}
+
+TEST_F(MachineCodeAlone, MayComeFromACacheThatIsNamed) {
+  ::unsetenv("TRITON_CACHE_DIR");
+  ::setenv("CUPY_CACHE_DIR", "/somewhere", 1);
+  const std::string cubin = cubin_named("first");
+  const Result<KernelPtx> found = ProgramModules().text_of("a", 1, as_bytes(cubin), 90);
+  EXPECT_EQ(message(found),
+            "the program carries no PTX for it; it may have been compiled in an earlier run and come from "
+            "CuPy's cache (/somewhere, CUPY_CACHE_DIR)");
+  EXPECT_THAT(found.error().diagnostics.front().hint, HasSubstr("lynxpp run"));
+  const std::string image = ContainerBuilder().add(kind_elf, 90, cubin).build();
+  EXPECT_EQ(message(ProgramModules().text_of("a", 1, as_bytes(image), 90)),
+            "the program carries no PTX for it")
+      << "the program's own fatbinary";
+  ::setenv("CUPY_CACHE_DIR", (folder_.path() / "store" / "caches" / "cupy").c_str(), 1);
+  EXPECT_EQ(message(ProgramModules().text_of("a", 1, as_bytes(cubin), 90)),
+            "the program carries no PTX for it")
+      << "what is in the store was compiled under observation";
+  ::unsetenv("CUPY_CACHE_DIR");
 }
 
 TEST_F(MachineCodeAlone, IsFoundInTheCacheOfTorchByItsBytes) {

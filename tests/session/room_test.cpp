@@ -81,7 +81,7 @@ class RoomTest : public SessionTest {
     device::Launch request;
     request.grid[0] = blocks;
     request.block[0] = 32;
-    const KernelSource source{"k", 1, [&]() -> Result<std::string> { return text_; }};
+    const KernelSource source{"k", 1, [&]() -> Result<KernelPtx> { return KernelPtx{text_}; }};
     return session_->launch(small_, request, source);
   }
   const report::CoverageRecord& finish() {
@@ -179,7 +179,7 @@ TEST_F(RoomTest, TheEndComesWhileACallOfTheDriverNeverReturns) {
   StuckDevice stuck;
   device::Launch request;
   request.block[0] = 32;
-  const KernelSource source{"k", 1, [&]() -> Result<std::string> { return text_; }};
+  const KernelSource source{"k", 1, [&]() -> Result<KernelPtx> { return KernelPtx{text_}; }};
   EXPECT_TRUE(session_->launch(stuck, request, source));
   EXPECT_THAT(finish().notes,
               ElementsAre("the program was ended before 1 launch had; the results are missing"));

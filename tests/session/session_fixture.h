@@ -187,10 +187,10 @@ class SessionTest : public ::testing::Test {
   bool launch(const std::string& name = "k", std::uint64_t image = 1) { return launch(name, image, 3, 33); }
   /// Takes the results, too, if they are there.
   bool launch(const std::string& name, std::uint64_t image, std::uint32_t blocks, std::uint32_t threads) {
-    KernelSource source{name, image, [&]() -> Result<std::string> {
+    KernelSource source{name, image, [&]() -> Result<KernelPtx> {
                           ++decoded_;
                           if (while_decoding_) while_decoding_();
-                          return text_;
+                          return KernelPtx{text_};
                         }};
     found_ = {};
     const bool is_made = session_->launch(device_, request_of(blocks, threads), source, &found_);

@@ -90,7 +90,7 @@ class Threads : public testing::Test {
     request.block[0] = 32;
     std::string text = kernel_ptx;
     text.replace(text.find("entry k("), 8, "entry " + kernel + "(");
-    const KernelSource source{kernel, 1, [&]() -> Result<std::string> { return text; }};
+    const KernelSource source{kernel, 1, [&]() -> Result<KernelPtx> { return KernelPtx{text}; }};
     return session_->launch(device_, request, source);
   }
 

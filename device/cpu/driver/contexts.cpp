@@ -4,10 +4,10 @@
 #include <utility>
 #include <vector>
 
-#include "device/cpu/driver/modules.h"
 #include "device/cpu/runtime/allocations.h"
 #include "device/cpu/runtime/api.h"
 #include "device/cpu/runtime/error.h"
+#include "device/cpu/runtime/loaded_images.h"
 #include "device/cpu/runtime/streams.h"
 #include "device/cpu/runtime/textures/arrays.h"
 
@@ -116,7 +116,7 @@ void Contexts::end(CUcontext handle) {
     contexts_.erase(found);
     ended_.fetch_add(1, std::memory_order_release);
   }
-  for (DriverModule* const module : gone->modules) driver_modules().remove(module);
+  for (LoadedImage* const module : gone->modules) loaded_images().remove(module);
   for (CUstream const stream : gone->streams) streams().destroy(stream);
   for (void* const pointer : gone->memory) {
     if (allocations().release(pointer, MemoryKind::device, MemoryKind::managed) != cudaSuccess)

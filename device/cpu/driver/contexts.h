@@ -16,7 +16,7 @@
 
 namespace lynxpp::device::cpu {
 
-class DriverModule;  // modules.h
+class LoadedImage;  // device/cpu/runtime/loaded_images.h
 
 /// The driver's number of an error of the runtime.
 CUresult result_of(cudaError_t error);
@@ -33,7 +33,7 @@ struct Context {
   std::set<void*> memory;        ///< allocated and not freed
   std::set<CUstream> streams;    ///< created and not destroyed
   std::set<const void*> arrays;  ///< likewise, mipmapped ones as well
-  std::set<DriverModule*> modules;
+  std::set<LoadedImage*> modules;
   std::set<int> peers;  ///< devices whose memory it has got access to
 };
 

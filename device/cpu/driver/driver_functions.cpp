@@ -3,10 +3,10 @@
 
 #include "device/cpu/driver/api.h"
 #include "device/cpu/driver/contexts.h"
-#include "device/cpu/driver/modules.h"
 #include "device/cpu/runtime/api.h"
 #include "device/cpu/runtime/devices.h"
 #include "device/cpu/runtime/launch.h"
+#include "device/cpu/runtime/loaded_images.h"
 #include "device/cpu/runtime/properties.h"
 
 namespace lynxpp::device::cpu::driver_api {
@@ -60,7 +60,7 @@ template <typename Handle>
 CUresult give_owner(Handle* owner, const void* handle) {
   if (owner == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const Kernel* const kernel = registry().find_kernel(handle);
-  DriverModule* const found = kernel != nullptr ? driver_modules().owner_of(kernel) : nullptr;
+  LoadedImage* const found = kernel != nullptr ? loaded_images().owner_of(kernel) : nullptr;
   if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   *owner = reinterpret_cast<Handle>(found);
   return CUDA_SUCCESS;

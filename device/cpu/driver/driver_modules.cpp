@@ -1,8 +1,6 @@
 // Modules, libraries, the linker.
 #include <algorithm>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <set>
 #include <span>
@@ -12,8 +10,9 @@
 
 #include "device/cpu/driver/api.h"
 #include "device/cpu/driver/contexts.h"
-#include "device/cpu/driver/modules.h"
+#include "device/cpu/runtime/compiler_log.h"
 #include "device/cpu/runtime/error.h"
+#include "device/cpu/runtime/loaded_images.h"
 #include "device/cpu/simt/compile/linking.h"
 #include "image/fatbinary.h"
 #include "support/log.h"
@@ -23,66 +22,25 @@ namespace {
 
 CUresult load_image(CUmodule* module, const void* image) {
   if (module == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  DriverModule* loaded = nullptr;
-  if (const CUresult error = driver_modules().load(image, current_device(), loaded); error != CUDA_SUCCESS)
-    return error;
+  LoadedImage* loaded = nullptr;
+  if (const cudaError_t error = loaded_images().load(image, current_device(), loaded); error != cudaSuccess)
+    return result_of(error);
   contexts().with(current_context(), [&](Context& context) { context.modules.insert(loaded); });
   *module = reinterpret_cast<CUmodule>(loaded);
   return CUDA_SUCCESS;
 }
 
-/// The caller's, its values, too.
-struct CompilerOptions {
-  const CUjit_option* options = nullptr;
-  void** values = nullptr;
-  unsigned count = 0;
-
-  bool are_missing() const { return count != 0 && (options == nullptr || values == nullptr); }
-  void** value_of(CUjit_option option) const {
-    const CUjit_option* const found = std::find(options, options + count, option);
-    return found == options + count ? nullptr : &values[found - options];
-  }
-};
-
-/// What fits of `problem` and a zero where the options say that errors go, nothing but the zero where
-/// information goes; their sizes become those of the texts.
-void write_compiler_log(std::string_view problem, const CompilerOptions& options) {
-  const auto write = [&](std::string_view text, CUjit_option buffer, CUjit_option size) {
-    void** const place = options.value_of(buffer);
-    void** const bytes = options.value_of(size);
-    if (place == nullptr || bytes == nullptr) return;
-    const auto room = static_cast<std::size_t>(reinterpret_cast<std::uintptr_t>(*bytes) & 0xffff'ffff);
-    if (*place == nullptr || room == 0) return;
-    const std::size_t length = std::min(text.size(), room - 1);
-    std::memcpy(*place, text.data(), length);
-    static_cast<char*>(*place)[length] = '\0';
-    *bytes = reinterpret_cast<void*>(std::min(text.size(), room));
-  };
-  write("", CU_JIT_INFO_LOG_BUFFER, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES);
-  write(problem, CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
-}
+using JitOptions = CompilerOptions<CUjit_option>;
 
 /// Of an image.
-std::string_view problem_of(CUresult result) {
-  return result == CUDA_SUCCESS ? "" : "lynxpp's log says what is wrong with it";
-}
+std::string_view problem_of(CUresult result) { return result == CUDA_SUCCESS ? "" : image_problem; }
 
-/// The file's bytes and zeros behind them.
-CUresult read_image(const char* path, std::vector<char>& bytes) {
-  if (path == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return CUDA_ERROR_FILE_NOT_FOUND;
-  bytes.assign(std::istreambuf_iterator<char>(file), {});
-  if (bytes.empty()) return CUDA_ERROR_INVALID_IMAGE;
-  constexpr std::size_t margin = 64;  // a damaged header is looked at, too
-  bytes.insert(bytes.end(), margin, '\0');
-  return CUDA_SUCCESS;
-}
+CUresult read_file(const char* path, std::vector<char>& bytes) { return result_of(read_image(path, bytes)); }
 
-CUresult unload_module(DriverModule* module) {
-  if (driver_modules().find(module) == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+CUresult unload_module(LoadedImage* module) {
+  if (loaded_images().find(module) == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   contexts().with_all([&](Context& context) { context.modules.erase(module); });
-  driver_modules().remove(module);
+  loaded_images().remove(module);
   return CUDA_SUCCESS;
 }
 
@@ -90,7 +48,7 @@ CUresult unload_module(DriverModule* module) {
 template <typename Handle>
 CUresult give_kernel(Handle* handle, const void* module, const char* name) {
   if (handle == nullptr || name == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  DriverModule* const found = driver_modules().find(module);
+  LoadedImage* const found = loaded_images().find(module);
   if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   Kernel* const kernel = found->kernel(name);
   if (kernel == nullptr) return CUDA_ERROR_NOT_FOUND;
@@ -100,7 +58,7 @@ CUresult give_kernel(Handle* handle, const void* module, const char* name) {
 
 CUresult count_kernels(unsigned* count, const void* module) {
   if (count == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  DriverModule* const found = driver_modules().find(module);
+  LoadedImage* const found = loaded_images().find(module);
   if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   *count = static_cast<unsigned>(found->kernel_names().size());
   return CUDA_SUCCESS;
@@ -109,7 +67,7 @@ CUresult count_kernels(unsigned* count, const void* module) {
 template <typename Handle>
 CUresult list_kernels(Handle* handles, unsigned count, const void* module) {
   if (handles == nullptr || count == 0) return CUDA_ERROR_INVALID_VALUE;
-  DriverModule* const found = driver_modules().find(module);
+  LoadedImage* const found = loaded_images().find(module);
   if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   for (const std::string& name : found->kernel_names()) {
     if (count-- == 0) break;
@@ -120,7 +78,7 @@ CUresult list_kernels(Handle* handles, unsigned count, const void* module) {
 
 CUresult give_variable(CUdeviceptr* address, size_t* bytes, const void* module, const char* name) {
   if (name == nullptr || (address == nullptr && bytes == nullptr)) return CUDA_ERROR_INVALID_VALUE;
-  DriverModule* const found = driver_modules().find(module);
+  LoadedImage* const found = loaded_images().find(module);
   if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   const auto storage = found->variable(name);
   if (!storage) return CUDA_ERROR_NOT_FOUND;
@@ -129,11 +87,11 @@ CUresult give_variable(CUdeviceptr* address, size_t* bytes, const void* module, 
   return CUDA_SUCCESS;
 }
 
-CUresult load_library(CUlibrary* library, const void* image, const CompilerOptions& options) {
+CUresult load_library(CUlibrary* library, const void* image, const JitOptions& options) {
   if (library == nullptr || options.are_missing()) return CUDA_ERROR_INVALID_VALUE;
-  DriverModule* loaded = nullptr;
-  const CUresult result = driver_modules().load(image, std::nullopt, loaded);
-  write_compiler_log(problem_of(result), options);
+  LoadedImage* loaded = nullptr;
+  const CUresult result = result_of(loaded_images().load(image, std::nullopt, loaded));
+  options.write_log(problem_of(result));
   if (result != CUDA_SUCCESS) return result;
   *library = reinterpret_cast<CUlibrary>(loaded);
   return CUDA_SUCCESS;
@@ -156,7 +114,7 @@ Link* find_link(CUlinkState state) {
   return found != links.end() ? found->second.get() : nullptr;
 }
 
-CUresult create_link(const CompilerOptions& options, CUlinkState* state) {
+CUresult create_link(const JitOptions& options, CUlinkState* state) {
   if (state == nullptr || options.are_missing()) return CUDA_ERROR_INVALID_VALUE;
   auto link = std::make_unique<Link>();
   link->options.assign(options.options, options.options + options.count);
@@ -210,7 +168,7 @@ CUresult complete(Link& link, std::string& problem) {
 
 CUresult add_file_to_link(CUlinkState state, CUjitInputType type, const char* path) {
   std::vector<char> bytes;
-  if (const CUresult error = read_image(path, bytes); error != CUDA_SUCCESS) return error;
+  if (const CUresult error = read_file(path, bytes); error != CUDA_SUCCESS) return error;
   return add_to_link(state, type, bytes.data(), bytes.size());
 }
 
@@ -223,10 +181,10 @@ CUresult cuModuleLoadData(CUmodule* module, const void* image) { return load_ima
 // Of the options the compiler takes, none changes what a program computes.
 CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned int count, CUjit_option* options,
                             void** values) {
-  const CompilerOptions given{options, values, count};
+  const JitOptions given{options, values, count};
   if (given.are_missing()) return CUDA_ERROR_INVALID_VALUE;
   const CUresult result = load_image(module, image);
-  write_compiler_log(problem_of(result), given);
+  given.write_log(problem_of(result));
   return result;
 }
 
@@ -234,11 +192,11 @@ CUresult cuModuleLoadFatBinary(CUmodule* module, const void* image) { return loa
 
 CUresult cuModuleLoad(CUmodule* module, const char* path) {
   std::vector<char> bytes;
-  if (const CUresult error = read_image(path, bytes); error != CUDA_SUCCESS) return error;
+  if (const CUresult error = read_file(path, bytes); error != CUDA_SUCCESS) return error;
   return load_image(module, bytes.data());
 }
 
-CUresult cuModuleUnload(CUmodule module) { return unload_module(reinterpret_cast<DriverModule*>(module)); }
+CUresult cuModuleUnload(CUmodule module) { return unload_module(reinterpret_cast<LoadedImage*>(module)); }
 
 CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
   return give_kernel(function, module, name);
@@ -269,13 +227,11 @@ CUresult cuLibraryLoadData(CUlibrary* library, const void* image, CUjit_option* 
 CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path, CUjit_option* options, void** values,
                                unsigned int count, CUlibraryOption*, void**, unsigned int) {
   std::vector<char> bytes;
-  if (const CUresult error = read_image(path, bytes); error != CUDA_SUCCESS) return error;
+  if (const CUresult error = read_file(path, bytes); error != CUDA_SUCCESS) return error;
   return load_library(library, bytes.data(), {options, values, count});
 }
 
-CUresult cuLibraryUnload(CUlibrary library) {
-  return unload_module(reinterpret_cast<DriverModule*>(library));
-}
+CUresult cuLibraryUnload(CUlibrary library) { return unload_module(reinterpret_cast<LoadedImage*>(library)); }
 
 CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* name) {
   return give_kernel(kernel, library, name);
@@ -289,7 +245,7 @@ CUresult cuLibraryEnumerateKernels(CUkernel* kernels, unsigned int count, CUlibr
 
 CUresult cuLibraryGetModule(CUmodule* module, CUlibrary library) {
   if (module == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (driver_modules().find(library) == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (loaded_images().find(library) == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (current_context() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   *module = reinterpret_cast<CUmodule>(library);
   return CUDA_SUCCESS;
@@ -299,7 +255,14 @@ CUresult cuLibraryGetGlobal(CUdeviceptr* address, size_t* bytes, CUlibrary libra
   return give_variable(address, bytes, library, name);
 }
 CUresult cuLibraryGetManaged(CUdeviceptr* address, size_t* bytes, CUlibrary library, const char* name) {
+  LoadedImage* const found = loaded_images().find(library);
+  if (found != nullptr && name != nullptr && !found->managed_variable(name)) return CUDA_ERROR_NOT_FOUND;
   return give_variable(address, bytes, library, name);
+}
+// Device code is not host code: no function of an image can be called on the host.
+CUresult cuLibraryGetUnifiedFunction(void** function, CUlibrary library, const char* name) {
+  if (function == nullptr || name == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return loaded_images().find(library) != nullptr ? CUDA_ERROR_NOT_FOUND : CUDA_ERROR_INVALID_HANDLE;
 }
 
 // ---------------------------------------------------------------- the linker
@@ -334,8 +297,8 @@ CUresult cuLinkComplete(CUlinkState state, void** image, size_t* bytes) {
   std::string problem;
   const CUresult result = complete(*link, problem);
   if (problem.empty()) problem = problem_of(result);
-  write_compiler_log(problem,
-                     {link->options.data(), link->values, static_cast<unsigned>(link->options.size())});
+  const JitOptions options{link->options.data(), link->values, static_cast<unsigned>(link->options.size())};
+  options.write_log(problem);
   if (result != CUDA_SUCCESS) return result;
   *image = link->image.data();
   if (bytes != nullptr) *bytes = link->image.size();

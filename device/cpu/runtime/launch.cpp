@@ -281,7 +281,7 @@ cudaError_t launch_node(Kernel& kernel, Launch launch, int device, Interception 
   const LaunchInterceptor intercept = interception == Interception::allowed ? interceptor.load() : nullptr;
   if (intercept != nullptr) {
     set_variant_error(cudaSuccess);
-    if (intercept(launch, KernelIdentity{&kernel.name, loaded->ptx.get(), device}))
+    if (intercept(launch, KernelIdentity{&kernel.name, loaded->ptx.get(), device, describe(loaded->origin)}))
       return take_variant_error();
   }
   return enqueue(kernel, *loaded, launch);

@@ -1,6 +1,7 @@
 #include "device/cpu/runtime/registry.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstring>
 #include <set>
 #include <utility>
@@ -10,12 +11,18 @@
 #include "device/cpu/runtime/error.h"
 #include "device/cpu/runtime/streams.h"
 #include "device/cpu/simt/compile/linking.h"
+#include "image/bytes.h"
+#include "image/compiler_caches.h"
 #include "image/fatbinary.h"
 #include "support/log.h"
 #include "support/text.h"
 
 namespace lynxpp::device::cpu {
 namespace {
+
+constexpr const char* device_launches =
+    "its image holds relocatable device code (-rdc=true) that launches kernels from the device (CUDA dynamic "
+    "parallelism), which the cpu device does not have; launch them from the host and build without -rdc=true";
 
 /// Whether the text calls what launches kernels from the device, by the names that nvcc gives it now and gave
 /// it before CUDA 12. The library that defines it is no such text.
@@ -30,6 +37,21 @@ bool launches_from_device(std::string_view text) {
   return false;
 }
 
+/// True if the text declares a variable of that name with .attribute(.managed).
+bool has_managed(std::string_view text, std::string_view name) {
+  constexpr std::string_view attribute = ".managed";
+  for (std::size_t at = text.find(attribute); at != std::string_view::npos;
+       at = text.find(attribute, at + 1)) {
+    std::string_view declared = text.substr(at, text.find_first_of(";=[", at) - at);
+    while (!declared.empty() && std::isspace(static_cast<unsigned char>(declared.back())) != 0)
+      declared.remove_suffix(1);
+    if (!declared.ends_with(name)) continue;
+    declared.remove_suffix(name.size());
+    if (!declared.empty() && std::isspace(static_cast<unsigned char>(declared.back())) != 0) return true;
+  }
+  return false;
+}
+
 /// Of the modules that were linked into a program of relocatable device code (-rdc=true).
 std::vector<std::string> relocatable_texts(const void* wrapper) {
   std::vector<std::string> texts;
@@ -40,20 +62,6 @@ std::vector<std::string> relocatable_texts(const void* wrapper) {
     for (std::string& text : *found) texts.push_back(std::move(text));
   }
   return texts;
-}
-
-/// Why an image has no PTX to run, and what to do about it.
-std::string why_no_ptx(const void* wrapper) {
-  if (std::ranges::any_of(relocatable_texts(wrapper), launches_from_device)) {
-    return "its image holds relocatable device code (-rdc=true) that launches kernels from the device "
-           "(CUDA dynamic parallelism), which the cpu device does not have; launch them from the host and "
-           "build without -rdc=true";
-  }
-  const bool is_relocatable = !image::prelinked_containers(wrapper).empty();
-  return std::string(is_relocatable ? "its relocatable device code holds no PTX"
-                                    : "its fatbinary holds no PTX") +
-         "; build with -arch=compute_XX or keep PTX in the fatbinary "
-         "(-gencode arch=compute_XX,code=compute_XX)";
 }
 
 }  // namespace
@@ -96,8 +104,58 @@ cudaError_t Binary::decode() {
     modules_.push_back({std::make_shared<const std::string>(std::move(*text)),
                         {of_container.rbegin(), of_container.rend() - 1}});
   }
-  if (modules_.empty()) return decode_error_ = link_relocatable();
-  return decode_error_ = cudaSuccess;
+  if (modules_.empty()) {
+    const cudaError_t linked = link_relocatable();
+    if (linked != cudaErrorNoKernelImageForDevice) return decode_error_ = linked;
+  }
+  return decode_error_ = take_machine_code(*bytes);
+}
+
+/// The PTX that machine code was compiled from, of containers that hold none. Error:
+/// cudaErrorNoKernelImageForDevice if there is no module now.
+cudaError_t Binary::take_machine_code(std::span<const std::byte> image) {
+  auto found = image::ptx_of_machine_code(image);
+  if (!found) {
+    log().error("a fatbinary of the program cannot be read: {}", one_line(found.error()));
+    return cudaErrorInvalidKernelImage;
+  }
+  for (image::CubinPtx& each : *found) {
+    if (!each.problem.empty()) machine_code_problem_ = each.problem;
+    if (each.texts.empty()) continue;
+    if (std::ranges::any_of(each.texts, launches_from_device)) {
+      machine_code_problem_ = device_launches;
+      continue;
+    }
+    std::string text = each.texts.front();
+    if (each.texts.size() > 1) {
+      Result<std::string> linked = link_modules(each.texts);
+      if (!linked) {
+        machine_code_problem_ = "the PTX in " + std::string(describe(each.origin)) +
+                                " cannot be linked: " + one_line(linked.error());
+        continue;
+      }
+      text = std::move(*linked);
+    }
+    Module& module = modules_.emplace_back();
+    module.ptx = std::make_shared<const std::string>(std::move(text));
+    module.origin = each.origin;
+  }
+  return modules_.empty() ? cudaErrorNoKernelImageForDevice : cudaSuccess;
+}
+
+std::string Binary::why_no_ptx() const {
+  if (std::ranges::any_of(relocatable_texts(wrapper_), launches_from_device)) return device_launches;
+  if (!machine_code_problem_.empty()) return machine_code_problem_;
+  const auto bytes = image::image_bytes(wrapper_);
+  const std::string cache = bytes && image::load<std::uint32_t>(*bytes, 0) == image::elf_magic
+                                ? image::unobserved_compilation()
+                                : "";
+  if (!cache.empty()) return "nobody has the PTX of its machine code" + cache;
+  const bool is_relocatable = !image::prelinked_containers(wrapper_).empty();
+  return std::string(is_relocatable ? "its relocatable device code holds no PTX"
+                                    : "its fatbinary holds no PTX") +
+         "; build with -lineinfo or -arch=compute_XX, or keep PTX in the fatbinary "
+         "(-gencode arch=compute_XX,code=compute_XX)";
 }
 
 /// One module of those that each source file was compiled to.
@@ -178,7 +236,7 @@ cudaError_t Binary::load(Kernel& kernel, int device, std::shared_ptr<const Loade
 cudaError_t Binary::find_and_load(Kernel& kernel, int device) {
   const cudaError_t decoded = decode();
   if (decoded == cudaErrorNoKernelImageForDevice) {
-    log().error("kernel {} cannot run on the cpu device: {}", demangle(kernel.name), why_no_ptx(wrapper_));
+    log().error("kernel {} cannot run on the cpu device: {}", demangle(kernel.name), why_no_ptx());
   }
   if (decoded != cudaSuccess) return decoded;
   for (Module& module : modules_) {
@@ -191,8 +249,8 @@ cudaError_t Binary::find_and_load(Kernel& kernel, int device) {
       log().error("kernel {} cannot be loaded: {}", demangle(kernel.name), one_line(info.error()));
       return cudaErrorInvalidPtx;
     }
-    kernel.on(device).loaded =
-        std::make_shared<const LoadedKernel>(LoadedKernel{found, module.ptx, std::move(*info)});
+    kernel.on(device).loaded = std::make_shared<const LoadedKernel>(
+        LoadedKernel{found, module.ptx, module.origin, std::move(*info)});
     module.in_use = true;
     return cudaSuccess;
   }
@@ -228,8 +286,7 @@ cudaError_t Binary::place(Variable& variable, int device) {
   if (variable.storage_on(device) != nullptr) return cudaSuccess;
   if (const cudaError_t error = decode(); error != cudaSuccess) {
     if (error == cudaErrorNoKernelImageForDevice && !std::exchange(variable.failure_logged, true)) {
-      log().error("variable {} cannot be used on the cpu device: {}", demangle(variable.name),
-                  why_no_ptx(wrapper_));
+      log().error("variable {} cannot be used on the cpu device: {}", demangle(variable.name), why_no_ptx());
     }
     return error;
   }
@@ -298,6 +355,11 @@ std::optional<LoadedModule::VariableStorage> Binary::find_variable(const std::st
     return found;
   }
   return std::nullopt;
+}
+
+bool Binary::declares_managed(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  return std::ranges::any_of(modules_, [&](const Module& module) { return has_managed(*module.ptx, name); });
 }
 
 void Binary::restore_variables(int device) {

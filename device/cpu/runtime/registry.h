@@ -20,6 +20,7 @@
 #include "device/cpu/runtime/module_variables.h"
 #include "device/cpu/simt/execute/executor.h"
 #include "device/cpu/simt/execute/occupancy.h"
+#include "image/cubin_ptx.h"
 #include "image/fatbinary.h"
 
 namespace lynxpp::device::cpu {
@@ -30,6 +31,7 @@ inline constexpr int default_shared_limit = 48 * 1024;
 struct LoadedKernel {
   std::shared_ptr<LoadedModule> module;
   std::shared_ptr<const std::string> ptx;
+  image::PtxOrigin origin = image::PtxOrigin::image;
   KernelInfo info;
 };
 
@@ -101,6 +103,10 @@ class Binary {
 
   /// Loads everything now. Errors: those of load(); logged.
   cudaError_t load_all(const std::string& name, int device);
+  /// True if one of its modules declares a managed variable of that name.
+  bool declares_managed(const std::string& name);
+  /// Why it has no PTX to run, and what to do about it.
+  std::string why_no_ptx() const;
   /// Of all its modules, of which one is loaded somewhere.
   std::vector<std::string> kernel_names();
   /// Loaded there, if need be.
@@ -118,6 +124,7 @@ class Binary {
     std::shared_ptr<const std::string> ptx;
     std::vector<image::Entry> older = {};  ///< other PTX for no higher compute capability, the highest last
     bool in_use = false;                   ///< the program has a kernel or variable of it
+    image::PtxOrigin origin = image::PtxOrigin::image;
 
     struct OnDevice {
       std::shared_ptr<LoadedModule> loaded;
@@ -129,6 +136,7 @@ class Binary {
 
   cudaError_t decode();
   cudaError_t link_relocatable();
+  cudaError_t take_machine_code(std::span<const std::byte> image);
   cudaError_t load_module_of(Module& module, int device, const std::string& symbol);
   SharedVariables managed_variables() const;
   bool holds(Module& module, int device, const Kernel& kernel);
@@ -142,6 +150,7 @@ class Binary {
   bool decoded_ = false;
   bool retired_ = false;
   cudaError_t decode_error_ = cudaSuccess;
+  std::string machine_code_problem_;  ///< why the PTX kept beside its machine code is not run; empty: none is
   std::vector<Module> modules_;
 };
 

@@ -30,6 +30,7 @@ struct KernelIdentity {
   const std::string* name = nullptr;  ///< mangled
   const std::string* ptx = nullptr;   ///< text of its module
   int device = 0;                     ///< it is launched on
+  std::string_view ptx_origin = {};   ///< where the text was found; empty: in the program image
 };
 
 /// Sees every launch, those that graphs make included, before it is made; returns true when it has made the

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ptx/parser/parser.h"
@@ -97,8 +98,12 @@ class Linker {
     for (std::size_t i = 0; i < modules_.size(); ++i) {
       std::map<std::string, std::string, std::less<>> names;
       const auto rename = [&](const auto& declared) {
-        if (is_own(declared) && uses[declared.name] > 1)
-          names[declared.name] = declared.name + "$" + std::to_string(i);
+        if (!is_own(declared) || uses[declared.name] < 2) return;
+        // nvcc itself numbers strings: $str, $str$1, …
+        std::string unused = declared.name + "$" + std::to_string(i);
+        while (uses.contains(unused)) unused += "$";
+        uses[unused] = 1;
+        names[declared.name] = std::move(unused);
       };
       for (const ptx::Variable& variable : modules_[i].variables) rename(variable);
       for (const ptx::Function& function : modules_[i].functions) rename(function);

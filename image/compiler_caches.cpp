@@ -1,0 +1,87 @@
+#include "image/compiler_caches.h"
+
+#include <link.h>
+
+#include <cstdlib>
+
+#include "image/compiled_ptx.h"
+#include "support/user_cache.h"
+
+namespace lynxpp::image {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Triton and torch.compile keep the PTX beside the cubin, where it is found; a cache of their own would only
+// make them compile everything again. JAX keeps nothing unless it is told to.
+constexpr CompilerCache caches[] = {
+    {"CuPy", "CUPY_CACHE_DIR", "~/.cupy/kernel_cache", "/cupy/", "cupy"},
+    {"Numba", "NUMBA_CACHE_DIR", "__pycache__ beside the source", "/numba", "numba"},
+    {"Warp", "WARP_CACHE_PATH", "~/.cache/warp", "/warp/bin/", "warp"},
+    {"PyCUDA", "PYCUDA_CACHE_DIR", "~/.cache/pycuda", "/pycuda/", "pycuda"},
+    {"DeepGEMM", "DG_JIT_CACHE_DIR", "~/.deep_gemm", "/deep_gemm", "deep_gemm"},
+    {"Triton", "TRITON_CACHE_DIR", "~/.triton/cache", "/triton/_C/", ""},
+    {"torch.compile", "TORCHINDUCTOR_CACHE_DIR", "", "", ""},
+    {"JAX", "JAX_COMPILATION_CACHE_DIR", "", "", ""},
+};
+
+std::vector<std::string> loaded_objects() {
+  std::vector<std::string> paths;
+  dl_iterate_phdr(
+      [](dl_phdr_info* object, std::size_t, void* into) {
+        if (object->dlpi_name != nullptr)
+          static_cast<std::vector<std::string>*>(into)->emplace_back(object->dlpi_name);
+        return 0;
+      },
+      &paths);
+  return paths;
+}
+
+bool is_loaded(const CompilerCache& cache, const std::vector<std::string>& objects) {
+  if (cache.library.empty()) return false;
+  for (const std::string& path : objects) {
+    if (path.find(cache.library) != std::string::npos) return true;
+  }
+  return false;
+}
+
+const char* value_of(const CompilerCache& cache) {
+  const char* const value = std::getenv(std::string(cache.variable).c_str());
+  return value != nullptr && *value != '\0' ? value : nullptr;
+}
+
+bool is_inside(const fs::path& folder, const fs::path& path) {
+  return !folder.empty() && path.string().starts_with(folder.string() + "/");
+}
+
+}  // namespace
+
+std::span<const CompilerCache> compiler_caches() { return caches; }
+
+std::vector<std::pair<std::string, std::string>> moved_compiler_caches() {
+  std::vector<std::pair<std::string, std::string>> variables;
+  const fs::path folder = compiler_cache_folder();
+  if (!make_own_folder(folder.parent_path()) || !make_own_folder(folder)) return variables;
+  for (const CompilerCache& cache : caches) {
+    if (cache.folder.empty() || value_of(cache) != nullptr) continue;
+    const fs::path own = folder / cache.folder;
+    if (make_own_folder(own)) variables.emplace_back(cache.variable, own.string());
+  }
+  return variables;
+}
+
+std::string unobserved_compilation() {
+  const std::vector<std::string> objects = loaded_objects();
+  const fs::path own = compiler_cache_folder();
+  std::string text;
+  for (const CompilerCache& cache : caches) {
+    const char* const value = value_of(cache);
+    if (value == nullptr ? !is_loaded(cache, objects) : is_inside(own, value)) continue;
+    const std::string folder = value != nullptr ? std::string(value) : std::string(cache.usual);
+    text += (text.empty() ? "; it may have been compiled in an earlier run and come from " : " or ") +
+            std::string(cache.framework) + "'s cache (" + folder + ", " + std::string(cache.variable) + ")";
+  }
+  return text;
+}
+
+}  // namespace lynxpp::image
