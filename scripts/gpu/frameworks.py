@@ -3,6 +3,7 @@ import collections
 import concurrent.futures
 import os
 import pathlib
+import re
 import resource
 import shutil
 import statistics
@@ -38,6 +39,12 @@ def share(part, whole):
     return f"{100 * part / whole:.0f} %" if whole else "-"
 
 
+def share_of_time(run, counted, launches):
+    """The share of GPU time that was counted, as lynxpp estimates it; all or nothing needs no estimate."""
+    said = re.search(rb"Counted: (\S+(?: %)?) of GPU time", run.stderr if isinstance(run.stderr, bytes) else run.stderr.encode())
+    return said.group(1).decode() if said else "100 %" if launches and counted == launches else "not known"
+
+
 def try_program(package, python, program, findings):
     """The row of the table for one program, started as a user starts it; what went wrong becomes a failure."""
     plain = package.build.run(python, program, preload=False, environment=ENVIRONMENT)
@@ -45,7 +52,7 @@ def try_program(package, python, program, findings):
         findings.say(f"{program.stem}: does not run here without lynxpp: {plain.stderr.strip().splitlines()[-1:]}")
         return None
     beside = package.build.run(python, program, environment=ENVIRONMENT)
-    run, records = package.build.measure_by_command(python, program, spec="instruction_count", environment=ENVIRONMENT)
+    run, records = package.build.measure_by_command(python, program, spec="instruction_count", environment={**ENVIRONMENT, "LYNXPP_TIMING": "1"})
     for what, each in (("preloaded", beside), ("instrumented", run)):
         if each.status not in ((0, NOTHING_MEASURED) if each is run else (0,)) or each.stdout != plain.stdout:
             findings.fail(f"{program.stem}, {what}: the output differs or it failed; alone it prints {plain.stdout!r}\n{each}")
@@ -53,7 +60,7 @@ def try_program(package, python, program, findings):
     counted = sum(entry["instrumented_launches"] for entry in records.coverage)
     why = reasons(records.coverage)
     findings.data[program.stem] = {"launches": launches, "counted": counted, "reasons": dict(why)}
-    return [program.stem, len(records.coverage), launches, counted, share(counted, launches),
+    return [program.stem, len(records.coverage), launches, counted, share(counted, launches), share_of_time(run, counted, launches),
             "; ".join(f"{count}: {reason}" for reason, count in why.most_common())]
 
 
@@ -103,7 +110,7 @@ def frameworks(package, apps, budget):
     if "torch" in there:
         import_times(package, python, findings)
     rows = [row for row in rows if row]
-    findings.table("Programs, their kernels and launches", ["program", "kernels", "launches", "counted", "share", "not counted: why"], rows)
+    findings.table("Programs, their kernels and launches", ["program", "kernels", "launches", "counted", "share", "share of GPU time", "not counted: why"], rows)
     for row in rows:
-        findings.say(f"{row[0]}: {row[3]} of {row[2]} launches counted; {row[5]}")
+        findings.say(f"{row[0]}: {row[3]} of {row[2]} launches counted, {row[5]} of GPU time; {row[6]}")
     return findings

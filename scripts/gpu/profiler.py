@@ -2,6 +2,7 @@
 import collections
 import csv
 import io
+import math
 import os
 import pathlib
 import re
@@ -148,7 +149,7 @@ class Comparison:
             self.kernels += 1
             on_cpu = [launch for launch in expected if launch["kernel"] == kernel]
             for quantity, (names, path, spec, candidates) in QUANTITIES.items():
-                if any(name not in launch or launch[name] is None for launch in launches for name in names):
+                if any(launch.get(name) is None or math.isnan(launch[name]) for launch in launches for name in names):
                     continue
                 count = int(sum(launch[name] for launch in launches for name in names))
                 ours = of_spec(records, kernel, spec, candidates) if records else None

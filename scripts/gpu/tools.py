@@ -37,13 +37,14 @@ def under(tool, options, program, lynxpp):
     """Exit status, what the program printed, errors that a sanitizer counted, and the whole output."""
     command = [tool, *options, "env", *lynxpp, *map(str, program)]
     try:
-        run = subprocess.run(command, env=clean_environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=TIMEOUT)
+        run = subprocess.run(command, env=clean_environment(), stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT)
     except subprocess.TimeoutExpired as expired:
         return "timeout", "", None, (expired.stdout or b"").decode(errors="replace")
-    text = run.stdout.decode(errors="replace")
-    errors = re.search(r"ERROR SUMMARY: (\d+) error", text)
-    ours = "\n".join(line for line in text.splitlines() if re.match(r"(-?\d|end|\w*Error$|\w+: ok)", line))
-    return run.returncode, ours, errors and int(errors.group(1)), text
+    text, said = (stream.decode(errors="replace") for stream in (run.stdout, run.stderr))
+    errors = re.search(r"ERROR SUMMARY: (\d+) error", text + said)
+    # The tools write to standard output, too; lynxpp does not.
+    printed = "\n".join(line for line in text.splitlines() if re.match(r"(-?\d|end|\w*Error$|\w+: ok)", line))
+    return run.returncode, printed, errors and int(errors.group(1)), text + said
 
 
 def tools(package, apps, budget):
