@@ -1,5 +1,5 @@
-// Launches every kernel of a PTX file once through the driver, with zeros for arguments, and prints what became
-// of it: a kernel may fail when it runs, but not for want of an instruction.
+// Launches every kernel of a PTX file once through the driver, with zeros for arguments, and prints the
+// result: a kernel may fail when it runs, but not for want of an instruction.
 //
 // usage: launch_ptx FILE      prints "KERNEL RESULT", a line each
 #include <cuda.h>

@@ -1,5 +1,5 @@
-// A cooperative kernel whose blocks wait for each other between sparse products: lanes spin at the barrier of the grid while
-// others of their warp wait at the block's, and instrumented code calls functions on the way there.
+// A cooperative kernel whose blocks wait for each other between sparse products: lanes spin at the barrier of
+// the grid while others of their warp wait at the block's, and instrumented code calls functions in between.
 #include <cooperative_groups.h>
 
 #include <cstdio>
