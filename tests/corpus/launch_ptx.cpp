@@ -1,5 +1,5 @@
-// Launches every kernel of a PTX file once through the driver, with zeros for arguments, and prints what became
-// of it: a kernel may fail when it runs, but not for want of an instruction.
+// Launches every kernel of a PTX file once through the driver, with zeros for arguments, and prints the
+// result: a kernel may fail when it runs, but not for want of an instruction.
 //
 // usage: launch_ptx FILE      prints "KERNEL RESULT", a line each
 #include <cuda.h>
@@ -34,8 +34,8 @@ int main(int count, char** arguments) {
     cuFuncGetAttribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, kernel);
     // Shared memory of dynamic size is as large as such kernels take it at most.
     cuFuncSetAttribute(kernel, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 160 << 10);
-    CUresult result = cuLaunchKernel(kernel, 1, 1, 1, static_cast<unsigned>(threads), 1, 1, 160 << 10, nullptr,
-                                     parameters, nullptr);
+    CUresult result = cuLaunchKernel(kernel, 1, 1, 1, static_cast<unsigned>(threads), 1, 1, 160 << 10,
+                                     nullptr, parameters, nullptr);
     if (result == CUDA_SUCCESS) result = cuCtxSynchronize();
     const char* text = "?";
     cuGetErrorName(result, &text);

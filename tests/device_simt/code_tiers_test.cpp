@@ -11,8 +11,8 @@
 namespace lynxpp::device::cpu::test {
 namespace {
 
-/// In every test of this program where LYNXPP_TEST_SHARING is set: instructions that may take over what was
-/// emitted for others are emitted all the same and compared. Otherwise they take it over, as they do for users.
+/// True if LYNXPP_TEST_SHARING is set: in every test of this program, instructions that may take over what
+/// was emitted for others are emitted all the same and compared. Otherwise they take it over, as for users.
 const bool checks_sharing = [] {
   const bool wanted = std::getenv("LYNXPP_TEST_SHARING") != nullptr;
   FormLibrary::shared().check_sharing(wanted);

@@ -21,8 +21,12 @@ class WatchedModule final : public LoadedModule {
 
   std::vector<std::string> kernel_names() const override { return module_->kernel_names(); }
   Result<KernelInfo> kernel(const std::string& name) override { return module_->kernel(name); }
-  std::optional<VariableStorage> variable(const std::string& name) override { return module_->variable(name); }
-  std::vector<std::pair<std::string_view, VariableStorage>> variables() override { return module_->variables(); }
+  std::optional<VariableStorage> variable(const std::string& name) override {
+    return module_->variable(name);
+  }
+  std::vector<std::pair<std::string_view, VariableStorage>> variables() override {
+    return module_->variables();
+  }
   Status compile(const std::string& kernel, CodeKind kind) override { return module_->compile(kernel, kind); }
   Status launch(const std::string& kernel, const LaunchShape& shape, std::span<const std::byte> parameters,
                 LaunchCounters* counters, LaunchClock* clock, LaunchChecks* checks) override {

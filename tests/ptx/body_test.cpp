@@ -269,8 +269,8 @@ TEST(Body, PairsAndNegatedPredicates) {
 
 TEST(Body, VectorsOfOneElementAreThatElement) {
   // The second text is read by the grammar: its opcode is in two pieces.
-  for (const char* const text :
-       {"st.global.b32 [%rd1], { %r1 };\nld.global.b32 {%r2}, [%rd1];", "st .global.b32 [%rd1], { %r1 };\nld .global.b32 {%r2}, [%rd1];"}) {
+  for (const char* const text : {"st.global.b32 [%rd1], { %r1 };\nld.global.b32 {%r2}, [%rd1];",
+                                 "st .global.b32 [%rd1], { %r1 };\nld .global.b32 {%r2}, [%rd1];"}) {
     const Parsed parsed(text);
     const Operand& stored = parsed.body.instructions[0].operands[1];
     EXPECT_EQ(stored.kind, OperandKind::identifier);

@@ -96,7 +96,8 @@ TEST(Graph, RunsOffTheEnd) {
 }
 
 TEST(Graph, LabelsAreThoseOfTheInnermostScope) {
-  const Graph siblings("{ again: @%p1 bra again; }\n{ again: @%p1 bra again; bra done; done: }\n{ done: bra done; }");
+  const Graph siblings(
+      "{ again: @%p1 bra again; }\n{ again: @%p1 bra again; bra done; done: }\n{ done: bra done; }");
   ASSERT_EQ(siblings.size(), 4U);
   EXPECT_THAT(siblings[0].targets, ElementsAre(0));
   EXPECT_THAT(siblings[1].targets, ElementsAre(1));

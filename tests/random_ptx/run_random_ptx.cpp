@@ -3,8 +3,9 @@
 //
 // usage: run_random_ptx driver|runtime|text FIRST COUNT [BLOCKS [TRIPS [STATEMENTS [FOLDER]]]]
 //
-// FIRST: the first seed. BLOCKS: of each launch. TRIPS, STATEMENTS: as in Wish. FOLDER: gets the PTX of kernels
-// that compute something else, with `text` all kernels, which are not launched. Exit status: 0 equal, 1 not.
+// FIRST: the first seed. BLOCKS: of each launch. TRIPS, STATEMENTS: as in Wish. FOLDER: gets the PTX of
+// kernels that compute something else, with `text` that of all kernels, which are not launched. Exit status:
+// 0 equal, 1 not.
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 

@@ -1,5 +1,5 @@
-// A cooperative kernel whose blocks wait for each other between sparse products: lanes spin at the barrier of the grid while
-// others of their warp wait at the block's, and instrumented code calls functions on the way there.
+// A cooperative kernel whose blocks wait for each other between sparse products: lanes spin at the barrier of
+// the grid while others of their warp wait at the block's, and instrumented code calls functions in between.
 #include <cooperative_groups.h>
 
 #include <cstdio>
@@ -7,8 +7,8 @@
 
 namespace cg = cooperative_groups;
 
-__device__ void multiply(const int* begins, const int* columns, const float* values, int rows, const float* x, float* y, int thread,
-                         int threads) {
+__device__ void multiply(const int* begins, const int* columns, const float* values, int rows, const float* x,
+                         float* y, int thread, int threads) {
   for (int row = thread; row < rows; row += threads) {
     float sum = 0;
     for (int i = begins[row]; i < begins[row + 1]; ++i) sum += values[i] * x[columns[i]];
@@ -20,7 +20,8 @@ __device__ void add(const float* x, float* y, float factor, int rows, int thread
   for (int row = thread; row < rows; row += threads) y[row] = factor * x[row] + y[row];
 }
 
-__global__ void iterate(const int* begins, const int* columns, const float* values, float* x, float* y, float* r, int rows) {
+__global__ void iterate(const int* begins, const int* columns, const float* values, float* x, float* y,
+                        float* r, int rows) {
   const cg::grid_group grid = cg::this_grid();
   const int thread = blockIdx.x * blockDim.x + threadIdx.x;
   const int threads = gridDim.x * blockDim.x;
@@ -55,8 +56,10 @@ int main() {
     x.push_back(static_cast<float>(row % 5));
   }
   int *device_begins = on_device(begins), *device_columns = on_device(columns);
-  float *device_values = on_device(values), *device_x = on_device(x), *device_y = on_device(r), *device_r = on_device(r);
-  void* arguments[] = {&device_begins, &device_columns, &device_values, &device_x, &device_y, &device_r, &rows};
+  float *device_values = on_device(values), *device_x = on_device(x), *device_y = on_device(r),
+        *device_r = on_device(r);
+  void* arguments[] = {&device_begins, &device_columns, &device_values, &device_x,
+                       &device_y,      &device_r,       &rows};
   cudaLaunchCooperativeKernel(reinterpret_cast<void*>(iterate), dim3(8), dim3(512), arguments, 0, nullptr);
   const cudaError_t error = cudaMemcpy(r.data(), device_r, rows * sizeof(float), cudaMemcpyDeviceToHost);
   double sum = 0;

@@ -21,7 +21,9 @@ __host__ __device__ Results results_of(UnsignedWide a, UnsignedWide b) {
   results.signed_remainder = static_cast<Wide>(a) % static_cast<Wide>(b);
   unsigned long long high = static_cast<unsigned long long>(a);
   for (int i = 0; i < 5; ++i)
-    high = static_cast<unsigned long long>((static_cast<UnsignedWide>(high) * (static_cast<unsigned long long>(b) | 1)) >> 64) + i;
+    high = static_cast<unsigned long long>(
+               (static_cast<UnsignedWide>(high) * (static_cast<unsigned long long>(b) | 1)) >> 64) +
+           i;
   results.high = high;
   return results;
 }
@@ -33,7 +35,8 @@ __global__ void compute(const UnsignedWide* a, const UnsignedWide* b, Results* o
 
 bool operator==(const Results& a, const Results& b) {
   return a.quotient == b.quotient && a.remainder == b.remainder && a.product == b.product && a.sum == b.sum &&
-         a.signed_quotient == b.signed_quotient && a.signed_remainder == b.signed_remainder && a.high == b.high;
+         a.signed_quotient == b.signed_quotient && a.signed_remainder == b.signed_remainder &&
+         a.high == b.high;
 }
 
 int main() {
@@ -59,7 +62,8 @@ int main() {
   cudaMemcpy(device_b, b.data(), count * sizeof(UnsignedWide), cudaMemcpyHostToDevice);
   compute<<<count / 64, 64>>>(device_a, device_b, device_out);
   std::vector<Results> out(count);
-  const cudaError_t error = cudaMemcpy(out.data(), device_out, count * sizeof(Results), cudaMemcpyDeviceToHost);
+  const cudaError_t error =
+      cudaMemcpy(out.data(), device_out, count * sizeof(Results), cudaMemcpyDeviceToHost);
   unsigned wrong = 0;
   for (unsigned i = 0; i < count; ++i) wrong += !(out[i] == results_of(a[i], b[i]));
   std::printf("wide: %s, %u of %u wrong\n", cudaGetErrorName(error), wrong, count);
