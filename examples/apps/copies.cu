@@ -16,8 +16,10 @@ __device__ void wait_for_copies() {
   __syncthreads();
 }
 __device__ void initialize(std::uint64_t* barrier) {
-  if (threadIdx.x == 0)
+  if (threadIdx.x == 0) {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(barrier)) : "memory");
+    asm volatile("fence.proxy.async;" ::: "memory");
+  }
   __syncthreads();
 }
 __device__ void expect(std::uint64_t* barrier, unsigned bytes) {
