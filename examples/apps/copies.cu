@@ -60,7 +60,7 @@ COPY_KERNEL(copy_16, "cp.async.cg.shared.global", 16)
 COPY_KERNEL(copy_cached, "cp.async.ca.shared::cta.global.L2::128B", 16)
 #undef COPY_KERNEL
 
-/// What threads from `limit` on copy is zero; they have addresses that are none.
+/// Threads from `limit` on copy nothing, so their part is zero; their addresses are not valid.
 __global__ void copy_filled(const char* in, unsigned* out, int limit) {
   __shared__ alignas(128) unsigned tile[row_bytes / 4];
   const bool is_in = static_cast<int>(threadIdx.x) < limit;

@@ -93,7 +93,7 @@ def read_profile(text):
 
 
 def profile(package, ncu, command, metrics, kernels=()):
-    """What the profiler says of the kernels that a command launches; `kernels`: of those alone."""
+    """Returns the profiler's counts of the kernels that a command launches, or of `kernels` alone."""
     chosen = ["--kernel-name", f"regex:^({'|'.join(kernels)})$"] if kernels else []
     command = [ncu, "--clock-control", "none", "--csv", "--page", "raw", "--print-kernel-base", "mangled", "--metrics", ",".join(metrics),
                "--target-processes", "all", *chosen, *command]

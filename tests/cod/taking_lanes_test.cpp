@@ -1,4 +1,4 @@
-// Accesses that select their lanes, copies with sizes of their lanes and rows of matrices, in loops that lanes
+// Accesses that select their lanes, by the sizes of copies and the rows of matrices, in loops that lanes
 // leave one after the other, under guards and in partial warps, against the device's own counters.
 #include <gtest/gtest.h>
 
