@@ -131,7 +131,7 @@ class TermCollector {
     }
   }
 
-  /// What a handler adds there is 0.
+  /// True if a handler adds 0 there.
   static bool is_left_out(const cod::Tally& wanted, const ptx::Probe& probe,
                           const ptx::Instruction& instruction) {
     const std::optional<ptx::MemoryAccess> access = probe.access_at(instruction);

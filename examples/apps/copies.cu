@@ -16,8 +16,10 @@ __device__ void wait_for_copies() {
   __syncthreads();
 }
 __device__ void initialize(std::uint64_t* barrier) {
-  if (threadIdx.x == 0)
+  if (threadIdx.x == 0) {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(barrier)) : "memory");
+    asm volatile("fence.proxy.async;" ::: "memory");
+  }
   __syncthreads();
 }
 __device__ void expect(std::uint64_t* barrier, unsigned bytes) {
@@ -58,7 +60,7 @@ COPY_KERNEL(copy_16, "cp.async.cg.shared.global", 16)
 COPY_KERNEL(copy_cached, "cp.async.ca.shared::cta.global.L2::128B", 16)
 #undef COPY_KERNEL
 
-/// What threads from `limit` on copy is zero; they have addresses that are none.
+/// Threads from `limit` on copy nothing, so their part is zero; their addresses are not valid.
 __global__ void copy_filled(const char* in, unsigned* out, int limit) {
   __shared__ alignas(128) unsigned tile[row_bytes / 4];
   const bool is_in = static_cast<int>(threadIdx.x) < limit;

@@ -1,4 +1,4 @@
-// What an instruction accesses, and through which operands: the rows of memory_table.def, read for one
+// Accesses of one instruction, and their operands: the rows of memory_table.def, read for the
 // instruction.
 #pragma once
 
@@ -16,7 +16,7 @@ struct MemoryAccess {
   bool reads = false;
   bool writes = false;
   StateSpace space = StateSpace::none;
-  /// Of each lane that takes part: bytes at its address, at most; 0: not known from the instruction alone.
+  /// Bytes at the address of each lane that takes part, at most; 0: not known from the instruction alone.
   std::uint32_t bytes = 0;
   /// [base + offset]; null for textures, surfaces and tensors, which have coordinates
   const Operand* address = nullptr;
@@ -29,7 +29,7 @@ struct MemoryAccess {
 
   /// Lanes whose guard holds need not all take part.
   bool selects_lanes() const { return lanes != all_lanes || size != nullptr; }
-  /// What lanes access together follows from their addresses: sectors, banks.
+  /// True if sectors and banks follow from the lanes' addresses.
   bool is_of_lanes() const { return address != nullptr && is_sized && !is_bulk; }
 };
 

@@ -1,4 +1,4 @@
-// What lynxpp knows of an opcode. The facts are in opcodes.def and memory_table.def, one line per mnemonic,
+// Facts about an opcode. They are in opcodes.def and memory_table.def, one line per mnemonic,
 // and modifiers refine them. An unknown opcode yields OpcodeTraits with known == false and passes through
 // every stage untouched.
 #pragma once

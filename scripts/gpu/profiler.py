@@ -39,7 +39,8 @@ STATIC_OF = {"global load": "global loads", "global stor": "global stores", "sha
 
 STATIC = {"global loads": (r"\bld(\.\w+)*\.global|\bcp\.async\.c[ag]\.", r"\bLDG"), "global stores": (r"\bst(\.\w+)*\.global", r"\bSTG"),
           "shared loads": (r"\bld(\.\w+)*\.shared", r"\bLDS\b|\bLDS\."), "shared stores": (r"\bst(\.\w+)*\.shared", r"\bSTS"),
-          "branches": (r"\bbra\b|\bbra\.", r"\bBRA\b")}
+          "branches": (r"\bbra\b|\bbra\.", r"\bBRA\b"),
+          "bulk copies": (r"\bcp\.(?:reduce\.)?async\.bulk\.(?!commit|wait|prefetch)", r"\bUBLK|\bUTMA")}
 
 
 def tool(name):
@@ -93,7 +94,7 @@ def read_profile(text):
 
 
 def profile(package, ncu, command, metrics, kernels=()):
-    """What the profiler says of the kernels that a command launches; `kernels`: of those alone."""
+    """Returns the profiler's counts of the kernels that a command launches, or of `kernels` alone."""
     chosen = ["--kernel-name", f"regex:^({'|'.join(kernels)})$"] if kernels else []
     command = [ncu, "--clock-control", "none", "--csv", "--page", "raw", "--print-kernel-base", "mangled", "--metrics", ",".join(metrics),
                "--target-processes", "all", *chosen, *command]
@@ -132,6 +133,9 @@ def reason(quantity, static, profiler_count, ours):
     ptx, sass = next((static[value] for key, value in STATIC_OF.items() if quantity.startswith(key) and value in static), (None, None))
     if quantity.startswith("divergent") or quantity == "branches":
         return f"{ptx} branches in the PTX, {sass} in the machine code: ptxas predicates short ones, unrolls loops and adds reconvergence branches" if ptx is not None else ""
+    bulk = static.get("bulk copies", [0])[0]
+    if bulk and quantity.startswith("global"):
+        return f"{bulk} bulk copies in the PTX, which these counters of the profiler leave out"
     if ptx is None or ptx == sass:
         return "as many in the PTX as in the machine code"
     return f"{ptx} instructions in the PTX, {sass} in the machine code: ptxas joined, removed or unrolled them"

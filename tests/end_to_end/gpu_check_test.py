@@ -222,6 +222,16 @@ class Profile(unittest.TestCase):
         self.assertIn("4 instructions in the PTX, 1", profiler.reason("global load requests", static, 8, 32))
         self.assertIn("as many", profiler.reason("global store requests", static, 8, 9))
         self.assertIn("3 branches in the PTX, 6", profiler.reason("branches", static, 8, 9))
+        bulk = {"global loads": [4, 4], "bulk copies": [2, 2]}
+        self.assertIn("2 bulk copies in the PTX, which these counters", profiler.reason("global load sectors", bulk, 0, 12))
+
+    def test_comparison_has_what_both_have_counted(self):
+        comparison = profiler.Comparison()
+        profiled = {"k": [{metric: 48.0 for metrics, *_ in profiler.QUANTITIES.values() for metric in metrics}] * 2}
+        records = type("Records", (), {"launches": [{"kernel": "k", "spec": "memory_efficiency", "results": {"load_requests": 96, "load_sectors": 100}}]})
+        comparison.add("app", profiled, records, [], {})
+        self.assertEqual([row[2:5] + row[6:7] for row in comparison.rows],
+                         [["global load requests", "96", "96", "equal"], ["global load sectors", "96", "100", "+4.17 %"]])
 
     def test_sums_over_launches_need_every_result(self):
         self.assertEqual(profiler.of_cpu([{"a": {"b": 2}}, {"a": {"b": 3}}], ["a", "b"]), 5)

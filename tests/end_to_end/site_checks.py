@@ -71,7 +71,7 @@ def memory_counts(site, space):
 
 
 def kind_of(site, space):
-    """What an instruction does in `space`: a copy writes the space that its opcode names first, and reads the other one."""
+    """Returns what an instruction does in `space`: a copy writes the space that its opcode names first, and reads the other one."""
     words = site["opcode"].split(".")
     if words[0] == "cp":
         destination = next((word.split(":")[0] for word in words if word.split(":")[0] in SPACES), None)

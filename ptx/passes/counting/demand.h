@@ -30,7 +30,7 @@ struct Quantity {
     thread_guard,  ///< threads for which the guard of the instruction `place` held
     warp_guard,    ///< executions by warps in which it held for some lane
     divergence,    ///< executions of the guarded branch `place` by warps whose lanes it divides
-    // Of the access of the instruction `place` that selects its lanes (memory/taking_lanes.h):
+    // For the access of the instruction `place` that selects its lanes (memory/taking_lanes.h):
     thread_taking,   ///< threads that take part
     warp_taking,     ///< executions by warps of which some lane takes part
     thread_surplus,  ///< bytes of the lanes that take part minus MemoryAccess::bytes, modulo 2^64

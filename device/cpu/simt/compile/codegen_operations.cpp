@@ -129,7 +129,7 @@ void FunctionCodegen::resolve_addresses_of(Operation& operation, OperationSource
   }
 }
 
-/// What launches that count have to know of an operation's accesses.
+/// Records the sides of an operation's accesses, for launches that count.
 void FunctionCodegen::count_sides(const std::vector<const ptx::Operand*>& operands, Operation& operation) {
   if (!program_.counting) return;
   operation.counted_site = site();

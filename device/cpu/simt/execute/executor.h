@@ -81,7 +81,7 @@ struct SiteCounters {
   std::uint64_t divergent = 0;          ///< branches: issues that sent active lanes to different places
   GlobalAccessCounts global;
   SharedAccessCounts shared;
-  // What these accesses are: a copy has one of each.
+  // Kinds of these accesses: a copy has one of each.
   AccessKind global_kind = AccessKind::load;
   AccessKind shared_kind = AccessKind::load;
 };

@@ -68,7 +68,7 @@ struct CountedSide {
   bool is_sized = false;
 };
 
-/// What an operation has accessed so far.
+/// Accesses that an operation has made so far.
 class AccessRecord;
 
 struct OperationCall {
