@@ -256,7 +256,8 @@ const std::vector<FindingRule> rule_table = {
      "lanes of a warp iterate this loop differently often: a warp enters it with {entering} lanes and "
      "iterates "
      "{warp_trips} times on average, a lane {lane_trips} times; {active} lanes are active per iteration",
-     "a warp iterates until its last lane leaves the loop, while lanes that have left it idle; iterations are "
+     "a warp iterates until its last lane leaves the loop, while lanes that have left it idle; iterations "
+     "are "
      "those of the compiled loop, which may be unrolled",
      "give the lanes of a warp equal trip counts: let a warp share the iterations of one item, sort items by "
      "length, or let lanes that are done fetch new work"},
