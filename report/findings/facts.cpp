@@ -166,7 +166,8 @@ class Collector {
     }
     const bool has_object = is_access && instruction.object != SitesRecord::unknown;
     // Nothing else tells operands of a line apart whose objects are not known.
-    if (is_access && (!has_object || instruction.line == 0)) key.opcode = instruction.opcode + 1;
+    const bool needs_opcode = !has_object || instruction.line == 0 || kind == PlaceKind::atomic;
+    if (is_access && needs_opcode) key.opcode = instruction.opcode + 1;
     if (instruction.line == 0 && !has_object) key.id = id + 1;
     const auto [known, is_new] = places_[index].try_emplace(key, kernel.places.size());
     if (is_new) kernel.places.push_back(new_place(sites, id, kind));

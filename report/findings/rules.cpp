@@ -149,7 +149,8 @@ const std::vector<FindingRule> rule_table = {
      sector_numbers,
      "{what} take {sectors_per_request} sectors per request of a warp, where {least_per_request} would hold "
      "its bytes: "
-     "{transferred} bytes of sectors at L1 for {requested} bytes of data ({unused%} unused); neighbouring "
+     "{transferred} bytes of sectors at L1 for {requested} bytes of data ({unused%} unused by the request); "
+     "neighbouring "
      "lanes are "
      "{distance} bytes apart",
      why_sectors,
@@ -165,7 +166,7 @@ const std::vector<FindingRule> rule_table = {
      sector_numbers,
      "{what} take {sectors_per_request} sectors per request of a warp, where {least_per_request} would hold "
      "its bytes: "
-     "{transferred} bytes of sectors at L1 for {requested} bytes of data ({unused%} unused)",
+     "{transferred} bytes of sectors at L1 for {requested} bytes of data ({unused%} unused by the request)",
      why_sectors,
      "where each lane walks a range of its own, let the lanes of a warp walk it together; where the index is "
      "data, "
@@ -225,7 +226,7 @@ const std::vector<FindingRule> rule_table = {
      "on an H200)",
      "combine operations within the warp and within the block first, in shared memory, and update global "
      "memory "
-     "once per block"},
+     "once per block; replace a loop of compare-and-swap by an atomic operation where there is one"},
     {"divergent branch",
      {branch},
      {"flow.lost", "instruction_count.warp_instructions"},
@@ -255,7 +256,9 @@ const std::vector<FindingRule> rule_table = {
      "lanes of a warp iterate this loop differently often: a warp enters it with {entering} lanes and "
      "iterates "
      "{warp_trips} times on average, a lane {lane_trips} times; {active} lanes are active per iteration",
-     "a warp iterates until its last lane leaves the loop, while lanes that have left it idle",
+     "a warp iterates until its last lane leaves the loop, while lanes that have left it idle; iterations "
+     "are "
+     "those of the compiled loop, which may be unrolled",
      "give the lanes of a warp equal trip counts: let a warp share the iterations of one item, sort items by "
      "length, or let lanes that are done fetch new work"},
     {"idle lanes",

@@ -18,15 +18,15 @@ SENTENCES = {
     "strided": [
         ("uncoalesced access", "argument 1 (float const*)",
          "loads take 32 sectors per request of a warp, where 4 would hold its bytes: 4,194,304 bytes of sectors at L1 for "
-         "524,288 bytes of data (88 % unused); neighbouring lanes are 64 bytes apart")],
+         "524,288 bytes of data (88 % unused by the request); neighbouring lanes are 64 bytes apart")],
     "pitched": [
         ("uncoalesced access", "argument 2 (double*)",
          "stores take 32 sectors per request of a warp, where 8 would hold its bytes: 262,144 bytes of sectors at L1 for "
-         "65,536 bytes of data (75 % unused); neighbouring lanes are 8 * argument 3 bytes apart")],
+         "65,536 bytes of data (75 % unused by the request); neighbouring lanes are 8 * argument 3 bytes apart")],
     "gathered": [
         ("scattered access", "argument 2 (float const*)",
          "loads take 31.5 sectors per request of a warp, where 4 would hold its bytes: 257,728 bytes of sectors at L1 for "
-         "32,768 bytes of data (87 % unused)")],
+         "32,768 bytes of data (87 % unused by the request)")],
     "column_of_tile": [
         ("bank conflicts", "tile",
          "loads of shared memory take 32 times the wavefronts that they need: 63,488 of 65,536 are bank conflicts; "

@@ -180,14 +180,14 @@ const std::vector<Case>& cases() {
        {memory({100, 0, 0, 0}, {500, 0, 0, 0}, {12800, 0, 0, 0})},
        "loads take 32 sectors per request of a warp, where 4 would hold its bytes: 102,400 bytes of sectors "
        "at L1 for "
-       "12,800 bytes of data (88 % unused); neighbouring lanes are 64 bytes apart",
+       "12,800 bytes of data (88 % unused by the request); neighbouring lanes are 64 bytes apart",
        0.875},
       {"scattered access",
        {memory({0, 100, 0, 0}, {0, 3200, 0, 0}, {0, 12800, 0, 0})},
        {memory({0, 100, 0, 0}, {0, 500, 0, 0}, {0, 12800, 0, 0})},
        "stores take 32 sectors per request of a warp, where 4 would hold its bytes: 102,400 bytes of sectors "
        "at L1 for "
-       "12,800 bytes of data (88 % unused)",
+       "12,800 bytes of data (88 % unused by the request)",
        0.875},
       {"bank conflicts",
        {shared({320, 0, 0, 0}, {310, 0, 0, 0})},
@@ -450,8 +450,8 @@ TEST_F(Findings, TextSaysWhatWhyAndWhatToTry) {
 Ordered by the share of the run's estimated work that could be saved at most (estimated).
 1.  uncoalesced access, at most 88 %: k, a.cu:10 (ld.global.f32)
     Loads take 32 sectors per request of a warp, where 4 would hold its bytes: 102,400
-    bytes of sectors at L1 for 12,800 bytes of data (88 % unused); neighbouring lanes are
-    64 bytes apart.
+    bytes of sectors at L1 for 12,800 bytes of data (88 % unused by the request);
+    neighbouring lanes are 64 bytes apart.
     Why: L1 serves a warp's request in sectors of 32 bytes, and each sector that a lane
     touches is requested whole.
     Try: let neighbouring lanes access neighbouring addresses: swap the roles of the
