@@ -1,5 +1,6 @@
 #include "engine/instrument.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <memory>
@@ -125,18 +126,46 @@ bool write_result(const std::string& path, const std::string& ptx) {
   return false;
 }
 
-/// Handlers no place in the kernel matched, and what the engine could not cover.
-void print_gaps(const engine::Instrumented& result, const LoadedSpecifications& specifications) {
-  const std::string kernel = demangle(result.kernel);
-  std::size_t next = 0;
-  for (std::size_t i = 0; i < specifications.compiled.size(); ++i) {
-    for (const cod::Handler& handler : specifications.compiled[i]->handlers()) {
-      if (next >= result.sites_per_handler.size() || result.sites_per_handler[next++] != 0) continue;
-      print({{Severity::warning, handler.location, "no place in " + kernel + " matches this target", ""}},
-            specifications.texts[i].source);
+/// Handlers of the user's own specifications that match no site in any of the kernels. A ready-made one is
+/// made for all kernels: most of its handlers match nothing in most of them.
+class UnmatchedHandlers {
+ public:
+  explicit UnmatchedHandlers(const LoadedSpecifications& specifications) : specifications_(specifications) {}
+
+  void add(const engine::Instrumented& result) {
+    sites_.resize(std::max(sites_.size(), result.sites_per_handler.size()));
+    for (std::size_t i = 0; i < result.sites_per_handler.size(); ++i)
+      sites_[i] += result.sites_per_handler[i];
+    kernels_.push_back(demangle(result.kernel));
+  }
+
+  void print_warnings() const {
+    if (kernels_.empty()) return;
+    const std::string where =
+        kernels_.size() == 1 ? kernels_.front() : "the " + std::to_string(kernels_.size()) + " kernels";
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < specifications_.compiled.size(); ++i) {
+      for (const cod::Handler& handler : specifications_.compiled[i]->handlers()) {
+        const bool is_matched = next >= sites_.size() || sites_[next] != 0;
+        ++next;
+        if (is_matched || specifications_.texts[i].is_ready_made) continue;
+        print({{Severity::warning, handler.location, "nothing in " + where + " matches this target",
+                "the handler never runs there"}},
+              specifications_.texts[i].source);
+      }
     }
   }
-  for (const std::string& note : result.notes) print({{Severity::note, {}, kernel + ": " + note, ""}});
+
+ private:
+  const LoadedSpecifications& specifications_;
+  std::vector<std::uint64_t> sites_;  ///< of each handler, over all kernels
+  std::vector<std::string> kernels_;
+};
+
+/// Parts of the specifications that the engine could not cover.
+void print_notes(const engine::Instrumented& result) {
+  for (const std::string& note : result.notes)
+    print({{Severity::note, {}, demangle(result.kernel) + ": " + note, ""}});
 }
 
 void print_summary(const engine::Instrumented& result, const std::string& path) {
@@ -213,6 +242,7 @@ int instrument(const InstrumentArguments& arguments) {
     return exit_usage_error;
   }
   Progress progress;
+  UnmatchedHandlers unmatched(specifications);
   for (const std::string& kernel : *kernels) {
     const std::size_t number = static_cast<std::size_t>(&kernel - kernels->data()) + 1;
     progress.show("kernel " + std::to_string(number) + " of " + std::to_string(kernels->size()) + ": " +
@@ -238,10 +268,12 @@ int instrument(const InstrumentArguments& arguments) {
     }
     const std::string path = kernels->size() > 1 ? path_for_kernel(output, kernel) : output;
     if (!write_result(path, result->ptx)) return exit_input_error;
-    print_gaps(*result, specifications);
+    unmatched.add(*result);
+    print_notes(*result);
     if (arguments.time_passes) print_pass_timings(*result);
     print_summary(*result, path);
   }
+  unmatched.print_warnings();
   return exit_code;
 }
 

@@ -55,6 +55,7 @@ class ObjectWriter {
   }
   static bool says_something(const LaunchRecord::Sampling& sampling) { return !sampling.is_whole(); }
   static bool says_something(std::uint64_t value) { return value != 0; }
+  static bool says_something(bool value) { return value; }
   static bool says_something(const auto& value) { return !value.empty(); }
 
   void key(std::string_view name) {

@@ -214,6 +214,13 @@ void visit_members(Is<TotalRecord> auto& record, auto&& visit) {
   visit.if_any("notes", record.notes);
 }
 
+void visit_members(Is<CoverageRecord::Shape> auto& shape, auto&& visit) {
+  visit("grid", shape.grid);
+  visit("block", shape.block);
+  visit.if_any("differs", shape.differs);
+  visit.if_any("registers", shape.registers);
+}
+
 void visit_members(Is<CoverageRecord> auto& record, auto&& visit) {
   visit_kernel(record, visit);
   visit("instrumented", record.instrumented);
@@ -224,6 +231,8 @@ void visit_members(Is<CoverageRecord> auto& record, auto&& visit) {
   visit.may_lack("notes", record.notes);
   visit.if_any("module", record.module);
   visit.if_any("ptx_from", record.ptx_origin);
+  visit.if_any("lacks_ptx", record.lacks_ptx);
+  visit.if_any("shape", record.shape);
 }
 
 void visit_members(Is<KernelResources> auto& resources, auto&& visit) {

@@ -11,7 +11,8 @@
 //             "begin_us":N,"end_us":N}}
 //   {"record":"total","spec":…,"results":{…},…}
 //   {"record":"coverage","kernel":…,"demangled":…,"instrumented":bool,"reason":…,"launches":N,
-//    "sites":N, "notes":[…], "ptx_from":…}
+//    "sites":N, "notes":[…], "ptx_from":…, "lacks_ptx":true,
+//    "shape":{"grid":[x,y,z],"block":[x,y,z],"differs":bool,"registers":N}}
 //   {"record":"sites","kernel":…,"demangled":…,"table":N,"functions":[…],"opcodes":[…],
 //    "files":[…],"labels":[["MEM_READ",…],…],
 //    "blocks":{"function":[…],"first":[…],"instructions":[…]},
@@ -261,6 +262,15 @@ struct CoverageRecord {
   std::vector<std::string> notes;
   std::string module = {};      ///< LaunchPlace::module
   std::string ptx_origin = {};  ///< where its PTX was found; empty: in the program image
+  bool lacks_ptx = false;       ///< nobody has PTX of what runs
+  /// Of a kernel that cannot be instrumented.
+  struct Shape {
+    std::uint32_t grid[3] = {1, 1, 1};
+    std::uint32_t block[3] = {1, 1, 1};
+    bool differs = false;         ///< other launches have other grids or blocks
+    std::uint64_t registers = 0;  ///< of a thread; 0: not known
+  };
+  std::optional<Shape> shape = {};  ///< of its first launch
 };
 
 /// What a kernel takes of a multiprocessor, with the block size and dynamic shared memory of its first

@@ -54,6 +54,14 @@ void SummarySink::timing(const TimingRecord& record) {
 void add(CoverageRecord& total, const CoverageRecord& record) {
   if (total.reason.empty()) total.reason = record.reason;
   if (total.ptx_origin.empty()) total.ptx_origin = record.ptx_origin;
+  total.lacks_ptx = total.lacks_ptx || record.lacks_ptx;
+  if (total.shape && record.shape) {
+    total.shape->differs = total.shape->differs || record.shape->differs ||
+                           !std::ranges::equal(total.shape->grid, record.shape->grid) ||
+                           !std::ranges::equal(total.shape->block, record.shape->block);
+  } else if (record.shape) {
+    total.shape = record.shape;
+  }
   total.instrumented = total.instrumented || record.instrumented;
   total.launches += record.launches;
   total.instrumented_launches += record.instrumented_launches;

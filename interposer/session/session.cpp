@@ -1,6 +1,7 @@
 #include "interposer/session/session.h"
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <iterator>
 #include <thread>
@@ -184,11 +185,8 @@ bool Session::make_launch(Seen& known, const std::shared_ptr<const Attached>& at
   }
   const KernelPtr kernel = kernel_for(state, known, attached, device, launch, source);
   if (kernel == nullptr) return false;
-  if (!kernel->problem.empty()) {
-    coverage.reason = kernel->problem;
-    return false;
-  }
   state.unlock();
+  if (!kernel->problem.empty()) return launch_unmeasured(known, *kernel, device, launch, activity);
   const Status launched = launch_variant(known, *kernel, device, launch, activity);
   if (launched) return true;
   state.lock();
@@ -301,6 +299,43 @@ void Session::note_resources(Seen& seen, device::Device& device, const device::L
   const State state(state_);
   set_once(seen.timing.original, original);
   set_once(seen.timing.variant, of_variant);
+}
+
+/// What is known of a kernel that cannot be instrumented.
+void Session::note_unmeasured(Seen& seen, const Kernel& kernel, device::Device& device,
+                              const device::Launch& launch) {
+  State state(state_);
+  report::CoverageRecord& coverage = seen.coverage;
+  coverage.lacks_ptx |= kernel.lacks_ptx;
+  if (coverage.shape) {
+    coverage.shape->differs |= !std::ranges::equal(coverage.shape->grid, launch.grid) ||
+                               !std::ranges::equal(coverage.shape->block, launch.block);
+    return;
+  }
+  report::CoverageRecord::Shape& shape = coverage.shape.emplace();
+  std::ranges::copy(launch.grid, shape.grid);
+  std::ranges::copy(launch.block, shape.block);
+  state.unlock();
+  const std::optional<device::KernelResources> resources = device.resources(launch, nullptr);
+  state.lock();
+  if (resources) coverage.shape->registers = resources->registers;
+}
+
+/// The kernel cannot be instrumented. True: its original was launched, and is timed. Of many launches only
+/// the first are, and then ever fewer, so that timing costs next to nothing.
+bool Session::launch_unmeasured(Seen& seen, const Kernel& kernel, device::Device& device,
+                                const device::Launch& launch, report::ActivityRecord& activity) {
+  constexpr std::uint64_t first_launches = 4;
+  note_unmeasured(seen, kernel, device, launch);
+  std::uint64_t number = 0;
+  {
+    const State state(state_);
+    seen.coverage.reason = kernel.problem;
+    number = seen.unmeasured++;
+  }
+  const bool is_timed =
+      configuration_.timing == Timing::stages && (number < first_launches || std::has_single_bit(number));
+  return is_timed && time_original(seen, device, launch, activity).ok();
 }
 
 Status Session::time_original(Seen& seen, device::Device& device, const device::Launch& launch,

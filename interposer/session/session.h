@@ -17,6 +17,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -196,6 +197,10 @@ class Session {
   /// Of a variant that has been launched.
   void take_back(PendingPtr pending, std::unique_ptr<device::Buffer> buffer, device::Device& device,
                  const device::Launch& launch, Outstanding& outstanding);
+  void note_unmeasured(Seen& seen, const Kernel& kernel, device::Device& device,
+                       const device::Launch& launch);
+  bool launch_unmeasured(Seen& seen, const Kernel& kernel, device::Device& device,
+                         const device::Launch& launch, report::ActivityRecord& activity);
   Status time_original(Seen& seen, device::Device& device, const device::Launch& launch,
                        report::ActivityRecord& activity);
   /// Whether the launch, which is wanted, was made with the variant or timed; its activity is written later
@@ -336,6 +341,7 @@ class Session {
   std::deque<PendingPtr> given_up_;  // never looked at: their contexts have ended
   std::uint64_t pending_bytes_ = 0;
   std::shared_ptr<const device::LiveAllocations> logged_allocations_;
+  std::set<std::string> warned_problems_;  ///< of kernels; each is a warning once
   Timeline timeline_;
   std::vector<std::pair<std::uint64_t, std::string>> told_devices_;  // ordinal and name; guarded by records_
   std::unique_ptr<ResultsWorker> worker_;

@@ -186,6 +186,11 @@ void Session::choose_variants(std::vector<GraphNode>& nodes, Graph& graph,
       node.made = kernel_for(state, *node.seen, attached, device, node.launch, node.kernel->source);
       if (node.made == nullptr) continue;
       obstacle = node.made->problem;
+      if (!obstacle.empty()) {
+        state.unlock();
+        note_unmeasured(*node.seen, *node.made, device, node.launch);
+        state.lock();
+      }
     }
     if (obstacle.empty()) {
       state.unlock();

@@ -109,7 +109,7 @@ Session::PendingPtr Session::take(bool wait, SettledTogether& together) {
 
 void Session::settle(Pending& pending, const Result<std::span<std::byte>>& bytes) {
   // Of an instrumented kernel the time says nothing about the program's own.
-  if (bytes && configuration_.timeline && configuration_.timing == Timing::originals)
+  if (bytes && configuration_.timeline && pending.plan->variant == nullptr)
     pending.activity.launch->milliseconds = pending.readback->kernel_milliseconds();
   if (configuration_.timeline) sink_->activity(pending.activity);
   if (pending.streams != nullptr)
@@ -147,6 +147,7 @@ bool Session::note_wrapped_words(Pending& pending, double milliseconds) {
 void Session::report(Pending& pending, std::span<std::byte> bytes) {
   const Plan& plan = *pending.plan;
   add_times(pending);
+  if (pending.plan->variant == nullptr) return;  // an original that was timed
   // The time until the launch was seen to be over is an upper bound. The device may know a lower one.
   const std::chrono::duration<double, std::milli> passed = std::chrono::steady_clock::now() - pending.begin;
   // Of launches whose times are compared, too: later ones are what a program mostly has.
@@ -430,6 +431,8 @@ void Session::note_missing_results() {
   for (const auto& [key, seen] : seen_) {
     const std::uint64_t outstanding = seen->outstanding;
     if (outstanding == 0) continue;
+    // Of a kernel that cannot be instrumented only times are on their way.
+    if (seen->coverage.shape && seen->coverage.instrumented_launches == 0) continue;
     const std::string many = std::to_string(outstanding);
     report::CoverageRecord& coverage = seen->coverage;
     coverage.notes.push_back("the program was ended before " + many + " launch" +

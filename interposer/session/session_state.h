@@ -95,7 +95,8 @@ struct Session::Kernel {
   engine::LaunchShape shape;  ///< of the launches it is for
   BlockRoom room;             ///< … where counters may lie in shared memory
   Learned learned;
-  std::string problem;  ///< why it runs uninstrumented; empty when it does not
+  std::string problem;     ///< why it runs uninstrumented; empty when it does not
+  bool lacks_ptx = false;  ///< the problem is that nobody has its PTX
   /// Of its last launches, where they have one in common. Guarded by Session::state_.
   std::vector<std::shared_ptr<const Plan>> plans;
 };
@@ -148,7 +149,7 @@ struct LaunchNumbers {
 struct Session::Seen {
   bool wanted = true;  ///< by LYNXPP_KERNELS, or what stands in its place
   Learned learned;
-  std::string logged_problem;
+  std::uint64_t unmeasured = 0;  ///< launches that ran uninstrumented because of a problem
   LaunchNumbers numbers;
   /// Launches that no filter selected and that were counted without `state_`, by the device's ordinal.
   std::map<int, std::atomic<std::uint64_t>> unselected;

@@ -5,6 +5,7 @@
 #include "interposer/ptx_parts.h"
 #include "interposer/session/session.h"
 #include "interposer/session/session_state.h"
+#include "report/kernel_name.h"
 #include "support/log.h"
 #include "support/text.h"
 
@@ -21,11 +22,16 @@ void Session::make(Seen& seen, Kernel& kernel, const device::Launch& launch, con
   kernel.problem = first_message(prepared.error());
   const Diagnostics& diagnostics = prepared.error().diagnostics;
   const bool has_hint = !diagnostics.empty() && !diagnostics.front().hint.empty();
+  bool is_new = false;
   {
     const State state(state_);
-    if (std::exchange(seen.logged_problem, kernel.problem) == kernel.problem) return;
+    is_new = warned_problems_.insert(kernel.problem).second;
   }
-  log().warn("{} runs uninstrumented: {}{}", demangle(seen.coverage.kernel), kernel.problem,
+  // Programs have many kernels with one problem: the report says how many.
+  constexpr std::size_t most_characters = 60;
+  const std::string name = report::short_kernel_name(demangle(seen.coverage.kernel), most_characters);
+  if (!is_new) return log().info("{} runs uninstrumented: {}", name, kernel.problem);
+  log().warn("{} runs uninstrumented: {}{}", name, kernel.problem,
              has_hint ? "; " + diagnostics.front().hint : "");
 }
 
@@ -34,6 +40,7 @@ Status Session::prepare(Seen& seen, Kernel& kernel, const device::Launch& launch
   device::Device& device = *kernel.device;
   kernel.device_record = std::make_shared<const report::DeviceRecord>(record_of(device));
   const Result<KernelPtx> found = source.ptx();
+  kernel.lacks_ptx = !found;
   if (!found) return found.error();
   const std::string* const text = &found->text;
   dump_.original(seen.coverage.kernel, *text, kernel.dumped);

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 
+#include "report/coverage_share.h"
 #include "report/findings/findings.h"
 #include "report/kernel_name.h"
 #include "report/number.h"
@@ -156,15 +157,28 @@ std::string headline(const RunFacts& facts) {
   return text;
 }
 
+/// Kernels by the reason that they share, in order of appearance.
 std::string nothing_measured(const std::vector<CoverageRecord>& seen, std::size_t width) {
-  constexpr std::size_t most = 20;
+  constexpr std::size_t most_reasons = 20, most_names = 5;
   if (seen.empty()) return {};
-  std::string text = "== lynxpp: summary ==\nNo kernel was measured. These were launched:\n";
-  for (std::size_t i = 0; i < std::min(most, seen.size()); ++i) {
-    const std::string reason = gap_of(seen[i]);
-    text += "  " + short_kernel_name(demangle(seen[i].kernel), width / 2) + ": " + reason + "\n";
+  std::vector<std::pair<std::string, std::vector<const CoverageRecord*>>> groups;
+  for (const CoverageRecord& record : seen) {
+    const std::string reason = gap_of(record);
+    auto group = std::ranges::find(groups, reason, &decltype(groups)::value_type::first);
+    if (group == groups.end()) group = groups.insert(groups.end(), {reason, {}});
+    group->second.push_back(&record);
   }
-  if (seen.size() > most) text += "  … " + std::to_string(seen.size() - most) + " more\n";
+  std::string text = "== lynxpp: summary ==\nNo kernel was measured. These were launched:\n";
+  for (std::size_t i = 0; i < std::min(most_reasons, groups.size()); ++i) {
+    const auto& [reason, kernels] = groups[i];
+    text += "  ";
+    for (std::size_t each = 0; each < std::min(most_names, kernels.size()); ++each) {
+      text += (each == 0 ? "" : ", ") + short_kernel_name(demangle(kernels[each]->kernel), width / 2);
+    }
+    if (kernels.size() > most_names) text += " and " + std::to_string(kernels.size() - most_names) + " more";
+    text += ": " + reason + "\n";
+  }
+  if (groups.size() > most_reasons) text += "  … " + std::to_string(groups.size() - most_reasons) + " more\n";
   return text;
 }
 
@@ -228,12 +242,14 @@ std::string findings_text(const std::vector<KernelFinding>& findings, Weight wei
 
 std::string summary_text(const Summary& summary, std::size_t width) {
   const RunFacts facts = facts_of(summary);
-  if (facts.kernels.empty()) return nothing_measured(summary.coverage, width);
+  const std::string share = coverage_share_text(coverage_share_of(summary), "the report's table");
+  if (facts.kernels.empty())
+    return share + (share.empty() ? "" : "\n") + nothing_measured(summary.coverage, width);
   const std::vector<KernelFinding> findings = findings_of(facts);
-  std::string text = overview_text(facts, width);
+  std::string text = share + (share.empty() ? "" : "\n") + overview_text(facts, width);
   std::size_t missed = 0;
   for (const CoverageRecord& each : summary.coverage) missed += gap_of(each).empty() ? 0 : 1;
-  if (missed != 0) {
+  if (missed != 0 && share.empty()) {
     text += wrapped(std::to_string(missed) + " of " + std::to_string(summary.coverage.size()) +
                         " kernels were not or not always instrumented: see the report's table.",
                     0, width);

@@ -8,16 +8,20 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <map>
 #include <set>
 #include <utility>
 
+#include "report/coverage_share.h"
 #include "report/findings/findings.h"
 #include "report/kernel_name.h"
 #include "report/output.h"
 #include "report/overhead/overhead.h"
 #include "report/summary.h"
+#include "report/tables/coverage_table.h"
+#include "report/tables/named_table.h"
 #include "report/tables/row_table.h"
 #include "report/tables/site_table.h"
 #include "report/tables/text_table.h"
@@ -29,16 +33,8 @@ namespace {
 
 /// Names are not shortened below this while digits can still be given up instead.
 constexpr std::size_t wanted_name_width = 24;
-constexpr std::size_t least_name_width = 12;
 
 std::string count(std::uint64_t value) { return to_text(Number::of(value)); }
-
-/// Notes may hold what a specification printed, line ends included.
-std::string note_line(const std::string& kernel, std::string_view note) {
-  std::string text = "note: " + kernel + ": ";
-  for (const char byte : trim(note)) text += byte == '\n' ? ' ' : byte;
-  return printable(text) + "\n";
-}
 
 std::vector<std::string> demangled_names(const auto& records) {
   std::vector<std::string> names;
@@ -61,28 +57,6 @@ std::size_t widest(const std::vector<std::string>& texts) {
   std::size_t width = 0;
   for (const std::string& text : texts) width = std::max(width, width_of(text));
   return width;
-}
-
-std::size_t total_width(const std::vector<TextColumn>& columns) {
-  std::size_t width = width_between(columns.size());
-  for (const TextColumn& column : columns) width += column.width();
-  return width;
-}
-
-/// What `columns` leave of `width` for names in front of them.
-std::size_t room_for_names(const std::vector<TextColumn>& columns, std::size_t width) {
-  const std::size_t taken = total_width(columns) + width_between(2);
-  return std::max(width > taken ? width - taken : 0, least_name_width);
-}
-
-/// Puts the column of kernel names, each in at most `room` characters, in front of `columns`.
-std::string render_with_names(const std::vector<std::string>& demangled, std::vector<TextColumn> columns,
-                              std::size_t room) {
-  ShortNames names = short_kernel_names(demangled, room);
-  columns.insert(columns.begin(), TextColumn{{"kernel"}, std::move(names.names), false});
-  std::string text = render_columns(columns);
-  for (const std::string& line : names.legend) text += "  " + line + "\n";
-  return text;
 }
 
 // ---------------------------------------------------------------- launches
@@ -354,51 +328,6 @@ class SpecificationTable {
 
 // ---------------------------------------------------------------- coverage and timing
 
-std::string render_coverage(const std::vector<CoverageRecord>& records, std::size_t width) {
-  std::vector<CoverageRecord> gaps;
-  TextColumn launches{{"launches"}, {}};
-  TextColumn reason{{"reason"}, {}, false};
-  for (const CoverageRecord& record : records) {
-    std::string gap = gap_of(record);
-    if (gap.empty()) continue;
-    gaps.push_back(record);
-    const std::uint64_t missed = record.launches - std::min(record.instrumented_launches, record.launches);
-    const bool is_partial = record.instrumented_launches != 0 && missed != 0;
-    launches.cells.push_back(is_partial ? count(missed) + " of " + count(record.launches)
-                                        : count(record.launches));
-    reason.cells.push_back(std::move(gap));
-  }
-  if (gaps.empty()) return {};
-  // The reason stands last and may run over the line, but leaves the name half of it.
-  const std::size_t room = std::max(room_for_names({launches, reason}, width), width / 2);
-  return "== lynxpp: not instrumented ==\n" +
-         render_with_names(demangled_names(gaps), {launches, reason}, room);
-}
-
-/// "2 kernels: PTX from the debug section of the cubin", for each place that is not the program image.
-std::string render_origins(const std::vector<CoverageRecord>& records) {
-  std::map<std::string_view, std::uint64_t> kernels;
-  for (const CoverageRecord& record : records) {
-    if (record.instrumented && !record.ptx_origin.empty()) ++kernels[record.ptx_origin];
-  }
-  std::string text;
-  for (const auto& [origin, number] : kernels) {
-    text += "note: " + count(number) + (number == 1 ? " kernel" : " kernels") + ": PTX from " +
-            printable(origin) + "\n";
-  }
-  return text;
-}
-
-std::string render_coverage_notes(const std::vector<CoverageRecord>& records, std::size_t width) {
-  std::string text;
-  for (const CoverageRecord& record : records) {
-    for (const std::string& note : record.notes) {
-      text += note_line(short_kernel_name(demangle(record.kernel), width / 2), note);
-    }
-  }
-  return text;
-}
-
 /// What instrumentation takes of a multiprocessor, where the device says so.
 void add_resources(std::vector<TextColumn>& columns, const std::vector<TimingRecord>& records) {
   const auto has_both = [](const TimingRecord& record) { return record.original && record.variant; };
@@ -410,6 +339,16 @@ void add_resources(std::vector<TextColumn>& columns, const std::vector<TimingRec
     warps.cells.push_back(change(record.original, record.variant, &KernelResources::warps_per_sm));
   }
   columns.insert(columns.end(), {registers, warps});
+}
+
+/// Without those of kernels of which only some originals were timed.
+std::vector<TimingRecord> timings_of_counted(const Summary& summary) {
+  std::vector<TimingRecord> timings = summary.timings;
+  std::erase_if(timings, [&](const TimingRecord& timing) {
+    const auto record = std::ranges::find(summary.coverage, timing.kernel, &CoverageRecord::kernel);
+    return record != summary.coverage.end() && record->shape && record->instrumented_launches == 0;
+  });
+  return timings;
 }
 
 std::string render_timing(std::vector<TimingRecord> records, std::size_t width) {
@@ -482,15 +421,15 @@ class TableSink final : public SummarySink {
 
   void finish() override {
     std::vector<std::string> sections;
+    sections.push_back(
+        coverage_share_text(coverage_share_of(summary()), "the table of what was not instrumented"));
     for (const SpecificationTotals& totals : summary().specifications) {
       sections.push_back(SpecificationTable(totals, summary(), options_).render());
     }
     sections.push_back(advice_text(summary().words.advice(), options_.width));
     for (const TotalRecord& record : summary().totals) sections.push_back(render_total(record));
-    sections.push_back(render_coverage(summary().coverage, options_.width) +
-                       render_origins(summary().coverage) +
-                       render_coverage_notes(summary().coverage, options_.width));
-    sections.push_back(render_timing(summary().timings, options_.width));
+    sections.push_back(render_coverage(summary(), options_));
+    sections.push_back(render_timing(timings_of_counted(summary()), options_.width));
     if (options_.has_findings) {
       const RunFacts facts = facts_of(summary());
       sections.push_back(findings_text(findings_of(facts), facts.weight, options_.width));

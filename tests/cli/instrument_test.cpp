@@ -167,7 +167,18 @@ TEST_F(Instrument, ATargetWithoutAPlaceIsAWarningAtTheTarget) {
       outcome.err,
       HasSubstr(
           path +
-          ":3:1: warning: no place in first(int*) matches this target\n  ON_INSTRUCTION: ATOMIC: {\n  ^"));
+          ":3:1: warning: nothing in first(int*) matches this target\n  ON_INSTRUCTION: ATOMIC: {\n  ^"));
+  // Of several kernels: once, and only if none matches.
+  const Outcome both = lynxpp({"instrument", two_, "-s", path, "-o", folder_.path("out.ptx")});
+  EXPECT_THAT(both.err, HasSubstr(":3:1: warning: nothing in the 2 kernels matches this target\n"));
+  EXPECT_EQ(both.err.find("matches this target"), both.err.rfind("matches this target")) << both.err;
+}
+
+TEST_F(Instrument, ReadyMadeTargetsWithoutASiteAreNoWarning) {
+  const Outcome outcome =
+      lynxpp({"instrument", one_, "-s", "opcode_mix,quality,value_check,call_counts,loop_trips"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, testing::Not(HasSubstr("warning")));
 }
 
 TEST_F(Instrument, MistakesHaveTheirPlace) {

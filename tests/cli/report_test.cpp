@@ -31,6 +31,38 @@ TEST_F(Report, ShowsTheTableOfTheRun) {
             "k(float*)         1     2     32      12\n");
 }
 
+TEST_F(Report, BeginsWithTheShareThatWasCounted) {
+  const auto coverage = [](const std::string& kernel, int launches, bool is_counted) {
+    const std::string many = std::to_string(launches);
+    return R"json({"record":"coverage","kernel":")json" + kernel + R"json(","demangled":")json" + kernel +
+           R"json(","instrumented":)json" + (is_counted ? "true" : "false") + R"json(,"reason":")json" +
+           (is_counted ? "" : "the program carries no PTX for it") + R"json(","launches":)json" + many +
+           R"json(,"instrumented_launches":)json" + (is_counted ? many : "0") +
+           R"json(,"sites":1,"notes":[])json" +
+           (is_counted
+                ? "}\n"
+                : R"json(,"lacks_ptx":true,"shape":{"grid":[7,1,1],"block":[64,2,1],"registers":40}})json"
+                  "\n");
+  };
+  const auto timing = [](const std::string& kernel, int launches, const char* milliseconds) {
+    return R"json({"record":"timing","kernel":")json" + kernel + R"json(","demangled":")json" + kernel +
+           R"json(","parse_ms":0.0,"instrument_ms":0.0,"emit_ms":0.0,"load_ms":0.0,"execute_ms":)json" +
+           milliseconds + R"json(,"launches":)json" + std::to_string(launches) +
+           R"json(,"device":"NVIDIA H200"})json"
+           "\n";
+  };
+  const std::string path =
+      folder_.write("share.jsonl", launch + coverage("_Z1kPf", 1, true) + coverage("seen", 3, false) +
+                                       timing("_Z1kPf", 1, "8.0") + timing("seen", 2, "1.0"));
+  const Outcome outcome = lynxpp({"report", path});
+  EXPECT_EQ(outcome.err, "");
+  EXPECT_THAT(outcome.out,
+              StartsWith("Counted: 84 % of GPU time (estimated), 25 % of launches, 1 of 2 kernels.\n"
+                         "1 of 2 kernels carry no PTX: 75 % of launches, 16 % of GPU time "
+                         "(estimated from 2 timed launches); details: "));
+  EXPECT_THAT(outcome.out, testing::ContainsRegex("seen +3 +7 +64x2 +40 +1.500  the program carries no PTX"));
+}
+
 TEST_F(Report, AddsFilesUp) {
   const Outcome outcome = lynxpp({"report", file_, file_});
   EXPECT_THAT(outcome.out, HasSubstr("k(float*)         2     2     32      24"));

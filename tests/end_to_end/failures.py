@@ -204,6 +204,26 @@ def variant_limit(build):
 
 
 @test
+def share_that_is_counted(build):
+    """A kernel that cannot be instrumented beside one that is: the share comes first, and what is known anyway is told."""
+    with tempfile.TemporaryDirectory() as folder:
+        output = pathlib.Path(folder, "out.jsonl")
+        run = build.run(build.command, "record", "-d", "cpu", "-s", "shared_bank_conflicts,instruction_count", "-o", output, "--",
+                        build.examples / "symbols", preload=False, environment={"LYNXPP_VARIANT_LIMIT": "100"})
+        expect_unchanged(build, run, "symbols")
+        expect_words(run, "Counted: 50 % of launches, 1 of 2 kernels.\n1 of 2 kernels could not be instrumented: 50 % of launches; details: ")
+        demand_equal("warnings", run.stderr.count("runs uninstrumented"), 1)
+        records = Records(read_json_lines(output))
+        refused, = [entry for entry in records.coverage if not entry["instrumented"]]
+        demand_equal("launches of the other", refused["launches"], 4)
+        expect(refused["shape"]["grid"] and refused["shape"]["block"] and not refused.get("lacks_ptx"), f"what is known is not told\n{refused}")
+        timing, = [entry for entry in records.timing if entry["kernel"] == refused["kernel"]]
+        demand_equal("timed launches of the other", timing["launches"], 4)
+        report = build.run(build.command, "report", output, preload=False)
+        expect(report.stdout.startswith(b"Counted: 50 % of launches"), f"the report does not begin with the share\n{report}")
+
+
+@test
 def bad_filters(build):
     """Nobody knows what was meant, so nothing is measured."""
     for name, value in (("LYNXPP_KERNELS", "vec(add"), ("LYNXPP_LAUNCHES", "9-2")):
