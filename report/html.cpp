@@ -1,8 +1,10 @@
 // The summary as a page, and its numbers as bars.
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <vector>
 
+#include "report/coverage_share.h"
 #include "report/findings/findings.h"
 #include "report/sites.h"
 #include "report/summary.h"
@@ -244,17 +246,32 @@ std::string total_section(const Summary& summary) {
   return html;
 }
 
+/// The share of the run that was counted, where that is not all of it.
+std::string share_section(const Summary& summary) {
+  std::string html;
+  for (const std::string& line : split(coverage_share_text(coverage_share_of(summary), "below"), '\n')) {
+    if (!line.empty()) html += "<p>" + escaped(line) + "</p>\n";
+  }
+  return html;
+}
+
 std::string coverage_section(const Summary& summary) {
   std::string rows;
   for (const CoverageRecord& record : summary.coverage) {
     const std::string gap = gap_of(record);
     if (gap.empty()) continue;
+    const auto& shape = record.shape;
+    const std::optional<double> time = shape ? uncounted_milliseconds(summary, record) : std::nullopt;
     rows += "<tr>" + cell(demangle(record.kernel), true) + cell(to_text(Number::of(record.launches))) +
-            cell(to_text(Number::of(record.instrumented_launches))) + cell(gap, true) + "</tr>\n";
+            cell(to_text(Number::of(record.instrumented_launches))) +
+            cell(shape ? shape_of(shape->grid) : "") + cell(shape ? shape_of(shape->block) : "") +
+            cell(shape && shape->registers != 0 ? to_text(Number::of(shape->registers)) : "") +
+            cell(time ? to_text(Number::of_real(*time)) : "") + cell(gap, true) + "</tr>\n";
   }
   if (rows.empty()) return {};
   return "<h2>Not instrumented</h2>\n<table><tr>" + heading("kernel", "", true) + heading("launches") +
-         heading("instrumented") + heading("reason", "", true) + "</tr>\n" + rows + "</table>\n";
+         heading("instrumented") + heading("grid") + heading("block") + heading("registers") +
+         heading("ms", "estimated") + heading("reason", "", true) + "</tr>\n" + rows + "</table>\n";
 }
 
 /// Where it is not measured.
@@ -284,7 +301,8 @@ std::string timing_section(const Summary& summary) {
 
 std::string to_html(const Summary& summary, const std::string& title) {
   const RunFacts facts = facts_of(summary);
-  std::string html = findings_html(findings_of(facts), facts.weight);
+  std::string html = share_section(summary);
+  html += findings_html(findings_of(facts), facts.weight);
   html += advice_html(summary.words.advice());
   for (const SpecificationTotals& totals : summary.specifications) html += section(totals, summary);
   html += total_section(summary) + coverage_section(summary) + timing_section(summary);

@@ -102,6 +102,14 @@ c              7  varies  varies                          [1]
   EXPECT_THAT(text, testing::Not(HasSubstr("total"))) << "times of originals are not among those of variants";
 }
 
+TEST(CoverageTable, OfThePlainPageHasTheSame) {
+  const std::string html = to_html(
+      summary_of({counted("a", 10), without_ptx("b", 30)}, {timed("a", 10, 90), timed("b", 6, 2)}), "run");
+  EXPECT_THAT(html,
+              HasSubstr("<p>Counted: 90 % of GPU time (estimated), 25 % of launches, 1 of 2 kernels.</p>"));
+  EXPECT_THAT(html, HasSubstr("<td>8</td><td>128</td><td>40</td><td>10.000</td>"));
+}
+
 TEST(CoverageTable, IsShortUnlessAllIsAskedFor) {
   std::vector<Record> records;
   for (int i = 0; i < 21; ++i) records.emplace_back(without_ptx("kernel" + std::to_string(i), 100 + i));
