@@ -144,8 +144,8 @@ other:
 done:
 )"),
                                        out);
-  EXPECT_THAT(text, HasSubstr("barrier"));
-  EXPECT_THAT(text, HasSubstr("never complete"));
+  EXPECT_THAT(text, HasSubstr("warp 0 of block (2, 0, 0) waits forever at barrier 1"));
+  EXPECT_THAT(text, HasSubstr("32 of 64 threads have arrived"));
 }
 
 TEST(Clusters, TheBarrierOfABlockWithoutClusterIsTheBlocks) {

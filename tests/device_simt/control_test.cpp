@@ -218,9 +218,9 @@ FIRST:
   ret;
 })",
           64, nullptr),
-      ::testing::HasSubstr("warp 0 of block (0, 0, 0) waits forever at barrier 2, PTX line 11: 32 of 64 "
-                           "threads have arrived; warp 0 waits at barrier 2, PTX line 11; warp 1 "
-                           "waits at barrier 1, PTX line 8"));
+      ::testing::HasSubstr("warp 0 of block (0, 0, 0) waits forever at barrier 2, PTX line 14: 32 of 64 "
+                           "threads have arrived; warp 0 waits at barrier 2, PTX line 14; warp 1 "
+                           "waits at barrier 1, PTX line 11"));
 }
 
 TEST(Control, CountsThreadsAtNamedBarriers) {

@@ -119,6 +119,7 @@ def check_waits(build):
         demand_equal(f"status of {case}", ended.returncode, 128 + number)
         demand_equal(f"findings of {case}", objects[-1]["findings"], 1)
         expect("launched no kernel" not in ended.stderr.decode(), describe(ended))
+        expect("is ended while it runs; in block (0, 0, 0) warp 0 is at " in ended.stderr.decode(), describe(ended))
 
 
 def check_driver_api(build):

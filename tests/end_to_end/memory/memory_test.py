@@ -48,6 +48,11 @@ class Memory(unittest.TestCase):
                              CAPTURED + built("cudaErrorInvalidValue") + built("cudaSuccess") + SHARED, run)
         self.assertIn("fill(int*, int)", run.stderr)
 
+    def test_the_same_of_the_driver(self):
+        program = pathlib.Path(__file__).resolve().parent / "driver_program.py"
+        run = self.build.run(self.build.command, "run", "-d", "cpu", "--", sys.executable, program, preload=False)
+        self.assertEqual(run.stdout, b"done\n", run)
+
     def test_what_graphs_allocate_is_checked(self):
         run = self.build.run(self.build.command, "check-run", "--", self.build.examples / "tests" / "graph_memory", preload=False)
         self.assertIn("== lynxpp check: no findings in ", run.stderr)

@@ -245,6 +245,7 @@ Status BlockRunner::start(std::uint64_t block, std::uint32_t multiprocessor, con
     renew(*warp);
   }
   if (check_) {
+    visits_.assign(warps_.size() * program_.segment_count, false);
     check_->start(block, warps_.front()->context.ctaid, shared_memory_,
                   program_.shared.static_bytes + shape.shared_bytes,
                   program_.shared.bytes(shape.shared_bytes));
@@ -261,7 +262,6 @@ Status BlockRunner::start(std::uint64_t block, std::uint32_t multiprocessor, con
   }
   open_barriers_ = 0;
   has_arrivals_ = false;
-  ++visit_;
   idle_rounds_ = 0;
   waiting_rounds_ = 0;
   return success();

@@ -59,7 +59,10 @@ Status ResidentBlocks::run_first() {
       running_.erase(running_.begin());
       return success();
     }
-    if (launch_.stops()) return success();
+    if (launch_.stops()) {
+      report_abandoned(launch_, cluster.block());
+      return success();
+    }
     if (++rounds_ % rounds_between_reports == 0) report_running(launch_, cluster.block());
     const bool have_waited = launch_.blocks_wait.load(std::memory_order_relaxed);
     if (cluster.waiting_rounds() <= (have_waited ? patient_rounds_of_waiting_blocks : patient_rounds))
@@ -83,10 +86,17 @@ void report_running(LaunchState& launch, const BlockRunner& block) {
   std::chrono::steady_clock::duration next = launch.report.next.load(std::memory_order_relaxed);
   if (running < next || !launch.report.next.compare_exchange_strong(next, 2 * running)) return;
   const std::uint32_t* const at = block.index();
-  log().warn("kernel {} has been running for {} s; block ({}, {}, {}) is at {}:{}",
+  log().warn("kernel {} has been running for {} s; block ({}, {}, {}) is at {}:{}: {}",
              demangle(launch.program->functions[0].name),
              std::chrono::duration_cast<std::chrono::seconds>(running).count(), at[0], at[1], at[2],
-             launch.name, block.line());
+             launch.name, block.line(), block.describe_waits());
+}
+
+void report_abandoned(LaunchState& launch, const BlockRunner& block) {
+  if (launch.check == nullptr || !launches_abandoned() || launch.report.is_abandoned.exchange(true)) return;
+  const std::uint32_t* const at = block.index();
+  log().warn("kernel {} is ended while it runs; in block ({}, {}, {}) {}",
+             demangle(launch.program->functions[0].name), at[0], at[1], at[2], block.describe_waits());
 }
 
 }  // namespace lynxpp::device::cpu

@@ -36,5 +36,7 @@ class ResidentBlocks {
 
 /// A kernel that does not end says where it is, at intervals that double.
 void report_running(LaunchState& launch, const BlockRunner& block);
+/// A checked kernel that the program's end interrupts says where it is, once.
+void report_abandoned(LaunchState& launch, const BlockRunner& block);
 
 }  // namespace lynxpp::device::cpu

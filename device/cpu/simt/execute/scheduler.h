@@ -32,6 +32,7 @@ inline constexpr std::uint32_t barrier_count = 16;
 struct RunningReport {
   std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
   std::atomic<std::chrono::steady_clock::duration> next;
+  std::atomic<bool> is_abandoned = false;  ///< that it was ended before its time has been said
 };
 
 /// Where the blocks of a cooperative launch meet: what %envreg1 and %envreg2 tell cooperative groups the
@@ -379,8 +380,7 @@ class BlockRunner {
   std::uint32_t waiting_rounds_ = 0;
   std::optional<Failure> failure_;
   std::optional<BlockCheck> check_;    ///< of a launch that is checked; likewise what follows
-  std::vector<std::uint32_t> visits_;  ///< of each warp's segments, the block that has run them last
-  std::uint32_t visit_ = 0;            ///< the present block
+  std::vector<bool> visits_;           ///< which segments each warp has run in the present block
   std::uint64_t accesses_before_ = 0;  ///< BlockCheck::accesses() a round ago
   std::uint32_t idle_rounds_ = 0;
 };

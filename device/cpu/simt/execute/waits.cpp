@@ -256,9 +256,7 @@ bool BlockRunner::fail_at_object() {
 // ---------------------------------------------------------------- barriers that a warp has left out
 
 void BlockRunner::note_visit(const Warp& warp, const CompiledFunction& function, std::uint32_t segment) {
-  if (visits_.empty()) visits_.assign(warps_.size() * std::size_t{program_.segment_count}, 0);
-  visits_[warp.context.warpid * std::size_t{program_.segment_count} + function.segment_base + segment] =
-      visit_;
+  visits_[warp.context.warpid * std::size_t{program_.segment_count} + function.segment_base + segment] = true;
 }
 
 /// Where the warp has done something behind the barrier although it never came there: on the paths on which
@@ -270,7 +268,7 @@ const ptx::Instruction* BlockRunner::find_work_after(const CompiledFunction& fun
   for (std::uint32_t first = barrier.reconvergence; first != no_segment;
        first = segments[first].reconvergence) {
     for (std::uint32_t i = first; i < segments.size() && segments[i].block == segments[first].block; ++i) {
-      if (visits_.empty() || visits_[base + i] != visit_) continue;
+      if (!visits_[base + i]) continue;
       for (std::uint32_t at = segments[i].begin; at < segments[i].end; ++at) {
         const ptx::Instruction& instruction = function.function->body->instructions[at];
         if (has_effect(instruction.opcode)) return &instruction;
