@@ -497,6 +497,11 @@ Result<Instrumented> instrument(const Request& request) {
   ptx::InstrumentationUnit unit(*module, request.launch);
   set_options(request, unit);
   if (Status reached = find_reachable(*module, request.kernel, unit); !reached) return reached.error();
+  // The driver loads a variant by itself; a text that is only written may be linked by whoever asked for it.
+  if (request.variable_address && request.assembler_contracts && !unit.reached.undefined.empty()) {
+    return failure("it calls '" + unit.reached.undefined.front() + "', which no PTX of its module defines",
+                   "the program's module was linked with machine code that has it");
+  }
   result.spent.parse_ms = watch.lap();
 
   const auto asks_for_transfers = [](const SpecificationPtr& each) { return each->asks_for_transfers(); };

@@ -287,6 +287,17 @@ TEST(WholeModule, AKernelThatLaunchesItselfIsRefused) {
               HasSubstr("it launches itself from the device"));
 }
 
+TEST(WholeModule, AFunctionThatNobodyDefinesIsRefusedAtALaunch) {
+  const std::string body =
+      ".extern .func g;\n.extern .func unused;\n.visible .entry k\n{\n  call g;\n  ret;\n}\n";
+  EXPECT_EQ(refusal(instrument(body, true)), "it calls 'g', which no PTX of its module defines");
+  EXPECT_TRUE(instrument(body).ok()) << "whoever asked may link it";
+  const std::string known =
+      ".extern .func free(.param .b64 p);\n.visible .entry k\n{\n  .reg .b64 %rd1;\n  mov.u64 %rd1, 0;\n"
+      "  {\n  .param .b64 p;\n  st.param.b64 [p], %rd1;\n  call free, (p);\n  }\n  ret;\n}\n";
+  accepted(instrument(known, true));
+}
+
 TEST(WholeModule, AFunctionThatIsDefinedTwiceIsRefused) {
   EXPECT_THAT(
       refusal(instrument(
