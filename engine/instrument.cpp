@@ -5,6 +5,7 @@
 
 #include "engine/places.h"
 #include "engine/reach.h"
+#include "engine/register_budget.h"
 #include "engine/sites.h"
 #include "engine/verify.h"
 #include "ptx/analysis/waiting/block_waits.h"
@@ -537,6 +538,10 @@ Result<Instrumented> instrument(const Request& request) {
 
   result.ptx = ptx::emit(*module, unit.edits);
   result.spent.emit_ms = watch.lap();
+  // The built-in device has as many registers as a kernel wants.
+  const bool is_for_ptxas = !request.variable_address || request.assembler_contracts;
+  if (Status fits = is_for_ptxas ? check_register_budget(unit, result.ptx) : success(); !fits)
+    return fits.error();
   describe(request, unit, result);
   return result;
 }

@@ -22,7 +22,8 @@ void check(const char* what, const char* how, bool holds) {
 
 bool reaches_driver(void* function) {
   int is_active = 0;
-  return function != nullptr && reinterpret_cast<State>(function)(0, nullptr, &is_active) == 0 && is_active == 1;
+  return function != nullptr && reinterpret_cast<State>(function)(0, nullptr, &is_active) == 0 &&
+         is_active == 1;
 }
 
 /// The library that a function lies in, as a tool finds it.
@@ -34,8 +35,9 @@ void* library_of(void* function) {
 
 /// With `knows_newer` functions that nobody here knows are found, too.
 void check_handle(const char* what, void* handle, const char* how, Dlsym look_up, bool knows_newer) {
-  check(what, how, handle != nullptr && look_up(handle, hooked) != nullptr &&
-                       reaches_driver(look_up(handle, not_hooked)));
+  check(
+      what, how,
+      handle != nullptr && look_up(handle, hooked) != nullptr && reaches_driver(look_up(handle, not_hooked)));
   void* const latest = handle != nullptr ? look_up(handle, newer) : nullptr;
   if (knows_newer) check("the newest", how, latest != nullptr && reinterpret_cast<Answer>(latest)() == 77);
 }
