@@ -5,6 +5,7 @@
 
 #include "engine/places.h"
 #include "engine/reach.h"
+#include "engine/register_budget.h"
 #include "engine/sites.h"
 #include "engine/verify.h"
 #include "ptx/analysis/waiting/block_waits.h"
@@ -513,6 +514,11 @@ Result<Instrumented> instrument(const Request& request) {
   ptx::InstrumentationUnit unit(*module, request.launch);
   set_options(request, unit);
   if (Status reached = find_reachable(*module, request.kernel, unit); !reached) return reached.error();
+  // The driver loads a variant by itself; a text that is only written may be linked by whoever asked for it.
+  if (request.variable_address && request.assembler_contracts && !unit.reached.undefined.empty()) {
+    return failure("it calls '" + unit.reached.undefined.front() + "', which no PTX of its module defines",
+                   "the program's module was linked with machine code that has it");
+  }
   result.spent.parse_ms = watch.lap();
 
   const auto asks_for_transfers = [](const SpecificationPtr& each) { return each->asks_for_transfers(); };
@@ -548,6 +554,10 @@ Result<Instrumented> instrument(const Request& request) {
 
   result.ptx = ptx::emit(*module, unit.edits);
   result.spent.emit_ms = watch.lap();
+  // The built-in device has as many registers as a kernel wants.
+  const bool is_for_ptxas = !request.variable_address || request.assembler_contracts;
+  if (Status fits = is_for_ptxas ? check_register_budget(unit, result.ptx) : success(); !fits)
+    return fits.error();
   describe(request, unit, result);
   return result;
 }

@@ -12,6 +12,7 @@ namespace {
 struct Reached {
   std::set<std::string, std::less<>> functions;  ///< with a body, the kernel excepted
   std::set<std::string, std::less<>> address_taken;
+  std::set<std::string, std::less<>> undefined;  ///< called, and declared alone
   /// direct ones, of functions with a body
   std::map<std::string, std::vector<std::string>, std::less<>> calls;
   bool indirect = false;
@@ -45,6 +46,9 @@ Status visit(ptx::Module& module, const ptx::Function& kernel, ptx::Function& fu
       return true;
     };
     for (const std::string_view name : calls.direct) {
+      const ptx::Function* const callee = module.find_function(name);
+      if (callee != nullptr && callee->is_declaration() && !ptx::is_defined_by_driver(name))
+        reached.undefined.emplace(name);
       if (add(name)) reached.calls[current.name].emplace_back(name);
     }
     for (const std::string_view name : calls.address_taken) {
@@ -152,6 +156,8 @@ Status find_reachable(ptx::Module& module, const std::string& kernel, ptx::Instr
       if (Status visited = visit(module, *entry, *function, reached); !visited) return visited;
     }
   }
+
+  unit.reached.undefined.assign(reached.undefined.begin(), reached.undefined.end());
 
   const Uninstrumented uninstrumented(module, reached);
   const auto add = [&](const ptx::Function& function, bool instrumented) {

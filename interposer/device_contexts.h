@@ -20,8 +20,8 @@ class DeviceContexts {
  public:
   using Make = std::function<std::unique_ptr<device::Device>(const device::cuda::Driver& driver)>;
 
-  /// The device of the calling thread's context, made by `make` for the context's first launch; null: there is
-  /// none. Takes no lock where the thread's last launch was in the same context.
+  /// The device of the calling thread's context, made by `make` for the context's first launch; null: there
+  /// is none. Takes no lock where the thread's last launch was in the same context.
   device::Device* current_device(lynxpp_driver_lookup lookup, const Make& make);
 
   /// The driver's functions; null until a device has been asked for.

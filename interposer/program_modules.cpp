@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
+#include <set>
 #include <string_view>
 
 #include "image/bytes.h"
 #include "image/fatbinary.h"
+#include "ptx/analysis/flow/control_flow_graph.h"
+#include "ptx/parser/linking.h"
 #include "ptx/parser/parser.h"
 
 namespace lynxpp::interposer {
@@ -46,6 +50,50 @@ Failure unreadable(image::PtxOrigin origin, Failure failure) {
   return failure;
 }
 
+/// What the module declares, for its own use, and does not define. Functions that the driver knows are not
+/// among it.
+std::set<std::string> undefined_in(const ptx::Module& module) {
+  std::set<std::string> names;
+  for (const ptx::Function& each : module.functions) {
+    if (each.is_declaration() && !ptx::is_defined_by_driver(each.name)) names.insert(each.name);
+  }
+  for (const ptx::Function& each : module.functions) {
+    if (!each.is_declaration()) names.erase(each.name);
+  }
+  return names;
+}
+
+/// The defining module with those modules of the same image that define the functions it calls, as the device
+/// linker has put them together; itself where it needs none, or they cannot be linked.
+std::string linked_with_others(const std::vector<image::DeviceCode>& codes, const image::DeviceCode& first,
+                               const ptx::Module& module) {
+  std::set<std::string> undefined = undefined_in(module);
+  std::vector<std::string> texts{first.ptx};
+  std::set<const image::DeviceCode*> taken{&first};
+  for (bool is_new = true; is_new && !undefined.empty();) {
+    is_new = false;
+    for (const image::DeviceCode& code : codes) {
+      const auto names_it = [&](const std::string& name) { return code.ptx.find(name) != std::string::npos; };
+      if (taken.contains(&code) || std::ranges::none_of(undefined, names_it)) continue;
+      const Result<ptx::Module> other = ptx::parse_module(code.ptx);
+      if (!other) continue;
+      const auto is_defined = [&](const std::string& name) {
+        const ptx::Function* const function = other->find_function(name);
+        return function != nullptr && !function->is_declaration();
+      };
+      if (std::ranges::none_of(undefined, is_defined)) continue;
+      undefined.merge(undefined_in(*other));
+      std::erase_if(undefined, is_defined);
+      texts.push_back(code.ptx);
+      taken.insert(&code);
+      is_new = true;
+    }
+  }
+  if (texts.size() == 1) return first.ptx;
+  Result<std::string> linked = ptx::link_modules(texts);
+  return linked ? std::move(*linked) : first.ptx;
+}
+
 }  // namespace
 
 Result<KernelPtx> ProgramModules::text_of(const std::string& kernel, std::uint64_t image,
@@ -67,6 +115,8 @@ Result<KernelPtx> ProgramModules::text_of(const std::string& kernel, std::uint64
     const ptx::Function* function = module->find_function(kernel);
     if (function != nullptr && function->is_entry)
       return KernelPtx{code.ptx, std::string(image::describe(code.origin))};
+    if (function != nullptr && function->is_entry && !function->is_declaration())
+      return linked_with_others(codes, code, *module);
   }
   // Of several containers, one that has PTX says more than one that has none.
   const image::DeviceCode* reason = nullptr;

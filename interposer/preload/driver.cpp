@@ -36,14 +36,14 @@ void* driver_library() {
   static std::atomic<void*> library = nullptr;
   void* handle = library.load(std::memory_order_acquire);
   if (handle != nullptr) return handle;
-  handle = real_dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  handle = find_opened("libcuda.so.1");
   for (unsigned slot = 0; handle == nullptr && slot < slot_count; ++slot) {
     // It may have been opened by a path under another name.
     Dl_info info;
     const void* const known =
         originals[static_cast<unsigned>(Door::looked_up)][slot].load(std::memory_order_relaxed);
-    if (known != nullptr && dladdr(known, &info) != 0)
-      handle = real_dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    if (known != nullptr && !belongs_to_this_library(known) && dladdr(known, &info) != 0)
+      handle = find_opened(info.dli_fname);
   }
   if (handle != nullptr) library.store(handle, std::memory_order_release);
   return handle;
@@ -100,11 +100,7 @@ Slot slot_of_request(const char* name, int version, bool per_thread_stream) {
   return slot_of_export(name);
 }
 
-void* driver_export(Slot slot) {
-  void* const library = driver_library();
-  return library != nullptr ? real_dlsym(library, function_names[static_cast<unsigned>(slot)].exported)
-                            : nullptr;
-}
+void* driver_export(Slot slot) { return driver_export(function_names[static_cast<unsigned>(slot)].exported); }
 
 Requested driver_request(Slot slot) {
   using GetProcAddress = CUresult (*)(const char*, void**, int, std::uint64_t, int*);
@@ -143,9 +139,24 @@ bool driver_is_stand_in() {
   return library != nullptr && real_dlsym(library, "lynxpp_stands_in_for_driver") != nullptr;
 }
 
-bool exists_without_us(Slot slot) {
-  return driver_library() != nullptr ||
-         real_dlsym(RTLD_NEXT, function_names[static_cast<unsigned>(slot)].exported) != nullptr;
+bool exists_without_us(const char* name) {
+  return driver_library() != nullptr || real_dlsym(RTLD_NEXT, name) != nullptr;
+}
+
+bool is_our_handle(const void* handle) {
+  // As with driver_library(), no function-local constant.
+  static std::atomic<const void*> known = nullptr;
+  const void* ours = known.load(std::memory_order_acquire);
+  if (ours == nullptr) {
+    ours = find_opened(own_path());
+    known.store(ours, std::memory_order_release);
+  }
+  return handle != nullptr && handle == ours;
+}
+
+void* driver_export(const char* name) {
+  void* const library = driver_library();
+  return library != nullptr ? real_dlsym(library, name) : nullptr;
 }
 
 void* lookup_driver(const char* name) {
@@ -184,3 +195,15 @@ CUcontext current_context() {
 }
 
 }  // namespace lynxpp::preload
+
+/// For the functions of entry_points.S that only lead to the driver's. Kept in `place` once it is known.
+extern "C" [[gnu::visibility("hidden")]] void* lynxpp_find_forwarded(const char* name,
+                                                                     std::atomic<void*>* place) {
+  using namespace lynxpp::preload;  // NOLINT(google-build-using-namespace): its code, under a C name
+  lynxpp_resolve_real_functions();
+  void* address = real_dlsym(RTLD_NEXT, name);
+  if (address == nullptr || belongs_to_this_library(address)) address = driver_export(name);
+  if (address == nullptr) return reinterpret_cast<void*>(no_driver);
+  place->store(address, std::memory_order_relaxed);
+  return address;
+}

@@ -70,8 +70,13 @@ bool driver_loaded();
 /// Whether that library is the cpu device's stand-in.
 bool driver_is_stand_in();
 
-/// Whether some library other than this one offers the function to the process.
-bool exists_without_us(Slot slot);
+/// True if some library other than this one offers the function to the process.
+bool exists_without_us(const char* name);
+
+/// True for the handle that dlopen gives for this library.
+bool is_our_handle(const void* handle);
+/// What the driver library exports under that name, known to us or not; null: nothing.
+void* driver_export(const char* name);
 
 /// lynxpp_driver_lookup of engine_api.h. A name without suffix is asked of cuGetProcAddress for CUDA 12.8:
 /// the function of that name in cuda.h 13, except for the few that got another signature in 13.0. Those, and

@@ -162,6 +162,85 @@ exported:                                                                       
 #include "interposer/driver_api.def"
 #undef LYNXPP_DRIVER_HOOK
 
+// Every other function that CUDA's driver exports. Whoever has found a function of ours may look up others in
+// the library that it lies in, past our dlsym: all of them lead to the driver.
+        .bss
+        .p2align 3
+.Lforwarded:
+        .fill   forward_count, 8, 0
+        .text
+        .set    forward_offset, 0
+#define FORWARD(exported)                                                       \
+        .ifndef exported;                                                       \
+        .globl  exported;                                                       \
+        .type   exported, @function;                                            \
+        .p2align 4;                                                             \
+exported:                                                                       \
+        endbr64;                                                                \
+        movq    .Lforwarded + forward_offset(%rip), %rax;                       \
+        testq   %rax, %rax;                                                     \
+        jz      1f;                                                             \
+        jmp     *%rax;                                                          \
+1:      leaq    2f(%rip), %rax;                                                 \
+        leaq    .Lforwarded + forward_offset(%rip), %r11;                       \
+        jmp     .Lforward;                                                      \
+        .size   exported, . - exported;                                         \
+        .section .rodata.str1.1, "aMS", @progbits, 1;                           \
+2:      .string #exported;                                                      \
+        .text;                                                                  \
+        .set    forward_offset, forward_offset + 8;                             \
+        .endif;
+#define LYNXPP_DRIVER(exported, asked, since, needs) FORWARD(exported)
+#define LYNXPP_DRIVER_ALIAS(exported, asked, since, needs) FORWARD(exported)
+#define LYNXPP_DRIVER_STREAM(exported, suffix, asked, since, suffix_since, needs) \
+        FORWARD(exported) FORWARD(exported##_##suffix)
+#define LYNXPP_DRIVER_UNSUPPORTED(exported, asked, per_thread, since) FORWARD(exported)
+#include "device/cpu/driver/api.def"
+#include "device/cpu/driver/unsupported.def"
+        .set    forward_count, forward_offset / 8
+
+// %rax: the name, %r11: where the driver's function is kept. Everything else is the call's.
+        .type   .Lforward, @function
+.Lforward:
+        .cfi_startproc
+        pushq   %rdi
+        .cfi_adjust_cfa_offset 8
+        pushq   %rsi
+        .cfi_adjust_cfa_offset 8
+        pushq   %rdx
+        .cfi_adjust_cfa_offset 8
+        pushq   %rcx
+        .cfi_adjust_cfa_offset 8
+        pushq   %r8
+        .cfi_adjust_cfa_offset 8
+        pushq   %r9
+        .cfi_adjust_cfa_offset 8
+        subq    $24, %rsp
+        .cfi_adjust_cfa_offset 24
+        movsd   %xmm0, (%rsp)           // no function of the driver takes a second number
+        movq    %rax, %rdi
+        movq    %r11, %rsi
+        call    lynxpp_find_forwarded   // (name, place): the driver's function
+        movsd   (%rsp), %xmm0
+        addq    $24, %rsp
+        .cfi_adjust_cfa_offset -24
+        popq    %r9
+        .cfi_adjust_cfa_offset -8
+        popq    %r8
+        .cfi_adjust_cfa_offset -8
+        popq    %rcx
+        .cfi_adjust_cfa_offset -8
+        popq    %rdx
+        .cfi_adjust_cfa_offset -8
+        popq    %rsi
+        .cfi_adjust_cfa_offset -8
+        popq    %rdi
+        .cfi_adjust_cfa_offset -8
+        jmp     *%rax
+        .cfi_endproc
+        .size   .Lforward, . - .Lforward
+
+        .hidden lynxpp_find_forwarded
         .hidden lynxpp_linked_wrappers
         .hidden lynxpp_find_hook
         .hidden lynxpp_no_symbol

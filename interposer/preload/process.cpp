@@ -30,6 +30,9 @@ int kept_stderr = -1;
 using Dlsym = void* (*)(void*, const char*);
 using Dlopen = void* (*)(const char*, int);
 
+/// The C library's own, whoever else stands in front of it.
+Dlopen dlopen_of_libc = nullptr;
+
 DeviceChoice parse_device(const char* text) {
   if (strcmp(text, "cpu") == 0) return DeviceChoice::cpu;
   if (strcmp(text, "cuda") == 0) return DeviceChoice::cuda;
@@ -178,6 +181,9 @@ void lynxpp_resolve_real_functions() {
     say("this C library has no dlsym that could be called; use glibc 2.34 or newer");
     _exit(127);
   }
+  void* const opens = dlvsym(RTLD_NEXT, "dlopen", "GLIBC_2.34");
+  dlopen_of_libc =
+      reinterpret_cast<Dlopen>(opens != nullptr ? opens : dlvsym(RTLD_NEXT, "dlopen", "GLIBC_2.2.5"));
   // Another preload behind us may interpose these too; then it is next in line.
   const auto dlsym_of_libc = reinterpret_cast<Dlsym>(of_libc);
   void* next = dlsym_of_libc(RTLD_NEXT, "dlsym");
@@ -189,6 +195,13 @@ void* real_dlsym(void* handle, const char* name) {
   void* const symbol = reinterpret_cast<Dlsym>(lynxpp_real_dlsym)(handle, name);
   asm volatile("");  // no tail call: RTLD_NEXT must see a return address inside this library
   return symbol;
+}
+
+void* find_opened(const char* name) {
+  const auto open = dlopen_of_libc != nullptr ? dlopen_of_libc : reinterpret_cast<Dlopen>(lynxpp_real_dlopen);
+  void* const handle = open(name, RTLD_LAZY | RTLD_NOLOAD);
+  asm volatile("");
+  return handle;
 }
 
 void* real_dlopen(const char* name, int flags) {

@@ -95,6 +95,16 @@ void finish_run(int status, void*) {
   end_control();
 }
 
+/// lynxpp_find_hook for a name of the driver's that we do not stand in front of. Through our own handle it is
+/// the driver's; in the scope of the program it must not be ours where there is no driver.
+void* find_unhooked(void* handle, const char* name) {
+  lynxpp_resolve_real_functions();
+  if (is_our_handle(handle)) return driver_export(name);
+  void* const found = real_dlsym(handle == RTLD_NEXT ? RTLD_DEFAULT : handle, name);
+  const bool is_ours_alone = found != nullptr && belongs_to_this_library(found) && !exists_without_us(name);
+  return is_ours_alone ? lynxpp_no_symbol : nullptr;
+}
+
 }  // namespace
 }  // namespace lynxpp::preload
 
@@ -107,8 +117,9 @@ extern "C" [[gnu::visibility("hidden")]] void* lynxpp_find_hook(void* handle, co
     return watched != nullptr ? watched : watched_linker_function(handle, name);
   }
   if (strncmp(name, "cuda", 4) == 0) return looked_up_cpu_function(name);
+  if (Passthrough::active()) return nullptr;
   const Slot slot = slot_of_export(name);
-  if (slot == Slot::count || Passthrough::active()) return nullptr;
+  if (slot == Slot::count) return find_unhooked(handle, name);
   lynxpp_resolve_real_functions();
   if (handle != RTLD_DEFAULT && handle != RTLD_NEXT) {
     void* const found = real_dlsym(handle, name);
@@ -126,7 +137,7 @@ extern "C" [[gnu::visibility("hidden")]] void* lynxpp_find_hook(void* handle, co
     return looked_up_wrapper(slot);
   }
   // The look-up would end at our own export, which must not make a driver appear where there is none.
-  return exists_without_us(slot) ? nullptr : lynxpp_no_symbol;
+  return exists_without_us(name) ? nullptr : lynxpp_no_symbol;
 }
 
 /// What to open in place of `name`; null: that itself.

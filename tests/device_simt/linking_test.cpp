@@ -1,5 +1,5 @@
 // Relocatable modules become one: what runs is what a device linker would have put together.
-#include "device/cpu/simt/compile/linking.h"
+#include "ptx/parser/linking.h"
 
 #include <gmock/gmock.h>
 
@@ -69,7 +69,7 @@ TEST(Linking, GivesOwnNamesThatNoModuleHas) {
 
 TEST(Linking, JoinsWhatModulesDeclareAndDefine) {
   const std::array texts = {first, second};
-  const Result<std::string> linked = link_modules(texts);
+  const Result<std::string> linked = ptx::link_modules(texts);
   ASSERT_TRUE(linked);
   EXPECT_THAT(*linked, HasSubstr(".version 8.5"));
   EXPECT_THAT(*linked, Not(HasSubstr(".extern")));
@@ -84,7 +84,7 @@ TEST(Linking, JoinsWhatModulesDeclareAndDefine) {
 
 TEST(Linking, RefusesTwoDefinitions) {
   const std::array texts = {second, second};
-  const Result<std::string> linked = link_modules(texts);
+  const Result<std::string> linked = ptx::link_modules(texts);
   ASSERT_FALSE(linked);
   EXPECT_THAT(linked.error().diagnostics.front().message, HasSubstr("define 'counter'"));
 }
@@ -94,7 +94,7 @@ TEST(Linking, KeepsOneDeclaration) {
   const std::string dynamic = "\n.extern .shared .align 16 .b8 room[];\n.extern .func missing();\n";
   const std::array texts = {header + dynamic + ".visible .entry a() { ret; }",
                             header + dynamic + ".visible .entry b() { ret; }"};
-  const Result<std::string> linked = link_modules(texts);
+  const Result<std::string> linked = ptx::link_modules(texts);
   ASSERT_TRUE(linked);
   EXPECT_EQ(linked->find("room[]"), linked->rfind("room[]"));
   EXPECT_THAT(*linked, HasSubstr("missing"));

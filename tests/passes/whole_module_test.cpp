@@ -287,6 +287,58 @@ TEST(WholeModule, AKernelThatLaunchesItselfIsRefused) {
               HasSubstr("it launches itself from the device"));
 }
 
+TEST(WholeModule, AFunctionThatNobodyDefinesIsRefusedAtALaunch) {
+  const std::string body =
+      ".extern .func g;\n.extern .func unused;\n.visible .entry k\n{\n  call g;\n  ret;\n}\n";
+  EXPECT_EQ(refusal(instrument(body, true)), "it calls 'g', which no PTX of its module defines");
+  EXPECT_TRUE(instrument(body).ok()) << "whoever asked may link it";
+  const std::string known =
+      ".extern .func free(.param .b64 p);\n.visible .entry k\n{\n  .reg .b64 %rd1;\n  mov.u64 %rd1, 0;\n"
+      "  {\n  .param .b64 p;\n  st.param.b64 [p], %rd1;\n  call free, (p);\n  }\n  ret;\n}\n";
+  accepted(instrument(known, true));
+}
+
+namespace {
+
+/// One warpgroup leaves registers to another, which has a loop; `more` are alive in it.
+std::string sharing_registers(int of_producer) {
+  return ".visible .entry k(.param .u64 p)\n.maxntid 384, 1, 1\n.minnctapersm 1\n{\n  .reg .pred %p<2>;\n"
+         "  .reg .b32 %r<4>;\n  .reg .b64 %rd<2>;\n  ld.param.u64 %rd1, [p];\n  mov.u32 %r1, %tid.x;\n"
+         "  setp.gt.u32 %p1, %r1, 127;\n  @%p1 bra CONSUME;\n  setmaxnreg.dec.sync.aligned.u32 " +
+         std::to_string(of_producer) +
+         ";\nPRODUCE:\n  ld.global.u32 %r2, [%rd1];\n  setp.ne.u32 %p1, %r2, 0;\n  @%p1 bra PRODUCE;\n  "
+         "ret;\n"
+         "CONSUME:\n  setmaxnreg.inc.sync.aligned.u32 232;\n  st.global.u32 [%rd1], %r1;\n  ret;\n}\n";
+}
+
+/// Keeps so many values of each thread alive from one instruction to the next.
+Result<engine::Instrumented> with_values(int values, int of_producer) {
+  std::string handler;
+  for (int i = 0; i < values; ++i)
+    handler += "unsigned int v" + std::to_string(i) + " = (unsigned int)clockCounter();\n";
+  handler += "unsigned long all = 0;\n";
+  for (int i = 0; i < values; ++i) handler += "all = all * 31 + v" + std::to_string(i) + ";\n";
+  const std::string text =
+      ".version 8.0\n.target sm_90a\n.address_size 64\n" + sharing_registers(of_producer);
+  engine::Request request;
+  request.ptx = &text;
+  request.kernel = "k";
+  request.specifications = {*cod::compile(
+      "global unsigned long sum[1];\nON_INSTRUCTION: {\n" + handler + "atomicMax(&sum[0], all);\n}\n",
+      "values.cod")};
+  request.device_sm = 90;
+  return engine::instrument(request);
+}
+
+}  // namespace
+
+TEST(WholeModule, AVariantKeepsToTheRegistersThatSetmaxnregLeaves) {
+  EXPECT_TRUE(with_values(4, 40).ok());
+  EXPECT_THAT(refusal(with_values(60, 40)),
+              HasSubstr("setmaxnreg leaves the kernel 40 registers, and instrumented about"));
+  EXPECT_TRUE(with_values(60, 152).ok()) << "it has them";
+}
+
 TEST(WholeModule, AFunctionThatIsDefinedTwiceIsRefused) {
   EXPECT_THAT(
       refusal(instrument(

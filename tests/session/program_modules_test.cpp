@@ -49,6 +49,24 @@ TEST(ProgramModules, TheReasonIsThatOfTheModuleThatHasPtx) {
   EXPECT_EQ(message(modules.text_of("d", 1, as_bytes(other), 90)), "no PTX module of the program defines it");
 }
 
+TEST(ProgramModules, AKernelComesWithTheModulesThatDefineWhatItCalls) {
+  const std::string header = ".version 8.0\n.target sm_80\n.address_size 64\n";
+  const std::string calling =
+      header + ".extern .func far();\n.extern .func nowhere();\n.visible .entry a()\n{\ncall far;\nret;\n}\n";
+  const std::string far =
+      header + ".extern .func farther();\n.visible .func far()\n{\ncall farther;\nret;\n}\n";
+  const std::string farther = header + ".visible .func farther()\n{\nret;\n}\n";
+  std::string image;
+  for (const std::string& text : {farther, calling, far, defining("unrelated")})
+    image += ContainerBuilder().add(kind_ptx, 80, text).build();
+  const Result<std::string> text = ProgramModules().text_of("a", 1, as_bytes(image), 80);
+  ASSERT_TRUE(text.ok());
+  EXPECT_THAT(*text, HasSubstr(".visible .func far()"));
+  EXPECT_THAT(*text, HasSubstr(".visible .func farther()"));
+  EXPECT_THAT(*text, HasSubstr("nowhere"));
+  EXPECT_THAT(*text, testing::Not(HasSubstr("unrelated")));
+}
+
 TEST(ProgramModules, ADriverThatIgnoresMachineCodeCompilesThePtx) {
   const std::string image =
       ContainerBuilder().add(kind_elf, 90, "ELF?").add(kind_ptx, 80, defining("a")).build();

@@ -13,8 +13,8 @@
 #include "device/cpu/runtime/compiler_log.h"
 #include "device/cpu/runtime/error.h"
 #include "device/cpu/runtime/loaded_images.h"
-#include "device/cpu/simt/compile/linking.h"
 #include "image/fatbinary.h"
+#include "ptx/parser/linking.h"
 #include "support/log.h"
 
 namespace lynxpp::device::cpu::driver_api {
@@ -155,7 +155,7 @@ CUresult complete(Link& link, std::string& problem) {
   }
   std::vector<std::string> texts;
   if (const CUresult error = texts_of(link, texts); error != CUDA_SUCCESS) return error;
-  const Result<std::string> linked = link_modules(texts);
+  const Result<std::string> linked = ptx::link_modules(texts);
   if (!linked) {
     problem = "the modules cannot be linked: " + one_line(linked.error());
     log().error("{}", problem);

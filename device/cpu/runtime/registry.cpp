@@ -10,10 +10,10 @@
 #include "device/cpu/runtime/devices.h"
 #include "device/cpu/runtime/error.h"
 #include "device/cpu/runtime/streams.h"
-#include "device/cpu/simt/compile/linking.h"
 #include "image/bytes.h"
 #include "image/compiler_caches.h"
 #include "image/fatbinary.h"
+#include "ptx/parser/linking.h"
 #include "support/log.h"
 #include "support/text.h"
 
@@ -163,7 +163,7 @@ cudaError_t Binary::link_relocatable() {
   const std::vector<std::string> texts = relocatable_texts(wrapper_);
   if (texts.empty() || std::ranges::any_of(texts, launches_from_device))
     return cudaErrorNoKernelImageForDevice;
-  Result<std::string> linked = link_modules(texts);
+  Result<std::string> linked = ptx::link_modules(texts);
   if (!linked) {
     log().error("relocatable device code of the program cannot be linked: {}", one_line(linked.error()));
     return cudaErrorInvalidKernelImage;

@@ -66,4 +66,8 @@ struct CallSites {
 };
 CallSites find_calls(const Module& module, const Function& function);
 
+/// True for functions that a module declares and the driver's compiler knows: "vprintf" and its like. They
+/// wait for no thread block.
+bool is_defined_by_driver(std::string_view function);
+
 }  // namespace lynxpp::ptx

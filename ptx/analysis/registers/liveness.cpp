@@ -64,9 +64,11 @@ Liveness::Liveness(const ControlFlowGraph& graph, const RegisterUsage& usage)
   }
 }
 
-RegisterPressure estimate_register_pressure(const ControlFlowGraph& graph, const RegisterUsage& usage,
-                                            const Liveness& liveness) {
-  RegisterPressure result;
+/// Calls `at_instruction` with each instruction and what is live there, its results among it, and
+/// `at_entry` with what is live where a block begins.
+template <typename AtInstruction, typename AtEntry>
+static void walk_live(const ControlFlowGraph& graph, const RegisterUsage& usage, const Liveness& liveness,
+                      const AtInstruction& at_instruction, const AtEntry& at_entry) {
   LiveSet live(usage);
   for (std::uint32_t block = 0; block < graph.blocks.size(); ++block) {
     live.clear();
@@ -74,18 +76,40 @@ RegisterPressure estimate_register_pressure(const ControlFlowGraph& graph, const
     for (std::uint32_t at = graph.blocks[block].end; at-- > graph.blocks[block].begin;) {
       // A result nobody reads still needs a place.
       for (const RegisterWrite& write : usage.writes(at)) live.add(write.reg);
-      const bool first = live.units == result.units && at < result.instruction;
-      if (live.units > result.units || first) result.instruction = at;
-      result.units = std::max(result.units, live.units);
-      result.predicates = std::max(result.predicates, live.predicates);
+      at_instruction(at, live);
       for (const RegisterWrite& write : usage.writes(at)) {
         if (!write.partial) live.remove(write.reg);
       }
       for (const RegisterId reg : usage.reads(at)) live.add(reg);
     }
+    at_entry(live);
+  }
+}
+
+std::vector<std::uint32_t> live_registers(const ControlFlowGraph& graph, const RegisterUsage& usage,
+                                          const Liveness& liveness) {
+  std::vector<std::uint32_t> units(graph.block_of.size());
+  walk_live(
+      graph, usage, liveness, [&](std::uint32_t at, const LiveSet& live) { units[at] = live.units; },
+      [](const LiveSet&) {});
+  return units;
+}
+
+RegisterPressure estimate_register_pressure(const ControlFlowGraph& graph, const RegisterUsage& usage,
+                                            const Liveness& liveness) {
+  RegisterPressure result;
+  const auto widen = [&](const LiveSet& live) {
     result.units = std::max(result.units, live.units);
     result.predicates = std::max(result.predicates, live.predicates);
-  }
+  };
+  walk_live(
+      graph, usage, liveness,
+      [&](std::uint32_t at, const LiveSet& live) {
+        const bool first = live.units == result.units && at < result.instruction;
+        if (live.units > result.units || first) result.instruction = at;
+        widen(live);
+      },
+      widen);
   return result;
 }
 

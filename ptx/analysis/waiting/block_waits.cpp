@@ -136,12 +136,6 @@ class Waits {
   FunctionAnalyses analyses_;
 };
 
-/// Functions of the device's runtime that wait for no thread block.
-bool is_harmless(std::string_view external) {
-  constexpr std::array<std::string_view, 4> known = {"vprintf", "malloc", "free", "__assertfail"};
-  return std::ranges::count(known, external) != 0;
-}
-
 }  // namespace
 
 bool may_wait_for_blocks(const Module& module, const Function& kernel) {
@@ -151,9 +145,9 @@ bool may_wait_for_blocks(const Module& module, const Function& kernel) {
   for (const std::uint32_t node : calls.reachable_from(start)) {
     const CallNode& each = calls.nodes()[node];
     if (each.function == nullptr) return true;
-    if (each.function->is_declaration() && is_harmless(each.function->name)) continue;
+    if (each.function->is_declaration() && is_defined_by_driver(each.function->name)) continue;
     if (!each.function->body) return true;
-    if (each.calls_indirectly || !std::ranges::all_of(each.external, is_harmless)) return true;
+    if (each.calls_indirectly || !std::ranges::all_of(each.external, is_defined_by_driver)) return true;
     Waits waits(*each.function);
     if (node == start ? waits.in_some_loop() : waits.anywhere()) return true;
   }

@@ -30,4 +30,25 @@ EXPORT void* dlsym(void* handle, const char* name) noexcept {
       reinterpret_cast<void* (*)(void*, const char*) noexcept>(dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34"));
   return next(handle, name);
 }
+#elif defined(LIBRARY_PROFILER)
+// As a profiler's injection library: wraps dlsym and dlopen by the C library's own, and takes for the driver
+// whichever library the global scope has a function of the driver in.
+#include <cstring>
+namespace {
+void* find_in_libc(const char* name) { return dlvsym(RTLD_NEXT, name, "GLIBC_2.34"); }
+}  // namespace
+EXPORT void* dlsym(void* handle, const char* name) noexcept {
+  static const auto next = reinterpret_cast<void* (*)(void*, const char*) noexcept>(find_in_libc("dlsym"));
+  return next(handle, name);
+}
+EXPORT void* dlopen(const char* name, int flags) noexcept {
+  static const auto next = reinterpret_cast<void* (*)(const char*, int) noexcept>(find_in_libc("dlopen"));
+  static const auto look_up = reinterpret_cast<void* (*)(void*, const char*)>(find_in_libc("dlsym"));
+  void* const opened = next(name, flags);
+  Dl_info info = {};
+  void* const known = look_up(RTLD_DEFAULT, "cuGetProcAddress");
+  if (name == nullptr || strcmp(name, "libcuda.so.1") != 0 || known == nullptr || dladdr(known, &info) == 0)
+    return opened;
+  return next(info.dli_fname, RTLD_NOW);
+}
 #endif

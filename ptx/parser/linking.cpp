@@ -1,4 +1,4 @@
-#include "device/cpu/simt/compile/linking.h"
+#include "ptx/parser/linking.h"
 
 #include <algorithm>
 #include <cctype>
@@ -10,7 +10,7 @@
 
 #include "ptx/parser/parser.h"
 
-namespace lynxpp::device::cpu {
+namespace lynxpp::ptx {
 namespace {
 
 bool is_name_character(char c) {
@@ -55,7 +55,7 @@ class Linker {
  public:
   Status read(std::span<const std::string> texts) {
     for (const std::string& text : texts) {
-      Result<ptx::Module> module = ptx::parse_module(text);
+      Result<Module> module = parse_module(text);
       if (!module) return module.error();
       modules_.push_back(std::move(*module));
     }
@@ -64,11 +64,11 @@ class Linker {
 
   Result<std::string> link() {
     if (const Status known = note_definitions(); !known) return known.error();
-    const auto newest = std::ranges::max_element(modules_, {}, &ptx::Module::version);
+    const auto newest = std::ranges::max_element(modules_, {}, &Module::version);
     std::string linked = ".version " + std::string(newest->text(newest->version_text)) + "\n.target " +
                          std::string(newest->text(newest->target_text)) + "\n.address_size 64\n";
     for (std::size_t i = 0; i < modules_.size(); ++i) {
-      for (const ptx::Item& item : modules_[i].items) {
+      for (const Item& item : modules_[i].items) {
         if (!is_wanted(i, item)) continue;
         const std::string_view text = modules_[i].text(item.text);
         linked += (i == 0 ? std::string(text) : without_lines(text)) + "\n";
@@ -82,17 +82,17 @@ class Linker {
   static bool is_own(const Declared& declared) {
     return !declared.is_visible && !declared.is_weak && !declared.is_extern;
   }
-  static bool is_own(const ptx::Function& function) {
+  static bool is_own(const Function& function) {
     return !function.is_visible && !function.is_weak && !function.is_extern && !function.is_declaration();
   }
 
   /// A module's own names that another module has, too, get others.
   Status rename_own() {
     std::map<std::string, unsigned, std::less<>> uses;  // in how many modules
-    for (const ptx::Module& module : modules_) {
+    for (const Module& module : modules_) {
       std::set<std::string_view> names;
-      for (const ptx::Variable& variable : module.variables) names.insert(variable.name);
-      for (const ptx::Function& function : module.functions) names.insert(function.name);
+      for (const Variable& variable : module.variables) names.insert(variable.name);
+      for (const Function& function : module.functions) names.insert(function.name);
       for (const std::string_view name : names) ++uses[std::string(name)];
     }
     for (std::size_t i = 0; i < modules_.size(); ++i) {
@@ -105,10 +105,10 @@ class Linker {
         uses[unused] = 1;
         names[declared.name] = std::move(unused);
       };
-      for (const ptx::Variable& variable : modules_[i].variables) rename(variable);
-      for (const ptx::Function& function : modules_[i].functions) rename(function);
+      for (const Variable& variable : modules_[i].variables) rename(variable);
+      for (const Function& function : modules_[i].functions) rename(function);
       if (names.empty()) continue;
-      Result<ptx::Module> renamed = ptx::parse_module(with_names(modules_[i].source(), names));
+      Result<Module> renamed = parse_module(with_names(modules_[i].source(), names));
       if (!renamed) return renamed.error();
       modules_[i] = std::move(*renamed);
     }
@@ -128,10 +128,10 @@ class Linker {
       return success();
     };
     for (std::size_t i = 0; i < modules_.size(); ++i) {
-      for (const ptx::Variable& variable : modules_[i].variables) {
+      for (const Variable& variable : modules_[i].variables) {
         if (Status noted = note(i, variable, !variable.is_extern); !noted) return noted;
       }
-      for (const ptx::Function& function : modules_[i].functions) {
+      for (const Function& function : modules_[i].functions) {
         if (Status noted = note(i, function, !function.is_declaration()); !noted) return noted;
       }
     }
@@ -139,18 +139,18 @@ class Linker {
   }
 
   /// Of several things of one name the definition, or else the first declaration.
-  bool is_wanted(std::size_t module, const ptx::Item& item) {
+  bool is_wanted(std::size_t module, const Item& item) {
     const auto one = [&](const std::string& name, bool defines) {
       const auto found = definitions_.find(name);
       if (found != definitions_.end()) return defines && found->second.module == module;
       return declared_.insert(name).second;
     };
-    if (item.kind == ptx::ItemKind::variable) {
-      const ptx::Variable& variable = modules_[module].variables[item.index];
+    if (item.kind == ItemKind::variable) {
+      const Variable& variable = modules_[module].variables[item.index];
       return one(variable.name, !variable.is_extern);
     }
-    if (item.kind == ptx::ItemKind::function) {
-      const ptx::Function& function = modules_[module].functions[item.index];
+    if (item.kind == ItemKind::function) {
+      const Function& function = modules_[module].functions[item.index];
       return one(function.name, !function.is_declaration());
     }
     if (item.name == ".alias") return true;
@@ -161,7 +161,7 @@ class Linker {
     std::size_t module = 0;
     bool is_weak = false;
   };
-  std::vector<ptx::Module> modules_;
+  std::vector<Module> modules_;
   std::map<std::string, Definition, std::less<>> definitions_;
   std::set<std::string, std::less<>> declared_;
 };
@@ -174,4 +174,4 @@ Result<std::string> link_modules(std::span<const std::string> texts) {
   return linker.link();
 }
 
-}  // namespace lynxpp::device::cpu
+}  // namespace lynxpp::ptx

@@ -1,0 +1,173 @@
+#include "engine/register_budget.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "ptx/analysis/analyses.h"
+#include "ptx/parser/parser.h"
+
+namespace lynxpp::engine {
+namespace {
+
+constexpr std::string_view opcode = "setmaxnreg";
+constexpr std::uint32_t registers_of_multiprocessor = 65536;
+constexpr std::uint32_t most_of_thread = 255;
+/// What is live where the kernel has one number of registers.
+struct Need {
+  std::uint32_t registers = 0;  ///< of 32 bits, at the worst place
+  bool has_calls = false;       ///< of functions that the module defines
+};
+/// By the number of registers.
+using Needs = std::map<std::uint32_t, Need>;
+
+/// The most that may be live. Without calls ptxas 13.0 moves instructions and makes values again: with 44 live
+/// where there are 40 it spills nothing. With calls it searches without end once there is nothing to spare.
+std::uint32_t most_live(std::uint32_t registers, bool has_calls) {
+  constexpr std::uint32_t spare = 2;
+  if (!has_calls) return registers + registers / 4;
+  return registers > spare ? registers - spare : 0;
+}
+
+/// The numbers behind a directive, ".maxntid 384, 1, 1"; empty: there is no such directive.
+std::vector<std::uint32_t> numbers_behind(std::string_view directives, std::string_view name) {
+  std::vector<std::uint32_t> numbers;
+  std::size_t at = directives.find(name);
+  if (at == std::string_view::npos) return numbers;
+  for (at += name.size(); at < directives.size();) {
+    std::uint32_t number = 0;
+    const char* const begin = directives.data() + at;
+    const auto [end, error] = std::from_chars(begin, directives.data() + directives.size(), number);
+    if (error == std::errc()) {
+      numbers.push_back(number);
+      at += static_cast<std::size_t>(end - begin);
+    } else if (std::string_view(" \t\r\n,").find(*begin) != std::string_view::npos) {
+      ++at;
+    } else {
+      break;
+    }
+  }
+  return numbers;
+}
+
+/// Registers of each thread when the kernel begins.
+std::uint32_t registers_at_entry(const ptx::Module& module, const ptx::Function& kernel) {
+  const ptx::TextRange& before =
+      kernel.parameter_list.empty() ? kernel.name_text : kernel.parameter_list;
+  const std::string_view directives = module.text({before.end, kernel.body_text.begin});
+  const std::vector<std::uint32_t> asked = numbers_behind(directives, ".maxnreg");
+  if (!asked.empty()) return asked.front();
+  std::vector<std::uint32_t> block = numbers_behind(directives, ".reqntid");
+  if (block.empty()) block = numbers_behind(directives, ".maxntid");
+  if (block.empty()) return most_of_thread;
+  std::uint64_t threads = 1;
+  for (const std::uint32_t each : block) threads *= std::max(1u, each);
+  const std::vector<std::uint32_t> blocks = numbers_behind(directives, ".minnctapersm");
+  threads *= blocks.empty() ? 1 : std::max(1u, blocks.front());
+  const std::uint64_t each = registers_of_multiprocessor / std::max<std::uint64_t>(threads, 1) / 8 * 8;
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(each, 8, most_of_thread));
+}
+
+/// What a setmaxnreg sets; nullopt for other instructions.
+std::optional<std::uint32_t> registers_set(const ptx::Instruction& instruction) {
+  if (!instruction.opcode.starts_with(opcode) || instruction.operands.empty() ||
+      instruction.operands.front().kind != ptx::OperandKind::integer)
+    return std::nullopt;
+  return static_cast<std::uint32_t>(instruction.operands.front().integer);
+}
+
+/// Registers of each thread before each instruction: the fewest of all paths that lead there.
+std::vector<std::uint32_t> registers_had(const ptx::Function& kernel, const ptx::ControlFlowGraph& graph,
+                                         std::uint32_t at_entry) {
+  const std::vector<ptx::Instruction>& instructions = kernel.body->instructions;
+  constexpr std::uint32_t unknown = ~0u;
+  std::vector<std::uint32_t> had(instructions.size(), unknown);
+  std::vector<std::uint32_t> into(graph.blocks.size(), unknown);
+  std::vector<std::uint32_t> work{0};
+  if (!into.empty()) into[0] = at_entry;
+  while (!work.empty()) {
+    const std::uint32_t block = work.back();
+    work.pop_back();
+    std::uint32_t now = into[block];
+    for (std::uint32_t at = graph.blocks[block].begin; at < graph.blocks[block].end; ++at) {
+      had[at] = now;
+      now = registers_set(instructions[at]).value_or(now);
+    }
+    for (const std::uint32_t next : graph.blocks[block].successors) {
+      if (into[next] <= now) continue;
+      into[next] = now;
+      work.push_back(next);
+    }
+  }
+  return had;
+}
+
+/// The most that is live in the function, and in what it calls by name.
+std::uint32_t pressure_of(const ptx::Module& module, ptx::Function& function) {
+  if (function.is_declaration() || (!function.body && !ptx::parse_body(module, function, "<instrumented>").ok()))
+    return 0;
+  ptx::FunctionAnalyses analyses(function);
+  return ptx::estimate_register_pressure(analyses.graph(), analyses.registers(), analyses.liveness()).units;
+}
+
+/// Precondition: the kernel's body is parsed.
+Needs needs_of(ptx::Module& module, ptx::Function& kernel) {
+  Needs needs;
+  ptx::FunctionAnalyses analyses(kernel);
+  const std::vector<std::uint32_t> live =
+      ptx::live_registers(analyses.graph(), analyses.registers(), analyses.liveness());
+  const std::vector<std::uint32_t> had =
+      registers_had(kernel, analyses.graph(), registers_at_entry(module, kernel));
+  std::map<std::string_view, std::uint32_t> callees;
+  for (ptx::Function& each : module.functions) {
+    if (!each.is_entry) callees.emplace(each.name, pressure_of(module, each));
+  }
+  for (std::size_t at = 0; at < live.size(); ++at) {
+    std::uint32_t called = 0;
+    const ptx::Instruction& instruction = kernel.body->instructions[at];
+    if (instruction.opcode.starts_with("call")) {
+      for (const ptx::Operand& operand : instruction.operands) {
+        const auto callee = callees.find(operand.name);
+        if (operand.kind == ptx::OperandKind::identifier && callee != callees.end()) called = callee->second;
+      }
+    }
+    Need& need = needs[had[at]];
+    need.registers = std::max(need.registers, live[at] + called);
+    need.has_calls |= called != 0;
+  }
+  return needs;
+}
+
+}  // namespace
+
+Status check_register_budget(ptx::InstrumentationUnit& unit, const std::string& variant) {
+  if (variant.find(opcode) == std::string::npos) return success();
+  const ptx::Function& original = *unit.reached.kernel().function;
+  Result<ptx::Module> before = ptx::parse_module(unit.module.source());
+  Result<ptx::Module> after = ptx::parse_module(variant, "<instrumented>");
+  if (!before || !after) return success();  // whoever loads it says why
+  ptx::Function* const was = before->find_function(original.name);
+  ptx::Function* const is = after->find_function(original.name);
+  if (was == nullptr || is == nullptr || !ptx::parse_body(*before, *was, "<original>").ok() ||
+      !ptx::parse_body(*after, *is, "<instrumented>").ok())
+    return success();
+  if (std::ranges::none_of(was->body->instructions,
+                           [](const ptx::Instruction& each) { return registers_set(each).has_value(); }))
+    return success();
+  Needs needed_before = needs_of(*before, *was);
+  for (const auto& [registers, need] : needs_of(*after, *is)) {
+    if (need.registers <= most_live(registers, need.has_calls) ||
+        need.registers <= needed_before[registers].registers)
+      continue;
+    return failure("setmaxnreg leaves the kernel " + std::to_string(registers) +
+                   " registers, and instrumented about " + std::to_string(need.registers) +
+                   " values would be alive at once" + (need.has_calls ? ", beside calls" : ""));
+  }
+  return success();
+}
+
+}  // namespace lynxpp::engine
