@@ -113,10 +113,9 @@ Result<KernelPtx> ProgramModules::text_of(const std::string& kernel, std::uint64
     const Result<ptx::Module> module = ptx::parse_module(code.ptx);
     if (!module) return unreadable(code.origin, module.error());
     const ptx::Function* function = module->find_function(kernel);
-    if (function != nullptr && function->is_entry)
-      return KernelPtx{code.ptx, std::string(image::describe(code.origin))};
-    if (function != nullptr && function->is_entry && !function->is_declaration())
-      return linked_with_others(codes, code, *module);
+    if (function != nullptr && function->is_entry && !function->is_declaration()) {
+      return KernelPtx{linked_with_others(codes, code, *module), std::string(image::describe(code.origin))};
+    }
   }
   // Of several containers, one that has PTX says more than one that has none.
   const image::DeviceCode* reason = nullptr;
