@@ -128,7 +128,7 @@ cudaError_t Binary::take_machine_code(std::span<const std::byte> image) {
     }
     std::string text = each.texts.front();
     if (each.texts.size() > 1) {
-      Result<std::string> linked = link_modules(each.texts);
+      Result<std::string> linked = ptx::link_modules(each.texts);
       if (!linked) {
         machine_code_problem_ = "the PTX in " + std::string(describe(each.origin)) +
                                 " cannot be linked: " + one_line(linked.error());
