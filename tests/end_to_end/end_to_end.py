@@ -4,8 +4,7 @@
 usage: end_to_end.py --build FOLDER native APP            a run without a specification; keeps its output and the device's counters
        end_to_end.py --build FOLDER spec APP SPEC [--wide] [NAME=VALUE…]  the same program instrumented, with these variables: same output, the right
                                                           numbers; --wide: with counters of 64 bits
-       end_to_end.py --build FOLDER tiers APP [--spec SPEC]…  the program in plain mode, in every tier of the cpu device: same output; with
-                                                          specifications: instrumented in the default tier and as regions
+       end_to_end.py --build FOLDER tiers APP           the program in plain mode, in every tier of the cpu device: same output
        end_to_end.py --build FOLDER bench APP             what `lynxpp bench` says of it
        end_to_end.py --build FOLDER failure NAME          one way to fail, see failures.py
        end_to_end.py --build FOLDER list-failures
@@ -214,7 +213,7 @@ def check_every_word(build, program, baseline, environment):
 TIERS = ("forms", "blocks", "segments", "regions")
 
 
-def check_tiers(build, app, specs):
+def check_tiers(build, app):
     """As users run it: nothing is counted or checked, and code is compiled as it is found to run often."""
     program = app_path(build, app)
     plain = build.run(build.command, "run", "-d", "cpu", "--", program, preload=False)
@@ -225,10 +224,6 @@ def check_tiers(build, app, specs):
     for tier in TIERS:
         run = build.run(build.command, "run", "-d", "cpu", "--", program, preload=False, environment={"LYNXPP_CPU_TIER": tier})
         expect(run.status == 0 and run.stdout == plain.stdout, f"the output differs from that of the default tier\n{plain}\n{run}")
-    for spec in specs:
-        for tier in ("automatic", "regions"):
-            run = build.run(build.command, "run", "-d", "cpu", "-s", spec, "--", program, preload=False, environment={"LYNXPP_CPU_TIER": tier})
-            expect(run.status == 0 and run.stdout == plain.stdout, f"the output differs from the uninstrumented run's\n{plain}\n{run}")
     print(f"{app}: the same output in {1 + len(TIERS)} tiers")
 
 
@@ -267,7 +262,6 @@ def main():
     spec.add_argument("variables", nargs="*", help="NAME=VALUE")
     tiers = commands.add_parser("tiers")
     tiers.add_argument("app")
-    tiers.add_argument("--spec", action="append", default=[])
     bench = commands.add_parser("bench")
     bench.add_argument("app")
     failure = commands.add_parser("failure")
@@ -281,7 +275,7 @@ def main():
         elif arguments.command == "spec":
             check_spec(build, arguments.app, arguments.spec, arguments.wide, dict(variable.split("=", 1) for variable in arguments.variables))
         elif arguments.command == "tiers":
-            check_tiers(build, arguments.app, arguments.spec)
+            check_tiers(build, arguments.app)
         elif arguments.command == "bench":
             check_bench(build, arguments.app)
         elif arguments.command == "failure":
