@@ -62,7 +62,7 @@ TEST(Linking, GivesOwnNamesThatNoModuleHas) {
   const std::string other =
       header + ".global .align 1 .b8 $str[2] = {67};\n.global .align 1 .b8 $str$1[2] = {68};\n";
   const std::array texts = {one, other, other};
-  const Result<std::string> linked = link_modules(texts);
+  const Result<std::string> linked = ptx::link_modules(texts);
   ASSERT_TRUE(linked) << linked.error().diagnostics.front().message;
   EXPECT_TRUE(load_module(*linked, "test.ptx"));
 }

@@ -59,12 +59,12 @@ TEST(ProgramModules, AKernelComesWithTheModulesThatDefineWhatItCalls) {
   std::string image;
   for (const std::string& text : {farther, calling, far, defining("unrelated")})
     image += ContainerBuilder().add(kind_ptx, 80, text).build();
-  const Result<std::string> text = ProgramModules().text_of("a", 1, as_bytes(image), 80);
-  ASSERT_TRUE(text.ok());
-  EXPECT_THAT(*text, HasSubstr(".visible .func far()"));
-  EXPECT_THAT(*text, HasSubstr(".visible .func farther()"));
-  EXPECT_THAT(*text, HasSubstr("nowhere"));
-  EXPECT_THAT(*text, testing::Not(HasSubstr("unrelated")));
+  const Result<KernelPtx> found = ProgramModules().text_of("a", 1, as_bytes(image), 80);
+  ASSERT_TRUE(found.ok());
+  EXPECT_THAT(found->text, HasSubstr(".visible .func far()"));
+  EXPECT_THAT(found->text, HasSubstr(".visible .func farther()"));
+  EXPECT_THAT(found->text, HasSubstr("nowhere"));
+  EXPECT_THAT(found->text, testing::Not(HasSubstr("unrelated")));
 }
 
 TEST(ProgramModules, ADriverThatIgnoresMachineCodeCompilesThePtx) {
