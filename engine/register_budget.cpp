@@ -25,8 +25,8 @@ struct Need {
 /// By the number of registers.
 using Needs = std::map<std::uint32_t, Need>;
 
-/// The most that may be live. Without calls ptxas 13.0 moves instructions and makes values again: with 44 live
-/// where there are 40 it spills nothing. With calls it searches without end once there is nothing to spare.
+/// The most that may be live. Without calls ptxas 13.0 moves instructions and makes values again: with 44
+/// live where there are 40 it spills nothing. With calls it searches without end when none is to spare.
 std::uint32_t most_live(std::uint32_t registers, bool has_calls) {
   constexpr std::uint32_t spare = 2;
   if (!has_calls) return registers + registers / 4;
@@ -56,8 +56,7 @@ std::vector<std::uint32_t> numbers_behind(std::string_view directives, std::stri
 
 /// Registers of each thread when the kernel begins.
 std::uint32_t registers_at_entry(const ptx::Module& module, const ptx::Function& kernel) {
-  const ptx::TextRange& before =
-      kernel.parameter_list.empty() ? kernel.name_text : kernel.parameter_list;
+  const ptx::TextRange& before = kernel.parameter_list.empty() ? kernel.name_text : kernel.parameter_list;
   const std::string_view directives = module.text({before.end, kernel.body_text.begin});
   const std::vector<std::uint32_t> asked = numbers_behind(directives, ".maxnreg");
   if (!asked.empty()) return asked.front();
@@ -108,7 +107,8 @@ std::vector<std::uint32_t> registers_had(const ptx::Function& kernel, const ptx:
 
 /// The most that is live in the function, and in what it calls by name.
 std::uint32_t pressure_of(const ptx::Module& module, ptx::Function& function) {
-  if (function.is_declaration() || (!function.body && !ptx::parse_body(module, function, "<instrumented>").ok()))
+  if (function.is_declaration() ||
+      (!function.body && !ptx::parse_body(module, function, "<instrumented>").ok()))
     return 0;
   ptx::FunctionAnalyses analyses(function);
   return ptx::estimate_register_pressure(analyses.graph(), analyses.registers(), analyses.liveness()).units;

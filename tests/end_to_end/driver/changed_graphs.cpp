@@ -146,6 +146,7 @@ int main(int count, char** arguments) {
   for (CUstream& stream : streams) CHECK_CALL(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
   CHECK_CALL(cuMemAlloc(&counts, 3 * sizeof(unsigned)));
   CHECK_CALL(cuMemsetD32(counts, 0, 3));
+  CHECK_CALL(cuCtxSynchronize());  // the streams do not wait for it
 
   graph = nested_graph(0, 1, &outer_node, &child_node);
   CHECK_CALL(cuGraphInstantiate(&executable, graph, 0));
