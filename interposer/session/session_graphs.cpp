@@ -286,7 +286,7 @@ void Session::take_back_graph(std::vector<GraphNode>& nodes, Graph& graph, const
     if (!node.pending || !node.is_wanted || all == nullptr) write(node.activity);
     if (!node.pending || !node.is_wanted) continue;
     State state(state_);
-    report::CoverageRecord& coverage = node.seen->coverage;
+    report::CoverageRecord& coverage = node.seen->coverage_of(*node.pending->plan->attached);
     coverage.instrumented = true;
     coverage.reason.clear();
     ++coverage.instrumented_launches;
