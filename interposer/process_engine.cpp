@@ -138,7 +138,8 @@ Engine& engine() {
 bool begin_engine_in_child() {
   device::cpu::begin_in_child();
   const Engine* const inherited = made_engine();
-  if (device::cpu::is_stranded() || (inherited != nullptr && inherited->contexts.driver() != nullptr)) return false;
+  if (device::cpu::is_stranded() || (inherited != nullptr && inherited->contexts.driver() != nullptr))
+    return false;
   if (inherited != nullptr) parents_engine = inherited;
   current_engine.store(nullptr);
   return true;

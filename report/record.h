@@ -278,10 +278,10 @@ struct CoverageRecord {
   std::uint64_t instrumented_launches = 0;
   std::uint64_t sites = 0;  ///< places a handler was spliced at
   std::vector<std::string> notes;
-  std::string module = {};               ///< LaunchPlace::module
-  std::vector<std::string> specs = {};   ///< that were attached together
-  std::string ptx_origin = {};           ///< where its PTX was found; empty: in the program image
-  bool lacks_ptx = false;                ///< nobody has PTX of what runs
+  std::string module = {};              ///< LaunchPlace::module
+  std::vector<std::string> specs = {};  ///< that were attached together
+  std::string ptx_origin = {};          ///< where its PTX was found; empty: in the program image
+  bool lacks_ptx = false;               ///< nobody has PTX of what runs
   /// Of a kernel that cannot be instrumented.
   struct Shape {
     std::uint32_t grid[3] = {1, 1, 1};

@@ -61,7 +61,8 @@ std::string first_line_of(std::string_view log) {
   while (log.ends_with('\n')) log.remove_suffix(1);
   const std::string first(log.substr(0, log.find('\n')));
   const auto more = std::ranges::count(log, '\n');
-  return more == 0 ? first : first + " (and " + std::to_string(more) + (more == 1 ? " more line)" : " more lines)");
+  return more == 0 ? first
+                   : first + " (and " + std::to_string(more) + (more == 1 ? " more line)" : " more lines)");
 }
 
 }  // namespace lynxpp::device::cuda

@@ -66,7 +66,9 @@ std::string joined(const std::vector<std::string>& names) {
 /// The specifications that each kernel ran without; nullopt if they are those of all kernels.
 std::optional<TextColumn> specification_column(const Summary& summary,
                                                const std::vector<const CoverageRecord*>& gaps) {
-  const auto differs = [&](const CoverageRecord& each) { return each.specs != summary.coverage.front().specs; };
+  const auto differs = [&](const CoverageRecord& each) {
+    return each.specs != summary.coverage.front().specs;
+  };
   if (std::ranges::none_of(summary.coverage, differs)) return std::nullopt;
   TextColumn specs{{"specifications"}, {}, false};
   for (const CoverageRecord* record : gaps) specs.cells.push_back(printable(joined(record->specs)));

@@ -110,11 +110,16 @@ def check_shared_bank_conflicts(what, record, launch, sites):
 def check_atomic_contention(what, record, launch, sites):
     def requests(site):
         counts = memory_counts(site, "shared").get("accesses", 0) + memory_counts(site, "global").get("requests", 0)
-        return counts if kind_of(site) == "atomic" else 0
+        return counts if "atomic" in (kind_of(site, "shared"), kind_of(site, "global")) else 0
 
     check_sites(what, record, sites, launch, "requests", requests)
     found = {name: record["results"][name]["values"] for name in ("lanes", "words", "requests", "hottest_word", "bank_conflicts")}
-    conflicts = per_site(sites, launch, lambda site: memory_counts(site, "shared").get("wavefronts", 0) - memory_counts(site, "shared").get("least_wavefronts", 0))
+
+    def conflicts_of(site):
+        counts = memory_counts(site, "shared")
+        return counts.get("wavefronts", 0) - counts.get("least_wavefronts", 0) if requests(site) else 0
+
+    conflicts = per_site(sites, launch, conflicts_of)
     for number, (lanes, words, asked, hottest, banks) in enumerate(zip(*found.values())):
         expect(asked <= words <= lanes <= 32 * asked and hottest <= lanes, f"{what}: instruction {number}: {lanes} {words} {asked} {hottest}")
         expect(banks <= conflicts[number], f"{what}: instruction {number}: {banks} of {conflicts[number]} conflicts")

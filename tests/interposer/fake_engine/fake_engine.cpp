@@ -176,7 +176,7 @@ constexpr lynxpp_engine fake_engine = {.abi = FAKE_ENGINE_ABI,
                                        .take_results = nullptr,
                                        .missed_results = nullptr,
                                        .launch_again = launch_again,
-                                        .forget_context = forget_context};
+                                       .forget_context = forget_context};
 
 }  // namespace
 

@@ -123,9 +123,6 @@ void FunctionCodegen::resolve_addresses_of(Operation& operation, OperationSource
                             : access.addresses;
     const AccessSite& site = add_site(access.kind, address.space, address.bytes, next - 1);
     if (!again_) operation.sites.push_back(&site);
-    if (!address.is_access || (!program_.counting && !program_.timed)) continue;
-    count_access_of(access, spill(4, sources.values[i]),
-                    builder_.CreateAnd(active(), constant32(address.lanes)), address.space, address.bytes);
   }
 }
 

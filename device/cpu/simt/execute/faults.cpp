@@ -66,7 +66,7 @@ std::string name_of_place(const WarpContext& warp, const Fault& fault) {
   const std::uint64_t from_shared = fault.address - reinterpret_cast<std::uintptr_t>(warp.shared);
   constexpr std::uint64_t a_little = 256;
   if (warp.shared_bytes != 0 && from_shared - warp.shared_bytes < a_little &&
-      warp.memory->around(fault.address).bytes == 0) {
+      warp.memory->around(fault.address).bytes == 0 && !warp.memory->is_freed(fault.address)) {
     return std::to_string(from_shared - warp.shared_bytes) + " bytes behind the end of the block's " +
            std::to_string(warp.shared_bytes) + " bytes of shared memory";
   }

@@ -321,12 +321,6 @@ Cell cell_of_move(const MatrixMove& move, unsigned lane, unsigned element) {
   return move.transposes ? Cell{cell.column, cell.row} : cell;
 }
 
-/// Lanes after those that name a row give no address.
-Operation::Address rows_of(const MatrixMove& move, ptx::StateSpace space) {
-  const std::uint32_t lanes = move.count == 4 ? ~0u : (1u << move.count * 8) - 1;
-  return {.space = space, .bytes = 16, .lanes = lanes, .is_access = true};
-}
-
 /// The rows that the lanes' addresses name; lane i gives the one of row i % 8 of matrix i / 8.
 bool find_rows(const OperationCall& call, const MatrixMove& move, const Lanes& addresses, std::byte** rows) {
   for (unsigned lane = 0; lane < move.count * 8; ++lane) {
@@ -357,7 +351,7 @@ Result<Operation> make_ldmatrix(OperationRequest& request) {
       }
     }
   };
-  return Operation{.run = run, .addresses = {rows_of(move, space)}, .whole_warp = true};
+  return Operation{.run = run, .addresses = {{space, 16}}, .whole_warp = true};
 }
 
 Result<Operation> make_stmatrix(OperationRequest& request) {
@@ -378,7 +372,7 @@ Result<Operation> make_stmatrix(OperationRequest& request) {
       }
     }
   };
-  return Operation{.run = run, .addresses = {rows_of(move, space)}, .whole_warp = true};
+  return Operation{.run = run, .addresses = {{space, 16}}, .whole_warp = true};
 }
 
 Result<Operation> make_movmatrix(OperationRequest& request) {

@@ -87,9 +87,7 @@ struct OperationCall {
 struct Operation {
   struct Address {
     ptx::StateSpace space = ptx::StateSpace::generic;
-    unsigned bytes = 0;         ///< of one access, for diagnostics
-    std::uint32_t lanes = ~0u;  ///< whose addresses are used
-    bool is_access = false;     ///< each of those lanes accesses `bytes` there
+    unsigned bytes = 0;  ///< of one access, for diagnostics
   };
   std::function<void(const OperationCall&)> run;
   std::vector<Address> addresses = {};  ///< one for each source that is an address or an object
