@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 
 from common import Findings
 from harness import clean_environment
@@ -58,12 +59,15 @@ def tools(package, apps, budget):
         path.write_text(text)
         programs[name] = [python, path]
     preloaded = [f"LD_PRELOAD={package.build.library}", f"LYNXPP_DEVICE={package.device}", "LYNXPP_SPEC=instruction_count"]
-    rows = []
+    rows, began = [], time.monotonic()
     for tool, options in TOOLS.items():
         if not shutil.which(tool):
             findings.say(f"{tool}: left out, it is not here")
             continue
         for name, program in programs.items():
+            if time.monotonic() - began > budget:
+                findings.say(f"{tool} over {name}: left out, the time was up")
+                continue
             alone = under(tool, options, program, [])
             beside = under(tool, options, program, preloaded)
             rows.append([tool, name, alone[0], beside[0], alone[2] if alone[2] is not None else "-", beside[2] if beside[2] is not None else "-",
