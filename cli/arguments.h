@@ -17,7 +17,7 @@ enum ExitCode {
   exit_success = 0,
   exit_input_error = 1,       ///< a specification or PTX file has errors
   exit_usage_error = 2,       ///< the command line, or a specification that does not exist
-  exit_nothing_measured = 3,  ///< the program ran, with status 0, and nothing of it was measured or checked
+  exit_nothing_measured = 3,  ///< the program exited with status 0, and nothing was measured or checked
   exit_cannot_execute = 126,  ///< the program of `run` is there but cannot be executed
   exit_not_found = 127,       ///< the program of `run` does not exist
 };

@@ -110,7 +110,7 @@ Result<report::Bench> measure(Runner& runner, const BenchArguments& arguments,
   return bench;
 }
 
-/// Whether some launch of a run with a setting was timed.
+/// True if at least one launch of a run with a setting was timed.
 bool has_measured(const report::Bench& bench) {
   const auto has_times = [](const report::BenchRun& run) {
     return std::ranges::any_of(run.timings, [](const auto& each) { return each.launches != 0; });

@@ -29,11 +29,11 @@ class WorkFolder {
   std::filesystem::path path_;
 };
 
-/// Of a program that a signal has ended; less the signal's number.
+/// Exit code of a program that a signal ended, minus the signal's number.
 inline constexpr int exit_of_signal = 128;
 
-/// Runs the program in this terminal, with this process's environment; its exit code, or exit_of_signal and
-/// the number of the signal that ended it.
+/// Runs the program in this terminal with this process's environment. Returns its exit code, or
+/// exit_of_signal plus the number of the signal that ended it.
 int run_in_terminal(const std::string& path, const std::vector<std::string>& command);
 
 struct ChildRun {

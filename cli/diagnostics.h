@@ -15,10 +15,10 @@ void print(const Diagnostics& diagnostics, std::string_view source = {});
 void print_error(std::string message, std::string hint = {});
 void print_warning(std::string message, std::string hint = {});
 
-/// The failure of a command whose program ran, with nothing to measure: a warning, as nothing is wrong.
+/// Returns the failure of a command whose program ran but had nothing to measure: a warning, not an error.
 Failure nothing_measured(std::string message, std::string hint = {});
 
-/// Prints why a command has failed. Returns the exit code for it.
+/// Prints why a command failed. Returns its exit code.
 int failed(const Failure& failure);
 
 /// Whether any of them is an error.

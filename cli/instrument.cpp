@@ -126,8 +126,8 @@ bool write_result(const std::string& path, const std::string& ptx) {
   return false;
 }
 
-/// Handlers of the user's own specifications that match no site in any of the kernels. A ready-made one is
-/// made for all kernels: most of its handlers match nothing in most of them.
+/// Handlers of the user's own specifications that match no site in any of the kernels. Ready-made ones are
+/// written for all kernels, and most of their handlers match nothing in most kernels.
 class UnmatchedHandlers {
  public:
   explicit UnmatchedHandlers(const LoadedSpecifications& specifications) : specifications_(specifications) {}
@@ -158,7 +158,7 @@ class UnmatchedHandlers {
 
  private:
   const LoadedSpecifications& specifications_;
-  std::vector<std::uint64_t> sites_;  ///< of each handler, over all kernels
+  std::vector<std::uint64_t> sites_;  ///< per handler, over all kernels
   std::vector<std::string> kernels_;
 };
 

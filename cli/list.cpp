@@ -23,7 +23,7 @@ int list(const ListArguments& arguments) {
     std::fwrite(found->source.data(), 1, found->source.size(), stdout);
     return exit_success;
   }
-  // A line each where a program reads them.
+  // One line per entry if the output is not a terminal.
   const std::size_t terminal =
       ::isatty(STDOUT_FILENO) == 1 ? report::terminal_width(STDOUT_FILENO) : report::all_kept;
   std::size_t width = 0;

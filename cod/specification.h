@@ -59,9 +59,9 @@ enum InstructionClass : std::uint32_t {
   atomic = 1u << 5,
   arithmetic = 1u << 6,
   predicated = 1u << 7,
-  async_copy = 1u << 8,  ///< copies between state spaces that are completed by a group or a barrier
-  bulk = 1u << 9,        ///< an operand says how many bytes one lane moves
-  unsized = 1u << 10,    ///< neither opcode nor operands say how many
+  async_copy = 1u << 8,  ///< copies between state spaces, completed by a group or a barrier
+  bulk = 1u << 9,        ///< an operand gives the number of bytes that one lane copies
+  unsized = 1u << 10,    ///< neither opcode nor operands give the number of bytes
 };
 enum AddressSpace : std::uint32_t {
   space_global = 1u << 0,
@@ -228,9 +228,9 @@ enum class SiteValue {
   loop_trips,      ///< how often the thread has begun the loop's first block since it entered the loop, u64
   is_back_edge,    ///< 1 when the branch may lead back to the first block of a loop that it is in
   memory_address,  ///< address of this access with its offset, u64 (instruction targets, as all that follow)
-  access_size,     ///< bytes of this thread; a register where DeviceTarget::has_lane_sizes
+  access_size,     ///< bytes this thread accesses; in a register if DeviceTarget::has_lane_sizes
   access_kind,     ///< 0 reads memory, 1 writes it, 2 is atomic
-  is_of_lanes,     ///< 1 where sectors and banks follow from the lanes' addresses and access_size
+  is_of_lanes,     ///< 1 if sectors and banks follow from the lanes' addresses and access_size
   branch_target,   ///< of a branch: where this lane goes; the same number for the same block
   access_space,    ///< bit of AddressSpace; of a generic access the space its address leads to
   bulk_size,       ///< bytes of a bulk copy, u64; 0 of all else
@@ -384,7 +384,7 @@ struct DeviceTarget {
   /// those of variables(), which is where dynamic shared memory begins.
   WordScheme words = {};
   bool streams_traces = false;  ///< the code streams entries where StreamControl says so
-  bool has_lane_sizes = false;  ///< access_size may differ from lane to lane
+  bool has_lane_sizes = false;  ///< true if access_size may differ between lanes
 };
 
 struct DeviceCode {

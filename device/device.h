@@ -44,7 +44,7 @@ struct DeviceInfo {
 /// only.
 struct Launch {
   void* function = nullptr;          ///< the original CUfunction or CUkernel
-  bool is_context_function = false;  ///< true: `function` is a CUfunction; false: not known
+  bool is_context_function = false;  ///< true: `function` is a CUfunction; false: unknown
   std::uint32_t grid[3] = {1, 1, 1};
   std::uint32_t block[3] = {1, 1, 1};
   std::uint32_t shared_bytes = 0;  ///< dynamic

@@ -18,18 +18,18 @@
 
 namespace lynxpp::device {
 
-/// A copy of the graph that the program has made executable, with all that was changed there since. Its
-/// handles are valid during the call that gets them and never kept.
+/// A copy of the graph that the program instantiated, with all later changes of the executable graph. Its
+/// handles are valid during the call that receives them and must not be kept.
 struct GraphCopy {
   void* graph = nullptr;        ///< CUgraph, nobody else's
   std::uint64_t flags = 0;      ///< it was instantiated with
-  std::vector<void*> kernels;   ///< its kernel nodes, those inside of other graphs, too
+  std::vector<void*> kernels;   ///< its kernel nodes, including those of child graphs
   std::vector<void*> disabled;  ///< nodes that do nothing
 };
 
 /// A kernel node that is to launch a variant.
 struct VariantNode {
-  std::size_t kernel = 0;  ///< of GraphCopy::kernels
+  std::size_t kernel = 0;  ///< index in GraphCopy::kernels
   std::shared_ptr<Variant> variant;
   Launch launch;                         ///< what kernel_of() gave, with more shared memory where wanted
   std::span<const ParameterSlot> slots;  ///< of the launch's own parameters
@@ -49,8 +49,8 @@ class ProgramGraph {
  public:
   virtual ~ProgramGraph() = default;
 
-  /// The launch of one of the copy's kernels. What it points to is valid until the node is changed;
-  /// instantiate() changes nodes. Failure: another context's, or the driver does not say.
+  /// Returns the launch of one of the copy's kernels. Its pointers are valid until the node is changed;
+  /// instantiate() changes nodes. Fails if the kernel is in another context or the driver does not report it.
   virtual Result<Launch> launch_of(const GraphCopy& copy, std::size_t kernel) = 0;
 
   /// Takes `bytes` of memory for the buffers that instantiate() is to give. Failure: there is none now.

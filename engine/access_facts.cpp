@@ -17,14 +17,14 @@ const ptx::Operand* address_of(const ptx::Instruction& instruction) {
   return nullptr;
 }
 
-/// The roots of all paths agree, or nothing is known.
+/// Returns the common root of all paths; unknown if they differ.
 std::optional<std::string> merged(const std::optional<std::string>& one,
                                   const std::optional<std::string>& other) {
   if (!one) return other;
   return !other || *one == *other ? one : std::string();
 }
 
-/// `factor` of factor * %tid.x; 0: the form is another one.
+/// Returns `factor` of factor * %tid.x; 0 if the form is not linear in %tid.x.
 std::int64_t factor_of_thread_index(const ptx::AffineForm& form, const std::vector<ptx::Symbol>& symbols) {
   if (form.constant != 0 || form.terms.size() != 1) return 0;
   const ptx::Product& product = form.terms[0].product;
@@ -41,7 +41,7 @@ std::string AccessFacts::object_of(std::uint32_t instruction) {
   return root_of_operand(instruction, address->elements[0]).value_or("");
 }
 
-/// nullopt: not a pointer. Empty: perhaps one, to an unknown object.
+/// nullopt: not a pointer. Empty: possibly a pointer, to an unknown object.
 std::optional<std::string> AccessFacts::root_of_operand(std::uint32_t instruction,
                                                         const ptx::Operand& operand) {
   if (operand.kind != ptx::OperandKind::identifier) return std::nullopt;
@@ -53,7 +53,7 @@ std::optional<std::string> AccessFacts::root_of_operand(std::uint32_t instructio
 
 std::optional<std::string> AccessFacts::root_of(ptx::ValueId value) {
   const auto [known, is_new] =
-      roots_.try_emplace(value, std::nullopt);  // of a cycle: the other inputs decide
+      roots_.try_emplace(value, std::nullopt);  // in a cycle, the other inputs decide
   if (!is_new) return known->second;
   const ptx::Value& made = analyses_.ssa().values()[value];
   std::optional<std::string> root;
@@ -117,7 +117,7 @@ std::string AccessFacts::lane_stride_of(std::uint32_t instruction) {
   return stride == 0 ? at_run_time : at_run_time + " + " + std::to_string(stride);
 }
 
-/// What a term adds from lane to lane; nullopt: not known.
+/// Returns what a term adds from lane to lane; nullopt if unknown.
 std::optional<AccessFacts::LaneStep> AccessFacts::step_of(const ptx::Term& term) {
   LaneStep step;
   std::int64_t lane = 0;
@@ -142,7 +142,7 @@ std::optional<AccessFacts::LaneStep> AccessFacts::step_of(const ptx::Term& term)
   return step;
 }
 
-/// Difference between neighbouring lanes of a row; nullopt: not known.
+/// Difference between neighbouring lanes of a row; nullopt if unknown.
 std::optional<std::int64_t> AccessFacts::steps_of_value(ptx::ValueId value) {
   if ((uniformity().of_value(value) & ptx::varies_in_warp) == 0) return 0;
   const ptx::Value& made = analyses_.ssa().values()[value];
@@ -160,7 +160,7 @@ std::optional<std::int64_t> AccessFacts::steps_of_value(ptx::ValueId value) {
   if (factor <= 0 || !std::has_single_bit(static_cast<std::uint64_t>(factor))) return std::nullopt;
   const std::string_view root = ptx::opcode_root(instruction.opcode);
   const std::int64_t constant = operands[2].integer;
-  // The lane, when a row of the block begins with a warp, and the number of the warp.
+  // The lane, if a row of the block begins with a warp, and the warp's index.
   const std::int64_t kept = constant / factor;
   if (root == "and" && kept + 1 >= lanes && std::has_single_bit(static_cast<std::uint64_t>(kept) + 1))
     return factor;
@@ -175,7 +175,7 @@ const ptx::Uniformity& AccessFacts::uniformity() {
   return *uniformity_;
 }
 
-/// nullopt: a number that has no name in the source.
+/// nullopt: a value without a name in the source.
 std::optional<std::string> AccessFacts::factor_of(const ptx::Symbol& symbol) const {
   constexpr const char* dimensions[] = {"x", "y", "z"};
   switch (symbol.kind) {

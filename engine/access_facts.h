@@ -1,4 +1,4 @@
-// Static facts of memory accesses: the object that an address points into, and how it differs between lanes.
+// Static facts of memory accesses: the object that an address points into, and its stride between lanes.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@ class AccessFacts {
   /// Borrows the analyses.
   explicit AccessFacts(ptx::FunctionAnalyses& analyses) : analyses_(analyses) {}
 
-  /// "argument 2": what the kernel's second argument points to; "tile": a variable, mangled. Empty: unknown.
+  /// "argument 2": the object that the second argument points to; "tile": a mangled variable. Empty: unknown.
   std::string object_of(std::uint32_t instruction);
 
   /// Bytes between the addresses of neighbouring lanes of a row: "4", "0", "4 * argument 6". Empty: unknown,
-  /// as if an index is loaded from memory.
+  /// e.g. if an index is loaded from memory.
   std::string lane_stride_of(std::uint32_t instruction);
 
  private:

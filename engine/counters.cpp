@@ -94,7 +94,7 @@ class TermCollector {
     return sites;
   }
 
-  /// At an access that selects its lanes: handlers run for those that take part.
+  /// Adds counters for an access that selects its lanes: handlers run for those that take part.
   void add_taking(const ptx::MemoryAccess& access, std::uint32_t block, std::uint32_t instruction,
                   std::uint64_t addend) {
     const bool by_warps = counter_->counts_warps;
@@ -131,7 +131,7 @@ class TermCollector {
     }
   }
 
-  /// True if a handler adds 0 there.
+  /// True if a handler adds 0 at the probe.
   static bool is_left_out(const cod::Tally& wanted, const ptx::Probe& probe,
                           const ptx::Instruction& instruction) {
     const std::optional<ptx::MemoryAccess> access = probe.access_at(instruction);

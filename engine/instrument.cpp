@@ -201,7 +201,7 @@ void set_filter(const cod::InstructionFilter& filter, const ptx::Instrumentation
     if (const std::optional<std::uint32_t> number = grouped->value(name, instruction)) return *number;
     const std::optional<cod::InstructionFilter> asked = cod::filter_of_value(name);
     if (!asked) return 0;
-    // The handler is about one side of a copy.
+    // The handler applies to one side of a copy.
     const cod::LabelSets labels = labels_of(unit, instruction);
     const bool is_second = labels.second && filter.choose(labels) == 1;
     return asked->matches(is_second ? *labels.second : labels.first) ? 1 : 0;
@@ -295,7 +295,7 @@ void add_word_counters(const Request& request, std::uint32_t index, ptx::Instrum
   unit.spliced.variables.push_back({ptx::StateSpace::shared, 0, {}, true});
 }
 
-/// Some access of the kernel may have another number of bytes in each lane.
+/// True if some access of the kernel may have a different number of bytes in each lane.
 bool has_lane_sizes(const ptx::InstrumentationUnit& unit) {
   return std::ranges::any_of(unit.reached.functions, [](const ptx::FunctionUnit& function) {
     return std::ranges::any_of(
@@ -514,7 +514,7 @@ Result<Instrumented> instrument(const Request& request) {
   ptx::InstrumentationUnit unit(*module, request.launch);
   set_options(request, unit);
   if (Status reached = find_reachable(*module, request.kernel, unit); !reached) return reached.error();
-  // The driver loads a variant by itself; a text that is only written may be linked by whoever asked for it.
+  // The driver loads a variant on its own; text that is only written may still be linked by its caller.
   if (request.variable_address && request.assembler_contracts && !unit.reached.undefined.empty()) {
     return failure("it calls '" + unit.reached.undefined.front() + "', which no PTX of its module defines",
                    "the program's module was linked with machine code that has it");
@@ -554,7 +554,7 @@ Result<Instrumented> instrument(const Request& request) {
 
   result.ptx = ptx::emit(*module, unit.edits);
   result.spent.emit_ms = watch.lap();
-  // The built-in device has as many registers as a kernel wants.
+  // The cpu device has as many registers as a kernel needs.
   const bool is_for_ptxas = !request.variable_address || request.assembler_contracts;
   if (Status fits = is_for_ptxas ? check_register_budget(unit, result.ptx) : success(); !fits)
     return fits.error();

@@ -12,7 +12,7 @@ namespace {
 struct Reached {
   std::set<std::string, std::less<>> functions;  ///< with a body, the kernel excepted
   std::set<std::string, std::less<>> address_taken;
-  std::set<std::string, std::less<>> undefined;  ///< called, and declared alone
+  std::set<std::string, std::less<>> undefined;  ///< called but only declared
   /// direct ones, of functions with a body
   std::map<std::string, std::vector<std::string>, std::less<>> calls;
   bool indirect = false;

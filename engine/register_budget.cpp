@@ -17,23 +17,23 @@ namespace {
 constexpr std::string_view opcode = "setmaxnreg";
 constexpr std::uint32_t registers_of_multiprocessor = 65536;
 constexpr std::uint32_t most_of_thread = 255;
-/// What is live where the kernel has one number of registers.
+/// Live registers at the program points that share one register count.
 struct Need {
-  std::uint32_t registers = 0;  ///< of 32 bits, at the worst place
-  bool has_calls = false;       ///< of functions that the module defines
+  std::uint32_t registers = 0;  ///< maximum, in units of 32 bits
+  bool has_calls = false;       ///< calls functions that the module defines
 };
-/// By the number of registers.
+/// By register count.
 using Needs = std::map<std::uint32_t, Need>;
 
-/// The most that may be live. Without calls ptxas 13.0 moves instructions and makes values again: with 44
-/// live where there are 40 it spills nothing. With calls it searches without end when none is to spare.
+/// Returns how many registers may be live. Without calls, ptxas 13.0 reorders and rematerializes: with 44
+/// live registers of 40 it spills nothing. With calls and no spare register its search does not end.
 std::uint32_t most_live(std::uint32_t registers, bool has_calls) {
   constexpr std::uint32_t spare = 2;
   if (!has_calls) return registers + registers / 4;
   return registers > spare ? registers - spare : 0;
 }
 
-/// The numbers behind a directive, ".maxntid 384, 1, 1"; empty: there is no such directive.
+/// Returns the numbers after a directive, ".maxntid 384, 1, 1"; empty if there is no such directive.
 std::vector<std::uint32_t> numbers_behind(std::string_view directives, std::string_view name) {
   std::vector<std::uint32_t> numbers;
   std::size_t at = directives.find(name);
@@ -54,7 +54,7 @@ std::vector<std::uint32_t> numbers_behind(std::string_view directives, std::stri
   return numbers;
 }
 
-/// Registers of each thread when the kernel begins.
+/// Returns the registers of each thread at kernel entry.
 std::uint32_t registers_at_entry(const ptx::Module& module, const ptx::Function& kernel) {
   const ptx::TextRange& before = kernel.parameter_list.empty() ? kernel.name_text : kernel.parameter_list;
   const std::string_view directives = module.text({before.end, kernel.body_text.begin});
@@ -71,7 +71,7 @@ std::uint32_t registers_at_entry(const ptx::Module& module, const ptx::Function&
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(each, 8, most_of_thread));
 }
 
-/// What a setmaxnreg sets; nullopt for other instructions.
+/// Returns the register count that a setmaxnreg sets; nullopt for other instructions.
 std::optional<std::uint32_t> registers_set(const ptx::Instruction& instruction) {
   if (!instruction.opcode.starts_with(opcode) || instruction.operands.empty() ||
       instruction.operands.front().kind != ptx::OperandKind::integer)
@@ -79,7 +79,7 @@ std::optional<std::uint32_t> registers_set(const ptx::Instruction& instruction) 
   return static_cast<std::uint32_t>(instruction.operands.front().integer);
 }
 
-/// Registers of each thread before each instruction: the fewest of all paths that lead there.
+/// Returns the registers of each thread before each instruction: the minimum over all paths that reach it.
 std::vector<std::uint32_t> registers_had(const ptx::Function& kernel, const ptx::ControlFlowGraph& graph,
                                          std::uint32_t at_entry) {
   const std::vector<ptx::Instruction>& instructions = kernel.body->instructions;
@@ -105,7 +105,7 @@ std::vector<std::uint32_t> registers_had(const ptx::Function& kernel, const ptx:
   return had;
 }
 
-/// The most that is live in the function, and in what it calls by name.
+/// Returns the maximum of live registers in the function and its direct callees.
 std::uint32_t pressure_of(const ptx::Module& module, ptx::Function& function) {
   if (function.is_declaration() ||
       (!function.body && !ptx::parse_body(module, function, "<instrumented>").ok()))
@@ -149,7 +149,7 @@ Status check_register_budget(ptx::InstrumentationUnit& unit, const std::string& 
   const ptx::Function& original = *unit.reached.kernel().function;
   Result<ptx::Module> before = ptx::parse_module(unit.module.source());
   Result<ptx::Module> after = ptx::parse_module(variant, "<instrumented>");
-  if (!before || !after) return success();  // whoever loads it says why
+  if (!before || !after) return success();  // the loader reports the reason
   ptx::Function* const was = before->find_function(original.name);
   ptx::Function* const is = after->find_function(original.name);
   if (was == nullptr || is == nullptr || !ptx::parse_body(*before, *was, "<original>").ok() ||
@@ -165,7 +165,7 @@ Status check_register_budget(ptx::InstrumentationUnit& unit, const std::string& 
       continue;
     return failure("setmaxnreg leaves the kernel " + std::to_string(registers) +
                    " registers, and instrumented about " + std::to_string(need.registers) +
-                   " values would be alive at once" + (need.has_calls ? ", beside calls" : ""));
+                   " values would be live at once" + (need.has_calls ? ", across calls" : ""));
   }
   return success();
 }

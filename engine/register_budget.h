@@ -1,4 +1,4 @@
-// Kernels that share registers by setmaxnreg have as many as that says, whatever a variant would need.
+// Kernels that share registers by setmaxnreg have a fixed register count, whatever a variant needs.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace lynxpp::engine {
 
-/// Fails if the variant has more values alive at once, somewhere in the kernel, than setmaxnreg leaves it
-/// registers there, by liveness: ptxas would take minutes and gigabytes before it refuses, inside the
-/// program. Succeeds for kernels without setmaxnreg, whose number of registers is ptxas's choice.
+/// Fails if, at some point of the kernel, the variant has more live values than setmaxnreg leaves
+/// registers, by liveness: ptxas would take minutes and gigabytes before it refuses, inside the
+/// program. Succeeds for kernels without setmaxnreg, whose register count ptxas chooses.
 Status check_register_budget(ptx::InstrumentationUnit& unit, const std::string& variant);
 
 }  // namespace lynxpp::engine

@@ -19,7 +19,7 @@ class Names {
     names_.emplace_back(name);
     return known_.emplace(name, static_cast<std::uint32_t>(names_.size() - 1)).first->second;
   }
-  /// An empty name is not known.
+  /// Returns `unknown` for an empty name.
   std::uint32_t known_or_new(std::string_view name) {
     return name.empty() ? cod::SiteTable::unknown : index_of(name);
   }

@@ -10,8 +10,8 @@
 #include "image/fatbinary.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  // What a header promises is not allocated before it is known to be there; still, be kind to the fuzzer's
-  // memory.
+  // The code under test allocates nothing that a header merely promises; this bound keeps the fuzzer's
+  // memory small.
   constexpr std::uint64_t largest_content = 1U << 24;
   const auto bytes = std::as_bytes(std::span(data, size));
   (void)lynxpp::image::compiled_from(bytes);

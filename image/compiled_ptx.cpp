@@ -170,7 +170,7 @@ bool remember_ptx(std::span<const std::byte> cubin, std::string_view ptx) {
   const std::string name = name_of(cubin);
   const fs::path path = folder / name;
   if (fs::exists(path, error)) {
-    // The compilers' caches have it anew.
+    // The compilers' caches contain it again.
     fs::last_write_time(path, fs::file_time_type::clock::now(), error);
     return true;
   }

@@ -21,7 +21,7 @@
 
 namespace lynxpp::image {
 
-/// The store's folder for caches that frameworks keep (image/compiler_caches.h), an absolute path; empty if
+/// Returns the store's folder for frameworks' caches (image/compiler_caches.h), an absolute path; empty if
 /// there is no store.
 std::filesystem::path compiler_cache_folder();
 

@@ -12,8 +12,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Triton and torch.compile keep the PTX beside the cubin, where it is found; a cache of their own would only
-// make them compile everything again. JAX keeps nothing unless it is told to.
+// Triton and torch.compile keep the PTX next to the cubin, where it is found; a separate cache would only
+// make them recompile everything. JAX keeps nothing by default.
 constexpr CompilerCache caches[] = {
     {"CuPy", "CUPY_CACHE_DIR", "~/.cupy/kernel_cache", "/cupy/", "cupy"},
     {"Numba", "NUMBA_CACHE_DIR", "__pycache__ beside the source", "/numba", "numba"},

@@ -11,7 +11,7 @@
 namespace lynxpp::image {
 namespace {
 
-/// Linked texts are remembered with a zero byte between them.
+/// Remembered texts that were linked are separated by a zero byte.
 std::vector<std::string> texts_in(const std::string& remembered) {
   std::vector<std::string> texts;
   for (const std::string_view text : split(remembered, '\0')) texts.emplace_back(text);
@@ -30,7 +30,7 @@ CubinPtx from_debug_section(Bytes cubin, const PtxUse& use) {
   if (found->forbids_contraction && use.contracts) {
     return {{},
             PtxOrigin::debug_section,
-            unusable + "it was assembled with --fmad=false, which the driver's compiler cannot be told"};
+            unusable + "it was assembled with --fmad=false, which the driver's compiler does not support"};
   }
   add_source_lines(cubin, found->modules);
   return {std::move(found->modules), PtxOrigin::debug_section, {}};
@@ -50,7 +50,7 @@ std::string_view describe(PtxOrigin origin) {
 
 CubinPtx ptx_of_cubin(Bytes cubin, const PtxUse& use) {
   if (const auto text = remembered_ptx(cubin)) return {texts_in(*text), PtxOrigin::store, {}};
-  // Compilers with such caches make a cubin for each kernel.
+  // Compilers with such caches produce one cubin per kernel.
   constexpr std::size_t most_functions = 8;
   const std::vector<std::string> functions = functions_of(cubin);
   for (std::size_t i = 0; i < functions.size() && functions.size() <= most_functions; ++i) {

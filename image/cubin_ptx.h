@@ -1,4 +1,4 @@
-// Machine code ▶ the PTX that it was compiled from, wherever somebody kept it.
+// Machine code ▶ the PTX that it was compiled from, wherever it was kept.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace lynxpp::image {
 
 enum class PtxOrigin : std::uint8_t {
   image,           ///< PTX of the program image
-  store,           ///< remembered when the compiler was seen at work (image/compiled_ptx.h)
-  compiler_cache,  ///< beside the cubin in the cache of Triton or torch.compile
+  store,           ///< remembered when the compiler was observed (image/compiled_ptx.h)
+  compiler_cache,  ///< next to the cubin in the cache of Triton or torch.compile
   debug_section,   ///< image/debug_ptx.h
 };
 
@@ -22,22 +22,22 @@ enum class PtxOrigin : std::uint8_t {
 std::string_view describe(PtxOrigin origin);
 
 struct CubinPtx {
-  std::vector<std::string> texts;  ///< several for a cubin that was linked; empty: there is no usable text
+  std::vector<std::string> texts;  ///< several for a cubin that was linked; empty: no usable text
   PtxOrigin origin = PtxOrigin::image;
-  std::string problem;  ///< why a text that is there cannot be used; empty if there is none
+  std::string problem;  ///< why an existing text cannot be used; empty if it can
 };
 
-/// Demands on the text, by what compiles it again.
+/// Requirements on the text, set by its next compiler.
 struct PtxUse {
   std::uint32_t sm = 0;   ///< compute capability × 10 of the device; 0: any
   bool contracts = true;  ///< true if that compiler contracts products and sums into fma
 };
 
-/// Texts with source lines come first: the store, the compilers' caches, then the debug section.
+/// Texts with source lines are preferred: the store, the compilers' caches, then the debug section.
 CubinPtx ptx_of_cubin(Bytes cubin, const PtxUse& use);
 
-/// For each container of the image without PTX, what its newest machine code was compiled from. For a device
-/// that executes no machine code. Fails if the image is damaged.
+/// For each container of the image without PTX, returns the PTX of its newest machine code. For a device
+/// that cannot execute machine code. Fails if the image is damaged.
 Result<std::vector<CubinPtx>> ptx_of_machine_code(Bytes image);
 
 }  // namespace lynxpp::image

@@ -12,7 +12,7 @@
 namespace lynxpp::image {
 namespace {
 
-/// Reads numbers one after the other; once the bytes are at an end, everything is 0 and `ended()` is true.
+/// Reads consecutive numbers; past the end of the bytes it yields 0 and `ended()` is true.
 class Reader {
  public:
   Reader(Bytes bytes, std::size_t at) : bytes_(bytes), at_(at) {}
@@ -62,7 +62,7 @@ class Reader {
   bool ended_ = false;
 };
 
-/// Instructions from `address` on come from this line.
+/// Instructions from `address` on have this line.
 struct Row {
   std::uint64_t address = 0;
   std::uint64_t file = 0;
@@ -71,7 +71,7 @@ struct Row {
 
 /// The rows of one function.
 struct Sequence {
-  std::uint64_t address_at = 0;  ///< position in the section of the operand with the function's address
+  std::uint64_t address_at = 0;  ///< position in the section of the operand relocated to the function
   std::vector<Row> rows;
 };
 
@@ -118,7 +118,7 @@ std::optional<Header> read_header(Reader& reader, Unit& unit) {
   return header;
 }
 
-/// The program of one unit. False: it is damaged.
+/// Runs the program of one unit. Returns false if it is damaged.
 bool run_program(Reader& reader, const Header& header, Unit& unit) {
   constexpr std::size_t most_rows = 1 << 22;
   std::size_t rows = 0;
@@ -184,7 +184,7 @@ std::vector<Unit> units_of(Bytes section) {
   return units;
 }
 
-/// The symbol that is relocated at each position of a section.
+/// Returns the symbol that is relocated at each position of a section.
 std::map<std::uint64_t, std::uint32_t> symbols_of(Bytes relocations) {
   constexpr std::size_t entry_size = 24;
   std::map<std::uint64_t, std::uint32_t> symbols;
@@ -195,7 +195,7 @@ std::map<std::uint64_t, std::uint32_t> symbols_of(Bytes relocations) {
   return symbols;
 }
 
-/// A line table of the cubin, with what says which function each sequence is of.
+/// A line table of the cubin, and the function of each sequence.
 struct Table {
   std::vector<Unit> units;
   std::map<std::uint64_t, std::uint32_t> symbols;
@@ -211,7 +211,7 @@ struct SourceLine {
   std::uint64_t line = 0;
 };
 
-/// The row that holds `address`: the last one that begins no later.
+/// Returns the row that contains `address`: the last one that does not begin after it.
 const Row* row_at(const std::vector<Row>& rows, std::uint64_t address) {
   const auto after = std::ranges::upper_bound(rows, address, {}, &Row::address);
   return after == rows.begin() ? nullptr : &*(after - 1);
@@ -219,7 +219,7 @@ const Row* row_at(const std::vector<Row>& rows, std::uint64_t address) {
 
 using Lines = std::map<std::uint64_t, SourceLine>;  ///< by PTX line
 
-/// What the source's table says of the addresses of each PTX line of a unit.
+/// Joins the tables of a unit by address: the source line of each PTX line.
 Lines joined(const Unit& ptx, const Table& ptx_table, const Table& source) {
   std::map<std::uint32_t, std::pair<const Unit*, const Sequence*>> of_symbol;
   for (const Unit& unit : source.units) {
@@ -257,7 +257,7 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
-/// Follows a text line by line and knows whether the next line is inside a function's body.
+/// Follows a text line by line and tracks whether the next line is inside a function's body.
 class Bodies {
  public:
   bool is_inside() const { return depth_ > 0 && is_function_; }
@@ -278,7 +278,7 @@ class Bodies {
   bool is_function_ = false;
 };
 
-/// The text with .loc in the last empty line before each run of lines inside a function.
+/// Returns the text with .loc in the last empty line before each run of lines inside a function.
 std::string with_places(std::string_view text, const Lines& known) {
   std::map<std::string, std::size_t> files;
   std::string result;
@@ -320,7 +320,7 @@ void add_source_lines(Bytes cubin, std::vector<std::string>& modules) {
     if (section.name == ".rela.debug_line") source.symbols = symbols_of(*section.content);
     if (section.name == ".rela.nv_debug_line_sass") ptx.symbols = symbols_of(*section.content);
   }
-  // Of linked code each text has a unit, in the same order.
+  // In linked code, each text has one unit, in the same order.
   if (source.units.empty() || ptx.units.size() != modules.size()) return;
   for (std::size_t i = 0; i < modules.size(); ++i) {
     const Lines lines = joined(ptx.units[i], ptx, source);

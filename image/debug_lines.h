@@ -1,7 +1,7 @@
-// Source lines for PTX that a cubin keeps (image/debug_ptx.h), whose .loc and .file directives ptxas drops.
+// Source lines for PTX that a cubin keeps (image/debug_ptx.h), from which ptxas drops .loc and .file.
 //
-// A cubin says of each instruction of machine code which line of the source it comes from (.debug_line) and
-// which line of the PTX (.nv_debug_line_sass); both are line number programs of DWARF 2. Joined by address,
+// A cubin maps each machine instruction to its source line (.debug_line) and to
+// its PTX line (.nv_debug_line_sass); both are line number programs of DWARF 2. Joined by address,
 // they give the source line of each PTX line that became machine code.
 #pragma once
 
@@ -12,9 +12,9 @@
 
 namespace lynxpp::image {
 
-/// Puts .loc directives where the text has empty lines, so that no line changes its number, and .file
-/// directives at its end. Lines of which nothing is known are .loc 1 0: an earlier line's place is not
-/// theirs. Texts are those of debug_ptx(); they stay as they are if the cubin's line information is missing
+/// Writes .loc directives into empty lines of the text, so that no line changes its number, and .file
+/// directives at its end. Lines without information get .loc 1 0, so that they do not inherit an earlier
+/// line's location. Texts are those of debug_ptx(); they stay unchanged if the line information is missing
 /// or damaged.
 void add_source_lines(Bytes cubin, std::vector<std::string>& modules);
 

@@ -20,7 +20,7 @@ bool holds_ptx_text(std::string_view section) {
 
 std::string_view text_of(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
-/// The first position from `from` on where a line begins with `word`; npos if there is none.
+/// Returns the first position from `from` on where a line begins with `word`; npos if there is none.
 std::size_t line_with(std::string_view text, std::string_view word, std::size_t from = 0) {
   for (std::size_t at = text.find(word, from); at != std::string_view::npos; at = text.find(word, at + 1)) {
     const std::size_t before = text.find_last_not_of(" \t", at == 0 ? 0 : at - 1);
@@ -49,7 +49,7 @@ Status split_text(Bytes section, std::vector<std::string>& modules) {
   return success();
 }
 
-/// True if a note with the assembler's command line says --fmad=false.
+/// True if a note with the assembler's command line contains --fmad=false.
 bool options_forbid_contraction(std::string_view notes) {
   for (std::size_t at = notes.find("-fmad"); at != std::string_view::npos; at = notes.find("-fmad", at + 1)) {
     std::string_view value = notes.substr(at + std::string_view("-fmad").size());
@@ -59,7 +59,7 @@ bool options_forbid_contraction(std::string_view notes) {
   return false;
 }
 
-/// True if a product of floating-point numbers leaves its rounding open: those may become part of an fma.
+/// True if a floating-point product has no explicit rounding: a compiler may contract it into an fma.
 bool has_open_products(std::string_view text) {
   for (std::size_t at = text.find("mul."); at != std::string_view::npos; at = text.find("mul.", at + 1)) {
     const std::string_view opcode = text.substr(at, text.find_first_of(" \t\n;", at) - at);

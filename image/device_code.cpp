@@ -72,7 +72,7 @@ Codes taken_from(CubinPtx found) {
   return codes;
 }
 
-/// The driver loads `cubin`, and its container may hold PTX.
+/// The driver loads `cubin`; its container may have PTX.
 Result<Codes> of_machine_code(const Entry& cubin, std::span<const Entry> container, std::uint32_t sm) {
   const auto machine_code = content(cubin);
   if (!machine_code) return machine_code.error();

@@ -18,15 +18,15 @@ namespace lynxpp::image {
 
 /// One module of the code of a container that a device runs.
 struct DeviceCode {
-  std::string ptx;      ///< what runs, or the text it was compiled from; empty when nobody has such
+  std::string ptx;      ///< the text that runs, or that the running code was compiled from; empty if unknown
   std::string problem;  ///< why there is none
   std::string hint;
   bool has_other_ptx = false;  ///< there is PTX, but not of what runs
   PtxOrigin origin = PtxOrigin::image;
 };
 
-/// For each container, what a device of compute capability `sm` runs: one element, or one for each module
-/// that its machine code was linked from. Failure: the image is damaged.
+/// For each container, returns the code that a device of compute capability `sm` runs: one element, or one
+/// per module that its machine code was linked from. Fails if the image is damaged.
 Result<std::vector<DeviceCode>> device_code(std::span<const std::byte> bytes, int sm);
 
 /// The virtual architecture (compute_XY, × 10) that a cubin's code was compiled from, as ptxas noted it;

@@ -1,5 +1,5 @@
-// Sections of a 64-bit little-endian ELF file, every offset and size checked against the bytes that are
-// there.
+// Sections of a 64-bit little-endian ELF file; every offset and size is checked against the size of the
+// file.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct ElfSection {
   std::optional<Bytes> content;  ///< nullopt: the file ends before the section does, or it has no bits
 };
 
-/// All sections, in the order of the table; none if the file has no table. Fails if the header, the table or
+/// Returns all sections in table order; none if the file has no table. Fails if the header, the table or
 /// the section of names is damaged.
 Result<std::vector<ElfSection>> elf_sections(Bytes file);
 

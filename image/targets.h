@@ -24,7 +24,7 @@ const Entry* best_cubin(std::span<const Entry> container, std::uint32_t sm);
 /// Whether both are for one architecture only, for one family only, or portable.
 bool same_specialization(const Entry& first, const Entry& second);
 
-/// Flags of an entry for sm_90a ('a') or sm_100f ('f'); 0 for any other suffix.
+/// Returns the flags of an entry for sm_90a ('a') or sm_100f ('f'); 0 for any other suffix.
 std::uint64_t specialization_flags(char suffix);
 
 /// "90a", "103f", "80".

@@ -13,8 +13,7 @@ namespace lynxpp::instrumentors {
 
 struct ReadyMade {
   std::string_view name;  ///< "instruction_count"
-  std::string
-      summary;  ///< the first paragraph of the comment that the text begins with, as one line; or empty
+  std::string summary;    ///< the first paragraph of the text's leading comment, as one line; may be empty
   std::string_view source;
 };
 

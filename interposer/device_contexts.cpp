@@ -12,7 +12,7 @@ namespace {
 struct LastDevice {
   unsigned long long context = 0;  ///< its number
   device::Device* device = nullptr;
-  std::uint64_t retirements = 0;  ///< when it was found
+  std::uint64_t retirements = 0;  ///< number of retirements when it was found
 };
 
 }  // namespace
@@ -33,7 +33,7 @@ device::Device* DeviceContexts::current_device(lynxpp_driver_lookup lookup, cons
   return last.device;
 }
 
-/// Also gives the context's number.
+/// Also returns the context's number.
 device::Device* DeviceContexts::find(lynxpp_driver_lookup lookup, const Make& make, unsigned long long& id) {
   const std::lock_guard lock(mutex_);
   if (loaded_ == nullptr) {

@@ -1,4 +1,4 @@
-// The program's CUDA contexts, each with the device that its launches go through.
+// The program's CUDA contexts, each with the device that its launches use.
 #pragma once
 
 #include <atomic>
@@ -20,34 +20,34 @@ class DeviceContexts {
  public:
   using Make = std::function<std::unique_ptr<device::Device>(const device::cuda::Driver& driver)>;
 
-  /// The device of the calling thread's context, made by `make` for the context's first launch; null: there
-  /// is none. Takes no lock where the thread's last launch was in the same context.
+  /// Returns the device of the calling thread's context, created by `make` for its first launch; null if
+  /// there is none. Takes no lock if the thread's last launch was in the same context.
   device::Device* current_device(lynxpp_driver_lookup lookup, const Make& make);
 
-  /// The driver's functions; null until a device has been asked for.
+  /// The driver's functions; null until a device has been requested.
   const device::cuda::Driver* driver() const { return driver_.load(std::memory_order_acquire); }
 
-  /// What launches of a context go through.
+  /// The driver and device that a context's launches use.
   struct OfContext {
     CUcontext handle = nullptr;  ///< compared only
     std::unique_ptr<device::cuda::Driver> driver;
     std::unique_ptr<device::Device> device;
   };
-  /// Contexts whose devices no launch finds any more.
+  /// Contexts whose devices are no longer found by launches.
   class Retired {
    public:
     explicit Retired(std::vector<OfContext*> contexts);
     const std::vector<const device::Device*>& devices() const { return devices_; }
-    /// The contexts are gone, or go now: nothing more is asked of the driver about them.
+    /// Called when the contexts are gone or about to go: the driver is not queried about them again.
     void end() const;
 
    private:
     std::vector<OfContext*> contexts_;
     std::vector<const device::Device*> devices_;
   };
-  /// Retires a context, or without one all contexts of the device of this number.
+  /// Retires a context, or, if null, all contexts of the device with this number.
   Retired retire(CUcontext context, int ordinal);
-  /// Calls of retire().
+  /// Number of calls of retire().
   std::uint64_t retirements() const { return retirements_.load(std::memory_order_acquire); }
 
  private:
@@ -55,7 +55,7 @@ class DeviceContexts {
 
   std::atomic<std::uint64_t> retirements_ = 0;
   std::atomic<const device::cuda::Driver*> driver_ = nullptr;
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::unique_ptr<const device::cuda::Driver> loaded_;
   std::map<unsigned long long, std::unique_ptr<OfContext>> contexts_;  // by the driver's number
   std::vector<std::unique_ptr<OfContext>> ended_;  // another thread may be launching on one of them

@@ -42,7 +42,7 @@ typedef struct lynxpp_launch {
   uint64_t number;             ///< among all calls of the process that launch a kernel or a graph, from 0
   uint64_t modules;            ///< another number when what is known of modules and functions has changed
   int may_be_captured;         ///< 0: no capture goes on in the process
-  int is_context_function;     ///< `function` is known to be a CUfunction; set for `launch` alone
+  int is_context_function;     ///< true if `function` is known to be a CUfunction; set only for `launch`
 } lynxpp_launch;
 
 /// A kernel node of a graph.
@@ -59,10 +59,10 @@ typedef struct lynxpp_graph_kernel {
 typedef struct lynxpp_graph_launch {
   uint64_t id;       ///< of the executable graph, unique in the process
   uint64_t version;  ///< another one whenever the program has changed it
-  /// CUgraph, the hooks' own, of the graph it was made from and as it was changed since; it and its nodes are
-  /// valid during the call only. Null: the launch is the program's own, and only its order is the engine's.
+  /// The hooks' own CUgraph, a copy of the original graph with all later changes; it and its nodes are
+  /// valid during the call only. Null: the program makes the launch, and the engine only orders it.
   void* copy;
-  uint64_t flags;                      ///< it was instantiated with
+  uint64_t flags;                      ///< that it was instantiated with
   const lynxpp_graph_kernel* kernels;  ///< none without a copy
   size_t kernel_count;
   void* const* disabled;  ///< nodes of the copy, kernels among them
@@ -124,8 +124,8 @@ typedef void (*lynxpp_reply)(void* context, const char* text, size_t bytes);
 
 /// Launches that a process and its forked children have made while specifications were attached.
 typedef enum lynxpp_seen {
-  lynxpp_seen_none = 0,      ///< and nothing needs to be said
-  lynxpp_seen_missing = 1,   ///< none although a table is wanted, which is not printed then
+  lynxpp_seen_none = 0,      ///< nothing needs to be reported
+  lynxpp_seen_missing = 1,   ///< none, although a table is wanted, which is not printed then
   lynxpp_seen_launches = 2,  ///< none of which was measured
   lynxpp_seen_measured = 3
 } lynxpp_seen;
@@ -174,7 +174,7 @@ typedef struct lynxpp_engine {
   /// attached (lynxpp_seen_launches), and its first one that is measured (lynxpp_seen_measured).
   void (*use_launch_notice)(void (*notice)(lynxpp_seen seen));
 
-  /// Called in the child of a fork. Returns 1 when the child's launches are instrumented by an engine of its
+  /// Called in the child of a fork. Returns 1 if the child's launches are instrumented by an engine of its
   /// own, with the specifications that were attached; 0 when the parent had used its device, which the child
   /// then cannot use.
   int (*serves_child)(void);
@@ -189,8 +189,8 @@ typedef struct lynxpp_engine {
   void (*launched_natively)(const char* kernel, uint64_t launches, const char* way);
 
   /// Answers a request of the process's socket (interposer/control/answer.h) through `reply`. `launches`:
-  /// calls of the program that the hooks have seen to launch. Returns 1 or 0 when it was to attach or detach
-  /// and was done: whether something is attached now; else -1.
+  /// launches by the program that the hooks have seen. If the request was to attach or detach and succeeded,
+  /// returns 1 if something is attached now, else 0; otherwise returns -1.
   int (*control)(const char* request, size_t bytes, int is_cpu, uint64_t launches, lynxpp_reply reply,
                  void* context);
 
@@ -218,8 +218,8 @@ typedef struct lynxpp_engine {
   /// *result), 1 when it was counted and the caller makes the original one, 0: nothing was done.
   int (*launch_again)(const lynxpp_launch* launch, int* result);
 
-  /// The context has ended without save_results() for it. Nothing that was loaded or allocated there is used
-  /// again; results that were not taken before are lost.
+  /// The context has ended without save_results() for it. Nothing loaded or allocated there is used
+  /// again; results that were not collected are lost.
   void (*forget_context)(void* context);
 } lynxpp_engine;
 

@@ -53,7 +53,7 @@ auto contained(const char* what, decltype(std::declval<Body>()()) otherwise, Bod
   return otherwise;
 }
 
-/// Of the process; a forked child begins again.
+/// Per process; reset in a forked child.
 std::atomic<bool> is_watched = false;
 
 void watch_for_death() {
@@ -67,7 +67,7 @@ void watch_for_death() {
   });
 }
 
-/// Before the first launch that may be instrumented.
+/// Called before the first launch that may be instrumented.
 void watch_measured_launch() {
   if (!is_watched.load(std::memory_order_relaxed) && engine().session->attached()) watch_for_death();
 }
@@ -85,7 +85,7 @@ bool is_measured(std::string_view kernel) {
   return false;
 }
 
-/// Of the runtime on the cpu device.
+/// Launches by the runtime of the cpu device.
 std::atomic<std::uint64_t> cpu_launches = 0;
 
 bool intercept_cpu_launch(const device::Launch& asked, const device::cpu::KernelIdentity& kernel) {

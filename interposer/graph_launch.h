@@ -65,7 +65,7 @@ struct GraphLaunch {
 
   std::uint64_t id = 0;       ///< of the executable graph, never used twice
   std::uint64_t version = 0;  ///< another one whenever the program has changed it
-  /// None: the caller makes the launch and counts it, and it only runs behind earlier launches of variants.
+  /// nullopt: the caller makes and counts the launch; it is only ordered after earlier launches of variants.
   std::optional<device::GraphCopy> copy;
   std::vector<Kernel> kernels;  ///< same order as GraphCopy::kernels
   bool may_be_running = false;  ///< launches before this one were not told of

@@ -7,7 +7,7 @@ namespace lynxpp::interposer {
 /// then the process dies of that signal, after some seconds at the latest. Signals that the program handles
 /// or ignores at the time of the call are left to it, and a handler that it installs later takes the place of
 /// ours. Call once in a process; a forked child dies of the signal as if there were no handler, unless it
-/// calls this function, too.
+/// calls this function as well.
 void save_before_dying(void (*save)());
 
 /// For the end of main and the like: where such a signal has come already, waits for the death.

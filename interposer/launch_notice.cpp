@@ -10,9 +10,9 @@ namespace lynxpp::interposer {
 namespace {
 
 std::atomic<lynxpp_seen> own = lynxpp_seen_none;
-std::atomic<lynxpp_seen>* of_relatives = nullptr;  ///< null: there is no memory to share
+std::atomic<lynxpp_seen>* of_relatives = nullptr;  ///< null: no shared memory available
 
-/// True if this call has raised it.
+/// True if this call raised the stage.
 bool raise(std::atomic<lynxpp_seen>& stage, lynxpp_seen to) {
   lynxpp_seen known = stage.load(std::memory_order_relaxed);
   while (known < to) {

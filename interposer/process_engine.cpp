@@ -15,7 +15,7 @@
 namespace lynxpp::interposer {
 namespace {
 
-/// Functions of LYNXPP_RANGE_FUNCTION enclose what the hooks know of.
+/// Ranges of LYNXPP_RANGE_FUNCTION enclose those that the hooks know.
 RangeReader range_reader() {
   const char* const functions = std::getenv("LYNXPP_RANGE_FUNCTION");
   return [functions = std::string(functions != nullptr ? functions : "")] {
@@ -36,7 +36,7 @@ RangeReader range_reader() {
   };
 }
 
-/// Null: it cannot be written, which has been said.
+/// Returns null if it cannot be written, after reporting that.
 std::unique_ptr<report::Sink> open_records(const std::string& pattern, std::uint64_t device) {
   const Result<std::string> path = expand_output_path(pattern, device);
   std::unique_ptr<report::Sink> sink = path ? report::make_json_lines_sink(*path) : nullptr;
@@ -54,7 +54,7 @@ std::unique_ptr<report::Sink> records_sink(const std::string& pattern) {
 }
 
 std::atomic<Engine*> current_engine = nullptr;
-const Engine* parents_engine = nullptr;  // of a forked child; never used but to go on from
+const Engine* parents_engine = nullptr;  // of a forked child; used only to inherit from
 
 }  // namespace
 

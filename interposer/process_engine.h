@@ -1,4 +1,4 @@
-// The engine of one process: its session, the devices that it measures on, and what the hooks have told.
+// The engine of one process: its session, the devices that it measures on, and what the hooks reported.
 #pragma once
 
 #include <atomic>
@@ -25,7 +25,7 @@ namespace lynxpp::interposer {
 /// Prints a message that may have several lines.
 void print(const std::string& text);
 
-/// What the hooks tell before anything else. One of the process, whichever engine it has.
+/// Values that the hooks report before anything else. One per process, for every engine.
 struct Hooks {
   std::atomic<const lynxpp_allocation_source*> allocations = nullptr;
   std::atomic<lynxpp_range_source> ranges = nullptr;
@@ -42,40 +42,40 @@ struct Engine {
   device::MemoryBudget memory;
   StartCondition start;
   RangeReader ranges;
-  bool is_refused = false;  // the environment asks for what nobody understands
+  bool is_refused = false;  // the environment is not valid
   const bool is_of_child;   // the process is a forked child, which need not launch anything
   DeviceContexts contexts;
-  std::mutex mutex;  // guards what follows
+  std::mutex mutex;  // guards the members below
   std::shared_ptr<AllocationReader> allocations;
 
-  /// `parent`: the engine that a forked child has inherited and goes on from; null in other processes.
+  /// `parent`: the engine that a forked child has inherited; null in other processes.
   explicit Engine(const Engine* parent);
 
-  /// Whether a launch of this thread is to be measured now.
+  /// True if a launch of this thread is to be measured now.
   bool has_started() const;
 
-  /// One for all devices.
+  /// Returns the reader that all devices share.
   device::cuda::AllocationSource allocation_reader();
 
   std::shared_ptr<const device::LiveAllocations> live_allocations();
 
-  /// The device of the thread's context; null: there is none.
+  /// Returns the device of the thread's context; null if there is none.
   device::Device* current_cuda_device(lynxpp_driver_lookup lookup);
 
-  /// The text of the image's module that defines `kernel`.
+  /// Returns the text of the image's module that defines `kernel`.
   Result<KernelPtx> module_text(const lynxpp_image* image, const std::string& kernel, int sm);
 };
 
-/// The process's engine, made on the first call.
+/// Returns the process's engine, made on the first call.
 Engine& engine();
 
-/// The same if it has been made, else null.
+/// Returns the process's engine if it has been made, else null.
 Engine* made_engine();
 
-/// The process's engine if it tells activities besides launches, else null.
+/// Returns the process's engine if it records activities besides launches, else null.
 Engine* engine_with_timeline();
 
-/// Called in the child of a fork: false where the parent had used a device, so that the child has none.
+/// Called in the child of a fork: false if the parent had used a device, so that the child has none.
 /// Otherwise the child gets an engine of its own when it first needs one.
 bool begin_engine_in_child();
 

@@ -34,14 +34,14 @@ Result<std::vector<image::DeviceCode>> codes_of(std::span<const std::byte> bytes
   return codes;
 }
 
-/// True if another look may find more: nobody had seen the compiler of this cubin.
+/// True if another search may find more: the compiler of this cubin was not observed.
 bool may_find_more(std::span<const std::byte> image, const std::vector<image::DeviceCode>& codes) {
   const bool is_cubin = image::load<std::uint32_t>(image, 0) == image::elf_magic;
   return is_cubin && std::all_of(codes.begin(), codes.end(),
                                  [](const image::DeviceCode& code) { return code.ptx.empty(); });
 }
 
-/// Names where a malformed text comes from unless that is the program image.
+/// Names the origin of a malformed text unless it is the program image.
 Failure unreadable(image::PtxOrigin origin, Failure failure) {
   const std::string where(image::describe(origin));
   if (where.empty() || failure.diagnostics.empty()) return failure;
@@ -50,8 +50,8 @@ Failure unreadable(image::PtxOrigin origin, Failure failure) {
   return failure;
 }
 
-/// What the module declares, for its own use, and does not define. Functions that the driver knows are not
-/// among it.
+/// Returns the functions that the module declares and does not define, except those that the driver
+/// provides.
 std::set<std::string> undefined_in(const ptx::Module& module) {
   std::set<std::string> names;
   for (const ptx::Function& each : module.functions) {
@@ -63,8 +63,8 @@ std::set<std::string> undefined_in(const ptx::Module& module) {
   return names;
 }
 
-/// The defining module with those modules of the same image that define the functions it calls, as the device
-/// linker has put them together; itself where it needs none, or they cannot be linked.
+/// Returns the defining module linked with those modules of the image that define the functions it calls, as
+/// the device linker does; the module itself if it needs none, or they cannot be linked.
 std::string linked_with_others(const std::vector<image::DeviceCode>& codes, const image::DeviceCode& first,
                                const ptx::Module& module) {
   std::set<std::string> undefined = undefined_in(module);

@@ -11,7 +11,7 @@
 namespace lynxpp::report {
 namespace {
 
-/// The time of one launch; nullopt if none was timed on a GPU.
+/// Returns the time of one launch; nullopt if none was timed on a GPU.
 std::optional<double> milliseconds_of_launch(const Summary& summary, const std::string& kernel) {
   const auto timing = std::ranges::find(summary.timings, kernel, &TimingRecord::kernel);
   const bool is_measured = timing != summary.timings.end() && timing->launches != 0 && timing->execute > 0 &&
@@ -24,7 +24,7 @@ std::uint64_t missed_launches(const CoverageRecord& record) {
   return record.launches - std::min(record.instrumented_launches, record.launches);
 }
 
-/// Adds to a part, and counts a kernel that ran under several lists of specifications once.
+/// Adds to a part, counting a kernel that ran under several lists of specifications once.
 class PartBuilder {
  public:
   explicit PartBuilder(CoverageShare::Part& part) : part_(part) {}

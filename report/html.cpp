@@ -246,7 +246,7 @@ std::string total_section(const Summary& summary) {
   return html;
 }
 
-/// The share of the run that was counted, where that is not all of it.
+/// The share of the run that was counted, if not everything was.
 std::string share_section(const Summary& summary) {
   std::string html;
   for (const std::string& line : split(coverage_share_text(coverage_share_of(summary), "below"), '\n')) {

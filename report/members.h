@@ -285,8 +285,8 @@ concept HasMembers = requires(T& value, int& visit) {
   visit_members(value, visit);
 };
 
-/// The columns of a table of `Row`: calls visit(name, pointer to the member, may be absent). A number that is
-/// not known is null; a column without any known number may be absent.
+/// The columns of a table of `Row`: calls visit(name, pointer to the member, may be absent). An unknown
+/// number is null; a column without any known number may be absent.
 template <std::same_as<SitesRecord::Block> Row>
 void visit_columns(auto&& visit) {
   visit("function", &Row::function);

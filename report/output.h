@@ -5,9 +5,9 @@
 
 namespace lynxpp::report {
 
-/// Writes a line at the end of a file that other processes may append to, over interruptions and short
-/// writes. Of a line that does not fit as a whole, nothing stays. Returns 0 or the errno of the write that
-/// failed. A pipe nobody reads gives EPIPE, a file that may not grow EFBIG, and neither raises its signal in
+/// Writes a line at the end of a file that other processes may append to, retrying after interruptions and
+/// short writes. If the line does not fit completely, none of it remains. Returns 0 or the errno of the
+/// failed call. A pipe without a reader yields EPIPE, a file that may not grow EFBIG; neither signals
 /// the host program.
 [[nodiscard]] int append_line(int descriptor, std::string_view line);
 

@@ -239,7 +239,7 @@ Complaint check(const SitesRecord& record) {
            is_in(block.loop, record.blocks) &&
            std::uint64_t{block.first} + block.instructions <= record.instructions.size();
   });
-  // Chains of calls end: an outer call is listed before those inlined in it.
+  // Chains of calls end: an outer call precedes those inlined in it.
   std::uint32_t at = 0;
   const bool calls_do =
       std::all_of(record.call_sites.begin(), record.call_sites.end(), [&](const auto& call) {

@@ -269,7 +269,7 @@ struct SitesRecord {
   std::vector<PtxPart> ptx = {};  ///< of the functions; none: it is not told
 };
 
-/// A kernel under the specifications that were attached together.
+/// Coverage of a kernel under specifications that were attached together.
 struct CoverageRecord {
   std::string kernel;
   bool instrumented = false;
@@ -281,13 +281,13 @@ struct CoverageRecord {
   std::string module = {};              ///< LaunchPlace::module
   std::vector<std::string> specs = {};  ///< that were attached together
   std::string ptx_origin = {};          ///< where its PTX was found; empty: in the program image
-  bool lacks_ptx = false;               ///< nobody has PTX of what runs
-  /// Of a kernel that cannot be instrumented.
+  bool lacks_ptx = false;               ///< true if its PTX is not available
+  /// Launch shape of a kernel that cannot be instrumented.
   struct Shape {
     std::uint32_t grid[3] = {1, 1, 1};
     std::uint32_t block[3] = {1, 1, 1};
-    bool differs = false;         ///< other launches have other grids or blocks
-    std::uint64_t registers = 0;  ///< of a thread; 0: not known
+    bool differs = false;         ///< true if other launches have other grids or blocks
+    std::uint64_t registers = 0;  ///< of a thread; 0: unknown
   };
   std::optional<Shape> shape = {};  ///< of its first launch
 };

@@ -16,12 +16,12 @@ std::uint32_t first_with_line(const SitesRecord& sites, std::uint32_t begin, std
   return begin;
 }
 
-/// Type of the parameter `number`, from 1, of a demangled function; empty: not known.
+/// Returns the type of the parameter `number`, from 1, of a demangled function; empty if unknown.
 std::string parameter_type(const std::string& function, std::size_t number) {
   const std::size_t close = function.rfind(')');
   if (close == std::string::npos) return {};
   std::size_t open = close, depth = 0;
-  do {  // of template arguments and function pointers, too
+  do {  // skips template arguments and function pointers
     depth += function[open] == ')' ? 1 : 0;
     depth -= function[open] == '(' ? 1 : 0;
   } while (depth != 0 && open-- != 0);

@@ -25,8 +25,7 @@ struct SiteLabel {
   std::string file;  ///< without its folders
   std::uint32_t line = 0;
   std::vector<std::string> inlined_at;  ///< calls that inlined the line's function, the innermost first
-  std::string
-      object;  ///< that the address points into: "argument 2 (float const*)", "tile"; empty: not known
+  std::string object;  ///< that the address points into: "argument 2 (float const*)", "tile"; empty: unknown
 
   std::string source() const;  ///< "vecadd.cu:12"
 };

@@ -77,7 +77,7 @@ int check_run(const CheckRunArguments& arguments) {
   const bool has_checked = read_file(output, lines) && !lines.empty();
   if (!has_checked && exit_code > exit_of_signal) {
     print_warning("signal " + std::to_string(exit_code - exit_of_signal) +
-                  " ended the program before it could tell what was found");
+                  " ended the program before its findings were reported");
   } else if (!has_checked) {
     print_warning("the program launched no kernel on the cpu device, nothing was checked");
   }

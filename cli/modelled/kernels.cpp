@@ -164,7 +164,7 @@ Result<std::vector<ModelledKernel>> run_modelled(const std::vector<std::string>&
   if (!all) return all;
   if (Status understood = keep_matching(*all, kernels); !understood) return understood.error();
   if (all->empty())
-    return nothing_measured("the program launched no kernel that is wanted",
+    return nothing_measured("the program launched none of the selected kernels",
                             "a CUDA runtime that is linked statically is not seen without a GPU");
   std::erase_if(*all, [](const ModelledKernel& each) { return each.launches == 0; });
   if (all->empty())

@@ -29,7 +29,7 @@ bool is_binary(const std::string& contents) {
 
 struct HeldPtx {
   std::vector<std::string> texts;
-  std::string problem;  ///< why machine code has no usable PTX; empty if there is nothing to say
+  std::string problem;  ///< why machine code has no usable PTX; empty if there is no problem
 };
 
 Status add_image(std::span<const std::byte> bytes, int sm, HeldPtx& held) {
@@ -52,8 +52,8 @@ bool is_named(const ptx::Function& function, const std::string& name) {
 
 struct ParsedText {
   std::string text;
-  std::vector<std::string> functions;  ///< that it defines, mangled
-  std::vector<std::string> kernels;    ///< of these, readable
+  std::vector<std::string> functions;  ///< defined functions, mangled
+  std::vector<std::string> kernels;    ///< the kernels among them, demangled
   bool defines_name = false;
 };
 
@@ -72,8 +72,8 @@ Result<ParsedText> parsed(std::string text, const std::string& path, const std::
   return result;
 }
 
-/// A program of relocatable code holds its modules twice: as they were compiled, and linked. The first ones
-/// of each function are kept.
+/// A program of relocatable code contains its modules twice: as compiled, and linked. Keeps the first module
+/// that defines each function.
 Result<std::vector<ParsedText>> different(std::vector<std::string> texts, const std::string& path,
                                           const std::string& name) {
   std::set<std::string> functions;

@@ -380,8 +380,8 @@ class CudaDevice final : public Device {
     return residency.known.back();
   }
 
-  /// Returns the current context's function. Tools that report failed calls of the driver (compute-sanitizer)
-  /// would report the query for each handle that is known to be a CUfunction.
+  /// Returns the current context's function. A handle known to be a CUfunction is not queried as a CUkernel:
+  /// tools that report failed driver calls (compute-sanitizer) would report the query.
   CUfunction original_function(const Launch& launch) const {
     CUfunction function = nullptr;
     if (!launch.is_context_function &&

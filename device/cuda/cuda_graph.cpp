@@ -72,7 +72,7 @@ class GraphReadback final : public Readback {
   const std::uint64_t behind_;  // of what is enqueued for the instance
 };
 
-/// What the program has given a node of the copy, kept while the node launches a variant: during one call.
+/// The program's parameters of a node of the copy, kept during one call, while the node launches a variant.
 class Original {
  public:
   Original(const Driver& driver, CUgraphNode node) : driver_(driver), node_(node) {}

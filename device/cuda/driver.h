@@ -63,7 +63,7 @@ namespace lynxpp::device::cuda {
   X(cuGraphExecDestroy)                  \
   X(cuGraphLaunch)
 
-/// A function of the driver, which is called like one, and which another thread may replace meanwhile.
+/// A driver function that is called like one and that another thread may replace concurrently.
 template <typename Pointer>
 class DriverFunction {
  public:
@@ -82,7 +82,7 @@ class DriverFunction {
   std::atomic<Pointer> pointer_ = nullptr;
 };
 
-/// One for each context.
+/// The driver's functions, per context.
 struct Driver {
   bool is_cpu_device = false;  ///< it is the stand-in of device/cpu/driver
 #define LYNXPP_MEMBER(name) DriverFunction<decltype(&::name)> name;
@@ -96,16 +96,16 @@ struct Driver {
   /// Failure: names the first function the driver does not have.
   static Result<Driver> load(void* (*lookup)(const char* name));
 
-  /// The context is gone, and with it all handles of what was made there: from now on functions return
-  /// CUDA_ERROR_CONTEXT_IS_DESTROYED and leave the driver alone, but for those about the calling thread.
+  /// Called when the context and all handles created in it are gone: from now on functions return
+  /// CUDA_ERROR_CONTEXT_IS_DESTROYED without calling the driver, except those about the calling thread.
   void end();
 
   /// "cuModuleLoadDataEx: an invalid PTX was given".
   Failure error(const char* function, CUresult result) const;
 };
 
-/// Returns the first line of the driver's compiler log, and how many more there are. Each line is about one
-/// instruction; a reason in a table has room for one.
+/// Returns the first line of the driver's compiler log, and the number of further lines. Each line is about
+/// one instruction; a table has room for one line per reason.
 std::string first_line_of(std::string_view log);
 
 }  // namespace lynxpp::device::cuda

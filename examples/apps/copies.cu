@@ -1,7 +1,7 @@
 // copies: one kernel for each instruction that moves data other than a load, a store or an atomic operation:
-// cp.async of every width, with source sizes and with the predicate that ignores the source, bulk copies both
-// ways and with a reduction, ldmatrix, stmatrix, st.async and red.async. Each block copies its part of the
-// input to the output, through shared memory. Compute capability 9.0.
+// cp.async of every width, with source sizes and with the predicate that ignores the source, bulk copies in
+// both directions and with a reduction, ldmatrix, stmatrix, st.async and red.async. Each block copies part of
+// the input to the output, through shared memory. Compute capability 9.0.
 #include "example.h"
 
 constexpr int threads = 64;
@@ -27,7 +27,7 @@ __device__ void expect(std::uint64_t* barrier, unsigned bytes) {
                "r"(bytes)
                : "memory");
 }
-/// For the whole block. Asks once, so that equal runs execute equal instructions: 10 ms are enough.
+/// Waits with the whole block. Queries once, so that equal runs execute equal instructions: 10 ms suffice.
 __device__ void wait_for(std::uint64_t* barrier) {
   __syncthreads();
   asm volatile(
@@ -36,7 +36,7 @@ __device__ void wait_for(std::uint64_t* barrier) {
       "@!done trap;\n}" ::"r"(shared_address(barrier))
       : "memory");
 }
-/// The block's part of the output: words of 4 bytes.
+/// Stores the block's part of the output, in words of 4 bytes.
 __device__ void store_words(unsigned* out, const unsigned* tile) {
   for (int i = threadIdx.x; i < row_bytes / 4; i += threads) out[blockIdx.x * row_bytes / 4 + i] = tile[i];
 }
@@ -82,7 +82,7 @@ __global__ void copy_ignored(const char* in, unsigned* out, int limit) {
   wait_for_copies();
   store_words(out, tile);
 }
-/// Thread t copies 4 * (t mod 5) bytes of 16, every third thread nothing at all.
+/// Thread t copies 4 * (t mod 5) bytes of 16, every third thread none.
 __global__ void copy_part(const char* in, unsigned* out) {
   __shared__ alignas(128) unsigned tile[row_bytes / 4];
   for (int i = threadIdx.x; i < row_bytes / 4; i += threads) tile[i] = ~0u;
@@ -98,7 +98,7 @@ __global__ void copy_part(const char* in, unsigned* out) {
 
 // ---- bulk copies
 
-/// In two pieces: 16 bytes from the middle of a sector, the rest.
+/// Copies two pieces: 16 bytes from the middle of a sector, then the rest.
 __global__ void bulk_in(const char* in, unsigned* out, unsigned bytes) {
   __shared__ alignas(128) unsigned tile[row_bytes / 4];
   __shared__ std::uint64_t barrier;
@@ -159,7 +159,7 @@ __global__ void bulk_add(const char* in, unsigned* out) {
       reinterpret_cast<unsigned*>(tile)[i] = reinterpret_cast<const unsigned*>(in)[i % (row_bytes / 4)]; \
     __syncthreads();                                                                                     \
     const int lane = threadIdx.x % 32;                                                                   \
-    /* Lanes that give no row have an address that is none. */                                           \
+    /* Lanes that give no row have an invalid address.      */                                           \
     const unsigned row = lane < 8 * (count) ? shared_address(tile + lane * pitch) : 0xfffff0u;           \
     unsigned a[4] = {};                                                                                  \
     asm volatile("ldmatrix.sync.aligned.m8n8.x" #count ".shared.b16 " registers ", [" operands "];"      \
@@ -192,7 +192,7 @@ __global__ void matrix_store(const char* in, unsigned* out, int pitch) {
     out[(blockIdx.x * threads + threadIdx.x) * 4 + i] = reinterpret_cast<unsigned*>(own)[i * 32 + lane];
 }
 
-// ---- stores and reductions that a barrier hears of
+// ---- stores and reductions that signal a barrier
 
 __global__ void async_store(const char* in, unsigned* out) {
   __shared__ alignas(128) unsigned tile[row_bytes / 4];
@@ -224,7 +224,7 @@ struct Result {
   std::uint64_t checksum = example::fnv1a(nullptr, 0);
 };
 
-/// `launch` fills an output that begins as zeros; `expected` says what of.
+/// Runs `launch` on a zeroed output and compares it with `expected`.
 template <typename Launch, typename Expected>
 void check(const char* name, Result& result, const Launch& launch, const Expected& expected) {
   example::DeviceArray<unsigned> out(blocks * row_bytes / 4);

@@ -22,9 +22,9 @@ struct Answer {
   std::optional<bool> attached;  ///< of attach and detach: whether something is attached now
 };
 
-/// What the session does not know of its process.
+/// Facts about its process that the session does not know.
 struct ProcessFacts {
-  std::string device;          ///< what to call the device as long as the session does not know its name
+  std::string device;          ///< what to call the device until the session knows its name
   std::uint64_t launched = 0;  ///< launches since the program began, whether or not something was attached
 };
 

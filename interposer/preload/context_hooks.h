@@ -10,7 +10,7 @@
 namespace lynxpp::preload {
 namespace {
 
-/// Before results die with a context.
+/// Called before a context with results ends.
 void save_results(CUcontext context, CUdevice device) {
   const lynxpp_engine* const engine = opened_engine();
   if (engine == nullptr || Passthrough::active()) return;
@@ -18,7 +18,7 @@ void save_results(CUcontext context, CUdevice device) {
   quietly([&] { engine->save_results(context, device); });
 }
 
-/// What belongs to a context that is about to end is not used again: handles die with it.
+/// Forgets everything that belongs to a context that is about to end: its handles become invalid.
 Registry::Removed forget_context(CUcontext context) {
   Registry::Removed removed;
   if (context == nullptr || Passthrough::active()) return removed;
@@ -45,7 +45,7 @@ CUresult context_destroy(CUcontext context) {
   return result;
 }
 
-/// The primary context of a device as the program was last given it; null: it was not seen. Compared only.
+/// The primary context of a device as last returned to the program; null: not seen. Compared only.
 std::atomic<CUcontext>* primary_handle_of(CUdevice device) {
   static std::atomic<CUcontext> handles[64] = {};
   return device >= 0 && device < 64 ? &handles[device] : nullptr;
@@ -59,7 +59,7 @@ bool is_primary_active(CUdevice device) {
   return get_state != nullptr && get_state(device, &flags, &is_active) == cuda_success && is_active != 0;
 }
 
-/// Null: it is not active, or nobody has asked for it and nothing was allocated there.
+/// Null: it is not active, or it was never requested and nothing was allocated there.
 CUcontext primary_context(CUdevice device) {
   const Passthrough passthrough;
   const std::atomic<CUcontext>* const known = primary_handle_of(device);
@@ -67,7 +67,7 @@ CUcontext primary_context(CUdevice device) {
   return is_primary_active(device) ? known->load() : nullptr;
 }
 
-/// Calls `end`, which may end the primary context of the device. Afterwards nothing of it is used.
+/// Calls `end`, which may end the primary context of the device. Uses nothing of it afterwards.
 CUresult end_primary_context(PrimaryContextEnd end, CUdevice device) {
   if (Passthrough::active()) return end(device);
   const CUcontext context = primary_context(device);
@@ -91,7 +91,7 @@ CUresult primary_context_reset(CUdevice device) {
   return end_primary_context(original<slot, door, PrimaryContextEnd>(), device);
 }
 
-/// How often the program holds each device's primary context, as far as it was seen.
+/// Number of holds that the program has on each device's primary context, as far as seen.
 std::atomic<int>* holds_of(CUdevice device) {
   static std::atomic<int> holds[64] = {};
   return device >= 0 && device < 64 ? &holds[device] : nullptr;
@@ -108,8 +108,8 @@ CUresult primary_context_retain(CUcontext* context, CUdevice device) {
   return result;
 }
 
-/// The context ends with its last hold. Where somebody may have got one unseen, each may be the last; if it
-/// was not, the context goes on under the same number.
+/// The context ends with its last hold. If holds may have been taken unseen, each may be the last; if it
+/// was not, the context continues under the same number.
 template <Slot slot, Door door>
 CUresult primary_context_release(CUdevice device) {
   const auto release = original<slot, door, PrimaryContextEnd>();

@@ -144,7 +144,7 @@ bool exists_without_us(const char* name) {
 }
 
 bool is_our_handle(const void* handle) {
-  // As with driver_library(), no function-local constant.
+  // Not a function-local constant, as in driver_library().
   static std::atomic<const void*> known = nullptr;
   const void* ours = known.load(std::memory_order_acquire);
   if (ours == nullptr) {
@@ -196,7 +196,7 @@ CUcontext current_context() {
 
 }  // namespace lynxpp::preload
 
-/// For the functions of entry_points.S that only lead to the driver's. Kept in `place` once it is known.
+/// For the functions of entry_points.S that only forward to the driver. Caches the address in `place`.
 extern "C" [[gnu::visibility("hidden")]] void* lynxpp_find_forwarded(const char* name,
                                                                      std::atomic<void*>* place) {
   using namespace lynxpp::preload;  // NOLINT(google-build-using-namespace): its code, under a C name

@@ -70,12 +70,12 @@ bool driver_loaded();
 /// Whether that library is the cpu device's stand-in.
 bool driver_is_stand_in();
 
-/// True if some library other than this one offers the function to the process.
+/// True if a library other than this one offers the function to the process.
 bool exists_without_us(const char* name);
 
-/// True for the handle that dlopen gives for this library.
+/// True for the handle that dlopen returns for this library.
 bool is_our_handle(const void* handle);
-/// What the driver library exports under that name, known to us or not; null: nothing.
+/// Returns what the driver library exports under that name, known to us or not; null if nothing.
 void* driver_export(const char* name);
 
 /// lynxpp_driver_lookup of engine_api.h. A name without suffix is asked of cuGetProcAddress for CUDA 12.8:
@@ -84,7 +84,7 @@ void* driver_export(const char* name);
 /// cuLaunchKernel_ptsz.
 void* lookup_driver(const char* name);
 
-/// The calling thread's; null: there is none.
+/// Returns the calling thread's context; null if there is none.
 CUcontext current_context();
 
 }  // namespace lynxpp::preload

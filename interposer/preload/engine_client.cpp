@@ -39,7 +39,7 @@ std::atomic<bool> tried = false;  ///< whether there is an engine, or none, is k
 
 constexpr char engine_name[] = "liblynxpp-engine.so";
 
-/// No other thread is in the midst of opening the engine or attaching when the process is forked.
+/// Waits until no other thread is opening the engine or attaching, before the process is forked.
 void prepare_fork() {
   opening.lock();
   attaching.lock();
@@ -51,7 +51,7 @@ void continue_parent() {
 }
 
 /// The child of a process that has launched has neither the engine's threads nor a usable CUDA context, and
-/// its parent reports the records. Another child goes on with an engine of its own.
+/// its parent reports the records. Any other child continues with an engine of its own.
 void continue_child() {
   continue_parent();
   is_answering.store(false);
@@ -282,9 +282,9 @@ void finish_at_exit() {
 }
 
 void finish() {
-  // Launches that are only checked are made by the stand-in driver, by whose engine nobody has asked yet.
+  // Launches that are only checked are made by the cpu device's driver, whose engine has not been opened yet.
   const bool is_checked = settings.checks && driver_is_stand_in();
-  const lynxpp_engine* const opened = is_checked ? open_engine("no finding is told") : opened_engine();
+  const lynxpp_engine* const opened = is_checked ? open_engine("no finding is reported") : opened_engine();
   if (opened == nullptr) {
     if (!is_run_program() || finished.exchange(true)) return;
     say_what_passed_unseen();

@@ -50,10 +50,10 @@ const lynxpp_engine* opened_engine();
 
 /// Calls finish() when the process ends by exit() or a return from main. Once.
 void finish_at_exit();
-/// Has the engine write its records, once, and only in a process that it serves.
+/// Makes the engine write its records, once, and only in a process that it serves.
 void finish();
-/// Called after finish(): the exit status of the process that ends with `status`. The program of `lynxpp run`
-/// fails when it has not and nothing was measured.
+/// Called after finish(). Returns the exit status of the process that ends with `status`. The program of
+/// `lynxpp run` fails if it succeeded but nothing was measured.
 int status_of_run(int status);
 
 /// While one lives, hooked functions called on this thread go straight to the original: what the engine or an

@@ -162,8 +162,8 @@ exported:                                                                       
 #include "interposer/driver_api.def"
 #undef LYNXPP_DRIVER_HOOK
 
-// Every other function that CUDA's driver exports. Whoever has found a function of ours may look up others in
-// the library that it lies in, past our dlsym: all of them lead to the driver.
+// Every other function that CUDA's driver exports. A program that has found one of our functions may look up
+// others in the library that contains it, bypassing our dlsym: all of them forward to the driver.
         .bss
         .p2align 3
 .Lforwarded:
@@ -217,7 +217,7 @@ exported:                                                                       
         .cfi_adjust_cfa_offset 8
         subq    $24, %rsp
         .cfi_adjust_cfa_offset 24
-        movsd   %xmm0, (%rsp)           // no function of the driver takes a second number
+        movsd   %xmm0, (%rsp)           // no driver function has a second floating-point argument
         movq    %rax, %rdi
         movq    %r11, %rsi
         call    lynxpp_find_forwarded   // (name, place): the driver's function

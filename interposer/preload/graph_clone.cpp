@@ -34,8 +34,8 @@ Function driver_function(const char* name) {
   return reinterpret_cast<Function>(lookup_driver(name));
 }
 
-/// `list`: cuGraphNodeGetDependencies_v2 or cuGraphNodeGetDependentNodes_v2. False if the driver does not
-/// say.
+/// `list`: cuGraphNodeGetDependencies_v2 or cuGraphNodeGetDependentNodes_v2. Returns false if the driver does
+/// not report the edges.
 bool read_edges(const char* list, void* node, Edges& edges) {
   const auto read = driver_function<ListEdges>(list);
   std::size_t count = 0;
@@ -52,7 +52,7 @@ bool add_edges(void* graph, const std::vector<void*>& from, const std::vector<vo
   return add != nullptr && add(graph, from.data(), to.data(), data.data(), data.size()) == cuda_success;
 }
 
-/// Notes the twins of the graph's nodes and of those of graphs inside of it, as far as the driver finds them.
+/// Records the twins of the nodes of the graph and its child graphs, as far as the driver finds them.
 void find_twins(std::unordered_map<NodeName, void*>& twins, void* graph, void* clone) {
   const auto find = driver_function<CUresult (*)(void**, void*, void*)>("cuGraphNodeFindInClone");
   if (find == nullptr) return;
@@ -119,7 +119,7 @@ NodeName GraphClone::invent_name(void* twin) {
   return name;
 }
 
-/// The nodes of the graph, which is inside of the clone, are about to go.
+/// Called when the nodes of the graph, a child graph of the clone, are about to be destroyed.
 void GraphClone::forget_inside(void* graph) {
   for (void* const node : nodes_of(graph)) {
     if (void* const inner = graph_inside(node)) forget_inside(inner);

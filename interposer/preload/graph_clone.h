@@ -1,4 +1,4 @@
-// A clone of a graph of the program's, and which of its nodes was made from which.
+// A clone of one of the program's graphs, and the mapping from original nodes to cloned nodes.
 #pragma once
 
 #include <cstdint>
@@ -8,43 +8,43 @@
 
 namespace lynxpp::preload {
 
-/// The name of a node. It is compared and never passed to the driver: the node may be gone.
+/// The name of a node. It is compared and never passed to the driver: the node may no longer exist.
 enum class NodeName : std::uintptr_t {};
 
 inline NodeName name_of(const void* node) {
   return static_cast<NodeName>(reinterpret_cast<std::uintptr_t>(node));
 }
 
-// Questions about a living graph. Precondition of these and of every call of GraphClone: Passthrough.
+// Queries of a living graph. Precondition of these and of every call of GraphClone: Passthrough.
 
-/// The nodes of a graph, without those of graphs inside of it. Empty if the driver does not say.
+/// Returns the nodes of a graph, without those of child graphs. Empty if the driver does not report them.
 std::vector<void*> nodes_of(void* graph);
-/// The node's CUgraphNodeType; -1 if the driver does not say.
+/// Returns the node's CUgraphNodeType; -1 if the driver does not report it.
 int type_of(void* node);
-/// The graph that a child graph node contains; null for other nodes, or if the driver does not say.
+/// Returns the graph that a child graph node contains; null for other nodes, or if the driver reports none.
 void* graph_inside(void* node);
 
-/// Owns a CUgraph and all handles of its nodes, which are valid until the clone changes or dies.
+/// Owns a CUgraph and all handles of its nodes, which are valid until the clone changes or is destroyed.
 class GraphClone {
  public:
-  /// Null: the driver does not clone the graph.
+  /// Returns null if the driver does not clone the graph.
   static std::unique_ptr<GraphClone> of(void* graph);
   ~GraphClone();
   GraphClone(const GraphClone&) = delete;
   GraphClone& operator=(const GraphClone&) = delete;
 
   void* graph() const { return graph_; }
-  /// The node that was made from the one of that name; null: unknown.
+  /// Returns the node that was cloned from the one of that name; null if unknown.
   void* twin_of(NodeName node) const;
 
-  /// Puts a child graph node that contains `child` in the place of the one of that name, with its edges. The
-  /// nodes inside of it have no names. Returns the graph inside; null if the driver refuses or the node is
-  /// itself inside of another graph, and then the clone is of no more use.
+  /// Replaces the node of that name, with its edges, by a child graph node that contains `child`. The
+  /// inner nodes have no names. Returns the inner graph; null if the driver refuses or the node is
+  /// itself inside a child graph; then the clone is no longer usable.
   void* replace_child(NodeName node, void* child);
-  /// Gives a node a name that no node of the program's has.
+  /// Gives a node a name that none of the program's nodes has.
   NodeName invent_name(void* twin);
 
-  /// Leaves the CUgraph alone from now on: its context is gone.
+  /// Stops using the CUgraph: its context is gone.
   void abandon() { graph_ = nullptr; }
 
  private:

@@ -85,8 +85,8 @@ bool is_device_updatable(void* node) {
   return static_cast<std::uint32_t>(value[0]) != 0;
 }
 
-/// Adds the kernel nodes of a living graph and of those inside of it: added node by node, captured, or
-/// cloned, the driver lists them all. Precondition: Passthrough is active.
+/// Adds the kernel nodes of a living graph and its child graphs, whether added node by node, captured, or
+/// cloned. Precondition: Passthrough is active.
 void add_contents(GraphContents& contents, void* graph, void* child) {
   const auto parameters_of =
       driver_function<CUresult (*)(void*, KernelNodeParameters*)>("cuGraphKernelNodeGetParams");
@@ -109,7 +109,7 @@ void add_contents(GraphContents& contents, void* graph, void* child) {
   }
 }
 
-/// `flags`: those that the graph was instantiated with.
+/// `flags`: the flags that the graph was instantiated with.
 GraphContents contents_of(void* graph, std::uint64_t flags) {
   GraphContents contents;
   add_contents(contents, graph, nullptr);
@@ -145,8 +145,8 @@ CUresult graph_instantiate(void** executable, void* graph, std::uintptr_t a, std
   return result;
 }
 
-/// Has the clone follow what the program has changed of an executable graph; else it is given up. `change`
-/// gets the executable graph.
+/// Applies the program's change of an executable graph to the clone, or abandons the clone. `change`
+/// receives the executable graph.
 template <typename Change>
 void changed(void* executable, Change change) {
   if (Passthrough::active()) return;
@@ -160,7 +160,7 @@ void changed(void* executable, Change change) {
   });
 }
 
-/// Changes the clone's node in the same way, by the driver's function of that name.
+/// Changes the clone's node in the same way, through the driver function of that name.
 void change_clone(ExecutableGraph& graph, void* node, const char* function, const void* given) {
   if (graph.clone == nullptr) return;
   void* const twin = graph.twin_of(name_of(node));
@@ -198,7 +198,7 @@ CUresult graph_set_kernel(void* executable, void* node, const void* given) {
   return result;
 }
 
-/// `child` is the program's, and lives.
+/// `child` is owned by the program, and alive.
 void set_child(ExecutableGraph& graph, void* node, void* child) {
   const NodeName name = name_of(node);
   if (graph.clone != nullptr) {
@@ -288,7 +288,7 @@ void note_variants(ExecutableGraph& graph, bool has_run_them) {
   graph.has_run_variants = has_run_them;
 }
 
-/// Precondition: Passthrough is active, and its context lives.
+/// Precondition: Passthrough is active, and the graph's context is alive.
 void forget_graph(ExecutableGraph& graph) {
   const std::lock_guard lock(graph.mutex);
   note_variants(graph, false);
@@ -296,7 +296,7 @@ void forget_graph(ExecutableGraph& graph) {
   if (const lynxpp_engine* const engine = opened_engine()) engine->forget_graph(graph.id);
 }
 
-/// Its context is gone.
+/// Precondition: the graph's context is gone.
 void abandon_graph(ExecutableGraph& graph) {
   const std::lock_guard lock(graph.mutex);
   note_variants(graph, false);
@@ -333,7 +333,7 @@ bool is_captured(CUstream stream, bool per_thread) {
   return status_of != nullptr && status_of(named, &status) == cuda_success && status != 0;
 }
 
-/// What the engine is told of a graph and of its clone, which is to live and stay as it is meanwhile.
+/// The engine's description of a graph and its clone, which must stay alive and unchanged meanwhile.
 class GraphRequest {
  public:
   explicit GraphRequest(const ExecutableGraph& graph) {

@@ -54,13 +54,13 @@ void tell_engine_of(const Registry::Removed& removed) {
   }
 }
 
-/// Asks nothing of the program's behalf.
+/// Does not query the driver on the program's behalf.
 CUcontext context_of_load() {
   const Passthrough passthrough;
   return current_context();
 }
 
-/// `context`: that which a CUmodule dies with; null for a CUlibrary.
+/// `context`: the context that owns a CUmodule; null for a CUlibrary.
 void remember_module(void* module, const void* image, CUcontext context) {
   if (Passthrough::active()) return;
   begin_control();

@@ -15,7 +15,7 @@ void say_no_launch();
 /// Names a CUDA driver that was opened into a namespace of its own (dlmopen), where nothing of ours is.
 void say_what_passed_unseen();
 
-/// Lets the program of `lynxpp run` know what this process, a child of its, has seen.
+/// Notifies the program of `lynxpp run` of what this process, one of its children, has seen.
 void tell_run_program(lynxpp_seen seen);
 
 /// True if a child process of the program has measured a launch.

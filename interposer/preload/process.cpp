@@ -30,7 +30,7 @@ int kept_stderr = -1;
 using Dlsym = void* (*)(void*, const char*);
 using Dlopen = void* (*)(const char*, int);
 
-/// The C library's own, whoever else stands in front of it.
+/// The C library's own dlopen, even if another preload interposes it.
 Dlopen dlopen_of_libc = nullptr;
 
 DeviceChoice parse_device(const char* text) {

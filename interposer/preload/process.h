@@ -50,8 +50,8 @@ void* own_function(const char* name);
 /// has run (the library's constructor and the assembly entry points see to it).
 void* real_dlsym(void* handle, const char* name);
 void* real_dlopen(const char* name, int flags);
-/// A library that the process has open, by name or path; null: it has not. Another preload that stands in
-/// front of dlopen is not asked: it may answer with a library that it takes for that one.
+/// Returns a library that the process has opened, by name or path; null if it has not. Does not query another
+/// preload that interposes dlopen: it may return a library that it mistakes for that one.
 void* find_opened(const char* name);
 extern "C" void lynxpp_resolve_real_functions();
 

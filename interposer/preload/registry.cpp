@@ -74,7 +74,7 @@ KernelPtr Registry::add_late_function(void* function, void* module, const char* 
   return put_function(function, module, name, context, context != nullptr);
 }
 
-/// A function of a module that was seen dies with that module's context.
+/// A function of a module that was seen becomes invalid with that module's context.
 KernelPtr Registry::put_function(void* function, void* module, const char* name, void* context,
                                  bool is_context_function) {
   const Changing changing(*this);

@@ -39,9 +39,9 @@ using KernelPtr = std::shared_ptr<const Kernel>;
 
 /// A handle of a kernel.
 struct Function {
-  KernelPtr kernel;                  ///< null if nobody saw the handle being looked up
-  bool is_context_function = false;  ///< true: a CUfunction, of one context; false: a CUkernel, or not known
-  void* context = nullptr;           ///< that a CUfunction dies with; null for a CUkernel, or if not known
+  KernelPtr kernel;                  ///< null if the lookup of the handle was not seen
+  bool is_context_function = false;  ///< true: a CUfunction, of one context; false: a CUkernel, or unknown
+  void* context = nullptr;           ///< context that owns a CUfunction; null for a CUkernel, or if unknown
 };
 
 /// Thread safe. A module here is a CUmodule or a CUlibrary, a function a CUfunction or a CUkernel.
@@ -50,27 +50,27 @@ class Registry {
   struct Module {
     ImagePtr image;
     void* library = nullptr;  ///< of a CUmodule that is part of a CUlibrary
-    void* context = nullptr;  ///< that a CUmodule dies with; null: none, or it is not known
+    void* context = nullptr;  ///< context that owns a CUmodule; null: none, or unknown
   };
-  /// What a module or a context took along when it went.
+  /// Entries that were removed with a module or a context.
   struct Removed {
     std::vector<std::pair<void*, Function>> functions;
     std::vector<std::pair<void*, Module>> modules;
   };
 
-  /// `context`: that which was current; null for a CUlibrary, which all contexts share.
+  /// `context`: the current context; null for a CUlibrary, which all contexts share.
   void add_module(void* module, ImagePtr image, void* context);
-  /// The CUmodule of a library: it goes when the library or the context goes.
+  /// Adds the CUmodule of a library: it is removed with the library or the context.
   void add_module_of_library(void* module, void* library, void* context);
   /// `module` is a CUmodule, and so `function` a CUfunction; or a CUlibrary, and a CUkernel.
   enum class In { module, library };
   void add_function(void* function, void* module, const char* name, In in);
-  /// Adds a CUfunction, of a context, of a kernel that has another handle already.
+  /// Adds a CUfunction, of a context, for a kernel that already has another handle.
   void add_alias(void* alias, void* function, void* context);
   /// Of all handles of the same kernel.
   void set_cache_config(void* function, int config);
   /// A function nobody saw being looked up, with what the driver says about it.
-  /// `context`: as of Function.
+  /// `context`: as in Function.
   KernelPtr add_late_function(void* function, void* module, const char* name, void* context);
 
   /// Another number when a module or function has come, gone or changed.
@@ -78,12 +78,12 @@ class Registry {
 
   bool knows_module(void* module) const;
   Function find_function(void* function) const;
-  /// CUkernels of that name whose library was seen being loaded and is there.
+  /// Returns the CUkernels of that name whose library was seen being loaded and is still loaded.
   std::vector<void*> kernels_named(const char* name) const;
 
   /// Forgets the module, its functions, and for a library the modules made from it.
   Removed remove_module(void* module);
-  /// Forgets the modules of a context and the functions of these and of libraries there.
+  /// Removes the modules of a context, their functions, and the functions of libraries there.
   Removed remove_context(void* context);
   /// Undoes remove_module when the driver refused to unload.
   void restore(const Removed& removed);

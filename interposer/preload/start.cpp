@@ -50,7 +50,7 @@ Leave real_quick_exit = nullptr;
   __builtin_unreachable();
 }
 
-/// The handler that runs last: what is left is to write out what the C library holds.
+/// The handler that runs last: only the C library's buffers remain to be written.
 void finish_run(int status, void*) {
   finish();
   const int changed = status_of_run(status);
@@ -95,8 +95,8 @@ void finish_run(int status, void*) {
   end_control();
 }
 
-/// lynxpp_find_hook for a name of the driver's that we do not stand in front of. Through our own handle it is
-/// the driver's; in the scope of the program it must not be ours where there is no driver.
+/// Implements lynxpp_find_hook for a driver function that is not interposed. Through our own handle it finds
+/// the driver's; in the program's scope it must not find ours if there is no driver.
 void* find_unhooked(void* handle, const char* name) {
   lynxpp_resolve_real_functions();
   if (is_our_handle(handle)) return driver_export(name);

@@ -322,7 +322,7 @@ void Session::note_resources(Seen& seen, device::Device& device, const device::L
   set_once(seen.timing.variant, of_variant);
 }
 
-/// What is known of a kernel that cannot be instrumented.
+/// Records what is known of a kernel that cannot be instrumented.
 void Session::note_unmeasured(Seen& seen, const Kernel& kernel, device::Device& device,
                               const device::Launch& launch) {
   State state(state_);
@@ -342,8 +342,8 @@ void Session::note_unmeasured(Seen& seen, const Kernel& kernel, device::Device& 
   if (resources) coverage.shape->registers = resources->registers;
 }
 
-/// The kernel cannot be instrumented. True: its original was launched, and is timed. Of many launches only
-/// the first are, and then ever fewer, so that timing costs next to nothing.
+/// Called if the kernel cannot be instrumented. True: its original was launched, and is timed. Times the
+/// first launches and then ever fewer, so that timing costs next to nothing.
 bool Session::launch_unmeasured(Seen& seen, const Kernel& kernel, device::Device& device,
                                 const device::Launch& launch, report::ActivityRecord& activity) {
   constexpr std::uint64_t first_launches = 4;
@@ -383,7 +383,7 @@ void Session::add(PendingPtr pending, Outstanding& outstanding) {
 }
 
 void Session::keep(PendingPtr pending, Outstanding& outstanding) {
-  // The time of an original that could not be instrumented is no measurement that was asked for.
+  // The time of an original that could not be instrumented was not requested.
   if (pending->plan->variant != nullptr || configuration_.timing == Timing::originals)
     has_measured_.store(true, std::memory_order_relaxed);
   outstanding.settled_later();

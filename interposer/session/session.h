@@ -77,8 +77,8 @@ class Session {
               std::optional<KernelSelection> kernels = std::nullopt);
   bool attached();
 
-  /// Goes on, in the child of a fork, from the session of its parent: with the specifications and kernels
-  /// that were chosen there, and no launch.
+  /// Continues, in the child of a fork, the session of its parent: with the specifications and kernels
+  /// that were chosen there, and no launches.
   void inherit(const Session& parent);
 
   /// What there is now. Launches wait for it no longer than for each other.
@@ -138,10 +138,10 @@ class Session {
   /// Whether the program launched anything while specifications were attached.
   bool has_seen_launches() const { return has_seen_launches_; }
 
-  /// Whether some launch was instrumented, or timed where that was wanted.
+  /// True if some launch was instrumented, or timed if that was requested.
   bool has_measured() const { return has_measured_; }
 
-  /// Whether a table of launches is wanted at the end.
+  /// True if a table of launches is wanted at the end.
   bool wants_table() const {
     return ever_attached_ && configuration_.prints_table && !configuration_.times_only();
   }
@@ -166,7 +166,7 @@ class Session {
   using PendingPtr = std::unique_ptr<Pending>;
   using State = std::unique_lock<std::recursive_timed_mutex>;
 
-  /// Where a specification has an ON_END. Precondition: `state_` is held.
+  /// Keeps a specification that has an ON_END. Precondition: `state_` is held.
   void keep_for_end(const std::shared_ptr<const Attached>& attached);
 
   // ---- launching (session.cpp)
@@ -259,9 +259,9 @@ class Session {
   // ---- launching graphs (session_graphs.cpp)
   /// Null: the device launches none, which coverage then says.
   std::shared_ptr<Graph> graph_of(device::Device& device, const GraphLaunch& launch);
-  /// Has a launch that gets no variants run behind earlier ones that had; the caller makes it.
+  /// Orders a launch that has no variants after earlier ones that had; the caller makes it.
   GraphLaunched launch_behind(const device::Device& device, const GraphLaunch& launch);
-  /// Null: it is not known.
+  /// Null if the graph is unknown.
   std::shared_ptr<Graph> take_graph(std::uint64_t id);
   GraphLaunched launch_original(Graph& graph, const GraphLaunch& launch, const std::string& reason);
   /// LaunchPlace::module of each of its kernels. Lets go of `state` where one is new.

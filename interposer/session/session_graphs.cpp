@@ -104,10 +104,10 @@ GraphLaunched Session::launch(device::Device& device, const GraphLaunch& launch)
   return GraphLaunched::original;
 }
 
-/// There will be no variants until the graph is another one: what they took is given back.
+/// There are no variants until the graph becomes another one: releases their resources.
 GraphLaunched Session::launch_behind(const device::Device& device, const GraphLaunch& launch) {
   const std::shared_ptr<Graph> graph = take_graph(launch.id);
-  // An event of another context's may be gone with it.
+  // An event of another context may be gone with it.
   if (graph != nullptr && graph->device == &device) graph->runs->order(launch.in);
   return GraphLaunched::no;
 }

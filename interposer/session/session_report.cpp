@@ -125,7 +125,7 @@ void Session::settle(Pending& pending, const Result<std::span<std::byte>>& bytes
   const State state(state_);
   ++pending.plan->seen->lost;
   Seen& seen = *pending.plan->seen;
-  // Where the original was timed, no specification counts.
+  // If the original was timed, it ran under no specifications.
   report::CoverageRecord& coverage =
       pending.plan->attached != nullptr ? seen.coverage_of(*pending.plan->attached) : seen.coverage;
   add_once(coverage.notes, "results lost: " + first_message(bytes.error()));
@@ -465,7 +465,7 @@ void Session::note_missing_results() {
   for (const auto& [key, seen] : seen_) {
     const std::uint64_t outstanding = seen->outstanding;
     if (outstanding == 0) continue;
-    // Of a kernel that cannot be instrumented only times are on their way.
+    // For a kernel that cannot be instrumented, only times are outstanding.
     if (seen->coverage.shape && seen->coverage.instrumented_launches == 0) continue;
     const std::string many = std::to_string(outstanding);
     report::CoverageRecord& coverage = seen->coverage;

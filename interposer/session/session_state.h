@@ -97,8 +97,8 @@ struct Session::Kernel {
   engine::LaunchShape shape;  ///< of the launches it is for
   BlockRoom room;             ///< … where counters may lie in shared memory
   Learned learned;
-  std::string problem;     ///< why it runs uninstrumented; empty when it does not
-  bool lacks_ptx = false;  ///< the problem is that nobody has its PTX
+  std::string problem;     ///< why it runs uninstrumented; empty if it is instrumented
+  bool lacks_ptx = false;  ///< the problem is that its PTX is not available
   /// Of its last launches, where they have one in common. Guarded by Session::state_.
   std::vector<std::shared_ptr<const Plan>> plans;
 };
@@ -159,7 +159,7 @@ struct Session::Seen {
   std::atomic<std::uint64_t> outstanding = 0;     ///< launches made whose results have not been taken
   std::uint64_t lost = 0;                         ///< launches whose results could not be had
   NoRoom no_room;
-  report::CoverageRecord coverage;              ///< under what is attached now, or was last
+  report::CoverageRecord coverage;              ///< under the present or last specifications
   std::vector<report::CoverageRecord> earlier;  ///< under other specifications
   report::TimingRecord timing;
   std::vector<KernelPtr> kernels;
@@ -170,16 +170,16 @@ struct Session::Seen {
     std::shared_ptr<const std::vector<report::SitesRecord::PtxPart>> ptx = nullptr;  ///< null: not told
   };
   std::vector<Sites> sites;
-  /// That of a launch that was made while `attached` was.
+  /// Returns that of a launch that was made while `attached` was attached.
   report::CoverageRecord& coverage_of(const Attached& attached) {
     const auto found = std::ranges::find(earlier, attached.names, &report::CoverageRecord::specs);
     return found != earlier.end() ? *found : coverage;
   }
 
-  /// From now on launches are made under these specifications.
+  /// Begins coverage of launches under these specifications.
   void begin_coverage(const std::vector<std::string>& specs);
 
-  /// Notes what was only counted so far.
+  /// Writes counts that were only accumulated so far to the record.
   void close_coverage();
 
   /// Puts those that were counted apart to the others.
@@ -234,7 +234,7 @@ struct Session::LastResults {
 
 /// A kernel node of a graph that is being launched.
 struct Session::GraphNode {
-  std::size_t index = 0;  ///< of GraphLaunch::kernels
+  std::size_t index = 0;  ///< index in GraphLaunch::kernels
   const GraphLaunch::Kernel* kernel = nullptr;
   Seen* seen = nullptr;
   std::uint64_t number = 0;  ///< of the kernel's launches
@@ -250,7 +250,7 @@ struct Session::GraphNode {
 struct Session::Graph {
   /// What it was made with: as long as nothing of that changes, it is launched again.
   struct Made {
-    std::size_t index = 0;  ///< of GraphLaunch::kernels
+    std::size_t index = 0;  ///< index in GraphLaunch::kernels
     KernelPtr kernel;
     std::uint64_t bytes = 0;
     std::uint32_t shared_bytes = 0;

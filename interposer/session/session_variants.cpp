@@ -27,7 +27,7 @@ void Session::make(Seen& seen, Kernel& kernel, const device::Launch& launch, con
     const State state(state_);
     is_new = warned_problems_.insert(kernel.problem).second;
   }
-  // Programs have many kernels with one problem: the report says how many.
+  // Many kernels of a program share one problem: the report counts them.
   constexpr std::size_t most_characters = 60;
   const std::string name = report::short_kernel_name(demangle(seen.coverage.kernel), most_characters);
   if (!is_new) return log().info("{} runs uninstrumented: {}", name, kernel.problem);
@@ -81,7 +81,7 @@ Status Session::prepare(Seen& seen, Kernel& kernel, const device::Launch& launch
   return success();
 }
 
-/// What coverage says of a variant that was made.
+/// Records a variant that was made in coverage.
 void Session::note_made(Seen& seen, const Kernel& kernel, const engine::Request& request,
                         const KernelPtx& ptx) {
   std::shared_ptr<const std::vector<report::SitesRecord::PtxPart>> parts;

@@ -25,7 +25,7 @@ bool has(std::string_view opcode, std::string_view wanted) {
   return found;
 }
 
-/// The state spaces that a copy's modifiers name, its destination's first.
+/// Returns the state spaces that a copy's modifiers name, the destination's first.
 std::array<StateSpace, 2> spaces_of(std::string_view opcode) {
   std::array<StateSpace, 2> spaces{StateSpace::generic, StateSpace::generic};
   std::size_t found = 0;
@@ -37,7 +37,7 @@ std::array<StateSpace, 2> spaces_of(std::string_view opcode) {
   return spaces;
 }
 
-/// The row of one instruction.
+/// Reads the row of one instruction.
 class RowReader {
  public:
   RowReader(const Instruction& instruction, const MemoryRow& row) : instruction_(instruction), row_(row) {}
@@ -70,7 +70,7 @@ class RowReader {
     return StateSpace::none;
   }
 
-  /// A side of a copy that is a tensor has a descriptor and coordinates instead of an address.
+  /// Returns the address operand; null for a tensor, which has a descriptor and coordinates instead.
   const Operand* address_of(const MemorySide& side) const {
     if (side.address == MemorySide::no_address) return nullptr;
     const Operand* const found = operand(side.address);
@@ -78,7 +78,7 @@ class RowReader {
     return row_.kind == MemoryKind::copy && found->elements.size() != 1 ? nullptr : found;
   }
 
-  /// One lane gives the address of one row: 8 lanes for a matrix with 8 rows of 16 bytes.
+  /// Each lane gives the address of one row: 8 lanes for a matrix with 8 rows of 16 bytes.
   std::uint32_t lanes_of(const MemorySide& side) const {
     if (side.lanes == MemorySide::Lanes::one) return 1;
     if (side.lanes == MemorySide::Lanes::all) return MemoryAccess::all_lanes;
@@ -104,7 +104,7 @@ class RowReader {
     }
   }
 
-  /// A size that the instruction spells out is one that lanes need not read.
+  /// If the instruction gives the size as an immediate, it is not read per lane.
   void read_bulk(std::size_t index, MemoryAccess& access) const {
     access.is_bulk = true;
     const Operand* const size = operand(index);

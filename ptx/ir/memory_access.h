@@ -1,4 +1,4 @@
-// Accesses of one instruction, and their operands: the rows of memory_table.def, read for the
+// Accesses of one instruction, and their operands: the rows of memory_table.def, applied to the
 // instruction.
 #pragma once
 
@@ -16,18 +16,18 @@ struct MemoryAccess {
   bool reads = false;
   bool writes = false;
   StateSpace space = StateSpace::none;
-  /// Bytes at the address of each lane that takes part, at most; 0: not known from the instruction alone.
+  /// Maximum bytes at the address of each lane that takes part; 0: unknown from the instruction alone.
   std::uint32_t bytes = 0;
   /// [base + offset]; null for textures, surfaces and tensors, which have coordinates
   const Operand* address = nullptr;
   /// The operand with the lane's number of bytes, or (LaneSize::ignored) a predicate that makes it 0; null:
-  /// `bytes` says it. Lanes of which it is 0 take no part.
+  /// always `bytes`. Lanes with 0 bytes take no part.
   const Operand* size = nullptr;
-  std::uint32_t lanes = all_lanes;  ///< the first lanes of the warp, which alone take part
-  bool is_bulk = false;             ///< of any size, and one lane's own; else up to 32 bytes
-  bool is_sized = true;             ///< false: no operand tells how many bytes it has
+  std::uint32_t lanes = all_lanes;  ///< the leading lanes of the warp that may take part
+  bool is_bulk = false;             ///< of any size, by one lane; else up to 32 bytes
+  bool is_sized = true;             ///< false: no operand gives the number of bytes
 
-  /// Lanes whose guard holds need not all take part.
+  /// True if lanes whose guard holds need not all take part.
   bool selects_lanes() const { return lanes != all_lanes || size != nullptr; }
   /// True if sectors and banks follow from the lanes' addresses.
   bool is_of_lanes() const { return address != nullptr && is_sized && !is_bulk; }
@@ -48,7 +48,7 @@ MemoryAccesses memory_accesses(const Instruction& instruction);
 
 /// How MemoryAccess::size is read.
 enum class LaneSize : std::uint8_t {
-  bytes,    ///< a number of bytes, of which at most MemoryAccess::bytes are accessed unless it is bulk
+  bytes,    ///< a number of bytes; at most MemoryAccess::bytes are accessed unless it is bulk
   ignored,  ///< a predicate: where it holds, nothing is accessed
 };
 /// Precondition: the access has a size operand.

@@ -1,4 +1,4 @@
-// The rows of memory_table.def. Callers that have an instruction use memory_access.h.
+// The rows of memory_table.def. Callers with an instruction use memory_access.h.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@ namespace lynxpp::ptx {
 
 enum class MemoryKind : std::uint8_t { access, copy, hint, synchronization, descriptor };
 
-/// When what an instruction reads and writes is done. named: a modifier says bulk_group or barrier.
+/// When an instruction's reads and writes complete. named: a modifier says bulk_group or barrier.
 enum class MemoryCompletion : std::uint8_t { now, async_group, bulk_group, barrier, named };
 
 struct MemorySide {
@@ -23,7 +23,7 @@ struct MemorySide {
   Space space = Space::named;
   std::uint8_t address = 0;  ///< operand; no_address for coordinates
   Bytes bytes = Bytes::unknown;
-  std::uint8_t amount = 0;  ///< Bytes::fixed: how many; Bytes::operand: which one
+  std::uint8_t amount = 0;  ///< Bytes::fixed: the number of bytes; Bytes::operand: the operand's index
   Lanes lanes = Lanes::all;
 
   static constexpr std::uint8_t no_address = 0xff;
@@ -44,10 +44,10 @@ struct MemoryRow {
   bool is_async_copy() const { return kind == MemoryKind::copy && completion != MemoryCompletion::now; }
 };
 
-/// In the order of the file.
+/// Returns the rows in the order of the file.
 std::span<const MemoryRow> memory_rows();
 
-/// The row that says what the opcode does to memory; null: nothing.
+/// Returns the row that describes the opcode's memory accesses; null if it has none.
 const MemoryRow* find_memory_row(std::string_view opcode);
 
 }  // namespace lynxpp::ptx

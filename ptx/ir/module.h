@@ -57,7 +57,7 @@ enum class OperandKind : std::uint8_t {
   floating,  ///< Operand::bits: the IEEE pattern; 32 bits for 0f…, 64 bits for 0d… and decimal literals
   /// [base + offset]; elements[0] is the base (identifier or integer), further elements follow a comma
   address,
-  vector,  ///< {a, b, …}; of one element: that element stands in its place
+  vector,  ///< {a, b, …}; a vector of one element is replaced by that element
   pair,    ///< a|b: elements[0], elements[1]
   list,    ///< (a, b, …) of a call
   sink,    ///< _
@@ -275,10 +275,10 @@ struct Body {
   /// Same for variables declared in the body.
   const Variable* find_variable(std::string_view name, std::uint32_t scope) const;
 
-  /// Same for the list of a brx.idx.
+  /// Same as above for the list of a brx.idx.
   const TargetList* find_branch_targets(std::string_view name, std::uint32_t scope) const;
 
-  /// Makes the first two searches above fast; they are right without it after additions to `registers` or
+  /// Makes the first two searches above fast; they stay correct without it after additions to `registers` or
   /// `variables`, but not after other changes: then call it again.
   void index_names();
 

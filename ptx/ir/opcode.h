@@ -73,7 +73,7 @@ enum class OpcodeClass : std::uint8_t {
 struct OpcodeTraits {
   bool known = false;
   OpcodeClass kind = OpcodeClass::other;
-  /// of the memory it touches, generic for `ld.f32`; of a copy the space outside of shared memory
+  /// of the memory it accesses, generic for `ld.f32`; for a copy the space other than shared memory
   StateSpace space = StateSpace::none;
   bool reads_memory = false;
   bool writes_memory = false;
@@ -84,11 +84,11 @@ struct OpcodeTraits {
   bool is_return = false;          ///< ret
   bool is_thread_exit = false;     ///< exit, trap
   bool is_uniform = false;         ///< .uni
-  bool synchronizes = false;       ///< on a barrier object in memory, or a group of copies: no access
+  bool synchronizes = false;       ///< on a barrier object in memory, or a group of copies: not an access
 
   bool operator==(const OpcodeTraits&) const = default;
 
-  /// memory_access.h tells more.
+  /// memory_access.h has the details.
   bool is_memory_access() const { return reads_memory || writes_memory; }
   /// Ends a basic block: branches, calls, returns and exits, guarded or not.
   bool ends_block() const {

@@ -6,7 +6,7 @@
 namespace lynxpp::ptx {
 
 /// True for headers of the CUDA toolkit, of the host compiler and of the system. The code of such a header is
-/// known to users by the call that it was inlined at, not by its own lines.
+/// reported at the call that it was inlined at, not at its own lines.
 bool is_library_header(std::string_view path);
 
 }  // namespace lynxpp::ptx

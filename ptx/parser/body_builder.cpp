@@ -96,7 +96,7 @@ void BodyBuilder::add_location(Place place, SourcePosition at, std::optional<Sou
   const std::uint32_t outer = inlined_at ? call_site_of(*inlined_at) : no_call_site;
   inlined_[at] = outer;
   position_ = {at.file, at.line, outer};
-  // A library's own kernel has no caller outside of the library: it keeps its position.
+  // A library's own kernel has no caller outside the library: it keeps its position.
   for (CallSite call = position_; call.outer != no_call_site && is_in_library(call.file);) {
     call = body_.call_sites[call.outer];
     if (!is_in_library(call.file)) position_ = call;

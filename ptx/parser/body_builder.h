@@ -46,7 +46,7 @@ class BodyBuilder {
   /// `.branchtargets` or `.calltargets`.
   void add_targets(Place place, TargetList list, bool branches);
   void add_prototype(Place place, std::string_view name);
-  /// `inlined_at`: of code of an inlined function, the position of the call.
+  /// `inlined_at`: for code of an inlined function, the position of the call.
   void add_location(Place place, SourcePosition at, std::optional<SourcePosition> inlined_at);
 
   /// The variable of the body or the function's parameter that `name` means here; null when there is none.

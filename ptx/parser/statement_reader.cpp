@@ -107,7 +107,7 @@ std::optional<SourcePosition> StatementReader::read_position() {
   return SourcePosition{numbers[0], numbers[1], numbers[2]};
 }
 
-/// .loc 1 20 3, optionally followed by more parts after commas. Only what follows it marks its end.
+/// .loc 1 20 3, optionally followed by more parts after commas. Its end is marked only by what follows.
 bool StatementReader::read_location(std::uint32_t begin) {
   const std::optional<SourcePosition> at = read_position();
   if (!at) return false;
@@ -127,7 +127,7 @@ bool StatementReader::read_location(std::uint32_t begin) {
   return true;
 }
 
-/// Reads `function_name label`, with an addend or without, or `inlined_at 1 20 3`.
+/// Reads `function_name label`, with or without an addend, or `inlined_at 1 20 3`.
 bool StatementReader::read_inlining(std::optional<SourcePosition>& inlined_at) {
   skip_space();
   if (word().empty()) return false;
@@ -297,7 +297,7 @@ bool StatementReader::read_operand() {
   return true;
 }
 
-/// [a, b], {a, b} or (a, b). A vector of one element is that element.
+/// [a, b], {a, b} or (a, b). A vector of one element is replaced by that element.
 bool StatementReader::read_group(OperandKind kind, char closing, bool vectors) {
   const std::uint32_t begin = position_++;
   const std::size_t first = operands_.size();

@@ -215,7 +215,7 @@ class Conversion {
     }
   }
 
-  /// A vector of one element is that element.
+  /// A vector of one element is replaced by that element.
   Operand convert_group(antlr4::ParserRuleContext& context, OperandKind kind) {
     std::vector<Operand> elements = convert_parts(context);
     if (kind == OperandKind::vector && elements.size() == 1) {

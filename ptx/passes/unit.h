@@ -144,7 +144,7 @@ struct ReachedFunctions {
   std::unordered_map<std::string_view, std::size_t> positions;  ///< in `functions`, by name
   bool calls_indirectly = false;                                ///< some function calls through a register
   std::vector<std::string> address_taken;  ///< functions and kernels that the code names other than in a call
-  std::vector<std::string> undefined;      ///< functions that are called and only declared
+  std::vector<std::string> undefined;      ///< functions that are called but only declared
   std::uint32_t basic_blocks = 0;
   std::uint32_t instructions = 0;
   Transfers transfers;  ///< empty: not asked for

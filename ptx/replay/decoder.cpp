@@ -190,7 +190,7 @@ void ReplayDecoder::add_accesses(std::uint32_t at, std::vector<ReplayOperation>&
       operation.source[0] = address_base(at, *access.address, operation);
       operation.source[1] = {ReplayOperand::Kind::constant, 0, access.address->offset};
     }
-    // Another block's memory is not this one's.
+    // A `::cluster` access may be to another block's memory.
     const bool is_own = instruction.opcode.find("::cluster") == std::string_view::npos;
     if (!is_own) operation.source[0] = {};
     operations.push_back(operation);

@@ -14,9 +14,9 @@ constexpr double cycles_of_instruction = 0.25;
 constexpr double cycles_of_wavefront = 1;
 constexpr double cycles_of_sector = 2;
 constexpr double many_launches = 100;
-constexpr double multiprocessors = 132;  ///< of today's devices
+constexpr double multiprocessors = 132;  ///< of current devices
 constexpr double microseconds_of_launch = 3;
-constexpr double cycles_of_launch = 5000;  ///< these microseconds
+constexpr double cycles_of_launch = 5000;  ///< in these microseconds
 constexpr double latency_of_instruction = 4;
 constexpr double latency_of_request = 600;  ///< to device memory
 /// Measured on an H200: 1.5 cycles of the device for each operation on one word, wherever it comes from.
@@ -88,9 +88,9 @@ class Collector {
   }
 
  private:
-  /// Instructions of one kind, line and call are one place if their addresses lead to one object in one way,
-  /// as copies in an unrolled loop do. Without lines all of a kernel are, and those without an object are
-  /// places of their own.
+  /// Instructions of one kind, line and call are one place if their addresses point to one object with one
+  /// stride, like copies in an unrolled loop. Without lines, all of a kernel are; those without an object are
+  /// separate places.
   struct PlaceKey {
     PlaceKind kind = PlaceKind::load;
     std::uint32_t file = 0, line = 0, call_site = 0, object = 0, stride = 0, opcode = 0;
@@ -165,7 +165,7 @@ class Collector {
       key.stride = instruction.stride;
     }
     const bool has_object = is_access && instruction.object != SitesRecord::unknown;
-    // Nothing else tells operands of a line apart whose objects are not known.
+    // Operands of a line whose objects are unknown differ only in the opcode.
     const bool needs_opcode = !has_object || instruction.line == 0 || kind == PlaceKind::atomic;
     if (is_access && needs_opcode) key.opcode = instruction.opcode + 1;
     if (instruction.line == 0 && !has_object) key.id = id + 1;
@@ -249,7 +249,7 @@ class Collector {
     return at.line != 0 && lost > branch.lost;
   }
 
-  /// Operations on the hottest word. Different instructions may have different ones, at the same time.
+  /// Adds operations on the hottest word. Different instructions may have different ones, at the same time.
   static void add_atomics(KernelFacts& kernel) {
     double most = 0;
     for (PlaceFacts& place : kernel.places) {
@@ -265,8 +265,8 @@ class Collector {
     kernel.facts.set("work.atomic", cycles_of_hot_operation * most);
   }
 
-  /// Cycles that a launch takes at most, on average: its multiprocessors' work, and the latency of a warp
-  /// whose instructions wait for each other.
+  /// Upper bound of the cycles of a launch, on average: its multiprocessors' work, and the latency of a warp
+  /// whose instructions depend on each other.
   static double cycles_of_a_launch(const Facts& facts, double work) {
     const double launches = facts.get("launches");
     const double blocks = ratio(facts.get("thread_blocks"), launches);
@@ -296,7 +296,7 @@ class Collector {
     facts.set("work.shared", shared);
     facts.set("work.memory", memory);
     const double work = issue + shared + memory + facts.get("work.atomic");
-    // Many launches follow one another no faster than they can be launched.
+    // Consecutive launches are at least one launch time apart.
     const double launches = facts.get("launches");
     const double cycles = cycles_of_a_launch(facts, work);
     facts.set("launch.microseconds", cycles * microseconds_of_launch / cycles_of_launch);

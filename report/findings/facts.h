@@ -9,13 +9,13 @@
 //   milliseconds                         on the device
 //   launch.microseconds                  of work in a launch, at most and on average (estimated)
 //   work, work.issue, work.shared, work.memory, work.atomic, work.launch     see below
-// Of a place, the accesses of a line to one object, a branch or a loop: "SPECIFICATION.ARRAY" for each array
+// Per place (the accesses of a line to one object, a branch or a loop): "SPECIFICATION.ARRAY" for each array
 // by instruction, and "flow.NAME" for each member of BranchCost or LoopCost (flow.h).
 //
-// Work is an estimate in cycles of one multiprocessor of today: four warp instructions begin in one, shared
-// memory serves one wavefront in one, a sector that L1 is asked for takes two, and an atomic operation on the
-// word of global memory that has most of them holds up the whole device for 1.5. From 100 launches on, each
-// takes at least 3 microseconds of 132 multiprocessors. It is a sum, as though nothing happened at the same
+// Work is an estimate in cycles of one multiprocessor of a current device: four warp instructions issue per
+// cycle, shared memory serves one wavefront per cycle, a sector requested from L1 takes two, and an atomic
+// operation on the most updated word of global memory occupies the device for 1.5. From 100 launches on, each
+// takes at least 3 microseconds of 132 multiprocessors. It is a sum, as if nothing overlapped in
 // time.
 #pragma once
 
@@ -31,7 +31,7 @@
 
 namespace lynxpp::report {
 
-/// 0 where `b` is 0.
+/// Returns 0 if `b` is 0.
 inline double ratio(double a, double b) { return b > 0 ? a / b : 0; }
 
 class Facts {
@@ -52,9 +52,9 @@ enum class PlaceKind { load, store, copy, atomic, branch, loop };
 
 /// How the addresses of neighbouring lanes differ.
 enum class LanePattern {
-  unknown,   ///< as where an index is data
+  unknown,   ///< e.g. if the index is data
   constant,  ///< by PlaceFacts::stride bytes
-  run_time,  ///< by a product with a value of the launch
+  run_time,  ///< by a product with a run-time value
 };
 
 struct PlaceFacts {
@@ -63,8 +63,8 @@ struct PlaceFacts {
   std::set<std::uint64_t> instructions = {};
   LanePattern lanes = LanePattern::unknown;
   double stride = 0;
-  double bytes = 0;          ///< of a lane's access; 0: the opcode does not say
-  bool is_shared = false;    ///< in shared memory; false: in global memory, or not known
+  double bytes = 0;          ///< of a lane's access; 0: not given by the opcode
+  bool is_shared = false;    ///< in shared memory; false: in global memory, or unknown
   bool is_combined = false;  ///< an atomic operation that compilers combine over the lanes of a warp
   Facts facts;
 };

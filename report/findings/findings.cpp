@@ -31,7 +31,7 @@ std::string_view text_of(PlaceKind kind) {
   return "branches";
 }
 
-/// Replaces {name} of a sentence.
+/// Returns the text for {name} in a sentence.
 std::string filling(std::string_view name, const FindingRule& rule, const View& view) {
   if (name == "what") return std::string(text_of(view.kind()));
   if (name == "distance") return view.distance();

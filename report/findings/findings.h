@@ -18,8 +18,8 @@ struct KernelFinding {
   std::string kernel;  ///< mangled
   std::string device;
   std::vector<std::string> ranges;
-  std::optional<SiteLabel> place;  ///< the first instruction's; none: the kernel as a whole
-  std::size_t instructions = 0;    ///< of the place
+  std::optional<SiteLabel> place;  ///< the first instruction's; nullopt: the kernel itself
+  std::size_t instructions = 0;    ///< instructions of the place
   /// An estimate: the share of the run (of what, the facts' weight says) that might be saved at most.
   std::optional<double> benefit;
   double weight = 0;  ///< the kernel's share of the run

@@ -125,7 +125,7 @@ class FlowReader {
         elsewhere += next == header ? 0 : counts_.threads[next];
       const double entering = std::max(0.0, counts_.threads[before] - elsewhere);
       cost.thread_entries += entering;
-      if (entering > 0) cost.warp_entries += counts_.warps[before];  // at most so many
+      if (entering > 0) cost.warp_entries += counts_.warps[before];  // an upper bound
     }
     std::set<std::uint32_t> blocks;
     double divergent = 0, most = 0;

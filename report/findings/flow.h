@@ -1,9 +1,9 @@
-// Costs of divergent branches and of loops that the lanes of a warp iterate differently often, from counts of
+// Costs of divergent branches, and of loops whose trip counts differ among the lanes of a warp, by counts of
 // basic blocks by threads and by warps and the control flow graph of the kernel's sites.
 //
 // A branch loses the lanes by which fewer execute its paths than arrive at it; a loop those by which fewer
 // execute an iteration than enter it. Lanes that are missing because a thread block has none left to fill a
-// warp with (the last warp at a bounds check) are no loss. Both are estimates: averages over all warps.
+// warp (the last warp at a bounds check) are not a loss. Both are estimates: averages over all warps.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ struct FlowCounts {
 struct BranchCost {
   std::uint32_t instruction = 0;
   double branches = 0;           ///< executions by warps
-  double divergent = 0;          ///< those after which lanes of the warp are on both paths
-  double warp_instructions = 0;  ///< executed on its paths, up to where they join
+  double divergent = 0;          ///< those after which the warp's lanes are on both paths
+  double warp_instructions = 0;  ///< executed on its paths, up to their join
   double thread_instructions = 0;
   double lost = 0;  ///< warp instructions that would not be executed without divergence
 };
@@ -39,8 +39,8 @@ struct LoopCost {
 };
 
 struct FlowCosts {
-  std::vector<BranchCost> branches;  ///< that are not a loop's, and diverge
-  std::vector<LoopCost> loops;       ///< that lanes of a warp leave after different iterations
+  std::vector<BranchCost> branches;  ///< that diverge and do not belong to a loop
+  std::vector<LoopCost> loops;       ///< that lanes of a warp leave after different trip counts
 };
 
 FlowCosts flow_costs_of(const SitesRecord& sites, const FlowCounts& counts);

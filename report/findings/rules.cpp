@@ -13,7 +13,7 @@ using enum PlaceKind;
 constexpr double warp = 32;
 constexpr double sector = 32;
 constexpr double usual_multiprocessors = 132;
-constexpr double least_resident_blocks = 16;  ///< that a multiprocessor holds, by hardware
+constexpr double least_resident_blocks = 16;  ///< hardware limit per multiprocessor
 
 double work_share(const View& v, double cycles) { return ratio(cycles, v("work")); }
 
@@ -22,7 +22,7 @@ double work_share(const View& v, double cycles) { return ratio(cycles, v("work")
 double sectors(const View& v) { return v("memory_efficiency.sectors"); }
 double requested(const View& v) { return v("memory_efficiency.bytes_asked"); }
 double requests(const View& v) { return v("memory_efficiency.requests"); }
-/// Sectors that hold the same bytes side by side; a request takes at least one.
+/// Sectors needed if the bytes were contiguous; a request takes at least one.
 double least_sectors(const View& v) {
   return std::min(sectors(v), std::max(requests(v), std::ceil(requested(v) / sector)));
 }
@@ -31,7 +31,7 @@ double memory_saving(const View& v) { return work_share(v, 2 * (sectors(v) - lea
 double transferred(const View& v) { return sectors(v) * sector; }
 double sectors_per_request(const View& v) { return ratio(sectors(v), requests(v)); }
 double least_per_request(const View& v) { return ratio(least_sectors(v), requests(v)); }
-/// Gaps between neighbouring lanes are the cause; lanes side by side have none, whatever else they lack.
+/// Only gaps between neighbouring lanes count; contiguous lanes have none, whatever else they lack.
 double unused_by_stride(const View& v) {
   return v.lanes() != LanePattern::unknown && v.has_gaps() ? unused(v) : 0;
 }
@@ -40,7 +40,7 @@ double unused_by_scatter(const View& v) { return v.lanes() == LanePattern::unkno
 // ---- shared memory
 
 double wavefronts(const View& v) { return v("shared_bank_conflicts.wavefronts"); }
-/// Atomic operations of lanes that share a word take wavefronts, too, and are no bank conflicts.
+/// Atomic operations of lanes that share a word take wavefronts as well but are not bank conflicts.
 double conflicts(const View& v) {
   return v.kind() == PlaceKind::atomic ? v("atomic_contention.bank_conflicts")
                                        : v("shared_bank_conflicts.conflicts");
@@ -65,7 +65,7 @@ double lanes_of_a_word(const View& v) {
   return ratio(v("atomic_contention.lanes"), v("atomic_contention.words"));
 }
 double operations(const View& v) { return v("atomic.operations"); }
-/// One operation for each thread block is left where a block combines its own.
+/// One operation per thread block remains if a block combines its own.
 double avoidable(const View& v) {
   return ratio(std::max(0.0, operations(v) - v("thread_blocks")), operations(v)) * v("atomic.cycles");
 }
@@ -76,12 +76,12 @@ double atomic_saving(const View& v) { return work_share(v, avoidable(v)); }
 double active_lanes(const View& v) {
   return ratio(v("instruction_count.thread_instructions"), v("instruction_count.warp_instructions"));
 }
-/// Lanes of a warp that have a thread, on average; where blocks differ, all of them.
+/// Average lanes of a warp that have a thread; all of them if block sizes differ.
 double threads_of_a_warp(const View& v) {
   const double threads = v("block_threads");
   return threads == 0 ? warp : threads / std::ceil(threads / warp);
 }
-/// One block has no threads to share with another.
+/// A single block has no other block to share threads with.
 double without_threads(const View& v) {
   return v.has("blocks") && v("blocks") < 2 ? 0 : 1 - threads_of_a_warp(v) / warp;
 }
@@ -116,7 +116,7 @@ double imbalance_of_warps(const View& v) {
   return ratio(v("instruction_count_per_warp.warp_instructions.max"),
                v("instruction_count_per_warp.warp_instructions.mean") * v("launches"));
 }
-/// Fewer blocks than a device holds at a time are not limited by how many it holds.
+/// The limit on resident blocks does not matter if all blocks fit at once.
 double smallness_of_blocks(const View& v) {
   const double multiprocessors = v.has("multiprocessors") ? v("multiprocessors") : usual_multiprocessors;
   return v("blocks") > least_resident_blocks * multiprocessors ? 64 / v("block_threads") : 0;

@@ -28,7 +28,7 @@ class View {
   }
   /// Bytes between neighbouring lanes, as text.
   std::string distance() const;
-  /// Of atomic operations that compilers combine, how many are left, as text; else empty.
+  /// For atomic operations that compilers combine, the number that remains, as text; else empty.
   std::string combined() const;
   bool is_combined() const { return place_ != nullptr && place_->is_combined; }
 

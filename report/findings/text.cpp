@@ -101,7 +101,7 @@ double bytes_asked(const Facts& facts) {
   return facts.get("memory_efficiency.load_bytes_asked") + facts.get("memory_efficiency.store_bytes_asked");
 }
 
-/// Those that lanes with different words of one bank cause.
+/// Conflicts among lanes that access different words of one bank.
 double shared_conflicts(const Facts& facts) {
   return facts.get("shared_bank_conflicts.load_conflicts") +
          facts.get("shared_bank_conflicts.store_conflicts") +

@@ -19,7 +19,7 @@ namespace {
 
 std::string number_text(std::uint64_t value) { return to_text(Number::of(value)); }
 
-/// Columns with what is known of kernels that could not be instrumented; those that say nothing are left out.
+/// Returns columns with known facts of kernels that could not be instrumented; omits empty columns.
 std::vector<TextColumn> known_columns(const Summary& summary,
                                       const std::vector<const CoverageRecord*>& gaps) {
   TextColumn grid{{"grid"}, {}};
@@ -40,7 +40,7 @@ std::vector<TextColumn> known_columns(const Summary& summary,
   return columns;
 }
 
-/// Reasons that several kernels have are told once, below the table.
+/// Lists reasons that several kernels share once, below the table.
 std::string shorten_reasons(TextColumn& reasons) {
   constexpr std::size_t short_enough = 24;
   std::map<std::string, std::size_t> uses;
@@ -63,7 +63,7 @@ std::string joined(const std::vector<std::string>& names) {
   return text;
 }
 
-/// The specifications that each kernel ran without; nullopt if they are those of all kernels.
+/// Returns the specifications that each kernel ran without; nullopt if all kernels have the same ones.
 std::optional<TextColumn> specification_column(const Summary& summary,
                                                const std::vector<const CoverageRecord*>& gaps) {
   const auto differs = [&](const CoverageRecord& each) {
@@ -107,13 +107,13 @@ std::string render_gaps(const Summary& summary, const TableOptions& options) {
     columns.insert(columns.begin(), std::move(*specs));
   columns.insert(columns.begin(), launches);
   columns.push_back(reason);
-  // The reason stands last and may run over the line, but leaves the name half of it.
+  // The reason comes last and may exceed the line, but leaves half of it for the name.
   const std::size_t room = std::max(room_for_names(columns, options.width), options.width / 2);
   return "== lynxpp: not instrumented ==\n" + render_with_names(names, columns, room) + legend +
          (further == 0 ? "" : further_line(further, most));
 }
 
-/// "2 kernels: PTX from the debug section of the cubin", for each place that is not the program image.
+/// "2 kernels: PTX from the debug section of the cubin", for each origin except the program image.
 std::string render_origins(const std::vector<CoverageRecord>& records) {
   std::map<std::string_view, std::uint64_t> kernels;
   for (const CoverageRecord& record : records) {

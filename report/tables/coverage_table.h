@@ -1,4 +1,4 @@
-// What was not instrumented, and where PTX was found: a section of the table of a run.
+// Kernels that were not instrumented, and where PTX was found: a section of the table of a run.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace lynxpp::report {
 
-/// The table of kernels with uninstrumented launches, with reasons and what is known of them anyway, places
-/// of PTX outside the program image, and notes; empty if there is nothing to say.
+/// Returns the table of kernels with uninstrumented launches, with reasons and known facts, origins
+/// of PTX outside the program image, and notes; empty if there is nothing to report.
 std::string render_coverage(const Summary& summary, const TableOptions& options);
 
 }  // namespace lynxpp::report

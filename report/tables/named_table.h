@@ -1,4 +1,4 @@
-// Tables whose first column is kernel names, shortened to what room there is.
+// Tables whose first column is kernel names, shortened to fit.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +15,14 @@ inline constexpr std::size_t least_name_width = 12;
 
 std::size_t total_width(const std::vector<TextColumn>& columns);
 
-/// What `columns` leave of `width` for names in front of them.
+/// Returns the part of `width` that `columns` leave for names before them.
 std::size_t room_for_names(const std::vector<TextColumn>& columns, std::size_t width);
 
-/// Puts the column of kernel names, each in at most `room` characters, in front of `columns`.
+/// Puts the column of kernel names, each in at most `room` characters, before `columns`.
 std::string render_with_names(const std::vector<std::string>& demangled, std::vector<TextColumn> columns,
                               std::size_t room);
 
-/// "note: KERNEL: NOTE", a line. Notes may hold what a specification printed, line ends included.
+/// "note: KERNEL: NOTE", one line. Notes may contain a specification's output, including line ends.
 std::string note_line(const std::string& kernel, std::string_view note);
 
 }  // namespace lynxpp::report

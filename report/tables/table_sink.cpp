@@ -341,7 +341,7 @@ void add_resources(std::vector<TextColumn>& columns, const std::vector<TimingRec
   columns.insert(columns.end(), {registers, warps});
 }
 
-/// Without those of kernels of which only some originals were timed.
+/// Omits kernels of which only some originals were timed.
 std::vector<TimingRecord> timings_of_counted(const Summary& summary) {
   std::vector<TimingRecord> timings = summary.timings;
   std::erase_if(timings, [&](const TimingRecord& timing) {

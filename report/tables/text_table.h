@@ -28,8 +28,8 @@ std::string wrapped(std::string_view text, std::size_t indent, std::size_t width
 /// Elements that a table shows when it shows all that are kept.
 inline constexpr std::size_t all_kept = std::numeric_limits<std::size_t>::max();
 
-/// Below what shows the first of many, `most` of them: "  … 480 more: lynxpp report --all". A table that
-/// shows all that are kept names the records.
+/// Line below a list of the first `most` of many entries: "  … 480 more: lynxpp report --all". A table that
+/// shows all that are kept refers to the records.
 std::string further_line(std::uint64_t count, std::size_t most);
 
 /// What render_columns adds to the widths of `count` columns.

@@ -40,13 +40,13 @@ def share(part, whole):
 
 
 def share_of_time(run, counted, launches):
-    """The share of GPU time that was counted, as lynxpp estimates it; all or nothing needs no estimate."""
+    """Returns the share of GPU time that was counted, estimated by lynxpp; all or nothing needs no estimate."""
     said = re.search(rb"Counted: (\S+(?: %)?) of GPU time", run.stderr if isinstance(run.stderr, bytes) else run.stderr.encode())
     return said.group(1).decode() if said else "100 %" if launches and counted == launches else "not known"
 
 
 def try_program(package, python, program, findings):
-    """The row of the table for one program, started as a user starts it; what went wrong becomes a failure."""
+    """Returns the table row for one program, started as a user starts it; problems become failures."""
     plain = package.build.run(python, program, preload=False, environment=ENVIRONMENT)
     if plain.status != 0:
         findings.say(f"{program.stem}: does not run here without lynxpp: {plain.stderr.strip().splitlines()[-1:]}")

@@ -142,7 +142,7 @@ def reason(quantity, static, profiler_count, ours):
 
 
 class Comparison:
-    """The rows of the table: every kernel and quantity that the profiler and lynxpp have both counted."""
+    """Returns the table rows: every kernel and quantity that both the profiler and lynxpp have counted."""
 
     def __init__(self):
         self.rows, self.kernels = [], 0
@@ -168,12 +168,12 @@ class Comparison:
                                   difference, reason(quantity, static.get(kernel, {}), count, compared)])
 
 
-# Programs in Python, and their own kernels.
+# Python programs and their own kernels.
 TRITON = {"triton_memory": ("softmax_rows", "multiply", "normalize", "attend")}
 
 
 def triton(package, profiler, metrics, specs, findings, comparison):
-    """Kernels of Triton, whose loads are copies and whose operands come by ldmatrix."""
+    """Triton kernels, whose loads are copies and whose operands are loaded by ldmatrix."""
     python = os.environ.get("LYNXPP_PYTHON") or shutil.which("python3") or sys.executable
     if subprocess.run([python, "-c", "import triton, torch"], capture_output=True).returncode != 0:
         findings.say(f"{python} has no Triton: its kernels were not compared")
@@ -181,7 +181,7 @@ def triton(package, profiler, metrics, specs, findings, comparison):
     for name, kernels in TRITON.items():
         program = pathlib.Path(__file__).resolve().parent / "frameworks" / f"{name}.py"
         try:
-            # Not with the package's libraries: Python's own find theirs.
+            # Not with the package's libraries: Python finds its own.
             profiled = profile(package.build, profiler, [python, program], metrics, kernels)
             run, records = package.build.measure(python, program, spec=",".join(specs))
         except (TestFailure, subprocess.SubprocessError) as failure:
@@ -208,7 +208,7 @@ def ncu(package, apps, budget):
     began, left_out, comparison = time.monotonic(), [], Comparison()
     if specs:
         triton(package, profiler, metrics, specs, findings, comparison)
-    # What copies asynchronously first: the time may be up before the others' turn.
+    # The program with asynchronous copies first: the time may be up before the others run.
     for app in sorted(apps, key=lambda each: each != "copies"):
         if time.monotonic() - began > budget:
             left_out.append(app)

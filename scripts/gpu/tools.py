@@ -1,4 +1,4 @@
-"""Other tools around a program beside lynxpp: ncu, compute-sanitizer and cuda-gdb work as they do without it."""
+"""Other tools around a program under lynxpp: ncu, compute-sanitizer and cuda-gdb work as they do without it."""
 import os
 import pathlib
 import re
@@ -35,7 +35,7 @@ TIMEOUT = 150
 
 
 def under(tool, options, program, lynxpp):
-    """Exit status, what the program printed, errors that a sanitizer counted, and the whole output."""
+    """Returns exit status, the program's output, the number of sanitizer errors, and the whole output."""
     command = [tool, *options, "env", *lynxpp, *map(str, program)]
     try:
         run = subprocess.run(command, env=clean_environment(), stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT)
@@ -43,13 +43,13 @@ def under(tool, options, program, lynxpp):
         return "timeout", "", None, (expired.stdout or b"").decode(errors="replace")
     text, said = (stream.decode(errors="replace") for stream in (run.stdout, run.stderr))
     errors = re.search(r"ERROR SUMMARY: (\d+) error", text + said)
-    # The tools write to standard output, too; lynxpp does not.
+    # The tools also write to standard output; lynxpp does not.
     printed = "\n".join(line for line in text.splitlines() if re.match(r"(-?\d|end|\w*Error$|\w+: ok)", line))
     return run.returncode, printed, errors and int(errors.group(1)), text + said
 
 
 def tools(package, apps, budget):
-    """Other tools around a program beside lynxpp: same exit status, same output, same number of errors."""
+    """Other tools around a program under lynxpp: same exit status, same output, same number of errors."""
     findings = Findings("tools", tools.__doc__)
     python = os.environ.get("LYNXPP_PYTHON") or shutil.which("python3") or sys.executable
     folder = pathlib.Path(os.environ.get("TMPDIR", "/tmp"))

@@ -168,7 +168,7 @@ TEST_F(Instrument, ATargetWithoutAPlaceIsAWarningAtTheTarget) {
       HasSubstr(
           path +
           ":3:1: warning: nothing in first(int*) matches this target\n  ON_INSTRUCTION: ATOMIC: {\n  ^"));
-  // Of several kernels: once, and only if none matches.
+  // With several kernels: once, and only if none matches.
   const Outcome both = lynxpp({"instrument", two_, "-s", path, "-o", folder_.path("out.ptx")});
   EXPECT_THAT(both.err, HasSubstr(":3:1: warning: nothing in the 2 kernels matches this target\n"));
   EXPECT_EQ(both.err.find("matches this target"), both.err.rfind("matches this target")) << both.err;

@@ -1,5 +1,5 @@
 // Accesses that select their lanes, by the sizes of copies and the rows of matrices, in loops that lanes
-// leave one after the other, under guards and in partial warps, against the device's own counters.
+// leave one after another, under guards and in partial warps, compared with the device's own counters.
 #include <gtest/gtest.h>
 
 #include "tests/cod/lane_values_fixture.h"
@@ -7,7 +7,7 @@
 namespace lynxpp::cod {
 namespace {
 
-/// Sizes of 0 to 12 bytes that differ from lane to lane and iteration to iteration.
+/// Sizes of 0 to 12 bytes that differ between lanes and iterations.
 constexpr const char* copies = R"(
 and.b32 %r13, %r1, 7;
 shl.b32 %r12, %r1, 4;
@@ -46,8 +46,8 @@ TEST(TakingLanes, OfCopiesAreThoseWhoseSizeIsNotZero) {
   }
 }
 
-/// Rows 144 bytes apart in the first iteration, 160, 176, … in those after it; lanes that give no row have an
-/// address outside of the tile.
+/// Rows 144 bytes apart in the first iteration, then 160, 176, …; lanes that give no row have an
+/// address outside the tile.
 constexpr const char* matrices = R"(
 mov.u32 %r9, %laneid;
 L: shl.b32 %r10, %r6, 4;

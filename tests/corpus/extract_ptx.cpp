@@ -1,6 +1,6 @@
 // Writes the PTX modules of the given files (programs, libraries, archives, fatbinaries, cubins) into a
-// folder, one file each, and prints "<file written>\t<where it came from>\t<PTX modules in that file>".
-// Containers without PTX give what the debug sections of their machine code hold. The corpus tests use it.
+// folder, one file each, and prints "<file written>\t<origin>\t<PTX modules in that file>".
+// Containers without PTX yield the debug sections of their machine code. The corpus tests use it.
 //
 //   extract_ptx [--modules N] FOLDER FILE…      --modules: at most N of each file, evenly spread over it
 #include <algorithm>
@@ -34,7 +34,7 @@ int complain(const lynxpp::Diagnostics& diagnostics) {
   return 1;
 }
 
-/// The texts that the debug section of a cubin holds; says why when they are of no use.
+/// Adds the texts that the debug section of a cubin holds; prints why if they cannot be used.
 void add_debug_ptx(const image::Entry& cubin, const std::string& origin, std::vector<Found>& modules) {
   const auto machine_code = image::content(cubin);
   if (!machine_code) return static_cast<void>(complain(machine_code.error().diagnostics));

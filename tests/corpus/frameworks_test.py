@@ -1,5 +1,5 @@
-"""PTX that frameworks generate: it parses and comes out byte for byte, and every kernel loads on the cpu device under `lynxpp run`, or is
-refused for what the device does not have, tensor copies and products of warp groups, in a line that names it.
+"""PTX that frameworks generate: it parses and is emitted byte for byte, and every kernel loads on the cpu device under `lynxpp run`, or is
+refused for a missing feature, tensor copies and warpgroup products, in a line that names it.
 
 usage: frameworks_test.py BUILD_FOLDER LAUNCH_PTX
 """
@@ -14,13 +14,13 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "end_to_end"))
 from harness import Build, TestFailure, demand_equal, expect  # noqa: E402
 
-# What a kernel may be refused for.
+# Instructions for which a kernel may be refused.
 LACKING = re.compile(r"instruction '(wgmma\.|tensormap\.|cp\.async\.bulk\.tensor\.|cp\.reduce\.async\.bulk\.tensor\.)[^']*' is not supported")
 KERNELS = 55
 
 
 def launch(build, program, path):
-    """The kernels of a file that do not load."""
+    """Returns the kernels of a file that do not load."""
     run = build.run(build.command, "run", "-d", "cpu", "--", program, path, preload=False, timeout=60)
     demand_equal(f"status of {run}", run.status, 0)
     results = dict(line.split() for line in run.stdout.decode().splitlines())

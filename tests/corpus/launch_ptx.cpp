@@ -1,7 +1,7 @@
-// Launches every kernel of a PTX file once through the driver, with zeros for arguments, and prints the
-// result: a kernel may fail when it runs, but not for want of an instruction.
+// Launches every kernel of a PTX file once through the driver, with zero arguments, and prints the
+// result: a kernel may fail when it runs, but not because an instruction is missing.
 //
-// usage: launch_ptx FILE      prints "KERNEL RESULT", a line each
+// usage: launch_ptx FILE      prints "KERNEL RESULT", one line each
 #include <cuda.h>
 
 #include <cstdio>
@@ -32,7 +32,7 @@ int main(int count, char** arguments) {
     int threads = 0;
     if (cuModuleGetFunction(&kernel, module, name.c_str()) != CUDA_SUCCESS) return 5;
     cuFuncGetAttribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, kernel);
-    // Shared memory of dynamic size is as large as such kernels take it at most.
+    // Dynamic shared memory has the maximum size that such kernels use.
     cuFuncSetAttribute(kernel, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 160 << 10);
     CUresult result = cuLaunchKernel(kernel, 1, 1, 1, static_cast<unsigned>(threads), 1, 1, 160 << 10,
                                      nullptr, parameters, nullptr);

@@ -203,7 +203,7 @@ TEST_F(CudaGraphs, NothingIsAskedOfTheDriverWhenTheContextIsGone) {
   calls = 0;
   ASSERT_TRUE(instantiate().ok());
   auto running = launched();
-  // Each of these would get a handle that is gone.
+  // Each of these would receive a stale handle.
   driver_.cuCtxPushCurrent = [](CUcontext) { return ++calls, CUDA_SUCCESS; };
   driver_.cuEventQuery = [](CUevent) { return ++calls, CUDA_SUCCESS; };
   driver_.cuEventSynchronize = [](CUevent) { return ++calls, CUDA_SUCCESS; };

@@ -144,7 +144,7 @@ other:
 done:
 )"),
                                        out);
-  // The block of rank 2 of either cluster: host threads run clusters side by side.
+  // The block of rank 2 of either cluster: host threads run clusters concurrently.
   EXPECT_THAT(text, testing::ContainsRegex("warp 0 of block \\([26], 0, 0\\) waits forever at barrier 1"));
   EXPECT_THAT(text, HasSubstr("32 of 64 threads have arrived"));
 }

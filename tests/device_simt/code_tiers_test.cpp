@@ -11,8 +11,8 @@
 namespace lynxpp::device::cpu::test {
 namespace {
 
-/// True if LYNXPP_TEST_SHARING is set: in every test of this program, instructions that may take over what
-/// was emitted for others are emitted all the same and compared. Otherwise they take it over, as for users.
+/// True if LYNXPP_TEST_SHARING is set: in every test of this program, instructions that may reuse code
+/// emitted for others are still emitted, and compared. Otherwise they reuse it, as for users.
 const bool checks_sharing = [] {
   const bool wanted = std::getenv("LYNXPP_TEST_SHARING") != nullptr;
   FormLibrary::shared().check_sharing(wanted);

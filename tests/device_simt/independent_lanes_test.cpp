@@ -164,7 +164,7 @@ TEST(IndependentLanes, AreCountedWhereTheyAre) {
   EXPECT_EQ(outcome.counters.barriers.threads, 32u);
 }
 
-/// Lane 0 calls f until lane 1 has set a flag. What is between the calls decides at which segment its turn
+/// Lane 0 calls f until lane 1 has set a flag. The code between the calls decides at which segment its turn
 /// ends.
 std::string spinning_call(int segments) {
   std::string text =
@@ -192,7 +192,7 @@ TEST(IndependentLanes, SpinInCallsAtWhoseEndTheirTurnMayBeOver) {
   }
 }
 
-/// Lane 0 waits inside of a call, from which the other lanes have returned, for what these do then.
+/// Lane 0 waits inside a call, from which the other lanes have returned, for their later work.
 std::string waiting_call(const std::string& wait, const std::string& release) {
   return ".func (.reg .b32 result) g(.reg .b32 value) {\n  .reg .b32 %t<2>;\n"
          "  .reg .pred %p<2>;\n  mad.lo.u32 result, value, 3, 1;\n  setp.ne.u32 %p0, value, 0;\n"

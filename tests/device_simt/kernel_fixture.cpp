@@ -8,13 +8,13 @@
 namespace lynxpp::device::cpu::test {
 namespace {
 
-/// What LYNXPP_TEST_LAUNCHES asks for: `counted` or `checked` launches where a test asks for plain ones.
+/// The value of LYNXPP_TEST_LAUNCHES: `counted` or `checked` launches where a test requests plain ones.
 std::string_view wanted_launches() {
   const char* const value = std::getenv("LYNXPP_TEST_LAUNCHES");
   return value != nullptr ? value : "";
 }
 
-/// A module whose plain launches are counted or checked as well.
+/// A module whose plain launches are also counted or checked.
 class WatchedModule final : public LoadedModule {
  public:
   explicit WatchedModule(std::shared_ptr<LoadedModule> module) : module_(std::move(module)) {}

@@ -272,7 +272,7 @@ TEST(Matrix, MovesBetweenSharedMemoryAndRegisters) {
   }
 }
 
-/// Lanes that name no row give an address outside of shared memory.
+/// Lanes that name no row give an address outside shared memory.
 TEST(Matrix, UsesTheAddressesOfLanesThatNameRows) {
   for (const unsigned count : {1u, 2u, 4u}) {
     const std::string x = ".x" + std::to_string(count) + ".shared.b16 ";
@@ -292,7 +292,7 @@ TEST(Matrix, UsesTheAddressesOfLanesThatNameRows) {
     ASSERT_EQ(text_of(module->launch("test", one_warp, {}, nullptr, nullptr, &checks)), "") << count;
     EXPECT_TRUE(checks.findings.empty()) << count;
     ASSERT_EQ(text_of(module->launch("test", one_warp, {}, &counters)), "") << count;
-    // A matrix is a row of all banks.
+    // A matrix is one row of all banks.
     EXPECT_EQ(counters.loads.shared.accesses, 1u) << count;
     EXPECT_EQ(counters.loads.shared.wavefronts, count) << count;
     EXPECT_EQ(counters.loads.shared.least_wavefronts, count) << count;

@@ -1,5 +1,5 @@
-"""Asynchronous copies, matrix rows, stores and reductions that a barrier hears of, through `lynxpp run`: counted as examples/apps/copies.cu says in
-closed form, and as the cpu device counts them, instruction by instruction.
+"""Asynchronous copies, matrix rows, stores and reductions that signal a barrier, through `lynxpp run`: counted as examples/apps/copies.cu says in
+closed form, and equal to the cpu device's counts, instruction by instruction.
 
 usage: copies_test.py BUILD_FOLDER
 """
@@ -54,7 +54,7 @@ STORED_MATRICES = {128: 16, 144: 2}
 
 
 def short(kernel):
-    """The kernel's own name in a mangled one."""
+    """Returns the kernel's own name from a mangled one."""
     for name in ("copy_cached", "copy_filled", "copy_ignored", "copy_part", "copy_16", "copy_4", "copy_8", "bulk_in", "bulk_out", "bulk_add", "matrix_store",
                  "matrix_1", "matrix_2", "matrix_4", "async_store"):
         if name in kernel:
@@ -63,7 +63,7 @@ def short(kernel):
 
 
 def run(build, program, spec):
-    """Through `lynxpp run`, in the mode that a user runs in."""
+    """Checks counts through `lynxpp run`, in the users' mode."""
     with tempfile.TemporaryDirectory() as folder:
         output = pathlib.Path(folder, "out.jsonl")
         command = [build.folder / "bin/lynxpp", "run", "-d", "cpu", "-s", spec, "-o", output, "--", program]
@@ -106,7 +106,7 @@ def check_shared(records):
 
 
 def check_labels(records):
-    """Barrier objects are not accessed, and copies say that they are copies."""
+    """Barrier objects are not accessed, and copies are labelled as copies."""
     labels = {}
     for entry in records.sites:
         for opcode, label in zip(entry["instructions"]["opcode"], entry["instructions"]["labels"]):
@@ -133,7 +133,7 @@ def main():
         demand_equal(f"launches of {spec}", len(by_spec[spec]), 19)
         check(part)
     check_labels(records)
-    # Site by site, as the device counts by the addresses that it executes.
+    # Per site, as the device counts by the executed addresses.
     native, counters = build.count(program)
     launches = {(line["kernel"], line["launch"]): line for line in counters}
     for spec in ("memory_efficiency", "shared_bank_conflicts"):

@@ -214,7 +214,7 @@ TIERS = ("forms", "blocks", "segments", "regions")
 
 
 def check_tiers(build, app):
-    """As users run it: nothing is counted or checked, and code is compiled as it is found to run often."""
+    """Runs in the users' mode: nothing is counted or checked, and code is compiled when it is found to run often."""
     program = app_path(build, app)
     plain = build.run(build.command, "run", "-d", "cpu", "--", program, preload=False)
     expect(plain.status == 0, f"the program failed\n{plain}")

@@ -1,5 +1,5 @@
-"""Findings through `lynxpp record`: each rule holds in its planted program at the lines that say so, with the exact
-sentence, and in none of the repaired twin's; nothing is found where programs only come close.
+"""Findings through `lynxpp record`: each rule holds in its planted program at the marked lines, with the exact
+sentence, and at no line of the repaired twin; nothing is found in programs that only come close.
 
 Argument: the build folder.
 """
@@ -69,7 +69,7 @@ OTHERS = ("misaligned", "device memory")
 
 
 class Recorded:
-    """What `lynxpp record` said of a program, and the same from `lynxpp report`."""
+    """Returns what `lynxpp record` printed of a program, and the same from `lynxpp report`."""
 
     def __init__(self, build, program, *options, folder, environment=None):
         self.file = pathlib.Path(folder, f"{program}.jsonl")
@@ -90,7 +90,7 @@ class Recorded:
 
 
 def planted_lines(source):
-    """The rules that the program's comments promise, with the lines of those that have one."""
+    """Returns the rules that the program's comments expect, with their lines if any."""
     lines = enumerate(source.read_text().splitlines(), 1)
     return sorted((line.split("// RULE: ")[1], number) for number, line in lines if "// RULE: " in line)
 

@@ -1,5 +1,5 @@
-"""Kernels of images that a program of the runtime loads itself: they run, instrumented as plain, and what is counted is
-what the device has counted. From PTX, a fatbinary, and machine code with its PTX in the debug section.
+"""Kernels of images that a program of the runtime loads itself: they run, instrumented or not, and the counts are
+those of the device. From PTX, a fatbinary, and machine code with its PTX in the debug section.
 
 Arguments: the build folder.
 """

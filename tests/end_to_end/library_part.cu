@@ -1,4 +1,4 @@
-// The device code that libraries.cu loads.
+// Device code that libraries.cu loads.
 extern "C" __device__ int total = 0;
 extern "C" __managed__ int scale = 1;
 

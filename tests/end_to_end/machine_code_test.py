@@ -1,5 +1,5 @@
-"""Machine code without PTX beside it, compiled with -lineinfo: kernels run and are counted from the text in the debug
-sections, as they are from the PTX itself; coverage says where the text was found; commands read it, too.
+"""Machine code without accompanying PTX, compiled with -lineinfo: kernels run and are counted from the text in the debug
+sections, as they are from the PTX itself; coverage reports where the text was found; commands also read it.
 
 Arguments: the build folder.
 """
@@ -62,7 +62,7 @@ def is_read_by_commands(build, folder):
     demand_equal(f"status of {extracted}", extracted.status, 0)
     written = [line.split("\t")[0] for line in extracted.stdout.decode().splitlines()]
     demand_equal("files of PTX", [pathlib.Path(path).name for path in written],
-                 # As they are linked, and as each was compiled.
+                 # Linked, and as individually compiled.
                  ["vecadd.cubin.0.ptx", *(f"relocatable.{number}.ptx" for number in range(4))])
     expect(all(".entry" in pathlib.Path(path).read_text() for path in written[:2]), f"no kernel is extracted\n{extracted}")
 

@@ -118,7 +118,7 @@ def words_of(accesses, spaces):
 
 def check_memory_trace(what, record, launch, sites):
     results = record["results"]
-    # A copy has two sides, of which lanes may take no part in the first, and an entry for each size that its lanes have.
+    # A copy has two sides; in the first, some lanes may not take part, and there is one entry for each size that its lanes have.
     copies = {number for number, opcode in enumerate(sites.opcodes) if opcode.startswith("cp.")}
 
     def requests(site):

@@ -71,7 +71,7 @@ def lynxpp_run(build, *command, options=(), environment=None):
 
 @test
 def runs_without_a_launch(build):
-    """`lynxpp run` says so at the end, once, and why; a status that is not 0 stays, and 0 becomes 3."""
+    """`lynxpp run` reports it once, at the end, with the reason; a nonzero status stays, and 0 becomes 3."""
     for command, status, words in (
             (["/bin/ls", "/dev/null"], 3, "no kernel launch was seen in 'ls': "),
             (["/bin/sh", "-c", "/bin/true; /bin/true; exit 5"], 5, "no kernel launch was seen in 'sh': "),
@@ -107,7 +107,7 @@ def runs_of_a_static_runtime(build):
 
 @test
 def statuses_when_nothing_is_measured(build):
-    """A program that ends well and of which nothing was measured: 3, whichever command was to measure it."""
+    """A program that succeeds and was not measured: status 3, whichever command was to measure it."""
     idle = ["/bin/true"]
     no_ptx = [build.examples / "no_ptx" / "vecadd"]
     for arguments, status in (

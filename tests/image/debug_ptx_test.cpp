@@ -30,7 +30,7 @@ std::string text_for(const std::string& target, const std::string& body = "") {
          "ret;\n}\n";
 }
 
-/// As ptxas keeps it: lines end in a zero byte.
+/// Returns the text as ptxas keeps it: lines end in a zero byte.
 std::string kept(std::string text) {
   std::ranges::replace(text, '\n', '\0');
   return text;
@@ -160,7 +160,7 @@ TEST(DebugPtx, OfTheToolkitsOwnToolsIsFound) {
   EXPECT_TRUE(found_in_file("kernels.cubin").empty());
 }
 
-/// The line of the source that the .loc before each line of the text names; 0: none, or it names line 0.
+/// Returns the source line that the .loc before each line of the text names; 0: none, or it names line 0.
 std::vector<int> places_of(const std::string& text) {
   std::vector<int> places;
   int place = 0;

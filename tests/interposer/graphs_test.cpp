@@ -49,8 +49,8 @@ TEST_P(GraphDoor, EveryReplayIsCountedWhereTheDriverCopiesNoGraphs) {
                   "(graphs that were not seen being instantiated, by replay) 1 by graphs"));
 }
 
-/// What the engine is told of the launches of a graph whose executable one the program changes as the letters
-/// of driver_program's graph= say. Each launch of the engine's reads all nodes of the copy.
+/// Launches that the engine receives for a graph whose executable graph the program changes as the letters
+/// of driver_program's graph= say. Each launch by the engine reads all nodes of the copy.
 struct Change {
   const char* letters;
   std::vector<std::string> told;

@@ -1,4 +1,4 @@
-// Names that lynxpp does not stand in front of reach the driver through whatever handle a program holds.
+// Functions that lynxpp does not interpose reach the driver through any handle that a program holds.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ Outcome look_up_with(const std::string& preload) {
   return run(programs_folder + "/handles_program", "LYNXPP_DEVICE=cuda LYNXPP_SPEC=a", preload);
 }
 
-/// Of the program's checks, those whose outcome is wrong.
+/// Returns the program's checks whose outcome is wrong.
 std::vector<std::string> wrong(const Outcome& outcome) {
   std::vector<std::string> lines;
   for (const std::string& line : split(outcome.output, '\n')) {
@@ -44,7 +44,7 @@ TEST(Handles, EachLeadsToTheDriverPastOurDlsym) {
   const std::string other = programs_folder + "/libother_dlsym.so";
   const Outcome result = look_up_with(other + ":" + preload_library);
   EXPECT_EQ(result.status, 0) << result.errors;
-  // What the dynamic linker finds in the global scope nobody can take back.
+  // The dynamic linker's results from the global scope cannot be revoked.
   EXPECT_THAT(wrong(result), Each(HasSubstr("without a driver")));
 }
 

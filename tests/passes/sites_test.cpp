@@ -85,7 +85,7 @@ TEST(SiteTable, HoldsEveryInstructionInTheOrderOfItsId) {
   EXPECT_THAT(cod::names_of(cod::united(sites.instructions[4].labels)), ElementsAre("CALL"));
 }
 
-/// Of the accesses in order: "object stride".
+/// Returns "object stride" for each access, in order.
 std::vector<std::string> accesses_of(const std::string& body) {
   const std::string text =
       ".version 8.0\n.target sm_90\n.address_size 64\n"
@@ -123,11 +123,11 @@ TEST(SiteTable, KnowsObjectsAndStrides) {
       accesses_of("and.b32 %r3, %r1, 31; shl.b32 %r4, %r3, 7; mov.u32 %r5, tile; add.s32 %r6, %r5, %r4;\n"
                   "ld.shared.f32 %f1, [%r6];"),
       ElementsAre("tile 128"));
-  // The index is data; the pointer is, too.
+  // Both the index and the pointer are data.
   EXPECT_THAT(accesses_of("mul.wide.u32 %rd3, %r1, 8; add.s64 %rd4, %rd1, %rd3; ld.global.u64 %rd5, [%rd4];\n"
                           "shl.b64 %rd6, %rd5, 2; add.s64 %rd7, %rd2, %rd6; ld.global.f32 %f1, [%rd7];"),
               ElementsAre("argument 1 8", "argument 2 ?"));
-  // A pointer that one of two paths has chosen.
+  // A pointer chosen by one of two paths.
   EXPECT_THAT(accesses_of("setp.eq.u32 %p1, %r2, 0; mov.u64 %rd3, %rd1; @%p1 bra L; mov.u64 %rd3, %rd2;\n"
                           "L: ld.global.f32 %f1, [%rd3];"),
               ElementsAre("? 0"));

@@ -300,7 +300,7 @@ TEST(WholeModule, AFunctionThatNobodyDefinesIsRefusedAtALaunch) {
 
 namespace {
 
-/// One warpgroup leaves registers to another, which has a loop; `more` are alive in it.
+/// One warpgroup leaves registers to another, which has a loop with `more` live values.
 std::string sharing_registers(int of_producer) {
   return ".visible .entry k(.param .u64 p)\n.maxntid 384, 1, 1\n.minnctapersm 1\n{\n  .reg .pred %p<2>;\n"
          "  .reg .b32 %r<4>;\n  .reg .b64 %rd<2>;\n  ld.param.u64 %rd1, [p];\n  mov.u32 %r1, %tid.x;\n"
@@ -311,7 +311,7 @@ std::string sharing_registers(int of_producer) {
          "CONSUME:\n  setmaxnreg.inc.sync.aligned.u32 232;\n  st.global.u32 [%rd1], %r1;\n  ret;\n}\n";
 }
 
-/// Keeps so many values of each thread alive from one instruction to the next.
+/// Keeps that number of values of each thread live from one instruction to the next.
 Result<engine::Instrumented> with_values(int values, int of_producer) {
   std::string handler;
   for (int i = 0; i < values; ++i)

@@ -268,7 +268,7 @@ TEST(Body, PairsAndNegatedPredicates) {
 }
 
 TEST(Body, VectorsOfOneElementAreThatElement) {
-  // The second text is read by the grammar: its opcode is in two pieces.
+  // The grammar reads the second text: its opcode is in two pieces.
   for (const char* const text : {"st.global.b32 [%rd1], { %r1 };\nld.global.b32 {%r2}, [%rd1];",
                                  "st .global.b32 [%rd1], { %r1 };\nld .global.b32 {%r2}, [%rd1];"}) {
     const Parsed parsed(text);

@@ -1,4 +1,4 @@
-// Every row of ptx/ir/memory_table.def, by an instruction and what the table says of it.
+// Every row of ptx/ir/memory_table.def, checked with one instruction and its description in the table.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 namespace lynxpp::ptx {
 namespace {
 
-/// The first instruction of `text`, and what it refers to.
+/// The first instruction of `text`, and the module it refers to.
 struct OneInstruction {
   explicit OneInstruction(const std::string& text)
       : module(module_of_body(text)), body(*module.functions.at(0).body) {}
@@ -34,7 +34,7 @@ std::string name_of(StateSpace space) {
   }
 }
 
-/// "read global 16 at [%rd1]", and what is special.
+/// Returns "read global 16 at [%rd1]", and special properties.
 std::string text_of(const OneInstruction& parsed, const Instruction& instruction,
                     const MemoryAccess& access) {
   std::string text = access.reads ? (access.writes ? "update" : "read") : "write";

@@ -63,7 +63,7 @@ void Builder::begin(std::span<const std::pair<char, std::size_t>> sizes) {
   }
 }
 
-/// Of the function, and of no pool: nothing else writes it.
+/// A register of the function that is in no pool: nothing else writes it.
 Register Builder::control_register(char type) {
   const std::string name = "%c" + std::to_string(controls_++);
   declarations_ += std::string(".reg ") + ptx_type(type) + " " + name + ";\n";
@@ -92,7 +92,7 @@ void Builder::add_operation(const Operation& operation, bool may_be_guarded) {
   std::vector<Register> operands;
   for (const char type : operation.destinations) {
     Register reg = pick(type);
-    // Two results of one instruction go to two registers.
+    // Two results of one instruction need two registers.
     while (std::ranges::any_of(operands, [&](const Register& other) { return other.index == reg.index; }))
       reg = pick(type);
     operands.push_back(reg);
@@ -135,7 +135,7 @@ void Builder::add_random_operation() {
   add_operation(all[random_.below(all.size())], true);
 }
 
-/// Instructions that hand the carry flag on, with others among them.
+/// Adds instructions that propagate the carry flag, with others among them.
 void Builder::add_chain() {
   const std::vector<Operation>& all = all_carry_operations();
   const auto pick_operation = [&](bool reads) -> const Operation& {
@@ -166,7 +166,7 @@ void Builder::add_branch(int depth) {
   Statement branch;
   branch.kind = Statement::Kind::branch;
   branch.guard = Guard{pick('p'), random_.chance(2)};
-  // Equal labels in scopes beside each other and within each other.
+  // Equal labels in sibling and nested scopes.
   const bool has_scope = random_.chance(2);
   const std::string number = has_scope ? "" : std::to_string(labels_++);
   const std::string other = "other" + number;
@@ -184,7 +184,7 @@ void Builder::add_branch(int depth) {
   append(std::move(branch));
 }
 
-/// By the lane's number: lanes of both sides are known, and may exchange values there.
+/// Branches by the lane's number: lanes of both sides are known, and may exchange values there.
 void Builder::add_lane_branch(int depth) {
   const Mask taken = random_.chance(2) ? (Mask{1} << (1 + random_.below(30))) - 1 : random_.next() | 1;
   const Register predicate = control_register('p');
@@ -242,7 +242,7 @@ void Builder::add_loop(int depth) {
   const std::string leave = std::exchange(leave_label_, "leave" + number);
   const std::optional<Mask> together = together_;
   if (varies) together_.reset();
-  // Where lanes may leave the loop those that stay are not known.
+  // If lanes may leave the loop, the remaining ones are not known.
   const bool has_leave = random_.chance(3);
   if (has_leave) together_.reset();
   text_ += (has_scope ? "{ " : "") + label + ":\n";
@@ -265,7 +265,7 @@ void Builder::add_loop(int depth) {
   append(std::move(loop));
 }
 
-/// Registers of an inner scope hide those that have their names.
+/// Registers of an inner scope hide those of the same name.
 void Builder::add_scope(int depth) {
   const Pools outer = pools_;
   text_ += "{\n";

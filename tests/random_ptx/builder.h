@@ -34,7 +34,7 @@ class Builder {
   Builder(Random& random, std::uint32_t threads, std::uint32_t trips)
       : random_(random), threads_(threads), trips_(trips) {}
 
-  /// What only a kernel does: memory, exchanges with other threads, exits, calls.
+  /// Allows statements that only kernels have: memory, exchanges with other threads, exits, calls.
   void allow_kernel_statements(const std::vector<Function>& functions, bool by_memory);
   /// Declares registers of each type.
   void begin(std::span<const std::pair<char, std::size_t>> sizes);
@@ -86,7 +86,7 @@ class Builder {
   const std::uint32_t threads_;
   const std::uint32_t trips_;
   const std::vector<Function>* functions_ = nullptr;
-  bool by_memory_ = false;  ///< functions take their parameters there
+  bool by_memory_ = false;  ///< functions take their parameters in memory
   bool is_kernel_ = false;
   Pools pools_;
   std::size_t registers_ = 0;
@@ -96,9 +96,9 @@ class Builder {
   std::string text_;
   std::unique_ptr<Statements> top_ = std::make_unique<Statements>();
   Statements* into_ = top_.get();
-  std::optional<Mask> together_;  ///< lanes of every warp that are here, where that is known
+  std::optional<Mask> together_;  ///< lanes of every warp that execute this, if known
   bool has_exits_ = false;
-  std::string leave_label_;  ///< of the innermost loop; empty outside of loops
+  std::string leave_label_;  ///< of the innermost loop; empty outside loops
   std::vector<std::size_t> outputs_;
 };
 

@@ -1,4 +1,4 @@
-// Compiled with -frounding-math and without contraction: rounding modes are the host's.
+// Compiled with -frounding-math and without contraction: rounding modes are those of the host.
 #include <cfenv>
 #include <cmath>
 #include <limits>
@@ -16,7 +16,7 @@ struct Rounding {
 constexpr Rounding roundings[] = {
     {"rn", FE_TONEAREST}, {"rz", FE_TOWARDZERO}, {"rm", FE_DOWNWARD}, {"rp", FE_UPWARD}};
 
-/// Computed in a rounding mode.
+/// Computes f in a rounding mode.
 template <typename F>
 auto rounded(int mode, const F& f) {
   std::fesetround(mode);
@@ -25,7 +25,7 @@ auto rounded(int mode, const F& f) {
   return static_cast<decltype(f())>(result);
 }
 
-/// Double precision keeps payloads of NaNs, which differ: they are clamped away, as are infinities.
+/// Double precision keeps payloads of NaNs, which differ: values are clamped to exclude them and infinities.
 constexpr double largest = 1e300;
 double clamped(double value) {
   return value != value ? largest : std::fmax(std::fmin(value, largest), -largest);
@@ -101,7 +101,7 @@ void add_doubles(std::vector<Operation>& all) {
                  [](const Word* in, Word* out, bool&) { out[0] = to(std::fabs(from<double>(in[0]))); }});
 }
 
-/// The number that is not a NaN; +0 is larger than -0.
+/// Returns the operand that is not a NaN; +0 is larger than -0.
 template <typename T>
 T least(T a, T b) {
   if (a != a) return b;
@@ -148,7 +148,7 @@ void add_comparisons(std::vector<Operation>& all) {
                  [](const Word* in, Word* out, bool&) { out[0] = in[2] != 0 ? in[0] : in[1]; }});
 }
 
-/// To an integer, saturated; a NaN is 0.
+/// Converts to an integer, saturating; a NaN becomes 0.
 template <typename I, typename T>
 I integer_of(T value) {
   if (value != value) return 0;
@@ -176,7 +176,7 @@ void add_conversions_of(std::vector<Operation>& all) {
                sizeof(I) == 8 && from<float>(in[0]) != from<float>(in[0]) ? 0.0f : from<float>(in[0]);
            out[0] = to(integer_of<I>(rounded(mode, [&] { return std::nearbyint(value); })));
          }});
-    if (sizeof(I) == 8) {  // what a NaN becomes there is not defined
+    if (sizeof(I) == 8) {  // the result for a NaN is not defined
       all.pop_back();
       all.push_back(
           {rounding + ".f64." + name + " $0, $1;", "g", {type}, [mode](const Word* in, Word* out, bool&) {
@@ -205,7 +205,7 @@ double value_of_half(Word half) {
   return sign * std::ldexp(1024 + fraction, exponent - 25);
 }
 
-/// To the nearest, of an exact value.
+/// Rounds an exact value to the nearest.
 Word half_of(Quad exact) {
   const auto near = static_cast<double>(exact);
   if (near != near) return 0x7fff;
@@ -224,7 +224,7 @@ Word half_of(Quad exact) {
 
 using HalfFunction = Quad (*)(Quad a, Quad b, Quad c);
 
-/// One half, or each of two.
+/// Adds an operation on one half, or on each of two.
 void add_half(std::vector<Operation>& all, const std::string& opcode, std::size_t sources, HalfFunction f) {
   for (const bool is_pair : {false, true}) {
     std::string text = opcode + (is_pair ? ".rn.f16x2 $0" : ".rn.f16 $0");

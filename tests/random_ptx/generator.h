@@ -22,19 +22,19 @@ struct Program {
   std::size_t words_of_output = 0;
   std::vector<Word> in;        ///< of a block
   std::vector<Word> expected;  ///< of a block
-  std::vector<Word> sums;      ///< that one block makes
+  std::vector<Word> sums;      ///< that one block contributes
 
   std::uint32_t threads() const { return block[0] * block[1]; }
 };
 
 struct Wish {
   std::uint32_t seed = 1;
-  std::uint32_t trips = 6;        ///< of loops that are in no other one, at most
+  std::uint32_t trips = 6;        ///< of outermost loops, at most
   std::uint32_t statements = 32;  ///< at the outermost level
 };
 
-/// The same program for the same wish, everywhere. Device functions take their parameters in registers where
-/// the seed is odd, in memory where it is even.
+/// Returns the same program for the same wish on every platform. Device functions take their parameters in
+/// registers if the seed is odd, in memory if it is even.
 Program random_program(const Wish& wish);
 
 }  // namespace lynxpp::random_ptx

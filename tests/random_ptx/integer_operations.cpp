@@ -11,7 +11,7 @@ namespace {
 __extension__ typedef __int128 Wide;
 __extension__ typedef unsigned __int128 UnsignedWide;
 
-/// Twice the width.
+/// The type of twice the width.
 template <typename T>
 using Double = std::conditional_t<
     sizeof(T) == 8, std::conditional_t<std::is_signed_v<T>, Wide, UnsignedWide>,
@@ -20,7 +20,7 @@ using Double = std::conditional_t<
 template <typename T>
 using Unsigned = std::make_unsigned_t<T>;
 
-/// In arithmetic that wraps.
+/// Computes in wrapping arithmetic.
 template <typename T>
 T low_product(T a, T b) {
   return static_cast<T>(std::uint64_t{static_cast<Unsigned<T>>(a)} * static_cast<Unsigned<T>>(b));
@@ -64,7 +64,7 @@ Operation of_three(const std::string& opcode, F f) {
           true};
 }
 
-/// The divisor is made odd and positive, so that every quotient is defined.
+/// Makes the divisor odd and positive, so that every quotient is defined.
 template <typename T, typename F>
 Operation division(const std::string& opcode, F f) {
   const std::string type = type_name<T>();
@@ -218,7 +218,7 @@ template <typename T>
 void add_carry(std::vector<Operation>& all) {
   using U = Unsigned<T>;
   const char type = register_type<T>();
-  // a + b + carry, with the carry out of it.
+  // Returns a + b + carry, and its carry out.
   const auto add = [](U a, U b, bool in, bool& out) {
     const U partial = static_cast<U>(a + b);
     const U result = static_cast<U>(partial + (in ? 1 : 0));
@@ -246,7 +246,7 @@ void add_carry(std::vector<Operation>& all) {
     }
   };
   const auto sums = [](const Word* in) { return std::pair<U, U>(from<U>(in[0]), from<U>(in[1])); };
-  // What a GPU keeps is the carry of a + ~b + 1.
+  // A GPU keeps the carry of a + ~b + 1.
   const auto differences = [](const Word* in) {
     return std::pair<U, U>(from<U>(in[0]), static_cast<U>(~from<U>(in[1])));
   };
@@ -266,11 +266,11 @@ void add_carry(std::vector<Operation>& all) {
   push("madc.hi", 3, true, high, false);
 }
 
-/// cvt.to.from, of integers.
+/// cvt.to.from between integers.
 template <typename To, typename From>
 void add_conversion(std::vector<Operation>& all, char to_type, char from_type) {
   const std::string types = type_name<To>() + "." + type_name<From>();
-  // A register that is wider than the type holds it extended by the type's sign.
+  // A register wider than the type holds the value, sign- or zero-extended by the type.
   const auto word = [to_type](To value) {
     const Word extended = static_cast<Word>(static_cast<std::int64_t>(value));
     return to_type == 'd' ? extended : to_type == 'r' ? extended & 0xffffffffu : extended & 0xffffu;
@@ -279,7 +279,7 @@ void add_conversion(std::vector<Operation>& all, char to_type, char from_type) {
       {"cvt." + types + " $0, $1;", {to_type}, {from_type}, [word](const Word* in, Word* out, bool&) {
          out[0] = word(static_cast<To>(from<From>(in[0])));
        }});
-  // Where every value fits there is no .sat.
+  // There is no .sat if every value fits.
   constexpr bool is_wider = sizeof(To) > sizeof(From) && (std::is_signed_v<To> || !std::is_signed_v<From>);
   if constexpr (!is_wider && !std::is_same_v<To, From>) {
     using Limits = std::numeric_limits<To>;

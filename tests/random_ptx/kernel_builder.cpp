@@ -1,4 +1,4 @@
-// What only kernels do: memory, other lanes and threads, calls; how they begin and end.
+// Statements that only kernels have: memory, other lanes and threads, calls; their begin and end.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -30,7 +30,7 @@ Word extended(Word value, const ElementType& type, char reg) {
   return reg == 'd' ? value : reg == 'h' || reg == 'x' ? value & 0xffff : value & 0xffffffff;
 }
 
-/// A place in the thread's own memory.
+/// A location in the thread's own memory.
 struct Place {
   Space space = Space::local;
   std::string opcode;   ///< ".shared"
@@ -38,7 +38,7 @@ struct Place {
   std::string address;  ///< without brackets
   std::string after;
   std::size_t offset = 0;
-  std::optional<Register> index;  ///< that is added, as far as it is in `index_mask`
+  std::optional<Register> index;  ///< added after masking with `index_mask`
   Word index_mask = 0;
 
   std::size_t at(const Thread& thread) const {
@@ -142,7 +142,7 @@ void Builder::add_store() {
   append(std::move(statement));
 }
 
-/// Of memory that no other thread accesses, so that what was there before is known.
+/// Adds an atomic on memory that no other thread accesses, so that the previous value is known.
 void Builder::add_private_atomic() {
   struct Kind {
     const char* name;
@@ -302,7 +302,7 @@ void Builder::add_warp_exchange() {
   }
 }
 
-/// Through shared memory and barriers, or through a barrier that reduces.
+/// Exchanges values through shared memory and barriers, or through a barrier that reduces.
 void Builder::add_block_exchange() {
   Statement statement;
   statement.kind = Statement::Kind::block;
@@ -404,7 +404,7 @@ bool Builder::add_kernel_statement(int depth) {
 
 // ---------------------------------------------------------------- begin and end
 
-/// Registers that no statement writes, and addresses.
+/// Emits registers that no statement writes, and addresses.
 std::string Builder::prologue(std::size_t words) const {
   const std::string slots = number(threads_ * private_bytes);
   std::string text =

@@ -1,6 +1,6 @@
 // A reference machine for random PTX programs: executes statements in lockstep on host arithmetic.
 //
-// A statement says both what it does here and how PTX spells it. Registers are 64-bit words, whatever their
+// A statement says both what it does here and how PTX spells it. Registers are 64-bit words for every
 // PTX type; the spelling decides how many bits count.
 #pragma once
 
@@ -21,7 +21,7 @@ using Mask = std::uint32_t;
 inline constexpr std::uint32_t lanes_of_warp = 32;
 inline constexpr std::size_t private_bytes = 64;  ///< of each thread, in each of the three spaces
 
-/// A PTX register. Two registers may have one name: the inner scope's hides the outer one.
+/// A PTX register. Two registers may have one name: the inner scope's hides the outer one's.
 struct Register {
   char type = 'r';  ///< p: predicate, h: 16 bits, r: 32, d: 64, f: f32, g: f64, x: f16, y: f16x2
   std::size_t index = 0;
@@ -59,7 +59,7 @@ struct Guard {
 struct Statement;
 using Statements = std::vector<Statement>;
 
-/// A device function: parameters are its first registers.
+/// A device function; its parameters are its first registers.
 struct Function {
   std::string name;
   std::size_t registers = 0;
@@ -74,7 +74,7 @@ struct Statement {
     warp,      ///< `warp` for all active lanes together
     block,     ///< `block` for all threads of the block; top level only
     branch,    ///< `body` where the guard holds, `other` elsewhere
-    loop,      ///< `body`, then once more while ++counter < trips
+    loop,      ///< `body`, then again while ++counter < trips
     leave,     ///< lanes whose guard holds leave the innermost loop
     exit,      ///< … or end
     call,      ///< of `function`

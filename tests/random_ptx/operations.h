@@ -1,4 +1,4 @@
-// PTX instructions of one thread, each with what it computes, on host arithmetic.
+// PTX instructions of one thread, each with its result in host arithmetic.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@ struct Operation {
   std::function<void(const Word* in, Word* out, bool& carry)> apply;
   bool reads_carry = false;
   bool writes_carry = false;
-  bool takes_immediate = false;  ///< as its last source, which is an integer
+  bool takes_immediate = false;  ///< as its last source, an integer
 
   bool is_one_instruction() const { return text.front() != '{'; }
 };
@@ -26,7 +26,7 @@ std::vector<Operation> integer_operations();
 std::vector<Operation> bit_operations();
 std::vector<Operation> float_operations();
 std::vector<Operation> predicate_operations();
-/// Those that read or write the carry flag; all others leave it alone.
+/// Returns operations that read or write the carry flag; no others affect it.
 std::vector<Operation> carry_operations();
 
 }  // namespace lynxpp::random_ptx

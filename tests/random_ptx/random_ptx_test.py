@@ -1,11 +1,11 @@
 """Random PTX kernels compute what the host computes, through the driver's API and the runtime's, in one mode of the cpu device:
 
-plain         as users run programs
+plain         in the users' mode
 forms, blocks, segments, regions   with LYNXPP_CPU_TIER
 counted       with the device's own counters
-checked       under check-run, which finds nothing
-instrumented  with the ready-made specifications, which count what the device counts
-assembled     ptxas accepts the kernels, as they are and instrumented
+checked       under check-run, without findings
+instrumented  with the ready-made specifications, whose counts equal the device's
+assembled     ptxas accepts the kernels, original and instrumented
 
 usage: random_ptx_test.py BUILD_FOLDER PROGRAM MODE
 """
@@ -30,7 +30,7 @@ LONG = {"driver": (101, 6, 400, 200, 10), "runtime": (107, 6, 400, 200, 10)}
 FEW = {"driver": (121, 5, 3, 6, 16), "runtime": (126, 5, 3, 6, 16)}
 SMALL = {"driver": (141, 4, 3, 6, 5), "runtime": (145, 4, 3, 6, 5)}
 RUNS = {"plain": (SHORT, LONG), "forms": (SHORT, LONG), "blocks": (LONG,), "segments": (FEW,), "regions": (SMALL,)}
-# Device functions with parameters in registers are not instrumented, which odd seeds have.
+# Device functions with parameters in registers, as with odd seeds, are not instrumented.
 INSTRUMENTED = (2, 4, 6, 8, 10, 12)
 SPECS = sorted(path.stem for path in (ROOT / "examples/specs").glob("*.cod"))
 CHECKED = [*end_to_end.CHECKS, *site_checks.CHECKS, *place_checks.CHECKS]
@@ -81,7 +81,7 @@ def check_counts(spec, record, counted, sites):
 
 
 def run_instrumented(folder):
-    """What each specification counts is what the device counts of the uninstrumented kernel."""
+    """Each specification's counts equal the device's counts of the uninstrumented kernel."""
     checks = 0
     for seed in INSTRUMENTED:
         wanted = (seed, 1, 3, 6, 24)

@@ -1,11 +1,11 @@
-// Launches random PTX kernels through the driver or the runtime and compares what they write with what the
-// host computes.
+// Launches random PTX kernels through the driver or the runtime and compares their output with the
+// host's.
 //
 // usage: run_random_ptx driver|runtime|text FIRST COUNT [BLOCKS [TRIPS [STATEMENTS [FOLDER]]]]
 //
-// FIRST: the first seed. BLOCKS: of each launch. TRIPS, STATEMENTS: as in Wish. FOLDER: gets the PTX of
-// kernels that compute something else, with `text` that of all kernels, which are not launched. Exit status:
-// 0 equal, 1 not.
+// FIRST: the first seed. BLOCKS: per launch. TRIPS, STATEMENTS: as in Wish. FOLDER: receives the PTX of
+// kernels with wrong results; with `text`, that of all kernels, which are not launched. Exit status:
+// 0 equal, 1 different.
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 
@@ -107,7 +107,7 @@ void put(std::string& bytes, std::size_t offset, T value) {
   std::memcpy(bytes.data() + offset, &value, sizeof value);
 }
 
-/// A fatbinary with this PTX, uncompressed, as nvcc makes it.
+/// Returns a fatbinary with this PTX, uncompressed, as made by nvcc.
 std::string fatbinary_of(std::string ptx) {
   ptx.resize((ptx.size() / 8 + 1) * 8, '\0');
   std::string bytes(16 + 64, '\0');
@@ -182,7 +182,7 @@ Buffers run(Api& api, const Program& program, unsigned blocks) {
   return buffers;
 }
 
-/// False, and says where, if the kernel computed something else.
+/// Returns false, and prints where, if the kernel's results differ.
 bool agrees(const Program& program, const Buffers& found, unsigned blocks, unsigned seed) {
   const std::size_t words = program.expected.size();
   for (std::size_t i = 0; i < found.out.size(); ++i) {

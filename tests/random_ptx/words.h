@@ -1,4 +1,4 @@
-// Registers as numbers of C++, and back.
+// Registers as C++ numbers, and back.
 #pragma once
 
 #include <bit>
@@ -20,7 +20,7 @@ T from(Word word) {
     return static_cast<T>(word);
 }
 
-/// NaNs of single precision have one pattern.
+/// NaNs of single precision have one bit pattern.
 template <typename T>
 Word to(T value) {
   if constexpr (std::is_same_v<T, float>)
@@ -43,7 +43,7 @@ std::string type_name() {
   return kind + std::to_string(bits_of<T>);
 }
 
-/// The type of register that holds one.
+/// The register type that holds a T.
 template <typename T>
 constexpr char register_type() {
   if constexpr (std::is_same_v<T, float>) return 'f';

@@ -1,4 +1,4 @@
-// The share of a run that was counted, and kernels that could not be.
+// The share of a run that was counted, and kernels that could not be instrumented.
 #include "report/coverage_share.h"
 
 #include <gmock/gmock.h>

@@ -17,7 +17,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-/// A kernel "k" on lines 10 to 16 of a.cu: a load with 64 bytes between lanes, a store of scattered lanes, an
+/// A kernel "k" on lines 10 to 16 of a.cu: a load with 64 bytes between lanes, a scattered store, an
 /// atomic operation and a branch around line 14; then a loop.
 SitesRecord sites() {
   constexpr std::uint32_t none = SitesRecord::unknown;
@@ -74,7 +74,7 @@ LaunchRecord shared(std::vector<std::uint64_t> wavefronts, std::vector<std::uint
                  number("load_wavefronts", all)});
 }
 
-/// Of the atomic operation.
+/// Returns a record of the atomic operation.
 LaunchRecord contention(std::uint64_t requests, std::uint64_t lanes, std::uint64_t words,
                         std::uint64_t bank_conflicts, std::uint64_t hottest) {
   return launch("atomic_contention",
@@ -93,7 +93,7 @@ LaunchRecord instructions(std::uint64_t threads, std::uint64_t warps) {
                 {number("thread_instructions", threads), number("warp_instructions", warps)});
 }
 
-/// At the branch, and at the loop's.
+/// Returns a record of divergence at the branch and at the loop's.
 LaunchRecord divergence(std::uint64_t branches, std::uint64_t divergent, std::uint64_t of_loop = 0) {
   return launch("branch_divergence",
                 {of_places("branches", {0, 0, 0, branches, 0, branches}),
@@ -214,7 +214,7 @@ const std::vector<Case>& cases() {
        "by "
        "8 lanes of a warp on average",
        0.8 * 396000 / (396000 + 250)},
-      // A warp in two executes line 14 with half of its lanes.
+      // Every other warp executes line 14 with half of its lanes.
       {"divergent branch",
        {of_one_block(instructions(9600, 350)), of_one_block(divergence(400, 200)),
         of_one_block(blocks({12800, 3200, 0, 0}, {400, 200, 0, 0}))},
@@ -323,7 +323,7 @@ TEST_F(Findings, NameTheLineOfTheSource) {
   EXPECT_EQ(finding->place->opcode, "ld.global.f32");
 }
 
-/// The load twice on one line.
+/// The sites with the load twice on one line.
 SitesRecord unrolled() {
   SitesRecord one_line = sites();
   one_line.objects = {"argument 1", "argument 2"};
@@ -393,7 +393,7 @@ TEST_F(Findings, AtomicsThatCompilersCombineCountOncePerWarp) {
 }
 
 TEST_F(Findings, TheLastWarpAtABoundsCheckIsNoLoss) {
-  // One block of 4 warps, 100 of its threads pass.
+  // One block of 4 warps; 100 of its threads pass.
   const auto one_block = [](LaunchRecord record) { return with_grid(with_block(std::move(record), 128), 1); };
   EXPECT_THAT(findings({one_block(instructions(600, 24)), one_block(divergence(4, 1)),
                         one_block(blocks({128, 100, 0, 0}, {4, 4, 0, 0}))}),

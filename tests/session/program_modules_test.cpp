@@ -76,13 +76,13 @@ TEST(ProgramModules, ADriverThatIgnoresMachineCodeCompilesThePtx) {
   EXPECT_NE(message(ProgramModules().text_of("a", 1, as_bytes(image), 90)), "found");
 }
 
-/// A cubin of kernel "a" that differs from those of other names.
+/// Returns a cubin of kernel "a" that differs from those with other names.
 CubinBuilder cubin_builder(const std::string& name) {
   return CubinBuilder().add(".text.a", "code").add(".comment", name);
 }
 std::string cubin_named(const std::string& name) { return cubin_builder(name).build(); }
 
-/// As ptxas -lineinfo keeps a text.
+/// Returns the text as kept by ptxas -lineinfo.
 std::string with_zeros(std::string text) {
   std::ranges::replace(text, '\n', '\0');
   return text;

@@ -1,4 +1,4 @@
-// Kernels that cannot be instrumented: their originals run, and what can be known of them is recorded.
+// Kernels that cannot be instrumented: their originals run, and known facts about them are recorded.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

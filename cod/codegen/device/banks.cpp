@@ -244,7 +244,7 @@ DeviceGenerator::BankCounts DeviceGenerator::take_banks() {
   return unpacked(counts);
 }
 
-/// Groups of lanes that an access of this size is served in; 0 of what banks do not serve lane by lane.
+/// Groups of lanes in which an access of this size is served; 0 if banks do not serve it lane by lane.
 llvm::Value* DeviceGenerator::bank_groups() {
   llvm::Value* size = site_value(SiteValue::access_size);
   llvm::Value* wide = builder_.CreateSelect(builder_.CreateICmpUGT(size, builder_.getInt32(8)),

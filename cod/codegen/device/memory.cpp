@@ -18,7 +18,7 @@ llvm::Value* DeviceGenerator::first_in_sector() {
   return builder_.CreateAnd(is_first, site_value(SiteValue::is_of_lanes));
 }
 
-/// Those from the first to the last byte; 0 of a copy of no bytes, and of everything else.
+/// Sectors from the first to the last byte of a bulk copy; 0 for a copy of no bytes and for other accesses.
 llvm::Value* DeviceGenerator::bulk_sectors() {
   llvm::Value* bytes = site_value(SiteValue::bulk_size);
   llvm::Value* in_sector =

@@ -45,8 +45,8 @@ void DeviceGenerator::count_words(const Expression& call) {
   builder_.SetInsertPoint(end);
 }
 
-/// The offset of an access that leads to shared memory, by whichever kind of address: in the accessing
-/// block's memory, or in that of another block of the cluster, whose rank an address has in its upper 8 bits.
+/// The offset of an access to shared memory, through a shared or a generic address: in the accessing
+/// block's memory, or in that of another block of the cluster, whose rank is in the upper 8 bits.
 llvm::Value* DeviceGenerator::address_in_shared_window() {
   constexpr std::uint64_t offset_mask = (1u << 24) - 1;
   llvm::Value* address = site_value(SiteValue::memory_address);

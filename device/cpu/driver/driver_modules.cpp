@@ -259,7 +259,7 @@ CUresult cuLibraryGetManaged(CUdeviceptr* address, size_t* bytes, CUlibrary libr
   if (found != nullptr && name != nullptr && !found->managed_variable(name)) return CUDA_ERROR_NOT_FOUND;
   return give_variable(address, bytes, library, name);
 }
-// Device code is not host code: no function of an image can be called on the host.
+// Device code is not host code: the host cannot call any function of an image.
 CUresult cuLibraryGetUnifiedFunction(void** function, CUlibrary library, const char* name) {
   if (function == nullptr || name == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return loaded_images().find(library) != nullptr ? CUDA_ERROR_NOT_FOUND : CUDA_ERROR_INVALID_HANDLE;

@@ -110,7 +110,7 @@ std::size_t Allocations::total_bytes() {
 }
 
 std::shared_ptr<void> zeroed_memory(std::size_t bytes) {
-  // The system gives pages that are 0 when they are touched; what is smaller is cheaper to fill.
+  // The system provides zeroed pages on first touch; smaller allocations are cheaper to fill.
   constexpr std::size_t worth_pages = 256 << 10;
   if (bytes < worth_pages) {
     const std::size_t whole = (bytes + alignment - 1) / alignment * alignment;

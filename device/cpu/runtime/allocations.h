@@ -48,10 +48,9 @@ struct Allocation {
   std::string_view name = {};  ///< of a variable; borrowed from its module
   /// Of the call that frees it when its stream comes to it; nullopt: there is none yet.
   std::optional<CallStack> retired_by = {};
-  int device = 0;            ///< whose memory it is; of host memory, where it was asked for
-  std::uint32_t access = 0;  ///< mapped memory: devices that may access it, a bit for each
-  std::shared_ptr<void> storage =
-      {};  ///< of what Allocations has made or a graph lends it; null: owned elsewhere
+  int device = 0;                      ///< whose memory it is; of host memory, where it was asked for
+  std::uint32_t access = 0;            ///< mapped memory: devices that may access it, a bit for each
+  std::shared_ptr<void> storage = {};  ///< allocated by Allocations or lent by a graph; null: owned elsewhere
 
   void* pointer() const { return reinterpret_cast<void*>(address); }
   /// The host does not read or write it directly (though on this device it could).
@@ -90,8 +89,8 @@ class Allocations {
 
   DeviceMemory& of_device(int device) { return *memories_[static_cast<std::size_t>(device)]; }
 
-  /// For the current device: memory aligned to 512 bytes, all of it 0 as fresh memory of a GPU is; *pointer
-  /// is null when `bytes` is 0. Checked launches take it for uninitialised. Errors:
+  /// Allocates on the current device: memory aligned to 512 bytes, zeroed like a GPU's fresh memory; *pointer
+  /// is null if `bytes` is 0. Checked launches treat it as uninitialised. Errors:
   /// cudaErrorMemoryAllocation.
   cudaError_t allocate(void** pointer, std::size_t bytes, MemoryKind kind, unsigned flags = 0,
                        void* pool = nullptr);
@@ -101,16 +100,16 @@ class Allocations {
   /// pointer.
   cudaError_t release(void* pointer, MemoryKind kind, MemoryKind other_kind);
 
-  /// As release(), but the memory goes away with release_retired(); until then only copies and kernels that
-  /// were launched before may use it.
-  /// `number`: the allocation's, since a graph may allocate at the address again before.
+  /// Same as release(), but release_retired() releases the memory; until then only copies and kernels that
+  /// were launched earlier may use it.
+  /// `number` identifies the allocation, since a graph may allocate at the same address earlier.
   cudaError_t retire(void* pointer, MemoryKind kind, MemoryKind other_kind, std::uint64_t& number);
   void release_retired(void* pointer, std::uint64_t number);
 
-  /// Memory that a graph allocates in each of its launches: a launch does so now. Errors:
+  /// Allocates the memory of a graph node, as each launch of the graph does. Errors:
   /// cudaErrorMemoryAllocation.
   cudaError_t allocate(const GraphMemory& memory);
-  /// Whether it has been allocated and no call has freed it since.
+  /// True if the memory is allocated and no call has freed it.
   bool is_allocated(const GraphMemory& memory) const;
 
   /// Enters memory that is owned elsewhere (registered_host, variable, probe, mapped). False when it overlaps
@@ -204,7 +203,7 @@ class ProgramCall {
   const void* const outer_;
 };
 
-/// Memory aligned to 512 bytes, all of it 0; null when there is none.
+/// Returns memory aligned to 512 bytes, all 0; null if there is none.
 std::shared_ptr<void> zeroed_memory(std::size_t bytes);
 
 /// The process's map. Never destroyed: programs free memory in static destructors.

@@ -66,10 +66,10 @@ const Wanted& wanted() {
 struct KeptFinding {
   std::string kernel;
   Finding finding;
-  std::uint64_t instructions = 0;  ///< that have it: an unrolled loop has a source line many times
+  std::uint64_t instructions = 0;  ///< that share it: an unrolled loop repeats a source line
 };
 
-/// A place in the source where that is known, else an instruction.
+/// A source location if known, else an instruction.
 struct FoundAt {
   std::string file;
   std::uint32_t line = 0;
@@ -79,12 +79,12 @@ struct FoundAt {
   auto operator<=>(const FoundAt&) const = default;
 };
 
-/// Findings of one kind, in a function of a kernel, at one place, after what was done at another.
+/// Findings of one kind in a function of a kernel, at one location, with the location of the other access.
 struct FoundWhere {
   std::string kernel;
   std::string function;
   FindingKind kind;
-  std::string access;  ///< "ld" or "st" where there is no other place
+  std::string access;  ///< "ld" or "st" if there is no other location
   FoundAt at;
   std::optional<FoundAt> other;
 

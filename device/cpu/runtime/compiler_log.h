@@ -1,5 +1,5 @@
-// Options of a just-in-time compiler as the driver's and the runtime's API take them, and the logs they ask
-// for.
+// Options of a just-in-time compiler in the driver's and the runtime's API, and the logs that they
+// request.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 
 namespace lynxpp::device::cpu {
 
-/// The caller's options, with the caller's values. `Option` is CUjit_option or cudaJitOption, whose numbers
-/// are the same.
+/// The caller's options and values. `Option` is CUjit_option or cudaJitOption, whose numeric values
+/// are identical.
 template <typename Option>
 struct CompilerOptions {
   const Option* options = nullptr;
@@ -20,15 +20,15 @@ struct CompilerOptions {
 
   bool are_missing() const { return count != 0 && (options == nullptr || values == nullptr); }
 
-  /// Null if the option is not given.
+  /// Returns the option's value; null if the option is not given.
   void** value_of(unsigned option) const {
     const auto is_wanted = [option](Option each) { return static_cast<unsigned>(each) == option; };
     const Option* const found = std::find_if(options, options + count, is_wanted);
     return found == options + count ? nullptr : &values[found - options];
   }
 
-  /// Writes what fits of `problem` and a zero to the buffer for errors, a zero alone to the one for
-  /// information; their sizes become those of the texts.
+  /// Writes as much of `problem` as fits, null-terminated, to the error log, and an empty string to the
+  /// information log; sets the sizes of both to those of the texts.
   void write_log(std::string_view problem) const {
     constexpr unsigned info_buffer = 3, info_bytes = 4, error_buffer = 5, error_bytes = 6;
     write("", info_buffer, info_bytes);
@@ -49,7 +49,7 @@ struct CompilerOptions {
   }
 };
 
-/// The log's text for an image that cannot be loaded.
-inline constexpr std::string_view image_problem = "lynxpp's log says what is wrong with it";
+/// The log text for an image that cannot be loaded.
+inline constexpr std::string_view image_problem = "lynxpp's log gives the reason";
 
 }  // namespace lynxpp::device::cpu

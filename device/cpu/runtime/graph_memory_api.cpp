@@ -1,4 +1,4 @@
-// Nodes of graphs that allocate and free memory.
+// Graph nodes that allocate and free memory.
 #include "device/cpu/runtime/api.h"
 #include "device/cpu/runtime/devices.h"
 #include "device/cpu/runtime/graph_memory.h"
@@ -48,7 +48,7 @@ cudaError_t cudaGraphMemFreeNodeGetParams(cudaGraphNode_t node, void* pointer) {
   return cudaSuccess;
 }
 
-// A graph's memory goes with its graph, so nothing is kept that could be given back.
+// Graph memory is released with its graph, so there is none to trim.
 cudaError_t cudaDeviceGraphMemTrim(int device) {
   return is_device(device) ? cudaSuccess : cudaErrorInvalidDevice;
 }

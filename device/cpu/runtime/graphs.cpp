@@ -38,7 +38,7 @@ GraphNode* node_of(const Graph& graph, cudaGraphNode_t handle) {
 
 cudaGraphNode_t handle_of(GraphNode* node) { return reinterpret_cast<cudaGraphNode_t>(node); }
 
-/// Stores at most `count` of the nodes, which it then counts; without `nodes` it counts all.
+/// Stores up to `count` nodes and sets `count` to their number; without `nodes`, counts all.
 void store(const std::vector<cudaGraphNode_t>& found, cudaGraphNode_t* nodes, std::size_t& count) {
   if (nodes == nullptr) {
     count = found.size();
@@ -355,7 +355,7 @@ cudaError_t Graphs::launch(cudaGraphExec_t handle, cudaStream_t stream) {
   return error;
 }
 
-/// Of an earlier launch of the graph.
+/// Frees memory that an earlier launch of the graph left allocated.
 cudaError_t Graphs::free_leftovers(const std::vector<ExecutableGraph::Step>& steps, cudaStream_t stream,
                                    bool frees_before) {
   for (const ExecutableGraph::Step& step : steps) {

@@ -60,9 +60,9 @@ struct ExecutableGraph {
     bool is_enabled = true;
   };
   std::vector<Step> steps;
-  std::mutex launching;       ///< held while a launch is put into a stream; guards what follows
-  OperationPtr last;          ///< of its last launch; null: it is over
-  bool frees_before = false;  ///< what a launch has allocated and nobody has freed, the next one frees
+  std::mutex launching;       ///< held while a launch is enqueued; guards the members below
+  OperationPtr last;          ///< of the last launch; null: it has finished
+  bool frees_before = false;  ///< true if a launch frees what an earlier one left allocated
 };
 
 /// Thread safe. Handles are opaque to the program; each function checks those it is given.
@@ -83,15 +83,15 @@ class Graphs {
   /// As above; also for a dependency that is there already or would be of a node on itself.
   cudaError_t add_dependencies(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
                                std::size_t count);
-  /// Errors: cudaErrorInvalidValue where one is missing, and then none is removed.
+  /// Errors: cudaErrorInvalidValue if one is missing; then none is removed.
   cudaError_t remove_dependencies(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
                                   std::size_t count);
-  /// The nodes that the node waits for, or those that wait for it; stored as by list().
+  /// Nodes that the node waits for, or nodes that wait for it; stored as by list().
   enum class Neighbours { before, behind };
   cudaError_t neighbours(cudaGraphNode_t node, Neighbours which, cudaGraphNode_t* nodes, std::size_t* count);
   /// Removes a node and its dependencies from its graph.
   cudaError_t destroy_node(cudaGraphNode_t node);
-  /// A copy, for a child node or the program. Errors: cudaErrorNotSupported for a graph that allocates
+  /// Copies a graph, for a child node or the program. Errors: cudaErrorNotSupported if the graph allocates
   /// memory.
   cudaError_t copy(cudaGraph_t graph, std::shared_ptr<Graph>& made);
   /// With `roots_only` those without dependencies. At most *count are stored, of which *count tells
@@ -107,14 +107,14 @@ class Graphs {
   /// The graph that a node is, still the node's own. Errors: cudaErrorInvalidValue when it is none.
   cudaError_t child_of(cudaGraphNode_t node, cudaGraph_t* child);
 
-  /// What the node allocates (`allocates`) or frees; null for another one.
+  /// Returns the memory that the node allocates (`allocates`) or frees; null for other nodes.
   std::shared_ptr<const GraphMemory> memory_of(cudaGraphNode_t node, bool allocates);
 
   /// `flags`: cudaGraphInstantiateFlags. Errors: cudaErrorInvalidValue for a graph with a cycle.
   cudaError_t instantiate(cudaGraph_t graph, cudaGraphExec_t* made, unsigned long long flags);
   bool destroy(cudaGraphExec_t handle);
-  /// Behind what is in the stream and behind the launch before, in whichever stream that was. Errors:
-  /// cudaErrorInvalidValue where what an earlier launch has allocated was not freed.
+  /// Launches after all work in the stream and after the previous launch, in any stream. Errors:
+  /// cudaErrorInvalidValue if memory that an earlier launch allocated was not freed.
   cudaError_t launch(cudaGraphExec_t handle, cudaStream_t stream);
   bool is_executable(cudaGraphExec_t handle);
   /// Takes over the work of a graph of the same shape. Errors: cudaErrorGraphExecUpdateFailure.
@@ -132,7 +132,7 @@ class Graphs {
 
  private:
   GraphNode* find_node(cudaGraphNode_t handle);
-  /// The graph that contains the node; null: none does.
+  /// Returns the graph that contains the node; null if there is none.
   std::shared_ptr<Graph> graph_with(cudaGraphNode_t handle);
   static std::shared_ptr<Graph> copy_of(const Graph& graph);
   static cudaError_t put(std::vector<ExecutableGraph::Step> steps, cudaStream_t stream, bool is_captured);

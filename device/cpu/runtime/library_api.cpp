@@ -30,7 +30,7 @@ cudaError_t give(const std::optional<LoadedModule::VariableStorage>& storage, vo
 
 }  // namespace
 
-// Of the options, none changes what a program computes.
+// No option changes what a program computes.
 cudaError_t cudaLibraryLoadData(cudaLibrary_t* library, const void* code, enum cudaJitOption* options,
                                 void** values, unsigned int count, enum cudaLibraryOption*, void**,
                                 unsigned int) {
@@ -93,7 +93,7 @@ cudaError_t cudaLibraryGetManaged(void** address, size_t* bytes, cudaLibrary_t l
                           : cudaErrorInvalidResourceHandle;
 }
 
-// Device code is not host code: no function of an image can be called on the host.
+// Device code is not host code: the host cannot call any function of an image.
 cudaError_t cudaLibraryGetUnifiedFunction(void** function, cudaLibrary_t library, const char* name) {
   if (function == nullptr || name == nullptr) return cudaErrorInvalidValue;
   return loaded_images().find(library) != nullptr ? cudaErrorSymbolNotFound : cudaErrorInvalidResourceHandle;

@@ -1,5 +1,5 @@
-// Images that the program has loaded itself: modules and libraries of the driver's API, libraries of the
-// runtime's.
+// Images that the program loads itself: modules and libraries of the driver API, libraries of the
+// runtime API.
 #pragma once
 
 #include <cstddef>
@@ -14,16 +14,16 @@
 
 namespace lynxpp::device::cpu {
 
-/// A CUmodule, or a CUlibrary or cudaLibrary_t, whose CUmodule it is, too. A kernel has one handle, its
-/// Kernel's address, as CUfunction, CUkernel and cudaKernel_t.
+/// A CUmodule, CUlibrary or cudaLibrary_t; a library's handle is also its CUmodule. A kernel has one
+/// handle, the address of its Kernel, as CUfunction, CUkernel and cudaKernel_t.
 class LoadedImage {
  public:
   /// The device it was loaded for; nullopt: a library, for all devices.
   std::optional<int> device() const { return device_; }
-  /// The kernel of that name; null when there is none.
+  /// Returns the kernel of that name; null if there is none.
   Kernel* kernel(const std::string& name);
   std::vector<std::string> kernel_names() { return binary_->kernel_names(); }
-  /// A .global or .const variable.
+  /// Returns a .global or .const variable.
   std::optional<LoadedModule::VariableStorage> variable(const std::string& name) {
     return binary_->find_variable(name, device_.value_or(current_device()));
   }
@@ -36,7 +36,7 @@ class LoadedImage {
   friend class LoadedImages;
   std::vector<std::byte> image_;
   std::optional<int> device_;
-  Binary* binary_ = nullptr;  ///< the registry's
+  Binary* binary_ = nullptr;  ///< owned by the registry
   std::mutex mutex_;
   std::map<std::string, Kernel*> kernels_;
 };
@@ -44,15 +44,15 @@ class LoadedImage {
 /// Thread safe.
 class LoadedImages {
  public:
-  /// Takes a copy of the image and loads it, for `device` alone or, as a library, for all. Errors, logged but
-  /// for the last: cudaErrorInvalidKernelImage, cudaErrorInvalidPtx, cudaErrorNoKernelImageForDevice (no
+  /// Copies the image and loads it, for `device` only or, as a library, for all. Errors, all but the last
+  /// logged: cudaErrorInvalidKernelImage, cudaErrorInvalidPtx, cudaErrorNoKernelImageForDevice (no
   /// PTX), cudaErrorInvalidValue.
   cudaError_t load(const void* image, std::optional<int> device, LoadedImage*& loaded);
-  /// The same for the content of a file. Errors: those above and cudaErrorFileNotFound.
+  /// Loads the content of a file. Errors: the same, and cudaErrorFileNotFound.
   cudaError_t load_file(const char* path, std::optional<int> device, LoadedImage*& loaded);
-  /// Waits for the device first. False when it is not a loaded image.
+  /// Waits for the device first. Returns false if it is not a loaded image.
   bool remove(LoadedImage* image);
-  /// The image of a handle; null when it is not one.
+  /// Returns the image of a handle; null if it is not one.
   LoadedImage* find(const void* handle);
   LoadedImage* owner_of(const Kernel* kernel);
 
@@ -61,10 +61,10 @@ class LoadedImages {
   std::map<const void*, std::unique_ptr<LoadedImage>> images_;
 };
 
-/// The process's. Never destroyed.
+/// Returns the images of the process. Never destroyed.
 LoadedImages& loaded_images();
 
-/// The file's bytes and zeros after them. Errors: cudaErrorInvalidValue, cudaErrorFileNotFound,
+/// Reads the file and appends zeros. Errors: cudaErrorInvalidValue, cudaErrorFileNotFound,
 /// cudaErrorInvalidKernelImage for an empty file.
 cudaError_t read_image(const char* path, std::vector<char>& bytes);
 

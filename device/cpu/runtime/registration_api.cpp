@@ -59,7 +59,7 @@ void** __cudaRegisterFatBinary(void* wrapper) {
 void __cudaRegisterFatBinaryEnd(void**) {}  // decoding waits for the first use
 
 void __cudaUnregisterFatBinary(void** handle) {
-  // It would wait for the parent's launches.
+  // Removal would wait for the parent's launches.
   if (!is_stranded()) registry().remove_binary(reinterpret_cast<Binary*>(handle));
 }
 

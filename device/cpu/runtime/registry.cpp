@@ -111,8 +111,8 @@ cudaError_t Binary::decode() {
   return decode_error_ = take_machine_code(*bytes);
 }
 
-/// The PTX that machine code was compiled from, of containers that hold none. Error:
-/// cudaErrorNoKernelImageForDevice if there is no module now.
+/// Adds the PTX that machine code was compiled from, for containers without PTX. Error:
+/// cudaErrorNoKernelImageForDevice if there is still no module.
 cudaError_t Binary::take_machine_code(std::span<const std::byte> image) {
   auto found = image::ptx_of_machine_code(image);
   if (!found) {
@@ -150,7 +150,7 @@ std::string Binary::why_no_ptx() const {
   const std::string cache = bytes && image::load<std::uint32_t>(*bytes, 0) == image::elf_magic
                                 ? image::unobserved_compilation()
                                 : "";
-  if (!cache.empty()) return "nobody has the PTX of its machine code" + cache;
+  if (!cache.empty()) return "the PTX of its machine code is not available" + cache;
   const bool is_relocatable = !image::prelinked_containers(wrapper_).empty();
   return std::string(is_relocatable ? "its relocatable device code holds no PTX"
                                     : "its fatbinary holds no PTX") +

@@ -105,7 +105,7 @@ class Binary {
   cudaError_t load_all(const std::string& name, int device);
   /// True if one of its modules declares a managed variable of that name.
   bool declares_managed(const std::string& name);
-  /// Why it has no PTX to run, and what to do about it.
+  /// Returns why it has no PTX to run, and the remedy.
   std::string why_no_ptx() const;
   /// Of all its modules, of which one is loaded somewhere.
   std::vector<std::string> kernel_names();
@@ -150,7 +150,7 @@ class Binary {
   bool decoded_ = false;
   bool retired_ = false;
   cudaError_t decode_error_ = cudaSuccess;
-  std::string machine_code_problem_;  ///< why the PTX kept beside its machine code is not run; empty: none is
+  std::string machine_code_problem_;  ///< why PTX kept with its machine code is not run; empty: no problem
   std::vector<Module> modules_;
 };
 

@@ -58,7 +58,7 @@ void set_copy_observer(CopyObserver observer);
 using ProfilerObserver = void (*)(bool starts);
 void set_profiler_observer(ProfilerObserver observer);
 
-/// Is told, in the launching thread, before each launch that is checked (LYNXPP_CPU_CHECK).
+/// Called in the launching thread before each checked launch (LYNXPP_CPU_CHECK).
 using CheckObserver = void (*)();
 void set_check_observer(CheckObserver observer);
 
@@ -70,8 +70,8 @@ Device& cpu_device(int number = 0);
 /// still running, which fails. Later launches are waited for.
 void finish_work(std::chrono::milliseconds patience = std::chrono::seconds(30));
 
-/// The program dies: ends the launches that are checked and reports what was found in them. Does nothing
-/// where nothing is checked.
+/// Called when the program is about to die: ends checked launches and reports their findings. Does nothing
+/// if nothing is checked.
 void save_findings();
 
 }  // namespace lynxpp::device::cpu

@@ -29,8 +29,8 @@ struct KernelCall;
 struct Work {
   cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
   std::function<void()> run;                       ///< null: nothing to do
-  std::shared_ptr<const KernelCall> kernel;        ///< of a captured launch
-  std::shared_ptr<const GraphMemory> memory = {};  ///< of a node that allocates or frees
+  std::shared_ptr<const KernelCall> kernel;        ///< of a captured launch; else null
+  std::shared_ptr<const GraphMemory> memory = {};  ///< of a node that allocates or frees; else null
 };
 
 /// What streams put into a graph instead of doing it. Streams that wait for an event of such a stream belong

@@ -17,7 +17,7 @@ namespace {
 
 enum class Sticky { fails, ignored };
 
-/// False for functions that answer without the device, in a process that cannot use it as well.
+/// False for functions that work without the device, even in a process that cannot use it.
 template <auto function>
 constexpr bool needs_device = true;
 template <>

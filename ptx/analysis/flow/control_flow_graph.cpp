@@ -63,7 +63,7 @@ class GraphBuilder {
     return std::to_string(scope) + ' ' + std::string(name);
   }
 
-  /// The label that a branch in `scope` means: the one of the innermost enclosing scope that has it.
+  /// Returns the label that a branch in `scope` refers to: that of the innermost enclosing scope that has it.
   std::uint32_t find_label(std::string_view name, std::uint32_t scope) const {
     while (true) {
       if (const auto found = scoped_labels_.find(key(scope, name)); found != scoped_labels_.end())

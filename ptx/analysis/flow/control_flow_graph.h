@@ -26,8 +26,8 @@ struct BasicBlock {
   std::vector<std::uint32_t> successors;    ///< taken targets first, fall-through last; no duplicates
   std::vector<std::uint32_t> predecessors;  ///< ascending, each once
   /// Where the branch at its end may jump to: one block for bra, for brx.idx one per entry of the target
-  /// list, in that order and with duplicates. Labels are looked up in the branch's own scope, then in those
-  /// around it; one that none of them has is left out.
+  /// list, in that order and with duplicates. Labels are looked up in the branch's own scope, then in the
+  /// enclosing ones; a label that is not found is left out.
   std::vector<std::uint32_t> targets;
   std::uint32_t fall_through = no_block;  ///< the successor reached without a jump
   /// ends in ret, exit or trap (perhaps guarded), or runs off the end of the body
@@ -41,7 +41,7 @@ struct ControlFlowGraph {
   std::vector<BasicBlock> blocks;
   std::vector<std::uint32_t> block_of;  ///< per instruction
 
-  /// First block with this label, in whatever scope; no_block when there is none. A branch's target is in
+  /// First block with this label, in any scope; no_block if there is none. A branch's target is in
   /// BasicBlock::targets.
   std::uint32_t block_of_label(std::string_view label) const;
 
@@ -66,8 +66,8 @@ struct CallSites {
 };
 CallSites find_calls(const Module& module, const Function& function);
 
-/// True for functions that a module declares and the driver's compiler knows: "vprintf" and its like. They
-/// wait for no thread block.
+/// True for functions that a module declares and the driver's compiler provides: "vprintf" and similar. They
+/// do not wait for a thread block.
 bool is_defined_by_driver(std::string_view function);
 
 }  // namespace lynxpp::ptx

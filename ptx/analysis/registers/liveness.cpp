@@ -64,8 +64,8 @@ Liveness::Liveness(const ControlFlowGraph& graph, const RegisterUsage& usage)
   }
 }
 
-/// Calls `at_instruction` with each instruction and what is live there, its results among it, and
-/// `at_entry` with what is live where a block begins.
+/// Calls `at_instruction` with each instruction and the values live there, including its results, and
+/// `at_entry` with the values live at the entry of each block.
 template <typename AtInstruction, typename AtEntry>
 static void walk_live(const ControlFlowGraph& graph, const RegisterUsage& usage, const Liveness& liveness,
                       const AtInstruction& at_instruction, const AtEntry& at_entry) {

@@ -32,7 +32,7 @@ struct RegisterPressure {
   std::uint32_t predicates = 0;   ///< their own maximum, perhaps at another point
   std::uint32_t instruction = 0;  ///< behind which `units` is reached first
 };
-/// 32-bit registers that are live at each instruction, its results among them.
+/// Returns the number of live 32-bit registers at each instruction, including its results.
 std::vector<std::uint32_t> live_registers(const ControlFlowGraph& graph, const RegisterUsage& usage,
                                           const Liveness& liveness);
 RegisterPressure estimate_register_pressure(const ControlFlowGraph& graph, const RegisterUsage& usage,

@@ -44,7 +44,7 @@ void add_read(const Instruction& instruction, Reads& reads) {
   for (const MemoryAccess& access : accesses) {
     if (!access.reads || is_private(instruction, access.space)) continue;
     if (accesses.count == 2 || !access.is_sized) {
-      reads.weak = reads.ordered = true;  // a copy's end is waited for
+      reads.weak = reads.ordered = true;  // the end of a copy is waited for
       continue;
     }
     const bool is_strong =

@@ -43,7 +43,7 @@ struct Condition {
     switch_target,  ///< … for which the brx.idx at the block's end leads to the block `target`
     none_takes,     ///< all, when the branch leads none of a warp's launched lanes to the block `target`
     diverges,       ///< those of warps in which the guard holds for some lanes and not for others
-    takes,          ///< those of lanes that take part in the access of Place::instruction
+    takes,          ///< counts lanes that take part in the access of Place::instruction
   };
   Kind kind = Kind::always;
   std::uint32_t target = 0;
@@ -56,7 +56,7 @@ struct Increment {
     one,
     trip_count,    ///< what FunctionCounters::trip_counts[index] reads
     lane_maximum,  ///< what the lane of the warp that iterates most has counted: lane_maxima[index]
-    surplus,       ///< the lane's bytes minus MemoryAccess::bytes; of 64 bits, and always kept in memory
+    surplus,       ///< the lane's bytes minus MemoryAccess::bytes; 64 bits, and always kept in memory
   };
   Place place;
   Condition condition;

@@ -32,10 +32,10 @@ struct Quantity {
     divergence,    ///< executions of the guarded branch `place` by warps whose lanes it divides
     // For the access of the instruction `place` that selects its lanes (memory/taking_lanes.h):
     thread_taking,   ///< threads that take part
-    warp_taking,     ///< executions by warps of which some lane takes part
-    thread_surplus,  ///< bytes of the lanes that take part minus MemoryAccess::bytes, modulo 2^64
-    warp_surplus,    ///< … of the first lane of each warp that does
-    tally,           ///< what Quantity::tally adds up to
+    warp_taking,     ///< executions by warps with at least one lane that takes part
+    thread_surplus,  ///< bytes of lanes that take part minus MemoryAccess::bytes, modulo 2^64
+    warp_surplus,    ///< … of the first such lane of each warp
+    tally,           ///< the sum that Quantity::tally adds up
   };
   Kind kind = Kind::thread_block;
   std::uint32_t place = 0;

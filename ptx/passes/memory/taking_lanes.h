@@ -1,5 +1,5 @@
-// Which lanes take part in an access, and with how many bytes, where the instruction itself decides that lane
-// by lane (MemoryAccess::selects_lanes): rows of ldmatrix, sizes of copies.
+// Lanes that take part in an access, and their byte counts, if the instruction itself decides that for each
+// lane (MemoryAccess::selects_lanes): rows of ldmatrix, sizes of copies.
 #pragma once
 
 #include "ptx/ir/code_builder.h"
@@ -7,7 +7,7 @@
 
 namespace lynxpp::ptx {
 
-/// The access of an instruction that selects its lanes; of a copy whose sides both do, they are the same.
+/// Returns the access that selects its lanes; if both sides of a copy do, they select the same lanes.
 /// nullopt: all lanes whose guard holds take part.
 std::optional<MemoryAccess> selecting_access(const Instruction& instruction);
 
@@ -17,14 +17,14 @@ class TakingLanes {
   TakingLanes(const InstrumentationUnit& unit, const FunctionUnit& function)
       : unit_(unit), function_(function) {}
 
-  /// Holds in the lanes that take part. Precondition: the access selects its lanes. Lanes whose guard does
-  /// not hold get some value.
+  /// Returns a predicate that holds in lanes that take part, and is arbitrary in lanes whose guard does not
+  /// hold. Precondition: the access selects its lanes.
   CodePredicate predicate(const Instruction& instruction, const MemoryAccess& access,
                           CodeBuilder& code) const;
 
-  /// The bytes of a lane that takes part: MemoryAccess::bytes, or a register of 32 bits.
+  /// Returns the bytes of a lane that takes part: MemoryAccess::bytes, or a register of 32 bits.
   CodeOperand bytes(const Instruction& instruction, const MemoryAccess& access, CodeBuilder& code) const;
-  /// False: MemoryAccess::bytes.
+  /// False if every lane has MemoryAccess::bytes.
   bool has_own_bytes(const Instruction& instruction, const MemoryAccess& access) const;
 
  private:

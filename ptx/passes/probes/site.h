@@ -31,7 +31,7 @@ inline bool stands_at(const Probe& probe, ProbePoint point, const Instruction& i
   return probe.enabled && probe.point == point && probe.matches(instruction);
 }
 
-/// True if the probe measures sectors or banks, and nothing follows from the addresses at the instruction.
+/// True if the probe measures sectors or banks, and the addresses at the instruction do not determine them.
 inline bool has_nothing_to_measure(const Probe& probe, const Instruction& instruction) {
   if (probe.effect != ProbeEffect::measures_sectors && probe.effect != ProbeEffect::measures_banks)
     return false;

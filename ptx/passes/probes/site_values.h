@@ -78,7 +78,7 @@ class SiteValues {
   VirtualRegister address_register(std::uint32_t access);
   VirtualRegister space_register(std::uint32_t access);
   VirtualRegister bytes_register(std::uint32_t access);
-  /// The lanes' numbers of bytes are in a register.
+  /// True if the lanes' byte counts are in a register.
   bool has_own_bytes(const Site& site, const MemoryAccess& access) const;
 
   InstrumentationUnit& unit_;

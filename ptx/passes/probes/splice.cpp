@@ -218,7 +218,7 @@ class FunctionSplicer {
     }
   }
 
-  /// The lanes that take part in the access that the probe is about; nullopt: all whose guard holds.
+  /// Returns the lanes that take part in the probe's access; nullopt: all lanes whose guard holds.
   std::optional<CodePredicate> taking(const Probe& probe, const Instruction& instruction,
                                       CodeBuilder& code) const {
     const std::optional<MemoryAccess> access = probe.access_at(instruction);

@@ -1,4 +1,4 @@
-"""Text from a small model of the library transformers: a static cache, compiled with mode reduce-overhead, so launched by CUDA graphs."""
+"""Text generation by a small transformers model: a static cache, compiled with mode reduce-overhead, so launched by CUDA graphs."""
 import os
 
 os.environ["HF_HUB_OFFLINE"] = "1"

@@ -1,4 +1,4 @@
-"""torch.profiler (CUPTI) over a compiled function: it reports as many kernel launches beside lynxpp as alone."""
+"""torch.profiler (CUPTI) over a compiled function: it counts equally many kernel launches with and without lynxpp."""
 import torch
 from torch.profiler import ProfilerActivity, profile
 

@@ -1,4 +1,4 @@
-"""A data loader whose forked workers use no GPU, beside training in the parent; the workers end by os._exit, as multiprocessing does."""
+"""A data loader whose forked workers use no GPU, during training in the parent; the workers end by os._exit, as multiprocessing does."""
 import torch
 from torch.utils.data import DataLoader, Dataset
 

@@ -1,4 +1,4 @@
-"""Triton kernels that move data by cp.async (a pipelined product) and by tensor copies (TMA), softmax and layer norm, compiled anew."""
+"""Triton kernels that move data by cp.async (a pipelined product) and by tensor copies (TMA), softmax and layer norm, freshly compiled."""
 import os
 import tempfile
 

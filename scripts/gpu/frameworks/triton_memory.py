@@ -1,4 +1,4 @@
-"""Four kernels of Triton that move data by loads, stores, cp.async and ldmatrix: softmax, product of matrices, layer norm, attention."""
+"""Four Triton kernels that move data by loads, stores, cp.async and ldmatrix: softmax, matrix product, layer norm, attention."""
 import os
 import sys
 import tempfile

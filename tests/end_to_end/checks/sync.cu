@@ -58,7 +58,7 @@ __global__ void correct_reached_by_all(int* result) {
   result[threadIdx.x] = value;
 }
 
-/// The first warp comes to the barrier once less.
+/// The first warp reaches the barrier one time less.
 __global__ void skipped_in_a_loop(int* result, int rounds) {
   for (int i = threadIdx.x / 32; i < rounds; ++i) {
     __syncthreads();  // skipped_in_a_loop: skipped barrier
@@ -72,7 +72,7 @@ __device__ void arrive_and_wait() {
   asm volatile("barrier.cta.sync 1, 64;" ::: "memory");  // arrives_twice: endless barrier
 }
 
-/// The computing warp hands two tiles over, where it only arrives both at once.
+/// The computing warp hands over two tiles; where it only arrives, both at once.
 __global__ void hand_over(volatile int* done, int* result, bool waits) {
   if (threadIdx.x < 32) {
     for (int tile = 0; tile < 2; ++tile) waits ? arrive_and_wait() : arrive();

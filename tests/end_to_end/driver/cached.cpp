@@ -1,6 +1,6 @@
-// A framework in small: compiles a kernel to machine code once and keeps that, as CuPy does, in the folder
+// A small framework: compiles a kernel to machine code once and caches it, as CuPy does, in the folder
 // that CUPY_CACHE_DIR names (else below HOME); later runs load it. Arguments: the kernel's name, and
-// "compile" to end before it is launched.
+// "compile" to exit before it is launched.
 #include <nvrtc.h>
 
 #include <cstdio>
@@ -37,7 +37,7 @@ std::string compiled(const std::string& kernel) {
   return cubin;
 }
 
-/// From the cache, where it is then.
+/// Returns it from the cache, where it is stored if necessary.
 std::string machine_code(const std::string& kernel) {
   const std::filesystem::path path = cache_folder() / (kernel + ".cubin");
   std::ifstream kept(path, std::ios::binary);

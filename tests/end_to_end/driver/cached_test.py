@@ -1,6 +1,6 @@
 """A program that loads machine code from a cache which an earlier, unobserved run has filled: `lynxpp run` gives it a
-cache beside the PTX, so that it is compiled under observation once, and counted then and later. A cache that the user
-has named is named where its kernels have no PTX. What leaves the store takes the machine code along.
+cache next to the PTX, so that it is compiled once under observation, and counted then and later. A cache that the user
+has set is named if its kernels have no PTX. Evicting an entry also evicts the machine code.
 
 Arguments: the build folder, the program.
 """
@@ -66,7 +66,7 @@ def main():
         expect(run.status != 0 and not records.launches, f"machine code runs on the cpu device\n{run}")
         expect(f"CuPy's cache ({usual}, CUPY_CACHE_DIR)" in run.stderr, f"the cache is not named\n{run}")
 
-        # The oldest go, and with an entry the machine code that was kept since.
+        # The oldest are evicted, and with an entry the machine code that was stored since.
         entry, = program.entries()
         for old in (entry, program.cache / "add.cubin"):
             os.utime(old, (1000000000, 1000000000))

@@ -1,12 +1,12 @@
 // Launches a graph of a kernel and of a graph inside with another one, changes the executable graph as the
-// arguments say, and launches it again from several threads. Prints how often each kernel ran, which it has
-// from the device's memory. Arguments, in the order in which they happen:
+// arguments say, and launches it again from several threads. Prints how often each kernel ran, read
+// from the device's memory. Arguments, in execution order:
 //   forget      destroys the graph that was instantiated
 //   template    changes the graph that was instantiated, which the executable one does not follow
 //   child       another graph inside, which is destroyed at once
 //   children    the same twice
-//   kernel      another kernel for the outer node
-//   disable     the outer node does nothing from now on
+// disable     disables the outer node
+// update      updates from another graph, which is destroyed at once
 //   update      takes over another graph, which is destroyed at once
 //   refused     a graph of another shape is refused
 //   other       destroys the executable graph and instantiates a clone
@@ -74,7 +74,7 @@ CUgraph graph_of(int kernel) {
   return made;
 }
 
-/// A kernel, a graph inside behind it, and one more kernel behind that.
+/// A kernel, a child graph after it, and one more kernel after that.
 CUgraph nested_graph(int outer, int inner, CUgraphNode* outer_made, CUgraphNode* child_made) {
   CUgraph const made = graph_of(outer), child = graph_of(inner);
   std::size_t count = 1;

@@ -16,10 +16,10 @@ from harness import Build, TestFailure, demand_equal, expect, read_json_lines  #
 REASONS = {"by graphs that were changed in a way that is not followed", "by graphs in which a graph was replaced",
            "by graphs that had been launched before attaching"}
 
-# A machine with too much to do may give no memory in time; such launches are accounted for, too.
+# An overloaded machine may not provide memory in time; such launches are also accounted for.
 NO_ROOM = "for want of memory"
 
-# What the program does, and whether all of its launches are instrumented.
+# Changes by the program, and whether all of its launches are instrumented.
 CHANGES = [
     ("", True),
     ("child", True),
@@ -46,7 +46,7 @@ CHANGES = [
 
 
 def launches_of(coverage):
-    """Of every kernel: launches, those that were instrumented, those that have a reason."""
+    """Returns for every kernel: launches, those that were instrumented, those that have a reason."""
     found = {}
     for record in coverage:
         reasons = {}
@@ -76,7 +76,7 @@ def check(build, program, change, is_instrumented, output):
                      instrumented + sum(reasons.values()), times)
         expect(set(reasons) <= REASONS | {NO_ROOM}, f"reasons with '{change}': {reasons}")
     all_instrumented = not any(set(reasons) - {NO_ROOM} for _, _, reasons in counted.values())
-    # Both halves of what is said above.
+    # Checks both directions of the table above.
     demand_equal(f"whether all is instrumented with '{change}'", all_instrumented, is_instrumented)
 
 

@@ -1,4 +1,4 @@
-// One kernel for each rule about multiprocessors and warps; with -DFIX it holds nowhere.
+// One kernel per rule about multiprocessors and warps; with -DFIX no rule holds.
 #include "tests/end_to_end/findings/data.h"
 
 #ifdef FIX

@@ -1,4 +1,4 @@
-// Lines of inlined functions: the user's own, called at two places, and the toolkit's.
+// Lines of inlined functions: the user's own, called at two sites, and the toolkit's.
 #include "tests/end_to_end/findings/data.h"
 
 __device__ float element(const float* array, int row, int column) {

@@ -1,4 +1,4 @@
-// One kernel for each rule that counts of accesses and control flow decide. Comments name the rules that hold
+// One kernel per rule based on counts of accesses and control flow. Comments name the rules that hold
 // at their lines; with -DFIX none does.
 #include "tests/end_to_end/findings/data.h"
 

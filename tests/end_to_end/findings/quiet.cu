@@ -1,4 +1,4 @@
-// Kernels in which no rule finds anything worth a change, although each comes close to one.
+// Kernels in which no rule finds anything worth changing, although each comes close to one.
 #include "tests/end_to_end/findings/data.h"
 
 constexpr int threads = 128, blocks = 64, size = threads * blocks;
@@ -8,7 +8,7 @@ __global__ void copies(const float4* in, float4* out) {
   out[i] = in[i];
 }
 
-// Neighbouring warps share the sectors at the ends of their rows.
+// Adjacent warps share the sectors at the ends of their rows.
 __global__ void shifted(const float* in, float* out, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) out[i] = in[i] + in[i + 1] + in[i + 2];
@@ -26,7 +26,7 @@ __global__ void broadcasts(const float* in, const int* row, float* out) {
   out[i] = sum;
 }
 
-// Some lanes are left out, and those that are left are side by side.
+// Some lanes are left out, and the remaining ones are contiguous.
 __global__ void every_fourth(const float* in, float* out) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (threadIdx.x % 4 == 0) out[i] = in[i];
@@ -88,7 +88,7 @@ __global__ void grid_stride(const float* in, float* out, int n) {
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) out[i] = 2 * in[i];
 }
 
-// Warps differ, their lanes do not.
+// Trip counts differ between warps, not within them.
 __global__ void trips_of_a_warp(const int* length, float* out) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   float x = i;
@@ -97,7 +97,7 @@ __global__ void trips_of_a_warp(const int* length, float* out) {
   out[i] = x;
 }
 
-// Strided, in a kernel that arithmetic takes nearly all of.
+// Strided, in a kernel dominated by arithmetic.
 __global__ void bound_by_arithmetic(const float* in, float* out) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   float x = in[i * 16];
@@ -105,7 +105,7 @@ __global__ void bound_by_arithmetic(const float* in, float* out) {
   out[i] = x;
 }
 
-// Few instructions of the device, but each waits for the one before.
+// Few instructions of the device, but each depends on the previous one.
 __global__ void one_warp(float* out) {
   float x = threadIdx.x;
   for (int k = 0; k < 2000; ++k) x = x * 1.01f + k;

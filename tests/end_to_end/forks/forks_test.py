@@ -22,7 +22,7 @@ class Forks(unittest.TestCase):
     build = None
 
     def measured(self, *command, device="cpu", environment=None):
-        """The run, and of each process, by its number, the launches that its records hold, in their order."""
+        """Returns the run, and for each process, by its id, the launches in its records, in order."""
         with tempfile.TemporaryDirectory() as folder:
             output = pathlib.Path(folder, "out.jsonl")
             run = self.build.run(self.build.command, "run", "-d", device, "-s", "instruction_count", "-o", output, "--", *command,
@@ -44,7 +44,7 @@ class Forks(unittest.TestCase):
         return self.build.examples / "tests" / "forks", *arguments
 
     def expect_whole_tables(self, run, tables):
-        """Each table is whole: its lines follow each other, whatever other processes write."""
+        """Each table is contiguous, whatever other processes write."""
         parts = run.stderr.split(TABLE)[1:]
         self.assertEqual(len(parts), tables, run)
         for part in parts:
@@ -75,7 +75,7 @@ class Forks(unittest.TestCase):
                 self.expect_whole_tables(run, 1)
 
     def test_a_child_cannot_use_the_device_of_its_parent(self):
-        """As on a GPU."""
+        """Fails as on a GPU."""
         for ending in ENDINGS:
             with self.subTest(ending=ending):
                 run, launches = self.measured(*self.program("nested", ending))
@@ -105,7 +105,7 @@ class Forks(unittest.TestCase):
         self.expect_whole_tables(run, 3)
 
     def test_checked_workers(self):
-        """Findings are the process's in which they were found; a worker does not tell those of its parent."""
+        """Findings belong to the process in which they were found; a worker does not report those of its parent."""
         run = self.build.run(self.build.command, "check-run", "--", *self.program("before", "SIGTERM"), preload=False)
         summaries = sorted(line for line in run.stderr.splitlines() if line.startswith("== lynxpp check: "))
         self.assertEqual(summaries, ["== lynxpp check: no findings in 1 launch ==", "== lynxpp check: no findings in 2 launches ==",

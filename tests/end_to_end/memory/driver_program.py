@@ -1,4 +1,4 @@
-"""Fresh memory of each kind that the driver's API gives, and memory that a graph allocates. Prints what is not as on a GPU."""
+"""Fresh memory of each kind that the driver API provides, and memory that a graph allocates. Prints differences from a GPU."""
 import ctypes
 
 driver = ctypes.CDLL("libcuda.so.1")

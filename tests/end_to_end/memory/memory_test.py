@@ -1,4 +1,4 @@
-"""What memory of the cpu device holds at first, and memory that graphs allocate, through `lynxpp run` and `check-run`.
+"""Initial contents of the cpu device's memory, and memory that graphs allocate, through `lynxpp run` and `check-run`.
 
 Arguments: the build folder.
 """

@@ -1,9 +1,9 @@
 // Processes that fork, as servers and data loaders do.
 //   forks before ENDING    the parent launches nothing; three workers launch once, twice and three times
-//   forks after ENDING     the parent launches twice, makes workers that launch nothing, and launches thrice
-//   forks idle ENDING      as `before`, but the first worker asks for the device and launches nothing
-//   forks nested ENDING    a worker launches twice and makes a child that tries to
-//   forks busy ENDING      a worker is made while a kernel of the parent runs, which waits until it has ended
+//   forks after ENDING     the parent launches twice, creates workers without launches, launches three times
+//   forks idle ENDING      as `before`, but the first worker queries the device and launches nothing
+//   forks nested ENDING    a worker launches twice and creates a child that tries to
+//   forks busy ENDING      a worker is created while a kernel of the parent runs, and ends before the kernel
 // ENDING: _exit, exit, return, SIGTERM
 #include <cuda_runtime.h>
 #include <sys/wait.h>

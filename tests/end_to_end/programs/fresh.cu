@@ -1,7 +1,7 @@
-// Fresh memory is 0, as a GPU's is, whatever the process has freed before. Prints how many bytes of each kind
-// of memory are not, as a kernel sees them.
+// Fresh memory is 0, as on a GPU, whatever the process has freed before. Prints how many bytes of each kind
+// of memory are not 0, as read by a kernel.
 //   fresh          all kinds
-//   fresh read     a kernel reads memory that nothing has written: 0, and a finding
+//   fresh read     a kernel reads memory that was never written: 0, and a finding
 #include <cuda_runtime.h>
 
 #include <cstdio>
@@ -20,7 +20,7 @@ namespace {
 
 unsigned long long* others = nullptr;
 
-/// Leaves memory full of ones with the C library and with the device.
+/// Fills memory with ones through the C library and the device, then frees it.
 void dirty(size_t bytes) {
   std::vector<void*> kept;
   for (int i = 0; i < 16; ++i) {

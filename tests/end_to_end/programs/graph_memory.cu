@@ -1,4 +1,4 @@
-// Memory that graphs allocate and free. Prints what each step says; a GPU says the same.
+// Memory that graphs allocate and free. Prints the result of each step; a GPU prints the same.
 #include <cuda_runtime.h>
 
 #include <cstdio>
@@ -48,7 +48,7 @@ void capture(cudaStream_t stream, int* result) {
   cudaGraphDestroy(graph);
 }
 
-/// Nodes that are added one by one; what the graph allocates is freed by the program.
+/// Nodes added one by one; the program frees what the graph allocates.
 void build(cudaStream_t stream, unsigned long long flags) {
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t executable = nullptr;

@@ -1,4 +1,4 @@
-// Kernels of an image that is loaded while the program runs, launched in every way. Arguments: images made of
+// Kernels of an image that the program loads, launched through every API. Arguments: images built from
 // library_part.cu, each of which is loaded, used and unloaded.
 #include <cuda_runtime.h>
 
@@ -57,7 +57,7 @@ void enumerate(cudaLibrary_t library) {
   }
 }
 
-/// By cudaLaunchKernel, cudaLaunchKernelExC and cudaLaunchCooperativeKernel.
+/// Launches through cudaLaunchKernel, cudaLaunchKernelExC and cudaLaunchCooperativeKernel.
 void launch_each_way(const void* kernel, void** arguments) {
   CHECK(cudaLaunchKernel(kernel, dim3(2), dim3(count / 2), arguments, 0, nullptr));
   cudaLaunchConfig_t configuration{};
@@ -67,7 +67,7 @@ void launch_each_way(const void* kernel, void** arguments) {
   CHECK(cudaLaunchCooperativeKernel(kernel, dim3(1), dim3(count), arguments, 0, nullptr));
 }
 
-/// As a node that is added, and as one that a capture makes.
+/// Launches as an explicitly added node, and as a captured node.
 void launch_in_graphs(void* kernel, void** arguments) {
   cudaGraph_t graph = nullptr;
   cudaGraphNode_t node = nullptr;

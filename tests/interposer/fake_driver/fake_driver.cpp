@@ -79,7 +79,7 @@ int free_memory(std::uint64_t address) {
 constexpr int invalid_handle = 400;
 constexpr int error_not_found = 500;
 
-/// Of a context that is destroyed or reset.
+/// Kills all objects of a context that is destroyed or reset.
 void kill_all_of(void* context) {
   kill_if([&](const Object& each) { return each.context == context; });
 }
@@ -107,7 +107,7 @@ EXPORT int cuInit(unsigned) {
   return 0;
 }
 
-/// Of a later CUDA than anybody here knows.
+/// A function of a later CUDA version than any that lynxpp knows.
 EXPORT int cuNewerThanLynxpp() { return 77; }
 
 EXPORT int cuProfilerStart() { return log_event("driver cuProfilerStart"), 0; }

@@ -64,7 +64,7 @@ bool can_be_copied(const Object& graph) {
                      [](const Object* node) { return type_of(*node) == 0 || type_of(*node) == 4; });
 }
 
-/// The graph that contains a living node.
+/// Returns the graph that contains a living node.
 Object* graph_of(Object* node) {
   const std::lock_guard lock(lynxpp::fake_driver::objects_mutex());
   for (Object& each : lynxpp::fake_driver::objects()) {
@@ -204,7 +204,7 @@ EXPORT int cuGraphInstantiateWithFlags(void** executable, void* graph, unsigned 
 EXPORT int cuGraphInstantiateWithParams(void** executable, void* graph, void*) {
   return *executable = create("executable graph", "", nullptr, object(graph)->context), 0;
 }
-/// A way to instantiate one that lynxpp does not know of.
+/// A function that instantiates graphs and that lynxpp does not know.
 EXPORT int fakeInstantiate(void** executable, void* graph) {
   return *executable = create("executable graph", "", nullptr, object(graph)->context), 0;
 }

@@ -1,5 +1,5 @@
-// What the handles of the fake driver point to. A handle dies with its owner, and a call that gets a dead one
-// ends the process, as it may in the real driver.
+// Objects that the handles of the fake driver point to. A handle dies with its owner, and a call with a dead
+// handle ends the process, as it may in the real driver.
 #pragma once
 
 #include <cstdio>
@@ -17,15 +17,15 @@ struct Object {
   std::string kind;
   std::string name;
   Object* owner = nullptr;
-  void* context = nullptr;  ///< with which it dies; null: with none
+  void* context = nullptr;  ///< the context that owns it; null: none
   bool is_alive = true;
-  std::vector<Object*> nodes = {};   ///< of a graph; of a node the graphs inside of it
+  std::vector<Object*> nodes = {};   ///< of a graph; for a node, its child graphs
   std::vector<Object*> before = {};  ///< nodes that a node waits for
   Object* origin = nullptr;          ///< what it is a copy of; compared only
   int attributes[32] = {};           ///< of a kernel node, by their number
 };
 
-/// Never freed, so that dead handles are told apart; a deque keeps its elements in place.
+/// Never freed, so that dead handles can be detected; a deque does not move its elements.
 inline std::deque<Object>& objects() {
   static auto* const all = new std::deque<Object>;
   return *all;
@@ -55,7 +55,7 @@ inline Object* object(void* handle, const char* call = __builtin_FUNCTION()) {
   abort();
 }
 
-/// With all it owns.
+/// Kills an object and everything it owns.
 inline void kill(Object* dying) {
   dying->is_alive = false;
   for (Object* const each : dying->nodes) kill(each);
@@ -69,7 +69,7 @@ void kill_if(const Dies& dies) {
   }
 }
 
-/// The context that is current in the calling thread.
+/// Returns the current context of the calling thread.
 void* current_context();
 
 }  // namespace lynxpp::fake_driver

@@ -118,7 +118,7 @@ const lynxpp_cpu_function* cpu_functions(std::size_t* count) {
 
 void use_ranges(lynxpp_range_source) {}
 void use_launch_notice(void (*)(lynxpp_seen)) {}
-/// FAKE_ENGINE_SERVES_CHILD: as an engine whose process has not used its device.
+/// FAKE_ENGINE_SERVES_CHILD: like an engine whose process has not used its device.
 int serves_child() { return getenv("FAKE_ENGINE_SERVES_CHILD") != nullptr ? 1 : 0; }
 void copied(const lynxpp_copy*) {}
 void launched_natively(const char* kernel, std::uint64_t launches, const char* way) {
@@ -127,8 +127,8 @@ void launched_natively(const char* kernel, std::uint64_t launches, const char* w
 
 void profile(int on) { log_event("engine profile %d", on); }
 int launch_again(const lynxpp_launch*, int*) { return 0; }
-/// FAKE_ENGINE=graphs: reads every kernel node of the copy, then makes the program's launch and says that it
-/// ran with variants.
+/// FAKE_ENGINE=graphs: reads every kernel node of the copy, then makes the program's launch and reports that
+/// it ran with variants.
 int launch_graph(const lynxpp_graph_launch* launch, lynxpp_driver_lookup lookup, int* result) {
   const char* const mode = getenv("FAKE_ENGINE");
   if (mode == nullptr || strcmp(mode, "graphs") != 0) return 0;

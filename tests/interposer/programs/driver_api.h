@@ -1,5 +1,5 @@
-// The fake driver's functions, by whichever door a test program finds them, and what its actions have in
-// common.
+// The fake driver's functions, through any lookup path of a test program, and helpers that its actions
+// share.
 #pragma once
 
 #include <dlfcn.h>
@@ -25,8 +25,8 @@ struct Wrapper {
   const void* prelinked = nullptr;
 } const wrapper_object;
 
-/// What nvcc's device link step leaves: the linked container, and a list of the relocatable ones it was made
-/// from.
+/// The output of nvcc's device link step: the linked container, and a list of the relocatable ones it was
+/// made from.
 const void* const prelinked_containers[] = {container_bytes, container_bytes, nullptr};
 const Wrapper linked_wrapper = {0x466243b1, 2, container_bytes, prelinked_containers};
 
@@ -54,7 +54,7 @@ void look_up_by_name(Ask ask) {
   const auto base = [&](const char* name) {
     std::string result = name;
     if (per_thread(name)) result.resize(result.size() - 5);
-    // Asked for by name, the second version is what callers of today's CUDA get.
+    // A lookup by name yields the second version, as for callers of current CUDA.
     const bool of_context = result.starts_with("cuCtxDestroy") || result.starts_with("cuDevicePrimaryCtx");
     const bool is_second = result.ends_with("_v2") &&
                            (of_context || result.starts_with("cuMem") || result.starts_with("cuLink"));

@@ -85,7 +85,7 @@ void unload() {
   void* module = nullptr;
   void* const function = loaded_function("kernel", &module);
   launch(function);
-  // Refused, the module stays.
+  // If unloading is refused, the module stays.
   if (api.cuModuleUnload(module) != 0) launch(function);
 
   void* library = nullptr;

@@ -1,4 +1,4 @@
-// What driver_program does with graphs.
+// Actions of driver_program with graphs.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ void* kernel_node(void* graph, void* function) {
   return node;
 }
 
-/// Replays of a graph of two nodes and one inside of it, and of what the program makes of it.
+/// Replays a graph of two nodes and a child graph, and its changed versions.
 void graphs() {
   void* const first = loaded_function("first");
   void* const second = loaded_function("second");
@@ -57,7 +57,7 @@ void graphs() {
   replay();
 }
 
-/// A graph of the kernels, one behind the other, and its nodes.
+/// A graph of the kernels, one after the other, and its nodes.
 struct Chain {
   explicit Chain(std::initializer_list<void*> functions) {
     succeed(api.cuGraphCreate(&graph, 0));
@@ -71,7 +71,7 @@ struct Chain {
   std::vector<void*> nodes;
 };
 
-/// Launches a graph, changes it as each letter says, and launches it again after every one.
+/// Launches a graph, changes it as each letter says, and launches it again after each change.
 void change_graphs(const std::string& changes) {
   void* module = nullptr;
   void* const first = loaded_function("first", &module);
@@ -120,7 +120,7 @@ void change_graphs(const std::string& changes) {
       case 'r':  // refused
         if (api.cuGraphExecUpdate(executable, Chain{}.graph, nullptr) == 0) fail("an update");
         break;
-      case 't':  // the graph that was instantiated, in every way, which the executable one does not follow
+      case 't':  // changes the graph that was instantiated in every way; the executable one does not follow
         succeed(api.cuGraphKernelNodeSetParams(outer.nodes[0], &is_second));
         succeed(api.cuGraphKernelNodeSetAttribute(outer.nodes[0], 13, &value));
         succeed(api.cuGraphKernelNodeCopyAttributes(outer.nodes[1], outer.nodes[0]));
@@ -130,7 +130,7 @@ void change_graphs(const std::string& changes) {
       case 'f': succeed(api.cuGraphDestroy(outer.graph)); break;
       case 'x': instantiate_again(); break;
       case 'l': succeed(api.cuGraphUpload(executable, nullptr)); break;
-      case 'w': {  // a loop, as of a conditional node
+      case 'w': {  // a loop, like that of a conditional node
         node = {};
         node.type = 13;
         succeed(api.cuGraphConditionalHandleCreate(&node.conditional.handle, outer.graph, nullptr, 0, 0));
@@ -170,8 +170,8 @@ void change_graphs(const std::string& changes) {
   succeed(api.cuGraphExecDestroy(executable));
 }
 
-/// A kernel and a graph in a context, which ends; then a kernel of the same name whose handle nobody has seen
-/// come, and a graph with it.
+/// A kernel and a graph in a context, which ends; then a kernel of the same name whose handle was not seen
+/// being created, and a graph with it.
 void end_contexts(const std::string& how) {
   void* const driver = dlopen("libcuda.so.1", RTLD_NOW);
   const auto set_current = reinterpret_cast<void (*)(void*)>(dlsym(driver, "fakeSetCurrent"));

@@ -26,14 +26,14 @@ bool reaches_driver(void* function) {
          is_active == 1;
 }
 
-/// The library that a function lies in, as a tool finds it.
+/// Returns the library that contains a function, as a tool finds it.
 void* library_of(void* function) {
   Dl_info info = {};
   return function != nullptr && dladdr(function, &info) != 0 ? dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD)
                                                              : nullptr;
 }
 
-/// With `knows_newer` functions that nobody here knows are found, too.
+/// With `knows_newer`, functions that lynxpp does not know are also found.
 void check_handle(const char* what, void* handle, const char* how, Dlsym look_up, bool knows_newer) {
   check(
       what, how,

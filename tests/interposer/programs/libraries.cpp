@@ -31,8 +31,8 @@ EXPORT void* dlsym(void* handle, const char* name) noexcept {
   return next(handle, name);
 }
 #elif defined(LIBRARY_PROFILER)
-// As a profiler's injection library: wraps dlsym and dlopen by the C library's own, and takes for the driver
-// whichever library the global scope has a function of the driver in.
+// Like a profiler's injection library: wraps dlsym and dlopen by the C library's own, and mistakes a library
+// in the global scope that has a driver function for the driver.
 #include <cstring>
 namespace {
 void* find_in_libc(const char* name) { return dlvsym(RTLD_NEXT, name, "GLIBC_2.34"); }

@@ -14,7 +14,7 @@ bool has_word(std::string_view opcode, std::string_view word) {
   return false;
 }
 
-/// The side of the row whose address is number `address` among the instruction's; null: no side has it.
+/// Returns the side of the row that uses address number `address` of the instruction; null if none does.
 const ptx::MemorySide* side_at(const ptx::MemoryRow& row, std::size_t address) {
   // The addresses of copies come first among their operands; other instructions have one.
   for (const ptx::MemorySide& side : row.sides) {

@@ -34,7 +34,7 @@ class BlockCheck {
              std::uint64_t shared_bytes, std::uint64_t all_bytes);
   LaunchCheck& launch() { return launch_; }
 
-  /// Accesses of the block's warps so far, but for questions whether a barrier object's phase is over.
+  /// Accesses of the block's warps so far, except queries of a barrier object's phase.
   std::uint64_t accesses() const { return accesses_; }
 
   // What warps do. Addresses are as the site's kind says.

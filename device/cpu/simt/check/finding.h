@@ -53,10 +53,10 @@ struct FindingPlace {
 struct Finding {
   FindingKind kind = FindingKind::out_of_bounds;
   FindingPlace place;
-  /// Of a race: the access that came first. Of a skipped barrier: where a warp went on without it.
+  /// The first access of a race, or the location where a warp continued without a skipped barrier.
   std::optional<FindingPlace> other;
   std::string detail;       ///< "4 bytes behind the end of …"; may be empty
-  std::uint64_t count = 0;  ///< accesses (a load of a warp from one address: one), or warps
+  std::uint64_t count = 0;  ///< accesses (one for a warp's load from a single address), or warps
 };
 
 /// Asks for a launch to be checked, and takes what was found.

@@ -257,7 +257,7 @@ Status BlockRunner::start(std::uint64_t block, std::uint32_t multiprocessor, con
   in_step_ = false;
   completed_barriers_ = 0;
   for (Barrier& barrier : barriers_) {
-    if (open_barriers_ == 0 && !has_arrivals_) break;  // all are as they were at first
+    if (open_barriers_ == 0 && !has_arrivals_) break;  // all are in their initial state
     if (barrier.open || has_arrivals_) barrier = {};
   }
   open_barriers_ = 0;

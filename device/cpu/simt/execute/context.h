@@ -70,9 +70,9 @@ struct Fault {
   const AccessSite* site = nullptr;  ///< null where no access is at fault
 };
 
-/// The mbarrier object whose phase a warp has asked for in its present turn, and was not over.
+/// The mbarrier object that a warp queried in its present turn and whose phase was not complete.
 struct AwaitedObject {
-  const AccessSite* site = nullptr;  ///< null: there is none
+  const AccessSite* site = nullptr;  ///< null: none
   const std::byte* object = nullptr;
 };
 

@@ -23,14 +23,14 @@ std::uint32_t free_lanes(const std::vector<LaneGroup>& groups, std::size_t index
   return lanes;
 }
 
-/// Lanes that have returned from a call in which others still are.
+/// Returns the lanes that have returned from a call that other lanes are still executing.
 std::uint32_t returned_lanes(const Frame& frame, std::uint32_t live) {
   std::uint32_t lanes = frame.lanes & live;
   for (const LaneGroup& group : frame.groups) lanes &= ~group.mask;
   return lanes;
 }
 
-/// True if lanes of the group, or of what it has called, wait for nothing.
+/// True if lanes of the group, or of its callees, are not waiting.
 bool can_run(const LaneGroup& group, std::uint32_t live) {
   if (group.calls.empty()) return group.wait == Wait::none;
   for (const std::unique_ptr<Frame>& frame : group.calls) {
@@ -80,8 +80,8 @@ bool BlockRunner::give_way(Warp& warp, Preference preference) {
   return release_returned_lanes(warp);
 }
 
-/// Lets lanes that have returned from a call go on, while others of the call wait in it. False: there are
-/// none.
+/// Lets lanes that have returned from a call continue while others wait in the call. Returns false if there
+/// are no such lanes.
 bool BlockRunner::release_returned_lanes(Warp& warp) {
   for (std::uint32_t level = warp.depth; level-- > 1;) {
     Frame& callee = *warp.frames[level];
@@ -98,7 +98,7 @@ bool BlockRunner::release_returned_lanes(Warp& warp) {
   return false;
 }
 
-/// The frames from `level` on are kept with the group that has made the call.
+/// Keeps the frames from `level` on with the group that made the call.
 void BlockRunner::interrupt_calls(Warp& warp, std::uint32_t level) {
   const auto interrupted = warp.frames.begin() + level;
   const auto end = warp.frames.begin() + warp.depth;

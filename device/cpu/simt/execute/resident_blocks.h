@@ -36,7 +36,7 @@ class ResidentBlocks {
 
 /// A kernel that does not end says where it is, at intervals that double.
 void report_running(LaunchState& launch, const BlockRunner& block);
-/// A checked kernel that the program's end interrupts says where it is, once.
+/// Reports once where a checked kernel was when the program's end interrupted it.
 void report_abandoned(LaunchState& launch, const BlockRunner& block);
 
 }  // namespace lynxpp::device::cpu

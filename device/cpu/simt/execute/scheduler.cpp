@@ -259,8 +259,8 @@ BlockRunner::Turn BlockRunner::run_warp(Warp& warp) {
   const bool has_locks = launch_.spins.load(std::memory_order_relaxed);
   const std::uint32_t patience = has_locks ? patient_slices_with_locks : patient_slices;
   if (warp.waited_slices <= patience * static_cast<std::uint32_t>(slice_segments / slice)) return Turn::again;
-  // Lanes whose last step was a return are back in their caller before others run: a call that is over would
-  // look like one in which everybody waits.
+  // Lanes whose last step was a return are moved to their caller before others run; otherwise a finished call
+  // would look like one in which all lanes wait.
   if (!is_settled(warp) && !settle(warp)) {
     complete_barriers();
     return Turn::finished;
@@ -457,7 +457,7 @@ bool BlockRunner::arrive(Warp& warp, const Segment& segment, std::uint32_t lanes
   barrier.threads = threads;
   std::uint32_t& arrived = barrier.arrived[warp.context.warpid];
   const bool is_there = arrived != 0 && (warp.live & ~arrived) == 0;
-  if (is_there) ++barrier.more;  // it arrives as another warp would
+  if (is_there) ++barrier.more;  // it arrives as an additional warp
   if (arrived == 0 || is_there) ++barrier.warps;
   arrived |= lanes;
   if (segment.barrier >= BarrierKind::reduce_popc) {

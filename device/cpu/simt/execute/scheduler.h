@@ -32,7 +32,7 @@ inline constexpr std::uint32_t barrier_count = 16;
 struct RunningReport {
   std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
   std::atomic<std::chrono::steady_clock::duration> next;
-  std::atomic<bool> is_abandoned = false;  ///< that it was ended before its time has been said
+  std::atomic<bool> is_abandoned = false;  ///< true if its early end has been reported
 };
 
 /// Where the blocks of a cooperative launch meet: what %envreg1 and %envreg2 tell cooperative groups the
@@ -163,13 +163,13 @@ struct Warp {
   std::uint32_t live = 0;                 ///< lanes that have not exited
   std::uint32_t meeting = 0;              ///< lanes that wait at a meeting
   std::uint32_t spinning_slices = 0;
-  const Segment* exit = nullptr;         ///< where lanes have exited last, as far as is known
+  const Segment* exit = nullptr;         ///< last known exit of lanes
   std::uint32_t waited_slices = 0;       ///< such slices, all through which some lanes waited for others
   std::optional<StepRecorder> recorder;  ///< of a launch that keeps a modelled time
 
   /// All of its lanes are in the kernel and together, as those of most warps are all the time.
   bool is_together() const { return depth == 1 && frames[0]->groups.size() == 1; }
-  /// Precondition: it has a topmost group.
+  /// Precondition: the warp has a topmost group.
   bool has_waiting_lanes() const { return top().groups.back().mask != live; }
   const Frame& top() const { return *frames[depth - 1]; }
   Frame& top() { return *frames[depth - 1]; }
@@ -223,7 +223,7 @@ class BlockRunner {
   const std::uint32_t* index() const { return index_; }
   /// Line in the PTX where a warp is that is not finished; 0 when all are.
   std::uint32_t line() const;
-  /// What each warp waits for, or where it is.
+  /// Describes what each warp waits for, or where it is.
   std::string describe_waits() const;
 
  private:
@@ -235,12 +235,12 @@ class BlockRunner {
     std::uint32_t total = 0;             ///< predicates
     bool open = false;
     std::uint32_t recorded = 0;  ///< warps whose steps have it
-    std::uint32_t more = 0;      ///< arrivals of warps that had arrived already, without waiting
-    /// Who waits in the present phase first; null: nobody does.
+    std::uint32_t more = 0;      ///< repeated arrivals of warps, without waiting
+    /// First waiter in the present phase; null if there is none.
     const CompiledFunction* function = nullptr;
     const Segment* at = nullptr;
     std::uint32_t first_warp = 0;
-    /// Of a warp that does not wait: since some warp has waited last, and the most between two waits.
+    /// Arrivals of warps that do not wait: since the last wait of any warp, and the most between two waits.
     struct Arrivals {
       std::uint32_t warp = 0;
       std::uint32_t arrivals = 0;
@@ -356,7 +356,7 @@ class BlockRunner {
   std::vector<std::unique_ptr<Warp>> warps_;
   std::array<Barrier, barrier_count> barriers_;
   std::uint32_t open_barriers_ = 0;
-  bool has_arrivals_ = false;     ///< some warp has arrived at a barrier of the block without waiting
+  bool has_arrivals_ = false;     ///< a warp has arrived at a block barrier without waiting
   std::uint32_t live_warps_ = 0;  ///< that have not exited
   const ClusterSeat* seat_ = nullptr;
   BlockRunner* const self_ = this;
@@ -379,9 +379,9 @@ class BlockRunner {
   std::byte* shared_memory_ = nullptr;  ///< of the block
   std::uint32_t waiting_rounds_ = 0;
   std::optional<Failure> failure_;
-  std::optional<BlockCheck> check_;    ///< of a launch that is checked; likewise what follows
-  std::vector<bool> visits_;           ///< which segments each warp has run in the present block
-  std::uint64_t accesses_before_ = 0;  ///< BlockCheck::accesses() a round ago
+  std::optional<BlockCheck> check_;    ///< of a checked launch; likewise the members below
+  std::vector<bool> visits_;           ///< segments that each warp has run in the present block
+  std::uint64_t accesses_before_ = 0;  ///< BlockCheck::accesses() one round ago
   std::uint32_t idle_rounds_ = 0;
 };
 

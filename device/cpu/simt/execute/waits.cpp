@@ -1,4 +1,4 @@
-// What the warps of a block wait for: said when nothing can end a wait, or while a launch takes long.
+// Describes what the warps of a block wait for, if no wait can end or while a launch takes long.
 #include <algorithm>
 #include <bit>
 
@@ -11,10 +11,10 @@ namespace {
 
 using Wait = LaneGroup::Wait;
 
-/// More are not told one by one.
+/// Further warps are not listed individually.
 constexpr std::size_t most_told = 6;
-/// Rounds of a checked block whose warps do nothing but ask for mbarrier objects that nobody arrives at. A
-/// loop that gives up after so many tries would be taken for one that never does.
+/// Rounds in which the warps of a checked block only query mbarrier objects, without any arrival. A
+/// loop that gives up after more queries than that would be mistaken for one that never ends.
 constexpr std::uint32_t most_idle_rounds = 1 << 16;
 
 std::string triple(const std::uint32_t (&values)[3]) {
@@ -31,7 +31,7 @@ std::string name_of_line(const Segment& segment) {
   return name_of_line(segment.source_file, segment.source_line, segment.line);
 }
 
-/// The segment at whose end, or as which, the group waits.
+/// Returns the segment at whose end, or in which, the group waits.
 const Segment& segment_of(const Frame& frame, const LaneGroup& group) {
   return frame.function->segments[group.wait == Wait::meeting ? group.pc : group.pc - 1];
 }
@@ -40,7 +40,7 @@ std::string_view opcode_of(const CompiledFunction& function, const Segment& segm
   return function.function->body->instructions[segment.end - 1].opcode;
 }
 
-/// What other threads can see. A thread that exits does none of it.
+/// True for operations that other threads can observe. An exiting thread performs none.
 bool has_effect(std::string_view opcode) {
   if (opcode.starts_with("st.param")) return false;
   constexpr std::string_view roots[] = {"st.",       "atom.",     "red.",      "bar.",  "barrier.",
@@ -51,8 +51,8 @@ bool has_effect(std::string_view opcode) {
 
 std::string times(std::uint32_t count) { return count == 2 ? "twice" : std::to_string(count) + " times"; }
 
-/// "warp 0 has exited; warps 1 to 3 wait at barrier 1, tile.cu:12": those that do the same side by side as
-/// one.
+/// "warp 0 has exited; warps 1 to 3 wait at barrier 1, tile.cu:12": merges adjacent warps with the same
+/// text.
 class WarpTexts {
  public:
   void add(std::uint32_t warp, std::string one, std::string many) {
@@ -115,7 +115,7 @@ std::string BlockRunner::name_of_awaited(const WarpContext& context) const {
          missing_at(awaited.object) + ")";
 }
 
-/// Of a warp that has not exited.
+/// Appends the wait of a warp that has not exited.
 void BlockRunner::add_wait(const Warp& warp, std::string& one, std::string& many) const {
   for_each_group(warp.used_frames(), [&](const Frame& frame, const LaneGroup& group) {
     if (group.wait == Wait::none || !one.empty()) return;
@@ -167,7 +167,7 @@ bool BlockRunner::fail_waiting(FindingPlace place, std::string message) {
   return fail(std::move(message), line);
 }
 
-/// All warps of the block wait, and one of them at a barrier of the block.
+/// Fails if all warps of the block wait, and at least one of them at a barrier of the block.
 bool BlockRunner::fail_at_barrier() {
   for (const std::unique_ptr<Warp>& warp : warps_) {
     const Frame* waiting = nullptr;
@@ -197,7 +197,7 @@ bool BlockRunner::fail_at_barrier() {
     return fail_waiting(place_at(*warp, *waiting->function, segment, group->mask),
                         message + "; " + describe_waits());
   }
-  return fail("no warp of the block can go on: " + describe_waits());
+  return fail("no warp of the block can continue: " + describe_waits());
 }
 
 void BlockRunner::fail_waiting_for_cluster() {
@@ -213,8 +213,8 @@ void BlockRunner::fail_waiting_for_cluster() {
                    triple(index_) + " " + describe_waits());
 }
 
-/// Whether the block's warps wait at mbarrier objects, or for warps that do, and nothing has happened for
-/// long. In a checked launch, which knows of every access; blocks of a cluster arrive at each other's
+/// True if the block's warps wait at mbarrier objects, or for warps that do, without progress for long.
+/// Only in checked launches, which see every access; false in clusters, whose blocks arrive at each other's
 /// objects.
 bool BlockRunner::waits_idly_at_objects() {
   const std::uint64_t accesses = check_->accesses();
@@ -250,17 +250,17 @@ bool BlockRunner::fail_at_object() {
                                               triple(index_) + " waits forever at " +
                                               name_of_awaited(warp->context) + "; " + describe_waits());
   }
-  return fail("no warp of the block can go on: " + describe_waits());
+  return fail("no warp of the block can continue: " + describe_waits());
 }
 
-// ---------------------------------------------------------------- barriers that a warp has left out
+// ---------------------------------------------------------------- skipped barriers
 
 void BlockRunner::note_visit(const Warp& warp, const CompiledFunction& function, std::uint32_t segment) {
   visits_[warp.context.warpid * std::size_t{program_.segment_count} + function.segment_base + segment] = true;
 }
 
-/// Where the warp has done something behind the barrier although it never came there: on the paths on which
-/// those meet that go through the barrier and those that do not. Null: it has done nothing but exit.
+/// Returns the first work that the warp did after a barrier it skipped: on the paths after the point where
+/// those with and without the barrier reconverge. Returns null if the warp only exited.
 const ptx::Instruction* BlockRunner::find_work_after(const CompiledFunction& function, const Segment& barrier,
                                                      std::uint32_t warp) const {
   const std::vector<Segment>& segments = function.segments;
@@ -278,8 +278,8 @@ const ptx::Instruction* BlockRunner::find_work_after(const CompiledFunction& fun
   return nullptr;
 }
 
-/// Threads that have exited are not waited for, so the barrier completes without a warp that has passed it
-/// by. To exit early is legal; to go on as if the barrier had been passed is not.
+/// A barrier does not wait for exited threads, so it completes without a warp that has skipped it.
+/// An early exit is legal; continuing as if the barrier had been passed is not.
 void BlockRunner::check_left_out(const Barrier& barrier, std::uint32_t id) {
   if (barrier.at == nullptr || barrier.threads != 0 || !launch_.check->selection().sync) return;
   for (std::uint32_t i = 0; i < warps_.size(); ++i) {

@@ -66,7 +66,7 @@ void copy_bulk(const OperationCall& call, std::uint32_t lane, bool has_barrier, 
     complete_bytes(barrier, bytes);
 }
 
-/// cp.async.bulk.prefetch{.tensor.dim}.L2.global{.mode}{.hint}: changes the speed alone.
+/// cp.async.bulk.prefetch{.tensor.dim}.L2.global{.mode}{.hint}: affects performance only.
 Result<Operation> make_prefetch(OperationRequest& request) {
   OpcodeWords& words = request.words;
   const bool is_tensor = words.take("tensor");

@@ -59,16 +59,16 @@ struct OperationRequest {
   std::uint32_t line = 0;
 };
 
-/// One side of an operation's access in launches that count (ptx/ir/memory_access.h).
+/// One side of an operation's access, in counted launches (ptx/ir/memory_access.h).
 struct CountedSide {
-  std::size_t address = 0;  ///< its number among the instruction's
+  std::size_t address = 0;  ///< index among the instruction's addresses
   ptx::StateSpace space = ptx::StateSpace::generic;
   std::uint32_t kind = 0;    ///< AccessKind
-  bool is_of_lanes = false;  ///< sectors and wavefronts follow from the lanes' addresses
+  bool is_of_lanes = false;  ///< true if sectors and wavefronts follow from the lanes' addresses
   bool is_sized = false;
 };
 
-/// Accesses that an operation has made so far.
+/// Records the accesses of an operation.
 class AccessRecord;
 
 struct OperationCall {
@@ -77,7 +77,7 @@ struct OperationCall {
   const Lanes* in = nullptr;
   Lanes* out = nullptr;
   const std::vector<const AccessSite*>* sites = nullptr;  ///< of the addresses, in their order
-  AccessRecord* record = nullptr;                         ///< in launches that count
+  AccessRecord* record = nullptr;                         ///< in counted launches
 
   /// The memory that `lane` accesses by its address; null, and a fault, when it may not.
   std::byte* place(std::size_t site, std::uint64_t address, std::uint32_t lane, std::uint64_t bytes,
@@ -90,12 +90,12 @@ struct Operation {
     unsigned bytes = 0;  ///< of one access, for diagnostics
   };
   std::function<void(const OperationCall&)> run;
-  std::vector<Address> addresses = {};  ///< one for each source that is an address or an object
+  std::vector<Address> addresses = {};  ///< one per source that is an address or an object
   bool whole_warp = false;              ///< `.aligned`: all lanes of the warp execute it together
   std::uint32_t line = 0;               ///< PTX line
   // Filled in when code is generated:
   std::vector<const AccessSite*> sites = {};
-  std::vector<CountedSide> counted = {};  ///< in launches that count
+  std::vector<CountedSide> counted = {};  ///< in counted launches
   std::uint32_t counted_site = 0;         ///< in WarpContext::sites
 };
 

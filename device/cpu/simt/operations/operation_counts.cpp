@@ -26,7 +26,7 @@ void add_words(std::unordered_map<std::uint64_t, std::uint64_t>& words, std::uin
     ++words[word];
 }
 
-/// One side of one execution. A lane takes part when it has accessed a byte.
+/// One side of one execution. A lane takes part if it has accessed at least one byte.
 class SideCounts {
  public:
   SideCounts(WarpContext& warp, const CountedSide& side, std::uint32_t site)

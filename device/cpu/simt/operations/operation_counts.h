@@ -1,4 +1,4 @@
-// Counts what operations (operations/operation.h) access, by the addresses that they have taken, in the roles
+// Counts what operations (operations/operation.h) access: the recorded addresses, in the roles
 // that the memory table gives them.
 #pragma once
 
@@ -15,7 +15,7 @@ struct Operation;
 class AccessRecord {
  public:
   struct Entry {
-    std::size_t address = 0;  ///< its number among the instruction's
+    std::size_t address = 0;  ///< index among the instruction's addresses
     std::uint32_t lane = 0;
     std::uint64_t place = 0;
     std::uint64_t bytes = 0;

@@ -151,7 +151,7 @@ class FunctionCounting {
     }
   }
 
-  /// Lanes that take part in the access.
+  /// Counts lanes that take part in the access.
   void append_taking(CodeBuilder& code, const Increment& increment, const IncrementedCounters& counters) {
     const Instruction& instruction = instructions_[increment.place.instruction];
     const std::optional<MemoryAccess> access = selecting_access(instruction);

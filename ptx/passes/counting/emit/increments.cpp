@@ -161,7 +161,7 @@ void append_surplus(CodeBuilder& code, const CountContext& context, const Increm
   const VirtualRegister wide = code.b64("cvt.u64.u32", {bytes});
   const VirtualRegister surplus = code.b64("sub.s64", {wide, expected});
   const VirtualRegister is_none = code.pred("setp.eq.s64", {surplus, 0});
-  // A lane without a surplus may be the first one of its warp.
+  // The first lane of the warp may have no surplus.
   const VirtualRegister leads = code.elect_leader(code.active_mask());
   code.branch_if(CodePredicate(is_none), done);
   const VirtualRegister slots = slots_of_warp(code, context);

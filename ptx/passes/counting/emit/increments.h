@@ -41,7 +41,7 @@ void append_guarded_increments(CodeBuilder& code, const CountContext& context,
 void append_divergences(CodeBuilder& code, const CountContext& context, const IncrementedCounters& counters,
                         const CodePredicate& guard);
 
-/// The bytes of a lane that takes part minus `expected`, where they differ.
+/// Adds the bytes of a lane that takes part minus `expected`, if they differ.
 void append_surplus(CodeBuilder& code, const CountContext& context, const IncrementedCounters& counters,
                     const CodePredicate& takes, const CodeOperand& bytes, std::uint32_t expected);
 

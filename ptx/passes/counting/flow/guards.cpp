@@ -46,12 +46,12 @@ CounterDraft counter_of_warps(const FunctionDraft& draft, std::uint32_t instruct
   return counter;
 }
 
-/// Accesses with equal ones are made by the same lanes, with as many bytes more or less than expected.
+/// Accesses with equal keys have the same lanes and the same surplus of bytes.
 struct TakingKey {
   Quantity::Kind kind = Kind::thread_taking;
   std::uint32_t block = 0;
   std::uint32_t lanes = 0;
-  std::uint32_t bytes = 0;         ///< where they matter
+  std::uint32_t bytes = 0;         ///< if they matter
   std::pair<ValueId, bool> size;   ///< and whether it is negated
   std::pair<ValueId, bool> guard;  ///< likewise
   auto operator<=>(const TakingKey&) const = default;
@@ -59,7 +59,7 @@ struct TakingKey {
 
 constexpr bool is_surplus(Kind kind) { return kind == Kind::thread_surplus || kind == Kind::warp_surplus; }
 
-/// nullopt: no other access is known to be made by the same lanes.
+/// nullopt: no other access is known to have the same lanes.
 std::optional<TakingKey> key_of_taking(const FunctionDraft& draft, Kind kind, std::uint32_t instruction) {
   const Instruction& made = draft.function.instructions()[instruction];
   const std::optional<MemoryAccess> access = selecting_access(made);
@@ -88,7 +88,7 @@ CounterDraft counter_of_taking(const FunctionDraft& draft, Kind kind, std::uint3
   return counter;
 }
 
-/// The counters of accesses that select their lanes.
+/// Plans the counters of accesses that select their lanes.
 void plan_taking(PlanDraft& plan, FunctionDraft& draft) {
   std::map<TakingKey, VariableId> known;
   for (const Kind kind : {Kind::thread_taking, Kind::warp_taking, Kind::thread_surplus, Kind::warp_surplus}) {
