@@ -9,6 +9,14 @@ namespace {
 
 using Apply = std::function<void(const Word* in, Word* out, bool& carry)>;
 
+/// The ISA restricts positions and lengths of fields to 0 to 255. Beyond, an H200 uses the lowest 8 bits in
+/// 32-bit instructions and the whole number in 64-bit ones.
+template <typename U>
+unsigned field_number(Word word) {
+  const auto number = static_cast<unsigned>(word);
+  return sizeof(U) == 8 ? std::min(number, 255u) : number & 255;
+}
+
 template <typename U>
 U bit_field(U value, unsigned position, unsigned length, bool is_signed) {
   U result = 0;
@@ -93,7 +101,7 @@ void add_counts(std::vector<Operation>& all) {
   for (const bool is_signed : {false, true}) {
     const std::string name = (is_signed ? "s" : "u") + std::to_string(bits_of<U>);
     push("bfe." + name + " $0, $1, $2, $3;", type, one + "rr", [is_signed](const Word* in, Word* out, bool&) {
-      out[0] = bit_field<U>(from<U>(in[0]), in[1] & 255, in[2] & 255, is_signed);
+      out[0] = bit_field<U>(from<U>(in[0]), field_number<U>(in[1]), field_number<U>(in[2]), is_signed);
     });
     push("{ .reg .b32 %y, %z; and.b32 %y, $2, 31; and.b32 %z, $3, 15; bfe." + name + " $0, $1, %y, %z; }",
          type, one + "rr", [is_signed](const Word* in, Word* out, bool&) {
@@ -110,7 +118,8 @@ void add_counts(std::vector<Operation>& all) {
     }
   }
   push("bfi" + bits + " $0, $1, $2, $3, $4;", type, one + one + "rr", [](const Word* in, Word* out, bool&) {
-    out[0] = with_bit_field<U>(from<U>(in[0]), from<U>(in[1]), in[2] & 255, in[3] & 255);
+    out[0] =
+        with_bit_field<U>(from<U>(in[0]), from<U>(in[1]), field_number<U>(in[2]), field_number<U>(in[3]));
   });
   push("{ .reg .b32 %y, %z; and.b32 %y, $3, 31; and.b32 %z, $4, 15; bfi" + bits + " $0, $1, $2, %y, %z; }",
        type, one + one + "rr", [](const Word* in, Word* out, bool&) {

@@ -105,7 +105,7 @@ void Builder::add_operation(const Operation& operation, bool may_be_guarded) {
     immediate = values[random_.below(std::size(values))];
   }
   Statement statement;
-  if (may_be_guarded && operation.is_one_instruction()) statement.guard = maybe_guard(5);
+  if (may_be_guarded && operation.may_be_guarded()) statement.guard = maybe_guard(5);
   statement.lane = [=, apply = operation.apply](Thread& thread) {
     Word in[8] = {};
     Word out[8] = {};

@@ -149,7 +149,8 @@ void add_comparisons(std::vector<Operation>& all) {
                    },
                    false,
                    false,
-                   true});
+                   true,
+                   sizeof(T) != 2});  // ptxas 13.0 cuts the old value to 16 bits
   }
 }
 

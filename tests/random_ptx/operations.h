@@ -18,8 +18,9 @@ struct Operation {
   bool reads_carry = false;
   bool writes_carry = false;
   bool takes_immediate = false;  ///< as its last source, an integer
+  bool compiles_guarded = true;  ///< ptxas keeps the destination of lanes whose guard does not hold
 
-  bool is_one_instruction() const { return text.front() != '{'; }
+  bool may_be_guarded() const { return compiles_guarded && text.front() != '{'; }
 };
 
 std::vector<Operation> integer_operations();

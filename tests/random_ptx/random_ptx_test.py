@@ -6,10 +6,12 @@ counted       with the device's own counters
 checked       under check-run, without findings
 instrumented  with the ready-made specifications, whose counts equal the device's
 assembled     ptxas accepts the kernels, original and instrumented
+operations    each operation alone, guarded, and with each immediate; PROGRAM is run_operations
 
 usage: random_ptx_test.py BUILD_FOLDER PROGRAM MODE
 """
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -108,6 +110,13 @@ def run_assembled(folder):
     return subprocess.run([sys.executable, "-B", str(ROOT / "scripts/instrument_corpus"), "--build", str(BUILD.folder), *map(str, files)]).returncode
 
 
+def run_operations(_):
+    run = BUILD.run(BUILD.command, "run", "-d", "cpu", "--", PROGRAM, preload=False)
+    demand_equal(f"status of {run}", run.status, 0)
+    numbers = re.search(r"(\d+) of (\d+) kernels compute what the host computes", run.stdout.decode())
+    expect(numbers and numbers[1] == numbers[2] and int(numbers[2]) > 3000, f"an operation computes something else\n{run}")
+
+
 def main():
     mode = sys.argv[3]
     with tempfile.TemporaryDirectory() as name:
@@ -115,7 +124,8 @@ def main():
         if mode in RUNS:
             run_tier(mode)
             return 0
-        return {"counted": run_counted, "checked": run_checked, "instrumented": run_instrumented, "assembled": run_assembled}[mode](folder) or 0
+        return {"counted": run_counted, "checked": run_checked, "instrumented": run_instrumented, "assembled": run_assembled,
+                "operations": run_operations}[mode](folder) or 0
 
 
 if __name__ == "__main__":

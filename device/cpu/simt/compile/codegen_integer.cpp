@@ -326,10 +326,15 @@ void FunctionCodegen::emit_lane_operation() {
   Value* const c = take(2);
   Value* result = nullptr;
   if (opcode_->root == "bfi") {
-    // bfi d, a, b, position, length: the last two travel as one operand.
-    Value* const length =
-        builder_.CreateShl(builder_.CreateAnd(read(4, DataType::u32), splat(32, 255)), splat(32, 8));
-    result = call_lane(key, {a, b, builder_.CreateOr(builder_.CreateAnd(c, splat(32, 255)), length)});
+    // bfi d, a, b, position, length: the last two travel as one operand. Beyond 255, as bfe.
+    const auto restricted = [&](Value* number) {
+      Value* const most = splat(32, 255);
+      return bits_of(opcode_->type()) == 64
+                 ? builder_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, number, most)
+                 : builder_.CreateAnd(number, most);
+    };
+    Value* const length = builder_.CreateShl(restricted(read(4, DataType::u32)), splat(32, 8));
+    result = call_lane(key, {a, b, builder_.CreateOr(restricted(c), length)});
   } else if (c != nullptr) {
     result = call_lane(key, {a, b, c});
   } else if (b != nullptr) {

@@ -57,13 +57,18 @@ struct BitFind {
   }
 };
 
-/// bfe: `length` bits from `position`; bits beyond the top are the field's sign (0 when unsigned).
+/// bfe: `length` bits from `position`; bits beyond the top are the field's sign (0 when unsigned). The ISA
+/// restricts both to 0 to 255. Beyond, a GPU uses the lowest 8 bits in 32-bit instructions and the whole number
+/// in 64-bit ones (H200).
 template <typename T>
 struct BitFieldExtract {
   T operator()(T a, std::uint32_t position, std::uint32_t length) const {
     constexpr std::uint32_t top = std::numeric_limits<std::make_unsigned_t<T>>::digits - 1;
-    position &= 0xff;
-    length &= 0xff;
+    const auto restricted = [](std::uint32_t number) {
+      return sizeof(T) == 8 ? std::min(number, 255u) : number & 255;
+    };
+    position = restricted(position);
+    length = restricted(length);
     if (length == 0) return 0;
     const std::uint32_t sign_position = std::min(position + length - 1, top);
     const bool sign = std::is_signed_v<T> && (a >> sign_position & 1) != 0;
