@@ -67,11 +67,15 @@ class Linker {
     const auto newest = std::ranges::max_element(modules_, {}, &Module::version);
     std::string linked = ".version " + std::string(newest->text(newest->version_text)) + "\n.target " +
                          std::string(newest->text(newest->target_text)) + "\n.address_size 64\n";
-    for (std::size_t i = 0; i < modules_.size(); ++i) {
-      for (const Item& item : modules_[i].items) {
-        if (!is_wanted(i, item)) continue;
-        const std::string_view text = modules_[i].text(item.text);
-        linked += (i == 0 ? std::string(text) : without_lines(text)) + "\n";
+    linked += prototypes();
+    // Initial values name functions, code names variables: what is named is declared first.
+    for (const bool variables : {true, false}) {
+      for (std::size_t i = 0; i < modules_.size(); ++i) {
+        for (const Item& item : modules_[i].items) {
+          if ((item.kind == ItemKind::variable) != variables || !is_wanted(i, item)) continue;
+          const std::string_view text = modules_[i].text(item.text);
+          linked += (i == 0 ? std::string(text) : without_lines(text)) + "\n";
+        }
       }
     }
     return linked;
@@ -84,6 +88,21 @@ class Linker {
   }
   static bool is_own(const Function& function) {
     return !function.is_visible && !function.is_weak && !function.is_extern && !function.is_declaration();
+  }
+
+  /// Declares each device function that a module defines: another module that calls it may come first.
+  std::string prototypes() const {
+    std::string text;
+    for (std::size_t i = 0; i < modules_.size(); ++i) {
+      for (const Function& function : modules_[i].functions) {
+        if (function.is_entry || function.is_declaration() || definitions_.at(function.name).module != i)
+          continue;
+        const std::string_view whole = modules_[i].text(function.text);
+        text +=
+            std::string(whole.substr(0, whole.size() - modules_[i].text(function.body_text).size())) + ";\n";
+      }
+    }
+    return text;
   }
 
   /// A module's own names that another module has, too, get others.
