@@ -202,15 +202,20 @@ void add_all_of(std::vector<Operation>& all) {
   add_shift<T>(all);
   add_comparisons<T>(all);
   if constexpr (std::is_signed_v<T>) {
-    all.push_back(
-        {"neg." + type_name<T>() + " $0, $1;", {type}, {type}, [](const Word* in, Word* out, bool&) {
-           out[0] = to<T>(difference<T>(0, from<T>(in[0])));
-         }});
-    all.push_back(
-        {"abs." + type_name<T>() + " $0, $1;", {type}, {type}, [](const Word* in, Word* out, bool&) {
-           const T a = from<T>(in[0]);
-           out[0] = to<T>(a < 0 ? difference<T>(0, a) : a);
-         }});
+    // ptxas 13.0 takes -(-32768) for 32768 where a shift follows.
+    const std::string bits = std::to_string(bits_of<T>);
+    const auto of_one = [&](const std::string& opcode, auto f) {
+      const std::string suffix = "." + type_name<T>();
+      const std::string text = sizeof(T) != 2 ? opcode + suffix + " $0, $1;"
+                                              : "{ .reg .b" + bits + " %z; max" + suffix +
+                                                    " %z, $1, -32767; " + opcode + suffix + " $0, %z; }";
+      all.push_back({text, {type}, {type}, [f](const Word* in, Word* out, bool&) {
+                       const T least = sizeof(T) != 2 ? std::numeric_limits<T>::min() : T(-32767);
+                       out[0] = to<T>(f(std::max(from<T>(in[0]), least)));
+                     }});
+    };
+    of_one("neg", [](T a) { return difference<T>(0, a); });
+    of_one("abs", [](T a) { return a < 0 ? difference<T>(0, a) : a; });
   }
   if constexpr (sizeof(T) < 8) add_wide_products<T>(all);
 }
