@@ -194,7 +194,8 @@ __global__ void matrix_store(const char* in, unsigned* out, int pitch) {
 
 // ---- stores and reductions that signal a barrier
 
-__global__ void async_store(const char* in, unsigned* out) {
+// Without a cluster launch an H200 reports an illegal instruction.
+__global__ void __cluster_dims__(1, 1, 1) async_store(const char* in, unsigned* out) {
   __shared__ alignas(128) unsigned tile[row_bytes / 4];
   __shared__ std::uint64_t barrier;
   for (int i = threadIdx.x; i < row_bytes / 4; i += threads) tile[i] = 7;

@@ -229,13 +229,34 @@ def reset(package, findings):
     findings.say(f"two rounds of three launches and cudaDeviceReset: {len(counts)} records, thread instructions {counts}")
 
 
+RANDOM_KERNELS = ("driver", 1, 300, 3, 6, 32)
+RANDOM_SPECS = ("instruction_count", "memory_efficiency", "branch_divergence")
+
+
+def random_ptx(package, findings):
+    """Random PTX kernels, and each operation of theirs alone, compute what the host computes; the kernels instrumented, too."""
+    operations, kernels = (package.folder / "random_ptx" / name for name in ("run_operations", "run_random_ptx"))
+    if not operations.exists():
+        findings.say("there are no random PTX kernels in this package")
+        return
+    commands = [[operations], [kernels, *RANDOM_KERNELS]]
+    commands += [[package.build.command, "run", "-d", package.device, "-s", spec, "-o", os.devnull, "--", kernels, *RANDOM_KERNELS] for spec in RANDOM_SPECS]
+    for command in commands:
+        words = " ".join(str(word.name if isinstance(word, pathlib.Path) else word) for word in command)
+        run = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=300, env={**os.environ, **package.environment()})
+        findings.say(f"{words}: {'; '.join(run.stdout.strip().splitlines()[-2:])}")
+        if run.returncode != 0:
+            findings.fail(f"{words}: exit status {run.returncode}\n{run.stdout[-2000:]}\n{run.stderr[-1000:]}")
+
+
 def conformance(package, apps, budget):
-    """The conformance suite of the language on this device."""
+    """The conformance suite of the language, and random PTX kernels, on this device."""
     findings = Findings("conformance", conformance.__doc__)
     script = next((path for path in (pathlib.Path(__file__).parent / "conformance", pathlib.Path(__file__).parents[1] / "conformance") if path.is_file()), None)
     if script is None:
         findings.say("there is no scripts/conformance in this package: nothing was run")
         return findings
+    random_ptx(package, findings)
     command = [sys.executable, str(script), "--build", str(package.folder), "--device", package.device]
     functions = package.folder / "differential"
     if functions.is_dir():

@@ -58,6 +58,13 @@ def what_cpu_says(build, app, specs):
     return {"stdout": run.stdout.decode(), "launches": launches, "results": results}
 
 
+def copy_random_ptx(build_folder, tree):
+    (tree / "random_ptx").mkdir(exist_ok=True)
+    for name in ("run_operations", "run_random_ptx"):
+        shutil.copy(build_folder / "bin" / name, tree / "random_ptx")
+        subprocess.run(["strip", tree / "random_ptx" / name], check=True)
+
+
 def export_functions(build_folder, tree):
     """Specifications with random functions and what the C compiler of this machine makes of them."""
     program = build_folder / "bin" / "cod_differential_test"
@@ -82,6 +89,7 @@ def prepare(root, build_folder, target, jobs):
         if script.is_file():
             shutil.copy(script, tree / "gpu" / script.name)
     export_functions(build_folder, tree)
+    copy_random_ptx(build_folder, tree)
     build = Build(build_folder)
     specs = sorted(path.stem for path in (tree / "share" / "lynxpp" / "specs").glob("*.cod"))
     apps = sorted(path.name for path in (build_folder / "examples" / "static").iterdir() if is_program(path))
