@@ -84,6 +84,7 @@ class CompiledSpecification final : public Specification {
   const std::vector<CheckedAccess>& checked_accesses() const override { return accesses_; }
   const std::vector<TraceStream>& streams() const override { return streams_; }
   bool lists_arrays() const override { return program_->lists_arrays; }
+  bool emits_addresses() const override { return program_->emits_addresses; }
   bool asks_for_transfers() const override { return program_->asks_for_transfers; }
 
   Result<DeviceCode> lower_device(const DeviceTarget& target) const override {

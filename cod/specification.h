@@ -525,6 +525,8 @@ class Specification {
   virtual const std::vector<TraceStream>& streams() const = 0;
   /// Whether it asks where the program's arrays are: LaunchView::placed_arrays.
   virtual bool lists_arrays() const = 0;
+  /// Whether tables that it emits have a column of addresses, by its name.
+  virtual bool emits_addresses() const = 0;
   /// Whether some filter asks which instructions transfer.
   virtual bool asks_for_transfers() const = 0;
 

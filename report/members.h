@@ -148,6 +148,13 @@ void visit_members(Is<LaunchPlace> auto& place, auto&& visit) {
   visit.if_any("device_ms", place.device_ms);
 }
 
+void visit_members(Is<NamedAllocation> auto& allocation, auto&& visit) {
+  visit("name", allocation.name);
+  visit.if_any("caller", allocation.caller);
+  visit("address", allocation.address);
+  visit("bytes", allocation.bytes);
+}
+
 void visit_members(Is<LaunchRecord> auto& record, auto&& visit) {
   visit_kernel(record, visit);
   visit("launch", record.launch);
@@ -162,6 +169,7 @@ void visit_members(Is<LaunchRecord> auto& record, auto&& visit) {
   visit.if_any("modelled", record.modelled);
   visit.if_any("notes", record.notes);
   visit.if_any("ranges", record.ranges);
+  visit.if_any("allocations", record.allocations);
   visit.if_any("place", record.place);
 }
 

@@ -7,6 +7,7 @@
 //    "results":{name: number | {"value":…,"numerator":…,"denominator":…}
 //                     | {"extents":[…],"names":["BASIC_BLOCKS",…],"values":[…]}}, "sites":N,
 //    "sampling":{"launches":N,"blocks":N,"warps":N}, "modelled":{"machine":…,"seconds":…, …}, …,
+//    "allocations":[{"name":"#3","caller":…,"address":N,"bytes":N},…],
 //    "place":{"correlation":N,"ordinal":N,"context":N,"stream":N,"module":…,"thread":N,
 //             "begin_us":N,"end_us":N}}
 //   {"record":"total","spec":…,"results":{…},…}
@@ -139,6 +140,14 @@ struct LaunchPlace {
   std::optional<double> device_ms = {};  ///< the instrumented launch on the device, where that was measured
 };
 
+/// Memory of the program that was live at a launch.
+struct NamedAllocation {
+  std::string name;         ///< "#3": the fourth that the program made
+  std::string caller = {};  ///< the program's call that made it, "main+0x1c8"; empty: not known
+  std::uint64_t address = 0;
+  std::uint64_t bytes = 0;
+};
+
 struct LaunchRecord {
   std::string kernel;  ///< mangled
   /// Index among the launches of its device, module and kernel made while attached.
@@ -168,7 +177,9 @@ struct LaunchRecord {
   std::vector<std::string> notes;                 ///< e.g. accesses dropped
   std::vector<std::string> ranges;                ///< named ranges that it was made in, the outermost first
   std::optional<LaunchPlace> place = {};          ///< older records lack it
-  std::string process = {};                       ///< ProcessRecord::process; empty: the sink's
+  /// That addresses in tables of the results lie in, sorted by address.
+  std::vector<NamedAllocation> allocations = {};
+  std::string process = {};  ///< ProcessRecord::process; empty: the sink's
 };
 
 /// What the driver says of a device; 0: it says nothing.

@@ -148,7 +148,7 @@ void add_tables(KernelTotals& kernel, const LaunchRecord& record, std::size_t ke
     });
     if (known == kernel.tables.end())
       known = kernel.tables.insert(known, TableTotals(name, std::move(columns), kept));
-    known->add(results, record.launch);
+    known->add(results, record.launch, record.allocations);
   }
 }
 

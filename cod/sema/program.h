@@ -159,6 +159,7 @@ struct Program {
   bool asks_for_transfers = false;
   bool checks_bounds = false;      ///< some array's accesses may have to be dropped and counted
   bool lists_arrays = false;       ///< it asks where the program's arrays are
+  bool emits_addresses = false;    ///< a trace or a map has a field that is an address by its name
   bool finds_allocations = false;  ///< … on the device, which allocation holds an address
   std::vector<HandlerBody> handlers;
   std::vector<HandlerBody> reports;        ///< ON_REPORT parts, in order

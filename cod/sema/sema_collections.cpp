@@ -123,6 +123,7 @@ void Analyser::add_leaves(Symbol* content, Collection& collection, const Positio
                  "name the fields one by one");
   collection.leaves.push_back(content);
   program_.arrays[content->index].is_hidden = true;
+  program_.emits_addresses |= content->name.ends_with(".address") || content->name.ends_with("_address");
 }
 
 void Analyser::declare_trace(const Item& item, Collection& collection) {

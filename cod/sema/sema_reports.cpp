@@ -128,7 +128,10 @@ void Analyser::check_folds() {
 void Analyser::emit_call(Expression& expression, const ApiFunction& api) {
   emitted_text(*expression.operands[0], "the name of a result");
   const std::size_t unit = api.api == Api::emit_top ? 3 : 2;
-  if (expression.operands.size() > unit) emitted_text(*expression.operands[unit], "the unit of a result");
+  if (expression.operands.size() > unit) {
+    emitted_text(*expression.operands[unit], "the unit of a result");
+    program_.emits_addresses |= expression.operands[unit]->text == "address";
+  }
   Expression& result = *expression.operands[1];
   const Collection* collection = emitted_collection(result);
   Symbol* record = result.kind == ExpressionKind::name ? find(result.text) : nullptr;

@@ -1,6 +1,10 @@
 #include "interposer/results/emitted.h"
 
 #include <optional>
+#include <set>
+#include <variant>
+
+#include "report/number.h"
 
 namespace lynxpp::interposer {
 namespace {
@@ -39,6 +43,24 @@ report::ResultValue result_of(cod::Emitted emitted) {
   result.fold = fold_of(emitted.folding);
   if (emitted.left_out != 0) result.left_out = emitted.left_out;
   return result;
+}
+
+std::vector<report::NamedAllocation> allocations_named_in(const std::vector<report::ResultValue>& results,
+                                                          const device::LiveAllocations& live) {
+  std::set<const device::LiveAllocation*> found;
+  for (const report::ResultValue& result : results) {
+    const auto* const addresses = std::get_if<std::vector<std::uint64_t>>(&result.values);
+    if (result.table.empty() || addresses == nullptr || !report::is_of_bits(result.name, result.unit))
+      continue;
+    for (const std::uint64_t address : *addresses) {
+      if (const device::LiveAllocation* const allocation = live.find(address)) found.insert(allocation);
+    }
+  }
+  std::vector<report::NamedAllocation> named;
+  for (const device::LiveAllocation* const each : found)  // in the order of `live`: by address
+    named.push_back(
+        {"#" + std::to_string(each->number), std::string(each->site.caller), each->address, each->bytes});
+  return named;
 }
 
 report::LaunchRecord::Sampling sampling_of(const std::vector<cod::HandlerSampling>& handlers,

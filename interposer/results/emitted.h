@@ -6,12 +6,17 @@
 #include <vector>
 
 #include "cod/specification.h"
+#include "device/allocations.h"
 #include "report/record.h"
 #include "support/result.h"
 
 namespace lynxpp::interposer {
 
 report::ResultValue result_of(cod::Emitted emitted);
+
+/// Those of the live allocations that some address in a table lies in.
+std::vector<report::NamedAllocation> allocations_named_in(const std::vector<report::ResultValue>& results,
+                                                          const device::LiveAllocations& live);
 
 /// For a kernel's launches; `notes` gets a sentence where not everything is measured.
 report::LaunchRecord::Sampling sampling_of(const std::vector<cod::HandlerSampling>& handlers,

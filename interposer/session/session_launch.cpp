@@ -125,6 +125,8 @@ Session::PendingPtr Session::pending_with(PlanPtr plan, device::Device& device, 
   auto pending = std::make_unique<Pending>();
   pending->launch = activity.launch->launch;
   pending->place = place_of(device, launch, activity);
+  if (plan->attached != nullptr && plan->attached->emits_addresses)
+    pending->allocations = device.allocations();
   pending->plan = std::move(plan);
   pending->on = &device;
   pending->begin = std::chrono::steady_clock::now();

@@ -288,6 +288,8 @@ void Session::report_specification(const Pending& pending, std::size_t index, st
     const std::vector<std::string> mishaps = mishaps_of(ran.error());
     record.notes.insert(record.notes.end(), mishaps.begin(), mishaps.end());
   }
+  if (pending.allocations != nullptr)
+    record.allocations = allocations_named_in(record.results, *pending.allocations);
   if (pending.counters_may_have_wrapped && !plan.attached->specifications[index]->counters().empty()) {
     record.notes.emplace_back(
         "counts are an estimate: the launch may have run for so long that a counter wrapped; the kernel's "

@@ -39,6 +39,7 @@ struct Session::Attached {
   std::vector<std::uint64_t> every_launch;  ///< of each specification, which launches it wants
   std::vector<std::shared_ptr<const cod::HostReport>> reports;
   bool counts_shared_memory = false;
+  bool emits_addresses = false;
   // Guarded by Session::records_: variables of the host, and whether a launch has been reported.
   mutable std::vector<std::vector<std::byte>> host;
   mutable bool has_launches = false;
@@ -56,6 +57,7 @@ struct Session::Attached {
     if (!compiled) return compiled.error();
     every_launch.push_back((*specification)->sampling().launches);
     names.push_back((*specification)->name());
+    emits_addresses |= (*specification)->emits_addresses();
     specifications.push_back(std::move(*specification));
     host.push_back((*compiled)->initial_state());
     reports.push_back(std::move(*compiled));
@@ -207,10 +209,11 @@ struct Session::Pending : Recycled<Pending> {
   std::shared_ptr<const Plan> plan;
   std::uint64_t launch = 0;
   report::ActivityRecord activity;
-  report::LaunchPlace place;                    ///< but its module
-  const device::Device* on = nullptr;           ///< compared only
-  std::vector<std::vector<std::string>> notes;  ///< of each specification, about words
-  std::chrono::steady_clock::time_point begin;  ///< before the launch was made
+  report::LaunchPlace place;                                   ///< but its module
+  const device::Device* on = nullptr;                          ///< compared only
+  std::vector<std::vector<std::string>> notes;                 ///< of each specification, about words
+  std::shared_ptr<const device::LiveAllocations> allocations;  ///< where results have addresses
+  std::chrono::steady_clock::time_point begin;                 ///< before the launch was made
   bool counters_may_have_wrapped = false;
   bool indices_may_have_wrapped = false;
   std::unique_ptr<LaunchStreams> streams;  ///< null: there are none. Goes behind the readback

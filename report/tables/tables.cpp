@@ -109,6 +109,28 @@ std::string to_text(const FoldedNumber& value, std::string_view name, std::strin
   return hexadecimal(value.value());
 }
 
+namespace {
+
+bool is_address(const ResultValue& result) {
+  return is_of_bits(result.name, result.unit) && !result.name.ends_with("mask") && result.unit != "mask" &&
+         fold_of(result) != Fold::minimum && fold_of(result) != Fold::maximum;
+}
+
+/// "0x7f0000000040 #3+0x40"
+std::string address_text(const Number& address, std::span<const NamedAllocation> allocations) {
+  std::string text = hexadecimal(address);
+  if (address.is_real || address.integer < 0) return text;
+  const auto where = static_cast<std::uint64_t>(address.integer);
+  const auto next = std::ranges::upper_bound(allocations, where, {}, &NamedAllocation::address);
+  if (next == allocations.begin()) return text;
+  const NamedAllocation& allocation = *std::prev(next);
+  const std::uint64_t offset = where - allocation.address;
+  if (offset >= allocation.bytes) return text;
+  return text + " " + allocation.name + "+" + hexadecimal(Number::of(offset));
+}
+
+}  // namespace
+
 bool TableTotals::Less::operator()(const std::vector<Number>& a, const std::vector<Number>& b) const {
   return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end());
 }
@@ -131,16 +153,19 @@ bool TableTotals::all_columns_are(Fold fold) const {
 std::vector<TableTotals::Column> TableTotals::columns_of(const std::vector<const ResultValue*>& results) {
   std::vector<Column> columns;
   for (const ResultValue* result : results)
-    columns.push_back({column_name(*result), result->unit, fold_of(*result), !result->texts.empty(),
-                       result->fold.has_value()});
+    columns.push_back({column_name(*result), result->unit, fold_of(*result),
+                       !result->texts.empty() || is_address(*result), result->fold.has_value()});
   return columns;
 }
 
 /// Of a text column the number of the text.
-Number TableTotals::cell_of(const ResultValue& result, std::size_t column, std::size_t row) {
+Number TableTotals::cell_of(const ResultValue& result, std::size_t column, std::size_t row,
+                            std::span<const NamedAllocation> allocations) {
   if (!columns_[column].is_text) return number_at(result, row);
-  const auto [known, is_new] = number_of_text_.try_emplace(result.texts[row], texts_.size());
-  if (is_new) texts_.push_back(result.texts[row]);
+  const std::string text =
+      result.texts.empty() ? address_text(number_at(result, row), allocations) : result.texts[row];
+  const auto [known, is_new] = number_of_text_.try_emplace(text, texts_.size());
+  if (is_new) texts_.push_back(text);
   return Number::of(known->second);
 }
 
@@ -150,7 +175,8 @@ const std::string& TableTotals::text_in(const Row& row, std::size_t column) cons
   return cell.differs() ? varies : texts_.at(static_cast<std::size_t>(cell.value().as_double()));
 }
 
-void TableTotals::add(const std::vector<const ResultValue*>& results, std::uint64_t launch) {
+void TableTotals::add(const std::vector<const ResultValue*>& results, std::uint64_t launch,
+                      std::span<const NamedAllocation> allocations) {
   ++launches_;
   // Of one launch: rows that another one has besides do not belong to it.
   if (is_by_row_ && launches_ > 1 && all_columns_are(Fold::first)) return;
@@ -167,30 +193,31 @@ void TableTotals::add(const std::vector<const ResultValue*>& results, std::uint6
   for (std::size_t row = 0; row < rows; ++row) {
     if (by_launch_.size() < kept_) {
       Row& kept = by_launch_.emplace_back(Row{launch, index_text(row, results[0]->extents), {}});
-      for (std::size_t i = 0; i < columns_.size(); ++i) add_cell(kept, i, *results[i], row);
+      for (std::size_t i = 0; i < columns_.size(); ++i) add_cell(kept, i, *results[i], row, allocations);
     }
-    if (has_all_keys_ || is_by_row_) add_folded(results, row, launch);
+    if (has_all_keys_ || is_by_row_) add_folded(results, row, launch, allocations);
   }
   if (!has_all_keys_ && !is_by_row_) keyed_.clear();
 }
 
 /// The first cells of a row are made in the order of the columns.
-void TableTotals::add_cell(Row& row, std::size_t column, const ResultValue& result, std::size_t index) {
+void TableTotals::add_cell(Row& row, std::size_t column, const ResultValue& result, std::size_t index,
+                           std::span<const NamedAllocation> allocations) {
   if (row.cells.size() <= column) row.cells.emplace_back(columns_[column].fold);
-  columns_[column].is_text ? row.cells[column].add(cell_of(result, column, index))
+  columns_[column].is_text ? row.cells[column].add(cell_of(result, column, index, allocations))
                            : row.cells[column].add(result, index);
 }
 
 void TableTotals::add_folded(const std::vector<const ResultValue*>& results, std::size_t row,
-                             std::uint64_t launch) {
+                             std::uint64_t launch, std::span<const NamedAllocation> allocations) {
   std::vector<Number> key;
   if (is_by_row_) key.push_back(Number::of(row));
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    if (columns_[i].fold == Fold::key) key.push_back(cell_of(*results[i], i, row));
+    if (columns_[i].fold == Fold::key) key.push_back(cell_of(*results[i], i, row, allocations));
   }
   const std::string index = is_by_row_ ? index_text(row, results[0]->extents) : std::string();
   Row& folded = keyed_.try_emplace(std::move(key), Row{launch, index, {}}).first->second;
-  for (std::size_t i = 0; i < columns_.size(); ++i) add_cell(folded, i, *results[i], row);
+  for (std::size_t i = 0; i < columns_.size(); ++i) add_cell(folded, i, *results[i], row, allocations);
   if (keyed_.size() <= most_keys) return;
   has_all_keys_ = is_by_row_ = false;
 }

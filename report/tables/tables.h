@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -83,7 +84,9 @@ class TableTotals {
   TableTotals(std::string name, std::vector<Column> columns, std::size_t kept);
   /// Of the results of a launch those that are columns of `table`.
   static std::vector<Column> columns_of(const std::vector<const ResultValue*>& results);
-  void add(const std::vector<const ResultValue*>& results, std::uint64_t launch);
+  /// `allocations`: LaunchRecord's, by which addresses are named.
+  void add(const std::vector<const ResultValue*>& results, std::uint64_t launch,
+           std::span<const NamedAllocation> allocations = {});
 
   const std::string& name() const { return name_; }
   const std::vector<Column>& columns() const { return columns_; }
@@ -103,9 +106,12 @@ class TableTotals {
   struct Less {
     bool operator()(const std::vector<Number>& a, const std::vector<Number>& b) const;
   };
-  void add_folded(const std::vector<const ResultValue*>& results, std::size_t row, std::uint64_t launch);
-  Number cell_of(const ResultValue& result, std::size_t column, std::size_t row);
-  void add_cell(Row& row, std::size_t column, const ResultValue& result, std::size_t index);
+  void add_folded(const std::vector<const ResultValue*>& results, std::size_t row, std::uint64_t launch,
+                  std::span<const NamedAllocation> allocations);
+  Number cell_of(const ResultValue& result, std::size_t column, std::size_t row,
+                 std::span<const NamedAllocation> allocations);
+  void add_cell(Row& row, std::size_t column, const ResultValue& result, std::size_t index,
+                std::span<const NamedAllocation> allocations);
   bool all_columns_are(Fold fold) const;
 
   std::string name_;

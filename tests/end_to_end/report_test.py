@@ -157,12 +157,22 @@ class Report(unittest.TestCase):
         self.assertRegex(self.run_.stderr, rf"\n{KERNEL}[^\n]*: sizes\n")
 
     def test_traces_stay_apart_by_launch(self):
-        expected = [(launch["launch"], address) for launch in self.launches
+        expected = [(launch["launch"], hex(address)) for launch in self.launches
                     for address in launch["results"]["trace.value"]["values"]]
         table = self.table("trace")
         self.assertFalse(table["folded"])
-        self.assertEqual([(row["launch"], row["values"][0]) for row in table["rows"]], expected)
+        self.assertEqual([(row["launch"], row["values"][0].split()[0]) for row in table["rows"]], expected)
         self.assertRegex(self.run_.stderr, rf"\n{KERNEL}[^\n]*: trace\n +launch +index +value\n")
+
+    def test_addresses_are_named_by_the_allocation_at_the_launch(self):
+        rows = iter(self.table("trace")["rows"])
+        for launch in self.launches:
+            for address in launch["results"]["trace.value"]["values"]:
+                holder, = (each for each in launch["allocations"] if 0 <= address - each["address"] < each["bytes"])
+                self.assertRegex(holder["name"], r"^#\d+$")
+                text = f"{hex(address)} {holder['name']}+{hex(address - holder['address'])}"
+                self.assertEqual(next(rows)["values"][0], text)
+                self.assertIn(text, self.run_.stderr)
 
     def test_addresses_are_not_added_up(self):
         _, kernel = self.summary()

@@ -119,7 +119,7 @@ void Builder::add_store() {
   const ElementType type = element_types[random_.below(std::size(element_types))];
   unsigned count = 1u << random_.below(3);
   while (count * type.bytes > 16) count /= 2;
-  // Where elements of wider registers are packed, ptxas 13.0 may overwrite a register that is still read (-O2).
+  // When ptxas 13.0 packs elements of wider registers, it may overwrite a register that is still read (-O2).
   const char reg =
       count > 1 && type.bytes < 4 ? 'h' : type.registers[random_.below(std::strlen(type.registers))];
   std::vector<Register> stored;

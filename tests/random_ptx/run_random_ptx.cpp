@@ -4,9 +4,9 @@
 // usage: run_random_ptx driver|runtime|text FIRST COUNT [BLOCKS [TRIPS [STATEMENTS [FOLDER]]]]
 //
 // FIRST: the first seed. BLOCKS: per launch. TRIPS, STATEMENTS: as in Wish. FOLDER: receives the PTX of
-// kernels with wrong results; with `text`, that of all kernels, which are not launched. A kernel that computes what
-// the host computes only without the optimizations of the driver's compiler is not wrong, but named. Exit status:
-// 0 equal, 1 different.
+// kernels with wrong results; with `text`, that of all kernels, which are not launched. A kernel whose result
+// is right only if the driver's compiler does not optimize is not wrong, but named. Exit status: 0 equal,
+// 1 different.
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 

@@ -58,8 +58,8 @@ struct BitFind {
 };
 
 /// bfe: `length` bits from `position`; bits beyond the top are the field's sign (0 when unsigned). The ISA
-/// restricts both to 0 to 255. Beyond, a GPU uses the lowest 8 bits in 32-bit instructions and the whole number
-/// in 64-bit ones (H200).
+/// restricts both to 0 to 255. Beyond, an H200 uses the lowest 8 bits in 32-bit instructions and the whole
+/// number in 64-bit ones.
 template <typename T>
 struct BitFieldExtract {
   T operator()(T a, std::uint32_t position, std::uint32_t length) const {
