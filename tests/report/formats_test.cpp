@@ -129,6 +129,20 @@ TEST(SummaryJson, HoldsTotalsSitesAndGaps) {
   EXPECT_EQ(json["not_instrumented"][0]["reason"], "no PTX");
 }
 
+TEST(SummaryJson, SummarisesQuotientsOfArraysOfRatios) {
+  const auto shares = [](std::vector<std::uint64_t> numerators, std::vector<std::uint64_t> denominators) {
+    ResultValue result = array("share", std::move(numerators));
+    result.denominators = std::move(denominators);
+    return launch_of("k", {result});
+  };
+  const auto json =
+      nlohmann::json::parse(to_json(summary_of({shares({3, 9}, {4, 10}), shares({1, 6}, {4, 8})})));
+  const auto& share = json["specifications"][0]["kernels"][0]["arrays"]["share"];
+  EXPECT_EQ(share["least"], 0.25);
+  EXPECT_EQ(share["greatest"], 0.9);
+  EXPECT_EQ(share["values"], nlohmann::json({0.5, 15 / 18.0})) << "sums of numerators and denominators";
+}
+
 LaunchRecord of_every_kind(std::uint64_t launch) {
   ResultValue key = array<std::uint64_t>("lines.key", {64, 128});
   ResultValue uses = array<std::uint64_t>("lines.uses", {2, 1});
