@@ -381,6 +381,8 @@ TEST_F(Findings, StridesOfTheLaunchAreNamed) {
   const std::vector<KernelFinding> found = findings({pitched, cases()[0].fires[0]});
   ASSERT_EQ(found.size(), 1u);
   EXPECT_THAT(found[0].sentence, testing::EndsWith("neighbouring lanes are 4 * argument 6 bytes apart"));
+  pitched.strides = {"-64"};
+  EXPECT_THAT(findings({pitched, cases()[0].fires[0]})[0].sentence, testing::EndsWith("are 64 bytes apart"));
 }
 
 TEST_F(Findings, AtomicsThatCompilersCombineCountOncePerWarp) {
@@ -441,6 +443,15 @@ TEST_F(Findings, SharesAreOfTheTimeWhereItIsKnown) {
   EXPECT_DOUBLE_EQ(facts_.kernels[0].weight, 0.25);
   findings({instructions(1600, 100), other, fast});
   EXPECT_EQ(facts_.weight, Weight::work) << "the other's is not known";
+}
+
+TEST_F(Findings, ALongBlockCostsLessInAGridOfManyWaves) {
+  const TimingRecord four_at_once = resources({.blocks_per_sm = 4});
+  const auto benefit = [&](std::uint32_t blocks) {
+    return find({gpu(100), with_grid(runtime(1, 40, 10), blocks), four_at_once}, "uneven blocks")->benefit;
+  };
+  EXPECT_NEAR(benefit(400).value(), 0.75, 1e-9);
+  EXPECT_NEAR(benefit(1600).value(), 0.75 / 4, 1e-9);
 }
 
 TEST_F(Findings, ATimeIsDividedByTheWorkInEachRange) {
