@@ -57,8 +57,8 @@ TEST_P(Shuffles, StayInTheirPartOfTheWarp) {
         a.push_back(3 * lane + 7);
         amounts.push_back(amount);
         parts.push_back(part_of(width));
-        expected.push_back(shuffled(GetParam(), static_cast<int>(lane), static_cast<int>(amount),
-                                    static_cast<int>(width)));
+        expected.push_back(
+            shuffled(GetParam(), static_cast<int>(lane), static_cast<int>(amount), static_cast<int>(width)));
       }
     }
   }

@@ -15,8 +15,8 @@ inline std::string name_of_text(std::string_view text) {
   constexpr std::size_t longest = 48;
   std::string name;
   for (const char each : text) {
-    const bool is_word = (each >= '0' && each <= '9') || (each >= 'A' && each <= 'Z') ||
-                         (each >= 'a' && each <= 'z');
+    const bool is_word =
+        (each >= '0' && each <= '9') || (each >= 'A' && each <= 'Z') || (each >= 'a' && each <= 'z');
     if (is_word) name += each;
     if (!is_word && !name.empty() && name.back() != '_') name += '_';
     if (name.size() == longest) break;
