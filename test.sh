@@ -2,6 +2,7 @@
 # Installs what is missing, builds with warnings as errors, runs every test and says what was skipped and why.
 #
 #   ./test.sh [preset] [ctest arguments…]      preset: release (default), debug, asan
+#   ./test.sh all                              release, and then whether the tests notice small faults (scripts/mutate): hours
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/scripts/common.sh"
@@ -11,9 +12,11 @@ if [ $# -gt 0 ] && [[ $1 != -* ]]; then
   preset=$1
   shift
 fi
+mutates=false
 case $preset in
   release | debug | asan) ;;
-  *) die "unknown preset '$preset': release, debug or asan" 2 ;;
+  all) preset=release mutates=true ;;
+  *) die "unknown preset '$preset': release, debug, asan or all" 2 ;;
 esac
 
 "$root/scripts/setup" --tests || exit $?
@@ -30,4 +33,8 @@ status=0
 
 # ctest prints a skipped test's name only; its reason stands in the test's own output.
 "$root/scripts/skipped_tests" "$root/build/$preset" || true
+if $mutates && [ "$status" -eq 0 ]; then
+  say "putting small faults into the sources"
+  "$root/scripts/mutate" || status=$?
+fi
 exit "$status"

@@ -16,6 +16,7 @@ option(LYNXPP_WERROR "Treat warnings as errors" ON)
 set(LYNXPP_SANITIZE OFF CACHE STRING "ON: build with AddressSanitizer and UndefinedBehaviorSanitizer; thread: with ThreadSanitizer")
 set(LYNXPP_SANITIZED_FOLDERS "" CACHE STRING "A pattern of the folders that are built with the sanitizer; empty: all are")
 
+set(LYNXPP_MUTANTS "" CACHE PATH "The folder of mutated copies of sources that scripts/mutate writes; empty: none")
 option(LYNXPP_FUZZ "Build the libFuzzer targets of fuzz/ (clang only)" OFF)
 
 if(NOT CMAKE_BUILD_TYPE)

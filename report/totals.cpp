@@ -130,6 +130,7 @@ void add_array(KernelTotals& kernel, const ResultValue& result, std::size_t kept
   known->beyond = std::accumulate(result.overflow.begin(), result.overflow.end(), known->beyond);
   add_elements(*known, result, is_first, kept);
   if (size_of(result.values) == 0) return;
+  known->summed_elements += size_of(result.values);
   const ArraySummary summary = summarise(result.denominators ? quotients(result) : result.values);
   known->sum.add(summary.sum);
   known->least.add(summary.least);

@@ -31,6 +31,7 @@ struct ArrayTotals {
   std::vector<std::uint64_t> extents;     ///< of the last launch; with labels, of all of them
   std::vector<std::string> extent_names;  ///< as declared
   std::size_t elements = 0;               ///< of these extents
+  std::uint64_t summed_elements = 0;      ///< of all launches
   bool has_sum = true;                    ///< its elements are amounts
   FoldedNumber sum{Fold::sum};            ///< over all elements of all launches
   FoldedNumber least{Fold::minimum};

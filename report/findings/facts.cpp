@@ -128,17 +128,15 @@ class Collector {
       if (array.site_kind && sites != nullptr && sites == of.sites) keep_counts(index, name, array);
       if (array.site_kind == SiteKind::instruction && sites != nullptr && sites == of.sites)
         add_places(index, name, array);
-      if (!array.site_kind) add_array(of.facts, name, array, kernel.launches);
+      if (!array.site_kind) add_array(of.facts, name, array);
     }
   }
 
-  static void add_array(Facts& facts, const std::string& name, const ArrayTotals& array,
-                        std::uint64_t launches) {
-    if (!array.has_sum || array.elements == 0) return;
+  static void add_array(Facts& facts, const std::string& name, const ArrayTotals& array) {
+    if (!array.has_sum || array.summed_elements == 0) return;
     facts.set(name + ".sum", value_of(array.sum));
     facts.set(name + ".max", value_of(array.greatest));
-    facts.set(name + ".mean",
-              value_of(array.sum) / (static_cast<double>(array.elements) * static_cast<double>(launches)));
+    facts.set(name + ".mean", value_of(array.sum) / static_cast<double>(array.summed_elements));
   }
 
   void add_places(std::size_t index, const std::string& name, const ArrayTotals& array) {

@@ -114,7 +114,7 @@ double unused_occupancy(const View& v) { return v("warps_per_sm") > 0 ? 1 - occu
 double launch_share(const View& v) { return work_share(v, v("work.launch")); }
 double imbalance_of_warps(const View& v) {
   return ratio(v("instruction_count_per_warp.warp_instructions.max"),
-               v("instruction_count_per_warp.warp_instructions.mean") * v("launches"));
+               v("instruction_count_per_warp.warp_instructions.mean"));
 }
 /// The limit on resident blocks does not matter if all blocks fit at once.
 double smallness_of_blocks(const View& v) {

@@ -61,6 +61,13 @@ TEST(Affine, WideningIsExactOnlyWhereTheNumberFits) {
   EXPECT_EQ(form("mov.u32 %r1, -1;\ncvt.s64.s32 %rd1, %r1;"), "-1");
   EXPECT_EQ(form("mov.u32 %r1, 2147483647;\nadd.s32 %r2, %r1, 1;"), "-2147483648")
       << "wraps as the machine does";
+  const auto blocks_times = [](const std::string& threads) {
+    return form("mov.u32 %r1, %ctaid.x;\nmov.u32 %r2, " + threads +
+                ";\nmul.lo.s32 %r3, %r1, %r2;\nmul.wide.s32 %rd1, %r3, 4;");
+  };
+  EXPECT_EQ(blocks_times("%ntid.x"), "4*ctaid.x*ntid.x") << "the threads of a grid's first dimension";
+  EXPECT_EQ(blocks_times("%ntid.y"), "4*ctaid.x*ntid.y ?") << "blocks of one dimension, threads of another";
+  EXPECT_EQ(blocks_times("%nctaid.x"), "4*ctaid.x*nctaid.x ?");
 }
 
 TEST(Affine, WhatIsNotFollowedIsAValue) {

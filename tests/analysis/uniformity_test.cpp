@@ -73,6 +73,25 @@ TEST(Uniformity, GuardedWritesVaryWithTheirGuard) {
   EXPECT_EQ(
       of("mov.u32 %r9, %tid.x;\nsetp.lt.u32 %p1, %r9, 5;\nmov.u32 %r1, 1;\n@%p1 mov.u32 %r1, 2;", "%r1"),
       by_thread);
+  const std::string uniform_guard = "ld.param.u32 %r9, [n];\nsetp.lt.u32 %p1, %r9, 5;\n";
+  EXPECT_EQ(of(uniform_guard + "mov.u32 %r1, %tid.x;\n@%p1 mov.u32 %r1, 2;", "%r1"), by_thread)
+      << "the old value remains if the guard is false";
+  EXPECT_EQ(of(uniform_guard + "mov.u32 %r1, %ctaid.x;\n@!%p1 mov.u32 %r1, 2;", "%r1"), varies_over_blocks);
+  EXPECT_EQ(of(uniform_guard + "mov.u32 %r1, 1;\n@%p1 mov.u32 %r1, 2;", "%r1"), uniform);
+}
+
+TEST(Uniformity, CyclesWithSeveralEntriesHaveNoIterationsInCommon) {
+  // Warps enter at A or at B, by n, and leave from B after n rounds.
+  const std::string cycle =
+      "ld.param.u32 %r9, [n];\nsetp.lt.u32 %p1, %r9, 5;\nmov.u32 %r1, 0;\n@%p1 bra B;\n"
+      "A: add.u32 %r1, %r1, 1;\nmov.u32 %r3, 7;\nB: setp.lt.u32 %p2, %r1, %r9;\n"
+      "mov.u32 %r5, %r9;\n@%p2 bra A;\nmov.u32 %r6, %r5;\nmov.u32 %r7, %r9;\nret;";
+  EXPECT_EQ(read(cycle, "%r6, %r5", "%r5"), varies) << "threads may leave in different iterations";
+  EXPECT_EQ(read(cycle, "%r7, %r9", "%r9"), uniform) << "made before the cycle";
+  const std::string loop =
+      "ld.param.u32 %r9, [n];\nmov.u32 %r1, 0;\nA: add.u32 %r1, %r1, 1;\nsetp.lt.u32 %p2, %r1, %r9;\n"
+      "mov.u32 %r5, %r9;\n@%p2 bra A;\nmov.u32 %r6, %r5;\nret;";
+  EXPECT_EQ(read(loop, "%r6, %r5", "%r5"), uniform) << "one entry";
 }
 
 /// Counts %r1 from 0 until it reaches what is in %r9.

@@ -159,6 +159,32 @@ TEST_P(Banks, ServeTheSameOnOlderTargets) {
 INSTANTIATE_TEST_SUITE_P(Each, Banks, testing::ValuesIn(accesses),
                          [](const auto& each) { return "Bytes" + std::to_string(each.param.bytes); });
 
+/// Accesses of a block with one pattern of lanes that differ in their bytes.
+TEST(BankConflicts, OfDifferentWidthsAreToldApart) {
+  const std::string module = R"(.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 in, .param .u64 out)
+{
+  .reg .b32 %q<8>;
+  .reg .b64 %qd;
+  .shared .align 16 .b8 tile[4096];
+  mov.u32 %q1, %tid.x;
+  mov.u32 %q2, tile;
+  mad.lo.u32 %q3, %q1, 64, %q2;
+  ld.shared.u32 %q4, [%q3];
+  ld.shared.u64 %qd, [%q3];
+  ld.shared.v4.u32 {%q4, %q5, %q6, %q7}, [%q3];
+  st.shared.v4.u32 [%q3], {%q4, %q5, %q6, %q7};
+  st.shared.u64 [%q3+8], %qd;
+  ret;
+}
+)";
+  const Shape shape{{1, 1, 1}, {64, 1, 1}};
+  expect_equal_sites(measure_module_for(ready_made(), shape, module, 90), "64 bytes apart");
+  expect_equal_sites(measure_module_for(plainly, shape, module, 90), "64 bytes apart, plainly");
+}
+
 /// Lanes at multiples of a stride meet as often as the stride and the number of banks have common factors.
 TEST(BankConflicts, OfStridesAreTheirCommonFactorWithTheBanks) {
   const std::string module = R"(.version 8.0

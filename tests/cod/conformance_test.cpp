@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "support/text.h"
+#include "tests/support/readable_name.h"
 
 namespace lynxpp::cod {
 namespace {
@@ -98,7 +99,8 @@ const Construct constructs[] = {
      "for (int i = 0; i < 3; ++i) if (table[i].key == 8) r = table[i].value;", 80},
 };
 
-INSTANTIATE_TEST_SUITE_P(Each, Language, testing::ValuesIn(constructs));
+INSTANTIATE_TEST_SUITE_P(Each, Language, testing::ValuesIn(constructs),
+                         [](const auto& each) { return numbered_name(each.index, each.param.code); });
 
 class BlockSize : public testing::TestWithParam<std::uint32_t> {
  protected:

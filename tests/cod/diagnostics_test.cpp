@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/cod/test_support.h"
+#include "tests/support/readable_name.h"
 
 namespace lynxpp::cod {
 namespace {
@@ -343,7 +344,8 @@ const Refused refused[] = {
     {"ON_REPORT: KERNEL(\"a\"): { print(\"x\"); }", "KERNEL has no meaning in ON_REPORT"},
 };
 
-INSTANTIATE_TEST_SUITE_P(Each, RefusedSpecification, testing::ValuesIn(refused));
+INSTANTIATE_TEST_SUITE_P(Each, RefusedSpecification, testing::ValuesIn(refused),
+                         [](const auto& each) { return numbered_name(each.index, each.param.message); });
 
 struct Misspelt {
   const char* source;

@@ -3,6 +3,7 @@
 
 #include "support/text.h"
 #include "tests/cod/conformance_fixture.h"
+#include "tests/support/readable_name.h"
 
 namespace lynxpp::cod {
 namespace {
@@ -48,7 +49,7 @@ TEST_P(Document, ItsExamplesRun) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Each, Document, testing::Values("cod-reference.md", "tutorial.md"));
+INSTANTIATE_TEST_SUITE_P(Each, Document, testing::Values("cod-reference.md", "tutorial.md"), ReadableName());
 
 }  // namespace
 }  // namespace lynxpp::cod

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/cod/test_support.h"
+#include "tests/support/readable_name.h"
 
 namespace lynxpp::cod {
 namespace {
@@ -236,7 +237,8 @@ const char* const handlers[] = {
     "= (int)r; r = n; r = -r; }",
 };
 
-INSTANTIATE_TEST_SUITE_P(Each, Handler, testing::ValuesIn(handlers));
+INSTANTIATE_TEST_SUITE_P(Each, Handler, testing::ValuesIn(handlers),
+                         [](const auto& each) { return numbered_name(each.index, each.param); });
 
 }  // namespace
 }  // namespace lynxpp::cod

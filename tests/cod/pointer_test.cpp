@@ -4,6 +4,7 @@
 
 #include "tests/cod/conformance_fixture.h"
 #include "tests/cod/test_support.h"
+#include "tests/support/readable_name.h"
 
 namespace lynxpp::cod {
 namespace {
@@ -103,7 +104,8 @@ const Construct constructs[] = {
     {"", "r = 0x1.8p3 * 10 + '\\x41' + '\\101' + '\\t' + 0b101 + 017;", 120 + 65 + 65 + 9 + 5 + 15},
 };
 
-INSTANTIATE_TEST_SUITE_P(Each, Pointer, testing::ValuesIn(constructs));
+INSTANTIATE_TEST_SUITE_P(Each, Pointer, testing::ValuesIn(constructs),
+                         [](const auto& each) { return numbered_name(each.index, each.param.code); });
 
 TEST(Pointer, AccessesOutsideTheArrayDoNotHappen) {
   const char* source =

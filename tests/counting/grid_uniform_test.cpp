@@ -140,6 +140,23 @@ TEST(GridUniform, AreTheFirstWhereTheKernelLooks) {
   EXPECT_EQ(ptx::counted_dimensions("mov.u32 %r1, %ctaid.z; mov.u32 %r2, %ctaid.x;"), 5);
 }
 
+/// A function that some threads never return from, depending on the block.
+TEST(GridUniform, AreNotThoseAfterACallThatMayExit) {
+  const std::string functions =
+      ".func f(.param .b32 n)\n{\n.reg .pred %q<2>;\n.reg .b32 %s<2>;\nld.param.u32 %s1, [n];\nsetp.gt.u32 "
+      "%q1, %s1, 90;\n@%q1 exit;\nret;\n}\n";
+  const std::string body =
+      "{ .param .b32 a;\nst.param.b32 [a], %r4;\ncall f, (a); }\nsetp.gt.u32 %p1, %r1, 13;\n@%p1 bra "
+      "E;\nadd.u32 %r8, %r8, 3;\nE: st.global.u32 [%rd1], %r8;\nret;";
+  for (const std::uint32_t blocks : {1u, 2u, 5u}) {
+    CountedLaunch launch(module_of(functions, body), blocks, 70);
+    launch.native();
+    EXPECT_TRUE(launch.is_exact()) << blocks;
+    EXPECT_TRUE(launch.has_exact_sums()) << blocks;
+    EXPECT_TRUE(launch.has_exact_instructions()) << blocks;
+  }
+}
+
 /// A function is called by any block.
 TEST(GridUniform, AreNotThoseOfFunctions) {
   const std::string functions =

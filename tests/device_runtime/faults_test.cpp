@@ -5,6 +5,8 @@
 #include <cstring>
 
 #include "tests/device_runtime/runtime_fixture.h"
+#include "tests/device_simt/code_tier.h"
+#include "tests/support/readable_name.h"
 
 namespace lynxpp::device::cpu::test {
 namespace {
@@ -353,6 +355,57 @@ TEST_F(FaultTest, AWarpThatReachesBeyondTheEndByOneLane) {
   EXPECT_THAT(printed, HasSubstr("by thread (63, 0, 0) of block (0, 0, 0)"));
   EXPECT_THAT(printed, HasSubstr("just behind the end of 252 bytes"));
 }
+
+/// One warp goes through memory, so that code which remembers where its accesses may be has accessed it
+/// before: lanes below 16 go on by the first number of bytes in each of four iterations, the others by the
+/// second.
+class FaultsOfHalfWarps : public FaultTest, public testing::WithParamInterface<Tier> {
+ protected:
+  std::string walk(std::size_t bytes, const std::string& first, const std::string& second) {
+    const ChosenTier chosen(GetParam());
+    const std::string code =
+        "mul.wide.u32 %l1, %r1, 4;\nadd.u64 %g, %a, %l1;\nsetp.lt.u32 %s, %r1, 16;\nselp.u64 %l2, " + first +
+        ", " + second +
+        ", %s;\nmov.u32 %r4, 0;\n$next: ld.global.u32 %r3, [%g];\nst.global.u32 [%g], %r3;\nadd.u64 %g, %g, "
+        "%l2;\nadd.u32 %r4, %r4, 1;\nsetp.lt.u32 %s, %r4, 4;\n@%s bra $next;";
+    void* exact = nullptr;
+    EXPECT_EQ(CUDA(cudaMalloc)(&exact, bytes), cudaSuccess);
+    std::uint64_t n = 0;
+    void* arguments[] = {&exact, &n};
+    programs_.push_back(std::make_unique<Program>(victim(code)));
+    const void* const kernel = programs_.back()->kernel("victim");
+    testing::internal::CaptureStderr();
+    CUDA(cudaLaunchKernel)(kernel, dim3(1, 1, 1), dim3(32, 1, 1), arguments, 0, nullptr);
+    CUDA(cudaDeviceSynchronize)();
+    return testing::internal::GetCapturedStderr();
+  }
+};
+
+TEST_P(FaultsOfHalfWarps, TheLastLaneBeyondTheEnd) {
+  EXPECT_EQ(walk(320, "64", "64"), "");
+  const std::string printed = walk(316, "64", "64");
+  EXPECT_THAT(printed, HasSubstr("by thread (31, 0, 0)"));
+  EXPECT_THAT(printed, HasSubstr("just behind the end of 316 bytes"));
+}
+
+TEST_P(FaultsOfHalfWarps, TheFirstHalfBeyondTheEndAndTheSecondNot) {
+  EXPECT_EQ(walk(256, "64", "32"), "");
+  EXPECT_THAT(walk(252, "64", "32"), HasSubstr("by thread (15, 0, 0)"));
+}
+
+TEST_P(FaultsOfHalfWarps, TheFirstHalfMisaligned) {
+  EXPECT_THAT(walk(320, "62", "64"), HasSubstr("by thread (0, 0, 0)"));
+}
+
+TEST_P(FaultsOfHalfWarps, TheSecondHalfMisaligned) {
+  EXPECT_EQ(walk(320, "64", "56"), "");
+  const std::string printed = walk(320, "64", "62");
+  EXPECT_THAT(printed, HasSubstr("misaligned address: a load of 4 bytes"));
+  EXPECT_THAT(printed, HasSubstr("by thread (16, 0, 0)"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Tiers, FaultsOfHalfWarps, testing::ValuesIn(tiers),
+                         [](const auto& each) { return name_of_text(each.param.name); });
 
 // ---------------------------------------------------------------- what is legal
 

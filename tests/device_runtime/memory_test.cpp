@@ -86,6 +86,19 @@ TEST_F(MemoryTest, CopiesCheckDirectionAndBounds) {
   EXPECT_EQ(CUDA(cudaMemcpyPeer)(other, 1, device, 0, 16), cudaErrorInvalidDevice);
 }
 
+TEST_F(MemoryTest, CopiesMayReachPastRegisteredMemory) {
+  int own[4] = {1, 2, 3, 4};
+  int* device = device_ints({0, 0, 0, 0});
+  ASSERT_EQ(CUDA(cudaHostRegister)(own, 8, 0), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaMemcpy)(device, own, 16, cudaMemcpyHostToDevice), cudaSuccess);
+  EXPECT_THAT(host_ints(device, 4), ElementsAre(1, 2, 3, 4));
+  own[1] = 7;
+  EXPECT_EQ(CUDA(cudaMemcpy)(device, own + 1, 12, cudaMemcpyDefault), cudaSuccess);
+  EXPECT_THAT(host_ints(device, 4), ElementsAre(7, 3, 4, 4));
+  EXPECT_EQ(CUDA(cudaMemcpy)(device, own, 16, cudaMemcpyDeviceToDevice), cudaErrorInvalidValue);
+  EXPECT_EQ(CUDA(cudaHostUnregister)(own), cudaSuccess);
+}
+
 TEST_F(MemoryTest, PitchedCopiesAndFills) {
   void* pitched = nullptr;
   std::size_t pitch = 0;

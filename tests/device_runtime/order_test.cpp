@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -181,6 +182,26 @@ TEST_F(OrderTest, MemoryIsFreedInTheStreamsOrder) {
   ASSERT_EQ(CUDA(cudaDeviceSynchronize)(), cudaSuccess);
   ASSERT_EQ(CUDA(cudaMemGetInfo)(&after, &total), cudaSuccess);
   EXPECT_EQ(after, before + 4);
+}
+
+TEST_F(OrderTest, WhatIsStillToBeFreedMakesRoom) {
+  std::size_t free = 0, total = 0;
+  ASSERT_EQ(CUDA(cudaMemGetInfo)(&free, &total), cudaSuccess);
+  void* first = nullptr;
+  void* second = nullptr;
+  if (CUDA(cudaMallocAsync)(&first, free / 5 * 3, stream_) != cudaSuccess)
+    GTEST_SKIP() << "the system does not overcommit memory";
+  ASSERT_EQ(await(stream_), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaFreeAsync)(first, stream_), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaMalloc)(&second, free / 5 * 3), cudaErrorMemoryAllocation) << "does not wait";
+  std::thread opener([this] {
+    // By now the call below has found no room, most likely; if it has not, it finds it at once.
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    open();
+  });
+  EXPECT_EQ(CUDA(cudaMallocAsync)(&second, free / 5 * 3, other_), cudaSuccess);
+  opener.join();
+  EXPECT_EQ(CUDA(cudaFree)(second), cudaSuccess);
 }
 
 TEST_F(OrderTest, NothingIsBuiltOnWhatADeadKernelLeaves) {

@@ -6,6 +6,7 @@
 
 #include "kernel_fixture.h"
 #include "operation_fixture.h"
+#include "tests/support/readable_name.h"
 
 namespace lynxpp::device::cpu::test {
 namespace {
@@ -414,7 +415,12 @@ INSTANTIATE_TEST_SUITE_P(
         WmmaCase{8, 32, 16, "s32", "s8", "s32", 1, 4}, WmmaCase{8, 8, 32, "s32", "s4", "s32", 1, 1},
         WmmaCase{8, 8, 32, "s32", "u4", "s32", 1, 1},
         WmmaCase{8, 8, 128, "s32", "b1", "s32", 1, 1, ".xor.popc"},
-        WmmaCase{8, 8, 128, "s32", "b1", "s32", 1, 1, ".and.popc"}));
+        WmmaCase{8, 8, 128, "s32", "b1", "s32", 1, 1, ".and.popc"}),
+    [](const auto& each) {
+      const WmmaCase& form = each.param;
+      return "m" + std::to_string(form.m) + "n" + std::to_string(form.n) + "k" + std::to_string(form.k) +
+             "_" + name_of_text(form.d + "_" + form.a + "_" + form.c + form.combination + form.rounding);
+    });
 
 }  // namespace
 }  // namespace lynxpp::device::cpu::test

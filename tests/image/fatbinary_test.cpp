@@ -83,6 +83,22 @@ TEST(Fatbinary, TakesTheBestModuleOfEachContainer) {
   EXPECT_THAT(modules(image, 70), IsEmpty());
 }
 
+TEST(Fatbinary, OlderModulesFollowTheBestOne) {
+  const std::string image = ContainerBuilder()
+                                .add(kind_ptx, 75, module_for(75))
+                                .add(kind_ptx, 90, module_for(90))
+                                .add(kind_ptx, 60, module_for(60))
+                                .add(kind_ptx, 86, module_for(86))
+                                .add(kind_ptx, 80, module_for(80))
+                                .build();
+  const auto versions = ptx_versions(as_bytes(image), 86);
+  ASSERT_TRUE(versions.ok());
+  ASSERT_EQ(versions->size(), 1u);
+  std::vector<std::uint32_t> architectures;
+  for (const Entry& each : versions->front()) architectures.push_back(each.sm);
+  EXPECT_THAT(architectures, ElementsAre(86, 80, 75, 60)) << "none of a newer device";
+}
+
 TEST(Fatbinary, ArchitectureAndFamilySpecificModulesRunOnlyWhereTheyMay) {
   const std::string image =
       ContainerBuilder()

@@ -9,6 +9,7 @@
 
 #include "image/fatbinary.h"
 #include "support/text.h"
+#include "tests/support/readable_name.h"
 #include "tests/support/temporary_folder.h"
 
 namespace lynxpp::image {
@@ -57,7 +58,7 @@ TEST_P(CompressionMode, GivesTheSameTextAsThePlainPtx) {
   ASSERT_EQ(modules.size(), 1u);
   EXPECT_EQ(without_spaces_and_comments(modules[0]), without_spaces_and_comments(plain));
 }
-INSTANTIATE_TEST_SUITE_P(Nvcc, CompressionMode, testing::Values("zstd", "lz4", "none"));
+INSTANTIATE_TEST_SUITE_P(Nvcc, CompressionMode, testing::Values("zstd", "lz4", "none"), ReadableName());
 
 TEST(ProgramFile, SeveralArchitectures) {
   const std::string path = data("multi.fatbin");

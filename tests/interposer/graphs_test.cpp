@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/interposer/preload_run.h"
+#include "tests/support/readable_name.h"
 
 namespace lynxpp {
 namespace {
@@ -133,7 +134,8 @@ TEST_P(GraphDoor, NoHandleIsUsedWhoseContextIsGone) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Doors, GraphDoor, testing::Values("linked", "dlsym", "proc", "proc_v1"));
+INSTANTIATE_TEST_SUITE_P(Doors, GraphDoor, testing::Values("linked", "dlsym", "proc", "proc_v1"),
+                         ReadableName());
 
 }  // namespace
 }  // namespace lynxpp

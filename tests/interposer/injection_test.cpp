@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tests/interposer/preload_run.h"
+#include "tests/support/readable_name.h"
 #include "tests/support/temporary_folder.h"
 
 namespace lynxpp {
@@ -89,7 +90,8 @@ TEST_P(InjectedDoor, ASecondCopyLeavesEverythingToTheFirst) {
   EXPECT_THAT(result.events_of("engine launch "), testing::SizeIs(1));
 }
 
-INSTANTIATE_TEST_SUITE_P(Preload, InjectedDoor, testing::Values("linked", "dlsym", "proc", "proc_v1"));
+INSTANTIATE_TEST_SUITE_P(Preload, InjectedDoor, testing::Values("linked", "dlsym", "proc", "proc_v1"),
+                         ReadableName());
 
 TEST(Injection, WhatIsLookedUpLaterIsOursAtOnce) {
   const Outcome result = run_driver("linked init later launch", injected + attached, "");

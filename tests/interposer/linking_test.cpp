@@ -8,6 +8,7 @@
 
 #include "support/text.h"
 #include "tests/interposer/preload_run.h"
+#include "tests/support/readable_name.h"
 #include "tests/support/temporary_folder.h"
 
 namespace lynxpp {
@@ -49,7 +50,8 @@ TEST_P(LinkedDoor, WhatTheDriverRefusesOrMakesOtherwiseIsNot) {
   EXPECT_EQ(remembered("am"), "") << "the driver would contract what is kept apart";
 }
 
-INSTANTIATE_TEST_SUITE_P(Preload, LinkedDoor, testing::Values("linked", "dlsym", "proc", "proc_v1"));
+INSTANTIATE_TEST_SUITE_P(Preload, LinkedDoor, testing::Values("linked", "dlsym", "proc", "proc_v1"),
+                         ReadableName());
 
 }  // namespace
 }  // namespace lynxpp

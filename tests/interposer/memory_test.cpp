@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/interposer/preload_run.h"
+#include "tests/support/readable_name.h"
 
 namespace lynxpp {
 namespace {
@@ -112,7 +113,8 @@ TEST_P(Memory, FromBeforeAttachingIsKnown) {
                                                       "4: 4096 bytes at 0x8000800 kind 5" + by())));
 }
 
-INSTANTIATE_TEST_SUITE_P(Preload, Memory, testing::Values("linked", "dlsym", "proc", "proc_v1"));
+INSTANTIATE_TEST_SUITE_P(Preload, Memory, testing::Values("linked", "dlsym", "proc", "proc_v1"),
+                         ReadableName());
 
 TEST(Preload, TheFirstVersionsOfTheMemoryFunctionsAreSeenToo) {
   for (const std::string door : {"linked", "dlsym"}) {

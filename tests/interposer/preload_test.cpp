@@ -9,6 +9,7 @@
 
 #include "support/text.h"
 #include "tests/interposer/preload_run.h"
+#include "tests/support/readable_name.h"
 #include "tests/support/temporary_folder.h"
 
 namespace lynxpp {
@@ -215,7 +216,8 @@ TEST_P(Door, TheProgramBehavesAsWithoutUs) {
   }());
 }
 
-INSTANTIATE_TEST_SUITE_P(Preload, Door, testing::Values("linked", "dlsym", "proc", "proc_v1"));
+INSTANTIATE_TEST_SUITE_P(Preload, Door, testing::Values("linked", "dlsym", "proc", "proc_v1"),
+                         ReadableName());
 
 TEST(Preload, ProgramsOfALinkedDriverMayLookUpToo) {
   // One program through two doors: every launch is offered once.
@@ -406,7 +408,8 @@ TEST_P(RuntimeProgram, RunsOnWithoutAnEngine) {
 
 INSTANTIATE_TEST_SUITE_P(Preload, RuntimeProgram,
                          testing::Values("runtime_program_lazy", "runtime_program_now",
-                                         "runtime_program_no_pie"));
+                                         "runtime_program_no_pie"),
+                         ReadableName());
 
 TEST(Preload, FunctionsThatHadOtherTypesInAnOlderRuntimeAreRefused) {
   const Outcome result = run(programs_folder + "/older_program", "LYNXPP_DEVICE=cpu");

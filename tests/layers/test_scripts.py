@@ -102,6 +102,25 @@ class Scripts(unittest.TestCase):
             for path in drawn:
                 self.assertEqual(path.read_bytes(), (kept / path.name).read_bytes(), f"{path.name}: run scripts/paper_figures")
 
+    def test_mutants_are_switched_in_place(self):
+        if sys.version_info < (3, 11):
+            self.skipTest("scripts/mutate needs Python 3.11")
+        mutate = load("mutate")
+        source = "int f(int a) {\n  if (a < 1) return 2;\n  return a < 1 ? 3 : 4;\n}\n"
+
+        def mutant(number, text, **others):
+            return {"number": number, "file": "f.cpp", "text": text, "with": "a > 1", **others}
+
+        self.assertEqual('#include "tests/mutant.h"\nint f(int a) {\n  { if (lynxpp_mutant(2)) {  } else { if (a < 1) return 2; } }\n'
+                         "  return (lynxpp_mutant(1) ? (a > 1) : (a < 1)) ? 3 : 4;\n}\n",
+                         mutate.mutated(source, [mutant(1, "a < 1", after="  return"),
+                                                 {**mutant(2, "if (a < 1) return 2;"), "with": ""}]))
+        for wrong, why in (([mutant(1, "a < 1")], "more than once"), ([mutant(1, "b")], "adapt the entry"),
+                           ([mutant(1, "a", after="g")], "has no 'g'"),
+                           ([mutant(1, "if (a < 1) return 2;"), mutant(2, "return 2;")], "overlaps")):
+            with self.assertRaisesRegex(mutate.Wrong, why):
+                mutate.mutated(source, wrong)
+
     def test_check_format_sees_a_bad_file(self):
         if subprocess.run(["sh", "-c", "command -v clang-format"], capture_output=True).returncode != 0:
             self.skipTest("clang-format is not installed")

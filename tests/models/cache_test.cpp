@@ -249,6 +249,9 @@ TEST(WastedBytes, AreWhatNoLaneAskedFor) {
   EXPECT_EQ(apart.by_sectors, 32u * 28);
   const Wasted together = wasted_bytes({.bytes_asked = 128, .sectors = 4, .lines = 1});
   EXPECT_EQ(together.by_lines + together.by_sectors, 0u);
+  // All lanes read the same 4 bytes.
+  const Wasted same = wasted_bytes({.bytes_asked = 4096, .sectors = 4, .lines = 1});
+  EXPECT_EQ(same.by_lines + same.by_sectors, 0u);
 }
 
 }  // namespace

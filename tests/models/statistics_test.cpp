@@ -262,6 +262,18 @@ TEST(Regression, EliminationDropsWhatHasNoEffect) {
                reference.values[0] + reference.values[1] + 10 * reference.values[2], 1e-10);
 }
 
+TEST(Regression, WhatRemainsKeepsItsPlace) {
+  const Drawn data = drawn(60, 4);
+  const std::vector<Variable> without_effect_first{data.variables[2], data.variables[0], data.variables[1]};
+  const Result<Regression> fit = regress_significant(without_effect_first, data.response);
+  ASSERT_TRUE(fit) << problem_of(fit);
+  EXPECT_EQ(fit->kept, (std::vector<std::size_t>{1, 2}));
+  const Result<Regression> alone =
+      regress(std::vector<Variable>(data.variables.begin(), data.variables.begin() + 2), data.response);
+  expect_close(fit->predict(std::vector<double>{1e9, 1, 10}), alone->predict(std::vector<double>{1, 10}),
+               1e-10);
+}
+
 TEST(Regression, EliminationOfEverythingLeavesTheMean) {
   const std::vector<Variable> one{{"x", {1, 2, 3, 4}}};
   const Result<Regression> fit = regress_significant(one, std::vector<double>{1, -1, -1, 1});

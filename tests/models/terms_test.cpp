@@ -101,6 +101,27 @@ TEST(Buffers, WhatLiesTwiceStaysWhenOneGivesWay) {
   EXPECT_EQ(found.terms.hits, 16);
 }
 
+TEST(Divergence, IsOfReferencesThatMayMiss) {
+  const std::string text =
+      "block (64); array a of 4; shared s[48] of 4;"
+      "if (threadIdx.x < 48) fetch s[threadIdx.x] = a[threadIdx.x]; read a[threadIdx.x];";
+  EXPECT_DOUBLE_EQ(analyse(text).terms.branch_efficiency, 2 / 3.0);
+  EXPECT_DOUBLE_EQ(analyse(text + "read s[threadIdx.x % 48]; read s[0];").terms.branch_efficiency, 2 / 3.0)
+      << "what names shared memory always finds it";
+}
+
+TEST(Channels, TheBusiestIsComparedWithTheLeastBusyOneAndWithAllThereAre) {
+  const auto skew = [](std::vector<std::int64_t> blocks) {
+    return skew_of({std::move(blocks), 64}, paper_machine());
+  };
+  ASSERT_EQ(paper_machine().global.channels, 8u);
+  EXPECT_EQ(skew({4, 4, 4, 4, 4, 4, 4, 4}), 1);
+  EXPECT_EQ(skew({4, 6, 6, 2, 4, 4, 4, 4}), 3) << "neither the first nor the last";
+  EXPECT_EQ(skew({0, 6, 0, 2, 4, 0, 0, 0}), 3) << "of those that are used";
+  EXPECT_EQ(skew({0, 6, 0, 5, 0, 0, 0, 0}), 4) << "two of eight";
+  EXPECT_EQ(skew({0, 0, 0, 0, 0, 0, 0, 0}), 1);
+}
+
 // ---- the order of thread blocks
 
 const std::string by_rows =

@@ -118,6 +118,38 @@ TEST_F(Cluster, MergedRecordsNameTheirProcess) {
   EXPECT_EQ(merged({written("all.jsonl", text)}), text);
 }
 
+TEST_F(Cluster, AFileThatIsNamedTwiceHasOneHeader) {
+  const std::string path = written_by(process_of(0), {launch_of(5)});
+  const std::string text = merged({path, path});
+  EXPECT_EQ(lines_of(text).size(), 3u) << text;
+}
+
+TEST_F(Cluster, MergedFilesAreMergedAgainWithTheirSites) {
+  const auto with_sites = [](std::uint64_t table) {
+    LaunchRecord record = launch_of(table);
+    record.kernel = "k";
+    record.sites = table;
+    return record;
+  };
+  SitesRecord other = small_sites(0);
+  other.opcodes = {"st.global.f32", "bra"};
+  const std::string of_two = merged({written_by(process_of(0), {small_sites(0), with_sites(0)}),
+                                     written_by(process_of(1), {other, with_sites(0)})});
+  const std::string first = merged({written_by(process_of(2), {other, with_sites(0)})});
+  const Reading reading =
+      read_json_lines(merged({written("2.jsonl", first), written("0-1.jsonl", of_two)}), "merged");
+  std::map<std::uint64_t, std::string> first_opcode;
+  std::map<std::string, std::string> by_process;
+  for (const Record& record : reading.records) {
+    if (const auto* sites = std::get_if<SitesRecord>(&record)) first_opcode[sites->table] = sites->opcodes[0];
+    if (const auto* launch = std::get_if<LaunchRecord>(&record))
+      by_process[launch->process] = first_opcode[*launch->sites];
+  }
+  EXPECT_EQ(by_process, (std::map<std::string, std::string>{{"000000000000", "ld.global.f32"},
+                                                            {"000000000001", "st.global.f32"},
+                                                            {"000000000002", "st.global.f32"}}));
+}
+
 TEST_F(Cluster, RecordsOfNoProcessGetOneThatNamesTheirFile) {
   const std::string old = json_line_of(vecadd_launch(0)) + json_line_of(vecadd_launch(1));
   const std::string text = merged({written("old.jsonl", old), written("older.jsonl", old)});
@@ -221,6 +253,20 @@ TEST(ByPlace, PlacesStandBesideEachOther) {
   sink.write_csv([&](std::string_view line) { csv += line; });
   EXPECT_NE(csv.find(",thread_instructions,,rank 2,2,400\n"), std::string::npos) << csv;
   EXPECT_NE(csv.find(",thread_instructions,,rank 10,2,2000\n"), std::string::npos) << csv;
+}
+
+TEST(ByPlace, APlaceWithoutAValueIsLeftOutOfTheMean) {
+  PlaceSink sink(Grouping::rank);
+  for (const std::uint64_t rank : {0u, 1u, 2u}) {
+    sink.process(process_of(rank));
+    LaunchRecord launch = launch_of(0);
+    launch.process = process_of(rank).process;
+    launch.results = {ratio("hit_rate", 1 + rank, rank == 1 ? 0 : 4)};
+    sink.launch(launch);
+  }
+  const std::string text = sink.to_text(100);
+  EXPECT_NE(text.find("0.500"), std::string::npos) << text << "mean of 1 / 4 and 3 / 4";
+  EXPECT_NE(text.find("1.500"), std::string::npos) << text << "greatest over mean";
 }
 
 TEST(ByPlace, OfManyTheExtremesAreNamed) {

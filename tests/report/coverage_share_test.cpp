@@ -77,6 +77,12 @@ TEST(CoverageShare, HasNoTimeWhereAKernelHasNone) {
       << "the cpu device's times say nothing of a GPU";
 }
 
+TEST(CoverageShare, HasATimeWhateverWasNeverLaunched) {
+  EXPECT_THAT(text_of(summary_of({counted("a", 10), without_ptx("b", 30), counted("idle", 0)},
+                                 {timed("a", 10, 90), timed("b", 6, 2)})),
+              StartsWith("Counted: 90 % of GPU time (estimated), 25 % of launches, 2 of 3 kernels."));
+}
+
 TEST(CoverageShare, TellsOtherObstaclesApart) {
   CoverageRecord refused = without_ptx("c", 5);
   refused.lacks_ptx = false;

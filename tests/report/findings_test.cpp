@@ -381,6 +381,8 @@ TEST_F(Findings, StridesOfTheLaunchAreNamed) {
   const std::vector<KernelFinding> found = findings({pitched, cases()[0].fires[0]});
   ASSERT_EQ(found.size(), 1u);
   EXPECT_THAT(found[0].sentence, testing::EndsWith("neighbouring lanes are 4 * argument 6 bytes apart"));
+  pitched.strides = {"-64"};
+  EXPECT_THAT(findings({pitched, cases()[0].fires[0]})[0].sentence, testing::EndsWith("are 64 bytes apart"));
 }
 
 TEST_F(Findings, AtomicsThatCompilersCombineCountOncePerWarp) {
@@ -441,6 +443,51 @@ TEST_F(Findings, SharesAreOfTheTimeWhereItIsKnown) {
   EXPECT_DOUBLE_EQ(facts_.kernels[0].weight, 0.25);
   findings({instructions(1600, 100), other, fast});
   EXPECT_EQ(facts_.weight, Weight::work) << "the other's is not known";
+}
+
+TEST_F(Findings, ALongBlockCostsLessInAGridOfManyWaves) {
+  const TimingRecord four_at_once = resources({.blocks_per_sm = 4});
+  const auto benefit = [&](std::uint32_t blocks) {
+    return find({gpu(100), with_grid(runtime(1, 40, 10), blocks), four_at_once}, "uneven blocks")->benefit;
+  };
+  EXPECT_NEAR(benefit(400).value(), 0.75, 1e-9);
+  EXPECT_NEAR(benefit(1600).value(), 0.75 / 4, 1e-9);
+}
+
+TEST_F(Findings, ATimeIsDividedByTheWorkInEachRange) {
+  LaunchRecord forward = instructions(9600, 300), backward = instructions(3200, 100);
+  forward.ranges = {"step", "forward"};
+  backward.ranges = {"step", "backward"};
+  TimingRecord time = resources({});
+  time.execute = 8;
+  const auto times = [this](const std::vector<Record>& records) {
+    findings(records);
+    std::map<std::string, double> of;
+    for (const KernelFacts& kernel : facts_.kernels)
+      of[kernel.ranges.back()] = kernel.facts.get("milliseconds");
+    return of;
+  };
+  using Times = std::map<std::string, double>;
+  EXPECT_EQ(times({forward, backward, time}), (Times{{"forward", 6}, {"backward", 2}}));
+  EXPECT_EQ(facts_.weight, Weight::time);
+  forward.results = backward.results = {number<std::uint64_t>("atomics", 5)};
+  EXPECT_EQ(times({forward, backward, time}), (Times{{"forward", 4}, {"backward", 4}}))
+      << "nothing says how they differ";
+}
+
+TEST_F(Findings, WarpsAreComparedWithTheAverageOfAllLaunches) {
+  const auto warps = [](std::vector<std::uint64_t> counts) {
+    return launch("instruction_count_per_warp", {array("warp_instructions", std::move(counts))});
+  };
+  const auto said = [&](const std::vector<Record>& records) {
+    const KernelFinding* const finding = find(records, "uneven warps");
+    return finding == nullptr ? std::string("nothing") : finding->sentence;
+  };
+  const LaunchRecord uneven = warps({90, 10, 10, 10});
+  EXPECT_THAT(said({uneven, uneven, uneven}), HasSubstr("executes 90 instructions, 3 times the average"));
+  EXPECT_THAT(said({uneven, warps({30})}), HasSubstr("90 instructions, 3 times"))
+      << "of five warps, where the last launch has one";
+  EXPECT_EQ(said({warps({40, 30, 30, 30}), warps({40, 30, 30, 30})}), "nothing");
 }
 
 TEST_F(Findings, TextSaysWhatWhyAndWhatToTry) {

@@ -51,6 +51,23 @@ TEST(Csv, OneLineForEachNumber) {
                                   "a,,1 0,,,,,,,,3,,\n" + front + "a,,1 1,,,,,,,,4,,\n");
 }
 
+/// Clocks of two multiprocessors differ.
+TEST(Perfetto, RowsThatEndBeforeTheyBeginAreLeftOut) {
+  std::vector<ResultValue> columns = {array<std::uint64_t>("s.sm", {3, 4, 5}),
+                                      array<std::uint64_t>("s.begin", {6000, 9000, 0}),
+                                      array<std::uint64_t>("s.end", {7000, 8000, 1000})};
+  for (ResultValue& each : columns) each.table = "s";
+  std::string text;
+  replay({launch_of("k", std::move(columns))},
+         *make_perfetto_sink([&](std::string_view written) { text += written; }));
+  std::vector<double> slices;
+  const auto trace = nlohmann::json::parse(text);
+  for (const auto& event : trace["traceEvents"]) {
+    if (event["ph"] == "X") slices.push_back(event["dur"]);
+  }
+  EXPECT_EQ(slices, std::vector<double>{1});
+}
+
 /// A row with a time is an instant, one with a begin and an end a slice.
 TEST(Perfetto, RowsOfTablesAreInstantsOrSlices) {
   std::vector<ResultValue> columns = {
@@ -103,6 +120,16 @@ TEST(Csv, RatiosLabelsBinsAndTotalsHaveTheirLines) {
                 "heat,,1 beyond,\"row, 2\",,,,,,,6,,\n" + ",,,,,,s,all,B,,,,,,,,,9,,\n");
 }
 
+TEST(Sites, BlocksHaveTheirFirstLine) {
+  SitesRecord sites = small_sites();
+  sites.instructions[0] = {0, 0, 0, 20};
+  sites.instructions[1] = {0, 1, 1, 22, 0, 8};
+  EXPECT_EQ(label_of(&sites, SiteKind::basic_block, 0).source(), "a.cu:8");
+  EXPECT_EQ(label_of(&sites, SiteKind::basic_block, 0).ptx_line, 20u);
+  sites.instructions[1].line = 0;
+  EXPECT_EQ(label_of(&sites, SiteKind::basic_block, 0).line, 0u) << "not that of another block";
+}
+
 TEST(Sites, WhatIsBeyondTheTableHasItsNumberAlone) {
   const SitesRecord sites = small_sites();
   EXPECT_EQ(label_of(&sites, SiteKind::instruction, 3).opcode, "");
@@ -127,6 +154,32 @@ TEST(SummaryJson, HoldsTotalsSitesAndGaps) {
   EXPECT_EQ(row["values"]["s"], 9);
   ASSERT_EQ(json["not_instrumented"].size(), 1u);
   EXPECT_EQ(json["not_instrumented"][0]["reason"], "no PTX");
+}
+
+TEST(SummaryJson, AGridThatDifferedOnceHasDiffered) {
+  std::vector<Record> records;
+  for (const std::uint32_t blocks : {40u, 80u, 80u}) {
+    LaunchRecord record = launch_of("k", {number<std::uint64_t>("n", 1)});
+    record.grid[0] = blocks;
+    records.emplace_back(record);
+  }
+  const auto json = nlohmann::json::parse(to_json(summary_of(records)));
+  EXPECT_EQ(json["specifications"][0]["kernels"][0]["grid"], nullptr);
+  EXPECT_EQ(json["specifications"][0]["kernels"][0]["block"], nlohmann::json({256, 1, 1}));
+}
+
+TEST(SummaryJson, SummarisesQuotientsOfArraysOfRatios) {
+  const auto shares = [](std::vector<std::uint64_t> numerators, std::vector<std::uint64_t> denominators) {
+    ResultValue result = array("share", std::move(numerators));
+    result.denominators = std::move(denominators);
+    return launch_of("k", {result});
+  };
+  const auto json =
+      nlohmann::json::parse(to_json(summary_of({shares({3, 9}, {4, 10}), shares({1, 6}, {4, 8})})));
+  const auto& share = json["specifications"][0]["kernels"][0]["arrays"]["share"];
+  EXPECT_EQ(share["least"], 0.25);
+  EXPECT_EQ(share["greatest"], 0.9);
+  EXPECT_EQ(share["values"], nlohmann::json({0.5, 15 / 18.0})) << "sums of numerators and denominators";
 }
 
 LaunchRecord of_every_kind(std::uint64_t launch) {

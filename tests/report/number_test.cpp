@@ -79,6 +79,16 @@ TEST(Fold, WhatIsNoAmountIsShownWhereLaunchesAgree) {
   EXPECT_EQ(to_text(address), "varies");
 }
 
+TEST(Number, AddressesAndMasksAreOfBits) {
+  EXPECT_TRUE(is_of_bits("address", ""));
+  EXPECT_TRUE(is_of_bits("lane_mask", ""));
+  EXPECT_TRUE(is_of_bits("trace.address", ""));
+  EXPECT_TRUE(is_of_bits("lanes", "mask"));
+  EXPECT_FALSE(is_of_bits("unmask", "")) << "a word of its own";
+  EXPECT_FALSE(is_of_bits("address", "bytes")) << "its unit says otherwise";
+  EXPECT_FALSE(is_of_bits("addresses", ""));
+}
+
 TEST(Fold, MeansLeaveOutWhatIsNoNumber) {
   FoldedNumber mean(Fold::mean);
   EXPECT_EQ(to_text(mean.value()), "-");

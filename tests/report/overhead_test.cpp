@@ -48,6 +48,15 @@ TEST(Overhead, RatiosArePairedByRoundAndTheMedianIsTaken) {
   EXPECT_DOUBLE_EQ(kernel.instrumented_ms, 2.5);
 }
 
+TEST(Overhead, OfAnEvenNumberOfRoundsTheMedianIsBetweenTheMiddleOnes) {
+  Bench bench{
+      {"./app"}, {run_of({{"k", 2}}), run_of({{"k", 2}}), run_of({{"k", 2}}), run_of({{"k", 2}})}, {}};
+  bench.settings.push_back({"s",
+                            {instrumented_run_of({{"k", 10}}), instrumented_run_of({{"k", 4}}),
+                             instrumented_run_of({{"k", 2}}), instrumented_run_of({{"k", 8}})}});
+  EXPECT_DOUBLE_EQ(overhead_of(bench).settings.at(0).kernels.at(0).ratio, 3);
+}
+
 TEST(Overhead, MeanAndWorstAreOverTheKernelsThatRanBothWays) {
   Bench bench{{"./app"}, {run_of({{"short", 1}, {"long", 100}, {"native_only", 5}})}, {}};
   bench.settings.push_back({"s", {instrumented_run_of({{"short", 4}, {"long", 100}})}});

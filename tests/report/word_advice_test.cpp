@@ -118,6 +118,18 @@ TEST(WordAdvice, ArraysWhoseCountsStopAtTheLimitAreNamed) {
               HasSubstr("several at the limit: a: its counts stop at 255, as do those of 1 other array:"));
 }
 
+TEST(WordAdvice, EachDeviceHasItsOwn) {
+  WordProfiles profiles;
+  LaunchRecord record = profile_of("shared_memory_profile", 0, {{"tile", 64, 90}});
+  profiles.add(record);
+  record.device = "NVIDIA H200";
+  profiles.add(record);
+  const std::vector<LaunchAdvice> advice = profiles.advice();
+  ASSERT_EQ(advice.size(), 2u);
+  EXPECT_EQ(advice[0].device, "cpu");
+  EXPECT_EQ(advice[1].device, "NVIDIA H200");
+}
+
 TEST(WordAdvice, ProfilesMayComeFromTwoRuns) {
   SummarySink sink;
   sink.launch(profile_of("device_memory_profile", 0, device_arrays));

@@ -70,9 +70,11 @@ TEST_F(PlaceTest, WhatGraphsHaveLaunchedBeforeIsOfTheSameKernel) {
   session_->launched_natively("k", 3, "by graphs");
   EXPECT_TRUE(launch_on(device_, 1, "aaaaaaaaaaaa", 0));
   session_->launched_natively("k", 2, "by graphs");
+  EXPECT_TRUE(launch_on(device_, 1, "aaaaaaaaaaaa", 1));
   session_->finish();
+  EXPECT_THAT(numbers(), ElementsAre(3, 6)) << "the graphs' launches have numbers, too";
   ASSERT_EQ(records_.coverage.size(), 1u);
-  EXPECT_EQ(records_.coverage[0].launches, 6u);
+  EXPECT_EQ(records_.coverage[0].launches, 7u);
   EXPECT_EQ(records_.coverage[0].module, "aaaaaaaaaaaa");
 }
 

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <thread>
 
+#include "cod/word_map.h"
 #include "tests/session/session_fixture.h"
 
 namespace lynxpp::interposer {
@@ -39,6 +40,55 @@ TEST_F(SessionTest, ALongLaunchThatCountsWordsInNarrowCountersSaysSo) {
   EXPECT_THAT(records_.launches[0].notes, Not(says_so));
   EXPECT_THAT(records_.launches[1].notes, says_so);
   EXPECT_THAT(records_.launches[2].notes, Not(says_so));
+}
+
+/// Counts one access to each of the words, as probes would.
+class CountingDevice : public FakeDevice {
+ public:
+  explicit CountingDevice(const std::vector<std::pair<std::uint64_t, std::uint64_t>>& arrays) : map_(arrays) {
+    auto live = std::make_shared<device::LiveAllocations>();
+    for (const auto& [address, bytes] : arrays)
+      live->sorted.push_back({address, bytes, live->sorted.size(), {}, {}});
+    memory = live;
+  }
+  Status launch(device::Variant&, const device::Launch&, std::span<const device::ParameterSlot>,
+                std::span<const std::uint64_t> probe, device::Buffer& buffer) override {
+    const std::uint64_t one = 1;
+    std::byte* const counts = static_cast<FakeBuffer&>(buffer).bytes.data() + (probe[0] - buffer.address());
+    for (const std::uint64_t address : addresses)
+      std::memcpy(counts + map_.element_of(address).value() * sizeof one, &one, sizeof one);
+    return success();
+  }
+  std::vector<std::uint64_t> addresses;
+
+ private:
+  cod::WordMap map_;
+};
+
+TEST_F(SessionTest, WordsOfAnArrayThatContainsAnotherAreNotOutsideOfBoth) {
+  std::ofstream(spec_) << "global unsigned long counts[DEVICE_WORDS];\n"
+                          "ON_INSTRUCTION: MEM_WRITE: GLOBAL: { if (laneId() < 32) countWords(counts); }\n"
+                          "ON_REPORT: { emitWords(\"arrays\", counts); }\n";
+  text_ =
+      ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\n"
+      ".reg .b32 %r<2>;\n.reg .b64 %rd<2>;\nmov.u64 %rd1, 65536;\nst.global.u32 [%rd1], %r1;\nret;\n}\n";
+  start({});
+  constexpr std::uint64_t outer = 65536, inner = outer + 16, behind = outer + 128;
+  CountingDevice device({{outer, 64}, {inner, 8}, {behind, 64}});
+  const auto notes = [&](std::vector<std::uint64_t> addresses) {
+    device.addresses = std::move(addresses);
+    KernelSource source{"k", 1, [&]() -> Result<KernelPtx> { return KernelPtx{text_}; }};
+    EXPECT_TRUE(session_->launch(device, request_of(1, 32), source, &found_));
+    session_->collect();
+    return records_.launches.back().notes;
+  };
+  const auto outside = Contains(HasSubstr("outside of all known arrays"));
+  EXPECT_THAT(notes({outer, outer + 12}), Not(outside));
+  EXPECT_THAT(notes({inner, inner + 4}), Not(outside)) << "in both";
+  EXPECT_THAT(notes({inner + 8, outer + 60, behind}), Not(outside)) << "after the inner one";
+  EXPECT_THAT(notes({outer + 60, outer + 64, behind - 4, behind}),
+              Contains(HasSubstr("2 accesses outside of all known arrays")));
+  session_->finish();
 }
 
 }  // namespace

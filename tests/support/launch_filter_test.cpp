@@ -14,10 +14,10 @@ TEST(LaunchFilter, EmptyTextWantsEveryLaunch) {
 }
 
 TEST(LaunchFilter, TakesNumbersRangesAndOpenRanges) {
-  const Result<LaunchFilter> filter = LaunchFilter::parse("0-2, 7,100-", "--launches");
+  const Result<LaunchFilter> filter = LaunchFilter::parse("0-2, 5-5, 7,100-", "--launches");
   ASSERT_TRUE(filter.ok());
-  for (const std::uint64_t launch : {0, 1, 2, 7, 100, 1000}) EXPECT_TRUE(filter->wants(launch)) << launch;
-  for (const std::uint64_t launch : {3, 6, 8, 99}) EXPECT_FALSE(filter->wants(launch)) << launch;
+  for (const std::uint64_t launch : {0, 1, 2, 5, 7, 100, 1000}) EXPECT_TRUE(filter->wants(launch)) << launch;
+  for (const std::uint64_t launch : {3, 4, 6, 8, 99}) EXPECT_FALSE(filter->wants(launch)) << launch;
 }
 
 TEST(LaunchFilter, NamesWhatItDoesNotUnderstand) {

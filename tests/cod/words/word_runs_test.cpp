@@ -204,7 +204,12 @@ TEST_P(WordRunsOf, HaveTheDevicesCounts) {
 INSTANTIATE_TEST_SUITE_P(Room, WordRunsOf,
                          testing::Values(CountedWith{.most_runs = 1 << 16}, CountedWith{.most_runs = 700},
                                          CountedWith{.most_runs = 0}, CountedWith{.has_places = true},
-                                         CountedWith{.has_places = true, .knows_rows = true}));
+                                         CountedWith{.has_places = true, .knows_rows = true}),
+                         [](const auto& each) {
+                           const CountedWith& how = each.param;
+                           return std::to_string(how.most_runs) + "_runs" +
+                                  (how.has_places ? "_places" : "") + (how.knows_rows ? "_rows" : "");
+                         });
 
 /// Wherever a thread is in its grid, its place is its own.
 TEST(WordRuns, OfGridsWithThreeDimensions) {

@@ -4,6 +4,7 @@
 
 #include "tests/cod/conformance_fixture.h"
 #include "tests/cod/test_support.h"
+#include "tests/support/readable_name.h"
 
 namespace lynxpp::cod {
 namespace {
@@ -124,7 +125,8 @@ TEST_P(WordsInWindow, StopAtTheirGreatestInLongLaunches) {
 
 INSTANTIATE_TEST_SUITE_P(Bytes, WordsInWindow,
                          testing::Combine(testing::Values("straight", "edges", "patterns"),
-                                          testing::Values(0, 4096, 1u << 20)));
+                                          testing::Values(0, 4096, 1u << 20)),
+                         ReadableName());
 
 TEST(WordsOfShared, HaveTheDevicesCountsWithAProbeAtEveryAccess) {
   for (const char* kernel : {"exchange", "patterns"}) {
@@ -189,6 +191,43 @@ TEST(WordsOfShared, AreCountedInTheBlockOfSomeArrays) {
               Counts(measured.counters.words->shared.begin(), measured.counters.words->shared.end()));
     EXPECT_EQ(in_window, expected);
     EXPECT_EQ(measured.dropped, 0u);
+  }
+}
+
+/// One address for all threads; the guards are those of some lanes, warps and blocks.
+TEST(WordsOfOneAddress, CountTheThreadsThatMakeTheAccess) {
+  const std::string module = R"(.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 in, .param .u64 out)
+{
+  .reg .b32 %q<6>;
+  .reg .b64 %qd<2>;
+  .reg .pred %g<5>;
+  ld.param.u64 %qd1, [in];
+  mov.u32 %q1, %tid.x;
+  mov.u32 %q2, %ctaid.x;
+  shr.u32 %q3, %q1, 5;
+  setp.lt.u32 %g1, %q1, 5;
+  setp.eq.u32 %g2, %q3, 1;
+  setp.lt.u32 %g3, %q2, 2;
+  @%g1 ld.global.u32 %q4, [%qd1];
+  @!%g2 ld.global.u32 %q4, [%qd1+4];
+  @%g3 ld.global.u32 %q4, [%qd1+8];
+  ld.global.u32 %q4, [%qd1+12];
+  ret;
+}
+)";
+  const std::string counting = counting_every_access("long", "DEVICE_WORDS", "GLOBAL");
+  const Shape shape{{7, 1, 1}, {96, 1, 1}};
+  for (const bool with_probes : {false, true}) {
+    const Measured measured = with_probes ? measure_module_with_probes(counting, shape, module, {})
+                                          : measure_module(counting, shape, module);
+    ASSERT_EQ(measured.failure, "");
+    std::vector<std::uint64_t> counts;
+    for (const auto& [word, count] : counts_of(measured.arrays[0])) counts.push_back(count);
+    EXPECT_EQ(counts, (std::vector<std::uint64_t>{7 * 5, 7 * 64, 2 * 96, 7 * 96})) << with_probes;
+    EXPECT_EQ(counts_of(measured.arrays[0]), measured.device_words) << with_probes;
   }
 }
 
