@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "image/compiled_ptx.h"
-#include "support/user_cache.h"
+#include "support/private_folder.h"
 
 namespace lynxpp::image {
 namespace {
@@ -61,11 +61,11 @@ std::span<const CompilerCache> compiler_caches() { return caches; }
 std::vector<std::pair<std::string, std::string>> moved_compiler_caches() {
   std::vector<std::pair<std::string, std::string>> variables;
   const fs::path folder = compiler_cache_folder();
-  if (!make_own_folder(folder.parent_path()) || !make_own_folder(folder)) return variables;
+  if (folder.empty()) return variables;
   for (const CompilerCache& cache : caches) {
     if (cache.folder.empty() || value_of(cache) != nullptr) continue;
     const fs::path own = folder / cache.folder;
-    if (make_own_folder(own)) variables.emplace_back(cache.variable, own.string());
+    if (PrivateFolder::make(own).ok()) variables.emplace_back(cache.variable, own.string());
   }
   return variables;
 }
