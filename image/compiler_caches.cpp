@@ -46,7 +46,7 @@ bool is_loaded(const CompilerCache& cache, const std::vector<std::string>& objec
 }
 
 const char* value_of(const CompilerCache& cache) {
-  const char* const value = std::getenv(std::string(cache.variable).c_str());
+  const char* const value = secure_getenv(std::string(cache.variable).c_str());
   return value != nullptr && *value != '\0' ? value : nullptr;
 }
 

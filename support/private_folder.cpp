@@ -126,7 +126,8 @@ Result<fs::path> absolute_path(const fs::path& path) {
 
 std::string unfinished_name() {
   std::uint64_t number = 0;
-  if (::getrandom(&number, sizeof number, 0) != sizeof number) number = static_cast<std::uint64_t>(::getpid());
+  if (::getrandom(&number, sizeof number, 0) != sizeof number)
+    number = static_cast<std::uint64_t>(::getpid());
   return unfinished_prefix + std::to_string(number);
 }
 
@@ -138,8 +139,7 @@ bool is_abandoned(const std::string& name, fs::file_time_type written) {
 
 fs::file_time_type time_of(const timespec& time) {
   const auto since_epoch = std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
-  return std::chrono::file_clock::from_sys(
-      std::chrono::sys_time<std::chrono::nanoseconds>(since_epoch));
+  return std::chrono::file_clock::from_sys(std::chrono::sys_time<std::chrono::nanoseconds>(since_epoch));
 }
 
 }  // namespace
@@ -228,16 +228,13 @@ bool PrivateFolder::write(const std::string& name,
     is_written = true;
     for (const std::span<const std::byte> part : parts) is_written = is_written && write_all(file, part);
   }
-  if (is_written &&
-      ::renameat(folder_.number(), unfinished.c_str(), folder_.number(), name.c_str()) == 0)
+  if (is_written && ::renameat(folder_.number(), unfinished.c_str(), folder_.number(), name.c_str()) == 0)
     return true;
   remove(unfinished);
   return false;
 }
 
-void PrivateFolder::remove(const std::string& name) const {
-  ::unlinkat(folder_.number(), name.c_str(), 0);
-}
+void PrivateFolder::remove(const std::string& name) const { ::unlinkat(folder_.number(), name.c_str(), 0); }
 
 bool PrivateFolder::touch(const std::string& name) const {
   return ::utimensat(folder_.number(), name.c_str(), nullptr, AT_SYMLINK_NOFOLLOW) == 0;

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -67,6 +68,7 @@ bool has_driver_library() {
 }  // namespace
 
 Settings settings;
+bool has_raised_rights = false;
 
 void read_settings(char** environment) {
   for (char** entry = environment; entry != nullptr && *entry != nullptr; ++entry) {
@@ -173,6 +175,7 @@ const char* stand_in_driver() {
 
 void lynxpp_resolve_real_functions() {
   if (lynxpp_real_dlsym != nullptr) return;
+  has_raised_rights = getauxval(AT_SECURE) != 0;
   // dlvsym is not interposed; asking for a version passes over our own unversioned dlsym and over those of
   // other preloads.
   void* of_libc = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");

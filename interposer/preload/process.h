@@ -17,6 +17,11 @@ struct Settings {
   const char* runtime_folder = nullptr;  ///< XDG_RUNTIME_DIR; null when unset
 };
 
+/// True if the program runs with raised rights (setuid, setgid, file capabilities: AT_SECURE). The library
+/// then does nothing at all: whoever started the program must not say which files it reads and writes. Known
+/// once lynxpp_resolve_real_functions() has run.
+extern bool has_raised_rights;
+
 /// Filled once, by the library's constructor.
 extern Settings settings;
 void read_settings(char** environment);

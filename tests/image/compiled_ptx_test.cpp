@@ -111,8 +111,11 @@ TEST_F(PtxStoreTest, RemovesOldEntriesAndNothingElse) {
   ASSERT_TRUE(remember_ptx(bytes_of("cubin 0"), text));
   const fs::path oldest = only_entry();
   make_older(oldest, 1);
-  const std::vector<fs::path> others = {named() / "video", store() / "video", named() / "0123456789abcdef-5",
-                                        store() / "0123456789abcdef-5", store() / "0123456789abcdef-6",
+  const std::vector<fs::path> others = {named() / "video",
+                                        store() / "video",
+                                        named() / "0123456789abcdef-5",
+                                        store() / "0123456789abcdef-5",
+                                        store() / "0123456789abcdef-6",
                                         store() / "notes-1"};
   for (const fs::path& other : others) {
     ASSERT_TRUE(write_file(other.string(), "mine, and not the store's"));
