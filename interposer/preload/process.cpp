@@ -82,7 +82,8 @@ void read_settings(char** environment) {
       settings.verbose =
           strcmp(level, "info") == 0 || strcmp(level, "debug") == 0 || strcmp(level, "trace") == 0;
     } else if (const char* control = value_of(*entry, "LYNXPP_CONTROL")) {
-      settings.control = strcmp(control, "0") != 0;
+      if (strcmp(control, "0") == 0) settings.control = ControlChoice::off;
+      if (strcmp(control, "1") == 0) settings.control = ControlChoice::on;
     } else if (value_of(*entry, "LYNXPP_CPU_CHECK") != nullptr) {
       settings.checks = true;
     } else if (const char* run = value_of(*entry, "LYNXPP_RUN")) {
