@@ -15,7 +15,7 @@ constexpr const char* outline_variable = "LYNXPP_OUTLINE";
 constexpr const char* without_variable = "LYNXPP_WITHOUT";
 
 std::string_view environment(const char* name) {
-  const char* value = std::getenv(name);
+  const char* value = secure_getenv(name);
   return value == nullptr ? std::string_view{} : std::string_view(value);
 }
 

@@ -1,10 +1,7 @@
 #include "image/compiled_ptx.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -14,7 +11,7 @@
 #include <system_error>
 #include <vector>
 
-#include "support/user_cache.h"
+#include "support/private_folder.h"
 
 namespace lynxpp::image {
 namespace {
@@ -24,6 +21,7 @@ namespace fs = std::filesystem;
 constexpr std::uintmax_t greatest_store = std::uintmax_t{256} << 20;
 constexpr std::size_t greatest_entry = std::size_t{64} << 20;
 constexpr const char* caches_folder = "caches";
+constexpr char name_format[] = "%016llx-%zu";
 
 fs::path store_folder() { return user_cache_folder("LYNXPP_PTX_STORE", "ptx"); }
 
@@ -35,47 +33,45 @@ std::uint64_t hash_of(std::span<const std::byte> bytes) {
 }
 
 std::string name_of(std::span<const std::byte> cubin) {
-  char name[64];
-  snprintf(name, sizeof name, "%016llx-%zu", static_cast<unsigned long long>(hash_of(cubin)), cubin.size());
-  return name;
+  std::array<char, 64> name{};
+  std::snprintf(name.data(), name.size(), name_format, static_cast<unsigned long long>(hash_of(cubin)),
+                cubin.size());
+  return name.data();
 }
 
-std::optional<std::string> contents(const fs::path& path) {
-  const OwnFile file(path, O_RDONLY);
-  struct stat status {};
-  if (!file || fstat(file.descriptor(), &status) != 0 || !S_ISREG(status.st_mode) ||
-      static_cast<std::size_t>(status.st_size) > greatest_entry) {
-    return std::nullopt;
-  }
-  std::string text(static_cast<std::size_t>(status.st_size), '\0');
-  std::size_t done = 0;
-  while (done < text.size()) {
-    const ssize_t count = read(file.descriptor(), text.data() + done, text.size() - done);
-    if (count <= 0) return std::nullopt;
-    done += static_cast<std::size_t>(count);
-  }
-  return text;
+/// The length of the cubin in an entry of this name; nullopt if no entry has such a name.
+std::optional<std::size_t> cubin_bytes_of(const std::string& name) {
+  unsigned long long hash = 0;
+  std::size_t bytes = 0;
+  std::array<char, 64> same{};
+  if (std::sscanf(name.c_str(), "%16llx-%zu", &hash, &bytes) != 2) return std::nullopt;
+  std::snprintf(same.data(), same.size(), name_format, hash, bytes);
+  return name == same.data() ? std::optional(bytes) : std::nullopt;
+}
+
+/// True if the file's name follows from the bytes it begins with.
+bool is_entry(const PrivateFolder& folder, const std::string& name) {
+  const std::optional<std::size_t> bytes = cubin_bytes_of(name);
+  const std::optional<std::string> text = bytes ? folder.read(name, greatest_entry) : std::nullopt;
+  return text && *bytes <= text->size() && name_of(std::as_bytes(std::span(*text).first(*bytes))) == name;
 }
 
 bool begins_with(const std::string& text, std::span<const std::byte> bytes) {
   return text.size() >= bytes.size() && std::memcmp(text.data(), bytes.data(), bytes.size()) == 0;
 }
 
-/// Those below `folder` that belong to the user alone.
-std::vector<fs::path> own_folders_in(const fs::path& folder, std::string_view prefix = {}) {
+std::vector<fs::path> folders_in(const fs::path& folder, std::string_view prefix = {}) {
   std::vector<fs::path> found;
   std::error_code error;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-    if (at->path().filename().string().starts_with(prefix) && is_own_folder(at->path()))
-      found.push_back(at->path());
+    if (at->path().filename().string().starts_with(prefix)) found.push_back(at->path());
   }
   return found;
 }
 
 /// torch.compile has one of Triton's for each device.
 void add_caches_of_torch(const fs::path& folder, std::vector<fs::path>& caches) {
-  if (!is_own_folder(folder)) return;
-  for (fs::path& cache : own_folders_in(folder / "triton")) caches.push_back(std::move(cache));
+  for (fs::path& cache : folders_in(folder / "triton")) caches.push_back(std::move(cache));
 }
 
 std::vector<fs::path> triton_caches() {
@@ -86,7 +82,7 @@ std::vector<fs::path> triton_caches() {
   }
   if (const char* named = secure_getenv("TORCHINDUCTOR_CACHE_DIR")) add_caches_of_torch(named, caches);
   std::error_code error;
-  for (const fs::path& folder : own_folders_in(fs::temp_directory_path(error), "torchinductor_")) {
+  for (const fs::path& folder : folders_in(fs::temp_directory_path(error), "torchinductor_")) {
     add_caches_of_torch(folder, caches);
   }
   return caches;
@@ -95,23 +91,17 @@ std::vector<fs::path> triton_caches() {
 /// The text beside the file of these bytes, in one of the folders of `cache`.
 std::optional<std::string> ptx_beside(const fs::path& cache, std::span<const std::byte> cubin,
                                       const std::string& kernel) {
-  if (!is_own_folder(cache)) return std::nullopt;
-  std::error_code error;
-  for (fs::directory_iterator at(cache, error), end; !error && at != end; at.increment(error)) {
-    const fs::path compiled = at->path() / (kernel + ".cubin");
+  for (const fs::path& entry : folders_in(cache)) {
     std::error_code absent;
-    if (fs::file_size(compiled, absent) != cubin.size() || absent) continue;
-    const std::optional<std::string> machine_code = contents(compiled);
-    if (machine_code && begins_with(*machine_code, cubin)) return contents(at->path() / (kernel + ".ptx"));
+    if (fs::file_size(entry / (kernel + ".cubin"), absent) != cubin.size() || absent) continue;
+    const Result<PrivateFolder> folder = PrivateFolder::open(entry);
+    if (!folder) continue;
+    const std::optional<std::string> machine_code = folder->read(kernel + ".cubin", greatest_entry);
+    if (machine_code && begins_with(*machine_code, cubin))
+      return folder->read(kernel + ".ptx", greatest_entry);
   }
   return std::nullopt;
 }
-
-struct StoredFile {
-  fs::file_time_type written;
-  std::uintmax_t size = 0;
-  fs::path path;
-};
 
 /// Removes files written no later than `last`, below `folder`.
 void remove_older(const fs::path& folder, fs::file_time_type last) {
@@ -125,33 +115,32 @@ void remove_older(const fs::path& folder, fs::file_time_type last) {
   for (const fs::path& path : old) fs::remove(path, error);
 }
 
+std::uintmax_t total_of(const std::vector<PrivateFolder::File>& files) {
+  std::uintmax_t total = 0;
+  for (const PrivateFolder::File& file : files) total += file.bytes;
+  return total;
+}
+
 /// Removes the oldest entries until the rest fits. Another process may do the same: what is gone is gone.
-void keep_within_bound(const fs::path& folder) {
+void keep_within_bound(const PrivateFolder& folder) {
   // A framework writes the cubin to its cache soon after it was compiled.
   constexpr std::chrono::minutes until_cached(10);
-  std::error_code error;
-  std::vector<StoredFile> files;
-  std::uintmax_t total = 0;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-    std::error_code gone;
-    if (!at->is_regular_file(gone)) continue;
-    StoredFile file{at->last_write_time(gone), at->file_size(gone), at->path()};
-    if (gone) continue;
-    total += file.size;
-    files.push_back(std::move(file));
-  }
+  std::vector<PrivateFolder::File> files = folder.files();
+  std::erase_if(files, [](const PrivateFolder::File& file) { return !cubin_bytes_of(file.name); });
+  if (total_of(files) <= greatest_store) return;
+  std::erase_if(files, [&](const PrivateFolder::File& file) { return !is_entry(folder, file.name); });
+  std::uintmax_t total = total_of(files);
   if (total <= greatest_store) return;
-  std::sort(files.begin(), files.end(),
-            [](const StoredFile& a, const StoredFile& b) { return a.written < b.written; });
+  std::ranges::sort(files, {}, &PrivateFolder::File::written);
   // More than needed, so that it is rare.
   fs::file_time_type last;
-  for (const StoredFile& file : files) {
+  for (const PrivateFolder::File& file : files) {
     if (total <= greatest_store / 4 * 3) break;
-    fs::remove(file.path, error);
-    total -= file.size;
+    folder.remove(file.name);
+    total -= file.bytes;
     last = file.written;
   }
-  remove_older(folder / caches_folder, last + until_cached);
+  remove_older(folder.path() / caches_folder, last + until_cached);
 }
 
 }  // namespace
@@ -164,38 +153,19 @@ fs::path compiler_cache_folder() {
 
 bool remember_ptx(std::span<const std::byte> cubin, std::string_view ptx) {
   if (cubin.empty() || ptx.empty() || cubin.size() + ptx.size() > greatest_entry) return false;
-  const fs::path folder = store_folder();
-  std::error_code error;
-  if (!make_own_folder(folder)) return false;
+  const Result<PrivateFolder> folder = PrivateFolder::make(store_folder());
+  if (!folder) return false;
   const std::string name = name_of(cubin);
-  const fs::path path = folder / name;
-  if (fs::exists(path, error)) {
-    // The compilers' caches contain it again.
-    fs::last_write_time(path, fs::file_time_type::clock::now(), error);
-    return true;
-  }
-  const fs::path unfinished = folder / (name + "." + std::to_string(getpid()));
-  {
-    const OwnFile file(unfinished, O_WRONLY | O_CREAT | O_EXCL, 0600);
-    if (!file) return false;
-    if (!write_all(file.descriptor(), cubin.data(), cubin.size()) ||
-        !write_all(file.descriptor(), ptx.data(), ptx.size())) {
-      unlink(unfinished.c_str());
-      return false;
-    }
-  }
-  if (rename(unfinished.c_str(), path.c_str()) != 0) {
-    unlink(unfinished.c_str());
-    return false;
-  }
-  keep_within_bound(folder);
+  if (folder->touch(name)) return true;  // the compilers' caches contain it again
+  if (!folder->write(name, {cubin, std::as_bytes(std::span(ptx))})) return false;
+  keep_within_bound(*folder);
   return true;
 }
 
 std::optional<std::string> remembered_ptx(std::span<const std::byte> cubin) {
-  const fs::path folder = store_folder();
-  if (cubin.empty() || !is_own_folder(folder)) return std::nullopt;
-  std::optional<std::string> found = contents(folder / name_of(cubin));
+  const Result<PrivateFolder> folder = PrivateFolder::open(store_folder());
+  if (cubin.empty() || !folder) return std::nullopt;
+  const std::optional<std::string> found = folder->read(name_of(cubin), greatest_entry);
   if (!found || !begins_with(*found, cubin)) return std::nullopt;
   return found->substr(cubin.size());
 }

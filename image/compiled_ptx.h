@@ -4,12 +4,12 @@
 // the preload library sees the compiler at work it remembers both, and the PTX is found again by the cubin's
 // own bytes, compared one by one, in whichever process loads it.
 //
-// The folder is LYNXPP_PTX_STORE, or lynxpp/ptx in the user's cache folder (XDG_CACHE_HOME, ~/.cache). It
-// belongs to the user alone (mode 0700) and holds 256 MiB of cubins and PTX at most. The oldest entries
-// go first, and with them what the compilers' caches inside the folder have kept since then: a cubin that
-// outlived its PTX would be loaded and not compiled again. A program that runs with another user's rights
-// neither reads nor writes it. Functions of this file never fail loudly: a cubin that is not remembered
-// is one without PTX.
+// The folder is lynxpp/ptx in the user's cache folder (XDG_CACHE_HOME, ~/.cache) or in the folder that
+// LYNXPP_PTX_STORE names. It belongs to the user alone (support/private_folder.h) and holds 256 MiB of cubins
+// and PTX at most. The oldest entries go first, and with them what the compilers' caches inside the folder
+// have kept since then: a cubin that outlived its PTX would be loaded and not compiled again. Other files are
+// left alone. A program that runs with another user's rights neither reads nor writes the store. Functions of
+// this file never fail loudly: a cubin that is not remembered is one without PTX.
 #pragma once
 
 #include <cstddef>

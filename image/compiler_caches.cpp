@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "image/compiled_ptx.h"
-#include "support/user_cache.h"
+#include "support/private_folder.h"
 
 namespace lynxpp::image {
 namespace {
@@ -46,7 +46,7 @@ bool is_loaded(const CompilerCache& cache, const std::vector<std::string>& objec
 }
 
 const char* value_of(const CompilerCache& cache) {
-  const char* const value = std::getenv(std::string(cache.variable).c_str());
+  const char* const value = secure_getenv(std::string(cache.variable).c_str());
   return value != nullptr && *value != '\0' ? value : nullptr;
 }
 
@@ -61,11 +61,11 @@ std::span<const CompilerCache> compiler_caches() { return caches; }
 std::vector<std::pair<std::string, std::string>> moved_compiler_caches() {
   std::vector<std::pair<std::string, std::string>> variables;
   const fs::path folder = compiler_cache_folder();
-  if (!make_own_folder(folder.parent_path()) || !make_own_folder(folder)) return variables;
+  if (folder.empty()) return variables;
   for (const CompilerCache& cache : caches) {
     if (cache.folder.empty() || value_of(cache) != nullptr) continue;
     const fs::path own = folder / cache.folder;
-    if (make_own_folder(own)) variables.emplace_back(cache.variable, own.string());
+    if (PrivateFolder::make(own).ok()) variables.emplace_back(cache.variable, own.string());
   }
   return variables;
 }

@@ -17,7 +17,7 @@ namespace {
 
 /// Ranges of LYNXPP_RANGE_FUNCTION enclose those that the hooks know.
 RangeReader range_reader() {
-  const char* const functions = std::getenv("LYNXPP_RANGE_FUNCTION");
+  const char* const functions = secure_getenv("LYNXPP_RANGE_FUNCTION");
   return [functions = std::string(functions != nullptr ? functions : "")] {
     std::vector<std::string> ranges;
     if (!functions.empty()) ranges = function_ranges(functions);

@@ -18,7 +18,7 @@ namespace {
 /// Whether the driver is told to compile PTX even where machine code stands beside it.
 bool driver_ignores_machine_code() {
   const auto is_set = [](const char* name) {
-    const char* value = std::getenv(name);
+    const char* value = secure_getenv(name);
     return value != nullptr && std::string_view(value) == "1";
   };
   return is_set("CUDA_FORCE_PTX_JIT") || is_set("CUDA_FORCE_JIT");

@@ -31,7 +31,7 @@ std::string program() {
 std::optional<std::uint64_t> rank() {
   for (const char* const variable :
        {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID"}) {
-    const char* const value = std::getenv(variable);
+    const char* const value = secure_getenv(variable);
     if (value == nullptr) continue;
     const char* const end = value + std::strlen(value);
     std::uint64_t number = 0;

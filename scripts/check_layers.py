@@ -41,7 +41,7 @@ TABLE = {
                    "device/cuda"],
     "interposer/preload": ["image", "interposer/engine_api.h", "interposer/lynxpp.h", "interposer/driver_api.def", "device/cpu/driver/api.def",
                            "device/cpu/driver/unsupported.def", "support/call_stack.h",
-                           "support/control_socket.h", "support/run_mark.h", "support/write_signals.h"],
+                           "support/control_socket.h", "support/run_mark.h", "support/system_call_filter.h", "support/write_signals.h"],
     "interposer/control": ["support", "interposer/session/session.h"],
     "cli": ["support", "image", "ptx/ir", "ptx/parser", "ptx/analysis", "ptx/emitter", "ptx/passes", "cod", "engine", "instrumentors", "report", "device", "models", "observe"],
     "calibrate": [],
@@ -75,6 +75,9 @@ OPEN_LIBRARIES = {"spdlog", "CUDA"}
 
 SUFFIXES = {".h", ".hpp", ".cpp", ".cc", ".c", ".cu", ".def"}
 SKIPPED_FOLDERS = {"build", "dist", "third_party", ".git", ".cache"}
+# Programs may run with raised rights: what is loaded into them reads no environment variable then (docs/security.md).
+OUTSIDE_PROGRAMS = {"cli", "calibrate", "examples/apps", "examples/primitives", "examples/cumapz", "bench", "fuzz", "tests"}
+GETENV = re.compile(r"\bgetenv\s*\(")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
 
 
@@ -102,6 +105,10 @@ def includes(path):
         match = INCLUDE.match(line)
         if match:
             yield number, match.group(1) or match.group(2), match.group(1) is not None
+
+
+def calls_of_getenv(path):
+    return [number for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1) if GETENV.search(line)]
 
 
 def library_of(name):
@@ -146,6 +153,8 @@ def check(root):
         if folder is None:
             errors.append((file, 1, "the folder is not in the layering table of scripts/check_layers.py"))
             continue
+        if folder not in OUTSIDE_PROGRAMS:
+            errors += [(file, line, "getenv also reads under raised rights: call secure_getenv") for line in calls_of_getenv(root / file)]
         for line, name, quoted in lines:
             library, folders = library_of(name)
             if library is not None:

@@ -26,7 +26,7 @@ spdlog::logger& logger() {
   static spdlog::logger* const only = [] {
     auto* made = new spdlog::logger("lynxpp", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
     made->set_pattern("lynxpp: %^%l%$: %v");
-    const char* level = std::getenv("LYNXPP_LOG");
+    const char* level = secure_getenv("LYNXPP_LOG");
     made->set_level(level != nullptr ? spdlog::level::from_str(level) : spdlog::level::warn);
     return made;
   }();

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "support/control_socket.h"
+#include "support/system_call_filter.h"
 
 namespace lynxpp::cli {
 namespace {
@@ -107,6 +108,10 @@ Result<int> connect_to(int process) {
            std::getenv("XDG_RUNTIME_DIR"), of_process ? of_process->c_str() : nullptr, nullptr}) {
     if (const int made = connect_in(folder, process); made >= 0) return made;
   }
+  if (may_filter_system_calls((process_folder + "/status").c_str()))
+    return failure(
+        "process " + number + " does not listen to lynxpp: its system calls are filtered (seccomp)",
+        "if the filter permits sockets, start the program with LYNXPP_CONTROL=1");
   return failure("process " + number + " does not listen to lynxpp",
                  "it must be a CUDA program that has liblynxpp.so preloaded (`lynxpp run`), has loaded its "
                  "kernels, and has not LYNXPP_CONTROL=0");

@@ -16,6 +16,7 @@
 #include "interposer/preload/engine_client.h"
 #include "interposer/preload/process.h"
 #include "support/control_socket.h"
+#include "support/system_call_filter.h"
 
 namespace lynxpp::preload {
 namespace {
@@ -168,8 +169,16 @@ bool start_thread() {
 }  // namespace
 
 void begin_control() {
-  if (!settings.control || has_begun.load(std::memory_order_relaxed) || has_begun.exchange(true)) return;
+  if (settings.control == ControlChoice::off) return;
+  if (has_begun.load(std::memory_order_relaxed) || has_begun.exchange(true)) return;
   const int error = errno;
+  if (settings.control != ControlChoice::on && may_filter_system_calls("/proc/self/status")) {
+    if (settings.verbose)
+      say("`lynxpp attach` cannot reach this process: its system calls are filtered (seccomp), and a socket "
+          "could end it; LYNXPP_CONTROL=1 opens one all the same");
+    errno = error;
+    return;
+  }
   const pid_t process = getpid();
   int made = settings.runtime_folder != nullptr ? listen_in(settings.runtime_folder, process) : -1;
   if (made < 0) made = listen_in(nullptr, process);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "interposer/engine_api.h"
+#include "interposer/preload/process.h"
 
 namespace lynxpp::preload {
 
@@ -57,14 +58,14 @@ void finish();
 int status_of_run(int status);
 
 /// While one lives, hooked functions called on this thread go straight to the original: what the engine or an
-/// original does is not the program's doing.
+/// original does is not the program's doing. In a program with raised rights they always do.
 class Passthrough {
  public:
   Passthrough() { ++depth; }
   ~Passthrough() { --depth; }
   Passthrough(const Passthrough&) = delete;
   Passthrough& operator=(const Passthrough&) = delete;
-  static bool active() { return depth != 0; }
+  static bool active() { return depth != 0 || has_raised_rights; }
 
  private:
   static constinit thread_local int depth __attribute__((tls_model("initial-exec")));

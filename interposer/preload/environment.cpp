@@ -48,7 +48,7 @@ bool is_ours(const char* name) {
 }
 
 int changed(int result) {
-  if (result == 0 && !Passthrough::active()) specifications_changed(getenv(variable));
+  if (result == 0 && !Passthrough::active()) specifications_changed(secure_getenv(variable));
   return result;
 }
 

@@ -232,7 +232,7 @@ bool is_second_copy() {
 LYNXPP_EXPORT int InitializeInjection() {
   using namespace lynxpp::preload;  // NOLINT(google-build-using-namespace): its code, under a C name
   static std::atomic<bool> has_begun = false;
-  if (is_loaded_with_program() || is_second_copy() || has_begun.exchange(true)) return 1;
+  if (has_raised_rights || is_loaded_with_program() || is_second_copy() || has_begun.exchange(true)) return 1;
   const Passthrough passthrough;
   try {
     begin_late();

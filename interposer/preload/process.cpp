@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -67,6 +68,7 @@ bool has_driver_library() {
 }  // namespace
 
 Settings settings;
+bool has_raised_rights = false;
 
 void read_settings(char** environment) {
   for (char** entry = environment; entry != nullptr && *entry != nullptr; ++entry) {
@@ -80,7 +82,8 @@ void read_settings(char** environment) {
       settings.verbose =
           strcmp(level, "info") == 0 || strcmp(level, "debug") == 0 || strcmp(level, "trace") == 0;
     } else if (const char* control = value_of(*entry, "LYNXPP_CONTROL")) {
-      settings.control = strcmp(control, "0") != 0;
+      if (strcmp(control, "0") == 0) settings.control = ControlChoice::off;
+      if (strcmp(control, "1") == 0) settings.control = ControlChoice::on;
     } else if (value_of(*entry, "LYNXPP_CPU_CHECK") != nullptr) {
       settings.checks = true;
     } else if (const char* run = value_of(*entry, "LYNXPP_RUN")) {
@@ -173,6 +176,7 @@ const char* stand_in_driver() {
 
 void lynxpp_resolve_real_functions() {
   if (lynxpp_real_dlsym != nullptr) return;
+  has_raised_rights = getauxval(AT_SECURE) != 0;
   // dlvsym is not interposed; asking for a version passes over our own unversioned dlsym and over those of
   // other preloads.
   void* of_libc = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");

@@ -5,6 +5,8 @@
 namespace lynxpp::preload {
 
 enum class DeviceChoice { automatic, cuda, cpu };
+/// Of the socket for `lynxpp attach`: none, none under a filter of system calls, or one even then.
+enum class ControlChoice { off, unless_filtered, on };
 
 struct Settings {
   const char* specifications = nullptr;  ///< LYNXPP_SPEC; null when unset or empty
@@ -12,10 +14,15 @@ struct Settings {
   bool verbose = false;  ///< LYNXPP_LOG is info, debug or trace
   int run_process = 0;   ///< LYNXPP_RUN (support/run_mark.h): the program of `lynxpp run`; 0: none
   int run_mark = -1;
-  bool checks = false;                   ///< LYNXPP_CPU_CHECK is set
-  bool control = true;                   ///< LYNXPP_CONTROL is not 0
-  const char* runtime_folder = nullptr;  ///< XDG_RUNTIME_DIR; null when unset
+  bool checks = false;                                     ///< LYNXPP_CPU_CHECK is set
+  ControlChoice control = ControlChoice::unless_filtered;  ///< LYNXPP_CONTROL: off when 0, on when 1
+  const char* runtime_folder = nullptr;                    ///< XDG_RUNTIME_DIR; null when unset
 };
+
+/// True if the program runs with raised rights (setuid, setgid, file capabilities: AT_SECURE). The library
+/// then does nothing at all: whoever started the program must not say which files it reads and writes. Known
+/// once lynxpp_resolve_real_functions() has run.
+extern bool has_raised_rights;
 
 /// Filled once, by the library's constructor.
 extern Settings settings;

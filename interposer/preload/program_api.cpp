@@ -1,6 +1,7 @@
 // What lynxpp.h finds in the process.
 #include "interposer/lynxpp.h"
 #include "interposer/preload/engine_client.h"
+#include "interposer/preload/process.h"
 
 namespace lynxpp::preload {
 namespace {
@@ -39,5 +40,6 @@ constexpr lynxpp_api api{LYNXPP_API_VERSION, &attach_these, &is_attached, &take_
 }  // namespace lynxpp::preload
 
 extern "C" [[gnu::visibility("default")]] const lynxpp_api* lynxpp_open_api(uint32_t version) {
-  return version <= LYNXPP_API_VERSION ? &lynxpp::preload::api : nullptr;
+  const bool is_there = version <= LYNXPP_API_VERSION && !lynxpp::preload::has_raised_rights;
+  return is_there ? &lynxpp::preload::api : nullptr;
 }

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "interposer/preload/process.h"
 #include "interposer/preload/quietly.h"
 
 #define LYNXPP_EXPORT extern "C" [[gnu::visibility("default")]]
@@ -182,7 +183,7 @@ std::size_t current_ranges(char* into, std::size_t capacity) {
     write(name.data(), name.size());
     write("\n", 1);
   };
-  if (const char* const named = std::getenv("LYNXPP_RANGE"); named != nullptr && *named != '\0') {
+  if (const char* const named = secure_getenv("LYNXPP_RANGE"); named != nullptr && *named != '\0') {
     write(named, std::strcspn(named, "\n"));
     write("\n", 1);
   }
@@ -200,6 +201,7 @@ std::size_t current_ranges(char* into, std::size_t capacity) {
 /// Called by NVTX in each of the program's objects that uses it, before its first function.
 LYNXPP_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table) {
   using namespace lynxpp::preload;  // NOLINT(google-build-using-namespace): its code, under a C name
+  if (has_raised_rights) return 0;
   const auto* const callbacks = static_cast<const NvtxExportTableCallbacks*>(get_table(NVTX_ETID_CALLBACKS));
   if (callbacks == nullptr || callbacks->struct_size < sizeof(NvtxExportTableCallbacks)) return 0;
   Functions core(*callbacks, NVTX_CB_MODULE_CORE);

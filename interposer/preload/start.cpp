@@ -67,8 +67,9 @@ void finish_run(int status, void*) {
   real_exit_now_c99 = reinterpret_cast<Leave>(real_dlsym(RTLD_NEXT, "_Exit"));
   real_quick_exit = reinterpret_cast<Leave>(real_dlsym(RTLD_NEXT, "quick_exit"));
   find_environment_functions();
-  read_settings(environment);
   remember_own_path();
+  if (has_raised_rights) return;
+  read_settings(environment);
   watch_ptxas(count, arguments);
   if (is_run_program()) {
     keep_stderr();
@@ -98,7 +99,6 @@ void finish_run(int status, void*) {
 /// Implements lynxpp_find_hook for a driver function that is not interposed. Through our own handle it finds
 /// the driver's; in the program's scope it must not find ours if there is no driver.
 void* find_unhooked(void* handle, const char* name) {
-  lynxpp_resolve_real_functions();
   if (is_our_handle(handle)) return driver_export(name);
   void* const found = real_dlsym(handle == RTLD_NEXT ? RTLD_DEFAULT : handle, name);
   const bool is_ours_alone = found != nullptr && belongs_to_this_library(found) && !exists_without_us(name);
@@ -112,6 +112,8 @@ void* find_unhooked(void* handle, const char* name) {
 /// the answer is null.
 extern "C" [[gnu::visibility("hidden")]] void* lynxpp_find_hook(void* handle, const char* name) {
   using namespace lynxpp::preload;  // NOLINT(google-build-using-namespace): its code, under a C name
+  lynxpp_resolve_real_functions();
+  if (has_raised_rights) return name[0] == 'c' ? find_unhooked(handle, name) : nullptr;
   if (name[0] != 'c') {
     void* const watched = watched_compiler_function(handle, name);
     return watched != nullptr ? watched : watched_linker_function(handle, name);
@@ -120,7 +122,6 @@ extern "C" [[gnu::visibility("hidden")]] void* lynxpp_find_hook(void* handle, co
   if (Passthrough::active()) return nullptr;
   const Slot slot = slot_of_export(name);
   if (slot == Slot::count) return find_unhooked(handle, name);
-  lynxpp_resolve_real_functions();
   if (handle != RTLD_DEFAULT && handle != RTLD_NEXT) {
     void* const found = real_dlsym(handle, name);
     if (found != nullptr && belongs_to_driver(found)) {
@@ -146,7 +147,7 @@ extern "C" [[gnu::visibility("hidden")]] const char* lynxpp_observe_dlopen(const
   using namespace lynxpp::preload;  // NOLINT(google-build-using-namespace): its code, under a C name
   lynxpp_resolve_real_functions();
   lynxpp_has_opened = true;
-  return name != nullptr ? driver_to_open(name, caller) : nullptr;
+  return name != nullptr && !has_raised_rights ? driver_to_open(name, caller) : nullptr;
 }
 
 /// A library that dlopen has loaded is used by what dlsym finds in it.

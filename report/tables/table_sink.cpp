@@ -455,7 +455,7 @@ std::size_t terminal_width(int descriptor) {
   constexpr std::size_t least = 60;
   std::size_t columns = 0;
   winsize size{};
-  const char* const wanted = std::getenv("COLUMNS");
+  const char* const wanted = secure_getenv("COLUMNS");
   if (wanted != nullptr) {
     std::from_chars(wanted, wanted + std::strlen(wanted), columns);
   } else if (::isatty(descriptor) == 1 && ::ioctl(descriptor, TIOCGWINSZ, &size) == 0) {

@@ -26,7 +26,8 @@ class CodeCacheTest : public ::testing::Test {
   ~CodeCacheTest() override { fs::remove_all(parent_); }
 
   std::unique_ptr<CodeCache> open(std::string_view version = "build 1") const {
-    return CodeCache::open(folder_, version);
+    Result<std::unique_ptr<CodeCache>> cache = CodeCache::open(folder_, version);
+    return cache ? std::move(*cache) : nullptr;
   }
   fs::path only_file() const {
     fs::path found;
@@ -142,6 +143,57 @@ TEST_F(CodeCacheTest, IsTheUsersAlone) {
   EXPECT_EQ(open(), nullptr);
   chmod(folder_.c_str(), 0700);
   EXPECT_NE(open(), nullptr);
+}
+
+/// Its code would run with the rights of whoever finds it, root's among them.
+TEST_F(CodeCacheTest, UsesNoFileOfAnotherUser) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give a file to a second user";
+  const std::array form = {form_key("a")};
+  open()->add(form, object_of(10, 1));
+  ASSERT_TRUE(open()->find(form[0]));
+  constexpr uid_t somebody = 65534;
+  ASSERT_EQ(::chown(only_file().c_str(), somebody, somebody), 0);
+  EXPECT_FALSE(open()->find(form[0]));
+  open()->add(form, object_of(10, 2));
+  EXPECT_FALSE(open()->find(form[0])) << "the file stays somebody else's";
+}
+
+/// A file of the user's that others can write to may hold what others wrote.
+TEST_F(CodeCacheTest, UsesNoFileThatOthersCanWrite) {
+  const std::array form = {form_key("a")};
+  open()->add(form, object_of(10, 1));
+  ASSERT_EQ(::chmod(only_file().c_str(), 0666), 0);
+  EXPECT_FALSE(open()->find(form[0]));
+}
+
+/// Another process of the user may empty the file at any time; reading what is gone must not be SIGBUS.
+TEST_F(CodeCacheTest, OutlivesItsFile) {
+  const std::array form = {form_key("a")};
+  open()->add(form, object_of(100'000, 1));
+  const auto cache = open();
+  fs::resize_file(only_file(), 0);
+  const auto record = cache->find(form[0]);
+  ASSERT_TRUE(record);
+  EXPECT_EQ(std::vector(record->object.begin(), record->object.end()), object_of(100'000, 1));
+}
+
+/// Whatever lies in the folder, and even under a cache's name, only caches are removed.
+TEST_F(CodeCacheTest, LeavesOtherFilesAlone) {
+  const std::array form = {form_key("a")};
+  open()->add(form, object_of(10, 1));
+  std::vector<fs::path> others;
+  for (int i = 0; i < 8; ++i) {
+    others.push_back(folder_ / ("letter " + std::to_string(i)));
+    others.push_back(folder_ / std::string(32, static_cast<char>('0' + i)));
+  }
+  for (const fs::path& other : others) {
+    std::ofstream(other) << "mine";
+    fs::last_write_time(other, fs::file_time_type::clock::now() - std::chrono::hours(1000));
+  }
+  for (int i = 0; i < 8; ++i) open("build " + std::to_string(i))->add(form, object_of(10, 1));
+  for (const fs::path& other : others) EXPECT_TRUE(fs::exists(other)) << other;
+  EXPECT_LE(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()),
+            static_cast<std::ptrdiff_t>(others.size()) + 5);
 }
 
 TEST(BuildIdentity, IsThere) { EXPECT_FALSE(build_identity().empty()); }

@@ -24,7 +24,8 @@ ret;
 
 
 def entries(store):
-    return sorted(store.iterdir()) if store.exists() else []
+    folder = store / "lynxpp" / "ptx"
+    return sorted(folder.iterdir()) if folder.exists() else []
 
 
 def ptxas_is_watched(build, ptxas, folder):
@@ -39,7 +40,7 @@ def ptxas_is_watched(build, ptxas, folder):
     compile_with("-arch=sm_80", source, "-o", cubin)
     kept, = entries(store)
     demand_equal("what is kept", kept.read_bytes(), cubin.read_bytes() + PTX.encode())
-    demand_equal("who may look", stat.S_IMODE(store.stat().st_mode), 0o700)
+    demand_equal("who may look", stat.S_IMODE(kept.parent.stat().st_mode), 0o700)
     compile_with(f"--output-file={cubin}", "--gpu-name", "sm_80", source)
     demand_equal("entries after the same again", entries(store), [kept])
     (folder / "32").mkdir()  # an option's value that could be read as a file, and is none

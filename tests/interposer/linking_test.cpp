@@ -29,7 +29,7 @@ class LinkedDoor : public testing::TestWithParam<const char*> {
     EXPECT_EQ(result.status, 0) << result.errors;
     std::string text;
     if (!std::filesystem::exists(store)) return text;
-    for (const auto& entry : std::filesystem::directory_iterator(store)) {
+    for (const auto& entry : std::filesystem::directory_iterator(store + "/lynxpp/ptx")) {
       EXPECT_EQ(text, "") << "one entry";
       EXPECT_TRUE(read_file(entry.path(), text));
     }

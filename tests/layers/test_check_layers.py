@@ -91,6 +91,11 @@ class CheckLayers(unittest.TestCase):
     def test_generated_and_third_party_folders_are_not_read(self):
         self.assertEqual([], self.errors({"build/x.cpp": '#include "engine/instrument.h"\n', "third_party/x.h": '#include "y.h"\n'}))
 
+    def test_getenv_in_what_programs_load(self):
+        text = 'auto a = secure_getenv("A");\nauto b = std::getenv("B");\nfegetenv(&now);\n'
+        self.expect({"engine/limits.cpp": text}, "engine/limits.cpp", 2, "call secure_getenv")
+        self.assertEqual([], self.errors({"cli/main.cpp": text, "tests/main.cpp": text}))
+
     def test_the_table_has_no_cycle(self):
         def visit(folder, path):
             self.assertNotIn(folder, path, path)

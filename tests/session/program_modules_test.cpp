@@ -183,7 +183,7 @@ TEST_F(MachineCodeAlone, MayComeFromACacheThatIsNamed) {
   EXPECT_EQ(message(ProgramModules().text_of("a", 1, as_bytes(image), 90)),
             "the program carries no PTX for it")
       << "the program's own fatbinary";
-  ::setenv("CUPY_CACHE_DIR", (folder_.path() / "store" / "caches" / "cupy").c_str(), 1);
+  ::setenv("CUPY_CACHE_DIR", (folder_.path() / "store" / "lynxpp" / "ptx" / "caches" / "cupy").c_str(), 1);
   EXPECT_EQ(message(ProgramModules().text_of("a", 1, as_bytes(cubin), 90)),
             "the program carries no PTX for it")
       << "what is in the store was compiled under observation";

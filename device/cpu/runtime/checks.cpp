@@ -33,7 +33,7 @@ struct Wanted {
 
 Wanted find_wanted_checks() {
   Wanted wanted;
-  const char* const value = std::getenv("LYNXPP_CPU_CHECK");
+  const char* const value = secure_getenv("LYNXPP_CPU_CHECK");
   if (value == nullptr) return wanted;
   CheckSelection& launches = wanted.launches;
   const std::pair<std::string_view, bool*> checks[] = {{"memory", &launches.memory},
@@ -53,7 +53,7 @@ Wanted find_wanted_checks() {
     }
   }
   if (launches.init) keep_written_memory();
-  if (launches.any() && std::getenv("LYNXPP_CPU_CLOCK") != nullptr)
+  if (launches.any() && secure_getenv("LYNXPP_CPU_CLOCK") != nullptr)
     log().warn("launches are checked (LYNXPP_CPU_CHECK), so no time is modelled");
   return wanted;
 }
@@ -224,7 +224,7 @@ std::string line_of(const Json& json) {
 
 void write_lines(const std::string& lines) {
   static const std::string path = [] {
-    const char* const value = std::getenv("LYNXPP_CPU_CHECK_OUTPUT");
+    const char* const value = secure_getenv("LYNXPP_CPU_CHECK_OUTPUT");
     return std::string(value != nullptr ? value : "");
   }();
   if (path.empty()) return;

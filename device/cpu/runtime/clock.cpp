@@ -28,12 +28,12 @@ struct ModelledDevice {
 
 /// LYNXPP_CPU_CLOCK_TIMES: of no use where launches are only counted, and slow.
 bool wants_times() {
-  static const char* const value = std::getenv("LYNXPP_CPU_CLOCK_TIMES");
+  static const char* const value = secure_getenv("LYNXPP_CPU_CLOCK_TIMES");
   return value == nullptr || std::string_view(value) != "0";
 }
 
 std::optional<models::Machine> find_wanted() {
-  const char* const name = std::getenv("LYNXPP_CPU_CLOCK");
+  const char* const name = secure_getenv("LYNXPP_CPU_CLOCK");
   if (name == nullptr || *name == '\0') return std::nullopt;
   Result<models::Machine> machine = models::find_machine(name);
   if (!machine) {
@@ -53,7 +53,7 @@ std::optional<models::Machine> find_wanted() {
 
 /// What LYNXPP_CPU_CLOCK_L2 says.
 models::clock::CachesBefore wanted_caches() {
-  const char* const value = std::getenv("LYNXPP_CPU_CLOCK_L2");
+  const char* const value = secure_getenv("LYNXPP_CPU_CLOCK_L2");
   const std::string_view wanted = value != nullptr ? value : "";
   if (wanted == "emptied") return models::clock::CachesBefore::emptied;
   if (!wanted.empty() && wanted != "kept")

@@ -186,8 +186,8 @@ struct Settings {
 /// The environment is read once: a program may change it while its other threads launch.
 Settings& settings() {
   static Settings read = [] {
-    const char* const path = std::getenv("LYNXPP_CPU_COUNTERS");
-    const char* const words = std::getenv("LYNXPP_CPU_WORDS");
+    const char* const path = secure_getenv("LYNXPP_CPU_COUNTERS");
+    const char* const words = secure_getenv("LYNXPP_CPU_WORDS");
     Settings found;
     if (path != nullptr && *path != '\0') found.path = path;
     found.counts_words = words != nullptr && std::string_view(words) == "1";

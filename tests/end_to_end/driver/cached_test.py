@@ -44,6 +44,19 @@ class Program:
         return sorted(path for path in self.store.iterdir() if path.is_file())
 
 
+def make_entry(store, cubin, size, time):
+    """An entry of the store, large and old: its name is the length and the FNV-1a hash of the cubin."""
+    digest = 14695981039346656037
+    for byte in cubin:
+        digest = (digest ^ byte) * 1099511628211 % (1 << 64)
+    entry = store / f"{digest:016x}-{len(cubin)}"
+    with entry.open("wb") as file:
+        os.fchmod(file.fileno(), 0o600)
+        file.write(cubin)
+        file.truncate(size)
+    os.utime(entry, (time, time))
+
+
 def main():
     build, path = Build(sys.argv[1]), sys.argv[2]
     with tempfile.TemporaryDirectory() as name:
@@ -70,10 +83,8 @@ def main():
         entry, = program.entries()
         for old in (entry, program.cache / "add.cubin"):
             os.utime(old, (1000000000, 1000000000))
-        large = program.store / "0-large"
-        with large.open("wb") as file:
-            file.truncate((256 << 20) - 1)
-        os.utime(large, (1500000000, 1500000000))
+        for i in range(4):
+            make_entry(program.store, bytes([i]), (64 << 20) - 1, 1500000000)
         kept = program.cache / "kept.cubin"
         kept.write_bytes(b"later")
         program.demand_counted("other", b"compiled")

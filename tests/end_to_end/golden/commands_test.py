@@ -115,7 +115,7 @@ class Commands(unittest.TestCase):
     def test_a_running_program(self):
         """`commanded` launches the kernel that it is told, so that what was counted is known."""
         environment = {**clean_environment(), "XDG_RUNTIME_DIR": self.folder.name, "LYNXPP_OUTPUT": "out.jsonl", "LD_PRELOAD": str(BUILD.library),
-                       "LYNXPP_DEVICE": "cpu"}
+                       "LYNXPP_DEVICE": "cpu", "LYNXPP_CONTROL": "1"}
         program = subprocess.Popen([BUILD.examples / "tests/commanded"], env=environment, cwd=self.folder.name, text=True,
                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         try:

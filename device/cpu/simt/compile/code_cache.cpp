@@ -2,16 +2,18 @@
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <fcntl.h>
 #include <link.h>
 #include <llvm/Support/xxhash.h>
 #include <sys/file.h>
-#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
 
-#include "support/user_cache.h"
+#include "support/log.h"
 
 namespace lynxpp::device::cpu {
 namespace {
@@ -63,17 +65,20 @@ bool begins_record(const std::byte* at, std::uint64_t bytes, RecordHeader& heade
          header.object_bytes <= CodeCache::greatest_file && record_bytes(header) <= bytes;
 }
 
-/// The files of other builds go, but for the newest.
-void remove_old_files(const fs::path& folder) {
-  std::error_code error;
-  std::vector<std::pair<fs::file_time_type, fs::path>> files;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-    std::error_code gone;
-    const fs::file_time_type written = at->last_write_time(gone);
-    if (!gone) files.emplace_back(written, at->path());
-  }
-  std::ranges::sort(files, std::greater<>());
-  for (std::size_t i = kept_files; i < files.size(); ++i) fs::remove(files[i].second, error);
+/// True if the file is a cache: it has a cache's name and begins with a record.
+bool is_cache(const PrivateFolder& folder, const std::string& name) {
+  const bool has_name = name.size() == 2 * 16 && name.find_first_not_of("0123456789abcdef") == name.npos;
+  std::uint64_t mark = 0;
+  const Descriptor file = has_name ? folder.open_file(name, O_RDONLY) : Descriptor();
+  return file && pread(file.number(), &mark, sizeof mark, 0) == sizeof mark && mark == record_mark;
+}
+
+/// Keeps the newest files of other builds.
+void remove_old_files(const PrivateFolder& folder) {
+  std::vector<PrivateFolder::File> files = folder.files();
+  std::erase_if(files, [&](const PrivateFolder::File& file) { return !is_cache(folder, file.name); });
+  std::ranges::sort(files, std::greater<>(), &PrivateFolder::File::written);
+  for (std::size_t i = kept_files; i < files.size(); ++i) folder.remove(files[i].name);
 }
 
 struct NoteSearch {
@@ -135,38 +140,37 @@ std::string build_identity() {
 std::unique_ptr<CodeCache> CodeCache::of_user(std::string_view processor) {
   const std::string identity = build_identity();
   const fs::path folder = user_cache_folder("LYNXPP_CPU_CACHE", "cpu");
-  if (identity.empty() || folder == "off") return nullptr;
-  return open(folder, identity + '\n' + std::string(processor));
+  if (identity.empty() || folder.empty()) return nullptr;
+  Result<std::unique_ptr<CodeCache>> cache = open(folder, identity + '\n' + std::string(processor));
+  if (cache) return std::move(*cache);
+  const std::string& reason = cache.error().diagnostics.front().message;
+  if (secure_getenv("LYNXPP_CPU_CACHE") != nullptr) {
+    log().warn("the cpu device keeps no compiled code, as {}", reason);
+  } else {
+    log().info("the cpu device keeps no compiled code, as {}", reason);
+  }
+  return nullptr;
 }
 
-std::unique_ptr<CodeCache> CodeCache::open(const fs::path& folder, std::string_view version) {
-  if (!make_own_folder(folder)) return nullptr;
+Result<std::unique_ptr<CodeCache>> CodeCache::open(const fs::path& folder, std::string_view version) {
+  const Result<PrivateFolder> opened = PrivateFolder::make(folder);
+  if (!opened) return opened.error();
   const llvm::XXH128_hash_t hash = llvm::xxh3_128bits(bytes_at(version.data(), version.size()));
-  std::unique_ptr<CodeCache> cache(new CodeCache(folder / hexadecimal(hash.high64, hash.low64)));
-  cache->read();
+  std::unique_ptr<CodeCache> cache(new CodeCache(opened->path(), hexadecimal(hash.high64, hash.low64)));
+  cache->read(*opened);
   return cache;
 }
 
-CodeCache::~CodeCache() {
-  if (mapped_ != nullptr) munmap(const_cast<std::byte*>(mapped_), mapped_bytes_);
-}
-
 /// Stops at what a process that died left unfinished; the next one to append cuts that off.
-void CodeCache::read() {
-  const OwnFile file(file_, O_RDONLY);
-  struct stat status {};
-  if (!file || fstat(file.descriptor(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_size == 0)
-    return;
-  mapped_bytes_ = static_cast<std::uint64_t>(status.st_size);
-  void* const mapped = mmap(nullptr, mapped_bytes_, PROT_READ, MAP_PRIVATE, file.descriptor(), 0);
-  if (mapped == MAP_FAILED) return;
-  mapped_ = static_cast<const std::byte*>(mapped);
+void CodeCache::read(const PrivateFolder& folder) {
+  content_ = folder.read(file_, greatest_file).value_or("");
+  const auto* const bytes = reinterpret_cast<const std::byte*>(content_.data());
   RecordHeader header;
-  for (std::uint64_t at = 0; begins_record(mapped_ + at, mapped_bytes_ - at, header);
+  for (std::uint64_t at = 0; begins_record(bytes + at, content_.size() - at, header);
        at += record_bytes(header)) {
     FormKey form;
     for (std::uint64_t i = 0; i < header.forms; ++i) {
-      std::memcpy(&form, mapped_ + at + sizeof header + i * sizeof form, sizeof form);
+      std::memcpy(&form, bytes + at + sizeof header + i * sizeof form, sizeof form);
       records_.emplace(form, at);
     }
   }
@@ -175,7 +179,7 @@ void CodeCache::read() {
 std::optional<CodeCache::Record> CodeCache::find(const FormKey& form) const {
   const auto found = records_.find(form);
   if (found == records_.end()) return std::nullopt;
-  const std::byte* const record = mapped_ + found->second;
+  const auto* const record = reinterpret_cast<const std::byte*>(content_.data()) + found->second;
   RecordHeader header;
   std::memcpy(&header, record, sizeof header);
   if (checksum_of(record, record_bytes(header)) != header.checksum) return std::nullopt;
@@ -206,21 +210,21 @@ void CodeCache::add(std::span<const FormKey> forms, std::span<const std::byte> o
   std::memcpy(record.data() + object_offset(header), object.data(), object.size());
   header.checksum = checksum_of(record.data(), record.size());
   std::memcpy(record.data(), &header, sizeof header);
-  if (!make_own_folder(file_.parent_path())) return;
-  const OwnFile file(file_, O_RDWR | O_CREAT, 0600);
+  const Result<PrivateFolder> folder = PrivateFolder::make(folder_);
+  if (!folder) return;
+  const Descriptor file = folder->open_file(file_, O_RDWR | O_CREAT);
   struct stat status {};
-  if (!file || flock(file.descriptor(), LOCK_EX) != 0 || fstat(file.descriptor(), &status) != 0) return;
+  if (!file || flock(file.number(), LOCK_EX) != 0 || fstat(file.number(), &status) != 0) return;
   const auto bytes = static_cast<std::uint64_t>(status.st_size);
   if (bytes + record.size() > greatest_file) {
-    unlink(file_.c_str());  // who has it open reads on
+    folder->remove(file_);  // who has it open reads on
     return;
   }
-  if (bytes == 0) remove_old_files(file_.parent_path());
-  const auto end = static_cast<off_t>(end_of_records(file.descriptor(), bytes));
-  if (end != status.st_size && ftruncate(file.descriptor(), end) != 0) return;
-  if (lseek(file.descriptor(), end, SEEK_SET) != end) return;
-  if (!write_all(file.descriptor(), record.data(), record.size()) && ftruncate(file.descriptor(), end) != 0)
-    return;
+  if (bytes == 0) remove_old_files(*folder);
+  const auto end = static_cast<off_t>(end_of_records(file.number(), bytes));
+  if (end != status.st_size && ftruncate(file.number(), end) != 0) return;
+  if (lseek(file.number(), end, SEEK_SET) != end) return;
+  if (!write_all(file, record) && ftruncate(file.number(), end) != 0) return;
 }
 
 }  // namespace lynxpp::device::cpu

@@ -1,11 +1,12 @@
 // Machine code of instruction forms that outlives the process: one file for each build of lynxpp and kind of
-// processor, in lynxpp/cpu of the user's cache folder (XDG_CACHE_HOME, ~/.cache) or where LYNXPP_CPU_CACHE
-// says; "off" means nowhere.
+// processor, in lynxpp/cpu of the user's cache folder (XDG_CACHE_HOME, ~/.cache) or of the folder that
+// LYNXPP_CPU_CACHE names; "0" and "off" mean nowhere.
 //
 // The file is a row of records, each an object file with the forms that were compiled together. Processes
-// append to it, one at a time, and read what was there when they began. At 64 MiB it begins anew, and of
-// other builds' files the four newest stay. Functions here never fail loudly: what is not in the cache is
-// compiled.
+// append to it, one at a time, and read what was there when they began. It is read, not mapped: whoever cuts
+// it off meanwhile does not crash the program. At 64 MiB it begins anew, and of other builds' files the four
+// newest stay. If somebody else could have written to the folder or the file (support/private_folder.h), no
+// code is kept and none is used. Functions here never fail loudly: what is not in the cache is compiled.
 #pragma once
 
 #include <cstddef>
@@ -18,6 +19,9 @@
 #include <string_view>
 #include <unordered_map>
 #include <vector>
+
+#include "support/private_folder.h"
+#include "support/result.h"
 
 namespace lynxpp::device::cpu {
 
@@ -38,9 +42,9 @@ class CodeCache {
  public:
   /// The user's, for code of this build for `processor`; null when there is none.
   static std::unique_ptr<CodeCache> of_user(std::string_view processor);
-  /// Null when the folder cannot be used.
-  static std::unique_ptr<CodeCache> open(const std::filesystem::path& folder, std::string_view version);
-  ~CodeCache();
+  /// Fails if the folder cannot be used.
+  static Result<std::unique_ptr<CodeCache>> open(const std::filesystem::path& folder,
+                                                 std::string_view version);
   CodeCache(const CodeCache&) = delete;
   CodeCache& operator=(const CodeCache&) = delete;
 
@@ -57,12 +61,13 @@ class CodeCache {
   static constexpr std::uint64_t greatest_file = std::uint64_t{64} << 20;
 
  private:
-  explicit CodeCache(std::filesystem::path file) : file_(std::move(file)) {}
-  void read();
+  CodeCache(std::filesystem::path folder, std::string file)
+      : folder_(std::move(folder)), file_(std::move(file)) {}
+  void read(const PrivateFolder& folder);
 
-  std::filesystem::path file_;
-  const std::byte* mapped_ = nullptr;  // the file as it was
-  std::uint64_t mapped_bytes_ = 0;
+  const std::filesystem::path folder_;
+  const std::string file_;                                           // its name in the folder
+  std::string content_;                                              // as it was
   std::unordered_map<FormKey, std::uint64_t, FormKeyHash> records_;  // where in the file
 };
 

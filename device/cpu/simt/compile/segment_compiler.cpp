@@ -34,7 +34,7 @@ std::uint64_t segments_with_own_code() { return promoted.load(); }
 CodeTier code_tier() {
   if (const int tier = chosen_tier.load(); tier >= 0) return static_cast<CodeTier>(tier);
   static const CodeTier tier = [] {
-    const char* const value = std::getenv("LYNXPP_CPU_TIER");
+    const char* const value = secure_getenv("LYNXPP_CPU_TIER");
     const std::string_view name = value != nullptr ? value : "";
     if (name == "forms") return CodeTier::forms;
     if (name == "blocks") return CodeTier::blocks;
