@@ -61,7 +61,8 @@ SourceLocation json_location(std::string_view text, std::size_t offset, SourceLo
   const std::string_view before = text.substr(0, std::min(offset, text.size()));
   const std::size_t line_begin = before.rfind('\n') + 1;  // npos + 1 == 0
   begin.line += static_cast<std::uint32_t>(std::ranges::count(before, '\n'));
-  begin.column = static_cast<std::uint32_t>(before.size() - line_begin + (line_begin == 0 ? begin.column : 1));
+  begin.column =
+      static_cast<std::uint32_t>(before.size() - line_begin + (line_begin == 0 ? begin.column : 1));
   return begin;
 }
 

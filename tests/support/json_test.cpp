@@ -24,7 +24,8 @@ std::string object_with(const std::string& value) {
 
 TEST(ForeignJson, DeepValuesAreRefusedAtTheirPlace) {
   EXPECT_EQ(problem_of(nested(deepest_json)), "");
-  EXPECT_EQ(problem_of(nested(deepest_json + 1)), "f.json:1:101: error: the JSON is nested too deeply here\n");
+  EXPECT_EQ(problem_of(nested(deepest_json + 1)),
+            "f.json:1:101: error: the JSON is nested too deeply here\n");
   EXPECT_EQ(problem_of("{\n\"a\":\n" + nested(100000) + "}"),
             "f.json:3:100: error: the JSON is nested too deeply here\n");
   EXPECT_EQ(problem_of(object_with(nested(100000))),
@@ -36,7 +37,8 @@ TEST(ForeignJson, DeepValuesAreRefusedAtTheirPlace) {
 TEST(ForeignJson, WideObjectsAreRefusedAtTheirPlace) {
   const auto wide = [](std::size_t members) {
     std::string text = "{";
-    for (std::size_t i = 0; i < members; ++i) text += (i ? ",\n\"m" : "\"m") + std::to_string(i) + "\":\"{:,\"";
+    for (std::size_t i = 0; i < members; ++i)
+      text += (i ? ",\n\"m" : "\"m") + std::to_string(i) + "\":\"{:,\"";
     return text + "}";
   };
   EXPECT_EQ(problem_of(wide(most_json_members)), "");
@@ -56,7 +58,8 @@ TEST(ForeignJson, CommentsHideNothing) {
 
 TEST(ForeignJson, SyntaxErrorsHaveAPlace) {
   EXPECT_EQ(problem_of(""),
-            "f.json:1:1: error: syntax error while parsing value - unexpected end of input; expected '[', '{', or a "
+            "f.json:1:1: error: syntax error while parsing value - unexpected end of input; expected '[', "
+            "'{', or a "
             "literal\n");
   EXPECT_EQ(problem_of("{\n  \"a\": 1,\n}").substr(0, 18), "f.json:3:1: error:");
   EXPECT_EQ(problem_of("\"\\").substr(0, 18), "f.json:1:3: error:");
