@@ -17,8 +17,13 @@ namespace {
 constexpr std::uint64_t flag_lz4 = 0x2000;
 constexpr std::uint64_t flag_zstd = 0x8000;
 
-// No module comes near this; a size field beyond it is damage.
-constexpr std::uint64_t largest_content = std::uint64_t{2} << 30;
+// An entry that claims more than this, and more than so many bytes for each that is stored, is damaged or made
+// to exhaust memory. PTX and machine code shrink to a tenth; a table of zeros within them may shrink far more.
+constexpr std::uint64_t always_plausible = std::uint64_t{1} << 20;
+constexpr std::uint64_t greatest_ratio = 1024;
+
+// Output grows from this as the stream yields bytes, so that a forged size alone allocates little.
+constexpr std::uint64_t first_step = std::uint64_t{1} << 20;
 
 constexpr std::uint16_t kind_ptx = 1;
 constexpr std::uint16_t kind_elf = 2;
@@ -91,13 +96,11 @@ Entry whole(Bytes bytes, EntryKind kind) {
   return entry;
 }
 
-/// Output grows with what the stream really yields, so a forged size field cannot make us allocate.
 Result<std::string> decompress_zstd(Bytes payload, std::uint64_t expected) {
   const std::unique_ptr<ZSTD_DStream, decltype(&ZSTD_freeDStream)> stream(ZSTD_createDStream(),
                                                                           &ZSTD_freeDStream);
   if (!stream) return failure("out of memory while decompressing a fatbinary entry");
-  std::string text;
-  text.resize(std::min<std::uint64_t>(expected, std::uint64_t{8} << 20));
+  std::string text(std::min(expected, first_step), '\0');
   ZSTD_inBuffer input{payload.data(), payload.size(), 0};
   ZSTD_outBuffer output{text.data(), text.size(), 0};
   for (;;) {
@@ -120,16 +123,25 @@ Result<std::string> decompress_zstd(Bytes payload, std::uint64_t expected) {
   return text;
 }
 
+/// LZ4's blocks cannot be continued with another buffer: a prefix of each size is decompressed anew.
 Result<std::string> decompress_lz4(Bytes payload, std::uint64_t expected) {
   // One byte of an LZ4 block yields at most 255.
-  constexpr std::uint64_t greatest_ratio = 255;
+  constexpr std::uint64_t most_of_a_byte = 255;
   if (payload.size() > LZ4_MAX_INPUT_SIZE || expected > std::numeric_limits<int>::max() ||
-      expected > payload.size() * greatest_ratio) {
+      expected > payload.size() * most_of_a_byte) {
     return failure("an LZ4 fatbinary entry has an impossible size");
   }
-  std::string text(expected, '\0');
-  const int size = LZ4_decompress_safe(reinterpret_cast<const char*>(payload.data()), text.data(),
-                                       static_cast<int>(payload.size()), static_cast<int>(expected));
+  const auto* const packed = reinterpret_cast<const char*>(payload.data());
+  const auto packed_size = static_cast<int>(payload.size());
+  std::string text;
+  for (std::uint64_t step = first_step; step < expected; step *= 2) {
+    text.resize(step);
+    const auto wanted = static_cast<int>(step);
+    const int size = LZ4_decompress_safe_partial(packed, text.data(), packed_size, wanted, wanted);
+    if (size != wanted) return failure("a fatbinary entry is not valid LZ4");
+  }
+  text.resize(expected);
+  const int size = LZ4_decompress_safe(packed, text.data(), packed_size, static_cast<int>(expected));
   if (size < 0 || static_cast<std::uint64_t>(size) != expected) {
     return failure("a fatbinary entry is not valid LZ4");
   }
@@ -151,7 +163,10 @@ Result<std::vector<Entry>> list_entries(Bytes bytes) {
 }
 
 Result<std::string> content(const Entry& entry) {
-  if (entry.uncompressed_size > largest_content) return failure("a fatbinary entry has an impossible size");
+  if (entry.uncompressed_size > always_plausible + greatest_ratio * entry.payload.size()) {
+    return failure("a fatbinary entry of " + std::to_string(entry.payload.size()) + " bytes claims to hold " +
+                   std::to_string(entry.uncompressed_size));
+  }
   if ((entry.flags & flag_zstd) != 0) return decompress_zstd(entry.payload, entry.uncompressed_size);
   if ((entry.flags & flag_lz4) != 0) return decompress_lz4(entry.payload, entry.uncompressed_size);
   return std::string(reinterpret_cast<const char*>(entry.payload.data()), entry.payload.size());

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "models/embedded.h"
+#include "support/json.h"
 #include "support/text.h"
 
 namespace lynxpp::models {
@@ -195,8 +196,9 @@ void read_caches(Members& top, Machine& machine) {
 }  // namespace
 
 Result<Machine> parse_machine(std::string_view text, const std::string& file) {
-  const json document = json::parse(text, nullptr, false, true);
-  if (document.is_discarded()) return failure_at({file, 0, 0, 1}, "this is not JSON");
+  const Result<json> parsed = parse_json<json>(text, {file, 1, 1, 1}, true);
+  if (!parsed) return parsed.error();
+  const json& document = *parsed;
   Machine machine;
   Diagnostics problems;
   Members top(document, "", file, problems);

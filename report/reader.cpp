@@ -8,6 +8,7 @@
 #include "report/cluster/record_lines.h"
 #include "report/members.h"
 #include "report/number.h"
+#include "support/json.h"
 #include "support/text.h"
 
 namespace lynxpp::report {
@@ -281,28 +282,15 @@ Complaint read_record(const Json& object, std::vector<Record>& records) {
   return complaint;
 }
 
-/// "[json.exception.parse_error.101] parse error at line 1, column 5: syntax error …" ▶ "syntax error …".
-std::string reason_of(const nlohmann::json::exception& error) {
-  std::string text = error.what();
-  if (text.starts_with("[json.exception")) text.erase(0, text.find("] ") + 2);
-  if (text.starts_with("parse error at")) text.erase(0, text.find(": ") + 2);
-  return text;
-}
-
 void read_line(std::string_view line, const SourceLocation& start, Reading& reading) {
-  SourceLocation place = start;
-  Complaint complaint;
-  try {
-    complaint = read_record(Json::parse(line), reading.records);
-  } catch (const nlohmann::json::parse_error& error) {
-    place.column = static_cast<std::uint32_t>(error.byte == 0 ? 1 : error.byte);
-    complaint = reason_of(error);
-  } catch (const nlohmann::json::exception& error) {  // a number too great for any type
-    complaint = reason_of(error);
+  const Result<Json> object = parse_json<Json>(line, start);
+  if (!object) {
+    const Diagnostics& problems = object.error().diagnostics;
+    reading.diagnostics.insert(reading.diagnostics.end(), problems.begin(), problems.end());
+    return;
   }
-  if (!complaint.empty()) {
-    reading.diagnostics.push_back({Severity::error, place, complaint, ""});
-  }
+  const Complaint complaint = read_record(*object, reading.records);
+  if (!complaint.empty()) reading.diagnostics.push_back({Severity::error, start, complaint, ""});
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "cli/preload.h"
 #include "cli/program.h"
 #include "image/compiler_caches.h"
+#include "support/json.h"
 #include "support/text.h"
 
 namespace lynxpp::cli {
@@ -43,8 +44,10 @@ bool has_findings(const std::string& output) {
   std::string lines;
   read_file(output, lines);
   for (const std::string& line : split(lines, '\n')) {
-    const nlohmann::json object = nlohmann::json::parse(line, nullptr, false);
-    if (object.is_object() && object.value("findings", 0) != 0) return true;
+    const Result<nlohmann::json> object = parse_json<nlohmann::json>(line, {output, 1, 1, 1});
+    if (!object) continue;
+    const auto findings = object->find("findings");
+    if (findings != object->end() && findings->is_number() && *findings != 0) return true;
   }
   return false;
 }

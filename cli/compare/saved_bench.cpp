@@ -8,6 +8,7 @@
 
 #include "report/kernel_name.h"
 #include "report/tables/text_table.h"
+#include "support/json.h"
 #include "support/text.h"
 
 namespace lynxpp::cli {
@@ -90,9 +91,12 @@ std::string changed_table(const std::vector<ChangedRatio>& changes, std::size_t 
 Result<SavedBench> read_saved_bench(const std::string& path) {
   std::string text;
   if (!read_file(path, text)) return failure(cannot_read(path));
-  const nlohmann::json saved = nlohmann::json::parse(text, nullptr, false);
+  const Result<nlohmann::json> parsed = parse_json<nlohmann::json>(text, {path, 1, 1, 1});
+  if (!parsed) return parsed.error();
+  const nlohmann::json& saved = *parsed;
   const Failure is_none = failure(path + " is not what `lynxpp bench --output` writes");
-  if (!saved.is_object() || saved.value("record", "") != "bench") return is_none;
+  const auto record = saved.find("record");
+  if (record == saved.end() || *record != "bench") return is_none;
   SavedBench bench;
   bench.path = path;
   try {

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "support/control_socket.h"
+#include "support/json.h"
 #include "support/system_call_filter.h"
 
 namespace lynxpp::cli {
@@ -159,12 +160,12 @@ Result<nlohmann::json> ask(int process, const std::string& request) {
   std::optional<std::string> line;
   if (send_all(connection.descriptor(), request + "\n")) line = receive_line(connection.descriptor());
   if (!line) return failure("process " + number + " does not answer", "it may be stopped, or ending");
-  nlohmann::json answer = nlohmann::json::parse(*line, nullptr, false);
-  if (!answer.is_object())
+  Result<nlohmann::json> answer = parse_json<nlohmann::json>(*line, {});
+  if (!answer || !answer->is_object())
     return failure("process " + number + " answers what is not understood",
                    "its liblynxpp.so may be of another version");
-  const auto error = answer.find("error");
-  if (error == answer.end()) return answer;
+  const auto error = answer->find("error");
+  if (error == answer->end()) return answer;
   return failure("process " + number + " refuses: " + (error->is_string() ? error->get<std::string>() : ""));
 }
 

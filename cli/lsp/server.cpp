@@ -8,6 +8,8 @@
 #include "cli/lsp/diagnose.h"
 #include "cli/lsp/embedded.h"
 #include "cli/lsp/text.h"
+#include "support/json.h"
+#include "support/text.h"
 
 namespace lynxpp::cli::lsp {
 namespace {
@@ -120,8 +122,9 @@ struct Server::Exchange {
 std::string Server::refusal(std::string_view why) { return error_message(nullptr, parse_error, why); }
 
 std::vector<std::string> Server::handle(std::string_view message) {
-  const Json parsed = Json::parse(message, nullptr, false);
-  if (parsed.is_discarded()) return {refusal("the message is not JSON")};
+  const Result<Json> read = parse_json<Json>(message, {"message", 1, 1, 1});
+  if (!read) return {refusal(trim(render(read.error().diagnostics)))};
+  const Json& parsed = *read;
   if (!parsed.is_object()) return {error_message(nullptr, invalid_request, "the message is not an object")};
   const Json* const id = member_of(parsed, {"id"});
   const std::string* const method = string_of(parsed, {"method"});

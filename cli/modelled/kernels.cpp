@@ -8,6 +8,7 @@
 #include "cli/child.h"
 #include "cli/preload.h"
 #include "cli/program.h"
+#include "support/json.h"
 #include "support/text.h"
 
 namespace lynxpp::cli {
@@ -127,8 +128,12 @@ Result<std::vector<ModelledKernel>> read_modelled(const std::string& lines) {
   std::vector<ModelledKernel> kernels;
   for (const std::string& line : split(lines, '\n')) {
     if (trim(line).empty()) continue;
+    const Result<ReadJson> launch = parse_json<ReadJson>(line, {});
+    if (!launch)
+      return failure("counters of the cpu device are not understood: " +
+                     launch.error().diagnostics.front().message);
     try {
-      add_launch(kernels, ReadJson::parse(line));
+      add_launch(kernels, *launch);
     } catch (const ReadJson::exception& error) {
       return failure(std::string("counters of the cpu device are not understood: ") + error.what());
     }

@@ -140,7 +140,9 @@ class Printer {
   void print_list() const {
     std::printf("process  launch        entries       lost  trace  kernel\n");
     for (const Stream& stream : streams_) {
-      const std::string lost = stream.appended ? std::to_string(*stream.appended - stream.entries) : "?";
+      const std::string lost =
+          stream.appended ? std::to_string(*stream.appended - std::min(*stream.appended, stream.entries))
+                          : "?";
       std::printf("%-8" PRIu64 " %6" PRIu64 " %14" PRIu64 " %10s  %s.%s  %s\n", stream.of.process,
                   stream.of.launch, stream.entries, lost.c_str(), stream.of.specification.c_str(),
                   stream.of.trace.c_str(), demangle(stream.of.kernel).c_str());

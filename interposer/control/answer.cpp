@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "support/json.h"
+
 namespace lynxpp::interposer {
 namespace {
 
@@ -79,8 +81,10 @@ std::optional<std::string> attach_as_asked(Session& session, const json& wish) {
 std::string refusal(const std::string& why) { return text_of({{"error", why}}); }
 
 Answer answer(Session& session, std::string_view request, const ProcessFacts& process) {
-  const json asked = json::parse(request, nullptr, false);
-  if (!asked.is_object() || asked.size() != 1) return {refusal("the request is not understood"), {}};
+  const Result<json> parsed = parse_json<json>(request, {});
+  if (!parsed || !parsed->is_object() || parsed->size() != 1)
+    return {refusal("the request is not understood"), {}};
+  const json& asked = *parsed;
   const std::string& what = asked.begin().key();
   if (what == "status") return {text_of_status(session.status(), process), {}};
   if (what == "attach") {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "models/campprof/calibration.h"
+#include "support/json.h"
 
 namespace lynxpp::models::campprof {
 namespace {
@@ -177,7 +178,9 @@ Result<std::string> to_json(const Calibration& calibration) {
 }
 
 Result<Calibration> parse_calibration(std::string_view text, const std::string& file) {
-  const Json json = Json::parse(text, nullptr, false);
+  const Result<Json> parsed = parse_json<Json>(text, {file, 1, 1, 1});
+  if (!parsed) return parsed.error();
+  const Json& json = *parsed;
   Reader reader(file);
   Calibration calibration;
   check_version(json, reader);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <set>
 
 #include "DescriptionLexer.h"
 #include "DescriptionParser.h"
@@ -143,7 +144,7 @@ class Builder {
     const std::string word = name->getText();
     if (slots_.contains(word)) return errors_.add(position_of(name), "'" + word + "' has a value already");
     slots_[word] = result_.slots;
-    constants_.push_back(word);
+    constants_.insert(word);
     result_.constants.push_back({word, result_.slots++, std::move(values), is_choice});
   }
 
@@ -235,8 +236,7 @@ class Builder {
 
   std::uint32_t variable(antlr4::Token* name) {
     const std::string word = name->getText();
-    if (std::ranges::find(constants_, word) != constants_.end())
-      errors_.add(position_of(name), "'" + word + "' is a constant");
+    if (constants_.contains(word)) errors_.add(position_of(name), "'" + word + "' is a constant");
     const auto [place, is_new] = slots_.try_emplace(word, result_.slots);
     if (is_new) ++result_.slots;
     return place->second;
@@ -280,6 +280,15 @@ class Builder {
 
   /// The position of the node that holds the context's value.
   std::uint32_t add(Expression& to, Parser::ExpressionContext* context, Use use) {
+    // Of `1 + 1 + 1 …` the tree is deep, though no rule of the parser was entered within another.
+    if (depth_ == maximum_depth) throw TooDeep{position_of(context->getStop())};
+    ++depth_;
+    const std::uint32_t node = add_node(to, context, use);
+    --depth_;
+    return node;
+  }
+
+  std::uint32_t add_node(Expression& to, Parser::ExpressionContext* context, Use use) {
     Expression::Node node;
     if (auto* parenthesis = dynamic_cast<Parser::ParenthesisContext*>(context))
       return add(to, parenthesis->expression(), use);
@@ -321,7 +330,7 @@ class Builder {
 
   std::uint32_t slot_of(antlr4::Token* name, Use use) {
     const auto found = slots_.find(name->getText());
-    const bool is_constant = std::ranges::find(constants_, name->getText()) != constants_.end();
+    const bool is_constant = constants_.contains(name->getText());
     if (found != slots_.end() && (is_constant || use == Use::code)) return found->second;
     if (found != slots_.end()) {
       errors_.add(position_of(name), "'" + name->getText() + "' differs between threads",
@@ -364,7 +373,8 @@ class Builder {
   const std::string& text_;
   Description result_;
   std::map<std::string, std::uint32_t> slots_;
-  std::vector<std::string> constants_;
+  std::set<std::string> constants_;
+  int depth_ = 0;  ///< of the expression's node that is added
 };
 
 /// A byte for a byte, so that columns are right and any input is valid.

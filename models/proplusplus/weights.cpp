@@ -1,4 +1,5 @@
 #include "models/proplusplus/weights.h"
+#include "support/json.h"
 
 #include <algorithm>
 #include <cmath>
@@ -35,10 +36,12 @@ Result<Weights> parse_weights(std::string_view text, const std::string& file) {
   const auto complain = [&](std::string message, std::string hint = {}) {
     problems.push_back({Severity::error, {file, 0, 0, 1}, std::move(message), std::move(hint)});
   };
-  const Json object = Json::parse(text, nullptr, false);
+  const Result<Json> parsed = parse_json<Json>(text, {file, 1, 1, 1});
+  if (!parsed) return parsed.error();
+  const Json& object = *parsed;
   const bool is_object = object.is_object() && object.contains("weights") && object["weights"].is_object();
-  if (object.is_discarded() || !is_object) {
-    complain(object.is_discarded() ? "the file is no JSON" : "the file has no object 'weights'",
+  if (!is_object) {
+    complain("the file has no object 'weights'",
              R"({"weights": {"OC": 30, "LB": 30, …}}, as docs/quality.md shows it)");
     return Failure{problems};
   }

@@ -11,6 +11,12 @@
 namespace lynxpp::ptx {
 namespace {
 
+/// An array may have 2^56 elements: its bytes fit 64 bits, whatever its type.
+bool multiply_elements(Variable& variable, std::uint64_t extent) {
+  return !__builtin_mul_overflow(variable.elements, extent, &variable.elements) &&
+         variable.elements >> 56 == 0;
+}
+
 /// Takes `[extent]` as often as it is there.
 void parse_extents(Cursor& cursor, Declarator& declarator) {
   Variable& variable = declarator.variable;
@@ -25,8 +31,7 @@ void parse_extents(Cursor& cursor, Declarator& declarator) {
       if (!value || !cursor.expect(']', "after an array extent")) return;
       extent = static_cast<std::uint64_t>(*value);
     }
-    if (__builtin_mul_overflow(variable.elements, extent, &variable.elements) ||
-        variable.elements >> 56 != 0) {
+    if (!multiply_elements(variable, extent)) {
       cursor.fail_at(begin, "the array '" + variable.name + "' is too large");
       return;
     }
@@ -34,18 +39,19 @@ void parse_extents(Cursor& cursor, Declarator& declarator) {
   }
 }
 
-/// Gives the array `name[] = {…}` the extent its initialiser has.
-void complete_open_extent(std::string_view text, Declarator& declarator) {
+/// Gives the array `name[] = {…}` the extent its initialiser has. False if it is too large then.
+bool complete_open_extent(std::string_view text, Declarator& declarator) {
   Variable& variable = declarator.variable;
   Cursor cursor(text, variable.initializer.begin, variable.initializer.end);
-  if (!cursor.accept('{') || cursor.peek() == '}') return;
+  if (!cursor.accept('{') || cursor.peek() == '}') return true;
   std::uint64_t count = 1;
   while (cursor.skip_to(",}") && cursor.accept(',')) {
     if (cursor.peek() != '}') ++count;
   }
   declarator.extents[0] = count;
   variable.elements = 1;
-  for (const std::uint64_t extent : declarator.extents) variable.elements *= extent;
+  return std::ranges::all_of(declarator.extents,
+                             [&](std::uint64_t extent) { return multiply_elements(variable, extent); });
 }
 
 bool parse_alignment(Cursor& cursor, std::uint32_t& alignment) {
@@ -114,8 +120,9 @@ Declarator parse_declarator(Cursor& cursor, const Variable& specifiers) {
     if (cursor.failed()) return declarator;
     variable.has_initializer = true;
     variable.initializer = {begin, std::max(begin, cursor.end_of_last())};
-    if (!declarator.extents.empty() && declarator.extents[0] == 0)
-      complete_open_extent(cursor.text(), declarator);
+    if (!declarator.extents.empty() && declarator.extents[0] == 0 &&
+        !complete_open_extent(cursor.text(), declarator))
+      cursor.fail_at(begin, "the array '" + variable.name + "' is too large");
   }
   return declarator;
 }

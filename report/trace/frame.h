@@ -22,7 +22,7 @@ struct FrameHeader {
 };
 static_assert(sizeof(FrameHeader) == 16);
 
-/// Longer ones are none of ours.
-inline constexpr std::uint32_t most_frame_bytes = 1u << 28;
+/// Longer ones are none of ours: a block is a ring of 4 MiB, compressed.
+inline constexpr std::uint32_t most_frame_bytes = 1u << 26;
 
 }  // namespace lynxpp::report

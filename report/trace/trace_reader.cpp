@@ -10,6 +10,7 @@
 
 #include "report/trace/frame.h"
 #include "report/trace/trace_file.h"
+#include "support/json.h"
 #include "support/text.h"
 
 namespace lynxpp::report {
@@ -17,8 +18,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Values of one block when they are unpacked; a file may say anything.
-constexpr std::uint64_t most_block_bytes = std::uint64_t{1} << 30;
+/// Values of one block when they are unpacked. Ours have the 4 MiB of a ring; a file may say anything.
+constexpr std::uint64_t most_block_bytes = std::uint64_t{64} << 20;
 
 class TraceFileReader {
  public:
@@ -58,7 +59,7 @@ class TraceFileReader {
     if (kind == frame_rows) return rows(header.stream, found->second);
     if (kind != frame_done) return wrong("there is an unknown frame at byte " + std::to_string(at_));
     try {
-      const Json totals = Json::parse(payload_);
+      const Json totals = payload_object();
       const TraceTotals read{totals.at("appended").get<std::uint64_t>(),
                              totals.at("streamed").get<std::uint64_t>()};
       if (visitor_.end) visitor_.end(header.stream, found->second, read);
@@ -68,10 +69,16 @@ class TraceFileReader {
     return success();
   }
 
+  /// Null if the payload is not an object, which has no members then.
+  Json payload_object() const {
+    Result<Json> object = parse_json<Json>(payload_, {path_, 0, 0, 1});
+    return object ? std::move(*object) : Json();
+  }
+
   Status open(std::uint32_t stream) {
     TraceDescription read;
     try {
-      const Json text = Json::parse(payload_);
+      const Json text = payload_object();
       read.specification = text.at("spec").get<std::string>();
       read.trace = text.at("trace").get<std::string>();
       read.kernel = text.at("kernel").get<std::string>();
@@ -84,6 +91,7 @@ class TraceFileReader {
     } catch (const Json::exception& error) {
       return wrong(error.what());
     }
+    if (read.fields.empty()) return wrong("a stream has no fields");
     for (const TraceField& field : read.fields) {
       if (bytes_of_trace_type(field.type) == 0) return wrong("'" + field.type + "' is no type");
     }
@@ -100,8 +108,7 @@ class TraceFileReader {
     std::memcpy(&rows.entries, payload_.data() + sizeof rows.first, sizeof rows.entries);
     std::uint64_t entry_bytes = 0;
     for (const TraceField& field : description.fields) entry_bytes += bytes_of_trace_type(field.type);
-    if (rows.entries > most_block_bytes / std::max<std::uint64_t>(entry_bytes, 1))
-      return wrong("a block is too long");
+    if (rows.entries > most_block_bytes / entry_bytes) return wrong("a block is too long");
     const unsigned long long unpacked =
         ZSTD_getFrameContentSize(payload_.data() + head, payload_.size() - head);
     if (unpacked != rows.entries * entry_bytes) return wrong("a block has not the values that it says");

@@ -343,6 +343,42 @@ TEST_F(Kernel, DescribesItself) {
   EXPECT_EQ(info->local_bytes, 0u);
 }
 
+/// ptxas refuses such modules; the host gives no more parameters, so none beyond them may be read.
+TEST(Kernels, MoreMemoryThanAGpuHasIsRefused) {
+  const auto launch_of = [](const std::string& body) {
+    const auto module = load(body);
+    return text_of(module->launch("k", {{1, 1, 1}, {1, 1, 1}, 0}, {}, nullptr));
+  };
+  const auto with_parameter = [&](const char* extent) {
+    return launch_of(".visible .entry k(.param .align 4 .b8 p[" + std::string(extent) + "])\n{\n  ret;\n}\n");
+  };
+  EXPECT_THAT(with_parameter("32764"), HasSubstr("32764 bytes, 0 were given"));
+  EXPECT_THAT(
+      with_parameter("32768"),
+      HasSubstr("test.ptx:4:1: error: kernel 'k' declares 32768 bytes of parameters; the limit is 32764"));
+  EXPECT_THAT(with_parameter("4294967300"), HasSubstr("bytes of parameters; the limit is 32764"));
+  EXPECT_THAT(
+      launch_of(
+          ".visible .entry k()\n{\n  .local .b8 a[4294967295];\n  .local .b8 b[4294967295];\n  ret;\n}\n"),
+      HasSubstr("bytes of local memory; the limit is 524288"));
+  EXPECT_THAT(
+      launch_of(".shared .b64 a[72057594037927935];\n.shared .b64 b[72057594037927935];\n"
+                ".visible .entry k()\n{\n  .reg .b64 %r;\n  mov.u64 %r, a;\n  mov.u64 %r, b;\n  ret;\n}\n"),
+      HasSubstr("declares too much shared memory"));
+}
+
+/// A chain of calls is followed without recursion, each function looked up once.
+TEST(Kernels, FollowsLongChainsOfCalls) {
+  constexpr int functions = 20000;
+  std::string body = ".func f0()\n{\n  ret;\n}\n";
+  for (int i = 1; i < functions; ++i)
+    body += ".func f" + std::to_string(i) + "()\n{\n  call f" + std::to_string(i - 1) + ";\n  ret;\n}\n";
+  body += ".visible .entry k()\n{\n  call f" + std::to_string(functions - 1) + ";\n  ret;\n}\n";
+  const Result<KernelInfo> info = load(body)->kernel("k");
+  ASSERT_TRUE(info);
+  EXPECT_EQ(info->local_bytes, 0u);
+}
+
 /// Where cooperative groups keep the barriers of tiles of several warps: not the program's, zero when
 /// a block begins.
 TEST(Kernels, ReservedSharedMemoryIsNoneOfTheProgram) {

@@ -297,7 +297,11 @@ TEST(CampProf, WhatIsWrongInACalibrationIsNamed) {
     return message_of(parse_calibration(changed, "c.json"));
   };
   EXPECT_EQ(message_of(parse_calibration("[1]", "c.json")), "the file is no calibration");
-  EXPECT_EQ(message_of(parse_calibration("{", "c.json")), "the file is no calibration");
+  EXPECT_THAT(message_of(parse_calibration("{", "c.json")), testing::StartsWith("syntax error"));
+  const std::string deep = std::string(100000, '[') + std::string(100000, ']');
+  const auto nested = parse_calibration("{\"lynxpp_calibration\": 1,\n\"samples\": " + deep + "}", "c.json");
+  ASSERT_FALSE(nested);
+  EXPECT_EQ(render(nested.error().diagnostics), "c.json:2:111: error: the JSON is nested too deeply here\n");
   EXPECT_EQ(problem_with("\"lynxpp_calibration\": 1", "\"lynxpp_calibration\": 7"),
             "the calibration is of version 7; this lynxpp reads version 1");
   EXPECT_EQ(problem_with("\"partitions\": 8", "\"partitions\": 0"),

@@ -58,6 +58,14 @@ TEST(Description, ErrorsHavePlaces) {
   EXPECT_THAT(error_of("grid (4);"), testing::HasSubstr("the size of a block is missing"));
   EXPECT_THAT(error_of("block (" + std::string(1000, '(') + "1" + std::string(1000, ')') + ");"),
               testing::HasSubstr("nested too deeply"));
+  const auto chain = [](int additions) {
+    std::string text = "block (0";
+    for (int i = 0; i < additions; ++i) text += "+1";
+    return error_of(text + ");");
+  };
+  EXPECT_EQ(chain(399), "");
+  EXPECT_EQ(chain(400), "1:8 the text is nested too deeply here");
+  EXPECT_EQ(chain(100000).substr(0, 2), "1:");
 }
 
 TEST(Description, ValuesAreChecked) {

@@ -51,7 +51,8 @@ TEST(Occupancy, OfComputeCapability90) {
 }
 
 TEST(MachineFile, SaysWhatIsWrongWithIt) {
-  EXPECT_EQ(parse_machine("{", "m.json").error().diagnostics[0].message, "this is not JSON");
+  EXPECT_EQ(render(parse_machine("{", "m.json").error().diagnostics).substr(0, 26),
+            "m.json:1:2: error: syntax ");
   const Result<Machine> machine =
       parse_machine(R"({"name": "m", "warp_size": 64, "residensy": {}})", "m.json");
   ASSERT_FALSE(machine);

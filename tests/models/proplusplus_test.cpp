@@ -270,7 +270,7 @@ TEST(ProPlusPlus, BadWeightsAreRefusedEachByItsName) {
     const Result<Weights> read = parse_weights(text, "w.json");
     return read ? std::string() : render(read.error().diagnostics);
   };
-  EXPECT_THAT(refusal("{"), HasSubstr("w.json: error: the file is no JSON"));
+  EXPECT_THAT(refusal("{"), HasSubstr("w.json:1:2: error: syntax error"));
   EXPECT_THAT(refusal("[]"), HasSubstr("no object 'weights'"));
   const std::string text =
       refusal(R"({"weights": {"OC": -1, "LB": "x", "WE": 1, "SO": 1, "IO": 1, "MH": 1, "MK": 1, "DT": 1}})");

@@ -90,6 +90,8 @@ TEST(Malformed, Variables) {
             "test.ptx:4:17: error: division by zero in a constant expression\n");
   EXPECT_EQ(of_module(".global .u32 x[4294967296][4294967296];"),
             "test.ptx:4:15: error: the array 'x' is too large\n");
+  EXPECT_EQ(of_module(".global .u64 x[][72057594037927935][3] = {{{1}, {2}}};"),
+            "test.ptx:4:42: error: the array 'x' is too large\n");
   EXPECT_EQ(of_module(".global .u32 x[99999999999999999999];"),
             "test.ptx:4:16: error: '99999999999999999999' is no 64-bit integer\n");
 }

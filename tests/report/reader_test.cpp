@@ -263,6 +263,20 @@ TEST(Reader, BadLinesAreLocatedAndTheOthersRead) {
   EXPECT_THAT(render(reading.diagnostics[4]), testing::StartsWith("a.jsonl:8:41: error: syntax error"));
 }
 
+/// Copies of deep values recurse, and each member of an object is looked up among all others.
+TEST(Reader, DeepAndWideLinesAreLocatedAndTheOthersRead) {
+  const std::string good = lines_of({CoverageRecord{"k", true, "", 1, 1, 1, {}}});
+  const std::string deep = std::string(100000, '[') + std::string(100000, ']');
+  std::string wide = "{\"record\":\"launch\"";
+  for (int i = 0; i < 200000; ++i) wide += ",\"a" + std::to_string(i) + "\":1";
+  const Reading reading = read_json_lines(
+      "{\"a\":" + deep + ",\"b\":1,\"c\":1,\"d\":1,\"e\":1}\n" + good + wide + "}\n", "a.jsonl");
+  EXPECT_EQ(reading.records.size(), 1u);
+  EXPECT_EQ(render(reading.diagnostics),
+            "a.jsonl:1:105: error: the JSON is nested too deeply here\n"
+            "a.jsonl:3:98907: error: the object has more than 10000 members here\n");
+}
+
 std::string complaint_about(const std::string& from, const std::string& to) {
   std::string line = lines_of({vecadd_launch()});
   const std::size_t at = line.find(from);

@@ -155,6 +155,21 @@ TEST_F(Traces, ThatAreNoneAreRefused) {
   EXPECT_THAT(read(path("three.trace")).back(), HasSubstr("three.trace"));
 }
 
+/// The only frames that say more than their bytes hold.
+TEST_F(Traces, ThatClaimMoreThanABlockHoldsAreRefused) {
+  TraceDescription without_fields = description;
+  without_fields.fields.clear();
+  TraceFile file(path());
+  ASSERT_TRUE(file.begin(without_fields).ok());
+  ASSERT_TRUE(file.write(0, 0, 1'000'000'000, {}).ok());
+  EXPECT_THAT(read(path()).back(), HasSubstr("a stream has no fields"));
+  TraceFile large(path("large.trace"));
+  ASSERT_TRUE(large.begin(description).ok());
+  const std::vector<std::byte> zeros(std::size_t{9} << 23);
+  ASSERT_TRUE(large.write(0, 0, zeros.size() / 9, {zeros}).ok());
+  EXPECT_THAT(read(path("large.trace")).back(), HasSubstr("a block is too long"));
+}
+
 TEST_F(Traces, AnyChangedByteIsReadOrRefused) {
   TraceFile file(path());
   ASSERT_TRUE(file.begin(description).ok());

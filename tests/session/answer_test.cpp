@@ -72,8 +72,10 @@ TEST_F(AnswerTest, WhatIsRefusedChangesNothing) {
   for (const std::string& request :
        {std::string(), std::string("nonsense"), std::string("{}"), std::string("7"),
         std::string(R"({"attach":{},"detach":{}})"), std::string(R"({"stop":{}})"), std::string("\xff\xfe"),
-        std::string(R"({"attach":[]})"), std::string(R"({"attach":{"specifications":1}})"),
-        attach_request(" ,", ""), attach_request(spec_, "("), attach_request("no_such_thing", ""),
+        std::string(R"({"attach":[]})"),
+        R"({"attach":)" + std::string(100000, '[') + std::string(100000, ']') + "}",
+        std::string(R"({"attach":{"specifications":1}})"), attach_request(" ,", ""),
+        attach_request(spec_, "("), attach_request("no_such_thing", ""),
         attach_request(written("broken", "ON_KERNEL_EXIT: {"), "")}) {
     const Answer refused = given(request);
     EXPECT_EQ(refused.attached, std::nullopt) << request;

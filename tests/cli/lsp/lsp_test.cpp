@@ -253,6 +253,7 @@ TEST(LanguageServer, SurvivesMessagesThatAreNone) {
   const std::string deep(100000, '[');
   for (const std::string& text :
        {std::string("{"), std::string(), std::string("[]"), std::string("7"), std::string("null"), deep,
+        R"({"id": 5, "method": "initialize", "params": )" + deep + std::string(100000, ']') + "}",
         R"({"id": {}, "method": "shutdown"})" + std::string(), std::string(R"({"id": 5})"),
         std::string("{\"id\": 5, \"method\": \"\xff\xfe\"}"), std::string(R"({"id": 5, "method": 7})")}) {
     const Session found = session(begin + framed(text) + opened(good) + end);

@@ -1,6 +1,14 @@
 #include "device/cpu/simt/compile/frame_layout.h"
 
+#include <algorithm>
+
 namespace lynxpp::device::cpu {
+namespace {
+
+/// Larger variables count as this, so that no sum wraps.
+constexpr std::uint64_t beyond_any_limit = std::uint64_t{1} << 31;
+
+}  // namespace
 
 FrameLayout::FrameLayout(const ptx::Function& function) {
   if (!function.is_entry) {
@@ -17,7 +25,7 @@ void FrameLayout::add(const ptx::Variable& variable) {
   if (variable.space != ptx::StateSpace::param && variable.space != ptx::StateSpace::local) return;
   bytes_ = align_up(bytes_, variable.alignment);
   offsets_[&variable] = bytes_;
-  bytes_ += variable.size_bytes();
+  bytes_ += std::min(variable.size_bytes(), beyond_any_limit);
 }
 
 ParameterLayout::ParameterLayout(const ptx::Function& kernel) {
@@ -25,9 +33,9 @@ ParameterLayout::ParameterLayout(const ptx::Function& kernel) {
   for (const ptx::Variable& parameter : kernel.parameters) {
     end = align_up(end, parameter.alignment);
     offsets[parameter.name] = static_cast<std::uint32_t>(end);
-    end += parameter.size_bytes();
+    end += std::min(parameter.size_bytes(), beyond_any_limit);
   }
-  bytes = static_cast<std::uint32_t>(end);
+  bytes = end;
 }
 
 }  // namespace lynxpp::device::cpu

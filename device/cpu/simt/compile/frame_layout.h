@@ -32,8 +32,11 @@ class FrameLayout {
 struct ParameterLayout {
   explicit ParameterLayout(const ptx::Function& kernel);
   std::map<std::string, std::uint32_t, std::less<>> offsets;
-  std::uint32_t bytes = 0;
+  std::uint64_t bytes = 0;
 };
+
+inline constexpr std::uint64_t most_parameter_bytes = 32764;                 ///< of a kernel
+inline constexpr std::uint64_t most_local_bytes = std::uint64_t{512} << 10;  ///< of a thread
 
 /// `value` rounded up to a multiple of `alignment` (0 counts as 1).
 constexpr std::uint64_t align_up(std::uint64_t value, std::uint64_t alignment) {

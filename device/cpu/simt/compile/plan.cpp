@@ -1,8 +1,10 @@
 // Plans a program: what the kernel reaches, its segments, its shared and local memory.
 #include <algorithm>
 #include <set>
+#include <unordered_map>
 
 #include "device/cpu/simt/compile/program.h"
+#include "ptx/analysis/flow/strong_components.h"
 #include "ptx/parser/parser.h"
 
 namespace lynxpp::device::cpu {
@@ -60,8 +62,9 @@ class Planner {
   Result<CallSlot> call_slot(CompiledFunction& function, const ptx::Operand& operand, std::uint32_t scope);
   std::vector<CallSlot> formal_slots(CompiledFunction& function, const std::vector<ptx::Variable>& formals);
   Status plan_shared();
+  Status check_memory() const;
   std::uint64_t stack_bytes();
-  std::optional<std::uint64_t> deepest(std::uint32_t function, std::vector<std::int64_t>& known) const;
+  std::optional<std::uint64_t> deepest_chain() const;
   Failure fail(const ptx::Instruction& instruction, std::string message) const {
     return failure_at(ptx_location(name_, instruction.line), std::move(message));
   }
@@ -71,6 +74,7 @@ class Planner {
   const std::string& name_;
   const CodeKind kind_;
   Program program_;
+  std::unordered_map<std::uint32_t, std::uint32_t> added_;  ///< by index in the module
   bool indirect_ = false;
 };
 
@@ -80,10 +84,11 @@ std::uint32_t Planner::function_index(std::string_view name) const {
 }
 
 std::uint32_t Planner::add(std::uint32_t module_function, bool direct) {
-  for (std::uint32_t i = 0; i < program_.functions.size(); ++i) {
-    if (program_.functions[i].module_function != module_function) continue;
-    program_.functions[i].direct |= direct;
-    return i;
+  const auto [known, is_new] =
+      added_.try_emplace(module_function, static_cast<std::uint32_t>(program_.functions.size()));
+  if (!is_new) {
+    program_.functions[known->second].direct |= direct;
+    return known->second;
   }
   CompiledFunction function;
   function.module_function = module_function;
@@ -91,7 +96,7 @@ std::uint32_t Planner::add(std::uint32_t module_function, bool direct) {
   function.name = function.function->name;
   function.direct = direct;
   program_.functions.push_back(std::move(function));
-  return static_cast<std::uint32_t>(program_.functions.size() - 1);
+  return known->second;
 }
 
 /// Grows the program until it is closed under calls. Directly called functions propagate failures, others
@@ -271,9 +276,7 @@ Status Planner::plan_call(CompiledFunction& function, const ptx::Instruction& in
   }
   const std::uint32_t index = function_index(callee);
   if (index != no_function && !module_.functions[index].is_declaration()) {
-    for (std::uint32_t i = 0; i < program_.functions.size(); ++i) {
-      if (program_.functions[i].module_function == index) site.callee = i;
-    }
+    if (const auto known = added_.find(index); known != added_.end()) site.callee = known->second;
     return success();
   }
   site.builtin = find_builtin(callee);
@@ -335,6 +338,9 @@ std::vector<CallSlot> Planner::formal_slots(CompiledFunction& function,
 /// So that an access behind the end of one array does not meet the next.
 constexpr std::uint64_t gap_of_checked_arrays = 64;
 
+/// Larger arrays count as this, so that no sum wraps.
+constexpr std::uint64_t beyond_any_shared_memory = std::uint64_t{1} << 32;
+
 /// Only variables that the program's code names take space.
 Status Planner::plan_shared() {
   std::set<std::string_view> of_module;
@@ -363,7 +369,8 @@ Status Planner::plan_shared() {
     program_.shared.arrays.push_back({static_cast<std::uint32_t>(end),
                                       static_cast<std::uint32_t>(variable.size_bytes()),
                                       std::string(variable.name)});
-    end += variable.size_bytes() + (kind_.checked ? gap_of_checked_arrays : 0);
+    end += std::min(variable.size_bytes(), beyond_any_shared_memory) +
+           (kind_.checked ? gap_of_checked_arrays : 0);
   };
   for (const CompiledFunction& function : program_.functions) {
     for (const ptx::Instruction& instruction : function.function->body->instructions) {
@@ -384,26 +391,32 @@ Status Planner::plan_shared() {
   return success();
 }
 
-constexpr std::int64_t not_visited = -1;
-constexpr std::int64_t in_progress = -2;
-
-/// Local memory of the deepest call chain from `function`; nullopt when it is unbounded.
-std::optional<std::uint64_t> Planner::deepest(std::uint32_t function,
-                                              std::vector<std::int64_t>& known) const {
-  if (known[function] == in_progress) return std::nullopt;
-  if (known[function] != not_visited) return static_cast<std::uint64_t>(known[function]);
-  known[function] = in_progress;
-  std::uint64_t below = 0;
-  for (const Segment& segment : program_.functions[function].segments) {
-    if (segment.control != Control::call) continue;
-    if (segment.call.indirect) return std::nullopt;
-    if (segment.call.callee == no_function) continue;
-    const auto depth = deepest(segment.call.callee, known);
-    if (!depth) return std::nullopt;
-    below = std::max(below, *depth);
+/// Local memory of the deepest call chain from the kernel; nullopt if the chain has no bound.
+std::optional<std::uint64_t> Planner::deepest_chain() const {
+  std::vector<std::vector<std::uint32_t>> callees(program_.functions.size());
+  std::vector<bool> calls_anything(callees.size(), false);
+  for (std::size_t i = 0; i < callees.size(); ++i) {
+    for (const Segment& segment : program_.functions[i].segments) {
+      if (segment.control != Control::call) continue;
+      if (segment.call.indirect) calls_anything[i] = true;
+      if (segment.call.callee != no_function) callees[i].push_back(segment.call.callee);
+    }
   }
-  known[function] = static_cast<std::int64_t>(below + program_.functions[function].frame->bytes());
-  return static_cast<std::uint64_t>(known[function]);
+  std::vector<std::optional<std::uint64_t>> deepest(callees.size());
+  for (const std::vector<std::uint32_t>& component : ptx::strong_components(callees)) {
+    const std::uint32_t function = component.front();
+    const std::vector<std::uint32_t>& called = callees[function];
+    if (component.size() > 1 || calls_anything[function] || std::ranges::count(called, function) != 0)
+      continue;
+    std::uint64_t below = 0;
+    bool is_bounded = true;
+    for (const std::uint32_t callee : called) {
+      is_bounded &= deepest[callee].has_value();
+      below = std::max(below, deepest[callee].value_or(0));
+    }
+    if (is_bounded) deepest[function] = below + program_.functions[function].frame->bytes();
+  }
+  return deepest[0];
 }
 
 bool takes_from_stack(const CompiledFunction& function) {
@@ -412,8 +425,7 @@ bool takes_from_stack(const CompiledFunction& function) {
 }
 
 std::uint64_t Planner::stack_bytes() {
-  std::vector<std::int64_t> known(program_.functions.size(), not_visited);
-  if (const auto bounded = deepest(0, known)) {
+  if (const auto bounded = deepest_chain()) {
     program_.has_unbounded_stack = std::ranges::any_of(program_.functions, &takes_from_stack);
     return align_up(*bounded, 16);
   }
@@ -423,9 +435,29 @@ std::uint64_t Planner::stack_bytes() {
   return align_up(frames, 16);
 }
 
+/// A GPU's limits: nothing else keeps a foreign module from asking for more memory than there is.
+Status Planner::check_memory() const {
+  const auto too_much = [&](const ptx::Function& function, std::uint64_t bytes, const char* kind,
+                            std::uint64_t most) {
+    return failure_at(ptx_location(name_, function.line), (function.is_entry ? "kernel '" : "function '") +
+                                                              function.name + "' declares " +
+                                                              std::to_string(bytes) + " bytes of " + kind +
+                                                              "; the limit is " + std::to_string(most));
+  };
+  const ptx::Function& kernel = *program_.functions[0].function;
+  if (const std::uint64_t bytes = ParameterLayout(kernel).bytes; bytes > most_parameter_bytes)
+    return too_much(kernel, bytes, "parameters", most_parameter_bytes);
+  for (const CompiledFunction& each : program_.functions) {
+    const std::uint64_t bytes = FrameLayout(*each.function).bytes();
+    if (bytes > most_local_bytes) return too_much(*each.function, bytes, "local memory", most_local_bytes);
+  }
+  return success();
+}
+
 Result<Program> Planner::plan(std::uint32_t kernel) {
   add(kernel, true);
   if (Status reached = reach(); !reached) return reached.error();
+  if (Status fits = check_memory(); !fits) return fits.error();
   for (CompiledFunction& function : program_.functions) {
     function.segment_base = program_.segment_count;
     function.site_base = program_.site_count;

@@ -221,7 +221,7 @@ Result<KernelInfo> SimtModule::make_info(const std::string& name) {
     info.parameters.push_back(
         {layout.offsets.at(parameter.name), static_cast<std::uint32_t>(parameter.size_bytes())});
   }
-  info.parameter_bytes = layout.bytes;
+  info.parameter_bytes = static_cast<std::uint32_t>(layout.bytes);
   info.static_shared_bytes = planned->shared.static_bytes;
   info.local_bytes = static_cast<std::uint32_t>(planned->local_bytes);
   info.max_threads = thread_limit(module_, function);

@@ -20,6 +20,9 @@ bool is_placed(const ptx::Variable& variable, ptx::StateSpace space) {
 /// Between two variables, so that an access a little beyond one does not meet the next.
 constexpr std::uint64_t gap = 64;
 
+/// Larger variables count as this, so that no sum wraps; no allocation of as much succeeds.
+constexpr std::uint64_t beyond_any_memory = std::uint64_t{1} << 48;
+
 /// Offsets of the variables of one space; the total comes back.
 std::uint64_t place(const ptx::Module& module, ptx::StateSpace space,
                     std::unordered_map<std::string, std::uint64_t>& offsets) {
@@ -28,7 +31,7 @@ std::uint64_t place(const ptx::Module& module, ptx::StateSpace space,
     if (!is_placed(variable, space)) continue;
     end = align_up(end, std::min<std::uint64_t>(variable.alignment, arena_alignment));
     offsets[variable.name] = end;
-    end += variable.size_bytes() + gap;
+    end += std::min(variable.size_bytes(), beyond_any_memory) + gap;
   }
   return end;
 }

@@ -1,0 +1,65 @@
+// Any text as JSON Lines: records are read, written and read again, and shown in every form. Errors must say
+// where they are.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "report/cluster/by_place.h"
+#include "report/cluster/json_members.h"
+#include "report/findings/findings.h"
+#include "report/reader.h"
+#include "report/summary.h"
+#include "report/tables/csv.h"
+#include "report/tables/table_sink.h"
+#include "report/timeline/perfetto.h"
+
+namespace {
+
+using namespace lynxpp::report;
+
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+/// Each record's own line is a record of the same kind.
+void write_again(const Record& record) {
+  const std::string line = std::visit([](const auto& each) { return json_line_of(each); }, record);
+  const Reading again = read_json_lines(line, "again.jsonl");
+  require(again.diagnostics.empty() && again.records.size() == 1);
+  require(again.records.front().index() == record.index());
+  std::vector<JsonMember> members;
+  require(split_members(line.substr(0, line.find('\n')), members));
+}
+
+void show(const std::vector<Record>& records) {
+  const auto drop = [](std::string_view) {};
+  replay(records, *make_table_sink({drop, 100, false, true}));
+  replay(records, *make_csv_sink(drop));
+  replay(records, *make_perfetto_sink(drop));
+  for (const Grouping grouping : {Grouping::rank, Grouping::device}) {
+    PlaceSink sink(grouping);
+    replay(records, sink);
+    (void)sink.to_text(100);
+  }
+  SummarySink sink;
+  replay(records, sink);
+  (void)to_json(sink.summary());
+  (void)to_svg(sink.summary());
+  (void)summary_text(sink.summary(), 100);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  const Reading reading = read_json_lines(text, "fuzz.jsonl");
+  for (const lynxpp::Diagnostic& each : reading.diagnostics)
+    require(each.location.line > 0 && each.location.column > 0 && !each.message.empty());
+  std::ranges::for_each(reading.records, write_again);
+  show(reading.records);
+  return 0;
+}

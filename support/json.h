@@ -1,0 +1,50 @@
+// JSON that anybody may have written: files and messages.
+//
+// nlohmann's values are copied, compared and printed by recursion, and the ordered ones look every new member
+// up among all others. So text that is nested deeply or has very many members in one object is refused before
+// it is read.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "support/result.h"
+
+namespace lynxpp {
+
+inline constexpr std::size_t deepest_json = 100;
+inline constexpr std::size_t most_json_members = 10'000;  ///< of one object
+
+struct JsonProblem {
+  std::size_t offset = 0;
+  std::string message;
+};
+
+/// The first place where the text exceeds the limits above. Text that is not JSON has any answer.
+std::optional<JsonProblem> beyond_json_limits(std::string_view text, bool has_comments = false);
+
+/// nlohmann's text of an exception without what it says about the place.
+std::string reason_of_json(std::string text);
+
+/// The location of text[offset], if the text begins at `begin`.
+SourceLocation json_location(std::string_view text, std::size_t offset, SourceLocation begin);
+
+/// Parses a text that begins at `begin` of its file. Json: nlohmann::json or its kin, which this header leaves to
+/// the caller.
+template <typename Json>
+Result<Json> parse_json(std::string_view text, const SourceLocation& begin, bool has_comments = false) {
+  if (auto problem = beyond_json_limits(text, has_comments))
+    return failure_at(json_location(text, problem->offset, begin), std::move(problem->message));
+  try {
+    return Json::parse(text, nullptr, true, has_comments);
+  } catch (const typename Json::parse_error& error) {
+    return failure_at(json_location(text, error.byte == 0 ? 0 : error.byte - 1, begin),
+                      reason_of_json(error.what()));
+  } catch (const typename Json::exception& error) {  // a number too great for any type
+    return failure_at(begin, reason_of_json(error.what()));
+  }
+}
+
+}  // namespace lynxpp
