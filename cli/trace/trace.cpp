@@ -7,7 +7,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <regex>
 #include <span>
 #include <string>
 #include <utility>
@@ -18,6 +17,7 @@
 #include "cli/preload.h"
 #include "report/trace/trace_file.h"
 #include "support/launch_filter.h"
+#include "support/name_pattern.h"
 #include "support/text.h"
 
 namespace lynxpp::cli {
@@ -75,7 +75,7 @@ std::string quoted(const std::string& text) {
 
 class Printer {
  public:
-  Printer(const TraceArguments& arguments, LaunchFilter launches, std::optional<std::regex> kernels)
+  Printer(const TraceArguments& arguments, LaunchFilter launches, std::optional<NamePattern> kernels)
       : arguments_(arguments), launches_(std::move(launches)), kernels_(std::move(kernels)) {}
 
   /// The exit code.
@@ -101,8 +101,7 @@ class Printer {
   bool is_wanted(const TraceDescription& of) const {
     if (!arguments_.trace.empty() && arguments_.trace != of.trace) return false;
     if (!launches_.wants(of.launch)) return false;
-    return !kernels_ || std::regex_search(of.kernel, *kernels_) ||
-           std::regex_search(demangle(of.kernel), *kernels_);
+    return !kernels_ || kernels_->matches(of.kernel);
   }
 
   /// Which traces there are.
@@ -207,7 +206,7 @@ class Printer {
 
   const TraceArguments& arguments_;
   const LaunchFilter launches_;
-  const std::optional<std::regex> kernels_;
+  const std::optional<NamePattern> kernels_;
   std::vector<std::string> files_;
   std::vector<Stream> streams_;
   std::vector<Group> groups_;  ///< in the order in which they were found
@@ -224,8 +223,8 @@ int trace(const TraceArguments& arguments) {
     return exit_usage_error;
   }
   const Result<LaunchFilter> launches = LaunchFilter::parse(arguments.launches, "--launches");
-  std::optional<std::regex> kernels;
-  if (!arguments.kernels.empty()) kernels.emplace(arguments.kernels);
+  std::optional<NamePattern> kernels;
+  if (!arguments.kernels.empty()) kernels = *NamePattern::parse(arguments.kernels);
   return Printer(arguments, *launches, std::move(kernels)).print_all();
 }
 
