@@ -8,8 +8,8 @@
 
 namespace lynxpp {
 
-/// A regular expression in RE2's syntax, which has neither look-around nor backreferences: searching takes time
-/// linear in the length of a name and a bounded stack. Copies share what they know. Thread safe.
+/// A regular expression in RE2's syntax, which has neither look-around nor backreferences: searching takes
+/// time linear in the length of a name and a bounded stack. Copies share what they know. Thread safe.
 class NamePattern {
  public:
   /// Failure: one diagnostic without a file; its column is that of the mistake in `text`.
@@ -17,7 +17,7 @@ class NamePattern {
 
   const std::string& text() const;
 
-  /// True if `symbol`, or the C++ name that it is mangled from, contains a match. Each symbol is searched once.
+  /// True if `symbol`, or the C++ name that it is mangled from, contains a match. A symbol is searched once.
   bool matches(const std::string& symbol) const;
 
  private:

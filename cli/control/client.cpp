@@ -90,8 +90,8 @@ std::optional<unsigned long> take_number(std::string_view& text) {
   return number;
 }
 
-/// What killed processes of this namespace have left; nobody knows here who lives in another one. Precondition:
-/// the folder is private.
+/// Removes what killed processes of this namespace have left; who lives in another one is not known here.
+/// Precondition: the folder is private.
 void remove_abandoned_sockets(const control::SocketPath& folder) {
   const unsigned long here = control::namespace_of("/proc/self");
   std::error_code error;

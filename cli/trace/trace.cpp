@@ -15,6 +15,7 @@
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
 #include "cli/preload.h"
+#include "report/tables/csv.h"
 #include "report/trace/trace_file.h"
 #include "support/launch_filter.h"
 #include "support/name_pattern.h"
@@ -65,13 +66,6 @@ std::string text_of_value(std::span<const std::byte> column, const std::string& 
 }
 
 std::string object_value(std::string text) { return text.empty() ? "null" : std::move(text); }
-
-/// A name may hold commas.
-std::string quoted(const std::string& text) {
-  std::string inside;
-  for (const char each : text) inside += each == '"' ? std::string("\"\"") : std::string(1, each);
-  return "\"" + inside + "\"";
-}
 
 class Printer {
  public:
@@ -170,12 +164,14 @@ class Printer {
   void print_heading(const TraceDescription& of) {
     std::string line = std::exchange(has_printed_, true) ? "\n" : "";
     line += "process,kernel,launch,entry";
-    for (const report::TraceField& field : of.fields) line += "," + of.trace + "." + field.name;
+    for (const report::TraceField& field : of.fields)
+      line += "," + report::csv_cell(of.trace + "." + field.name);
     std::printf("%s\n", line.c_str());
   }
 
   static void print_lines(const TraceDescription& of, const report::TraceRows& rows) {
-    const std::string begin = std::to_string(of.process) + "," + quoted(demangle(of.kernel)) + "," +
+    const std::string begin = std::to_string(of.process) + "," +
+                              report::csv_cell(demangle(of.kernel), report::CsvQuotes::always) + "," +
                               std::to_string(of.launch) + ",";
     for (std::uint64_t row = 0; row < rows.entries; ++row) {
       std::string line = begin + std::to_string(rows.first + row);

@@ -1,4 +1,4 @@
-// Launches kernels with long names, each from a thread of its own with a small stack, as many servers have them.
+// Launches kernels with long names, each from a thread of its own with a small stack, as servers have them.
 //   long_names KIB: with stacks of that size
 #include <cuda_runtime.h>
 #include <pthread.h>
