@@ -78,10 +78,11 @@ struct CharacterizeArguments {
 struct ReportArguments {
   std::vector<std::string> files;
   std::string format = "table";
-  std::string output;  ///< empty or "-": standard output
-  std::string by;      ///< "rank", "host", "process", "device"; empty: all of them together
-  int width = 0;       ///< of the table; 0: the terminal's
-  bool all = false;    ///< of the table: every row, element and place
+  std::string output;      ///< empty or "-": standard output
+  std::string by;          ///< "rank", "host", "process", "device"; empty: all of them together
+  int width = 0;           ///< of the table; 0: the terminal's
+  bool all = false;        ///< of the table: every row, element and place
+  bool no_source = false;  ///< of the page: no text of source files
 };
 
 /// `lynxpp merge`.

@@ -43,7 +43,7 @@ bool load_specifications(const std::vector<std::string>& names, LoadedSpecificat
   }
   std::string list;
   for (const std::string& name : *entries) list += (list.empty() ? "" : ",") + name;
-  auto found = instrumentors::parse_list(list);
+  auto found = instrumentors::parse_list(list, instrumentors::Pipes::read);
   if (!found) {
     print(found.error().diagnostics);
     exit_code = exit_usage_error;

@@ -8,6 +8,7 @@
 
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
+#include "cli/terminal.h"
 
 namespace {
 
@@ -78,6 +79,7 @@ int finished(int exit_code) {
 
 int main(int count, char** values) {
   try {
+    lynxpp::cli::guard_terminals();
     return finished(std::visit(Dispatcher{}, lynxpp::cli::parse_arguments(count, values)));
   } catch (const std::bad_alloc&) {
     lynxpp::cli::print_error("there is not enough memory for an input of this size");

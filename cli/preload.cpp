@@ -5,7 +5,6 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <regex>
 #include <system_error>
 
 #include "cli/arguments.h"
@@ -13,6 +12,7 @@
 #include "cod/specification.h"
 #include "instrumentors/catalogue.h"
 #include "support/launch_filter.h"
+#include "support/name_pattern.h"
 
 namespace lynxpp::cli {
 
@@ -45,15 +45,9 @@ Result<std::string> specification_list(const std::vector<std::string>& specifica
   if (!found) return found.error();
   std::vector<std::string> names;
   for (const LoadedSpecification& specification : *found) {
-    std::error_code error;
     if (specification.is_text) {
       names.push_back(instrumentors::text_entry(specification.name, specification.source));
       continue;
-    }
-    if (!specification.is_ready_made && !std::filesystem::is_regular_file(specification.path, error)) {
-      return failure("specification '" + specification.path +
-                         "' is a pipe, which the program could not read a second time",
-                     "save it to a file");
     }
     names.push_back(specification.is_ready_made ? specification.name : absolute_path(specification.path));
     if (names.back().find(',') != std::string::npos) {
@@ -86,11 +80,9 @@ bool compiles(const std::string& list) {
 }
 
 Status check_filters(const Filters& filters) {
-  try {
-    const std::regex pattern(filters.kernels.text, std::regex::ECMAScript);
-  } catch (const std::regex_error& error) {
-    return failure(filters.kernels.option + ": '" + filters.kernels.text +
-                   "' is no regular expression: " + error.what());
+  if (Result<NamePattern> kernels = NamePattern::parse(filters.kernels.text); !kernels) {
+    kernels.error().diagnostics.front().message.insert(0, filters.kernels.option + ": ");
+    return std::move(kernels.error());
   }
   const auto launches = LaunchFilter::parse(filters.launches.text, filters.launches.option);
   return launches ? success() : Status(launches.error());

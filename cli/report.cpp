@@ -99,7 +99,8 @@ bool render(const ReportArguments& arguments, const Write& write) {
   if (arguments.format == "html") {
     report::PageSink sink(kept);
     const bool is_good = read_into(sink, arguments.files);
-    write(report::to_page(sink, title));
+    write(report::to_page(
+        sink, title, arguments.no_source ? report::SourceTexts::left_out : report::SourceTexts::embedded));
     return is_good;
   }
   report::SummarySink sink(kept);

@@ -11,7 +11,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <regex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,6 +21,7 @@
 #include "cod/trace_stream.h"
 #include "cod/word_scheme.h"
 #include "ptx/ir/opcode.h"
+#include "support/name_pattern.h"
 #include "support/result.h"
 
 namespace lynxpp::cod {
@@ -75,12 +75,6 @@ enum AddressSpace : std::uint32_t {
 enum DataKind : std::uint32_t { integer = 1u << 0, floating_point = 1u << 1 };
 /// Ends of transfers between device memory and shared memory (ptx/analysis/transfers).
 enum TransferKind : std::uint32_t { transfer_in = 1u << 0, transfer_out = 1u << 1 };
-
-/// A regular expression; for names as linked and as written.
-struct NamePattern {
-  std::string text;
-  std::shared_ptr<const std::regex> expression;
-};
 
 /// Within a kind the bits add up, between kinds they narrow; a kind without a bit does not narrow.
 struct InstructionFilter {
@@ -361,7 +355,7 @@ struct Handler {
   bool is_counted = false;
   /// Regular expressions; the handler is for kernels whose name, mangled or not, one of them finds. None: for
   /// all.
-  std::vector<std::string> kernels;
+  std::vector<NamePattern> kernels;
 
   bool wants_kernel(const std::string& mangled_name) const;
 };

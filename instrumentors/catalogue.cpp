@@ -18,7 +18,7 @@ constexpr std::string_view extension = ".cod";
 /// What an entry begins with that holds a text: all bytes of it but letters and digits are "%3a".
 constexpr std::string_view text_mark = "text:";
 /// A specification is a page of text; what is larger is some other file.
-constexpr std::uintmax_t greatest_size = 4u << 20;
+constexpr std::size_t greatest_size = 4u << 20;
 
 std::string summary_of(std::string_view source) {
   source = trim(source);
@@ -56,7 +56,7 @@ std::string stem_of(std::string_view path) {
   return std::string(path);
 }
 
-Result<LoadedSpecification> load_file(const std::string& path) {
+Result<LoadedSpecification> load_file(const std::string& path, Pipes pipes) {
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(path, error);
   if (!std::filesystem::exists(status)) {
@@ -64,19 +64,22 @@ Result<LoadedSpecification> load_file(const std::string& path) {
                    "`lynxpp list` shows the ready-made specifications");
   }
   if (std::filesystem::is_directory(status)) return failure("specification '" + path + "' is a folder");
-  // A pipe is welcome (shells' process substitution), a device could be endless.
-  if (!std::filesystem::is_regular_file(status) && !std::filesystem::is_fifo(status)) {
-    return failure("specification '" + path + "' is not a file");
-  }
-  if (std::filesystem::is_regular_file(status) && std::filesystem::file_size(path, error) > greatest_size) {
-    return failure("specification '" + path + "' is larger than 4 MiB", "is it a .cod file?");
-  }
-  LoadedSpecification specification{stem_of(path), path, {}};
-  errno = 0;
-  if (!read_file(path, specification.source)) {
+  if (std::filesystem::is_fifo(status)) {
+    if (pipes == Pipes::refused)
+      return failure("specification '" + path + "' is a pipe, which cannot be read a second time",
+                     "save it to a file");
+    LoadedSpecification specification{stem_of(path), path, {}};
+    if (read_file(path, specification.source)) return specification;
     return failure("cannot read specification '" + path + "': " + std::strerror(errno));
   }
-  return specification;
+  // A device could be endless.
+  if (!std::filesystem::is_regular_file(status)) return failure("specification '" + path + "' is not a file");
+  if (std::filesystem::file_size(path, error) > greatest_size)
+    return failure("specification '" + path + "' is larger than 4 MiB", "is it a .cod file?");
+  Result<std::string> source = read_regular_file(path, greatest_size);
+  if (!source)
+    return failure("cannot read specification '" + path + "': " + source.error().diagnostics.front().message);
+  return LoadedSpecification{stem_of(path), path, std::move(*source)};
 }
 
 Failure unknown(const std::string& name) {
@@ -142,7 +145,7 @@ std::span<const ReadyMade> ready_made() {
   return *catalogue;
 }
 
-Result<LoadedSpecification> find_specification(std::string_view name_or_path) {
+Result<LoadedSpecification> find_specification(std::string_view name_or_path, Pipes pipes) {
   const std::string name(trim(name_or_path));
   if (name.empty())
     return failure("empty name of a specification", "`lynxpp list` shows the ready-made specifications");
@@ -152,14 +155,14 @@ Result<LoadedSpecification> find_specification(std::string_view name_or_path) {
     return LoadedSpecification{name, "ready-made/" + name + std::string(extension), std::string(entry.source),
                                true};
   }
-  return is_path(name) ? load_file(name) : unknown(name);
+  return is_path(name) ? load_file(name, pipes) : unknown(name);
 }
 
-Result<std::vector<LoadedSpecification>> parse_list(std::string_view names) {
+Result<std::vector<LoadedSpecification>> parse_list(std::string_view names, Pipes pipes) {
   std::vector<LoadedSpecification> found;
   Diagnostics errors;
   for (const std::string& name : split(names, ',')) {
-    Result<LoadedSpecification> specification = find_specification(name);
+    Result<LoadedSpecification> specification = find_specification(name, pipes);
     if (!specification) {
       std::move(specification.error().diagnostics.begin(), specification.error().diagnostics.end(),
                 std::back_inserter(errors));

@@ -32,13 +32,17 @@ struct LoadedSpecification {
 /// read from standard input. `name` has no ':'.
 std::string text_entry(const std::string& name, std::string_view source);
 
+/// Whether a named pipe, such as a shell's process substitution, may be a specification. Reading it waits
+/// until somebody has written it, and only the first reader gets the text.
+enum class Pipes { refused, read };
+
 /// A text_entry(), a path (it contains '/', ends in ".cod", or names an existing file) or a ready-made name;
 /// a ready-made name wins over a file of the same name without ".cod" and '/'. Failure: nothing of that
 /// name, with the closest name or the list as a hint; a file that cannot be read.
-Result<LoadedSpecification> find_specification(std::string_view name_or_path);
+Result<LoadedSpecification> find_specification(std::string_view name_or_path, Pipes pipes = Pipes::refused);
 
 /// "a,b,./c.cod". Blanks around names do not count. Failure: every name that cannot be found, an empty
 /// name, or two specifications of one name (their records could not be told apart).
-Result<std::vector<LoadedSpecification>> parse_list(std::string_view names);
+Result<std::vector<LoadedSpecification>> parse_list(std::string_view names, Pipes pipes = Pipes::refused);
 
 }  // namespace lynxpp::instrumentors

@@ -39,13 +39,14 @@ Timing timing_of(const std::string& value) {
 Configuration read_configuration(Diagnostics& problems) {
   Configuration configuration;
   if (const std::string pattern = environment("LYNXPP_KERNELS"); !pattern.empty()) {
-    try {
-      configuration.kernels.emplace(pattern, std::regex::ECMAScript | std::regex::optimize);
-    } catch (const std::regex_error& error) {
-      problems.push_back({Severity::error,
-                          {},
-                          "LYNXPP_KERNELS: '" + pattern + "' is no regular expression: " + error.what(),
-                          {}});
+    Result<NamePattern> kernels = NamePattern::parse(pattern);
+    if (kernels) {
+      configuration.kernels = std::move(*kernels);
+    } else {
+      for (Diagnostic& diagnostic : kernels.error().diagnostics) {
+        diagnostic.message.insert(0, "LYNXPP_KERNELS: ");
+        problems.push_back(std::move(diagnostic));
+      }
     }
   }
   Result<LaunchFilter> launches = LaunchFilter::parse(environment("LYNXPP_LAUNCHES"), "LYNXPP_LAUNCHES");
@@ -78,7 +79,6 @@ Configuration read_configuration(Diagnostics& problems) {
   } else {
     for (Diagnostic& diagnostic : trace.error().diagnostics) problems.push_back(std::move(diagnostic));
   }
-  configuration.kernels_text = environment("LYNXPP_KERNELS");
   configuration.launches_text = environment("LYNXPP_LAUNCHES");
   configuration.output = environment("LYNXPP_OUTPUT");
   configuration.dump = environment("LYNXPP_DUMP");

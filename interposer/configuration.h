@@ -3,13 +3,13 @@
 
 #include <chrono>
 #include <optional>
-#include <regex>
 #include <string>
 
 #include "cod/word_scheme.h"
 #include "device/device.h"
 #include "support/diagnostic.h"
 #include "support/launch_filter.h"
+#include "support/name_pattern.h"
 #include "support/start_condition.h"
 
 namespace lynxpp::interposer {
@@ -31,8 +31,8 @@ enum class CounterWidth {
 
 struct Configuration {
   /// LYNXPP_KERNELS: matched against the mangled and the demangled name (search)
-  std::optional<std::regex> kernels;
-  std::string kernels_text;
+  std::optional<NamePattern> kernels;
+  std::string kernels_text() const { return kernels ? kernels->text() : ""; }
   LaunchFilter launches;  ///< LYNXPP_LAUNCHES
   std::string launches_text;
   StartCondition start;      ///< LYNXPP_START

@@ -10,6 +10,7 @@
 #include "interposer/this_process.h"
 #include "report/cluster/device_files.h"
 #include "support/log.h"
+#include "support/printable.h"
 #include "support/write_signals.h"
 
 namespace lynxpp::interposer {
@@ -60,7 +61,7 @@ const Engine* parents_engine = nullptr;  // of a forked child; used only to inhe
 
 void print(const std::string& text) {
   const WriteSignalsBlocked blocked;
-  std::fprintf(stderr, "lynxpp: %s", text.c_str());
+  std::fprintf(stderr, "lynxpp: %s", printable_lines(text).c_str());
 }
 
 Hooks& hooks() {

@@ -9,19 +9,6 @@ namespace {
 
 bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0u) == 0x80u; }
 
-/// Bytes of the well-formed UTF-8 sequence at the start of `text`; 0 when there is none.
-std::size_t sequence_length(std::string_view text) {
-  const auto lead = static_cast<unsigned char>(text.front());
-  const std::size_t length = lead < 0x80                   ? 1
-                             : lead >= 0xC2 && lead < 0xE0 ? 2
-                             : lead >= 0xE0 && lead < 0xF0 ? 3
-                             : lead >= 0xF0 && lead < 0xF5 ? 4
-                                                           : 0;
-  if (length == 0 || length > text.size()) return 0;
-  const std::string_view rest = text.substr(1, length - 1);
-  return std::all_of(rest.begin(), rest.end(), is_continuation) ? length : 0;
-}
-
 /// "void f<int>(int*)" ▶ "void f<int>".
 std::string_view without_parameters(std::string_view name) {
   if (!name.ends_with(')')) return name;
@@ -68,22 +55,6 @@ std::string cut_in_the_middle(const std::string& name, std::size_t width) {
 std::size_t width_of(std::string_view text) {
   return static_cast<std::size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return !is_continuation(c); }));
-}
-
-std::string printable(std::string_view text) {
-  std::string clean;
-  while (!text.empty()) {
-    const std::size_t length = sequence_length(text);
-    const auto byte = static_cast<unsigned char>(text.front());
-    if (length == 0 || (length == 1 && (byte < 0x20 || byte == 0x7F))) {
-      clean += '?';
-      text.remove_prefix(1);
-    } else {
-      clean += text.substr(0, length);
-      text.remove_prefix(length);
-    }
-  }
-  return clean;
 }
 
 std::string short_kernel_name(const std::string& demangled, std::size_t width) {

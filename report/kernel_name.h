@@ -6,13 +6,14 @@
 #include <string_view>
 #include <vector>
 
+#include "support/printable.h"
+
 namespace lynxpp::report {
 
 /// Characters a terminal shows; UTF-8 continuation bytes count nothing.
 std::size_t width_of(std::string_view text);
 
-/// Control characters and bytes that are not UTF-8 become '?': a name never moves the cursor.
-std::string printable(std::string_view text);
+using lynxpp::printable;
 
 /// `name`, demangled, in at most `width` characters: whole when it fits, else without its return type and
 /// parameter list, else with template arguments as "<...>", else cut in the middle.

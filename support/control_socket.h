@@ -3,11 +3,15 @@
 // ends. No function allocates.
 #pragma once
 
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdio>
+#include <cstring>
 
 namespace lynxpp::control {
 
@@ -35,10 +39,21 @@ inline SocketPath socket_folder(const char* runtime_folder, unsigned user) {
   return folder;
 }
 
-/// The socket of a process in that folder. Empty when it does not fit.
-inline SocketPath socket_in(const SocketPath& folder, int process) {
+/// The number of the PID namespace that a process lives in, by its folder in /proc; 0: unknown. The same folder
+/// of sockets may be in several containers, which number their processes alike.
+inline unsigned long namespace_of(const char* process_folder) {
+  char path[64];
+  struct stat status = {};
+  const int length = std::snprintf(path, sizeof path, "%s/ns/pid", process_folder);
+  const bool fits = length > 0 && static_cast<std::size_t>(length) < sizeof path;
+  return fits && stat(path, &status) == 0 ? static_cast<unsigned long>(status.st_ino) : 0;
+}
+
+/// The socket in that folder of a process that has this number in its namespace. Empty when it does not fit.
+inline SocketPath socket_in(const SocketPath& folder, unsigned long pid_namespace, int process) {
   SocketPath path;
-  const int length = std::snprintf(path.text, sizeof path.text, "%s/%d.sock", folder.text, process);
+  const int length =
+      std::snprintf(path.text, sizeof path.text, "%s/%lu-%d.sock", folder.text, pid_namespace, process);
   const bool fits = length > 0 && static_cast<std::size_t>(length) < sizeof path.text;
   if (!folder.is_there() || !fits) path.text[0] = '\0';
   return path;
@@ -50,6 +65,26 @@ inline bool is_private_folder(const char* path, unsigned user) {
   constexpr unsigned others = 077;
   return lstat(path, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == user &&
          (status.st_mode & others) == 0;
+}
+
+inline sockaddr_un address_of(const SocketPath& path) {
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, path.text, sizeof path.text);
+  return address;
+}
+
+/// Whether it is a socket that nobody listens to. One that was bound a moment ago looks the same.
+inline bool is_abandoned(const SocketPath& path) {
+  struct stat status = {};
+  if (lstat(path.text, &status) != 0 || !S_ISSOCK(status.st_mode)) return false;
+  const int made = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (made < 0) return false;
+  const sockaddr_un address = address_of(path);
+  const bool is_refused = connect(made, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 &&
+                          errno == ECONNREFUSED;
+  close(made);
+  return is_refused;
 }
 
 }  // namespace lynxpp::control

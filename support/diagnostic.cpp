@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "support/printable.h"
 #include "support/spelling.h"
 
 namespace lynxpp {
@@ -58,7 +59,7 @@ std::string render(const Diagnostic& diagnostic, std::string_view source) {
     text += quote_line(line_of(source, place.line), place);
   }
   if (!diagnostic.hint.empty()) text += "  hint: " + diagnostic.hint + "\n";
-  return text;
+  return printable_lines(text);
 }
 
 std::string render(const Diagnostics& diagnostics, std::string_view source) {

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "support/printable.h"
 #include "support/write_signals.h"
 
 namespace lynxpp {
@@ -43,7 +44,7 @@ void Log::write(LogLevel level, fmt::string_view text, fmt::format_args values) 
     fmt::memory_buffer message;
     fmt::vformat_to(std::back_inserter(message), text, values);
     const WriteSignalsBlocked blocked;
-    logger().log(spdlog_level(level), spdlog::string_view_t(message.data(), message.size()));
+    logger().log(spdlog_level(level), printable_lines({message.data(), message.size()}));
   } catch (...) {
     // What cannot be said, for want of memory, is no reason to end the host program.
   }

@@ -1,17 +1,17 @@
 #include "support/text.h"
 
-#include <cxxabi.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <memory>
 
 namespace lynxpp {
-
 bool read_file(const std::string& path, std::string& contents) {
   contents.clear();
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
@@ -25,6 +25,33 @@ bool read_file(const std::string& path, std::string& contents) {
   file.reset();
   errno = reason;
   return false;
+}
+
+Result<std::string> read_regular_file(const std::string& path, std::size_t most_bytes, bool follows_links) {
+  struct Descriptor {
+    ~Descriptor() {
+      if (number >= 0) ::close(number);
+    }
+    const int number;
+  };
+  const auto because_of = [](int error) { return failure(std::strerror(error)); };
+  const int links = follows_links ? 0 : O_NOFOLLOW;
+  const Descriptor file{::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | links)};
+  if (file.number < 0) return because_of(errno);
+  struct stat status {};
+  if (::fstat(file.number, &status) != 0) return because_of(errno);
+  if (S_ISDIR(status.st_mode)) return failure("it is a folder");
+  if (!S_ISREG(status.st_mode)) return failure("it is not a regular file");
+  std::string contents;
+  std::array<char, 1 << 16> part;
+  while (contents.size() <= most_bytes) {
+    const ssize_t bytes = ::read(file.number, part.data(), part.size());
+    if (bytes < 0 && errno == EINTR) continue;
+    if (bytes < 0) return because_of(errno);
+    if (bytes == 0) return contents;
+    contents.append(part.data(), static_cast<std::size_t>(bytes));
+  }
+  return failure("it is larger than " + std::to_string(most_bytes >> 20) + " MiB");
 }
 
 std::string cannot_read(const std::string& path) {
@@ -54,15 +81,6 @@ std::string_view trim(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(blanks);
   if (begin == std::string_view::npos) return {};
   return text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
-}
-
-std::string demangle(const std::string& symbol) {
-  // Without the prefix the demangler reads names of C functions as encoded types: "f" as float.
-  if (!symbol.starts_with("_Z")) return symbol;
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> name(
-      abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), &std::free);
-  return status == 0 && name ? std::string(name.get()) : symbol;
 }
 
 }  // namespace lynxpp

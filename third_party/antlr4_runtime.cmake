@@ -1,4 +1,4 @@
-# ANTLR's C++ runtime as a static, position-independent library (Debian's is not; see scripts/fetch_antlr_runtime).
+# ANTLR's C++ runtime as a static, position-independent library (Debian's is not; see scripts/fetch_sources).
 set(antlr_source ${PROJECT_SOURCE_DIR}/.cache/antlr4-runtime/src)
 if(NOT EXISTS ${antlr_source}/antlr4-runtime.h)
   message(FATAL_ERROR "The source of ANTLR's C++ runtime is missing: run scripts/setup first")

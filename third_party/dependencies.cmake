@@ -6,6 +6,8 @@ include(${CMAKE_CURRENT_LIST_DIR}/antlr4_runtime.cmake)
 add_library(lynxpp_antlr_runtime INTERFACE)
 target_link_libraries(lynxpp_antlr_runtime INTERFACE lynxpp_antlr_static Threads::Threads)
 
+include(${CMAKE_CURRENT_LIST_DIR}/re2.cmake)
+
 find_package(LLVM 19.1 REQUIRED CONFIG PATHS /usr/lib/llvm-19/lib/cmake/llvm)
 # Static component archives, never libLLVM.so: the engine must not meet the LLVM of its host program.
 llvm_map_components_to_libnames(LYNXPP_LLVM_DEVICE core support passes target nvptxcodegen nvptxdesc nvptxinfo asmprinter)

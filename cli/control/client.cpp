@@ -10,12 +10,13 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -55,43 +56,75 @@ std::optional<std::string> runtime_folder_of(const std::string& process_folder) 
   return std::nullopt;
 }
 
-bool is_of_this_user(int descriptor) {
+/// A process by its number here, and by its number in the namespace that it lives in.
+struct Listener {
+  int number = 0;
+  int number_inside = 0;
+  unsigned long pid_namespace = 0;
+};
+
+/// The last number in the line "NSpid:	4711	12" is that in the innermost namespace.
+Listener listener_of(int number, const std::string& process_folder) {
+  Listener listener{number, number, control::namespace_of(process_folder.c_str())};
+  std::ifstream file(process_folder + "/status");
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with("NSpid:")) continue;
+    const char* const last = line.data() + line.find_last_of("\t ") + 1;
+    std::from_chars(last, line.data() + line.size(), listener.number_inside);
+  }
+  return listener;
+}
+
+/// Whoever has put its socket there.
+bool is_listened_to_by(int descriptor, int process) {
   ucred credentials = {};
   socklen_t size = sizeof credentials;
   return ::getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0 &&
-         credentials.uid == ::geteuid();
+         credentials.uid == ::geteuid() && credentials.pid == process;
 }
 
-/// What processes that were killed have left. Precondition: the folder is private.
-void remove_stale_sockets(const control::SocketPath& folder) {
+/// The number at the front, which is taken off; nullopt: there is none.
+std::optional<unsigned long> take_number(std::string_view& text) {
+  unsigned long number = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (problem != std::errc()) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return number;
+}
+
+/// Removes what killed processes of this namespace have left; who lives in another one is not known here.
+/// Precondition: the folder is private.
+void remove_abandoned_sockets(const control::SocketPath& folder) {
+  const unsigned long here = control::namespace_of("/proc/self");
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder.text, error)) {
-    const std::string name = entry.path().stem();
-    int process = 0;
-    const auto [end, problem] = std::from_chars(name.data(), name.data() + name.size(), process);
-    const bool is_socket_name = problem == std::errc() && end == name.data() + name.size() && process > 0 &&
-                                entry.path().extension() == ".sock";
-    if (is_socket_name && ::kill(process, 0) != 0 && errno == ESRCH)
-      std::filesystem::remove(entry.path(), error);
+    const std::string name = entry.path().filename();
+    std::string_view rest = name;
+    const std::optional<unsigned long> pid_namespace = take_number(rest);
+    if (here == 0 || pid_namespace != here || !rest.starts_with('-')) continue;
+    rest.remove_prefix(1);
+    const std::optional<unsigned long> process = take_number(rest);
+    if (!process || *process > std::numeric_limits<int>::max() || rest != ".sock") continue;
+    const bool has_ended = ::kill(static_cast<int>(*process), 0) != 0 && errno == ESRCH;
+    const control::SocketPath path = control::socket_in(folder, here, static_cast<int>(*process));
+    if (has_ended && control::is_abandoned(path)) ::unlink(path.text);
   }
 }
 
-/// A descriptor, or -1 where nobody listens.
-int connect_in(const char* runtime_folder, int process) {
+/// A descriptor, or -1 where the process does not listen.
+int connect_in(const char* runtime_folder, const Listener& listener) {
   const control::SocketPath folder = control::socket_folder(runtime_folder, ::geteuid());
-  const control::SocketPath path = control::socket_in(folder, process);
+  const control::SocketPath path = control::socket_in(folder, listener.pid_namespace, listener.number_inside);
   if (!path.is_there() || !control::is_private_folder(folder.text, ::geteuid())) return -1;
-  remove_stale_sockets(folder);
+  remove_abandoned_sockets(folder);
   const int made = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (made < 0) return -1;
   // Where more peers wait than may, connecting waits.
   const timeval limit = {patience.count(), 0};
   ::setsockopt(made, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  std::memcpy(address.sun_path, path.text, sizeof path.text);
+  const sockaddr_un address = control::address_of(path);
   if (::connect(made, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
-      is_of_this_user(made))
+      is_listened_to_by(made, listener.number))
     return made;
   ::close(made);
   return -1;
@@ -104,10 +137,11 @@ Result<int> connect_to(int process) {
   if (::kill(process, 0) != 0 && errno == ESRCH) return failure("there is no process " + number);
   if (::stat(process_folder.c_str(), &status) == 0 && status.st_uid != ::geteuid())
     return failure("process " + number + " belongs to another user");
+  const Listener listener = listener_of(process, process_folder);
   const std::optional<std::string> of_process = runtime_folder_of(process_folder);
   for (const char* const folder : std::vector<const char*>{
            std::getenv("XDG_RUNTIME_DIR"), of_process ? of_process->c_str() : nullptr, nullptr}) {
-    if (const int made = connect_in(folder, process); made >= 0) return made;
+    if (const int made = connect_in(folder, listener); made >= 0) return made;
   }
   if (may_filter_system_calls((process_folder + "/status").c_str()))
     return failure(

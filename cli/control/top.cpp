@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/control/control.h"
 #include "cli/diagnostics.h"
+#include "cli/terminal.h"
 #include "support/text.h"
 
 namespace lynxpp::cli {
@@ -84,7 +85,8 @@ int top(const ControlArguments& arguments) {
     Result<Reading> now = read_now(arguments.process);
     if (!now && !is_first) return exit_success;  // the program has ended
     if (now) {
-      std::string text = has_screen ? "\033[H\033[2J" : is_first ? "" : "\n";
+      if (has_screen) write_control(STDOUT_FILENO, "\033[H\033[2J");
+      std::string text = has_screen || is_first ? "" : "\n";
       text += top_text(arguments.process, *before, *now);
       std::fwrite(text.data(), 1, text.size(), stdout);
       // Nobody reads any more.

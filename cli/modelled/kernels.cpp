@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <regex>
 
 #include "cli/child.h"
 #include "cli/preload.h"
 #include "cli/program.h"
 #include "support/json.h"
+#include "support/name_pattern.h"
 #include "support/text.h"
 
 namespace lynxpp::cli {
@@ -111,14 +111,9 @@ void add_launch(std::vector<ModelledKernel>& kernels, const ReadJson& line) {
 
 Status keep_matching(std::vector<ModelledKernel>& all, const std::string& pattern) {
   if (pattern.empty()) return success();
-  try {
-    const std::regex wanted(pattern);
-    std::erase_if(all, [&](const ModelledKernel& each) {
-      return !std::regex_search(each.kernel, wanted) && !std::regex_search(demangle(each.kernel), wanted);
-    });
-  } catch (const std::regex_error& error) {
-    return failure("'" + pattern + "' is no regular expression: " + error.what());
-  }
+  const Result<NamePattern> wanted = NamePattern::parse(pattern);
+  if (!wanted) return wanted.error();
+  std::erase_if(all, [&](const ModelledKernel& each) { return !wanted->matches(each.kernel); });
   return success();
 }
 

@@ -2,8 +2,7 @@
 
 #include <unistd.h>
 
-#include <cstdio>
-
+#include "cli/terminal.h"
 #include "report/kernel_name.h"
 #include "report/tables/table_sink.h"
 
@@ -21,13 +20,12 @@ void Progress::show(const std::string& text) {
   const std::size_t width = report::terminal_width(STDERR_FILENO) - 1;
   std::string line = report::printable(text);
   if (report::width_of(line) > width) line = line.substr(0, width);
-  std::fprintf(stderr, "\r%s\x1b[K", line.c_str());
-  std::fflush(stderr);
+  write_control(STDERR_FILENO, "\r" + line + "\x1b[K");
   is_shown_ = true;
 }
 
 void Progress::clear() {
-  if (is_shown_) std::fputs("\r\x1b[K", stderr);
+  if (is_shown_) write_control(STDERR_FILENO, "\r\x1b[K");
   is_shown_ = false;
 }
 

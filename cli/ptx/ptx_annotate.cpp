@@ -21,7 +21,7 @@ ExitCode compile_specifications(const std::vector<std::string>& names,
   if (!entries) return print(entries.error().diagnostics), exit_usage_error;
   std::string list;
   for (const std::string& name : *entries) list += (list.empty() ? "" : ",") + name;
-  const auto found = instrumentors::parse_list(list);
+  const auto found = instrumentors::parse_list(list, instrumentors::Pipes::read);
   if (!found) return print(found.error().diagnostics), exit_usage_error;
   for (const instrumentors::LoadedSpecification& text : *found) {
     Diagnostics warnings;

@@ -50,6 +50,8 @@ CLI::App* add_report(CLI::App& app, ReportArguments& arguments) {
                    "Characters of a line of the table (default: the terminal's)")
       ->type_name("NUMBER")
       ->check(CLI::Range(60, 10000).description(""));
+  report->add_flag("--no-source", arguments.no_source,
+                   "Leave the text of source files out of the page that html makes");
   report->add_flag("-a,--all", arguments.all,
                    "In the table every row, element and place, not the first ones alone");
   report->footer(

@@ -7,7 +7,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <regex>
 #include <span>
 #include <string>
 #include <utility>
@@ -16,8 +15,10 @@
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
 #include "cli/preload.h"
+#include "report/tables/csv.h"
 #include "report/trace/trace_file.h"
 #include "support/launch_filter.h"
+#include "support/name_pattern.h"
 #include "support/text.h"
 
 namespace lynxpp::cli {
@@ -66,16 +67,9 @@ std::string text_of_value(std::span<const std::byte> column, const std::string& 
 
 std::string object_value(std::string text) { return text.empty() ? "null" : std::move(text); }
 
-/// A name may hold commas.
-std::string quoted(const std::string& text) {
-  std::string inside;
-  for (const char each : text) inside += each == '"' ? std::string("\"\"") : std::string(1, each);
-  return "\"" + inside + "\"";
-}
-
 class Printer {
  public:
-  Printer(const TraceArguments& arguments, LaunchFilter launches, std::optional<std::regex> kernels)
+  Printer(const TraceArguments& arguments, LaunchFilter launches, std::optional<NamePattern> kernels)
       : arguments_(arguments), launches_(std::move(launches)), kernels_(std::move(kernels)) {}
 
   /// The exit code.
@@ -101,8 +95,7 @@ class Printer {
   bool is_wanted(const TraceDescription& of) const {
     if (!arguments_.trace.empty() && arguments_.trace != of.trace) return false;
     if (!launches_.wants(of.launch)) return false;
-    return !kernels_ || std::regex_search(of.kernel, *kernels_) ||
-           std::regex_search(demangle(of.kernel), *kernels_);
+    return !kernels_ || kernels_->matches(of.kernel);
   }
 
   /// Which traces there are.
@@ -173,12 +166,14 @@ class Printer {
   void print_heading(const TraceDescription& of) {
     std::string line = std::exchange(has_printed_, true) ? "\n" : "";
     line += "process,kernel,launch,entry";
-    for (const report::TraceField& field : of.fields) line += "," + of.trace + "." + field.name;
+    for (const report::TraceField& field : of.fields)
+      line += "," + report::csv_cell(of.trace + "." + field.name);
     std::printf("%s\n", line.c_str());
   }
 
   static void print_lines(const TraceDescription& of, const report::TraceRows& rows) {
-    const std::string begin = std::to_string(of.process) + "," + quoted(demangle(of.kernel)) + "," +
+    const std::string begin = std::to_string(of.process) + "," +
+                              report::csv_cell(demangle(of.kernel), report::CsvQuotes::always) + "," +
                               std::to_string(of.launch) + ",";
     for (std::uint64_t row = 0; row < rows.entries; ++row) {
       std::string line = begin + std::to_string(rows.first + row);
@@ -209,7 +204,7 @@ class Printer {
 
   const TraceArguments& arguments_;
   const LaunchFilter launches_;
-  const std::optional<std::regex> kernels_;
+  const std::optional<NamePattern> kernels_;
   std::vector<std::string> files_;
   std::vector<Stream> streams_;
   std::vector<Group> groups_;  ///< in the order in which they were found
@@ -226,8 +221,8 @@ int trace(const TraceArguments& arguments) {
     return exit_usage_error;
   }
   const Result<LaunchFilter> launches = LaunchFilter::parse(arguments.launches, "--launches");
-  std::optional<std::regex> kernels;
-  if (!arguments.kernels.empty()) kernels.emplace(arguments.kernels);
+  std::optional<NamePattern> kernels;
+  if (!arguments.kernels.empty()) kernels = *NamePattern::parse(arguments.kernels);
   return Printer(arguments, *launches, std::move(kernels)).print_all();
 }
 

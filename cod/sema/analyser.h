@@ -86,7 +86,7 @@ class Analyser {
   bool resolve_sampling(const Label& label, HandlerBody& body);
   std::optional<std::uint64_t> positive_argument(const Label& label, std::size_t index);
   const std::string* string_argument(const Label& label, std::size_t index);
-  std::shared_ptr<const std::regex> name_pattern(const Label& label, const std::string& pattern);
+  std::optional<NamePattern> name_pattern(const Label& label, const std::string& pattern);
   void check_filter_target(const Label& label, const HandlerBody& body);
 
   // sema_statements.cpp

@@ -1,5 +1,4 @@
 // Labels of handlers: targets and filters.
-#include <regex>
 
 #include "cod/sema/analyser.h"
 #include "cod/sema/constant.h"
@@ -58,14 +57,14 @@ bool Analyser::resolve_label_with_arguments(const Label& label, HandlerBody& bod
   InstructionFilter& filter = body.handler.filter;
   if (label.name == "KERNEL") {
     if (const std::string* pattern = string_argument(label, 0)) {
-      if (name_pattern(label, *pattern)) body.handler.kernels.push_back(*pattern);
+      if (auto parsed = name_pattern(label, *pattern)) body.handler.kernels.push_back(std::move(*parsed));
     }
     return true;
   }
   if (label.name == "CALL_TARGET") {
-    const std::string* pattern = string_argument(label, 0);
-    auto compiled = pattern != nullptr ? name_pattern(label, *pattern) : nullptr;
-    if (compiled != nullptr) filter.call_targets.push_back({*pattern, std::move(compiled)});
+    if (const std::string* pattern = string_argument(label, 0)) {
+      if (auto parsed = name_pattern(label, *pattern)) filter.call_targets.push_back(std::move(*parsed));
+    }
     return true;
   }
   if (label.name == "OPCODE") {
@@ -146,15 +145,14 @@ std::optional<std::uint64_t> Analyser::positive_argument(const Label& label, std
   return std::nullopt;
 }
 
-/// The regular expression that a label names; null after an error.
-std::shared_ptr<const std::regex> Analyser::name_pattern(const Label& label, const std::string& pattern) {
-  try {
-    return std::make_shared<const std::regex>(pattern, std::regex::ECMAScript);
-  } catch (const std::regex_error& problem) {
-    error(label.arguments[0]->position, "this is no regular expression: " + std::string(problem.what()),
-          "for any characters write '.*'");
-    return nullptr;
-  }
+/// The regular expression that a label names; nullopt after an error.
+std::optional<NamePattern> Analyser::name_pattern(const Label& label, const std::string& pattern) {
+  Result<NamePattern> parsed = NamePattern::parse(pattern);
+  if (parsed) return std::move(*parsed);
+  const Diagnostic& problem = parsed.error().diagnostics.front();
+  error(label.arguments[0]->position, problem.message,
+        problem.hint.empty() ? "for any characters write '.*'" : problem.hint);
+  return std::nullopt;
 }
 
 }  // namespace lynxpp::cod

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <regex>
 #include <span>
 
 #include "ptx/ir/memory_access.h"
@@ -331,11 +330,8 @@ bool InstructionFilter::matches_source(const std::string* file, std::uint32_t li
 bool InstructionFilter::matches_callee(const std::string* callee) const {
   if (call_targets.empty()) return true;
   if (callee == nullptr) return false;
-  const std::string demangled = demangle(*callee);
-  return std::any_of(call_targets.begin(), call_targets.end(), [&](const NamePattern& pattern) {
-    return std::regex_search(*callee, *pattern.expression) ||
-           std::regex_search(demangled, *pattern.expression);
-  });
+  return std::any_of(call_targets.begin(), call_targets.end(),
+                     [&](const NamePattern& pattern) { return pattern.matches(*callee); });
 }
 
 std::string describe(const Sampling& sampling) {
@@ -378,11 +374,8 @@ std::string describe(const std::vector<HandlerSampling>& handlers) {
 }
 
 bool Handler::wants_kernel(const std::string& mangled) const {
-  const std::string demangled = demangle(mangled);
-  return kernels.empty() || std::any_of(kernels.begin(), kernels.end(), [&](const std::string& pattern) {
-           const std::regex expression(pattern, std::regex::ECMAScript);
-           return std::regex_search(mangled, expression) || std::regex_search(demangled, expression);
-         });
+  return kernels.empty() || std::any_of(kernels.begin(), kernels.end(),
+                                        [&](const NamePattern& pattern) { return pattern.matches(mangled); });
 }
 
 std::string_view name_of(SiteValue value) {

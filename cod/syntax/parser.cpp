@@ -110,16 +110,13 @@ class FileReader {
                   std::to_string(maximum_files) + " are the most");
       return;
     }
-    std::string text;
-    std::error_code unknown;
-    const bool is_file = std::filesystem::is_regular_file(path, unknown);
-    const auto bytes = is_file ? std::filesystem::file_size(path, unknown) : maximum_bytes + 1;
-    if (unknown || bytes > maximum_bytes || !read_file(path, text)) {
+    Result<std::string> text = read_regular_file(path, maximum_bytes);
+    if (!text) {
       errors_.add(name, "'" + path + "' cannot be read",
                   "names are relative to the file that includes; a file has at most 1 MiB");
       return;
     }
-    file.included[name] = read(path, std::move(text));
+    file.included[name] = read(path, std::move(*text));
   }
 
   /// ", by way of 'b.cod'": the files between.

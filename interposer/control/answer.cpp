@@ -61,15 +61,13 @@ std::optional<std::string> attach_as_asked(Session& session, const json& wish) {
   const std::string* const list = wish.is_object() ? text_in(wish, "specifications") : nullptr;
   if (list == nullptr || list->find_first_not_of(" ,") == std::string::npos)
     return "the request names no specification";
-  std::optional<KernelSelection> kernels;
+  std::optional<NamePattern> kernels;
   if (wish.contains("kernels")) {
     const std::string* const pattern = text_in(wish, "kernels");
     if (pattern == nullptr) return "the filter of kernels is no text";
-    try {
-      kernels.emplace(*pattern, std::regex(*pattern, std::regex::ECMAScript | std::regex::optimize));
-    } catch (const std::regex_error& error) {
-      return "'" + *pattern + "' is no regular expression: " + error.what();
-    }
+    Result<NamePattern> parsed = NamePattern::parse(*pattern);
+    if (!parsed) return parsed.error().diagnostics.front().message;
+    kernels = std::move(*parsed);
   }
   std::string problem;
   if (!session.attach(*list, problem, std::move(kernels))) return problem;

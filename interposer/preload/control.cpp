@@ -128,10 +128,8 @@ int listen_at(const control::SocketPath& path) {
   const int high = fcntl(low, F_DUPFD_CLOEXEC, out_of_the_way);
   if (high >= 0) close(low);
   const int made = high >= 0 ? high : low;
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  memcpy(address.sun_path, path.text, sizeof path.text);
-  unlink(path.text);  // of a process that had the same number and was killed
+  const sockaddr_un address = control::address_of(path);
+  if (control::is_abandoned(path)) unlink(path.text);  // by a process that had the same number and was killed
   constexpr mode_t for_owner = 0600;
   const bool listens = bind(made, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
                        chmod(path.text, for_owner) == 0 && listen(made, waiting_peers) == 0;
@@ -142,7 +140,7 @@ int listen_at(const control::SocketPath& path) {
 
 int listen_in(const char* runtime_folder, pid_t process) {
   const control::SocketPath folder = control::socket_folder(runtime_folder, geteuid());
-  socket_path = control::socket_in(folder, process);
+  socket_path = control::socket_in(folder, control::namespace_of("/proc/self"), process);
   constexpr mode_t for_owner = 0700;
   if (!socket_path.is_there() || (mkdir(folder.text, for_owner) != 0 && errno != EEXIST)) return -1;
   return control::is_private_folder(folder.text, geteuid()) ? listen_at(socket_path) : -1;

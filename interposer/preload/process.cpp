@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "interposer/preload/loaded_object.h"
+#include "support/printable.h"
 #include "support/write_signals.h"
 
 // Read by the entry points in entry_points.S.
@@ -94,6 +95,20 @@ void read_settings(char** environment) {
   }
 }
 
+namespace {
+
+/// Libraries and programs may have any name.
+void clean(char* line, size_t length) {
+  for (size_t i = 0; i < length;) {
+    const size_t character = utf8_length(line + i, length - i);
+    const size_t bytes = character == 0 ? 1 : character;
+    if (character == 0 || is_control(line + i, character)) memset(line + i, '?', bytes);
+    i += bytes;
+  }
+}
+
+}  // namespace
+
 void say(const char* format, ...) {
   char line[2048] = "lynxpp: ";
   constexpr size_t prefix_length = 8;
@@ -104,6 +119,7 @@ void say(const char* format, ...) {
   if (written < 0) return;
   size_t length = prefix_length + static_cast<size_t>(written);
   if (length > sizeof line - 2) length = sizeof line - 2;
+  clean(line, length);
   line[length++] = '\n';
   const WriteSignalsBlocked blocked;
   // One call, so that lines of several threads stay whole. Nobody could be told of a failure.

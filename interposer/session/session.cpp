@@ -10,6 +10,7 @@
 #include "interposer/allocations.h"
 #include "interposer/session/session_state.h"
 #include "support/log.h"
+#include "support/own_stack.h"
 #include "support/text.h"
 
 namespace lynxpp::interposer {
@@ -43,21 +44,12 @@ Session::~Session() {
   while (helpers_ != 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
-bool Session::attach(const std::string& list, std::string& problem, std::optional<KernelSelection> kernels) {
+bool Session::attach(const std::string& list, std::string& problem, std::optional<NamePattern> kernels) {
   auto attached = std::make_shared<Attached>();
-  if (!trim(list).empty()) {
-    Result<std::vector<instrumentors::LoadedSpecification>> loaded = instrumentors::parse_list(list);
-    if (!loaded) {
-      problem = render(loaded.error().diagnostics);
-      return false;
-    }
-    for (const instrumentors::LoadedSpecification& item : *loaded) {
-      if (Status added = attached->add(item); !added) {
-        problem = render(added.error().diagnostics, item.source);
-        return false;
-      }
-    }
-  }
+  problem.clear();
+  const bool has_stack = run_with_stack(compilers_stack, [&] { problem = attached->add_all(list); });
+  if (!has_stack) problem = "error: there is no memory for a stack to compile specifications on\n";
+  if (!problem.empty()) return false;
   const State state(state_);
   select_kernels(std::move(kernels));
   attached_ = attached->specifications.empty() ? nullptr : attached;
@@ -72,7 +64,7 @@ bool Session::attach(const std::string& list, std::string& problem, std::optiona
 
 void Session::inherit(const Session& parent) {
   const State state(state_);
-  if (parent.kernels_ != nullptr) kernels_ = std::make_unique<const KernelSelection>(*parent.kernels_);
+  kernels_ = parent.kernels_;
   ever_attached_ = parent.ever_attached_;
   if (parent.attached_ == nullptr) return;
   const auto attached = std::make_shared<Attached>(*parent.attached_);
@@ -228,8 +220,7 @@ bool Session::wanted(Seen& seen, std::uint64_t index) const {
     if (coverage.instrumented_launches == 0 && coverage.reason != reason) coverage.reason = reason;
     return false;
   };
-  if (!seen.wanted)
-    return because(kernels_ != nullptr ? "not selected by -k" : "not selected by LYNXPP_KERNELS");
+  if (!seen.wanted) return because(kernels_ ? "not selected by -k" : "not selected by LYNXPP_KERNELS");
   if (!configuration_.launches.wants(index)) return because("no launch selected by LYNXPP_LAUNCHES");
   if (!attached_->samples(index)) return because("no launch was sampled");
   return true;

@@ -39,12 +39,6 @@
 
 namespace lynxpp::interposer {
 
-/// Kernels that are wanted in place of Configuration::kernels.
-struct KernelSelection {
-  std::string text;
-  std::regex pattern;
-};
-
 struct BlockRoom;
 struct Learned;
 
@@ -74,7 +68,7 @@ class Session {
   /// stands in the place of the configuration's until the next call. False: nothing changed; `problem` is the
   /// rendered diagnostics, source lines and carets included.
   bool attach(const std::string& list, std::string& problem,
-              std::optional<KernelSelection> kernels = std::nullopt);
+              std::optional<NamePattern> kernels = std::nullopt);
   bool attached();
 
   /// Continues, in the child of a fork, the session of its parent: with the specifications and kernels
@@ -175,7 +169,7 @@ class Session {
   /// LaunchPlace::module of the image. Lets go of `state` where it is new.
   std::string module_of(State& state, const KernelSource& source);
   /// Precondition of these (session_status.cpp): `state_` is held.
-  void select_kernels(std::optional<KernelSelection> kernels);
+  void select_kernels(std::optional<NamePattern> kernels);
   bool selects(const std::string& kernel) const;
   void count_natively(Seen& seen, std::uint64_t launches, const std::string& way);
   void note_found(Found& found, Seen& seen, const device::Device& device, const KernelSource& source) const;
@@ -350,7 +344,7 @@ class Session {
   std::condition_variable_any changed_;  // a variant has been made
   std::unique_ptr<report::Sink> sink_;
   std::shared_ptr<const Attached> attached_;
-  std::unique_ptr<const KernelSelection> kernels_;     // null: the configuration's
+  std::optional<NamePattern> kernels_;                 // nullopt: the configuration's
   std::vector<std::shared_ptr<const Attached>> ever_;  // those with an ON_END
   bool ever_attached_ = false;
   std::unordered_map<KernelKey, std::unique_ptr<Seen>, KernelKey::Hash, KernelKey::Equal> seen_;

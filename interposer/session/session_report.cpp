@@ -492,7 +492,7 @@ void Session::close_books() {
   std::ranges::sort(sorted, {}, [](const Seen* each) {
     return std::pair<std::string_view, std::string_view>(each->coverage.kernel, each->coverage.module);
   });
-  name_nearest(sorted, kernels_ != nullptr ? kernels_->text : configuration_.kernels_text);
+  name_nearest(sorted, kernels_ ? kernels_->text() : configuration_.kernels_text());
   for (const Seen* seen : sorted) {
     for (const report::CoverageRecord& each : seen->earlier) sink_->coverage(each);
     if (seen->coverage.launches != 0 || seen->earlier.empty()) sink_->coverage(seen->coverage);

@@ -50,6 +50,17 @@ struct Session::Attached {
                        [&](std::uint64_t every) { return launch % every == 0; });
   }
 
+  /// What is wrong with the list; empty: all of it has been added.
+  std::string add_all(const std::string& list) {
+    if (trim(list).empty()) return {};
+    const Result<std::vector<instrumentors::LoadedSpecification>> loaded = instrumentors::parse_list(list);
+    if (!loaded) return render(loaded.error().diagnostics);
+    for (const instrumentors::LoadedSpecification& item : *loaded) {
+      if (Status added = add(item); !added) return render(added.error().diagnostics, item.source);
+    }
+    return {};
+  }
+
   Status add(const instrumentors::LoadedSpecification& item) {
     Result<engine::SpecificationPtr> specification = cod::compile(item.source, item.path);
     if (!specification) return specification.error();
@@ -65,6 +76,9 @@ struct Session::Attached {
     return success();
   }
 };
+
+/// What compilers need, which recurse; threads that launch may have less.
+inline constexpr std::size_t compilers_stack = std::size_t{1} << 20;
 
 /// What of a launch decides, besides its kernel, how many thread blocks an SM holds.
 struct BlockRoom {

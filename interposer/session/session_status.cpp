@@ -4,18 +4,15 @@
 
 namespace lynxpp::interposer {
 
-void Session::select_kernels(std::optional<KernelSelection> kernels) {
-  if (kernels_ == nullptr && !kernels) return;
-  kernels_ = kernels ? std::make_unique<const KernelSelection>(std::move(*kernels)) : nullptr;
+void Session::select_kernels(std::optional<NamePattern> kernels) {
+  if (!kernels_ && !kernels) return;
+  kernels_ = std::move(kernels);
   for (const auto& [key, seen] : seen_) seen->wanted = selects(key.kernel);
 }
 
 bool Session::selects(const std::string& kernel) const {
-  const std::regex* const pattern = kernels_ != nullptr      ? &kernels_->pattern
-                                    : configuration_.kernels ? &*configuration_.kernels
-                                                             : nullptr;
-  return pattern == nullptr || std::regex_search(kernel, *pattern) ||
-         std::regex_search(demangle(kernel), *pattern);
+  const std::optional<NamePattern>& pattern = kernels_ ? kernels_ : configuration_.kernels;
+  return !pattern || pattern->matches(kernel);
 }
 
 SessionStatus Session::status() {
@@ -24,7 +21,7 @@ SessionStatus Session::status() {
   status.output = configuration_.output;
   status.prints_table = configuration_.prints_table;
   const State state(state_);
-  status.kernels = kernels_ != nullptr ? kernels_->text : configuration_.kernels_text;
+  status.kernels = kernels_ ? kernels_->text() : configuration_.kernels_text();
   if (attached_ != nullptr && !finished_) {
     for (const engine::SpecificationPtr& each : attached_->specifications)
       status.specifications.push_back(each->name());

@@ -7,6 +7,7 @@
 #include "interposer/session/session_state.h"
 #include "report/kernel_name.h"
 #include "support/log.h"
+#include "support/own_stack.h"
 #include "support/text.h"
 
 namespace lynxpp::interposer {
@@ -14,7 +15,9 @@ namespace lynxpp::interposer {
 void Session::make(Seen& seen, Kernel& kernel, const device::Launch& launch, const KernelSource& source) {
   Status prepared = success();
   try {
-    prepared = prepare(seen, kernel, launch, source);
+    const bool has_stack =
+        run_with_stack(compilers_stack, [&] { prepared = prepare(seen, kernel, launch, source); });
+    if (!has_stack) prepared = failure("there is no memory for a stack to instrument it on");
   } catch (const std::exception& error) {
     prepared = failure(std::string("internal failure: ") + error.what());
   }

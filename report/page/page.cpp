@@ -7,6 +7,7 @@
 #include <set>
 
 #include "report/page/embedded.h"
+#include "report/page/source_files.h"
 #include "report/tables/bar_chart.h"
 #include "support/text.h"
 
@@ -34,9 +35,8 @@ std::string list_of(const Records& records, Project&& record_of) {
   return joined(lines);
 }
 
-/// The files that some place lies in; a text that is not there is null.
-std::string sources_of(const Summary& summary) {
-  constexpr std::size_t most_bytes = 4 << 20;
+/// The files that some place lies in, with their texts or the reason why there is none.
+std::string sources_of(const Summary& summary, SourceTexts texts) {
   std::set<std::string> paths;
   for (const auto& [key, record] : summary.sites) {
     for (const SitesRecord::Instruction& each : record.instructions) {
@@ -44,10 +44,13 @@ std::string sources_of(const Summary& summary) {
     }
   }
   std::vector<std::string> sources;
+  SourceFiles files;
   for (const std::string& path : paths) {
-    std::string text;
-    const bool is_there = read_file(path, text) && text.size() <= most_bytes;
-    sources.push_back("{\"path\":" + json_text(path) + ",\"text\":" + (is_there ? json_text(text) : "null") +
+    const SourceFile file =
+        texts == SourceTexts::embedded ? files.read(path) : SourceFile{path, {}, "--no-source left it out"};
+    sources.push_back("{\"path\":" + json_text(path) +
+                      (file.missing.empty() ? ",\"text\":" + json_text(file.text)
+                                            : ",\"text\":null,\"missing\":" + json_text(file.missing)) +
                       "}");
   }
   return joined(sources);
@@ -108,7 +111,7 @@ void PageSink::activity(const ActivityRecord& record) {
   activities_.push_back(json_line_of(record));
 }
 
-std::string PageSink::data(const std::string& title) const {
+std::string PageSink::data(const std::string& title, SourceTexts texts) const {
   const auto same = [](const auto& record) -> const auto& { return record; };
   const auto second = [](const auto& entry) -> const auto& { return entry.second; };
   const Summary& all = summary();
@@ -123,14 +126,14 @@ std::string PageSink::data(const std::string& title) const {
   text += ",\"further_launches\":" + std::to_string(further_launches_);
   text += ",\"activities\":" + joined(activities_);
   text += ",\"further_activities\":" + std::to_string(further_activities_);
-  text += ",\"sources\":" + sources_of(all);
+  text += ",\"sources\":" + sources_of(all, texts);
   return text + "}";
 }
 
 bool has_page() { return !embedded_page().front().source.empty(); }
 
-std::string to_page(const PageSink& sink, const std::string& title) {
-  const std::string data = has_page() ? compressed(sink.data(title)) : "";
+std::string to_page(const PageSink& sink, const std::string& title, SourceTexts texts) {
+  const std::string data = has_page() ? compressed(sink.data(title, texts)) : "";
   if (data.empty()) return to_html(sink.summary(), title);
   std::string page(embedded_page().front().source);
   put(page, "LYNXPP_TITLE", escaped(title));

@@ -8,6 +8,9 @@
 
 namespace lynxpp::report {
 
+/// Whether the page holds the text of source files that the records name (report/page/source_files.h).
+enum class SourceTexts { embedded, left_out };
+
 /// Collects what the page shows: the summary, and records one by one that the summary folds.
 class PageSink : public SummarySink {
  public:
@@ -16,9 +19,8 @@ class PageSink : public SummarySink {
   void device(const DeviceRecord& record) override;
   void activity(const ActivityRecord& record) override;
 
-  /// The page's data: one JSON object (docs/schema/page.schema.json). Holds the text of source files that are
-  /// there.
-  std::string data(const std::string& title) const;
+  /// The page's data: one JSON object (docs/schema/page.schema.json).
+  std::string data(const std::string& title, SourceTexts texts = SourceTexts::embedded) const;
 
  private:
   /// Of launches and of activities the first ones are in the page.
@@ -32,7 +34,8 @@ class PageSink : public SummarySink {
 };
 
 /// The page, where lynxpp was built with it, else the plain one (to_html).
-std::string to_page(const PageSink& sink, const std::string& title);
+std::string to_page(const PageSink& sink, const std::string& title,
+                    SourceTexts texts = SourceTexts::embedded);
 /// Whether to_page() makes the former.
 bool has_page();
 

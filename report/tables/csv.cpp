@@ -85,6 +85,16 @@ std::string outside_bins(const std::string& front, const ResultValue& result) {
   return text;
 }
 
+/// Whether a spreadsheet would compute it. A number is what it is.
+bool looks_like_formula(std::string_view text) {
+  if (text.empty() || std::string_view("=+-@\t\r").find(text.front()) == std::string_view::npos) return false;
+  const char* const begin = text.data() + (text.front() == '+' ? 1 : 0);
+  const char* const end = text.data() + text.size();
+  double number = 0;
+  const auto [rest, error] = std::from_chars(begin, end, number);
+  return error == std::errc::invalid_argument || rest != end;
+}
+
 class CsvSink final : public Sink {
  public:
   explicit CsvSink(std::function<void(std::string_view)> write) : write_(std::move(write)) { write_(header); }
@@ -139,9 +149,11 @@ class CsvSink final : public Sink {
 
 }  // namespace
 
-std::string csv_cell(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-  std::string cell = "\"";
+std::string csv_cell(std::string_view text, CsvQuotes quotes) {
+  const bool is_formula = looks_like_formula(text);
+  const bool is_plain = text.find_first_of(",\"\r\n") == std::string_view::npos && !is_formula;
+  if (is_plain && quotes == CsvQuotes::where_needed) return std::string(text);
+  std::string cell = is_formula ? "\"'" : "\"";
   for (const char c : text) {
     if (c == '"') cell += '"';
     cell += c;

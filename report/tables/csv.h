@@ -18,7 +18,10 @@ namespace lynxpp::report {
 /// no lines.
 std::unique_ptr<Sink> make_csv_sink(std::function<void(std::string_view)> write);
 
-/// The text as a cell, in quotation marks where it needs them.
-std::string csv_cell(std::string_view text);
+enum class CsvQuotes { where_needed, always };
+
+/// The text as a cell. What a spreadsheet would take for a formula ("=…", "@…", "+…" and "-…" that are not
+/// numbers) is quoted and has an apostrophe in front, which makes it text there.
+std::string csv_cell(std::string_view text, CsvQuotes quotes = CsvQuotes::where_needed);
 
 }  // namespace lynxpp::report

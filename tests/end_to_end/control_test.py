@@ -20,21 +20,25 @@ BUILD = None
 WAIT = 120  # seconds that nothing here takes
 
 
+def socket_name(process, pid_namespace="/proc/self/ns/pid"):
+    return f"{os.stat(pid_namespace).st_ino}-{process}.sock"
+
+
 class Commanded:
     """The program, its socket's folder and its records."""
 
-    def __init__(self, folder, **environment):
+    def __init__(self, folder, *, starter=(), **environment):
         self.runtime = pathlib.Path(folder)
         self.output = self.runtime / "out.jsonl"
         variables = {**clean_environment(), "XDG_RUNTIME_DIR": str(folder), "LYNXPP_OUTPUT": str(self.output),
                      "LD_PRELOAD": str(BUILD.library), "LYNXPP_DEVICE": "cpu",
                      "LYNXPP_CONTROL": "1",  # the tests may run in a container, which filters system calls
                      **environment}
-        self.process = subprocess.Popen([str(BUILD.examples / "tests" / "commanded")], env=variables, text=True,
+        self.process = subprocess.Popen([*starter, str(BUILD.examples / "tests" / "commanded")], env=variables, text=True,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.number = self.process.pid
         self.folder = self.runtime / "lynxpp"
-        self.socket = self.folder / f"{self.number}.sock"
+        self.socket = self.folder / socket_name(self.number)
         self.read = self.process.stdout.readline
         assert self.read() == "ready\n", self.process.stderr.read()
 
@@ -84,6 +88,20 @@ def lynxpp(*arguments, runtime=None):
         environment["XDG_RUNTIME_DIR"] = str(runtime)
     return subprocess.run([str(BUILD.command), *map(str, arguments)], env=environment, stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, timeout=WAIT)
+
+
+# Whoever opens the file waits until this process lets go of it, up to 45 seconds.
+LEASE = """
+import fcntl, signal, sys
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGIO])
+with open(sys.argv[1], "r+") as file:
+    try:
+        fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+        print("held", flush=True)
+    except OSError:
+        print("no", flush=True)
+    sys.stdin.read()
+"""
 
 
 class ControlTest(unittest.TestCase):
@@ -272,6 +290,91 @@ class ControlTest(unittest.TestCase):
         self.assertEqual(self.status_of(program.number)["attached"], "nothing")
         self.assertFalse(killed.socket.exists())
         self.assertTrue(program.socket.exists() and other.exists())
+
+    def test_a_socket_of_somebody_else(self):
+        """Whoever listens at a process's name is asked who it is."""
+        program = self.start()
+        other = subprocess.Popen(["sleep", str(WAIT)])
+        self.addCleanup(other.wait)
+        self.addCleanup(other.kill)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as impostor:
+            impostor.bind(str(program.folder / socket_name(other.pid)))
+            impostor.listen()
+            said = self.command("status", other.pid, status=1)
+        self.assertIn(f"process {other.pid} does not listen to lynxpp", said)
+
+    def test_what_only_looks_abandoned(self):
+        """A socket that somebody listens to, and one of a living process that is to listen in a moment, stay; so does what has
+        the name of a socket and is none."""
+        program = self.start()
+        ended = subprocess.Popen(["/bin/true"])
+        ended.wait()
+        taken = program.folder / socket_name(ended.pid)
+        bound = program.folder / socket_name(os.getpid())
+        file = program.folder / socket_name(ended.pid + 1_000_000)
+        file.write_text("not ours")
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener, socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as early:
+            listener.bind(str(taken))
+            listener.listen()
+            early.bind(str(bound))
+            self.status_of(program.number)
+            self.assertTrue(taken.exists() and bound.exists() and file.exists())
+        self.status_of(program.number)
+        self.assertFalse(taken.exists())
+        self.assertTrue(bound.exists() and file.exists())
+
+    def test_processes_of_another_pid_namespace(self):
+        """They have numbers of their own, which may be those of processes here, or of none. Their sockets stay, and they are
+        reached by the number that they have here."""
+        starter = ["unshare", "--user", "--map-current-user", "--pid", "--fork", "--mount", "--mount-proc", "--kill-child"]
+        if subprocess.run([*starter, "true"], stdin=subprocess.DEVNULL, capture_output=True).returncode != 0:
+            self.skipTest("no PID namespace can be made here")
+        inside = self.start(starter=starter)
+        child, = pathlib.Path(f"/proc/{inside.number}/task/{inside.number}/children").read_text().split()
+        number = int(child)
+        names = [line.split()[1:] for line in pathlib.Path(f"/proc/{number}/status").read_text().splitlines() if line.startswith("NSpid:")]
+        own_number = names[0][-1]
+        path = inside.folder / socket_name(own_number, f"/proc/{number}/ns/pid")
+        self.assertTrue(path.exists(), list(inside.folder.iterdir()))
+        outside = Commanded(self.folder)
+        self.addCleanup(outside.process.communicate)
+        self.addCleanup(outside.process.kill)
+        self.assertEqual(self.status_of(outside.number)["attached"], "nothing")
+        self.assertTrue(path.exists())
+        self.assertIn("attached instruction_count", self.command("attach", number, "-s", "instruction_count"))
+        self.assertEqual(self.status_of(number)["attached"], "instruction_count")
+        self.assertEqual(self.status_of(outside.number)["attached"], "nothing")
+
+    def test_specifications_that_would_be_waited_for(self):
+        """A pipe, and a file that another process keeps from being opened: refused at once, by the command and by the process,
+        which goes on launching and answering."""
+        program = self.start()
+        pipe = pathlib.Path(self.folder, "pipe.cod")
+        os.mkfifo(pipe)
+        including = pathlib.Path(self.folder, "including.cod")
+        including.write_text('include "pipe.cod"\nON_KERNEL_ENTRY: { }\n')
+        kept = pathlib.Path(self.folder, "kept.cod")
+        kept.write_text("ON_KERNEL_ENTRY: { }\n")
+        holder = subprocess.Popen([sys.executable, "-c", LEASE, str(kept)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(holder.communicate)
+        held = holder.stdout.readline() == "held\n"
+        for path, words in ((pipe, "is a pipe"), (including, "pipe.cod' cannot be read"), (kept, "cannot read specification")):
+            if path == kept and not held:
+                continue  # this file system has no leases
+            self.assertIn(words, self.command("attach", program.number, "-s", path, status=2))
+            answer = json.loads(program.ask(json.dumps({"attach": {"specifications": str(path)}}).encode() + b"\n"))
+            self.assertIn(words, answer["error"])
+        self.assertEqual(program.say("one"), "launched 1")
+        self.assertEqual(self.status_of(program.number)["attached"], "nothing")
+        self.assertEqual(program.end()[0], 0)
+
+    def test_patterns_that_would_take_for_ever(self):
+        program = self.start()
+        self.command("attach", program.number, "-s", "instruction_count", "-k", "^(o|(o|o)*)*([a-z]*)*(e+)+$")
+        self.assertEqual(program.say("one"), "launched 1")
+        self.assertEqual(self.status_of(program.number)["instrumented"], "0")
+        refused = json.loads(program.ask(b'{"attach":{"specifications":"instruction_count","kernels":"one(?!two)"}}\n'))
+        self.assertEqual(refused["error"], "'one(?!two)' is not a valid regular expression: invalid perl operator '(?!' at character 4")
 
     def test_a_peer_that_never_reads(self):
         """Its answer is thrown away after a second, and others are answered."""

@@ -136,6 +136,39 @@ def runs_whose_filters_match_nothing(build):
     expect_words(run, "vecadd(", "no launch selected by LYNXPP_LAUNCHES")
 
 
+@test
+def patterns_of_long_names(build):
+    """No pattern overflows the stack of a launching thread (64 KiB), and none takes for ever."""
+    program = build.examples / "tests" / "long_names"
+    nested = "(" * 5000 + "aaa" + ")" * 5000
+    for pattern, selected in ((".*foo", 0), ("(a+)+$", 0), (nested, 1), ("f?o?i?n?t[*]{299}", 1)):
+        run = lynxpp_run(build, program, options=("-d", "cpu", "-k", pattern))
+        demand_equal(f"{pattern[:20]}: output", run.stdout.splitlines()[-1:], [b"long names: 2"])
+        demand_equal(f"{pattern[:20]}: status", run.status, 0 if selected else 3)
+        run, records = build.measure(program, spec="instruction_count", environment={"LYNXPP_KERNELS": pattern})
+        demand_equal(f"{pattern[:20]}: status of {run}", run.status, 0)
+        demand_equal(f"{pattern[:20]}: launches", len(records.launches), selected)
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "my.cod")
+        path.write_text('global unsigned long n;\nON_REPORT: emit("n", n);\nON_KERNEL_ENTRY: KERNEL("(a+)+$"): KERNEL(".*foo"): { ++n; }\n'
+                        'ON_KERNEL_EXIT: KERNEL("pointed"): { ++n; }\n')
+        run, records = build.measure(program, spec=path)
+    demand_equal(f"status of {run}", run.status, 0)
+    demand_equal("counts", {"pointed" in each["kernel"]: each["results"]["n"] for each in records.launches}, {True: 1, False: 0})
+
+
+@test
+def patterns_that_are_refused(build):
+    """What is wrong, where, and what to do about it; nothing is measured by a filter that nobody understands."""
+    expected = ("'foo(?!bar)' is not a valid regular expression: invalid perl operator '(?!' at character 4", "hint: patterns have RE2's syntax")
+    run = build.run(build.examples / "vecadd", spec="instruction_count", environment={"LYNXPP_KERNELS": "foo(?!bar)"})
+    expect_words(run, f"LYNXPP_KERNELS: {expected[0]}", expected[1], "the program runs uninstrumented")
+    demand_equal("status", run.status, 0)
+    run = lynxpp_run(build, build.examples / "vecadd", options=("-d", "cpu", "-k", "foo(?!bar)"))
+    expect_words(run, f"--kernels: {expected[0]}", expected[1])
+    demand_equal("status", run.status, 2)
+
+
 # ---------------------------------------------------------------- programs that wait
 
 def waiting(build, what, spec=None, **more):

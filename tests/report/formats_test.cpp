@@ -68,6 +68,24 @@ TEST(Perfetto, RowsThatEndBeforeTheyBeginAreLeftOut) {
   EXPECT_EQ(slices, std::vector<double>{1});
 }
 
+TEST(Csv, NothingIsAFormulaForASpreadsheet) {
+  EXPECT_EQ(csv_cell("=HYPERLINK(\"x\")"), "\"'=HYPERLINK(\"\"x\"\")\"");
+  EXPECT_EQ(csv_cell("+cmd|'/C calc'!A0"), "\"'+cmd|'/C calc'!A0\"");
+  EXPECT_EQ(csv_cell("-2+3"), "\"'-2+3\"");
+  EXPECT_EQ(csv_cell("@SUM(A1)"), "\"'@SUM(A1)\"");
+  EXPECT_EQ(csv_cell("\t=1"), "\"'\t=1\"");
+  EXPECT_EQ(csv_cell("-"), "\"'-\"");
+  for (const char* const number : {"-5", "+5", "-0.25", "-1e300", "-1e-7", "+.5"})
+    EXPECT_EQ(csv_cell(number), number);
+  EXPECT_EQ(csv_cell("a=b"), "a=b");
+  EXPECT_EQ(csv_cell("a", CsvQuotes::always), "\"a\"");
+  LaunchRecord record = vecadd_launch();
+  record.kernel = "=1+1";
+  record.spec = "@spec";
+  record.results = {number<std::int64_t>("-n", -7, "+")};
+  EXPECT_EQ(csv_of({record}), "\"'=1+1\",\"'=1+1\",0,cpu,40,256,\"'@spec\",\"'-n\",\"'+\",,,,,,,,,-7,,\n");
+}
+
 /// A row with a time is an instant, one with a begin and an end a slice.
 TEST(Perfetto, RowsOfTablesAreInstantsOrSlices) {
   std::vector<ResultValue> columns = {

@@ -2,6 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "report/page/page.h"
@@ -53,9 +57,63 @@ TEST(Page, DataHoldsPlacesTheirTextAndLaunches) {
   EXPECT_EQ(data["further_launches"], 0);
 }
 
-TEST(Page, ASourceThatIsNotThereIsNull) {
-  const Json data = data_of({small_sites(), launch_of_sites({by_site("s", "INSTRUCTIONS", {5, 0, 7})})});
-  EXPECT_EQ(data["sources"], Json::parse(R"([{"path":"src/a.cu","text":null}])"));
+Json sources_of(const std::vector<std::string>& files, SourceTexts texts = SourceTexts::embedded) {
+  SitesRecord sites = small_sites();
+  sites.files = files;
+  sites.instructions.resize(files.size());
+  for (std::size_t i = 0; i < files.size(); ++i) sites.instructions[i].file = static_cast<std::uint32_t>(i);
+  PageSink sink;
+  sink.sites(sites);
+  const Json data = Json::parse(sink.data("t", texts));
+  Json found;
+  for (const Json& each : data["sources"])
+    found[each["path"]] = each["text"].is_null() ? each["missing"] : each["text"];
+  return found;
+}
+
+TEST(Page, ASourceThatIsNotThereSaysSo) {
+  EXPECT_EQ(sources_of({"src/a.cu"}), Json({{"src/a.cu", "the file was not there when the page was made"}}));
+}
+
+TEST(Page, OnlyRegularFilesWithASuffixOfSourceFilesAreRead) {
+  const TemporaryFolder folder;
+  const std::string source = folder.file("a.CU");
+  const std::string secret = folder.file("id_rsa");
+  const std::string link_to_source = folder.file("link.h");
+  const std::string link_to_secret = folder.file("b.cu");
+  const std::string pipe = folder.file("pipe.cu");
+  const std::string large = folder.file("large.cu");
+  const std::string inside = folder.file("folder.cu");
+  ASSERT_TRUE(write_file(source, "source"));
+  ASSERT_TRUE(write_file(secret, "secret"));
+  ASSERT_TRUE(write_file(large, std::string((4 << 20) + 1, ' ')));
+  std::filesystem::create_symlink(source, link_to_source);
+  std::filesystem::create_symlink(secret, link_to_secret);
+  std::filesystem::create_directory(inside);
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const std::string no_suffix = "its name does not end as source files' names do";
+  EXPECT_EQ(
+      sources_of({source, secret, link_to_source, link_to_secret, pipe, large, inside, "/proc/self/environ"}),
+      Json({{source, "source"},
+            {secret, no_suffix},
+            {link_to_source, "source"},
+            {link_to_secret, no_suffix},
+            {pipe, "it could not be read: it is not a regular file"},
+            {large, "it could not be read: it is larger than 4 MiB"},
+            {inside, "it could not be read: it is a folder"},
+            {"/proc/self/environ", no_suffix}}));
+  EXPECT_EQ(sources_of({source}, SourceTexts::left_out), Json({{source, "--no-source left it out"}}));
+}
+
+TEST(Page, HoldsABoundedAmountOfSource) {
+  const TemporaryFolder folder;
+  std::vector<std::string> files;
+  for (int i = 0; i < 17; ++i) {
+    files.push_back(folder.file("a" + std::to_string(i) + ".cu"));
+    ASSERT_TRUE(write_file(files.back(), std::string(4 << 20, 'x')));
+  }
+  const Json found = sources_of(files);
+  EXPECT_EQ(std::ranges::count(found, Json("the page holds 64 MiB of source already")), 1);
 }
 
 TEST(Page, LaunchesBeyondTheFirstAreCounted) {

@@ -135,7 +135,7 @@ TEST_F(AgainTest, NothingIsFoundWhereEveryLaunchIsTimedOrTold) {
 
 TEST_F(AgainTest, KernelsThatNoFilterSelectsAreFoundAsThat) {
   Configuration configuration;
-  configuration.kernels.emplace("other");
+  configuration.kernels = *NamePattern::parse("other");
   start(std::move(configuration));
   EXPECT_FALSE(launch());
   EXPECT_EQ(found_.selected, nullptr);

@@ -47,8 +47,7 @@ TEST_F(AnswerTest, StatusCountsWhatWasSeenInstrumentedAndLost) {
 
 TEST_F(AnswerTest, TheFilterOfKernelsHoldsUntilTheNextAttach) {
   Configuration configuration;
-  configuration.kernels.emplace("^none$");
-  configuration.kernels_text = "^none$";
+  configuration.kernels = *NamePattern::parse("^none$");
   start(std::move(configuration));
   EXPECT_FALSE(launch());
   EXPECT_EQ(told(attach_request(spec_, "^k"))["kernels"], "^k");

@@ -376,8 +376,7 @@ TEST_F(SessionTest, LaunchesOnStreamsThatCannotBeAskedRunAsTheyAre) {
 
 TEST_F(SessionTest, AFilterThatSelectsNothingIsTold) {
   Configuration configuration;
-  configuration.kernels.emplace("matmull");
-  configuration.kernels_text = "matmull";
+  configuration.kernels = *NamePattern::parse("matmull");
   start(std::move(configuration));
   for (const char* kernel : {"_Z6reducePf", "_Z9transposePf", "_Z6matmulPf"}) EXPECT_FALSE(launch(kernel));
   testing::internal::CaptureStderr();
@@ -391,7 +390,7 @@ TEST_F(SessionTest, AFilterThatSelectsNothingIsTold) {
 
 TEST_F(SessionTest, FiltersSelectKernelsAndLaunches) {
   Configuration configuration;
-  configuration.kernels.emplace("^k$");
+  configuration.kernels = *NamePattern::parse("^k$");
   configuration.launches = *LaunchFilter::parse("1", "LYNXPP_LAUNCHES");
   start(std::move(configuration));
   EXPECT_FALSE(launch("unwanted"));

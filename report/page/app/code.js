@@ -107,7 +107,7 @@ export function codeView(kernel, sources) {
       });
       const greatest = Math.max(0, ...rows.map((row) => row.value ?? 0));
       const html = texts ? highlighted(source.text, "cpp") : rows.map(() => "");
-      panes.append(pane(state.file + (texts ? "" : ": the file was not there when the page was made"), rows, html, greatest));
+      panes.append(pane(state.file + (texts ? "" : `: ${source?.missing ?? "there is no text"}`), rows, html, greatest));
     }
     if (lines.length > 0) {
       const rows = lines.map(({ line, inlinedAt }) => {

@@ -226,6 +226,10 @@ function runSections() {
       call: each.launch ? `launch ${each.launch.demangled}` : each.copy ? `copy ${each.copy.direction}` : "wait" }))), false));
   if (data.further_launches || data.further_activities)
     rest.append(element("p", {}, `${format(data.further_launches)} launches and ${format(data.further_activities)} calls more are in the records, not in this page; totals are of all.`));
+  const { sources } = data;
+  if (sources.length) rest.append(section(`Source files (${format(sources.filter((each) => each.text !== null).length)} of ${format(sources.length)} in this page)`, () =>
+    table([{ title: "file", field: "path", ...filtered }, { title: "lines in this page", field: "lines", ...number }, { title: "why it is not", field: "missing", ...filtered }],
+      sources.map(({ path, text, missing }) => ({ path, lines: text === null ? null : text.split("\n").length, missing: missing ?? "" }))), false));
   rest.append(section("Licences of this page's components", () => element("div", {}, ...LICENCES.map((each) =>
     element("details", {}, element("summary", {}, `${each.name} ${each.version}: ${each.licence}`), element("pre", {}, each.text)))), false));
   return rest;
