@@ -41,10 +41,10 @@ class Filtered(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
-    def start(self, number, **environment):
+    def start(self, number, command=(), **environment):
         variables = {**clean_environment(), "XDG_RUNTIME_DIR": str(self.folder), "LD_PRELOAD": str(BUILD.library),
                      "LYNXPP_DEVICE": "cpu", **environment}
-        process = subprocess.Popen([str(BUILD.examples / "tests" / "commanded")], env=variables, text=True,
+        process = subprocess.Popen([*command, str(BUILD.examples / "tests" / "commanded")], env=variables, text=True,
                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                    preexec_fn=installing_filter(number))
         self.addCleanup(process.communicate)
@@ -71,6 +71,14 @@ class Filtered(unittest.TestCase):
 
     def test_the_user_may_know_that_sockets_are_permitted(self):
         self.start(ACCT, LYNXPP_CONTROL="1")
+        self.assertEqual(len(self.sockets()), 1)
+
+    def test_filters_of_the_container_are_no_reason(self):
+        container = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
+        if subprocess.run([*container, "true"], capture_output=True).returncode != 0:
+            self.skipTest("no namespaces of processes can be made here")
+        # The shell is the first process there.
+        self.start(ACCT, command=[*container, "sh", "-c", '"$0"; true'])
         self.assertEqual(len(self.sockets()), 1)
 
 
