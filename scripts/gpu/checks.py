@@ -217,7 +217,24 @@ def attach(package, apps, budget):
             findings.fail(f"started with {start or 'nothing'} attached: records of {specs}, expected {expected}\n{run}")
         findings.say(f"started with {start or 'nothing'} attached, then {', '.join(steps)}: records of {', '.join(specs)}")
     reset(package, findings)
+    local_memory(package, findings)
     return findings
+
+
+def local_memory(package, findings):
+    """The rule `local memory` holds in its planted program, and not in the repaired twin."""
+    programs = [package.build.examples / "tests" / name for name in ("finding_local", "finding_local_fixed")]
+    if package.device != "cuda" or not all(program.exists() for program in programs):
+        return
+    for program, expected in zip(programs, (True, False)):
+        with tempfile.TemporaryDirectory() as folder:
+            output = pathlib.Path(folder, "out.jsonl")
+            run = package.run(package.build.command, "record", "-d", "cuda", "-o", output, "--", program, preload=False)
+            report = package.run(package.build.command, "report", output, "--format", "json", preload=False)
+        found = [each["sentence"] for each in json.loads(report.stdout)["findings"]["list"] if each["rule"] == "local memory"]
+        if run.status != 0 or bool(found) != expected:
+            findings.fail(f"{program.name}: findings about local memory: {found}\n{run}")
+        findings.say(f"{program.name}: {'; '.join(found) or 'nothing about local memory'}")
 
 
 def reset(package, findings):
