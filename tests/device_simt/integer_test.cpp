@@ -251,12 +251,16 @@ TEST(Integer, CountsBits) {
   });
 }
 
-/// bfe by the definition in the PTX manual.
+/// bfe by the definition in the PTX manual, which restricts positions and lengths to 0 to 255; beyond, as an
+/// H200.
 template <typename T>
 T extract(T a, U32 position, U32 length) {
   constexpr int top = sizeof(T) * 8 - 1;
-  const int begin = static_cast<int>(position & 0xff);
-  const int size = static_cast<int>(length & 0xff);
+  const auto restricted = [](U32 number) {
+    return static_cast<int>(sizeof(T) == 8 ? std::min(number, 255u) : number & 255);
+  };
+  const int begin = restricted(position);
+  const int size = restricted(length);
   const bool sign =
       std::is_unsigned_v<T> || size == 0 ? false : (a >> std::min(begin + size - 1, top) & 1) != 0;
   T result = 0;
