@@ -1,7 +1,10 @@
 """PTX that frameworks generate: it parses and is emitted byte for byte, and every kernel loads on the cpu device under `lynxpp run`, or is
-refused for a missing feature, tensor copies and warpgroup products, in a line that names it.
+refused for a missing feature, tensor copies and warpgroup products, in a line that names it. Those that load compute the same with the
+ready-made specifications, which count what the device counts.
 
-usage: frameworks_test.py BUILD_FOLDER LAUNCH_PTX
+usage: frameworks_test.py BUILD_FOLDER LAUNCH_PTX load | some | all
+
+load: no specifications; some: those of one group for each kernel, in turn; all: all for each.
 """
 import gzip
 import pathlib
@@ -12,18 +15,21 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "end_to_end"))
-from harness import Build, TestFailure, demand_equal, expect  # noqa: E402
+from count_checks import check_counts  # noqa: E402
+from harness import Build, Records, TestFailure, demand_equal, expect, read_json_lines  # noqa: E402
 
 # Instructions for which a kernel may be refused.
 LACKING = re.compile(r"instruction '(wgmma\.|tensormap\.|cp\.async\.bulk\.tensor\.|cp\.reduce\.async\.bulk\.tensor\.)[^']*' is not supported")
 KERNELS = 55
+SPECS = sorted(path.stem for path in (HERE.parents[1] / "examples/specs").glob("*.cod"))
+GROUPS = [SPECS[first::6] for first in range(6)]
 
 
 def launch(build, program, path):
     """Returns the kernels of a file that do not load."""
     run = build.run(build.command, "run", "-d", "cpu", "--", program, path, preload=False, timeout=60)
     demand_equal(f"status of {run}", run.status, 0)
-    results = dict(line.split() for line in run.stdout.decode().splitlines())
+    results = dict(line.split()[:2] for line in run.stdout.decode().splitlines())
     text = path.read_text()
     demand_equal(f"kernels of {path.name}", sorted(results), sorted(re.findall(r"\.entry\s+([\w$]+)", text)))
     refused = [kernel for kernel, result in results.items() if result == "CUDA_ERROR_NOT_SUPPORTED"]
@@ -35,6 +41,41 @@ def launch(build, program, path):
     return len(results), len(refused)
 
 
+def measure(build, program, path, groups, folder):
+    """Returns how many results of specifications were compared with the device's counts; None if a kernel does not run."""
+    command = [program, path, "indices"]
+    counters, output = folder / "counters.jsonl", folder / "out.jsonl"
+    plain = build.run(build.command, "run", "-d", "cpu", "--", *command, preload=False, timeout=120,
+                      environment={"LYNXPP_CPU_COUNTERS": str(counters), "LYNXPP_CPU_WORDS": "1"})
+    if b"CUDA_ERROR_NOT_SUPPORTED" in plain.stdout:
+        return None
+    expect(re.fullmatch(rb"\S+ CUDA_SUCCESS \w+\n", plain.stdout), f"{path.name} does not run\n{plain}")
+    counted, = read_json_lines(counters)
+    counters.unlink()
+    checks = 0
+    for group in groups:
+        run = build.run(build.command, "run", "-d", "cpu", "-s", ",".join(group), "-o", output, "--", *command, preload=False, timeout=240)
+        demand_equal(f"output of {path.name} with {', '.join(group)}", (run.status, run.stdout), (0, plain.stdout))
+        records = Records(read_json_lines(output))
+        output.unlink()
+        for entry in records.coverage:
+            expect(entry["instrumented"], f"{entry['kernel']} was not instrumented: {entry.get('reason')}\n{run}")
+        for spec in group:
+            record, = records.by_launch(spec).values()
+            checks += check_counts(spec, records, record, counted)
+    return checks
+
+
+def measure_all(build, program, files, folder, takes_all):
+    checks, measured = 0, 0
+    for index, path in enumerate(files):
+        found = measure(build, program, path, GROUPS if takes_all else [GROUPS[index % len(GROUPS)]], folder)
+        measured += found is not None
+        checks += found or 0
+    expect(checks > measured, "nothing was compared")
+    print(f"{measured} kernels compute the same with {'all' if takes_all else 'some'} specifications; {checks} of their results equal the device's")
+
+
 def main():
     build = Build(sys.argv[1])
     kernels = refused = 0
@@ -43,6 +84,8 @@ def main():
         for path in sorted((HERE / "frameworks").glob("*/*.ptx.gz")):
             files.append(pathlib.Path(name, f"{path.parent.name}.{path.stem}"))
             files[-1].write_bytes(gzip.decompress(path.read_bytes()))
+        if sys.argv[3] != "load":
+            return measure_all(build, sys.argv[2], files, pathlib.Path(name), sys.argv[3] == "all")
         checked = subprocess.run([build.folder / "bin/lynxpp_check_ptx", *files], capture_output=True, text=True)
         demand_equal(f"status of lynxpp_check_ptx: {checked.stderr}", checked.returncode, 0)
         for path in files:

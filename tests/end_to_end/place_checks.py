@@ -83,7 +83,7 @@ def check_warp_timeline(what, record, launch, sites):
 
 def is_traced(site):
     """Whether memory_trace has the accesses of the instruction, by its opcode alone."""
-    name, *modifiers = site["opcode"].split(".")
+    name, *modifiers = (word.split("::")[0] for word in site["opcode"].split("."))  # "param::entry"
     return name in ("ld", "ldu", "st", "atom", "red", "cp", "ldmatrix", "stmatrix") and not {"param", "const"} & set(modifiers) \
         and not {"commit_group", "wait_group", "wait_all"} & set(modifiers)
 

@@ -19,9 +19,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(HERE.parent / "end_to_end"))
-import end_to_end  # noqa: E402
-import place_checks  # noqa: E402
-import site_checks  # noqa: E402
+from count_checks import check_counts  # noqa: E402
 from harness import Build, Records, TestFailure, demand_equal, expect, read_json_lines  # noqa: E402
 
 BUILD = Build(sys.argv[1])
@@ -35,7 +33,6 @@ RUNS = {"plain": (SHORT, LONG), "forms": (SHORT, LONG), "blocks": (LONG,), "segm
 # Device functions with parameters in registers, as with odd seeds, are not instrumented.
 INSTRUMENTED = (2, 4, 6, 8, 10, 12)
 SPECS = sorted(path.stem for path in (ROOT / "examples/specs").glob("*.cod"))
-CHECKED = [*end_to_end.CHECKS, *site_checks.CHECKS, *place_checks.CHECKS]
 
 
 def agree(run, count):
@@ -70,18 +67,6 @@ def run_checked(folder):
         demand_equal("findings", found, [])
 
 
-def check_counts(spec, record, counted, sites):
-    """Returns true if there is a check of what the specification counts."""
-    what = f"{record['kernel']} with {spec}"
-    if spec in end_to_end.CHECKS:
-        end_to_end.CHECKS[spec](what, record, counted)
-    if spec in site_checks.CHECKS:
-        site_checks.CHECKS[spec](what, record, counted, sites)
-    if spec in place_checks.CHECKS:
-        place_checks.CHECKS[spec](what, record, counted, sites if spec != "warp_timeline" else None)
-    return spec in CHECKED
-
-
 def run_instrumented(folder):
     """Each specification's counts equal the device's counts of the uninstrumented kernel."""
     checks = 0
@@ -97,8 +82,7 @@ def run_instrumented(folder):
             for entry in records.coverage:
                 expect(entry["instrumented"], f"{entry['kernel']} was not instrumented: {entry.get('reason')}\n{run}")
             record, = records.by_launch(spec).values()
-            sites = site_checks.Sites(records.sites_of(record)) if record.get("sites") is not None else None
-            checks += check_counts(spec, record, counted, sites)
+            checks += check_counts(spec, records, record, counted)
     expect(checks > len(INSTRUMENTED), "nothing was compared")
 
 
