@@ -100,8 +100,8 @@ Status prepare_environment(const RunArguments& arguments, const std::string& spe
   }
   if (!arguments.trace.empty()) ::setenv("LYNXPP_TRACE", output_pattern(arguments.trace).c_str(), 1);
   if (!arguments.output.empty()) {
-    // The file begins empty, so that it holds one run's records. The program itself only appends, as its child
-    // processes do. Which files a pattern will name is known to the processes that write them.
+    // The file begins empty, so that it holds one run's records. The program itself only appends, as its
+    // child processes do. Which files a pattern will name is known to the processes that write them.
     const bool is_pattern = arguments.output.find('%') != std::string::npos;
     if (!is_pattern) {
       if (Status begun = begin_output(absolute_path(arguments.output)); !begun) return begun;

@@ -68,8 +68,7 @@ Written write_output(const Descriptor& file, std::string_view text, std::chrono:
   const WriteSignalsBlocked blocked;
   Written written;
   while (written.bytes < text.size()) {
-    const ssize_t count =
-        ::write(file.number(), text.data() + written.bytes, text.size() - written.bytes);
+    const ssize_t count = ::write(file.number(), text.data() + written.bytes, text.size() - written.bytes);
     if (count >= 0) {
       written.bytes += static_cast<std::size_t>(count);
     } else if (errno == EAGAIN) {

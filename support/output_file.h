@@ -24,8 +24,8 @@ struct Written {
 };
 
 /// Writes, retrying after interruptions and short writes. Gives up, with ETIMEDOUT, if a pipe's reader takes
-/// nothing during `patience`. No signal reaches the program: a pipe without a reader yields EPIPE, a file that
-/// may not grow EFBIG.
+/// nothing during `patience`. No signal reaches the program: a pipe without a reader yields EPIPE, a file
+/// that may not grow EFBIG.
 [[nodiscard]] Written write_output(const Descriptor& file, std::string_view text,
                                    std::chrono::milliseconds patience = std::chrono::seconds(10));
 
