@@ -1,6 +1,4 @@
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -19,6 +17,7 @@
 #include "cli/texts/texts.h"
 #include "cod/word_scheme.h"
 #include "image/compiler_caches.h"
+#include "support/output_file.h"
 #include "support/result.h"
 #include "support/run_mark.h"
 #include "support/start_condition.h"
@@ -26,20 +25,6 @@
 
 namespace lynxpp::cli {
 namespace {
-
-/// Begins the file of records anew, so that it holds one run's. The program itself only appends, as its
-/// child processes do.
-Status begin_output(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
-  // A pipe that nobody reads yet cannot be opened this way; it needs no beginning either.
-  if (descriptor < 0 && errno == ENXIO) return success();
-  if (descriptor < 0) return failure("cannot write " + path + ": " + std::strerror(errno));
-  struct stat status {};
-  const bool is_file = ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
-  const bool is_empty = !is_file || ::ftruncate(descriptor, 0) == 0;
-  ::close(descriptor);
-  return is_empty ? success() : failure("cannot write " + path);
-}
 
 /// The current folder's own percent signs are none of the pattern's.
 std::string output_pattern(const std::string& output) {
@@ -115,7 +100,8 @@ Status prepare_environment(const RunArguments& arguments, const std::string& spe
   }
   if (!arguments.trace.empty()) ::setenv("LYNXPP_TRACE", output_pattern(arguments.trace).c_str(), 1);
   if (!arguments.output.empty()) {
-    // Which files a pattern will name is known to the processes that write them.
+    // The file begins empty, so that it holds one run's records. The program itself only appends, as its
+    // child processes do. Which files a pattern will name is known to the processes that write them.
     const bool is_pattern = arguments.output.find('%') != std::string::npos;
     if (!is_pattern) {
       if (Status begun = begin_output(absolute_path(arguments.output)); !begun) return begun;

@@ -54,6 +54,14 @@ bool is_inside(const fs::path& folder, const fs::path& path) {
   return !folder.empty() && path.string().starts_with(folder.string() + "/");
 }
 
+/// Says why nothing is found in a store that is there; empty if it is used.
+std::string refusal_of(const fs::path& store) {
+  std::error_code error;
+  if (!fs::exists(store, error)) return {};
+  const Result<PrivateFolder> folder = PrivateFolder::open(store);
+  return folder ? "" : "; the PTX store is not used, as " + folder.error().diagnostics.front().message;
+}
+
 }  // namespace
 
 std::span<const CompilerCache> compiler_caches() { return caches; }
@@ -81,7 +89,7 @@ std::string unobserved_compilation() {
     text += (text.empty() ? "; it may have been compiled in an earlier run and come from " : " or ") +
             std::string(cache.framework) + "'s cache (" + folder + ", " + std::string(cache.variable) + ")";
   }
-  return text;
+  return text + refusal_of(own.parent_path());
 }
 
 }  // namespace lynxpp::image

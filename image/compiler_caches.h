@@ -30,7 +30,8 @@ std::vector<std::pair<std::string, std::string>> moved_compiler_caches();
 
 /// "; it may have been compiled in an earlier run and come from CuPy's cache (~/.cupy/kernel_cache,
 /// CUPY_CACHE_DIR)": caches outside the PTX store, of frameworks that this process has loaded or whose
-/// variable is set. Empty if there is none.
+/// variable is set. After that, why the store is not used if somebody else could have written to it. Empty if
+/// there is neither.
 std::string unobserved_compilation();
 
 }  // namespace lynxpp::image

@@ -15,17 +15,13 @@ std::string environment(const char* name) {
   return value != nullptr ? value : "";
 }
 
-/// A file of this process in the folder, that no other one has: a process may have begun as another program.
+/// A file of this process in the folder.
 Result<std::string> trace_path(const std::string& folder) {
   if (folder.empty()) return std::string();
   const Result<std::string> expanded = expand_output_path(folder + "/%h-%p", 0, "LYNXPP_TRACE");
   if (!expanded) return expanded.error();
   std::error_code error;
-  const std::string stem = std::filesystem::absolute(*expanded, error).string();
-  std::string path = stem + std::string(report::trace_suffix);
-  for (int number = 2; std::filesystem::exists(path, error); ++number)
-    path = stem + "." + std::to_string(number) + std::string(report::trace_suffix);
-  return path;
+  return std::filesystem::absolute(*expanded, error).string() + std::string(report::trace_suffix);
 }
 
 Timing timing_of(const std::string& value) {

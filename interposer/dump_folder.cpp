@@ -1,5 +1,8 @@
 #include "interposer/dump_folder.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <functional>
@@ -7,7 +10,7 @@
 #include <system_error>
 
 #include "support/log.h"
-#include "support/text.h"
+#include "support/output_file.h"
 
 namespace lynxpp::interposer {
 namespace {
@@ -51,7 +54,10 @@ void DumpFolder::write(const std::string& name, const std::string& text) const {
   std::error_code error;
   std::filesystem::create_directories(path_, error);
   const std::string path = path_ + "/" + name;
-  if (error || !write_file(path, text)) log().warn("cannot write {}", path);
+  // Always a new file: what somebody else has put there is neither followed nor written.
+  ::unlink(path.c_str());
+  const Result<Descriptor> file = open_output(path, O_EXCL | O_NOFOLLOW);
+  if (!file || write_output(*file, text).error != 0) log().warn("cannot write {}", path);
 }
 
 }  // namespace lynxpp::interposer

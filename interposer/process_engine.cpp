@@ -1,5 +1,7 @@
 #include "interposer/process_engine.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -10,6 +12,7 @@
 #include "interposer/this_process.h"
 #include "report/cluster/device_files.h"
 #include "support/log.h"
+#include "support/output_file.h"
 #include "support/printable.h"
 #include "support/write_signals.h"
 
@@ -40,13 +43,14 @@ RangeReader range_reader() {
 /// Returns null if it cannot be written, after reporting that.
 std::unique_ptr<report::Sink> open_records(const std::string& pattern, std::uint64_t device) {
   const Result<std::string> path = expand_output_path(pattern, device);
-  std::unique_ptr<report::Sink> sink = path ? report::make_json_lines_sink(*path) : nullptr;
   if (!path) {
     print("error: " + path.error().diagnostics.front().message + "\n");
-  } else if (sink == nullptr) {
-    print("error: cannot write LYNXPP_OUTPUT '" + *path + "'\n");
+    return nullptr;
   }
-  return sink;
+  Result<Descriptor> file = open_output(*path, O_APPEND);
+  if (file) return report::make_json_lines_sink(std::move(*file), *path);
+  print("error: " + file.error().diagnostics.front().message + " (LYNXPP_OUTPUT)\n");
+  return nullptr;
 }
 
 std::unique_ptr<report::Sink> records_sink(const std::string& pattern) {

@@ -1,5 +1,4 @@
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -224,10 +223,7 @@ std::string text_of(const auto& record, const std::string& process = {}) {
 
 class JsonLinesSink final : public Sink {
  public:
-  JsonLinesSink(int descriptor, std::string path) : descriptor_(descriptor), path_(std::move(path)) {}
-  ~JsonLinesSink() override { ::close(descriptor_); }
-  JsonLinesSink(const JsonLinesSink&) = delete;
-  JsonLinesSink& operator=(const JsonLinesSink&) = delete;
+  JsonLinesSink(Descriptor file, std::string path) : file_(std::move(file)), path_(std::move(path)) {}
 
   void process(const ProcessRecord& record) override {
     header_ = text_of(record);
@@ -251,14 +247,14 @@ class JsonLinesSink final : public Sink {
   /// A line goes out in one write at the end of the file, so lines of several processes do not mix.
   void write(const std::string& line) {
     if (has_failed_) return;
-    const int error = append_line(descriptor_, line);
+    const int error = append_line(file_, line);
     if (error == 0) return;
     has_failed_ = true;
     log().error("cannot write {}: {}; the records from here on are missing in it", path_,
                 std::strerror(error));
   }
 
-  int descriptor_;
+  Descriptor file_;
   std::string path_;
   std::string header_;
   std::string process_;
@@ -276,10 +272,13 @@ std::string json_line_of(const TimingRecord& record) { return text_of(record); }
 std::string json_line_of(const DeviceRecord& record) { return text_of(record); }
 std::string json_line_of(const ActivityRecord& record) { return text_of(record); }
 
+std::unique_ptr<Sink> make_json_lines_sink(Descriptor file, const std::string& path) {
+  return std::make_unique<JsonLinesSink>(std::move(file), path);
+}
+
 std::unique_ptr<Sink> make_json_lines_sink(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (descriptor < 0) return nullptr;
-  return std::make_unique<JsonLinesSink>(descriptor, path);
+  Result<Descriptor> file = open_output(path, O_APPEND);
+  return file ? make_json_lines_sink(std::move(*file), path) : nullptr;
 }
 
 }  // namespace lynxpp::report

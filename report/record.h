@@ -45,6 +45,8 @@
 #include <variant>
 #include <vector>
 
+#include "support/descriptor.h"
+
 namespace lynxpp::report {
 
 using Values = std::variant<std::vector<double>, std::vector<std::int64_t>, std::vector<std::uint64_t>>;
@@ -354,6 +356,8 @@ class Sink {
 
 /// Appends one JSON object a line to `path` and flushes after each; null when the file cannot be opened.
 std::unique_ptr<Sink> make_json_lines_sink(const std::string& path);
+/// The same for a file that open_output() has opened at `path`.
+std::unique_ptr<Sink> make_json_lines_sink(Descriptor file, const std::string& path);
 /// The line, with its end, that the sink above writes of it.
 std::string json_line_of(const ProcessRecord& record);
 std::string json_line_of(const SitesRecord& record);

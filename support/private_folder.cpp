@@ -144,13 +144,6 @@ fs::file_time_type time_of(const timespec& time) {
 
 }  // namespace
 
-Descriptor::~Descriptor() {
-  if (number_ < 0) return;
-  const int error = errno;  // what the program or a failed call has there
-  ::close(number_);
-  errno = error;
-}
-
 bool write_all(const Descriptor& file, std::span<const std::byte> bytes) {
   const WriteSignalsBlocked blocked;
   while (!bytes.empty()) {

@@ -22,27 +22,10 @@
 #include <utility>
 #include <vector>
 
+#include "support/descriptor.h"
 #include "support/result.h"
 
 namespace lynxpp {
-
-/// An open file or folder; closed when the object dies.
-class Descriptor {
- public:
-  explicit Descriptor(int number = -1) : number_(number) {}
-  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(number_, other.number_);
-    return *this;
-  }
-  ~Descriptor();
-
-  explicit operator bool() const { return number_ >= 0; }
-  int number() const { return number_; }
-
- private:
-  int number_;
-};
 
 /// Writes all bytes. False if they do not fit; no signal reaches the program.
 bool write_all(const Descriptor& file, std::span<const std::byte> bytes);

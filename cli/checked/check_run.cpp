@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "cli/program.h"
 #include "image/compiler_caches.h"
 #include "support/json.h"
+#include "support/output_file.h"
 #include "support/text.h"
 
 namespace lynxpp::cli {
@@ -28,8 +30,7 @@ Status check_names(const std::string& checks) {
 Status prepare_environment_of_checks(const CheckRunArguments& arguments, const std::string& output) {
   const Result<std::string> library = preload_library();
   if (!library) return library.error();
-  if (!output.empty() && !write_file(output, "")) return failure("cannot write " + output);
-  if (!output.empty()) ::setenv("LYNXPP_CPU_CHECK_OUTPUT", output.c_str(), 1);
+  ::setenv("LYNXPP_CPU_CHECK_OUTPUT", output.c_str(), 1);
   ::setenv("LYNXPP_CPU_CHECK", arguments.checks.c_str(), 1);
   ::setenv("LYNXPP_DEVICE", "cpu", 1);
   ::setenv("LD_PRELOAD", with_other_preloads(*library).c_str(), 1);
@@ -37,6 +38,12 @@ Status prepare_environment_of_checks(const CheckRunArguments& arguments, const s
     ::setenv(variable.c_str(), folder.c_str(), 1);
   let_find_cpu_driver("cpu");
   return success();
+}
+
+/// True for a pipe or a terminal.
+bool cannot_be_read_again(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error);
 }
 
 /// Whether a process of the program has found something.
@@ -67,9 +74,12 @@ int check_run(const CheckRunArguments& arguments) {
     print_error("cannot make a temporary folder");
     return exit_input_error;
   }
-  const std::string output =
-      arguments.output.empty() ? folder.file("findings.jsonl") : absolute_path(arguments.output);
-  if (Status prepared = prepare_environment_of_checks(arguments, output); !prepared) {
+  const std::string wanted = arguments.output.empty() ? "" : absolute_path(arguments.output);
+  const bool is_passed_on = !wanted.empty() && cannot_be_read_again(wanted);
+  const std::string output = wanted.empty() || is_passed_on ? folder.file("findings.jsonl") : wanted;
+  Status prepared = wanted.empty() ? success() : begin_output(wanted);
+  if (prepared) prepared = prepare_environment_of_checks(arguments, output);
+  if (!prepared) {
     print(prepared.error().diagnostics);
     return exit_usage_error;
   }
@@ -78,6 +88,9 @@ int check_run(const CheckRunArguments& arguments) {
   const int exit_code = run_in_terminal(program.path, arguments.command);
   std::string lines;
   const bool has_checked = read_file(output, lines) && !lines.empty();
+  if (is_passed_on) {
+    if (const Status passed = append_to_output(wanted, lines); !passed) print(passed.error().diagnostics);
+  }
   if (!has_checked && exit_code > exit_of_signal) {
     print_warning("signal " + std::to_string(exit_code - exit_of_signal) +
                   " ended the program before its findings were reported");

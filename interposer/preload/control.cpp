@@ -138,6 +138,12 @@ int listen_at(const control::SocketPath& path) {
   return -1;
 }
 
+/// `sudo` may keep the variable of another user, whose folder gets nothing of ours.
+bool belongs_to_user(const char* folder) {
+  struct stat status = {};
+  return folder != nullptr && stat(folder, &status) == 0 && status.st_uid == geteuid();
+}
+
 int listen_in(const char* runtime_folder, pid_t process) {
   const control::SocketPath folder = control::socket_folder(runtime_folder, geteuid());
   socket_path = control::socket_in(folder, control::namespace_of("/proc/self"), process);
@@ -178,7 +184,7 @@ void begin_control() {
     return;
   }
   const pid_t process = getpid();
-  int made = settings.runtime_folder != nullptr ? listen_in(settings.runtime_folder, process) : -1;
+  int made = belongs_to_user(settings.runtime_folder) ? listen_in(settings.runtime_folder, process) : -1;
   if (made < 0) made = listen_in(nullptr, process);
   if (made >= 0) {
     listener.store(made);

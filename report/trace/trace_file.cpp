@@ -1,7 +1,6 @@
 #include "report/trace/trace_file.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 #include <zstd.h>
 
 #include <cerrno>
@@ -52,10 +51,6 @@ std::uint32_t bytes_of_trace_type(std::string_view type) {
   return type == "i64" || type == "u64" || type == "f64" ? 8 : 0;
 }
 
-TraceFile::~TraceFile() {
-  if (descriptor_ >= 0) ::close(descriptor_);
-}
-
 Status TraceFile::fail(int error) {
   problem_ = failure("streaming of traces to " + path_ + " has ended: " + std::strerror(error));
   return problem_.error();
@@ -63,13 +58,20 @@ Status TraceFile::fail(int error) {
 
 Status TraceFile::open() {
   if (!problem_) return problem_.error();
-  if (descriptor_ >= 0) return success();
+  if (file_) return success();
   const std::filesystem::path folder = std::filesystem::path(path_).parent_path();
   std::error_code error;
   if (!folder.empty()) std::filesystem::create_directories(folder, error);
   if (error) return fail(error.value());
-  descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  return descriptor_ >= 0 ? success() : fail(errno);
+  constexpr int most_files = 10'000;
+  const std::string stem = path_.substr(0, path_.size() - trace_suffix.size());
+  for (int number = 1; number < most_files; ++number) {
+    if (number > 1) path_ = stem + "." + std::to_string(number) + std::string(trace_suffix);
+    constexpr int new_file = O_CREAT | O_EXCL | O_NOFOLLOW;
+    file_ = Descriptor(::open(path_.c_str(), O_WRONLY | O_CLOEXEC | new_file, 0666));
+    if (file_ || errno != EEXIST) break;
+  }
+  return file_ ? success() : fail(errno);
 }
 
 Status TraceFile::append(const char* kind, std::uint32_t stream, std::string_view payload) {
@@ -78,7 +80,7 @@ Status TraceFile::append(const char* kind, std::uint32_t stream, std::string_vie
   append_integer(frame, stream, 4);
   append_integer(frame, payload.size(), 4);
   frame.append(payload);
-  const int error = append_line(descriptor_, frame);
+  const int error = append_line(file_, frame);
   return error == 0 ? success() : fail(error);
 }
 

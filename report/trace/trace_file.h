@@ -22,6 +22,7 @@
 #include <string_view>
 #include <vector>
 
+#include "support/descriptor.h"
 #include "support/result.h"
 
 namespace lynxpp::report {
@@ -51,15 +52,16 @@ struct TraceTotals {
   std::uint64_t streamed = 0;  ///< entries of them in the file
 };
 
-/// Thread safe. The file is made when the first stream begins.
+/// Thread safe. The file is made when the first stream begins. It is always a new one: a process may have
+/// begun as another program, and whatever somebody else has put at the path is neither followed nor written.
 class TraceFile {
  public:
-  /// `path` may be in a folder that does not exist.
+  /// `path` ends with trace_suffix and may be in a folder that does not exist.
   explicit TraceFile(std::string path) : path_(std::move(path)) {}
-  ~TraceFile();
   TraceFile(const TraceFile&) = delete;
   TraceFile& operator=(const TraceFile&) = delete;
 
+  /// Once the first stream has begun, it may have a number before its suffix.
   const std::string& path() const { return path_; }
 
   /// The stream's number. Failure of these: the file cannot be made, or does not take what is written. The
@@ -75,9 +77,9 @@ class TraceFile {
   Status open();
   Status fail(int error);
 
-  const std::string path_;
   std::mutex mutex_;  // guards what follows
-  int descriptor_ = -1;
+  std::string path_;
+  Descriptor file_;
   std::uint32_t streams_ = 0;
   Status problem_ = success();
 };

@@ -76,7 +76,7 @@ class Stores(unittest.TestCase):
         home = self.folder / "home"
         home.mkdir()
         os.chown(home, SOMEBODY, SOMEBODY)
-        said, _ = self.run_counted(HOME=home, XDG_CACHE_HOME="", LYNXPP_PTX_STORE="")
+        said, _ = self.run_counted(HOME=home, XDG_CACHE_HOME="", XDG_RUNTIME_DIR=home, LYNXPP_PTX_STORE="", LYNXPP_CONTROL="1")
         self.assertEqual(list(home.iterdir()), [])
         self.assertIn("home belongs to user 65534", said)
 

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -98,18 +99,11 @@ TEST_F(Traces, AreReadAsTheyWereWritten) {
 }
 
 TEST_F(Traces, OfAKilledProcessAreReadUpToTheLastWholeFrame) {
-  {
-    TraceFile file(path());
-    ASSERT_TRUE(file.begin(description).ok());
-    ASSERT_TRUE(write_rows(file, 0, 0).ok());
-  }
+  TraceFile file(path());
+  ASSERT_TRUE(file.begin(description).ok());
+  ASSERT_TRUE(write_rows(file, 0, 0).ok());
   const std::uint64_t whole = std::filesystem::file_size(path());
-  {
-    TraceFile file(path());
-    ASSERT_TRUE(file.begin(description).ok());
-    ASSERT_TRUE(write_rows(file, 0, 0).ok());
-    ASSERT_TRUE(write_rows(file, 0, 2).ok());
-  }
+  ASSERT_TRUE(write_rows(file, 0, 2).ok());
   const std::uint64_t all = std::filesystem::file_size(path());
   for (std::uint64_t size = all - 1; size > whole; --size) {
     std::filesystem::resize_file(path(), size);
@@ -117,6 +111,27 @@ TEST_F(Traces, OfAKilledProcessAreReadUpToTheLastWholeFrame) {
   }
   std::filesystem::resize_file(path(), whole);
   EXPECT_EQ(read(path()).size(), 2u);
+}
+
+/// Neither a file nor what a link leads to is somebody else's to choose, and a pipe would keep the program.
+TEST_F(Traces, AreAlwaysANewFile) {
+  const std::string other = path("other");
+  ASSERT_TRUE(write_file(other, "mine"));
+  ASSERT_TRUE(write_file(path(), "mine"));
+  const std::string stem = path().substr(0, path().size() - trace_suffix.size());
+  std::filesystem::create_symlink(other, stem + ".2.trace");
+  std::filesystem::create_symlink(path("absent"), stem + ".3.trace");
+  ASSERT_EQ(::mkfifo((stem + ".4.trace").c_str(), 0600), 0);
+  TraceFile file(path());
+  ASSERT_TRUE(file.begin(description).ok());
+  EXPECT_EQ(file.path(), stem + ".5.trace");
+  EXPECT_EQ(read(file.path()).size(), 1u);
+  for (const std::string& each : {path(), other}) {
+    std::string content;
+    EXPECT_TRUE(read_file(each, content));
+    EXPECT_EQ(content, "mine");
+  }
+  EXPECT_FALSE(std::filesystem::exists(path("absent")));
 }
 
 TEST_F(Traces, OnAFullDiskStayWhole) {

@@ -190,6 +190,16 @@ TEST_F(MachineCodeAlone, MayComeFromACacheThatIsNamed) {
   ::unsetenv("CUPY_CACHE_DIR");
 }
 
+TEST_F(MachineCodeAlone, SaysWhyTheStoreIsNotUsed) {
+  const std::string cubin = cubin_named("first");
+  ASSERT_TRUE(image::remember_ptx(as_bytes(cubin), defining("a")));
+  const std::string store = folder_.path() / "store" / "lynxpp" / "ptx";
+  std::filesystem::permissions(store, std::filesystem::perms(0777));
+  EXPECT_THAT(message(ProgramModules().text_of("a", 1, as_bytes(cubin), 90)),
+              testing::EndsWith("; the PTX store is not used, as " + store +
+                                " can be written by others (mode 0777)"));
+}
+
 TEST_F(MachineCodeAlone, IsFoundInTheCacheOfTorchByItsBytes) {
   const std::filesystem::path folder = folder_.path() / "torch" / "triton" / "0" / "key";
   std::filesystem::create_directories(folder);

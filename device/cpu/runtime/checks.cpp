@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -17,9 +16,9 @@
 #include "device/cpu/simt/check/written_memory.h"
 #include "support/call_site.h"
 #include "support/log.h"
+#include "support/output_file.h"
 #include "support/text.h"
 #include "support/whole_output.h"
-#include "support/write_signals.h"
 
 namespace lynxpp::device::cpu {
 namespace {
@@ -228,9 +227,8 @@ void write_lines(const std::string& lines) {
     return std::string(value != nullptr ? value : "");
   }();
   if (path.empty()) return;
-  std::ofstream file(path, std::ios::app | std::ios::binary);
-  file << lines << std::flush;
-  if (!file) log().error("cannot write the findings to '{}' (LYNXPP_CPU_CHECK_OUTPUT)", path);
+  if (const Status written = append_to_output(path, lines); !written)
+    log().error("{} (LYNXPP_CPU_CHECK_OUTPUT)", written.error().diagnostics.front().message);
 }
 
 }  // namespace
@@ -279,7 +277,6 @@ void report_checks() {
   }
   lines += line_of(Json{{"type", "summary"}, {"findings", count}, {"launches", all.launches}});
   static_cast<void>(write_whole(STDERR_FILENO, text));
-  const WriteSignalsBlocked blocked;
   write_lines(lines);
 }
 

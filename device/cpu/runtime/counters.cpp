@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -13,6 +12,7 @@
 #include "device/cpu/runtime/allocations.h"
 #include "device/cpu/runtime/clock.h"
 #include "support/log.h"
+#include "support/output_file.h"
 
 namespace lynxpp::device::cpu {
 namespace {
@@ -241,10 +241,14 @@ void write_counters(const std::string& path, const CountedLaunch& launch, const 
   const std::string text = line.dump() + "\n";
 
   static std::mutex mutex;
+  static bool has_failed = false;
   const std::lock_guard lock(mutex);
-  std::ofstream file(path, std::ios::app | std::ios::binary);
-  file << text << std::flush;
-  if (!file) log().error("cannot write the counters to '{}' (LYNXPP_CPU_COUNTERS)", path);
+  if (has_failed) return;
+  const Status written = append_to_output(path, text);
+  if (written) return;
+  has_failed = true;
+  log().error("{} (LYNXPP_CPU_COUNTERS); the counters from here on are missing in it",
+              written.error().diagnostics.front().message);
 }
 
 }  // namespace lynxpp::device::cpu

@@ -1,0 +1,34 @@
+// Header only: the preload library links nothing of support but private_folder.h.
+#pragma once
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace lynxpp {
+
+/// An open file or folder; closed when the object dies. Leaves errno as it is.
+class Descriptor {
+ public:
+  explicit Descriptor(int number = -1) : number_(number) {}
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+  ~Descriptor() {
+    if (number_ < 0) return;
+    const int error = errno;
+    ::close(number_);
+    errno = error;
+  }
+
+  explicit operator bool() const { return number_ >= 0; }
+  int number() const { return number_; }
+
+ private:
+  int number_;
+};
+
+}  // namespace lynxpp

@@ -1,0 +1,103 @@
+// Paths that a user names to be written to from inside a program: whatever is there, the program goes on.
+#include "support/output_file.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <thread>
+
+#include "support/text.h"
+#include "tests/support/temporary_folder.h"
+
+namespace lynxpp {
+namespace {
+
+using testing::HasSubstr;
+
+class OutputFile : public ::testing::Test {
+ protected:
+  /// Why the path is refused; empty if it is not.
+  static std::string refusal(const std::string& path) {
+    const Result<Descriptor> opened = open_output(path, O_APPEND);
+    return opened ? "" : opened.error().diagnostics.front().message;
+  }
+  static std::string content(const std::string& path) {
+    std::string text;
+    EXPECT_TRUE(read_file(path, text));
+    return text;
+  }
+  std::string pipe() const {
+    EXPECT_EQ(::mkfifo(folder_.file("pipe").c_str(), 0600), 0);
+    return folder_.file("pipe");
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(OutputFile, IsMadeAndExtended) {
+  const std::string path = folder_.file("out");
+  EXPECT_TRUE(append_to_output(path, "one ").ok());
+  EXPECT_TRUE(append_to_output(path, "two").ok());
+  EXPECT_EQ(content(path), "one two");
+  EXPECT_TRUE(begin_output(path).ok());
+  EXPECT_EQ(content(path), "");
+}
+
+TEST_F(OutputFile, IsNullToo) {
+  EXPECT_EQ(refusal("/dev/null"), "");
+  EXPECT_TRUE(begin_output("/dev/null").ok());
+}
+
+TEST_F(OutputFile, IsNoDeviceNoFolderNoSocket) {
+  EXPECT_EQ(refusal("/dev/random"), "cannot write /dev/random: it is a device");
+  EXPECT_EQ(refusal("/dev"), "cannot write /dev: it is a folder");
+  EXPECT_EQ(refusal("/no/such/folder"), "cannot write /no/such/folder: No such file or directory");
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::strncpy(address.sun_path, folder_.file("socket").c_str(), sizeof address.sun_path - 1);
+  const Descriptor socket(::socket(AF_UNIX, SOCK_STREAM, 0));
+  ASSERT_EQ(::bind(socket.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  EXPECT_THAT(refusal(folder_.file("socket")), HasSubstr("it is a socket"));
+}
+
+TEST_F(OutputFile, IsNoPipeThatNobodyReads) {
+  const std::string path = pipe();
+  EXPECT_THAT(refusal(path), HasSubstr("nobody reads the pipe"));
+  EXPECT_TRUE(begin_output(path).ok()) << "its reader may come later";
+}
+
+TEST_F(OutputFile, GivesUpAPipeThatIsNotRead) {
+  const std::string path = pipe();
+  const Descriptor reader(::open(path.c_str(), O_RDONLY | O_NONBLOCK));
+  const Result<Descriptor> writer = open_output(path, O_APPEND);
+  ASSERT_TRUE(writer.ok());
+  const Written written =
+      write_output(*writer, std::string(std::size_t{4} << 20, 'x'), std::chrono::milliseconds(1));
+  EXPECT_EQ(written.error, ETIMEDOUT);
+  EXPECT_GT(written.bytes, 0u);
+}
+
+TEST_F(OutputFile, WaitsForAPipeThatIsRead) {
+  const std::string path = pipe();
+  const std::string text(std::size_t{1} << 20, 'x');
+  std::string arrived;
+  std::thread reader([&] { read_file(path, arrived); });
+  {
+    const Result<Descriptor> writer = open_output(path, O_APPEND);
+    EXPECT_TRUE(writer.ok());
+    if (writer) {
+      EXPECT_EQ(write_output(*writer, text).error, 0);
+    }
+  }
+  reader.join();
+  EXPECT_TRUE(arrived == text);
+}
+
+}  // namespace
+}  // namespace lynxpp
