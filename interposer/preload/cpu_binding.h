@@ -14,8 +14,9 @@ bool links_shared_runtime();
 /// that registers fatbinaries with the runtime.
 void bind_to_cpu_device();
 
-/// For a process whose program does not link the runtime: what it opens from now on may bring it along, and finds
-/// the functions of liblynxpp-cudart.so first, whose first call binds the process. Called before dlopen.
+/// For a process whose program does not link the runtime: what it opens from now on may bring it along, and
+/// finds the functions of liblynxpp-cudart.so first, whose first call binds the process. Called before
+/// dlopen.
 void prepare_late_runtimes();
 
 /// The same where `name` is looked up with dlsym, and found in a runtime.

@@ -1,5 +1,6 @@
 // The functions of CUDA's runtime for libraries that are opened later and bring the runtime along: found in a
-// process before the runtime's own, they have liblynxpp.so bind the process to the cpu device. Links libc alone.
+// process before the runtime's own, they have liblynxpp.so bind the process to the cpu device. Links libc
+// alone.
 #include <atomic>
 #include <cstddef>
 #include <iterator>
