@@ -1,5 +1,5 @@
 # What `cmake --install` makes: a folder that may be moved anywhere and needs nothing but glibc 2.36.
-#   bin/lynxpp  lib/liblynxpp.so  lib/liblynxpp-engine.so  lib/cpu-driver/libcuda.so.1  share/lynxpp/specs/*.cod  share/lynxpp/advise/*.access  share/man/man1  share/doc/lynxpp
+#   bin/lynxpp  lib/liblynxpp.so  lib/liblynxpp-engine.so  lib/cpu-driver/{libcuda.so.1,liblynxpp-cudart.so}  share/lynxpp/specs/*.cod  share/lynxpp/advise/*.access  share/man/man1  share/doc/lynxpp
 #   include/lynxpp.h  bin/lynxpp.py
 # Included last: the targets of the folders exist by now. `cmake --install … --strip` leaves symbols out.
 include(GNUInstallDirs)
@@ -31,7 +31,7 @@ foreach(target lynxpp_cli lynxpp_preload lynxpp_engine_so)
 endforeach()
 
 if(TARGET lynxpp_cpu_driver)
-  install(TARGETS lynxpp_cpu_driver LIBRARY DESTINATION lib/cpu-driver)
+  install(TARGETS lynxpp_cpu_driver lynxpp_cpu_runtime LIBRARY DESTINATION lib/cpu-driver)
 endif()
 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples/specs/ DESTINATION share/lynxpp/specs FILES_MATCHING PATTERN "*.cod")

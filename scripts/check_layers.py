@@ -31,6 +31,7 @@ TABLE = {
     "device": ["support"],  # device.h, the interface
     "device/cpu/simt": ["support", "models", "ptx/ir", "ptx/parser", "ptx/analysis"],
     "device/cpu/runtime": ["support", "models", "image", "ptx/parser", "device", "device/cpu/simt"],
+    "device/cpu/runtime/library": ["device/cpu/runtime"],
     "device/cpu/driver": ["support", "image", "ptx/parser", "device", "device/cpu/simt", "device/cpu/runtime"],
     "device/cpu/driver/library": ["interposer/engine_api.h", "device/cpu/driver"],
     "device/cpu": ["support", "models", "image", "device", "device/cpu/simt", "device/cpu/runtime"],

@@ -39,8 +39,8 @@ inline SocketPath socket_folder(const char* runtime_folder, unsigned user) {
   return folder;
 }
 
-/// The number of the PID namespace that a process lives in, by its folder in /proc; 0: unknown. The same folder
-/// of sockets may be in several containers, which number their processes alike.
+/// The number of the PID namespace that a process lives in, by its folder in /proc; 0: unknown. The same
+/// folder of sockets may be in several containers, which number their processes alike.
 inline unsigned long namespace_of(const char* process_folder) {
   char path[64];
   struct stat status = {};

@@ -1,12 +1,15 @@
 #include "interposer/preload/cpu_binding.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 
 #include "interposer/preload/control.h"
 #include "interposer/preload/driver.h"
@@ -18,8 +21,9 @@ namespace lynxpp::preload {
 namespace {
 
 std::atomic<bool> explained = false;
+std::mutex binding;  // guards that one thread alone binds; nothing that needs the dynamic linker's lock
 const lynxpp_cpu_function* functions = nullptr;
-size_t function_count = 0;
+std::atomic<size_t> function_count = 0;  // not 0: the process is bound, and what stands around it is written
 bool only_older_runtimes = false;
 void* refusal = nullptr;  // stands in for the runtime functions that the engine does not know
 
@@ -41,7 +45,7 @@ bool is_older_runtime(const char* file_name) {
 /// The engine's function of that name; null when it has none or the process is not on the cpu device.
 void* cpu_function(const char* name) {
   size_t low = 0;
-  size_t high = function_count;
+  size_t high = function_count.load(std::memory_order_acquire);
   while (low < high) {
     const size_t middle = low + (high - low) / 2;
     const int order = strcmp(functions[middle].name, name);
@@ -116,6 +120,15 @@ void bind_imports(const LoadedObject& object, MissingNames& missing) {
       missing.add(symbol);
     }
   });
+}
+
+bool loads_only_older_runtimes() {
+  bool has_current_runtime = false;
+  for_each_loaded_object([&](const LoadedObject& object) {
+    has_current_runtime = is_runtime_library(object.base_name()) && !is_older_runtime(object.base_name());
+    return has_current_runtime;
+  });
+  return !has_current_runtime;
 }
 
 /// What is bound later (lazy slots, dlsym, libraries that are opened later, in time for their constructors)
@@ -201,24 +214,56 @@ bool links_shared_runtime() {
   return found;
 }
 
-void bind_to_cpu_device() {
-  const lynxpp_engine* const engine = open_engine("the program runs without the cpu device");
-  if (engine == nullptr) return;
-  functions = engine->cpu_functions(&function_count);
-  refusal = engine->cpu_refusal();
+namespace {
+
+/// Binds every loaded object, once. False: that has been done.
+bool bind_objects(const lynxpp_engine& engine) {
+  const std::lock_guard lock(binding);
+  if (function_count.load() != 0) return false;
+  size_t count = 0;
+  functions = engine.cpu_functions(&count);
+  refusal = engine.cpu_refusal();
+  only_older_runtimes = loads_only_older_runtimes();
+  function_count.store(count, std::memory_order_release);
   MissingNames missing;
-  bool has_current_runtime = false;
   for_each_loaded_object([&](const LoadedObject& object) {
     if (is_runtime_library(object.base_name())) {
-      has_current_runtime |= !is_older_runtime(object.base_name());
       bind_exports(object);
     } else if (!object.contains(&functions)) {
       bind_imports(object, missing);
     }
     return false;
   });
-  only_older_runtimes = !has_current_runtime;
   missing.report();
+  return true;
+}
+
+bool wants_cpu_device() {
+  return settings.device == DeviceChoice::cpu ||
+         (settings.device == DeviceChoice::automatic && !driver_present());
+}
+
+/// Called for each function of the runtime that a library opened later is bound to.
+void* function_of_late_runtime(const char* name) {
+  bind_to_cpu_device();
+  if (void* const address = looked_up_cpu_function(name)) return address;
+  if (refusal != nullptr) return refusal;
+  // There is no engine, which has been said.
+  void* address = nullptr;
+  for_each_loaded_object([&](const LoadedObject& object) {
+    if (is_runtime_library(object.base_name())) address = object.address_of(name);
+    return address != nullptr;
+  });
+  return address != nullptr ? address : reinterpret_cast<void*>(+[] { return 0; });
+}
+
+bool is_unbound() { return function_count.load(std::memory_order_relaxed) == 0 && wants_cpu_device(); }
+
+}  // namespace
+
+void bind_to_cpu_device() {
+  const lynxpp_engine* const engine = open_engine("the program runs without the cpu device");
+  if (engine == nullptr || !bind_objects(*engine)) return;
   if (settings.specifications != nullptr) {
     attached_flag.store(1, std::memory_order_relaxed);
     attached_engine();
@@ -227,6 +272,34 @@ void bind_to_cpu_device() {
   }
   finish_at_exit();
   begin_control();
+}
+
+void prepare_late_runtimes() {
+  static std::atomic<bool> is_prepared = false;
+  if (is_prepared.load(std::memory_order_relaxed) || !is_unbound()) return;
+  char path[PATH_MAX];
+  const int length = snprintf(path, sizeof path, "%s/liblynxpp-cudart.so", stand_in_folder());
+  const Passthrough passthrough;
+  void* const library = length > 0 && static_cast<size_t>(length) < sizeof path
+                            ? real_dlopen(path, RTLD_NOW | RTLD_GLOBAL)
+                            : nullptr;
+  using Finder = void* (*)(const char*);
+  void* const finder = library != nullptr ? real_dlsym(library, "lynxpp_find_runtime_function") : nullptr;
+  if (finder != nullptr) *static_cast<Finder*>(finder) = function_of_late_runtime;
+  dlerror();  // what is not there is no error of the program's
+  is_prepared.store(true);
+}
+
+void bind_late_runtime(void* handle, const char* name) {
+  if (handle == RTLD_NEXT || !is_unbound()) return;
+  const void* const found = real_dlsym(handle, name);
+  bool is_runtimes = false;
+  for_each_loaded_object([&](const LoadedObject& object) {
+    if (found == nullptr || !object.contains(found)) return false;
+    is_runtimes = is_runtime_library(object.base_name());
+    return true;
+  });
+  if (is_runtimes) bind_to_cpu_device();
 }
 
 void* looked_up_cpu_function(const char* name) {
@@ -263,15 +336,22 @@ bool explain_static_runtime(const void* caller) {
 const char* driver_to_open(const char* library, const void* caller) {
   const char* slash = strrchr(library, '/');
   if (strncmp(slash != nullptr ? slash + 1 : library, "libcuda.so", 10) != 0) return nullptr;
-  const bool wants_cpu = settings.device == DeviceChoice::cpu ||
-                         (settings.device == DeviceChoice::automatic && !driver_present());
-  if (!wants_cpu) return nullptr;
+  if (!wants_cpu_device()) return nullptr;
   // A static runtime is to find no driver, wherever it looks.
   if (explain_static_runtime(caller)) return "/nonexistent/libcuda.so.1";
   return stand_in_driver();
 }
 
-bool runs_on_cpu_device() { return function_count != 0 || driver_is_stand_in(); }
+bool runs_on_cpu_device() { return function_count.load() != 0 || driver_is_stand_in(); }
+
+bool has_bypassing_runtime() {
+  bool found = false;
+  for_each_loaded_object([&](const LoadedObject& object) {
+    found = is_runtime_library(object.base_name());
+    return found;
+  });
+  return found && is_unbound();
+}
 
 bool has_explained() { return explained.load(); }
 

@@ -10,9 +10,17 @@ namespace lynxpp::preload {
 /// engine on the cpu device.
 bool links_shared_runtime();
 
-/// Opens the engine and binds every loaded object to its functions. To be called before any other constructor
-/// of the process, because programs and libraries register their fatbinaries in theirs.
+/// Opens the engine and binds every loaded object to its functions, once. To be called before any constructor
+/// that registers fatbinaries with the runtime.
 void bind_to_cpu_device();
+
+/// For a process whose program does not link the runtime: what it opens from now on may bring it along, and
+/// finds the functions of liblynxpp-cudart.so first, whose first call binds the process. Called before
+/// dlopen.
+void prepare_late_runtimes();
+
+/// The same where `name` is looked up with dlsym, and found in a runtime.
+void bind_late_runtime(void* handle, const char* name);
 
 /// What a look-up of that name by dlsym is to find: the engine's function; null when it has none or the
 /// process is not on the cpu device.
@@ -30,7 +38,10 @@ void explain_driver_use();
 /// Whether this process launches on the cpu device, by its runtime or by its driver.
 bool runs_on_cpu_device();
 
-/// Whether one of the two has said why the program cannot be measured.
+/// True if the process has a shared runtime whose functions were bound past those of the cpu device.
+bool has_bypassing_runtime();
+
+/// Whether driver_to_open() or explain_driver_use() has said why the program cannot be measured.
 bool has_explained();
 
 }  // namespace lynxpp::preload

@@ -61,6 +61,10 @@ const char* reason() {
   const bool on_cpu = settings.device == DeviceChoice::cpu ||
                       (settings.device == DeviceChoice::automatic && !driver_present());
   if (has_explained()) return "for the reason above";
+  if (has_bypassing_runtime())
+    return "a library that was opened with RTLD_DEEPBIND uses CUDA's runtime library past the cpu device's "
+           "functions, "
+           "where its calls fail";
   if (runs_on_cpu_device()) return "the program launched nothing on the cpu device";
   if (driver_loaded()) return "the CUDA driver was loaded, and nothing launched";
   if (on_cpu)

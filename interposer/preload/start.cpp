@@ -118,7 +118,11 @@ extern "C" [[gnu::visibility("hidden")]] void* lynxpp_find_hook(void* handle, co
     void* const watched = watched_compiler_function(handle, name);
     return watched != nullptr ? watched : watched_linker_function(handle, name);
   }
-  if (strncmp(name, "cuda", 4) == 0) return looked_up_cpu_function(name);
+  if (strncmp(name, "cuda", 4) == 0) {
+    lynxpp_resolve_real_functions();
+    if (is_loaded_with_program() && !Passthrough::active()) bind_late_runtime(handle, name);
+    return looked_up_cpu_function(name);
+  }
   if (Passthrough::active()) return nullptr;
   const Slot slot = slot_of_export(name);
   if (slot == Slot::count) return find_unhooked(handle, name);
@@ -147,7 +151,9 @@ extern "C" [[gnu::visibility("hidden")]] const char* lynxpp_observe_dlopen(const
   using namespace lynxpp::preload;  // NOLINT(google-build-using-namespace): its code, under a C name
   lynxpp_resolve_real_functions();
   lynxpp_has_opened = true;
-  return name != nullptr && !has_raised_rights ? driver_to_open(name, caller) : nullptr;
+  if (name == nullptr || has_raised_rights) return nullptr;
+  if (is_loaded_with_program() && !Passthrough::active()) prepare_late_runtimes();
+  return driver_to_open(name, caller);
 }
 
 /// A library that dlopen has loaded is used by what dlsym finds in it.

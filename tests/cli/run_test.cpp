@@ -152,8 +152,7 @@ TEST_F(Run, MistakesStopItBeforeTheProgramStarts) {
               testing::StartsWith("lynxpp: error: no specification 'banana'\n  hint: "));
   EXPECT_EQ(run({"-s", "banana", "echo"}).exit_code, 2);
   expect_failure(run({"-s", specification_, "-k", "(", "echo"}), 2,
-                 "lynxpp: error: --kernels: '(' is no regular expression: Mismatched '(' and ')' in regular "
-                 "expression\n");
+                 "lynxpp: error: --kernels: '(' is not a valid regular expression: missing )\n");
   expect_failure(run({"-s", specification_, "-l", "3-x", "echo"}), 2,
                  "lynxpp: error: --launches: '3-x' is no launch number and no range\n"
                  "  hint: write numbers and ranges such as 0-9,100,200-\n");
@@ -189,7 +188,7 @@ TEST_F(Run, ASpecificationWithErrorsStopsItToo) {
 TEST_F(Run, WhatTheEnvironmentAsksForIsCheckedAsWell) {
   EXPECT_EQ(run({"-s", specification_, "echo"}, {{"LYNXPP_LAUNCHES", "9-2"}}).exit_code, 2);
   EXPECT_THAT(run({"-s", specification_, "echo"}, {{"LYNXPP_KERNELS", "("}}).err,
-              testing::StartsWith("lynxpp: error: LYNXPP_KERNELS: '(' is no regular expression"));
+              testing::StartsWith("lynxpp: error: LYNXPP_KERNELS: '(' is not a valid regular expression"));
   EXPECT_EQ(run({"-s", "banana,,", "echo"}).exit_code, 2);
 }
 

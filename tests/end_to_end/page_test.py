@@ -135,6 +135,28 @@ class Page(unittest.TestCase):
             self.assertTrue(tables)
             self.assertFalse(any("ptx" in table for table in tables))
 
+    def test_it_lists_the_source_files_that_it_holds(self):
+        """Records may name any file: what is not source is not in the page, which says so."""
+        folder = pathlib.Path(self.folder.name)
+        source, secret = folder / "mine.cu", folder / "secret"
+        source.write_text("one\ntwo\n")
+        secret.write_text("password")
+        records = folder / "sources.jsonl"
+        with open(records, "w") as file:
+            for kernel, path in enumerate((source, secret)):
+                for record in page_records.records_of(kernel, 4, 1, str(path)):
+                    file.write(json.dumps(record) + "\n")
+        page = report(records, "html")
+        self.assertEqual(data_of(page)["sources"],
+                         [{"path": str(source), "text": "one\ntwo\n"},
+                          {"path": str(secret), "text": None, "missing": "its name does not end as source files' names do"}])
+        if schema.jsonschema is not None:
+            schema.jsonschema.validate(data_of(page), PAGE_SCHEMA)
+        without = BUILD.run(BUILD.command, "report", records, "--format", "html", "--no-source", preload=False).stdout.decode()
+        self.assertEqual([each["text"] for each in data_of(without)["sources"]], [None, None])
+        dom, _ = self.browser(page)
+        self.assertIn("Source files (1 of 2 in this page)", str(Text(dom)))
+
     def test_it_shows_the_kernel(self):
         dom, _ = self.browser(self.page)
         text = str(Text(dom))

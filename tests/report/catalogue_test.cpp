@@ -2,9 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <thread>
 
 #include "support/text.h"
 #include "tests/report/records.h"
@@ -64,6 +66,20 @@ TEST(Catalogue, WhatCannotBeReadSaysWhy) {
   EXPECT_EQ(error_of(find_specification("  ")),
             "error: empty name of a specification\n"
             "  hint: `lynxpp list` shows the ready-made specifications\n");
+}
+
+TEST(Catalogue, APipeIsReadWhereThatIsWantedAndNeverWaitedForElsewhere) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("pipe.cod");
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  EXPECT_EQ(error_of(parse_list(path)), "error: specification '" + path +
+                                            "' is a pipe, which cannot be read a second time\n"
+                                            "  hint: save it to a file\n");
+  std::thread writer([&] { EXPECT_TRUE(write_file(path, "ON_KERNEL_ENTRY: {}\n")); });
+  const auto found = find_specification(path, Pipes::read);
+  writer.join();
+  ASSERT_TRUE(found) << error_of(found);
+  EXPECT_EQ(found->source, "ON_KERNEL_ENTRY: {}\n");
 }
 
 TEST(Catalogue, AnUnknownNameGetsTheClosestOneOrTheList) {

@@ -1,0 +1,45 @@
+// The functions of CUDA's runtime for libraries that are opened later and bring the runtime along: found in a
+// process before the runtime's own, they have liblynxpp.so bind the process to the cpu device. Links libc
+// alone.
+#include <atomic>
+#include <cstddef>
+#include <iterator>
+
+namespace {
+
+/// In the order of the entry points.
+constexpr const char* exported_names[] = {
+#define LYNXPP_CUDA(name) #name,
+#define LYNXPP_CUDA_ALWAYS(name) #name,
+#define LYNXPP_CUDA_STREAM(name, suffix) #name, #name "_" #suffix,
+#define LYNXPP_CUDA_RAW(name) #name,
+#define LYNXPP_UNSUPPORTED(name) #name,
+#define LYNXPP_UNSUPPORTED_STREAM(name, suffix) #name, #name "_" #suffix,
+#define LYNXPP_UNSUPPORTED_FOREIGN(name) #name,
+#define LYNXPP_UNSUPPORTED_ENTRY(name) #name,
+#include "device/cpu/runtime/api.def"
+#include "device/cpu/runtime/unsupported.def"
+#undef LYNXPP_CUDA
+#undef LYNXPP_CUDA_ALWAYS
+#undef LYNXPP_CUDA_STREAM
+#undef LYNXPP_CUDA_RAW
+#undef LYNXPP_UNSUPPORTED
+#undef LYNXPP_UNSUPPORTED_STREAM
+#undef LYNXPP_UNSUPPORTED_FOREIGN
+#undef LYNXPP_UNSUPPORTED_ENTRY
+};
+
+}  // namespace
+
+extern "C" {
+
+/// Set by liblynxpp.so before anything is bound to these functions. Never returns null.
+[[gnu::visibility("default")]] void* (*lynxpp_find_runtime_function)(const char* name) = nullptr;
+
+[[gnu::visibility("hidden")]] std::atomic<void*> lynxpp_runtime_slots[std::size(exported_names)] = {};
+
+[[gnu::visibility("hidden")]] void lynxpp_runtime_bind(std::atomic<void*>* slot) {
+  slot->store(lynxpp_find_runtime_function(exported_names[slot - lynxpp_runtime_slots]),
+              std::memory_order_release);
+}
+}

@@ -1,0 +1,40 @@
+// A library that a program without the CUDA runtime opens: it alone is linked with it.
+#include <cuda_runtime.h>
+
+#include <cstdio>
+
+__device__ int scale = 2;
+
+__global__ void twice(int* values) { values[threadIdx.x] *= scale; }
+
+namespace {
+
+/// Asks the runtime before anything else of this library is called.
+struct Early {
+  int devices = -1;
+  Early() { cudaGetDeviceCount(&devices); }
+};
+Early early;
+
+}  // namespace
+
+/// The number of devices, and 2 * (0 + … + 63); negative: a call has failed, which is said.
+extern "C" int run_kernel() {
+  int host[64];
+  for (int i = 0; i < 64; ++i) host[i] = i;
+  int* device = nullptr;
+  cudaError_t status = cudaMalloc(&device, sizeof host);
+  if (status == cudaSuccess) status = cudaMemcpy(device, host, sizeof host, cudaMemcpyHostToDevice);
+  if (status == cudaSuccess) {
+    twice<<<1, 64>>>(device);
+    status = cudaGetLastError();
+  }
+  if (status == cudaSuccess) status = cudaMemcpy(host, device, sizeof host, cudaMemcpyDeviceToHost);
+  if (status != cudaSuccess) {
+    std::printf("failed: %s\n", cudaGetErrorString(status));
+    return -1;
+  }
+  int sum = 0;
+  for (const int value : host) sum += value;
+  return early.devices * 10000 + sum;
+}

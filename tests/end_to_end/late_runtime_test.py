@@ -1,0 +1,60 @@
+"""A library that is opened by dlopen and alone is linked with the CUDA runtime: on the cpu device it works and is measured.
+
+Arguments: the build folder, the program that opens the library.
+"""
+import sys
+import unittest
+
+from harness import Build
+
+BUILD = None
+OPENER = None
+
+
+class LateRuntimeTest(unittest.TestCase):
+    def setUp(self):
+        self.library = BUILD.examples / "tests" / "late_runtime.so"
+        if not self.library.exists():
+            self.skipTest(f"{self.library} is not built")
+
+    def expect_measured(self, *command, launches=1, output=b""):
+        run, records = BUILD.measure_by_command(*command, spec="instruction_count")
+        self.assertEqual((run.status, run.stdout.splitlines()[-1:]), (0, [output]), run)
+        counts = [(each["kernel"], each["results"]["thread_instructions"]) for each in records.launches]
+        self.assertEqual({kernel for kernel, _ in counts}, {"_Z5twicePi"}, run)
+        self.assertEqual(len(counts), launches, run)
+        self.assertTrue(all(count > 0 for _, count in counts), counts)
+
+    def test_ways_to_open_it(self):
+        for way in ("now", "lazy", "global"):
+            with self.subTest(way=way):
+                self.expect_measured(OPENER, self.library, way, output=f"{way}: 14032".encode())
+
+    def test_threads(self):
+        self.expect_measured(OPENER, self.library, "lazy", 4, launches=4, output=b"lazy: 14032")
+
+    def test_an_interpreter(self):
+        code = f"import ctypes; library = ctypes.CDLL({str(self.library)!r}); print(library.run_kernel())"
+        self.expect_measured(sys.executable, "-c", code, output=b"14032")
+
+    def test_functions_that_are_looked_up(self):
+        """By the library's handle, as interpreters do, and before anything else of the runtime was called."""
+        code = ("import ctypes; runtime = ctypes.CDLL('libcudart.so.13'); count = ctypes.c_int(-1); "
+                "status = runtime.cudaGetDeviceCount(ctypes.byref(count)); print(status, count.value)")
+        folder = BUILD.run(sys.executable, "-c", "import ctypes; ctypes.CDLL('libcudart.so.13')", preload=False)
+        if folder.status != 0:
+            self.skipTest("the dynamic linker does not find libcudart.so.13")
+        run = BUILD.run(BUILD.command, "run", "-d", "cpu", "--", sys.executable, "-c", code, preload=False)
+        self.assertEqual((run.status, run.stdout), (0, b"0 1\n"), run)
+
+    def test_deep_binding_is_explained(self):
+        """Such a library finds its own runtime first, which the cpu device cannot serve."""
+        run = BUILD.run(BUILD.command, "run", "-d", "cpu", "-s", "instruction_count", "--", OPENER, self.library, "deep", preload=False)
+        self.assertEqual(run.status, 5, run)
+        self.assertIn("a library that was opened with RTLD_DEEPBIND uses CUDA's runtime library past the cpu device", run.stderr, run)
+
+
+if __name__ == "__main__":
+    OPENER = sys.argv.pop(2)
+    BUILD = Build(sys.argv.pop(1))
+    unittest.main()
