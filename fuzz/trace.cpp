@@ -26,7 +26,8 @@ void check(const lynxpp::report::TraceDescription& of, const lynxpp::report::Tra
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const int file = memfd_create("fuzz.trace", MFD_CLOEXEC);
   static const std::string path = "/proc/self/fd/" + std::to_string(file);
-  if (file < 0 || ftruncate(file, 0) != 0 || pwrite(file, data, size, 0) != static_cast<ssize_t>(size)) return 0;
+  if (file < 0 || ftruncate(file, 0) != 0 || pwrite(file, data, size, 0) != static_cast<ssize_t>(size))
+    return 0;
   int blocks = 0;
   lynxpp::report::TraceVisitor visitor;
   visitor.rows = [&](std::uint32_t, const auto& of, const auto& rows) {
