@@ -519,6 +519,8 @@ Result<Instrumented> instrument(const Request& request) {
     return failure("it calls '" + unit.reached.undefined.front() + "', which no PTX of its module defines",
                    "the program's module was linked with machine code that has it");
   }
+  // Analyses of a large function take long, and its variant is larger still.
+  if (Status fits = check_size(request.limits, unit.reached.instructions, 0); !fits) return fits.error();
   result.spent.parse_ms = watch.lap();
 
   const auto asks_for_transfers = [](const SpecificationPtr& each) { return each->asks_for_transfers(); };

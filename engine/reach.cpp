@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "ptx/parser/parser.h"
 
@@ -101,11 +103,16 @@ class Uninstrumented {
 
  private:
   void exclude(const std::string& name, const std::string& reason) {
-    if (!reasons_.emplace(name, reason).second) return;
-    const auto calls = reached_.calls.find(name);
-    if (calls == reached_.calls.end()) return;
-    for (const std::string& callee : calls->second)
-      exclude(callee, "it is called by " + name + ", which is not");
+    std::vector<std::pair<std::string, std::string>> pending{{name, reason}};
+    while (!pending.empty()) {
+      const auto [function, why] = std::move(pending.back());
+      pending.pop_back();
+      if (!reasons_.emplace(function, why).second) continue;
+      const auto calls = reached_.calls.find(function);
+      if (calls == reached_.calls.end()) continue;
+      for (const std::string& callee : calls->second)
+        pending.emplace_back(callee, "it is called by " + function + ", which is not");
+    }
   }
 
   const Reached& reached_;

@@ -1,5 +1,5 @@
-// Any lines as requests over a process's socket (interposer/control/answer.h). Every answer must be one line of
-// JSON: the status or an error.
+// Any lines as requests over a process's socket (interposer/control/answer.h). Every answer must be one line
+// of JSON: the status or an error.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -17,8 +17,8 @@ namespace {
 constexpr std::uint64_t flag_lz4 = 0x2000;
 constexpr std::uint64_t flag_zstd = 0x8000;
 
-// An entry that claims more than this, and more than so many bytes for each that is stored, is damaged or made
-// to exhaust memory. PTX and machine code shrink to a tenth; a table of zeros within them may shrink far more.
+// An entry that claims more than this and so many bytes for each stored one is damaged or made to exhaust
+// memory. PTX and machine code shrink to a tenth; a table of zeros within them may shrink far more.
 constexpr std::uint64_t always_plausible = std::uint64_t{1} << 20;
 constexpr std::uint64_t greatest_ratio = 1024;
 

@@ -109,7 +109,9 @@ class MemberReader {
   }
   template <typename T>
   void read(const Json& member, const std::string& name, std::optional<T>& value) {
-    read(member, name, value.emplace());
+    T read_value{};
+    read(member, name, read_value);
+    value = std::move(read_value);
   }
   template <typename T>
   void read(const Json& member, const std::string& name, std::vector<T>& values) {

@@ -31,8 +31,8 @@ std::string reason_of_json(std::string text);
 /// The location of text[offset], if the text begins at `begin`.
 SourceLocation json_location(std::string_view text, std::size_t offset, SourceLocation begin);
 
-/// Parses a text that begins at `begin` of its file. Json: nlohmann::json or its kin, which this header leaves to
-/// the caller.
+/// Parses a text that begins at `begin` of its file. Json: nlohmann::json or its kin, which this header
+/// leaves to the caller.
 template <typename Json>
 Result<Json> parse_json(std::string_view text, const SourceLocation& begin, bool has_comments = false) {
   if (auto problem = beyond_json_limits(text, has_comments))

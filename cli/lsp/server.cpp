@@ -296,12 +296,16 @@ void Server::complete(Exchange& exchange) const {
   for (const std::string_view word : keywords()) {
     if (word.starts_with(typed)) found[word] = {{"label", word}, {"kind", of_keyword}};
   }
+  std::map<std::string_view, std::size_t> declared;  // where each name is first, at file scope
+  for (const Word& word : text.words()) {
+    if (word.is_at_file_scope) declared.try_emplace(word.text, word.offset);
+  }
   for (const Word& word : text.words()) {
     // The word that is being typed is no name yet.
     if (word.offset == begin || !word.text.starts_with(typed) || found.contains(word.text)) continue;
     found[word.text] = {{"label", word.text}, {"kind", of_variable}};
-    if (const Word* const declaration = declaration_of(text, word.text))
-      found[word.text]["detail"] = without_indent(text.line_of_offset(declaration->offset));
+    if (const auto declaration = declared.find(word.text); declaration != declared.end())
+      found[word.text]["detail"] = without_indent(text.line_of_offset(declaration->second));
   }
   for (auto& [name, item] : found) items.push_back(std::move(item));
   exchange.result(items);

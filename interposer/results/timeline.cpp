@@ -56,11 +56,12 @@ report::ActivityRecord Timeline::launch(const device::Launch& launch, const std:
     report::ActivityRecord brief;
     if (reader_) brief.ranges = reader_();
     brief.stream = number_of(launch.stream);
-    brief.launch.emplace().launch = index;
+    brief.launch = report::ActivityRecord::Launch{};
+    brief.launch->launch = index;
     return brief;
   }
   report::ActivityRecord record = next(launch.stream);
-  record.launch.emplace();
+  record.launch = report::ActivityRecord::Launch{};
   record.launch->kernel = kernel;
   record.launch->launch = index;
   record.launch->shared_bytes = launch.shared_bytes;

@@ -324,7 +324,8 @@ void Session::note_unmeasured(Seen& seen, const Kernel& kernel, device::Device& 
                                !std::ranges::equal(coverage.shape->block, launch.block);
     return;
   }
-  report::CoverageRecord::Shape& shape = coverage.shape.emplace();
+  coverage.shape = report::CoverageRecord::Shape{};
+  report::CoverageRecord::Shape& shape = *coverage.shape;
   std::ranges::copy(launch.grid, shape.grid);
   std::ranges::copy(launch.block, shape.block);
   state.unlock();

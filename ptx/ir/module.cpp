@@ -127,26 +127,42 @@ const Variable* Body::find_variable(std::string_view name, std::uint32_t scope) 
 }
 
 const TargetList* Body::find_branch_targets(std::string_view name, std::uint32_t scope) const {
-  return search_outwards(scopes, scope, [&](std::uint32_t current) -> const TargetList* {
+  const bool indexed = indexed_targets_ == branch_targets.size();
+  const auto indexed_search = [&](std::uint32_t current) -> const TargetList* {
+    const auto entry = target_index_.find(scoped_key(current, name));
+    return entry == target_index_.end() ? nullptr : &branch_targets[entry->second];
+  };
+  const auto linear_search = [&](std::uint32_t current) -> const TargetList* {
     const auto found = std::ranges::find_if(
         branch_targets, [&](const TargetList& list) { return list.scope == current && list.name == name; });
     return found == branch_targets.end() ? nullptr : &*found;
-  });
+  };
+  return search_outwards(scopes, scope,
+                         [&](std::uint32_t at) { return indexed ? indexed_search(at) : linear_search(at); });
 }
 
 void Body::index_names() {
   register_index_.clear();
   variable_index_.clear();
-  for (std::uint32_t index = 0; index < registers.size(); ++index) {
-    std::string key = scoped_key(registers[index].scope, registers[index].name);
-    if (registers[index].count > 0) key.push_back('<');
-    register_index_.try_emplace(std::move(key), index);
+  target_index_.clear();
+  indexed_registers_ = indexed_variables_ = indexed_targets_ = 0;
+  index_new_names();
+}
+
+void Body::index_new_names() {
+  for (; indexed_registers_ < registers.size(); ++indexed_registers_) {
+    const RegisterDeclaration& declared = registers[indexed_registers_];
+    std::string key = scoped_key(declared.scope, declared.name);
+    if (declared.count > 0) key.push_back('<');
+    register_index_.try_emplace(std::move(key), static_cast<std::uint32_t>(indexed_registers_));
   }
-  for (std::uint32_t index = 0; index < variables.size(); ++index) {
-    variable_index_.try_emplace(scoped_key(variables[index].scope, variables[index].name), index);
-  }
-  indexed_registers_ = registers.size();
-  indexed_variables_ = variables.size();
+  const auto index = [](const auto& all, NameIndex& names, std::size_t& indexed) {
+    for (; indexed < all.size(); ++indexed)
+      names.try_emplace(scoped_key(all[indexed].scope, all[indexed].name),
+                        static_cast<std::uint32_t>(indexed));
+  };
+  index(variables, variable_index_, indexed_variables_);
+  index(branch_targets, target_index_, indexed_targets_);
 }
 
 bool Body::operator==(const Body& other) const {

@@ -278,9 +278,11 @@ struct Body {
   /// Same as above for the list of a brx.idx.
   const TargetList* find_branch_targets(std::string_view name, std::uint32_t scope) const;
 
-  /// Makes the first two searches above fast; they stay correct without it after additions to `registers` or
-  /// `variables`, but not after other changes: then call it again.
+  /// Makes the searches above fast; they stay correct without it after additions to what they search, but not
+  /// after other changes: then call it again.
   void index_names();
+  /// The same after additions alone.
+  void index_new_names();
 
   /// Whether both say the same of the same text.
   bool operator==(const Body& other) const;
@@ -290,8 +292,10 @@ struct Body {
   using NameIndex = std::unordered_map<std::string, std::uint32_t>;
   NameIndex register_index_;
   NameIndex variable_index_;
+  NameIndex target_index_;
   std::size_t indexed_registers_ = 0;
   std::size_t indexed_variables_ = 0;
+  std::size_t indexed_targets_ = 0;
 };
 
 struct Function {

@@ -69,6 +69,7 @@ void BodyBuilder::add_registers(Place place, std::vector<RegisterDeclaration> de
     declaration.scope = scope_;
     body_.registers.push_back(declaration);
   }
+  body_.index_new_names();
   add_statement(StatementKind::declaration, place, ".reg");
 }
 
@@ -78,6 +79,7 @@ void BodyBuilder::add_variables(Place place, std::vector<Declarator> declarators
     declarator.variable.scope = scope_;
     body_.variables.push_back(std::move(declarator.variable));
   }
+  body_.index_new_names();
   add_statement(StatementKind::declaration, place, first_word);
 }
 
@@ -124,7 +126,7 @@ bool BodyBuilder::is_in_library(std::uint32_t file) {
 
 void BodyBuilder::finish() {
   body_.scopes[0].end = static_cast<std::uint32_t>(body_.statements.size());
-  body_.index_names();
+  body_.index_new_names();
 }
 
 }  // namespace lynxpp::ptx

@@ -19,6 +19,26 @@ std::uint32_t line_of_body(const Module& module, const Function& function) {
   return function.line + count_newlines(header);
 }
 
+/// A list of targets that many branches name makes edges by their product, for which memory would run out.
+constexpr std::size_t maximum_indexed_targets = 250'000;
+
+Status check_indexed_branches(const Body& body, const std::string& name) {
+  const auto labels =
+      static_cast<std::size_t>(std::ranges::count(body.statements, StatementKind::label, &Statement::kind));
+  std::size_t targets = 0;
+  for (const Instruction& instruction : body.instructions) {
+    if (!instruction.opcode.starts_with("brx") || instruction.operands.empty()) continue;
+    const TargetList* const list = body.find_branch_targets(instruction.operands.back().name,
+                                                            body.statements[instruction.statement].scope);
+    targets += list != nullptr ? list->targets.size() : labels;
+    if (targets > maximum_indexed_targets)
+      return failure_at({name, instruction.line, 1, 1}, "the function's indexed branches have more than " +
+                                                            std::to_string(maximum_indexed_targets) +
+                                                            " targets together");
+  }
+  return success();
+}
+
 Result<Body> parse(const Module& module, const Function& function, const std::string& name,
                    BodyParsing parsing) {
   Body body;
@@ -33,6 +53,7 @@ Result<Body> parse(const Module& module, const Function& function, const std::st
   }
   if (!grammar || grammar->diagnostics().empty()) {
     builder.finish();
+    if (Status fits = check_indexed_branches(body, name); !fits) return fits.error();
     return body;
   }
   Diagnostics diagnostics = grammar->diagnostics();

@@ -270,10 +270,14 @@ class Conversion {
   /// The signs of a term, in textual order; '(' for a cast.
   static std::string signs_of(PtxParser::TermContext& term) {
     std::string signs;
+    bool has_cast = false;
     for (std::size_t at = 0; at + 1 < term.children.size(); ++at) {
-      auto* const rule = dynamic_cast<antlr4::ParserRuleContext*>(term.children[at]);
-      if (rule != nullptr && rule->getRuleIndex() == PtxParser::RuleSign) signs += rule->getText();
-      if (term.DIRECTIVE(0) != nullptr && term.children[at] == term.DIRECTIVE(0)) signs += '(';
+      if (auto* const rule = dynamic_cast<antlr4::ParserRuleContext*>(term.children[at])) {
+        if (rule->getRuleIndex() == PtxParser::RuleSign) signs += rule->getText();
+      } else if (auto* const token = dynamic_cast<antlr4::tree::TerminalNode*>(term.children[at])) {
+        const bool is_type = token->getSymbol()->getType() == PtxParser::DIRECTIVE;
+        if (is_type && !std::exchange(has_cast, true)) signs += '(';
+      }
     }
     return signs;
   }

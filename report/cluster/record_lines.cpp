@@ -37,8 +37,9 @@ gzFile open_file(const std::string& path) {
 
 void RecordLines::Closer::operator()(void* file) const { gzclose(static_cast<gzFile>(file)); }
 
-Result<RecordLines> RecordLines::open(const std::string& path) {
+Result<RecordLines> RecordLines::open(const std::string& path, std::size_t longest_line) {
   RecordLines lines;
+  lines.longest_line_ = longest_line;
   lines.path_ = path == "-" ? "standard input" : path;
   lines.file_.reset(open_file(path));
   if (lines.file_ == nullptr) return failure(cannot_read(path));
@@ -52,7 +53,15 @@ bool RecordLines::read_more() {
     end_ -= begin_;
     begin_ = 0;
   }
-  if (end_ == buffer_.size()) buffer_.resize(2 * buffer_.size());
+  if (end_ == buffer_.size()) {
+    if (buffer_.size() >= longest_line_) {
+      status_ = failure(path_ + ":" + std::to_string(number_ + 1) + ": the line is longer than " +
+                        std::to_string(longest_line_) + " bytes");
+      begin_ = end_;
+      return false;
+    }
+    buffer_.resize(2 * buffer_.size());
+  }
   const auto room = static_cast<unsigned>(std::min(buffer_.size() - end_, std::size_t{1} << 30));
   const auto file = static_cast<gzFile>(file_.get());
   const int bytes = gzread(file, buffer_.data() + end_, room);

@@ -15,8 +15,9 @@ namespace lynxpp::report {
 /// Memory is that of the longest line.
 class RecordLines {
  public:
-  /// "-": standard input. Failure: it cannot be opened.
-  static Result<RecordLines> open(const std::string& path);
+  /// "-": standard input. Fails if it cannot be opened. A small compressed file may hold any number of bytes
+  /// without a line's end, so reading fails at a line that is longer than `longest_line`, a power of two.
+  static Result<RecordLines> open(const std::string& path, std::size_t longest_line = std::size_t{1} << 30);
 
   /// Without its end; valid until the next call. None: there is no further one, or status() has failed.
   std::optional<std::string_view> next();
@@ -32,6 +33,7 @@ class RecordLines {
   std::string path_;
   std::unique_ptr<void, Closer> file_;
   std::vector<char> buffer_;
+  std::size_t longest_line_ = 0;
   std::size_t begin_ = 0, end_ = 0;  // of what has been read and not been handed out
   bool is_at_end_ = false;
   std::uint32_t number_ = 0;

@@ -34,6 +34,17 @@ std::vector<std::string> names(const CallGraph& graph, const std::vector<std::ui
   return result;
 }
 
+/// Names are looked up, not searched: the test would take hours.
+TEST(CallGraph, OfVeryManyFunctions) {
+  constexpr std::uint32_t functions = 300000;
+  std::string text;
+  for (std::uint32_t i = 0; i < functions; ++i) text += ".entry k" + std::to_string(i) + "() { ret; }\n";
+  const Module module = module_of(text);
+  const CallGraph graph(module);
+  for (std::uint32_t i = 0; i < functions; ++i) ASSERT_EQ(graph.find(module.functions[i].name), i);
+  EXPECT_EQ(graph.find("k"), functions);
+}
+
 TEST(CallGraph, WhoCallsWhom) {
   const Module module = calls();
   const CallGraph graph(module);

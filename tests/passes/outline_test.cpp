@@ -60,6 +60,17 @@ engine::Limits all_outlined() {
   return limits;
 }
 
+/// A kernel that is too large by itself is refused before it is analysed.
+TEST(Outline, LargeKernelsAreRefusedAsTheyAre) {
+  engine::Limits limits;
+  limits.instructions = 4;
+  const Result<engine::Instrumented> refused = instrument(limits);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(
+      refused.error().diagnostics.front().message,
+      ::testing::MatchesRegex("the kernel has [0-9]+ PTX instructions, and the limit of a variant is 4 .*"));
+}
+
 TEST(Outline, LongHandlersBecomeAFunctionForEachSetOfImmediates) {
   const Result<engine::Instrumented> result = instrument(all_outlined());
   ASSERT_TRUE(result.ok()) << render(result.error().diagnostics);

@@ -96,6 +96,29 @@ TEST(Malformed, Variables) {
             "test.ptx:4:16: error: '99999999999999999999' is no 64-bit integer\n");
 }
 
+/// Each of a term's signs was looked for among all of them: a minute for 100,000.
+TEST(Malformed, VeryManySignsAreRefusedAtTheirPlace) {
+  EXPECT_EQ(of_body("mov.u32 %r1, " + std::string(100000, '-') + "1;"),
+            "test.ptx:5:269: error: the expression is nested too deeply\n");
+  EXPECT_EQ(of_body("mov.u32 %r1, --1; mov.u32 %r2, -(.s64)-1; ret;"), "");
+}
+
+/// The edges of indexed branches are as many as all their targets together.
+TEST(Malformed, VeryManyTargetsAreRefusedAtTheBranch) {
+  const auto branches = [](int targets, int count) {
+    std::string body = "ts: .branchtargets L0";
+    for (int i = 1; i < targets; ++i) body += ", L" + std::to_string(i);
+    body += ";\n";
+    for (int i = 0; i < count; ++i) body += "brx.idx %r1, ts;\n";
+    for (int i = 0; i < targets; ++i) body += "L" + std::to_string(i) + ":\n";
+    return of_body(body + "ret;");
+  };
+  EXPECT_EQ(branches(500, 500), "");
+  EXPECT_EQ(
+      branches(500, 501),
+      "test.ptx:506:1: error: the function's indexed branches have more than 250000 targets together\n");
+}
+
 TEST(Malformed, StatementsAreReportedEachAtTheirPlace) {
   EXPECT_EQ(
       of_body(" add.s32 %r1, %r2\n mov.u32 %r1, 5;\n @p;\n ld.f32 [a;]\n ;\n bra L"),

@@ -10,6 +10,7 @@
 #include "report/cluster/device_files.h"
 #include "report/cluster/json_members.h"
 #include "report/cluster/merge.h"
+#include "report/cluster/record_lines.h"
 #include "report/reader.h"
 #include "report/summary.h"
 #include "tests/report/records.h"
@@ -227,6 +228,27 @@ TEST_F(Cluster, CompressedFilesAreRead) {
   StreamedReading reading;
   ASSERT_TRUE(stream_json_lines_file(path, sink, reading).ok());
   EXPECT_EQ(reading.records, 1u);
+}
+
+/// A few thousand compressed bytes hold gigabytes of one.
+TEST_F(Cluster, ReadingEndsAtALineThatIsTooLong) {
+  const std::string path = folder_.file("long.jsonl.gz");
+  const gzFile file = gzopen(path.c_str(), "wb");
+  ASSERT_NE(file, nullptr);
+  const std::string long_line(std::size_t{3} << 20, ' ');
+  gzwrite(file, "{}\n", 3);
+  gzwrite(file, long_line.data(), static_cast<unsigned>(long_line.size()));
+  gzclose(file);
+  const auto read = [&](std::size_t longest) {
+    Result<RecordLines> lines = RecordLines::open(path, longest);
+    std::vector<std::size_t> sizes;
+    while (const auto line = lines->next()) sizes.push_back(line->size());
+    return std::pair(sizes,
+                     lines->status() ? std::string() : lines->status().error().diagnostics.front().message);
+  };
+  EXPECT_EQ(read(1 << 22), std::pair(std::vector<std::size_t>{2, long_line.size()}, std::string()));
+  EXPECT_EQ(read(1 << 20),
+            std::pair(std::vector<std::size_t>{2}, path + ":2: the line is longer than 1048576 bytes"));
 }
 
 TEST_F(Cluster, AnUnreadableFileIsAFailure) {

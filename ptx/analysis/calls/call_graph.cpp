@@ -28,7 +28,7 @@ void for_each_word(std::string_view text, Visit visit) {
 }  // namespace
 
 CallGraph::CallGraph(const Module& module) {
-  std::unordered_map<std::string_view, std::uint32_t> index;
+  std::unordered_map<std::string_view, std::uint32_t>& index = index_;
   for (const Function& function : module.functions) {
     const auto [entry, fresh] = index.try_emplace(function.name, static_cast<std::uint32_t>(nodes_.size()));
     if (fresh) nodes_.push_back({});
@@ -73,9 +73,8 @@ CallGraph::CallGraph(const Module& module) {
 }
 
 std::uint32_t CallGraph::find(std::string_view name) const {
-  const auto found =
-      std::ranges::find_if(nodes_, [&](const CallNode& node) { return node.function->name == name; });
-  return static_cast<std::uint32_t>(found - nodes_.begin());
+  const auto found = index_.find(name);
+  return found == index_.end() ? static_cast<std::uint32_t>(nodes_.size()) : found->second;
 }
 
 std::vector<std::uint32_t> CallGraph::reachable_from(std::uint32_t node) const {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "ptx/ir/module.h"
@@ -20,7 +21,7 @@ struct CallNode {
 /// One node per function name; a definition stands for its declarations. A call through a pointer may reach
 /// every function whose address the module takes, in code or in a variable's initialiser; such a call in a
 /// module that takes no address reaches nothing known. Functions whose body has not been parsed call nothing
-/// here.
+/// here. Borrows the module.
 class CallGraph {
  public:
   explicit CallGraph(const Module& module);
@@ -34,6 +35,7 @@ class CallGraph {
   const std::vector<std::uint32_t>& callees_first() const { return callees_first_; }
 
  private:
+  std::unordered_map<std::string_view, std::uint32_t> index_;  ///< of nodes_, by name
   std::vector<CallNode> nodes_;
   std::vector<std::uint32_t> callees_first_;
 };

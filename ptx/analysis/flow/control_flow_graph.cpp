@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 namespace lynxpp::ptx {
 namespace {
@@ -80,7 +82,7 @@ class GraphBuilder {
     switch (last.traits.kind) {
       case OpcodeClass::branch:
         block.targets = branch_targets(last);
-        for (const std::uint32_t target : block.targets) add_successor(block, target);
+        for (const std::uint32_t target : block.targets) add_successor(index, target);
         if (last.guarded()) fall_through(index);
         break;
       case OpcodeClass::exit:
@@ -98,15 +100,16 @@ class GraphBuilder {
       return;
     }
     block.fall_through = index + 1;
-    add_successor(block, index + 1);
+    add_successor(index, index + 1);
   }
 
-  static void add_successor(BasicBlock& block, std::uint32_t successor) {
-    if (std::ranges::find(block.successors, successor) == block.successors.end())
-      block.successors.push_back(successor);
+  void add_successor(std::uint32_t block, std::uint32_t successor) {
+    successor_of_.resize(graph_.blocks.size(), no_block);
+    if (std::exchange(successor_of_[successor], block) != block)
+      graph_.blocks[block].successors.push_back(successor);
   }
 
-  std::vector<std::uint32_t> branch_targets(const Instruction& branch) const {
+  std::vector<std::uint32_t> branch_targets(const Instruction& branch) {
     const std::uint32_t scope = body_.statements[branch.statement].scope;
     std::vector<std::uint32_t> targets;
     const auto add = [&](std::string_view label) {
@@ -119,8 +122,12 @@ class GraphBuilder {
       return targets;
     }
     if (const TargetList* const list = body_.find_branch_targets(name, scope); list != nullptr) {
-      for (const std::string_view label : list->targets) add(label);
-      return targets;
+      const auto [known, is_new] = targets_of_.try_emplace({list, scope});
+      if (is_new) {
+        for (const std::string_view label : list->targets) add(label);
+        known->second = targets;
+      }
+      return known->second;
     }
     for (const auto& [label, block] : graph_.labels) targets.push_back(block);
     return targets;
@@ -129,6 +136,9 @@ class GraphBuilder {
   const Body& body_;
   ControlFlowGraph graph_;
   std::unordered_map<std::string, std::uint32_t> scoped_labels_;
+  std::vector<std::uint32_t> successor_of_;  ///< the last block that each was added to
+  std::map<std::pair<const TargetList*, std::uint32_t>, std::vector<std::uint32_t>>
+      targets_of_;  ///< by scope
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <queue>
 #include <unordered_map>
+#include <utility>
 
 #include "ptx/analysis/opcode_modifiers.h"
 
@@ -51,7 +52,8 @@ Uniformity::Uniformity(const Function& function, const ControlFlowGraph& graph,
       joins_(graph.blocks.size(), uniform),
       loop_exits_(loops.loops().size(), uniform),
       influences_(graph.blocks.size()),
-      budget_(100000 + 64 * graph.blocks.size()) {
+      budget_(200000 + 128 * graph.blocks.size()),
+      joined_(graph.blocks.size(), no_block) {
   for (ValueId id = 0; id < values_.size(); ++id) {
     if (ssa.values()[id].kind == ValueKind::entry) values_[id] = varies;
   }
@@ -145,8 +147,8 @@ Uniformity::Influence Uniformity::find_influence(std::uint32_t block) {
   Influence result;
   result.known = true;
   const std::uint32_t meeting = post_dominators_[block];
-  const auto add = [](std::vector<std::uint32_t>& list, std::uint32_t entry) {
-    if (std::ranges::find(list, entry) == list.end()) list.push_back(entry);
+  const auto add_join = [&](std::uint32_t join) {
+    if (std::exchange(joined_[join], block) != block) result.joins.push_back(join);
   };
   std::unordered_map<std::uint32_t, std::uint32_t> labels;
   using Entry = std::pair<std::uint32_t, std::uint32_t>;  // order, block: blocks behind all before them
@@ -160,30 +162,32 @@ Uniformity::Influence Uniformity::find_influence(std::uint32_t block) {
       // Around the loop that holds the branch: the next iteration, in which the threads are together again,
       // unless the paths join inside the loop and some come there an iteration later.
       if (is_jump_back) {
-        if (meeting != no_block && loops_.contains(loop, meeting)) add(result.joins, target);
+        if (meeting != no_block && loops_.contains(loop, meeting)) add_join(target);
       } else if (target != meeting) {
         work.emplace(dominators_.order_of(target), target);
       }
-      if (loops_.is_irreducible(target)) add(result.joins, target);
+      if (loops_.is_irreducible(target)) add_join(target);
     } else if (entry->second != label && entry->second != target) {
       entry->second = target;
-      add(result.joins, target);
+      add_join(target);
       if (!is_jump_back && target != meeting) work.emplace(dominators_.order_of(target), target);
     } else if (entry->second != label) {
-      add(result.joins, target);
+      add_join(target);
     }
   };
   for (const std::uint32_t successor : graph_.blocks[block].successors) follow(successor, successor);
   while (!work.empty()) {
-    if (budget_ == 0) {
+    const std::uint32_t at = work.top().second;
+    work.pop();
+    const std::vector<std::uint32_t>& successors = graph_.blocks[at].successors;
+    if (budget_ < successors.size()) {
+      budget_ = 0;
       result.everywhere = true;
       break;
     }
-    --budget_;
-    const std::uint32_t at = work.top().second;
-    work.pop();
+    budget_ -= successors.size();
     const std::uint32_t label = labels.at(at);
-    for (const std::uint32_t successor : graph_.blocks[at].successors) follow(successor, label);
+    for (const std::uint32_t successor : successors) follow(successor, label);
   }
   for (std::uint32_t loop = loops_.loop_of(block); loop != no_loop; loop = loops_.loops()[loop].parent) {
     if (meeting == no_block || !loops_.contains(loop, meeting)) result.exits.push_back(loop);

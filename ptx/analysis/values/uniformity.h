@@ -94,7 +94,8 @@ class Uniformity {
   std::vector<Influence> influences_;
   Variance everywhere_ = uniform;  ///< of branches whose influence was not looked for
   /// Steps left for finding influences, so that functions with thousands of nested regions take linear time.
-  std::size_t budget_ = 0;
+  std::size_t budget_ = 0;             ///< edges that find_influence() may still follow, of all branches
+  std::vector<std::uint32_t> joined_;  ///< the last branch whose influence each block was added to
 };
 
 }  // namespace lynxpp::ptx

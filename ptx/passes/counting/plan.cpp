@@ -3,6 +3,7 @@
 #include <iterator>
 #include <optional>
 #include <ranges>
+#include <unordered_map>
 
 #include "ptx/passes/counting/draft.h"
 #include "ptx/passes/counting/flow/convergence.h"
@@ -126,7 +127,11 @@ class FunctionPlanner {
       counter.variable = counted;
     }
     define_blocks(flow, kind, variables);
-    for (const std::uint32_t block : exits) define_guard_at_end(flow, block, variables);
+    std::unordered_multimap<std::uint32_t, std::size_t> edges_from;  // these blocks
+    for (std::size_t i = 0; i < flow.edges.size(); ++i) {
+      if (exits.contains(flow.edges[i].flow.source)) edges_from.emplace(flow.edges[i].flow.source, i);
+    }
+    for (const std::uint32_t block : exits) define_guard_at_end(flow, block, edges_from, variables);
   }
 
   LinearForm entry_form(Kind kind) {
@@ -154,6 +159,7 @@ class FunctionPlanner {
 
   /// The guard of the block's last instruction holds for the threads that do not fall through.
   void define_guard_at_end(const FlowGraph& flow, std::uint32_t block,
+                           const std::unordered_multimap<std::uint32_t, std::size_t>& edges_from,
                            const std::vector<VariableId>& variables) {
     const BasicBlock& range = unit_.graph().blocks[block];
     const Quantity guard{Kind::thread_guard, unit_.first_instruction + range.end - 1, {}};
@@ -161,10 +167,10 @@ class FunctionPlanner {
     // A block that is never reached has no edges.
     if (draft_.places.is_reachable(block)) {
       form.push_back({plan_.variable_of({Kind::thread_block, unit_.first_block + block, {}}), 1});
-      for (std::size_t i = 0; i < flow.edges.size(); ++i) {
-        const FlowEdge& edge = flow.edges[i].flow;
-        if (edge.source == block && edge.target == flow.fronts[range.fall_through])
-          form.push_back({variables[i], minus_one});
+      const auto [first, last] = edges_from.equal_range(block);
+      for (auto edge = first; edge != last; ++edge) {
+        if (flow.edges[edge->second].flow.target == flow.fronts[range.fall_through])
+          form.push_back({variables[edge->second], minus_one});
       }
     }
     plan_.system().redefine(plan_.variable_of(guard), std::move(form));
