@@ -128,6 +128,11 @@ TEST(Transfers, AtomicOperations) {
               ElementsAre("out: ld.shared.u32 %r1, [tile];", "out: red.global.add.u32 [%rd1], %r1;"));
   EXPECT_THAT(of_kernel("atom.global.add.u32 %r1, [%rd1], 1; st.shared.u32 [tile], %r1; ret;"),
               ElementsAre("in: atom.global.add.u32 %r1, [%rd1], 1;", "in: st.shared.u32 [tile], %r1;"));
+  EXPECT_THAT(of_kernel("ld.global.u32 %r1, [%rd1]; atom.shared.cas.b32 %r2, [tile], %r1, 5; ret;"),
+              IsEmpty())
+      << "what is compared is not stored";
+  EXPECT_THAT(of_kernel("ld.global.u32 %r1, [%rd1]; atom.shared.cas.b32 %r2, [tile], 5, %r1; ret;"),
+              ElementsAre("in: ld.global.u32 %r1, [%rd1];", "in: atom.shared.cas.b32 %r2, [tile], 5, %r1;"));
 }
 
 TEST(Transfers, GenericAddresses) {

@@ -26,7 +26,8 @@ TEST(Complements, TakeAVoteOfWholeWarps) {
   EXPECT_TRUE(votes(""));
   EXPECT_TRUE(votes("setp.lt.u32 %p1, %r3, 5;\n@%p1 bra A;\nadd.u32 %r8, %r8, 1;\nA: "))
       << "all threads go the same way";
-  EXPECT_FALSE(votes("and.b32 %r9, %r1, 1;\nsetp.eq.u32 %p1, %r9, 0;\n@%p1 bra A;\nadd.u32 %r8, %r8, 1;\nA: "))
+  EXPECT_FALSE(
+      votes("and.b32 %r9, %r1, 1;\nsetp.eq.u32 %p1, %r9, 0;\n@%p1 bra A;\nadd.u32 %r8, %r8, 1;\nA: "))
       << "hardware need not let the lanes reconverge";
   EXPECT_FALSE(votes("setp.gt.u32 %p1, %r1, 40;\n@%p1 ret;\n")) << "some have left";
 }

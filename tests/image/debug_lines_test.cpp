@@ -29,8 +29,8 @@ class LineTable {
     symbols_.emplace_back(program_.size(), symbol);
     program_ += number<std::uint64_t>(0);
     for (const Row& row : rows) {
-      program_ += {'\x02', static_cast<char>(row.bytes), '\x04', static_cast<char>(row.file), '\x03',
-                   static_cast<char>(row.lines & 0x7f), '\x01'};
+      program_ += {'\x02', static_cast<char>(row.bytes),        '\x04', static_cast<char>(row.file),
+                   '\x03', static_cast<char>(row.lines & 0x7f), '\x01'};
     }
     program_ += std::string("\x00\x01\x01", 3);
     return *this;
@@ -40,7 +40,8 @@ class LineTable {
                               std::string("y.cu\0\2\0\0", 8) + std::string("/z.cu\0\2\0\0", 9) + '\0';
     const std::string rest =
         std::string("\x01\x01\xfb\x0e\x0a\x00\x01\x01\x01\x01\x00\x00\x00\x01", 14) + files;
-    const std::string head = number<std::uint16_t>(2) + number(static_cast<std::uint32_t>(rest.size())) + rest;
+    const std::string head =
+        number<std::uint16_t>(2) + number(static_cast<std::uint32_t>(rest.size())) + rest;
     const std::string unit = number(static_cast<std::uint32_t>(head.size() + program_.size())) + head;
     std::string relocations;
     for (const auto& [at, symbol] : symbols_)
@@ -62,8 +63,7 @@ TEST(DebugLines, AreOfEachFunctionFolderAndDirection) {
   source.put(cubin, ".debug_line");
   ptx.put(cubin, ".nv_debug_line_sass");
   const std::string bytes = cubin.build();
-  std::vector<std::string> modules{
-      ".entry k()\n{\n\nadd;\n\nsub;\n\nmul;\n}\n.entry l()\n{\n\nret;\n}\n"};
+  std::vector<std::string> modules{".entry k()\n{\n\nadd;\n\nsub;\n\nmul;\n}\n.entry l()\n{\n\nret;\n}\n"};
   add_source_lines(as_bytes(bytes), modules);
   EXPECT_EQ(modules[0],
             ".entry k()\n{\n\t.loc\t1 61 0\nadd;\n\t.loc\t2 41 0\nsub;\n\t.loc\t3 46 0\nmul;\n}\n"
