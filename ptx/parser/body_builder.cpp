@@ -10,6 +10,18 @@ namespace lynxpp::ptx {
 BodyBuilder::BodyBuilder(Body& body, const Function& function, const Module& module)
     : body_(body), function_(function), module_(module) {
   body_.scopes.push_back({});
+  add_register_parameters(function.parameters);
+  add_register_parameters(function.returns);
+}
+
+/// Parameters and results in registers (PTX before 2.0) are registers of the body.
+void BodyBuilder::add_register_parameters(const std::vector<Variable>& parameters) {
+  for (const Variable& each : parameters) {
+    if (each.space != StateSpace::reg) continue;
+    // Named by the source, as other registers are: functions may move.
+    const std::string_view text = module_.text(each.text);
+    body_.registers.push_back({text.substr(text.rfind(each.name), each.name.size()), each.type, each.vector});
+  }
 }
 
 const Variable* BodyBuilder::find_variable(std::string_view name) const {

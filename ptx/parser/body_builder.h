@@ -66,6 +66,7 @@ class BodyBuilder {
   void finish();
 
  private:
+  void add_register_parameters(const std::vector<Variable>& parameters);
   bool is_register_called(const Instruction& call) const;
   std::uint32_t call_site_of(SourcePosition inlined_at);
   bool is_in_library(std::uint32_t file);

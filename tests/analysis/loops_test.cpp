@@ -70,6 +70,7 @@ TEST(TripCounts, AreSilentWhereTheyAreNotKnown) {
   EXPECT_EQ(trips("0", "1", "lt.s32 %p1, %r1, %r8"), std::nullopt) << "bound";
   EXPECT_EQ(trips("0", "-1", "lt.s32 %p1, %r1, 10"), std::nullopt) << "runs until it wraps around";
   EXPECT_EQ(trips("0", "3", "ne.s32 %p1, %r1, 10"), std::nullopt) << "steps over the bound";
+  EXPECT_EQ(trips("20", "1", "ne.s32 %p1, %r1, 10"), std::nullopt) << "moves away from the bound";
   EXPECT_EQ(trips("2147483000", "1000", "lt.s32 %p1, %r1, 2147483647"), std::nullopt) << "overflows";
   EXPECT_EQ(trips("2147483000", "1000", "lt.u32 %p1, %r1, 2147483647"), 1U) << "does not as unsigned";
 }

@@ -94,6 +94,16 @@ TEST(Pressure, CountsUnitsAtTheWorstPoint) {
   EXPECT_EQ(worst.instruction, 3U);
 }
 
+TEST(Pressure, AGuardedWriteNeedsTheOldValue) {
+  Analysed analysed(
+      "mov.u32 %r1, 1;\nmov.u32 %r2, 2;\nmov.u32 %r3, 3;\n@%p1 mov.u32 %r1, 5;\nadd.u32 %r4, %r1, %r2;\n"
+      "add.u32 %r4, %r4, %r3;\nst.global.u32 [%rd1], %r4;\nret;");
+  const std::vector<std::uint32_t> units =
+      live_registers(analysed->graph(), analysed->registers(), analysed->liveness());
+  EXPECT_EQ(units[2], 5U) << "%r1, %r2, %r3 and the two halves of %rd1";
+  EXPECT_EQ(units[3], 5U);
+}
+
 TEST(Pressure, ADeadResultNeedsAPlace) {
   Analysed analysed("mov.u64 %rd1, 5;\nret;");
   EXPECT_EQ(pressure(analysed).units, 2U);

@@ -128,6 +128,11 @@ TEST(Transfers, AtomicOperations) {
               ElementsAre("out: ld.shared.u32 %r1, [tile];", "out: red.global.add.u32 [%rd1], %r1;"));
   EXPECT_THAT(of_kernel("atom.global.add.u32 %r1, [%rd1], 1; st.shared.u32 [tile], %r1; ret;"),
               ElementsAre("in: atom.global.add.u32 %r1, [%rd1], 1;", "in: st.shared.u32 [tile], %r1;"));
+  EXPECT_THAT(of_kernel("ld.global.u32 %r1, [%rd1]; atom.shared.cas.b32 %r2, [tile], %r1, 5; ret;"),
+              IsEmpty())
+      << "what is compared is not stored";
+  EXPECT_THAT(of_kernel("ld.global.u32 %r1, [%rd1]; atom.shared.cas.b32 %r2, [tile], 5, %r1; ret;"),
+              ElementsAre("in: ld.global.u32 %r1, [%rd1];", "in: atom.shared.cas.b32 %r2, [tile], 5, %r1;"));
 }
 
 TEST(Transfers, GenericAddresses) {
@@ -155,6 +160,13 @@ TEST(Transfers, ThroughCalls) {
                    "st.shared.u32 [tile], %r3; ret; }\n"),
       ElementsAre("in: st.shared.u32 [%rd1], %r1;", "in: ld.global.u32 %r1, [%rd1];"))
       << "and names in other scopes are others";
+  EXPECT_THAT(
+      transfers_of(".func (.reg .b32 result) same(.reg .b32 x)\n{ mov.u32 result, x; ret; }\n"
+                   ".visible .entry k(.param .u64 A)\n{ .reg .b32 %r<9>; .reg .b64 %rd<9>;\n"
+                   ".shared .align 4 .b8 tile[64];\n"
+                   "ld.global.u32 %r1, [%rd1]; call (%r2), same, (%r1); st.shared.u32 [tile], %r2; ret; }\n"),
+      ElementsAre("in: ld.global.u32 %r1, [%rd1];", "in: st.shared.u32 [tile], %r2;"))
+      << "parameters in registers";
 }
 
 }  // namespace

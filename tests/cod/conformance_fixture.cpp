@@ -256,7 +256,8 @@ class Run {
   void set_how(engine::Request& request) const {
     request.limits.without.insert(ptx::Refinement::replayed_accesses);
     if (!how_->in_line) request.limits.without.insert(ptx::Refinement::word_counters);
-    if (how_->initial_in_block) request.words.scheme = *parse_word_scheme("shared=32", "test");
+    const std::string scheme = how_->initial_in_block ? "shared=32" : how_->scheme;
+    request.words.scheme = *parse_word_scheme(scheme, "test");
     request.counting.wide = how_->saturates;
     request.launch.has_few_threads = how_->has_places;
     request.launch.is_linear = how_->knows_rows;

@@ -67,6 +67,7 @@ struct CountedWith {
   bool in_line = true;     ///< where it can be
   bool saturates = false;  ///< counts of 32 bits stop at their greatest number
   engine::CounterWindow window = engine::CounterWindow::none;  ///< … and only of this part of shared memory
+  std::string scheme = {};                                     ///< as --words takes it
 };
 
 /// The same with a probe at every access whose words are counted.

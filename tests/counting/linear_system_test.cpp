@@ -43,6 +43,10 @@ TEST(LinearColumns, CancelAndSpendTheBudget) {
   LinearColumns columns(system, uses, 1000);
   EXPECT_EQ(columns.column_of(counted), (LinearColumns::Column{{1, 6}}));
   EXPECT_EQ(columns.column_of(other), (LinearColumns::Column{{0, 5}, {1, 3}}));
+  const std::vector<LinearColumns::Use> opposite = {{counted, 0, 2}, {twice, 0, minus_one}};
+  LinearColumns differences(system, opposite, 1000);
+  EXPECT_EQ(differences.column_of(counted), LinearColumns::Column{}) << "no sum takes it";
+  EXPECT_EQ(differences.column_of(other), (LinearColumns::Column{{0, minus_one}}));
   LinearColumns poor(system, uses, 2);
   EXPECT_EQ(poor.column_of(counted), std::nullopt);
 }

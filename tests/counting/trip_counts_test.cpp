@@ -195,6 +195,10 @@ constexpr Loop steps[] = {
      "shl.b32 %r11, %r9, 30;\nadd.u32 %r12, %r11, 1073741824;\nmov.u32 %r10, 0;\nL: setp.eq.u32 %p2, %r10, "
      "%r12;\n@%p2 bra M;\nadd.u32 %r10, %r10, 1073741824;\nxor.b32 %r8, %r8, %r10;\nsetp.ne.u32 %p1, %r10, "
      "%r11;\n@%p1 bra L;\nM:"},
+    {"by_as_much_as_there_are_numbers_and_tested_by_what_one_iteration_sets", false,
+     "shl.b32 %r11, %r9, 30;\nmov.u32 %r10, 0;\nmov.u32 %r12, 1;\nL: add.u32 %r10, %r10, "
+     "1073741824;\nsetp.eq.u32 %p2, %r10, 2147483648;\n@%p2 mov.u32 %r12, 0;\nxor.b32 %r13, %r10, "
+     "%r12;\nadd.u32 %r8, %r8, %r13;\nsetp.ne.u32 %p1, %r13, %r11;\n@%p1 bra L;\nM:"},
     {"by_a_multiple_of_as_much_as_there_are_numbers", true,
      "shl.b32 %r11, %r9, 29;\nmov.u32 %r10, 0;\nL: add.u32 %r10, %r10, 1610612736;\nxor.b32 %r8, %r8, "
      "%r10;\nsetp.ne.u32 %p1, %r10, %r11;\n@%p1 bra L;\nM:"},

@@ -107,6 +107,8 @@ TEST(Graph, LabelsAreThoseOfTheInnermostScope) {
   EXPECT_THAT(nested[0].targets, ElementsAre(2));
   EXPECT_THAT(nested[1].targets, ElementsAre(1));
   EXPECT_THAT(nested[2].targets, ElementsAre(2));
+  const Graph between("{ done: @%p1 bra done; { bra done; } }\ndone: ret;");
+  EXPECT_THAT(between[1].targets, ElementsAre(0)) << "of the scope around it, not of the outermost one";
   const Graph elsewhere("{ done: ret; }\n{ bra done; }");
   EXPECT_THAT(elsewhere[1].targets, ElementsAre()) << "the label is of another scope";
 }

@@ -179,6 +179,48 @@ TEST(Replay, AnExitThatMemoryDecidesHidesAllBehindIt) {
   EXPECT_EQ(kernel.predictable(), 1u);
 }
 
+TEST(Replay, LanesOfBlocksOfThreeDimensions) {
+  Kernel kernel(index_and_base +
+                "mov.u32 %r7, %laneid;\nmul.wide.u32 %rd3, %r7, 4;\nadd.s64 %rd4, %rd2, %rd3;\n"
+                "st.global.u32 [%rd4], %r7;\nret;");
+  EXPECT_EQ(kernel.predictable(), 1u);
+  EXPECT_EQ(kernel.counts({{1, 1, 1}, {4, 6, 4}, {}, {}}, 0, 0, 32), std::vector<std::uint64_t>(32, 3));
+}
+
+TEST(Replay, TheSecondPredicateOfAComparisonIsItsOpposite) {
+  Kernel kernel(index_and_base +
+                "mul.wide.u32 %rd3, %r4, 4;\nadd.s64 %rd4, %rd2, %rd3;\nsetp.lt.u32 %p1|%p2, %r4, %r5;\n"
+                "@%p1 st.global.u32 [%rd4], %r4;\n@%p2 st.global.u32 [%rd4+4], %r4;\nret;");
+  EXPECT_EQ(kernel.predictable(), 2u);
+  std::vector<std::uint64_t> expected(33, 1);
+  expected[20] = 0;
+  EXPECT_EQ(kernel.counts({{1, 1, 1}, {32, 1, 1}, {}, {}}, 20, 0, 33), expected);
+}
+
+TEST(Replay, NarrowParametersAreExtendedByTheirSign) {
+  Kernel kernel(index_and_base +
+                "ld.param.s16 %r7, [n];\nld.param.u16 %r8, [m];\nmul.wide.s32 %rd3, %r7, 4;\n"
+                "mul.wide.s32 %rd4, %r8, 4;\nadd.s64 %rd5, %rd2, %rd3;\nadd.s64 %rd6, %rd2, %rd4;\n"
+                "st.global.u32 [%rd5+40], %r7;\nst.global.u32 [%rd6], %r8;\nret;");
+  EXPECT_EQ(kernel.predictable(), 2u);
+  std::vector<std::uint64_t> expected(0x10000, 0);
+  expected[7] = expected[0xfffe] = 1;
+  EXPECT_EQ(kernel.counts({{1, 1, 1}, {1, 1, 1}, {}, {}}, 0xfffd, 0xfffe, 0x10000), expected);
+}
+
+TEST(Replay, WhatAGuardLeavesOpenIsNotTakenForItsOldValue) {
+  Kernel kernel(index_and_base +
+                "mov.u32 %r7, 0;\nsetp.eq.u32 %p1, %r6, 0;\n@%p1 mov.u32 %r7, 4;\n"
+                "mul.wide.u32 %rd3, %r7, 4;\nadd.s64 %rd4, %rd2, %rd3;\nst.global.u32 [%rd4], %r7;\nret;");
+  EXPECT_EQ(kernel.predictable(), 1u);
+  std::byte without_m[12] = {};
+  ReplayLaunch launch;
+  launch.parameters = without_m;
+  const Status status = replay(kernel.program, launch, [](const ReplayedAccess&) { ADD_FAILURE(); });
+  ASSERT_FALSE(status);
+  EXPECT_NE(render(status.error().diagnostics).find("a number that cannot be followed"), std::string::npos);
+}
+
 TEST(Replay, EndsWhenItTakesTooLong) {
   Kernel kernel(index_and_base +
                 "mov.u32 %r7, 0;\ntop:\nst.global.u32 [%rd2], %r7;\nadd.s32 %r7, %r7, 1;\n"

@@ -1,4 +1,4 @@
-// Which branches are those of loops, and how many threads enter a loop, by counts of small control flow graphs.
+// Branches that belong to loops, and threads that enter a loop, by counts of small control flow graphs.
 #include "report/findings/flow.h"
 
 #include <gtest/gtest.h>

@@ -220,14 +220,13 @@ TEST(WordsOfOneAddress, CountTheThreadsThatMakeTheAccess) {
 )";
   const std::string counting = counting_every_access("long", "DEVICE_WORDS", "GLOBAL");
   const Shape shape{{7, 1, 1}, {96, 1, 1}};
-  for (const bool with_probes : {false, true}) {
-    const Measured measured = with_probes ? measure_module_with_probes(counting, shape, module, {})
-                                          : measure_module(counting, shape, module);
+  for (const char* scheme : {"", "basic", "static"}) {
+    const Measured measured = measure_module_with_probes(counting, shape, module, {.scheme = scheme});
     ASSERT_EQ(measured.failure, "");
     std::vector<std::uint64_t> counts;
     for (const auto& [word, count] : counts_of(measured.arrays[0])) counts.push_back(count);
-    EXPECT_EQ(counts, (std::vector<std::uint64_t>{7 * 5, 7 * 64, 2 * 96, 7 * 96})) << with_probes;
-    EXPECT_EQ(counts_of(measured.arrays[0]), measured.device_words) << with_probes;
+    EXPECT_EQ(counts, (std::vector<std::uint64_t>{7 * 5, 7 * 64, 2 * 96, 7 * 96})) << scheme;
+    EXPECT_EQ(counts_of(measured.arrays[0]), measured.device_words) << scheme;
   }
 }
 

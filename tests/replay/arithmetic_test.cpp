@@ -1,0 +1,166 @@
+// What operations make of forms, thread by thread, against the operations on numbers.
+#include "ptx/replay/arithmetic.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <optional>
+#include <random>
+#include <vector>
+
+namespace lynxpp::ptx {
+namespace {
+
+using Kind = ReplayKind;
+using Numbers = std::array<std::int64_t, 3>;  ///< sign-extended to 64 bits
+
+std::int64_t cut_to(std::uint64_t number, unsigned bits) {
+  return static_cast<std::int64_t>(number << (64 - bits)) >> (64 - bits);
+}
+/// As the operation reads it.
+WideNumber read(std::int64_t number, const ReplayOperation& operation) {
+  if (operation.is_signed) return number;
+  return static_cast<std::uint64_t>(number) << (64 - operation.bits) >> (64 - operation.bits);
+}
+
+bool holds(ReplayComparison comparison, WideNumber a, WideNumber b) {
+  switch (comparison) {
+    case ReplayComparison::equal: return a == b;
+    case ReplayComparison::unequal: return a != b;
+    case ReplayComparison::less: return a < b;
+    case ReplayComparison::less_or_equal: return a <= b;
+    case ReplayComparison::greater: return a > b;
+    case ReplayComparison::greater_or_equal: return a >= b;
+  }
+  return false;
+}
+
+/// nullopt: PTX leaves it open.
+std::optional<WideNumber> expected_of(const ReplayOperation& operation, const Numbers& numbers) {
+  const WideNumber a = read(numbers[0], operation), b = read(numbers[1], operation);
+  const auto amount = static_cast<std::uint32_t>(numbers[1]);
+  switch (operation.kind) {
+    case Kind::add: return a + b;
+    case Kind::subtract: return a - b;
+    case Kind::negate: return -a;
+    case Kind::bit_not: return ~a;
+    case Kind::multiply: return a * b + numbers[2];
+    case Kind::shift_left: return amount >= operation.bits ? 0 : a * (WideNumber{1} << amount);
+    case Kind::shift_right: return a >> std::min(amount, 127u);
+    case Kind::bit_and: return a & b;
+    case Kind::bit_or: return a | b;
+    case Kind::bit_xor: return a ^ b;
+    case Kind::minimum: return std::min(a, b);
+    case Kind::maximum: return std::max(a, b);
+    case Kind::absolute: return numbers[0] < 0 ? -WideNumber{numbers[0]} : WideNumber{numbers[0]};
+    case Kind::divide: return b == 0 ? std::nullopt : std::optional(a / b);
+    case Kind::remainder: return b == 0 ? std::nullopt : std::optional(a % b);
+    case Kind::convert: return a;
+    case Kind::select: return numbers[2] != 0 ? a : b;
+    case Kind::compare: {
+      const bool result = holds(operation.comparison, a, b), other = numbers[2] != 0;
+      switch (operation.logic) {
+        case ReplayLogic::none: return result;
+        case ReplayLogic::bit_and: return result && other;
+        case ReplayLogic::bit_or: return result || other;
+        case ReplayLogic::bit_xor: return result != other;
+      }
+      return std::nullopt;
+    }
+    default: return std::nullopt;
+  }
+}
+
+class Arithmetic : public testing::Test {
+ protected:
+  int pick(int least, int greatest) { return std::uniform_int_distribution<int>(least, greatest)(random_); }
+
+  ThreadForm form(bool is_constant) {
+    static constexpr std::int64_t bases[] = {0,           0, 0, 7, -1, 64, 1 << 20, 0x7fffff80, -0x80000000LL,
+                                             0xffffffc0LL};
+    ThreadForm made = number(bases[pick(0, 9)] + pick(-40, 40));
+    const int scale = 1 << pick(0, 6);
+    for (std::size_t i = 0; i < 2 && !is_constant; ++i) made.coefficients[i] = scale * pick(-3, 3);
+    return made;
+  }
+
+  /// Cuts the box until each part has an answer; how many threads have a known one.
+  std::uint64_t check(const ReplayOperation& operation, const std::array<ThreadForm, 3>& sources) {
+    ThreadBox box;
+    box.first = {1, 2, 0, 0, 0, 0};
+    box.last = {6, 4, 0, 0, 0, 0};
+    std::uint64_t known = 0;
+    std::vector<ThreadBox> open{box};
+    while (!open.empty() && !HasFailure()) {
+      const ThreadBox each = open.back();
+      open.pop_back();
+      const ReplayedNumber result = evaluate(operation, sources, each);
+      if (result.kind == ReplayedNumber::Kind::cut) {
+        for (const ThreadBox& half : divide(each, result.cut)) open.push_back(half);
+      } else if (result.is_known()) {
+        known += each.threads();
+        compare(operation, sources, each, result.form);
+      }
+    }
+    return known;
+  }
+
+ private:
+  static void compare(const ReplayOperation& operation, const std::array<ThreadForm, 3>& sources,
+                      const ThreadBox& box, const ThreadForm& result) {
+    ThreadBox thread = box;
+    for (std::uint32_t x = box.first[0]; x <= box.last[0]; ++x) {
+      for (std::uint32_t y = box.first[1]; y <= box.last[1]; ++y) {
+        thread.first[0] = thread.last[0] = x;
+        thread.first[1] = thread.last[1] = y;
+        const auto value = [&](const ThreadForm& each) {
+          return static_cast<std::uint64_t>(range_of(each, thread).least);
+        };
+        const Numbers numbers{cut_to(value(sources[0]), operation.bits),
+                              cut_to(value(sources[1]), operation.bits),
+                              static_cast<std::int64_t>(value(sources[2]))};
+        const std::optional<WideNumber> expected = expected_of(operation, numbers);
+        if (!expected) continue;
+        const unsigned bits = operation.result_bits;
+        ASSERT_EQ(cut_to(value(result), bits), cut_to(static_cast<std::uint64_t>(*expected), bits))
+            << "operation " << static_cast<int>(operation.kind) << " of " << int{operation.bits}
+            << (operation.is_signed ? " signed" : " unsigned") << " bits: " << numbers[0] << ", "
+            << numbers[1] << ", " << numbers[2];
+      }
+    }
+  }
+
+  std::mt19937 random_{7};
+};
+
+TEST_F(Arithmetic, OfFormsIsThatOfEveryThread) {
+  std::map<Kind, std::uint64_t> known;
+  for (int i = 0; i < 60'000 && !HasFailure(); ++i) {
+    ReplayOperation operation;
+    operation.kind = static_cast<Kind>(pick(static_cast<int>(Kind::add), static_cast<int>(Kind::select)));
+    operation.bits = operation.result_bits = pick(0, 3) == 0 ? 64 : 32;
+    operation.is_signed = pick(0, 1) != 0;
+    const bool may_widen = operation.kind == Kind::multiply || operation.kind == Kind::convert;
+    if (may_widen && operation.bits == 32 && pick(0, 1) != 0) operation.result_bits = 64;
+    if (operation.kind == Kind::convert && operation.bits == 64) operation.result_bits = 32;
+    if (operation.kind == Kind::absolute) operation.is_signed = true;
+    operation.comparison = static_cast<ReplayComparison>(pick(0, 5));
+    operation.logic = static_cast<ReplayLogic>(pick(0, 3));
+    std::array<ThreadForm, 3> sources{form(pick(0, 4) == 0), form(pick(0, 2) != 0), form(true)};
+    const bool has_predicate = operation.kind == Kind::compare || operation.kind == Kind::select;
+    if (has_predicate) sources[2] = number(pick(0, 1));
+    const bool is_shift = operation.kind == Kind::shift_left || operation.kind == Kind::shift_right;
+    if (is_shift) sources[1] = number(pick(0, 70));
+    if (operation.kind == Kind::divide && pick(0, 1) != 0) sources[1] = number(pick(-9, 9));
+    if (operation.kind == Kind::bit_and && pick(0, 1) != 0)
+      sources[1] = number((std::int64_t{1} << pick(0, 20)) * (pick(0, 1) != 0 ? 1 : -1) - pick(0, 1));
+    known[operation.kind] += check(operation, sources);
+  }
+  for (const auto& [kind, threads] : known)
+    EXPECT_GT(threads, 1000u) << "operation " << static_cast<int>(kind) << " is hardly ever known";
+}
+
+}  // namespace
+}  // namespace lynxpp::ptx
