@@ -62,6 +62,8 @@ def measure(build, program, path, groups, folder):
             expect(entry["instrumented"], f"{entry['kernel']} was not instrumented: {entry.get('reason')}\n{run}")
         for spec in group:
             record, = records.by_launch(spec).values()
+            if spec == "race_hints":  # Triton lets several warps write the same value, which is hinted at
+                continue
             checks += check_counts(spec, records, record, counted)
     return checks
 
