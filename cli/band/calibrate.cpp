@@ -3,10 +3,8 @@
 
 #include <cstdio>
 #include <ctime>
-#include <filesystem>
 #include <sstream>
 #include <string>
-#include <system_error>
 
 #include "cli/band/calibrations.h"
 #include "cli/child.h"
@@ -213,12 +211,6 @@ void warn_of_invalid(const Calibration& calibration) {
   }
 }
 
-Status store(const std::string& file, const std::string& text) {
-  std::error_code error;
-  std::filesystem::create_directories(std::filesystem::path(file).parent_path(), error);
-  return write_file(file, text) ? success() : failure("cannot write " + file);
-}
-
 Status calibrate_device(const CalibrateArguments& arguments) {
   const bool is_modelled = !arguments.machine.empty();
   std::optional<models::Machine> machine;
@@ -243,7 +235,7 @@ Status calibrate_device(const CalibrateArguments& arguments) {
           : absolute_path(arguments.output);
   if (file.empty() || file.front() != '/')
     return failure("there is no home folder to keep it in", "give -o FILE");
-  if (Status stored = store(file, *text); !stored) return stored;
+  if (Status stored = keep_file(file, *text); !stored) return stored;
   std::printf("calibration of %s, %s, %s\n\n", calibration->device.c_str(), calibration->date.c_str(),
               calibration->is_modelled ? "times modelled" : "times measured");
   if (equations) {

@@ -1,5 +1,8 @@
 #include "cli/band/calibrations.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
@@ -46,7 +49,27 @@ std::string data_folder(const std::string& kind) {
   return home.empty() ? "" : home + "/.local/share/lynxpp/" + kind;
 }
 
+Status keep_file(const std::string& file, const std::string& text) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::path(file).parent_path();
+  const std::string data = data_folder("");
+  std::error_code error;
+  if (!data.empty() && file.starts_with(data)) {
+    fs::path there = folder;
+    while (!fs::exists(there, error) && there.has_relative_path()) there = there.parent_path();
+    struct stat status {};
+    const bool is_known = ::stat(there.c_str(), &status) == 0;
+    if (is_known && status.st_uid != ::geteuid() && status.st_uid != 0) {
+      const std::string reason = there.string() + " belongs to user " + std::to_string(status.st_uid);
+      return failure("cannot keep " + file + ": " + reason, "give -o FILE");
+    }
+  }
+  if (!folder.empty()) fs::create_directories(folder, error);
+  return write_file(file, text) ? success() : failure("cannot write " + file);
+}
+
 std::string device_file(const std::string& folder, const std::string& device) {
+  if (folder.empty()) return {};
   std::string name;
   for (const char c : device) {
     const bool is_plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';

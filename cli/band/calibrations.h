@@ -12,7 +12,12 @@ namespace lynxpp::cli {
 /// $XDG_DATA_HOME/lynxpp/KIND, else ~/.local/share/lynxpp/KIND; empty without a home.
 std::string data_folder(const std::string& kind);
 
-/// The file of a device in such a folder: its name in small letters and digits, with '-' for the rest.
+/// Writes a file and makes its folder. Fails if a file of the data folder would be in another user's home,
+/// since `sudo` may keep HOME: that user could not change the file.
+Status keep_file(const std::string& file, const std::string& text);
+
+/// The file of a device in such a folder: its name in small letters and digits, with '-' for the rest. Empty
+/// without a folder.
 std::string device_file(const std::string& folder, const std::string& device);
 
 /// $XDG_DATA_HOME/lynxpp/calibrations, else ~/.local/share/lynxpp/calibrations; empty without a home.

@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <ctime>
 #include <filesystem>
-#include <system_error>
 
 #include "cli/band/calibrations.h"
 #include "report/tables/text_table.h"
@@ -19,10 +18,7 @@ using models::proplusplus::Ordering;
 using models::proplusplus::WeightFit;
 using models::proplusplus::Weights;
 
-std::string weights_file(const std::string& device) {
-  const std::string folder = data_folder("weights");
-  return folder.empty() ? "" : device_file(folder, device);
-}
+std::string weights_file(const std::string& device) { return device_file(data_folder("weights"), device); }
 
 std::string todays_date() {
   const std::time_t now = std::time(nullptr);
@@ -110,10 +106,7 @@ Result<KeptFit> fit_and_keep(const Inputs& inputs, const std::string& file) {
   Result<Weights> weights = models::proplusplus::parse_weights(text, kept.file);
   if (!weights) return weights.error();
   kept.weights = std::move(*weights);
-  std::error_code error;
-  const std::filesystem::path folder = std::filesystem::path(kept.file).parent_path();
-  if (!folder.empty()) std::filesystem::create_directories(folder, error);
-  if (!write_file(kept.file, text)) return failure("cannot write " + kept.file);
+  if (const Status written = keep_file(kept.file, text); !written) return written.error();
   return kept;
 }
 

@@ -80,6 +80,17 @@ class Stores(unittest.TestCase):
         self.assertEqual(list(home.iterdir()), [])
         self.assertIn("home belongs to user 65534", said)
 
+    @needs_second_user
+    def test_sudo_with_a_kept_home_keeps_no_calibration_there(self):
+        home = self.folder / "home"
+        home.mkdir()
+        os.chown(home, SOMEBODY, SOMEBODY)
+        run = BUILD.run(BUILD.command, "calibrate", "--machine", "compute_1_3", "-i", "16", preload=False,
+                        environment={"HOME": str(home), "XDG_DATA_HOME": "", "LYNXPP_CPU_CACHE": "off", "LYNXPP_PTX_STORE": "off"})
+        self.assertNotEqual(run.status, 0, run)
+        self.assertIn("home belongs to user 65534", run.stderr)
+        self.assertEqual(list(home.iterdir()), [])
+
 
 if __name__ == "__main__":
     BUILD = Build(sys.argv.pop(1))
