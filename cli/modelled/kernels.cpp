@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/child.h"
+#include "cli/diagnostics.h"
 #include "cli/preload.h"
 #include "cli/program.h"
 #include "support/json.h"

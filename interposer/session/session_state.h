@@ -17,6 +17,7 @@
 #include "interposer/results/probe_buffer.h"
 #include "interposer/session/session.h"
 #include "support/recycled.h"
+#include "support/text.h"
 
 namespace lynxpp::interposer {
 
