@@ -92,9 +92,9 @@ Result<SavedBench> read_saved_bench(const std::string& path) {
   std::string text;
   if (!read_file(path, text)) return failure(cannot_read(path));
   const Result<nlohmann::json> parsed = parse_json<nlohmann::json>(text, {path, 1, 1, 1});
-  if (!parsed) return parsed.error();
-  const nlohmann::json& saved = *parsed;
   const Failure is_none = failure(path + " is not what `lynxpp bench --output` writes");
+  if (!parsed) return is_none;
+  const nlohmann::json& saved = *parsed;
   const auto record = saved.find("record");
   if (record == saved.end() || *record != "bench") return is_none;
   SavedBench bench;
