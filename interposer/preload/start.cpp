@@ -119,7 +119,6 @@ extern "C" [[gnu::visibility("hidden")]] void* lynxpp_find_hook(void* handle, co
     return watched != nullptr ? watched : watched_linker_function(handle, name);
   }
   if (strncmp(name, "cuda", 4) == 0) {
-    lynxpp_resolve_real_functions();
     if (is_loaded_with_program() && !Passthrough::active()) bind_late_runtime(handle, name);
     return looked_up_cpu_function(name);
   }
