@@ -338,5 +338,24 @@ TEST(CountedKernels, OfFunctionsThatNoThreadCallsAreExact) {
   for (const bool wide : {false, true, false}) EXPECT_TRUE(launch.is_exact(wide)) << launch.variant();
   launch.expect_exact();
 }
+
+TEST(CountedKernels, BytesOfCopiesOfSeveralSizesAreApart) {
+  constexpr const char* specification =
+      "global unsigned long bytes[INSTRUCTIONS];\nON_INSTRUCTION: MEM_READ: GLOBAL: "
+      "atomicAdd(&bytes[instructionId()], accessSize());\n";
+  CountedLaunch launch(module_of("",
+                                 ".shared .align 16 .b8 tile[32];\nmov.u32 %r10, tile;\nand.b32 %r9, %r4, "
+                                 "4;\nld.param.u64 %rd3, [out];\n"
+                                 "cp.async.ca.shared.global [%r10], [%rd3], 16, %r9;\n"
+                                 "cp.async.ca.shared.global [%r10+16], [%rd3], 8, %r9;\n"
+                                 "cp.async.wait_all;\nst.global.u32 [%rd1], %r9;\nret;"),
+                       2, 40);
+  launch.native();
+  const auto counted = launch.count(specification, false, false, 90);
+  EXPECT_EQ(counted, launch.count(specification, true, false, 90)) << launch.variant();
+  ASSERT_EQ(counted.size(), 1u);
+  EXPECT_EQ(std::ranges::count(counted[0], 2 * 20 * 4u), 2) << "half of the threads copy 4 bytes each time";
+}
+
 }  // namespace
 }  // namespace lynxpp::cod
