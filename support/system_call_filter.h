@@ -32,8 +32,8 @@ inline long system_call_filters(const char* status_path) {
   return found[sizeof mode - 1] == '0' ? 0 : -1;
 }
 
-/// True if a filter of the process of this /proc/PROCESS/status may end it for opening a socket. Which calls a
-/// filter permits cannot be found out. Filters that the first process of the container has, too, are the
+/// True if a filter of the process of this /proc/PROCESS/status may end it for opening a socket. Which calls
+/// a filter permits cannot be found out. Filters that the first process of the container has, too, are the
 /// container's: those let programs open sockets, as Docker's do.
 inline bool may_filter_system_calls(const char* status_path) {
   const long own = system_call_filters(status_path);

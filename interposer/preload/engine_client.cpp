@@ -305,7 +305,7 @@ void finish() {
   if (is_run_program()) {
     say_no_launch();
   } else if (seen == lynxpp_seen_missing) {
-    say("no kernel launch was seen");
+    say("no kernel was launched while a specification was attached");
   }
 }
 
