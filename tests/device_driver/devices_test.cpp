@@ -35,10 +35,12 @@ class DevicesTest : public testing::Test {
     EXPECT_EQ(found<CUresult(CUdeviceptr*, std::size_t)>("cuMemAlloc")(&address, bytes), CUDA_SUCCESS);
     return address;
   }
+  /// Memory that another device may read, too: the fill is over.
   static CUdeviceptr filled(unsigned value, std::size_t count) {
     const CUdeviceptr address = allocate(4 * count);
     EXPECT_EQ(found<CUresult(CUdeviceptr, unsigned, std::size_t)>("cuMemsetD32")(address, value, count),
               CUDA_SUCCESS);
+    EXPECT_EQ(synchronize(), CUDA_SUCCESS);
     return address;
   }
   static unsigned read(CUdeviceptr from) {
