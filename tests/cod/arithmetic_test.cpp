@@ -207,5 +207,20 @@ TEST(Arithmetic, ConstantsAtFileScope) {
   EXPECT_EQ(run.number("b"), 6.5);
 }
 
+TEST(Arithmetic, ConstantsSkipOperandsAndCountShiftsByTheWidth) {
+  const ReportRun run = run_report(
+      "const int OR = 1 || 1 / 0, AND = 0 && 1 / 0, LEFT = 3 << 33, RIGHT = -8 >> 33; const long WIDE = 3l "
+      "<< 33;\n"
+      "ON_REPORT: { emit(\"or\", OR); emit(\"and\", AND); emit(\"left\", LEFT); emit(\"right\", RIGHT); "
+      "emit(\"wide\", WIDE); }",
+      LaunchView());
+  EXPECT_EQ(run.failure, "");
+  EXPECT_EQ(run.number("or"), 1);
+  EXPECT_EQ(run.number("and"), 0);
+  EXPECT_EQ(run.number("left"), 6);
+  EXPECT_EQ(run.number("right"), -4);
+  EXPECT_EQ(run.number("wide"), 25769803776.0);
+}
+
 }  // namespace
 }  // namespace lynxpp::cod
