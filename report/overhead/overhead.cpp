@@ -4,6 +4,8 @@
 #include <cmath>
 #include <map>
 
+#include "support/check.h"
+
 namespace lynxpp::report {
 namespace {
 
@@ -91,6 +93,7 @@ SettingOverhead compare(const std::vector<BenchRun>& native, const BenchSetting&
 }  // namespace
 
 Overhead overhead_of(const Bench& bench) {
+  LYNXPP_CHECK(!bench.native.empty(), "no native run");
   Overhead overhead;
   overhead.command = bench.command;
   overhead.rounds = bench.native.size();
