@@ -1,4 +1,4 @@
-// What is said of an illegal access.
+// Describes illegal accesses and other faults.
 #include <algorithm>
 #include <bit>
 #include <cstdio>
@@ -44,7 +44,7 @@ std::string name_of_access(const AccessSite& site) {
 
 namespace {
 
-/// What lies, or does not, where the access went.
+/// Describes the location of the illegal access.
 std::string name_of_place(const WarpContext& warp, const Fault& fault) {
   const std::string address = "address " + hexadecimal(fault.address);
   switch (fault.site->kind) {
@@ -142,7 +142,7 @@ bool BlockRunner::check_fault(Warp& warp) {
   return fail(message + ": " + name_of_fault(warp.context, fault), site.line);
 }
 
-/// In a checked launch, which goes on to find more. False: the fault ends the launch.
+/// Skips an illegal access in a checked launch. Returns false if the fault ends the launch.
 bool BlockRunner::leave_out_access(Warp& warp) {
   Fault& fault = warp.context.fault;
   if (!check_ || !launch_.check->selection().memory || fault.site == nullptr) return false;
@@ -154,7 +154,7 @@ bool BlockRunner::leave_out_access(Warp& warp) {
   return true;
 }
 
-/// Lanes of the warp that are about to exit: they have left a branch early, and nothing waits for them.
+/// Returns the lanes that are about to exit after leaving a branch early; nothing waits for them.
 std::uint32_t BlockRunner::leaving_lanes(const Warp& warp) const {
   std::uint32_t seen = 0;
   std::uint32_t leaving = 0;
@@ -173,7 +173,7 @@ std::uint32_t BlockRunner::leaving_lanes(const Warp& warp) const {
   return leaving;
 }
 
-/// `bar.sync` and its relatives are for whole warps.
+/// Reports `bar.sync` and other aligned barriers that a partial warp executes.
 void BlockRunner::check_arrival(const Warp& warp, const Segment& segment, std::uint32_t lanes) {
   const CompiledFunction& function = *warp.top().function;
   const ptx::Instruction& at = function.function->body->instructions[segment.end - 1];

@@ -1,4 +1,4 @@
-// Describes what the warps of a block wait for, if no wait can end or while a launch takes long.
+// Describes what the warps of a block wait for, in launches that deadlock or run for long.
 #include <algorithm>
 #include <bit>
 
@@ -11,7 +11,7 @@ namespace {
 
 using Wait = LaneGroup::Wait;
 
-/// Further warps are not listed individually.
+/// Most groups of warps that are listed individually.
 constexpr std::size_t most_told = 6;
 /// Rounds in which the warps of a checked block only query mbarrier objects, without any arrival. A
 /// loop that gives up after more queries than that would be mistaken for one that never ends.
@@ -51,8 +51,7 @@ bool has_effect(std::string_view opcode) {
 
 std::string times(std::uint32_t count) { return count == 2 ? "twice" : std::to_string(count) + " times"; }
 
-/// "warp 0 has exited; warps 1 to 3 wait at barrier 1, tile.cu:12": merges adjacent warps with the same
-/// text.
+/// Merges adjacent warps with the same text: "warp 0 has exited; warps 1 to 3 wait at barrier 1, tile.cu:12".
 class WarpTexts {
  public:
   void add(std::uint32_t warp, std::string one, std::string many) {
@@ -99,7 +98,7 @@ FindingPlace BlockRunner::place_at(const Warp& warp, const CompiledFunction& fun
   return place;
 }
 
-/// "the mbarrier at shared array 'full' + 8, tile.cu:12 (1 of 2 arrivals and 0 bytes are missing)"
+/// Returns "the mbarrier at shared array 'full' + 8, tile.cu:12 (1 of 2 arrivals and 0 bytes are missing)".
 std::string BlockRunner::name_of_awaited(const WarpContext& context) const {
   const AwaitedObject& awaited = context.awaited;
   const std::uint64_t address = reinterpret_cast<std::uintptr_t>(awaited.object);
