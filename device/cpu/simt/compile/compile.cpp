@@ -1,4 +1,4 @@
-// A planned program ▶ machine code.
+// Compiles a planned program to machine code.
 #include <chrono>
 
 #include "device/cpu/simt/compile/form_library.h"

@@ -18,7 +18,7 @@ FormFunction FormLibrary::known(const FormKey& form) const {
   return found == forms_.end() ? nullptr : found->second;
 }
 
-/// What is in the cache comes with all forms that were compiled with it.
+/// A form from the cache is loaded with all forms that were compiled with it.
 FormFunction FormLibrary::find(const FormKey& form) {
   if (const FormFunction function = known(form); function != nullptr || cache_ == nullptr) return function;
   const std::lock_guard compiling(compiling_);
@@ -49,7 +49,7 @@ Status FormLibrary::prepare(llvm::Module& module) {
   return success();
 }
 
-/// Two threads may compile the same form, one after the other; the first one's stays.
+/// Two threads may compile the same form; the first result is kept.
 Status FormLibrary::add(llvm::Module& module, const std::vector<Definition>& definitions) {
   if (definitions.empty()) return success();
   const Result<std::shared_ptr<Jit>> code = jit();
@@ -82,7 +82,7 @@ Status FormLibrary::link(std::unique_ptr<llvm::MemoryBuffer> object,
   return success();
 }
 
-/// What cannot be linked is compiled.
+/// If linking fails, the forms are compiled.
 void FormLibrary::load(const CodeCache::Record& record) {
   std::vector<Definition> definitions;
   for (const FormKey& form : record.forms) definitions.push_back({form, form.name()});
