@@ -129,7 +129,7 @@ inline std::uint32_t BlockRunner::run_first_slice(Warp& warp, SegmentFunction re
   return region(&context, warp.threads);
 }
 
-/// True if the first slice ran the whole warp to its exit.
+/// True if all lanes of the warp exited in the first slice.
 inline bool BlockRunner::has_ended(const Warp& warp, std::uint32_t taken) const {
   const WarpContext& context = warp.context;
   const Control control = program_.functions[0].segments[context.segment].control;

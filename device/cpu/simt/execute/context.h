@@ -72,7 +72,7 @@ struct Fault {
 
 /// The mbarrier object that a warp queried in its current turn and whose phase was incomplete.
 struct AwaitedObject {
-  const AccessSite* site = nullptr;  ///< null if there is none
+  const AccessSite* site = nullptr;  ///< null if none exists
   const std::byte* object = nullptr;
 };
 

@@ -62,7 +62,7 @@ const ptx::Instruction& place_of(const Frame& frame, const LaneGroup& group) {
 
 // ---------------------------------------------------------------- which lanes run
 
-/// Brings other lanes of the warp to the top that depend on no group above theirs. If there are none, lanes
+/// Brings other lanes of the warp to the top that depend on no group above theirs. If none exist, lanes
 /// that wait for others to reconverge continue without them. Returns false if no lanes can run.
 ///
 /// Lanes that spin or wait at a barrier of the block may wait for any lane: the farthest group comes first,

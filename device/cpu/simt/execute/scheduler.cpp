@@ -17,8 +17,8 @@ namespace {
 /// possible.
 constexpr std::int32_t timed_slice_segments = 16;
 /// Slices of atomics after which spinning lanes yield to lanes of their warp that have waited throughout.
-/// Loops that only update memory often take as many slices; not diverging keeps their counts the same in
-/// every run. Once a launch has used locks, it is likely to use more.
+/// The limit is high because loops that only update memory look the same, and a warp that does not diverge
+/// needlessly has the same counts in every run. Once a launch has used locks, it is likely to use more.
 constexpr std::uint32_t patient_slices = 512;
 constexpr std::uint32_t patient_slices_with_locks = 8;
 /// A block that has passed this many barriers probably passes more; with fewer, the fast path does not pay.

@@ -131,8 +131,8 @@ struct LaneGroup {
   Wait wait = Wait::none;
   std::uint32_t barrier = 0;  ///< awaited barrier, with Wait::barrier
   std::uint32_t barrier_result = 0;
-  std::uint32_t members = 0;      ///< awaited lanes, with Wait::meeting; `pc` is the operation
-  bool calls_indirectly = false;  ///< the call at `pc` has not been made yet
+  std::uint32_t members = 0;                       ///< awaited, with Wait::meeting at `pc`
+  bool calls_indirectly = false;                   ///< the call at `pc` has not been made yet
   std::vector<std::unique_ptr<Frame>> calls = {};  ///< interrupted call frames, outermost first
 };
 
@@ -235,7 +235,7 @@ class BlockRunner {
     bool open = false;
     std::uint32_t recorded = 0;  ///< mask of warps whose arrival is recorded as a step
     std::uint32_t more = 0;      ///< repeated arrivals of warps that did not wait
-    /// First waiter in the current phase; null if there is none.
+    /// First waiter in the current phase; null if none exists.
     const CompiledFunction* function = nullptr;
     const Segment* at = nullptr;
     std::uint32_t first_warp = 0;
@@ -244,7 +244,7 @@ class BlockRunner {
       std::uint32_t warp = 0;
       std::uint32_t arrivals = 0;
     };
-    std::vector<std::uint32_t> since_wait = {};  ///< per warp; empty if there are none
+    std::vector<std::uint32_t> since_wait = {};  ///< per warp; empty if none exist
     Arrivals doubled = {};
     void note_arrival(std::uint32_t warp, std::size_t warps);
     void note_wait(std::uint32_t warp, const CompiledFunction& in, const Segment& segment);
@@ -371,7 +371,7 @@ class BlockRunner {
   std::vector<AddressRange> ranges_;            ///< range of the last access of every AccessSite
   const FoundRanges::Pointer found_ = FoundRanges::take();
   std::uint64_t removals_ = 0;  ///< GlobalMemory::removals() when ranges_ was last cleared
-  const std::optional<std::uint32_t> promoted_after_;  ///< runs after which segments get their own code
+  const std::optional<std::uint32_t> promoted_after_;  ///< runs before promotion of a segment
   std::vector<std::uint32_t> runs_;                    ///< runs of each segment's steps
   AlignedBuffer shared_;
   LocalArena local_;

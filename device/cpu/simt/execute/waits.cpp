@@ -13,8 +13,8 @@ using Wait = LaneGroup::Wait;
 
 /// Most groups of warps that are listed individually.
 constexpr std::size_t most_told = 6;
-/// Rounds in which the warps of a checked block only query mbarrier objects, without any arrival. A
-/// loop that gives up after more queries than that would be mistaken for one that never ends.
+/// Rounds without arrivals in which the warps of a checked block only query mbarrier objects. A loop that
+/// stops querying after more rounds would be mistaken for a deadlock.
 constexpr std::uint32_t most_idle_rounds = 1 << 16;
 
 std::string triple(const std::uint32_t (&values)[3]) {
