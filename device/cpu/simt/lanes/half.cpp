@@ -36,7 +36,7 @@ std::uint16_t double_to_half(double value, const HalfFormat& format, HalfRoundin
   const auto infinity = static_cast<std::uint16_t>(((1 << format.exponent_bits) - 1) << format.mantissa_bits);
   const double magnitude = std::fabs(value);
   if (std::isinf(value)) return sign | infinity;
-  // Scale so that one unit in the last place becomes 1, then round to an integer; both are exact in double.
+  // Scale so that one ulp becomes 1, then round to an integer; both are exact in double.
   const int lowest = 1 - bias(format) - format.mantissa_bits;
   int exponent = magnitude == 0 ? 0 : std::ilogb(magnitude) - format.mantissa_bits;
   if (magnitude == 0 || exponent < lowest) exponent = lowest;

@@ -18,7 +18,7 @@ struct LaneOperation {
   std::uint8_t operand_bits[3] = {0, 0, 0};
 };
 
-/// place[lane] = values[lane] for every lane in `mask`.
+/// Stores values[lane] for every lane in `mask`; other lanes keep their value.
 using MergeFunction = void (*)(void* place, const void* values, std::uint32_t mask);
 /// Returns the merge function for values of 1, 2, 4, 8 or 16 bytes; null for other sizes.
 MergeFunction find_merge(unsigned bytes);

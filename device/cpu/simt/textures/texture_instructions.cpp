@@ -71,7 +71,7 @@ bool find_operands(const OperationRequest& request, FetchOperands& operands, std
   const std::size_t sources = request.sources.size();
   operands.level = 1 + geometry.operands();
   std::size_t next = operands.level;
-  // A gradient or offset has as many elements as a texture without layers has coordinates.
+  // A gradient or offset has one element per coordinate, not counting the layer; three are padded to four.
   const unsigned width = geometry.numbers() == 3 ? 4 : geometry.numbers();
   operands.gradient = width;
   if (operands.choice == LevelChoice::number) next += 1;
