@@ -53,7 +53,7 @@ namespace {
 
 using Maker = Result<Operation> (*)(OperationRequest&);
 
-/// By the opcode's root.
+/// Constructors of operations by the opcode's root.
 const std::map<std::string_view, Maker>& makers() {
   static const std::map<std::string_view, Maker> all = {
       {"mma", &make_mma},

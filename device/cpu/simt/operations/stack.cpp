@@ -1,5 +1,5 @@
-// Memory that a function takes from the stack while it runs. All lanes of a frame have their stacks up to one
-// place: what one takes all take, and what a lane gives back is free when all lanes of its warp are there.
+// Dynamic stack allocation (alloca). All lanes of a frame share one stack pointer: an allocation by one lane
+// moves it for all, and memory is released only when all live lanes restore it together.
 #include <algorithm>
 #include <bit>
 
@@ -18,7 +18,7 @@ void give(const OperationCall& call, std::uint64_t address) {
 
 }  // namespace
 
-/// alloca.type ptr, size{, alignment}: a local address.
+/// alloca.type ptr, size{, alignment}: returns a local address.
 Result<Operation> make_stack_allocation(OperationRequest& request) {
   const std::size_t sources = request.sources.size();
   if (!take_width(request.words) || request.results != 1 || sources == 0 || sources > 2)
