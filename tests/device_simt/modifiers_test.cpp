@@ -231,7 +231,7 @@ TEST(Modifiers, AreRefusedByNameElsewhere) {
       EXPECT_THAT(text, HasSubstr("'" + instruction.substr(0, instruction.find(' ')) + "'"));
     }
   }
-  EXPECT_THAT(failure_of("add.bogus.s32 %r1, %r2, %r3"), HasSubstr("its modifier '.bogus' is not known"));
+  EXPECT_THAT(failure_of("add.bogus.s32 %r1, %r2, %r3"), HasSubstr("unknown modifier '.bogus'"));
 }
 
 TEST(Modifiers, OfOtherFormsAreRefused) {

@@ -123,7 +123,7 @@ TEST(Stack, EndsWhereItsLimitIs) {
   ret;
 })",
                   out),
-              HasSubstr("stack overflow: alloca wants the stack to end at 1073741824 of the "));
+              HasSubstr("stack overflow: alloca extends the stack to 1073741824 bytes, past the "));
 }
 
 }  // namespace

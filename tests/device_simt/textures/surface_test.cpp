@@ -307,17 +307,15 @@ TEST(ObjectRefusals, AreNamed) {
   const std::pair<const char*, const char*> refused[] = {
       {"tex.2dms.v4.f32.s32 {%d0, %d1, %d2, %d3}, [%h, {%s0, %s1, %s2, %s3}]", "'.2dms'"},
       {"tex.a2dms.v4.f32.s32 {%d0, %d1, %d2, %d3}, [%h, {%s0, %s1, %s2, %s3}]", "'.a2dms'"},
-      {"tex.2d.v4.f32.f32 {%d0, %d1, %d2, %d3}, [%h, {%s0, %s1}], %s2", "comparisons with depths"},
-      {"tex.cube.v4.f32.f32 {%d0, %d1, %d2, %d3}, [%h, {%s0, %s1, %s2, %s3}], %s0",
-       "comparisons with depths"},
-      {"tld4.r.2d.v4.f32.f32 {%d0, %d1, %d2, %d3}, [%h, {%s0, %s1}], {%s2, %s3}, %s0",
-       "comparisons with depths"},
+      {"tex.2d.v4.f32.f32 {%d0, %d1, %d2, %d3}, [%h, {%s0, %s1}], %s2", "depth comparisons"},
+      {"tex.cube.v4.f32.f32 {%d0, %d1, %d2, %d3}, [%h, {%s0, %s1, %s2, %s3}], %s0", "depth comparisons"},
+      {"tld4.r.2d.v4.f32.f32 {%d0, %d1, %d2, %d3}, [%h, {%s0, %s1}], {%s2, %s3}, %s0", "depth comparisons"},
       {"tex.2d.v4.f32.f32 {%d0, %d1, %d2, %d3}, [%h, %h, {%s0, %s1}]", ".texmode_independent"},
       {"txq.filter_mode.b32 %d0, [%h]", "'.filter_mode'"},
       {"tex.2d.v4.f64.f32 {%d0, %d1, %d2, %d3}, [%h, {%s0, %s1}]", "'.f64'"},
       {"suld.b.cube.b32.trap {%d0}, [%h, {%s0, %s1, %s2, %s3}]", "'.cube'"},
       {"suld.b.1d.v4.b64.trap {%d0, %d1, %d2, %d3}, [%h, {%s0}]", "more than 128 bits"},
-      {"sured.b.and.1d.u32.trap [%h, {%s0}], %s1", "no such operation on '.u32'"},
+      {"sured.b.and.1d.u32.trap [%h, {%s0}], %s1", "the operation does not exist for '.u32'"},
       {"tld4.r.3d.v4.f32.f32 {%d0, %d1, %d2, %d3}, [%h, {%s0, %s1, %s2, %s3}]", "'.3d'"},
   };
   for (const auto& [text, reason] : refused) {
@@ -342,10 +340,10 @@ TEST(ObjectFaults, SayWhatIsWrong) {
   const char* const fetch = "tex.2d.v4.u32.s32 {%d0, %d1, %d2, %d3}, [%h, {%s0, %s1}]";
   const char* const load = "suld.b.2d.b32.trap {%d0}, [%h, {%s0, %s1}]";
   EXPECT_THAT(error_of(fetch, 0, 0), HasSubstr("illegal address: a texture read at 0x0 by thread (0, 0, 0)"));
-  EXPECT_THAT(error_of(fetch, 0, 0), HasSubstr("which is the handle of no texture object"));
+  EXPECT_THAT(error_of(fetch, 0, 0), HasSubstr("which is not the handle of a texture object"));
   EXPECT_THAT(error_of(fetch, surface.handle(), 0), HasSubstr("no texture object"));
   EXPECT_THAT(error_of(load, texture.handle(), 0), HasSubstr("no surface object"));
-  EXPECT_THAT(error_of(load, surface.handle(), 32), HasSubstr("which is a surface that ends before"));
+  EXPECT_THAT(error_of(load, surface.handle(), 32), HasSubstr("which is outside the surface"));
   EXPECT_THAT(error_of(load, surface.handle(), 2), HasSubstr("misaligned address: a surface load"));
   EXPECT_EQ(error_of(load, surface.handle(), 28), "");
 }

@@ -140,10 +140,9 @@ bool BlockCheck::check_gap(const WarpContext& warp, const AccessSite& site, cons
   if (last == nullptr || place.address + access.bytes <= last->offset + last->bytes) return true;
   launch_.add(FindingKind::out_of_bounds, access_of(warp, site, access.lane), nullptr, [&] {
     const std::uint64_t end = last->offset + last->bytes;
-    const std::string distance = place.address < end ? "across"
-                                 : place.address == end
-                                     ? "just behind"
-                                     : std::to_string(place.address - end) + " bytes behind";
+    const std::string distance = place.address < end    ? "across"
+                                 : place.address == end ? "just past"
+                                                        : std::to_string(place.address - end) + " bytes past";
     return LaunchCheck::Description{name_of(place),
                                     distance + " the end of shared array '" + demangle(last->name) + "' of " +
                                         std::to_string(last->bytes) + " bytes",
@@ -224,8 +223,8 @@ void BlockCheck::add_race(const WarpContext& warp, const AccessSite& site, const
     LaunchCheck::Description made{name_of(place), {}, earlier, name_of(place)};
     made.detail = conflict.earlier.block != block_ ? "nothing orders the two blocks"
                   : conflict.earlier.warp != (warp.warpid & 31)
-                      ? "no barrier or other order lies between the two warps"
-                      : "no __syncwarp lies between the two lanes of a warp";
+                      ? "no barrier or other synchronization orders the two warps"
+                      : "no __syncwarp orders the two lanes of a warp";
     return made;
   });
 }

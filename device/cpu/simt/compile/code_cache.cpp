@@ -145,9 +145,9 @@ std::unique_ptr<CodeCache> CodeCache::of_user(std::string_view processor) {
   if (cache) return std::move(*cache);
   const std::string& reason = cache.error().diagnostics.front().message;
   if (secure_getenv("LYNXPP_CPU_CACHE") != nullptr) {
-    log().warn("the cpu device keeps no compiled code, as {}", reason);
+    log().warn("the cpu device does not cache compiled code: {}", reason);
   } else {
-    log().info("the cpu device keeps no compiled code, as {}", reason);
+    log().info("the cpu device does not cache compiled code: {}", reason);
   }
   return nullptr;
 }

@@ -264,7 +264,7 @@ bool FunctionCodegen::begin_instruction(const ptx::Instruction& instruction) {
   if (!instruction.guarded()) return true;
   const auto slot = find_register(instruction.guard.predicate);
   if (!slot || slot->bits != 1) {
-    unsupported("its guard is no predicate register");
+    unsupported("its guard is not a predicate register");
     return false;
   }
   guard_ = read_predicate_register(*slot, instruction.guard.negated);
@@ -281,7 +281,7 @@ void FunctionCodegen::emit_instruction(const ptx::Instruction& instruction) {
   (this->*emitter->second)();
   if (modifiers_are_known_) return;
   if (const std::string_view modifier = opcode_->unknown_modifier(); !modifier.empty())
-    unsupported("its modifier '." + std::string(modifier) + "' is not known");
+    unsupported("unknown modifier '." + std::string(modifier) + "'");
 }
 
 std::uint32_t FunctionCodegen::site() const {
@@ -464,7 +464,7 @@ void FunctionCodegen::emit_barrier_result(const ptx::Instruction& instruction) {
   instruction_ = &instruction;
   opcode_.emplace(instruction.opcode);
   scope_ = function_.function->body->statements[instruction.statement].scope;
-  if (instruction.guarded()) return unsupported("bar.red under a guard");
+  if (instruction.guarded()) return unsupported("bar.red with a guard");
   Value* const result = context_load(offsetof(WarpContext, barrier_result), 32);
   if (opcode_->has("popc")) return write(0, ptx::DataType::u32, splat(result));
   write_predicate(operand(0), predicate_of(result));

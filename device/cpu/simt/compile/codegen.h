@@ -52,7 +52,7 @@ struct DecodedOpcode {
     return {};
   }
   /// Returns a modifier that no emitter has handled and that may change the instruction's effect; empty if
-  /// there is none.
+  /// none exists.
   std::string_view unknown_modifier() const;
   ptx::DataType type(std::size_t index = 0) const {
     return index < types.size() ? types[index] : ptx::DataType::none;

@@ -290,7 +290,7 @@ Value* FunctionCodegen::round_to_integral(Value* value, std::string_view mode) {
 /// Clamps out-of-range values. NaN becomes 0, or only the top bit set if one of the types has 64 bits.
 void FunctionCodegen::convert_to_integer(DataType to, DataType from) {
   const std::string_view mode = opcode_->first_of({"rni", "rzi", "rmi", "rpi"});
-  if (mode.empty()) return unsupported("no rounding mode");
+  if (mode.empty()) return unsupported("missing rounding mode");
   opcode_->has("sat");  // clamps in any case
   Value* const source = read_float(1, from);
   Value* const rounded = round_to_integral(source, mode);

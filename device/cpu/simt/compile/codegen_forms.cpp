@@ -152,7 +152,7 @@ const FunctionCodegen::EmittedForm& FunctionCodegen::find_form(FormLibrary& libr
     llvm::Function* const other = each->second.function;
     if (llvm::FunctionComparator(function, other, &globals_).compare() != 0) continue;
     if (library.checks_sharing() && text_of(*function) != text_of(*other))
-      unsupported("it was taken for another one's form");
+      unsupported("internal error: its form matches a different instruction");
     function->eraseFromParent();
     return each->second;
   }
@@ -176,7 +176,8 @@ void FunctionCodegen::emit_step(const ptx::Instruction& instruction, StepList& s
   const EmittedForm* const form = finish_form(steps, is_last);
   if (!is_described || !diagnostics_.empty() || operations != program_.operations.size()) return;
   Emission emitted = emission(form, sites);
-  if (before != nullptr && emitted != *before) return unsupported("it was taken for another one");
+  if (before != nullptr && emitted != *before)
+    return unsupported("internal error: its description matches a different instruction");
   emissions_.insert_or_assign(description_, std::move(emitted));
 }
 

@@ -82,7 +82,7 @@ void FunctionCodegen::emit_multiply() {
   bool wide = false;
   Value* const product = multiply(type, wide);
   const unsigned bits = bits_of(type) * (wide ? 2 : 1);
-  if (bits > 64) return unsupported("a product of 128 bits");
+  if (bits > 64) return unsupported("128-bit product");
   using enum DataType;
   const DataType result_type = !wide        ? type
                                : bits == 64 ? (is_signed(type) ? s64 : u64)
@@ -236,7 +236,7 @@ void FunctionCodegen::emit_lop3() {
   const bool has_predicate = destination.kind == ptx::OperandKind::pair;
   if (has_predicate == combination.empty()) return unsupported("malformed operands");
   const ptx::Operand& table = operand(4);
-  if (table.kind != ptx::OperandKind::integer) return unsupported("its table is no constant");
+  if (table.kind != ptx::OperandKind::integer) return unsupported("its table is not a constant");
   Value* const inputs[3] = {read(1, DataType::b32), read(2, DataType::b32), read(3, DataType::b32)};
   Value* result = splat(32, 0);
   for (unsigned row = 0; row < 8; ++row) {

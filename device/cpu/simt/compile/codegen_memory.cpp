@@ -111,7 +111,7 @@ FunctionCodegen::Access FunctionCodegen::address_of(const ptx::Operand& address,
                 : space == StateSpace::local ? AddressKind::local
                                              : AddressKind::host;
   if (address.kind != ptx::OperandKind::address || address.elements.empty()) {
-    unsupported("operand '" + std::string(ptx_.text(address.text)) + "' is no address");
+    unsupported("operand '" + std::string(ptx_.text(address.text)) + "' is not an address");
     access.addresses = splat(64, 0);
     return access;
   }
@@ -129,7 +129,7 @@ Value* FunctionCodegen::element_offset(const ptx::ArrayElement& element) {
   const ptx::Operand& index = *element.index;
   const auto slot = find_register(index.name);
   if (!slot || slot->bits == 1) {
-    unsupported("'" + std::string(index.name) + "' is no index");
+    unsupported("'" + std::string(index.name) + "' is not an index");
     return splat(64, 0);
   }
   Value* const place = builder_.CreateAdd(resize(read_register(*slot), 32, false),

@@ -40,7 +40,7 @@ std::optional<RegisterSlot> FunctionCodegen::selected_register(const ptx::Operan
 /// Adds an operand [handle, {coordinates}].
 void FunctionCodegen::add_object(const ptx::Operand& operand, OperationSources& sources) {
   if (operand.elements.empty() || operand.elements.size() > 2 || operand.offset != 0)
-    return unsupported("samplers of their own (.texmode_independent)");
+    return unsupported("separate samplers (.texmode_independent)");
   SourceSlot slot;
   slot.kind = SourceSlot::Kind::object;
   sources.slots.push_back(slot);

@@ -89,7 +89,7 @@ void FormLibrary::load(const CodeCache::Record& record) {
   const llvm::StringRef bytes(reinterpret_cast<const char*>(record.object.data()), record.object.size());
   const std::size_t before = size();
   if (const Status linked = link(llvm::MemoryBuffer::getMemBuffer(bytes, "", false), definitions); !linked)
-    log().debug("cpu device: kept code is of no use: {}", linked.error().diagnostics.front().message);
+    log().debug("cpu device: cannot use cached code: {}", linked.error().diagnostics.front().message);
   from_cache_.fetch_add(size() - before);
 }
 

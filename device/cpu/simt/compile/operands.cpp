@@ -300,7 +300,7 @@ Value* FunctionCodegen::read_predicate(const ptx::Operand& operand) {
   if (operand.name == "%is_explicit_cluster" && value == nullptr)
     value = builder_.CreateICmpNE(read_special(operand.name, 32), splat(32, 0));
   if (value == nullptr) {
-    unsupported("operand '" + std::string(ptx_.text(operand.text)) + "' is no predicate");
+    unsupported("operand '" + std::string(ptx_.text(operand.text)) + "' is not a predicate");
     return splat(1, 0);
   }
   return operand.negated ? builder_.CreateNot(value) : value;
@@ -429,7 +429,7 @@ void FunctionCodegen::write_predicate(const ptx::Operand& operand, Value* value)
   if (operand.kind == OperandKind::sink) return;
   const auto slot = operand.kind == OperandKind::identifier ? find_register(operand.name) : std::nullopt;
   if (!slot || slot->bits != 1) {
-    return unsupported("destination '" + std::string(ptx_.text(operand.text)) + "' is no predicate");
+    return unsupported("destination '" + std::string(ptx_.text(operand.text)) + "' is not a predicate");
   }
   write_register(*slot, value);
 }

@@ -29,7 +29,7 @@ class CallMemory {
     const void* const end = bytes.empty() ? nullptr : std::memchr(bytes.data(), 0, bytes.size());
     if (end != nullptr)
       return bytes.substr(0, static_cast<std::size_t>(static_cast<const char*>(end) - bytes.data()));
-    miss("a text", address);
+    miss("a string", address);
     return {};
   }
   void miss(const char* what, std::uint64_t address) {
@@ -173,7 +173,7 @@ Result<std::uint64_t> free_memory(const BuiltinCall& call) {
   if (address == 0 || device_heap(call.memory->device()).free(reinterpret_cast<void*>(address), *call.memory))
     return std::uint64_t{0};
   CallMemory memory(call);
-  memory.miss("free of what malloc of the device did not give out,", address);
+  memory.miss("free of a pointer that device malloc did not return,", address);
   return *memory.failed();
 }
 

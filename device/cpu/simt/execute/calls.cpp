@@ -171,7 +171,7 @@ bool BlockRunner::call_target(Warp& warp, const Segment& segment) {
   const CompiledFunction* const callee = program_.find(ModuleSymbols::function_of_token(token));
   if (callee == nullptr) {
     return fail_at(warp, segment, lanes,
-                   "a call through " + hexadecimal(token) + ", which is no function of this module");
+                   "a call through " + hexadecimal(token) + ", which is not a function of this module");
   }
   if (callee->failure) {
     if (!failure_) failure_ = Failure{*callee->failure};

@@ -78,7 +78,7 @@ class TimedGrid final : public models::clock::Grid {
   Failure why_stuck(std::uint32_t place) override {
     BlockRunner& block = *blocks_[place];
     if (block.run_round() == BlockRunner::Turn::failed) return block.problem();
-    return failure("the cpu device's modelled time has lost the kernel's warps");
+    return failure("internal error: modelled time ended before all warps of the kernel");
   }
 
  private:

@@ -134,8 +134,8 @@ class DefaultArithmetic {
  private:
   // Kernel code has no x87 instructions; setting both environments took 7% of a worker's time in short
   // launches.
-  static constexpr unsigned usual = 0x1f80;   // all exceptions masked, to nearest, no flushing
-  static constexpr unsigned happened = 0x3f;  // flags, which change nothing
+  static constexpr unsigned usual = 0x1f80;   // all exceptions masked, round to nearest, no flushing
+  static constexpr unsigned happened = 0x3f;  // status flags, which have no effect
   const unsigned before_ = _mm_getcsr();
 #else
  public:
@@ -272,7 +272,7 @@ SimtModule::Compiled SimtModule::program(const std::string& kernel, CodeKind kin
 Status check_cluster(const KernelInfo& info, const LaunchShape& shape) {
   if (!shape.cluster && !info.needs_cluster) return success();
   const std::string kernel = "kernel '" + info.name + "': ";
-  if (!shape.cluster) return failure(kernel + "it is to be launched in clusters");
+  if (!shape.cluster) return failure(kernel + "it must be launched in clusters");
   const Dim3& each = *shape.cluster;
   const Dim3& grid = shape.grid;
   const std::string text =
@@ -280,11 +280,11 @@ Status check_cluster(const KernelInfo& info, const LaunchShape& shape) {
   const std::uint64_t blocks = std::uint64_t{each.x} * each.y * each.z;
   if (blocks == 0 || blocks > most_cluster_blocks || grid.x % each.x != 0 || grid.y % each.y != 0 ||
       grid.z % each.z != 0)
-    return failure(kernel + "clusters of " + text + " blocks do not divide the grid, or are too large");
+    return failure(kernel + "clusters of " + text + " blocks do not divide the grid or are too large");
   if (info.max_cluster_rank != 0 && blocks > info.max_cluster_rank)
-    return failure(kernel + "clusters of " + text + " blocks are more than its .maxclusterrank");
+    return failure(kernel + "clusters of " + text + " blocks exceed its .maxclusterrank");
   if (info.cluster && (info.cluster->x != each.x || info.cluster->y != each.y || info.cluster->z != each.z))
-    return failure(kernel + "clusters of " + text + " blocks are not what its .reqnctapercluster says");
+    return failure(kernel + "clusters of " + text + " blocks differ from its .reqnctapercluster");
   return success();
 }
 

@@ -65,7 +65,7 @@ struct SharedAccessCounts {
 
   SharedAccessCounts& operator+=(const SharedAccessCounts& other);
 };
-/// One instruction.
+/// Counters of one instruction.
 enum class AccessKind : std::uint32_t { load, store, atomic };
 
 struct SiteCounters {

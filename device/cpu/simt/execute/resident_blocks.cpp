@@ -95,7 +95,7 @@ void report_running(LaunchState& launch, const BlockRunner& block) {
 void report_abandoned(LaunchState& launch, const BlockRunner& block) {
   if (launch.check == nullptr || !launches_abandoned() || launch.report.is_abandoned.exchange(true)) return;
   const std::uint32_t* const at = block.index();
-  log().warn("kernel {} is ended while it runs; in block ({}, {}, {}) {}",
+  log().warn("kernel {} was interrupted; in block ({}, {}, {}) {}",
              demangle(launch.program->functions[0].name), at[0], at[1], at[2], block.describe_waits());
 }
 

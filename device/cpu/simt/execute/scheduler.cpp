@@ -395,7 +395,7 @@ bool BlockRunner::indexed_branch(Warp& warp, const Segment& segment, std::uint32
     if ((taken >> lane & 1) != 0) {
       const std::uint64_t index = warp.context.operand[lane];
       if (index >= segment.targets.size())
-        return fail("brx.idx with an index beyond its list of targets", segment.line);
+        return fail("brx.idx with an index past the end of its target list", segment.line);
       pc = segment.targets[index];
     }
     side(pc).mask |= 1u << lane;
@@ -439,12 +439,12 @@ bool BlockRunner::arrive(Warp& warp, const Segment& segment, std::uint32_t lanes
   const std::uint32_t threads = warp.context.barrier_threads;
   if (id >= barrier_count) return fail("barrier " + std::to_string(id) + " does not exist", segment.line);
   if (threads % warp_size != 0) {
-    return fail("a barrier for " + std::to_string(threads) + " threads, which is no multiple of 32",
+    return fail("a barrier for " + std::to_string(threads) + " threads, which is not a multiple of 32",
                 segment.line);
   }
   Barrier& barrier = barriers_[id];
   if (barrier.open && barrier.threads != threads) {
-    return fail("warps meet at barrier " + std::to_string(id) + " with different thread counts",
+    return fail("warps arrive at barrier " + std::to_string(id) + " with different thread counts",
                 segment.line);
   }
   if (check_) {

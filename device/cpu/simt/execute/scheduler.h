@@ -216,7 +216,7 @@ class BlockRunner {
   /// Number of most recent rounds in which every warp may have waited for another block or the host.
   std::uint32_t waiting_rounds() const { return waiting_rounds_; }
   void wait_anew() { waiting_rounds_ = 0; }
-  /// No block of the cluster can go on.
+  /// Fails because no block of the cluster can continue.
   void fail_waiting_for_cluster();
   /// Returns the block's three coordinates.
   const std::uint32_t* index() const { return index_; }

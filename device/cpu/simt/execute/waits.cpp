@@ -145,8 +145,8 @@ std::string BlockRunner::describe_waits() const {
     std::string one;
     std::string many;
     if (warp.is_new) {
-      one = "has not begun";
-      many = "have not begun";
+      one = "has not started";
+      many = "have not started";
     } else if (warp.live == 0) {
       const std::string where = warp.exit != nullptr ? " at " + name_of_line(*warp.exit) : "";
       one = "has exited" + where;
@@ -286,7 +286,7 @@ void BlockRunner::check_left_out(const Barrier& barrier, std::uint32_t id) {
     const ptx::Instruction* const after = find_work_after(*barrier.function, *barrier.at, i);
     if (after == nullptr) continue;
     FindingPlace other;
-    other.action = "warp " + std::to_string(i) + " of the block goes on without it";
+    other.action = "warp " + std::to_string(i) + " of the block continues without it";
     other.has_thread = false;
     other.function = barrier.function->name;
     other.line = after->line;
@@ -297,7 +297,7 @@ void BlockRunner::check_left_out(const Barrier& barrier, std::uint32_t id) {
     }
     const Warp& waiting = *warps_[barrier.first_warp];
     std::string detail = "barrier " + std::to_string(id) + " completed because warp " + std::to_string(i) +
-                         " had exited; all threads that go on must reach it";
+                         " had exited; all threads that continue must reach it";
     launch_.check
         ->add_place(FindingKind::skipped_barrier,
                     place_at(waiting, *barrier.function, *barrier.at, waiting.live != 0 ? waiting.live : 1),

@@ -30,7 +30,7 @@ Result<Operation> make_small_copy(OperationRequest& request) {
   const std::size_t sources = request.sources.size() - (has_policy ? 1 : 0);
   if (sources < 3 || sources > 4) return failure("malformed operands");
   const std::int64_t bytes = request.sources[2].constant;
-  if (bytes != 16 && (bypasses || (bytes != 4 && bytes != 8))) return failure("a size that is not known");
+  if (bytes != 16 && (bypasses || (bytes != 4 && bytes != 8))) return failure("unsupported size");
   const bool has_extent = sources == 4;
   const bool ignores = has_extent && request.sources[3].kind == SourceSlot::Kind::predicate;
   const auto size = static_cast<std::uint64_t>(bytes);
@@ -164,7 +164,7 @@ Result<Operation> make_bulk_reduction(OperationRequest& request) {
   if (!words.take(to_global ? "bulk_group" : "mbarrier::complete_tx::bytes")) return refuse(request);
   const bool has_policy = to_global && words.take("L2::cache_hint");
   const AtomicOperation* const operation = take_reduction(words, to_global);
-  if (operation == nullptr) return failure("an operation or a type that is not known there");
+  if (operation == nullptr) return failure("unknown operation or type");
   if (request.sources.size() != 3u + (to_global ? 0 : 1) + (has_policy ? 1 : 0))
     return failure("malformed operands");
   const auto run = [=](const OperationCall& call) {

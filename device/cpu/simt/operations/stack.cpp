@@ -28,7 +28,7 @@ Result<Operation> make_stack_allocation(OperationRequest& request) {
     const SourceSlot& given = request.sources[1];
     if (given.kind != SourceSlot::Kind::constant || given.constant <= 0 ||
         !std::has_single_bit(static_cast<std::uint64_t>(given.constant)))
-      return failure("an alignment that is no power of two");
+      return failure("its alignment is not a power of two");
     alignment = std::max(alignment, static_cast<std::uint64_t>(given.constant));
   }
   const std::uint32_t line = request.line;

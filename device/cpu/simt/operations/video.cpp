@@ -110,16 +110,14 @@ Result<Operation> make_scalar(OperationRequest& request, const VideoForm& form) 
   Field fields[2];
   Field merged;
   for (unsigned i = 0; i < 2; ++i) {
-    if (!parse_field(request.sources[i].selector, fields[i])) return failure("a selector is not known");
+    if (!parse_field(request.sources[i].selector, fields[i])) return failure("unknown selector");
   }
-  if (!parse_field(request.result_selectors[0], merged)) return failure("a selector is not known");
+  if (!parse_field(request.result_selectors[0], merged)) return failure("unknown selector");
   const bool merges = merged.bits != 32;
   // An H100 deviates from the ISA here: a negative value becomes 0.
-  if (merges && form.saturates && form.d_signed)
-    return failure("saturation of a signed result that is merged");
+  if (merges && form.saturates && form.d_signed) return failure("saturation of a merged signed result");
   // An H100 deviates from the ISA here, too.
-  if (form.name == "shr" && (merges || fields[0].bits != 32))
-    return failure("a shift to the right of parts of words");
+  if (form.name == "shr" && (merges || fields[0].bits != 32)) return failure("right shift of a partial word");
   if (request.sources.size() != (merges || !form.second.empty() ? 3u : 2u) ||
       (merges && !form.second.empty()))
     return failure("malformed operands");
@@ -178,7 +176,7 @@ Result<Operation> make_vector(OperationRequest& request, const VideoForm& form, 
   if (!parse_elements(request.sources[0].selector, count, 0, elements.of_a) ||
       !parse_elements(request.sources[1].selector, count, count, elements.of_b) ||
       !parse_mask(request.result_selectors[0], count, elements.written))
-    return failure("a selector is not known");
+    return failure("unknown selector");
   if (request.sources.size() != 3) return failure("malformed operands");
   const unsigned bits = 32 / count;
   const bool sums = !form.second.empty();
@@ -251,7 +249,7 @@ Result<Operation> make_multiply_add(OperationRequest& request) {
       !sources[2].selector.empty())
     return failure("malformed operands");
   if (!parse_field(sources[0].selector, form.a) || !parse_field(sources[1].selector, form.b))
-    return failure("a selector is not known");
+    return failure("unknown selector");
   form.negates_product = sources[0].negated != sources[1].negated;
   form.negates_sum = sources[2].negated;
   if ((form.negates_product || form.adds_one) && form.negates_sum) return failure("malformed operands");

@@ -251,7 +251,7 @@ Result<Operation> make_surface_reduction(OperationRequest& request) {
   const std::string_view type = words.take_of({"u32", "s32", "b32", "u64", "s64", "b64"});
   if (type.empty()) return refuse(request);
   if (!is_reduction(reduction, type, is_formatted))
-    return failure("there is no such operation on '." + std::string(type) + "'");
+    return failure("the operation does not exist for '." + std::string(type) + "'");
   const unsigned bytes = type.ends_with("64") ? 8 : 4;
   SurfaceAccess access{.geometry = *geometry, .is_formatted = is_formatted, .bytes = bytes};
   if (!take_outside(words, access.outside)) return refuse(request);

@@ -82,7 +82,7 @@ bool find_operands(const OperationRequest& request, FetchOperands& operands, std
     return true;
   }
   const bool has_offset = !geometry.is_cube && sources == next + width + 1;
-  problem = sources == next + 1 || has_offset ? "comparisons with depths: nothing in CUDA says how to compare"
+  problem = sources == next + 1 || has_offset ? "depth comparisons: CUDA does not specify the comparison"
                                               : "malformed operands";
   return false;
 }
