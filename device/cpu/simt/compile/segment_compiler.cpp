@@ -162,7 +162,7 @@ void SegmentCompiler::promote(std::uint32_t function, std::uint32_t segment) {
   if (!done) log().warn("cpu device: {}", done.error().diagnostics.front().message);
   if (compiled.code[segment].whole.load(std::memory_order_relaxed) == nullptr) return;
   const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - begin;
-  log().debug("cpu device: segment {} of {} runs often: compiled in {:.1f} ms", segment, compiled.name,
+  log().debug("cpu device: compiled hot segment {} of {} in {:.1f} ms", segment, compiled.name,
               spent.count());
 }
 

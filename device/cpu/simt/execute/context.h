@@ -81,7 +81,6 @@ struct AwaitedObject {
 /// load would copy them and stall on the preceding narrow stores.
 /// Addresses: global and generic addresses are host pointers; a shared address is an offset from `shared`; a
 /// local address is an offset into the thread's stack at local + lane × local_stride.
-/// `shared`; a local address is an offset into the thread's stack at local + lane × local_stride.
 struct WarpContext {
   std::byte* registers = nullptr;         ///< register file of the current frame
   const std::byte* parameters = nullptr;  ///< the kernel's parameter buffer

@@ -138,7 +138,7 @@ struct KernelInfo {
 
 struct LaunchClock;  // clock.h
 
-/// Purposes that code is compiled for, besides running.
+/// The instrumentation that code is compiled with.
 struct CodeKind {
   bool counts = false;
   bool timed = false;    ///< for launches with a clock
@@ -174,7 +174,6 @@ class LoadedModule {
   ///   and the launch fails at its end.
   /// Fails at an unsupported instruction (named with its PTX line), a trap, an illegal access, or a barrier
   /// that can never complete.
-  /// trap, an illegal access, a barrier that can never complete.
   virtual Status launch(const std::string& kernel, const LaunchShape& shape,
                         std::span<const std::byte> parameters, LaunchCounters* counters,
                         LaunchClock* clock = nullptr, LaunchChecks* checks = nullptr) = 0;
