@@ -13,9 +13,9 @@ namespace {
 
 using Words = std::vector<std::uint32_t>;
 
-/// 12 rounds: all threads write to shared memory, wait, and read what others have written. `inside` goes between
-/// the two barriers of a round and may use %round, %thread, %warp, %lane, %value and $round; `second` is the
-/// second barrier.
+/// 12 rounds: all threads write to shared memory, wait, and read what others have written. `inside` is code
+/// between the two barriers of a round and may use %round, %thread, %warp, %lane, %value and $round; `second`
+/// is the second barrier.
 std::string rounds(const std::string& inside, const std::string& second = "bar.sync 0;") {
   return R"(
 .shared .align 4 .b8 words[4096];

@@ -1,5 +1,6 @@
 // Video instructions that shift, average, and multiply-add, each form compared with the ISA's text. An H100
-// (driver 580, CUDA 13.0) agreed with it in 22 of 33 forms, on 512 triples of words each; the others are rejected.
+// (driver 580, CUDA 13.0) agreed with it in 22 of 33 forms, on 512 triples of words each; the other forms are
+// rejected.
 #include <gmock/gmock.h>
 
 #include "form_table.h"

@@ -269,8 +269,8 @@ class BlockRunner {
   Turn run_in_step();
   Turn leave_step(Warp& warp, std::uint32_t taken, std::uint32_t barrier);
   [[gnu::always_inline]] static bool is_settled(const Warp& warp);
-  bool settle(
-      Warp& warp);  ///< pops joined and empty groups and returned frames; false if the warp is finished
+  /// Pops joined and empty groups and returned frames. Returns false if the warp is finished.
+  bool settle(Warp& warp);
   [[gnu::always_inline]] void show(WarpContext& context, const LaneGroup& group, const Frame& frame);
   [[gnu::always_inline]] Turn step(Warp& warp);
   Turn go_on(Warp& warp, Frame& frame, std::uint32_t pc, std::uint32_t taken);
