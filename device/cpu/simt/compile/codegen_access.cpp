@@ -29,7 +29,8 @@ llvm::SmallVector<int> every(unsigned first, unsigned step, unsigned count) {
 
 }  // namespace
 
-/// True for plain accesses. LLVM must not move accesses that other threads may wait for or must see in order.
+/// True if the access may be emitted inline. LLVM must not move accesses that other threads wait for or must
+/// see in order.
 bool FunctionCodegen::is_inline_access(const Access& access) const {
   if (region_ == nullptr || access.kind == AddressKind::local || access.addresses == nullptr) return false;
   if (program_.accesses[again_->first].in_cluster) return false;

@@ -5,7 +5,7 @@
 namespace lynxpp::device::cpu {
 namespace {
 
-/// Size limit for layout, so that no sum overflows.
+/// Larger variables count as this size, so that no sum overflows.
 constexpr std::uint64_t beyond_any_limit = std::uint64_t{1} << 31;
 
 }  // namespace

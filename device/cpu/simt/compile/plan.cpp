@@ -338,7 +338,7 @@ std::vector<CallSlot> Planner::formal_slots(CompiledFunction& function,
 /// Gap between arrays in checked code, so that an access past the end of one does not hit the next.
 constexpr std::uint64_t gap_of_checked_arrays = 64;
 
-/// Size limit for layout, so that no sum overflows.
+/// Larger arrays count as this size, so that no sum overflows.
 constexpr std::uint64_t beyond_any_shared_memory = std::uint64_t{1} << 32;
 
 /// Allocates only variables that the program's code names.

@@ -22,7 +22,7 @@ enum class CodeTier {
   forms,
   segments,
 };
-/// Returns the tier in the environment, which is read once; unknown names mean automatic.
+/// Returns the chosen tier, or that of the environment, which is read once; unknown names mean automatic.
 CodeTier code_tier();
 /// For tests: sets the tier of programs compiled from now on; nullopt restores the environment's choice.
 /// `runs`: runs before a segment is promoted, if the tier promotes; 0 means the default.

@@ -20,7 +20,7 @@ bool is_placed(const ptx::Variable& variable, ptx::StateSpace space) {
 /// Gap between variables, so that an access slightly past the end of one does not hit the next.
 constexpr std::uint64_t gap = 64;
 
-/// Size limit for layout, so that no sum overflows; an allocation of this size always fails.
+/// Larger variables count as this size, so that no sum overflows; an allocation of this size always fails.
 constexpr std::uint64_t beyond_any_memory = std::uint64_t{1} << 48;
 
 /// Computes the offsets of the variables of one space and returns their total size.
