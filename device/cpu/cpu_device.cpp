@@ -1,5 +1,4 @@
-// device::Device over the executor: what the launch session uses to run instrumented variants of the
-// program's kernels.
+// Implements device::Device with the executor; launch sessions run instrumented kernels through it.
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -28,13 +27,13 @@
 namespace lynxpp::device::cpu {
 namespace {
 
-/// Lives until the process ends: launches may come from the program's static destructors.
+/// Never destroyed: launches may come from the program's static destructors.
 BoundedMemory& probe_memory() {
   static auto* const memory = new BoundedMemory("memory", free_host_memory);
   return *memory;
 }
 
-/// Of a probe buffer.
+/// Frees the memory of a probe buffer.
 struct FreeMemory {
   std::size_t taken = 0;
   void operator()(void* memory) const {
@@ -46,17 +45,17 @@ struct FreeMemory {
 
 struct CpuVariant : Variant {
   std::shared_ptr<LoadedModule> module;
-  std::shared_ptr<ModuleVariables> variables;  ///< the module's
+  std::shared_ptr<ModuleVariables> variables;  ///< of the module
   std::string kernel;
   KernelInfo info;
 };
 
-/// A launch on its way.
+/// A launch that has been enqueued.
 struct Run {
-  OperationPtr operation;                         ///< null: nothing was launched
-  std::unique_ptr<std::byte, FreeMemory> memory;  ///< that it writes its results to
-  // Valid when the operation is done.
-  std::optional<Failure> death;        ///< why it has no results
+  OperationPtr operation;                         ///< null if nothing was launched
+  std::unique_ptr<std::byte, FreeMemory> memory;  ///< receives the results
+  // Valid once the operation is done.
+  std::optional<Failure> death;        ///< why there are no results
   std::optional<double> milliseconds;  ///< on the host
   std::optional<models::clock::KernelTime> modelled;
 };
@@ -78,7 +77,7 @@ struct CpuHostMemory : HostMemory {
   std::unique_ptr<std::byte, FreeMemory> owned;
 };
 
-/// Device memory is host memory: nothing to copy.
+/// Device memory is host memory, so nothing is copied.
 class CpuReadback : public Readback {
  public:
   CpuReadback(std::shared_ptr<Run> run, std::size_t bytes) : run_(std::move(run)), bytes_(bytes) {}
@@ -90,7 +89,8 @@ class CpuReadback : public Readback {
     if (run_->death) return *run_->death;
     return std::span<std::byte>(run_->memory.get(), bytes_);
   }
-  /// Measured and modelled times are not mixed: where times are modelled, some launches have none.
+  /// Measured and modelled times are not mixed: with a modelled machine, a launch without a modelled time has
+  /// none.
   std::optional<double> kernel_milliseconds() override {
     if (modelled_machine() == nullptr) return run_->milliseconds;
     if (!run_->modelled) return std::nullopt;
@@ -227,7 +227,7 @@ class CpuDevice : public Device {
     auto& loaded = static_cast<CpuVariant&>(variant);
     auto buffer = parameter_buffer(launch, slots);
     if (!buffer) {
-      // The program's own mistake: what it would have met without the variant.
+      // The program's own error, which the original kernel would report, too.
       set_variant_error(cudaErrorInvalidValue);
       return std::move(buffer.error());
     }
@@ -235,7 +235,8 @@ class CpuDevice : public Device {
       const std::size_t offset = (buffer->size() + 7) / 8 * 8;
       if (loaded.info.parameters.empty() || loaded.info.parameters.back().offset != offset ||
           loaded.info.parameters.back().bytes != probe.size_bytes()) {
-        return failure("the probe parameter of " + loaded.kernel + " is not where the launch would put it");
+        return failure("the probe parameter of " + loaded.kernel +
+                       " is not at the offset that the launch expects");
       }
       buffer->resize(offset + probe.size_bytes());
       std::memcpy(buffer->data() + offset, probe.data(), probe.size_bytes());
@@ -254,7 +255,8 @@ class CpuDevice : public Device {
     return streams().capturing(static_cast<cudaStream_t>(launch.stream));
   }
 
-  /// Of the machine whose time is modelled, which knows no registers; without one there are no such limits.
+  /// Returns the resources of the modelled machine, without registers. Without such a machine there are no
+  /// limits.
   std::optional<KernelResources> resources(const Launch& launch, const Variant* variant) override {
     const models::Machine* const machine = modelled_machine();
     if (machine == nullptr) return std::nullopt;
@@ -301,17 +303,17 @@ class CpuDevice : public Device {
 
  private:
   static constexpr std::size_t alignment = 256;
-  /// What so many bytes take of the budget.
+  /// Bytes of the budget that a buffer of `bytes` takes.
   static std::size_t rounded(std::size_t bytes) { return (bytes / alignment + 1) * alignment; }
 
-  /// That kernels may access.
+  /// Allocates zeroed memory that kernels may access.
   Result<std::byte*> zeroed_memory(std::size_t bytes) const {
     const std::size_t taken = rounded(bytes);
     if (Status fits = probe_memory().take(taken); !fits) return fits.error();
     void* memory = taken > bytes ? std::aligned_alloc(alignment, taken) : nullptr;
     if (memory == nullptr) {
       probe_memory().give_back(taken);
-      return failure("there is no memory for probe buffers");
+      return failure("no memory for probe buffers");
     }
     std::memset(memory, 0, taken);
     Allocation probe{reinterpret_cast<std::uintptr_t>(memory), bytes, MemoryKind::probe};
@@ -320,11 +322,11 @@ class CpuDevice : public Device {
     return static_cast<std::byte*>(memory);
   }
 
-  /// Failure: the stream does not take it, which is then the variant error.
+  /// Fails if the stream rejects the launch; the variant error is set to the stream's error.
   static Status enqueue(const std::shared_ptr<Run>& made, std::shared_ptr<LoadedModule> module,
                         std::shared_ptr<ModuleVariables> variables, const CountedLaunch& counted,
                         const Launch& launch, std::vector<std::byte> parameters) {
-    made->death = failure("it did not run: a kernel before it has failed");
+    made->death = failure("it did not run: an earlier kernel failed");
     const cudaError_t error =
         streams().enqueue(static_cast<cudaStream_t>(launch.stream),
                           {cudaGraphNodeTypeKernel,
@@ -338,7 +340,7 @@ class CpuDevice : public Device {
     return success();
   }
 
-  /// Runs the kernel, keeps the time it took, and writes what it counted where that is wanted.
+  /// Runs the kernel, records its time, and writes its counters if `path` is set.
   static void run(Run& made, LoadedModule& module, const CountedLaunch& launch,
                   const std::vector<std::byte>& parameters, const std::optional<std::string>& path) {
     const DeviceScope device(launch.device);

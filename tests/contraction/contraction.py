@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Products and sums of an instrumented kernel are fused, or not, as ptxas fuses them in the original.
+"""Checks that ptxas fuses products and sums of an instrumented kernel exactly where it does in the original.
 
 usage: contraction.py BUILD_FOLDER
 
-Each case is a small kernel. It is assembled as it is, and with probes that branch at its arithmetic instructions, at its accesses and at both; the machine code of
-all must hold the same numbers of FFMA, FMUL, FADD and their like. ptxas is the oracle: nothing here says which operations are fused.
-Exit status: 0 good, 1 different, 77 there is no ptxas.
+Each case is a small kernel. It is assembled without probes and with probes that branch at its arithmetic instructions, at its accesses,
+and at all instructions. All versions must have the same counts of FFMA, FMUL, FADD etc. ptxas is the oracle: the test does not specify which operations are fused.
+Exit status: 0 equal, 1 different, 77 ptxas not found.
 """
 import collections
 import pathlib
@@ -16,10 +16,11 @@ import subprocess
 import sys
 import tempfile
 
-# HFMA2 also loads constants, of which probes have some; a product or sum of half precision that is not fused shows as HMUL2 or HADD2.
+# HFMA2 also loads constants, which probes use; an unfused half-precision product or sum shows as HMUL2 or
+# HADD2.
 OPERATIONS = {0x20: "FMUL", 0x21: "FADD", 0x23: "FFMA", 0x28: "DMUL", 0x29: "DADD", 0x2b: "DFMA", 0x30: "HADD2", 0x32: "HMUL2"}
 
-# Neither handler has arithmetic of floating type. A branch is certain: a store that few threads make.
+# Neither handler has floating-point arithmetic. A store that few threads make guarantees a branch.
 SPECIFICATIONS = {name: f"global unsigned int seen[INSTRUCTIONS];\n{labels}: {{ if (globalThreadId() == 7) seen[instructionId()] = laneId(); }}\n"
                   for name, labels in {"arithmetic": "ON_INSTRUCTION: ARITHMETIC", "accesses": "ON_INSTRUCTION: MEM_READ: MEM_WRITE: GLOBAL",
                                        "everything": "ON_INSTRUCTION"}.items()}
@@ -69,7 +70,7 @@ CASES = {
     "second_twice": f"{TWO} add.f32 %f8, %f6, %f9; add.f32 %f10, %f9, %f7; {STORE} %f8; {STORE2} %f10;",
     "first_twice": f"{TWO} add.f32 %f8, %f6, %f9; add.f32 %f10, %f6, %f7; {STORE} %f8; {STORE2} %f10;",
     "second_twice_before": f"{TWO} add.f32 %f10, %f9, %f7; add.f32 %f8, %f6, %f9; {STORE} %f8; {STORE2} %f10;",
-    # With a constant as a factor of one of them the machine code tells which product was fused.
+    # If one product has a constant factor, the machine code shows which product was fused.
     "constant_in_first": f"mul.f32 %f6, %f1, 0f40400000; mul.f32 %f9, %f3, %f4; {LOAD} add.f32 %f8, %f6, %f9; {STORE} %f8; {STORE3} %f7;",
     "constant_in_second": f"mul.f32 %f6, %f1, %f2; mul.f32 %f9, %f3, 0f40400000; {LOAD} add.f32 %f8, %f6, %f9; {STORE} %f8; {STORE3} %f7;",
     "constant_in_second_twice": f"mul.f32 %f6, %f1, %f2; mul.f32 %f9, %f3, 0f40400000; {LOAD} add.f32 %f8, %f6, %f9; sub.f32 %f10, %f9, %f6; {STORE} %f8; "
@@ -160,8 +161,8 @@ def module():
 
 
 def operations(cubin):
-    """{kernel: {operation: how often}} of the machine code in an ELF file; instructions have 16 bytes, the operation is in the lowest nine bits
-    and the form of its operands in the three above."""
+    """Returns {kernel: {operation: count}} of the machine code in an ELF file. An instruction has 16 bytes: the operation is in the lowest nine bits,
+    the form of its operands in the next three."""
     data = cubin.read_bytes()
     table, = struct.unpack_from("<Q", data, 40)
     count, names = struct.unpack_from("<HH", data, 60)
@@ -182,12 +183,12 @@ def assemble(ptxas, source, folder):
     cubin = folder / (source.stem + ".cubin")
     run = subprocess.run([ptxas, "-arch=sm_90", source, "-o", cubin], capture_output=True, text=True)
     if run.returncode != 0:
-        sys.exit(f"ptxas refuses {source.name}:\n{run.stdout}{run.stderr}\n{source.read_text()}")
+        sys.exit(f"ptxas rejects {source.name}:\n{run.stdout}{run.stderr}\n{source.read_text()}")
     return operations(cubin)
 
 
 def fused_operations(text, kernel):
-    """How many the PTX of the kernel names."""
+    """Returns the number of fma instructions in the kernel's PTX."""
     body = re.split(r"\.entry\s+", text[re.search(rf"\.entry\s+{kernel}\b", text).end():])[0]
     return len(re.findall(r"\bfma\.", body))
 
@@ -196,7 +197,7 @@ def main():
     build = pathlib.Path(sys.argv[1])
     ptxas = shutil.which("ptxas") or shutil.which("ptxas", path="/usr/local/cuda/bin")
     if ptxas is None:
-        print("SKIP: there is no ptxas")
+        print("SKIP: ptxas not found")
         return 77
     wrong, rewritten, compared = [], 0, 0
     with tempfile.TemporaryDirectory() as scratch:
@@ -219,7 +220,7 @@ def main():
                 if counts != expected:
                     wrong.append(f"{case} with probes at {name}: {counts}, the original has {expected}")
     print("\n".join(wrong))
-    print(f"{compared} variants of {len(original)} kernels, {fused} of which have fused operations; {rewritten} variants had to be rewritten; {len(wrong)} differ")
+    print(f"{compared} variants of {len(original)} kernels, {fused} with fused operations; {rewritten} variants were rewritten; {len(wrong)} differ")
     return 1 if wrong or not rewritten or not 0 < fused < len(original) else 0
 
 

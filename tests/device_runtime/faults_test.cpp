@@ -194,16 +194,16 @@ TEST_F(FaultTest, UseAfterUnregister) {
 
 TEST_F(FaultTest, MisalignedAccesses) {
   expect_fault(store, data_, 2, cudaErrorMisalignedAddress,
-               {"misaligned address: a store of 4 bytes to 0x", "no multiple of 4", "app.cu:42"});
+               {"misaligned address: a store of 4 bytes to 0x", "not a multiple of 4", "app.cu:42"});
 }
 
 TEST_F(FaultTest, MisalignedVectors) {
   expect_fault("add.u64 %g, %a, %n;\n@%p ld.global.v4.u32 {%r3, %r4, %r5, %r6}, [%g];", data_, 8,
-               cudaErrorMisalignedAddress, {"a load of 16 bytes", "no multiple of 16"});
+               cudaErrorMisalignedAddress, {"a load of 16 bytes", "not a multiple of 16"});
 }
 
 TEST_F(FaultTest, MisalignmentComesBeforeWildness) {
-  expect_fault(store, nullptr, 0x1234'5678'9002, cudaErrorMisalignedAddress, {"no multiple of 4"});
+  expect_fault(store, nullptr, 0x1234'5678'9002, cudaErrorMisalignedAddress, {"not a multiple of 4"});
 }
 
 TEST_F(FaultTest, VectorsThatReachBeyondTheEnd) {
@@ -236,7 +236,7 @@ TEST_F(FaultTest, SharedMemory) {
 TEST_F(FaultTest, SharedMemoryByGenericAddresses) {
   expect_fault("mov.u64 %g, tile;\ncvta.shared.u64 %g, %g;\nadd.u64 %g, %g, %n;\n@%p st.u32 [%g], 1;",
                nullptr, 64, cudaErrorIllegalAddress,
-               {"0 bytes behind the end of the block's 64 bytes of shared memory"});
+               {"0 bytes past the end of the block's 64 bytes of shared memory"});
 }
 
 TEST_F(FaultTest, GlobalAccessesToSharedMemory) {
@@ -260,12 +260,12 @@ TEST_F(FaultTest, VariablesHaveExactBounds) {
   data_ = device_ints(std::vector<int>(100, 5));
   next_ = device_ints(std::vector<int>(100, 6));
   expect_fault("mov.u64 %g, coefficients;\nadd.u64 %g, %g, %n;\n@%p ld.const.u32 %r3, [%g];", nullptr, 16,
-               cudaErrorIllegalAddress, {"no variable of constant memory is there"});
+               cudaErrorIllegalAddress, {"no .const variable is at this address"});
 }
 
 TEST_F(FaultTest, ParametersHaveExactBounds) {
   expect_fault("@%p ld.param.u64 %l1, [pn+8];", nullptr, 0, cudaErrorIllegalAddress,
-               {"no parameter of the kernel is there"});
+               {"no kernel parameter is at this address"});
 }
 
 TEST_F(FaultTest, InAFunction) {
@@ -322,7 +322,7 @@ std::string device_free(const std::string& pointer) {
 
 TEST_F(FaultTest, FreeOfWhatMallocDidNotGive) {
   expect_fault(guarded_call(device_free("%a")), data_, 0, cudaErrorIllegalAddress,
-               {"free of what malloc of the device did not give out", "offset 0 of 400 bytes"});
+               {"free of a pointer that device malloc did not return", "offset 0 of 400 bytes"});
 }
 
 TEST_F(FaultTest, UseAfterFreeInTheSameKernel) {

@@ -1,5 +1,5 @@
-// Regions access memory without a call where lanes access rows, and check several accesses at once. The same
-// results and failures as any other code, for blocks of all shapes.
+// Inline accesses of regions to rows, with one check for several accesses: results and failures must equal
+// those of all other code, for blocks of all shapes.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -14,7 +14,7 @@ namespace {
 
 std::string printed(Dim3 block) { return std::to_string(block.x) + "x" + std::to_string(block.y); }
 
-/// Of a launch of eight blocks that writes `out`.
+/// Output of a launch of eight blocks that write `out`.
 using Words = std::vector<std::uint32_t>;
 Words words_of(const std::string& text, const Tier& tier, Dim3 block, const Words& in, std::size_t count) {
   const ChosenTier chosen(tier);
@@ -49,8 +49,8 @@ Words numbers(std::size_t count) {
 const std::vector<Dim3> shapes = {{32, 1, 1}, {64, 2, 1}, {16, 4, 1}, {16, 3, 2},  {8, 8, 1},  {100, 1, 1},
                                   {33, 3, 1}, {48, 2, 1}, {1, 64, 1}, {20, 10, 1}, {4, 4, 16}, {17, 1, 1}};
 
-/// Sums, products, shifts and conversions of the thread's index, over several segments, in a loop, under
-/// guards; accesses beside each other by one register.
+/// Sums, products, shifts and conversions of the thread's index, over several segments, in a loop and under
+/// guards; adjacent accesses through one register.
 constexpr const char* indices = R"(
 .visible .entry k(.param .u64 in, .param .u64 out)
 {
@@ -130,10 +130,10 @@ NEXT:
 }
 )";
 
-TEST(AccessRows, OfAllShapesOfBlocks) { expect_same(indices, shapes, numbers(66'000), 4096); }
+TEST(AccessRows, MatchForBlocksOfAllShapes) { expect_same(indices, shapes, numbers(66'000), 4096); }
 
-/// Lanes that begin in one place and half warps that do not; a step that is no element's.
-TEST(AccessRows, OfOneElementAndOfNone) {
+/// Lanes that begin at one element and half warps that do not; a step that matches no element size.
+TEST(AccessRows, MatchSingleElementsAndOddSteps) {
   expect_same(R"(
 .visible .entry k(.param .u64 in, .param .u64 out)
 {
@@ -171,9 +171,9 @@ TEST(AccessRows, OfOneElementAndOfNone) {
               {{32, 1, 1}, {100, 1, 1}, {128, 1, 1}}, numbers(1000), 1024);
 }
 
-/// What one segment writes, and a longer path around it does not: the paths meet where it is read, before the
-/// longer one's segments are known.
-TEST(AccessRows, OfRegistersThatSomePathsDoNotWrite) {
+/// One segment writes a register, and a longer path around it does not. The paths join where it is read,
+/// before the longer path's segments are known.
+TEST(AccessRows, HandleRegistersThatSomePathsDoNotWrite) {
   expect_same(R"(
 .visible .entry k(.param .u64 in, .param .u64 out)
 {
@@ -218,8 +218,8 @@ DONE:
               {{32, 1, 1}, {128, 1, 1}}, numbers(200), 1024);
 }
 
-/// Sums whose terms are NaNs of any pattern, and what is made of them.
-TEST(AccessRows, NaNsInChainsOfSums) {
+/// Sums whose terms are NaNs with any bit pattern, and values computed from them.
+TEST(AccessRows, KeepNaNsInChainsOfSums) {
   Words in = numbers(512);
   for (std::size_t i = 0; i < in.size(); i += 3) in[i] = 0x7fc12345u ^ (i % 2 << 31);
   for (std::size_t i = 1; i < in.size(); i += 7) in[i] = 0xff800000u;
@@ -261,8 +261,8 @@ TEST(AccessRows, NaNsInChainsOfSums) {
               {{32, 1, 1}, {64, 1, 1}, {128, 1, 1}}, in, 8192);
 }
 
-/// Lanes update words that they share with others, in their order.
-TEST(AccessRows, AtomicsInSharedMemory) {
+/// Lanes update words that they share with others, in lane order.
+TEST(AccessRows, KeepTheLaneOrderOfSharedAtomics) {
   std::string text = R"(
 .visible .entry k(.param .u64 in, .param .u64 out)
 {
@@ -315,12 +315,12 @@ TEST(AccessRows, AtomicsInSharedMemory) {
   ret;
 }
 )";
-  // Of one warp each, so that its lanes' order is all that matters.
+  // One warp each, so that only the order of its lanes matters.
   expect_same(text, {{32, 1, 1}, {20, 1, 1}}, numbers(64), 4096);
 }
 
-/// A kernel whose last lanes access what is not theirs fails, and the same lane is named.
-TEST(AccessRows, WhatLiesBehindTheEndIsNamed) {
+/// A kernel whose last lanes access memory out of bounds fails and names the same lane in all code.
+TEST(AccessRows, AccessesPastTheEndAreNamed) {
   const char* const text = R"(
 .visible .entry k(.param .u64 in, .param .u64 out)
 {

@@ -15,7 +15,7 @@ void launch(const std::string& body, std::uint32_t threads, std::span<const std:
   ASSERT_EQ(text_of(module->launch("test", {{1, 1, 1}, {threads, 1, 1}, 0}, arguments, nullptr)), "");
 }
 
-/// A kernel of one thread over a barrier `bar` of shared memory: `code` leaves results in %o0 to %o5.
+/// Runs one thread over a barrier `bar` in shared memory; `code` leaves results in %o0 to %o5.
 std::array<std::uint64_t, 6> results_of(const std::string& code) {
   std::array<std::uint64_t, 6> out{};
   std::string stores;
@@ -93,8 +93,8 @@ TEST(BarrierObjects, WaitForBytes) {
   EXPECT_EQ(out, (std::array<std::uint64_t, 6>{0, 0, 1, 0, 0, 0}));
 }
 
-TEST(BarrierObjects, LetWarpsWaitForOneAnother) {
-  // Warp 0 waits for warp 3, which waits for nothing; all add what they saw.
+TEST(BarrierObjects, LetWarpsWaitForEachOther) {
+  // Warp 0 waits for warp 3, which does not wait; all add what they read.
   std::array<std::uint32_t, 128> out{};
   launch(R"(.visible .entry test(.param .u64 p0) {
   .shared .align 8 .b64 bar;
@@ -154,7 +154,7 @@ end:
   for (std::uint32_t lane = 0; lane < 32; ++lane) EXPECT_EQ(out[lane], lane);
 }
 
-/// `copy` moves what thread t reads at [%from] to [%to] of shared memory, which was filled with ones.
+/// `copy` copies from thread t's [%from] to [%to] in shared memory, which initially contains ones.
 std::array<std::uint32_t, 128> copied(const std::string& copy) {
   alignas(16) std::array<std::uint32_t, 128> from{};
   std::array<std::uint32_t, 128> to{};
@@ -190,7 +190,7 @@ std::array<std::uint32_t, 128> copied(const std::string& copy) {
   return to;
 }
 
-TEST(AsynchronousCopies, MoveWhatTheyAreAskedTo) {
+TEST(AsynchronousCopies, MoveTheRequestedBytes) {
   struct Case {
     const char* code;
     std::uint32_t words, odd_words;  ///< copied; the rest of the copy's size is zero
@@ -217,7 +217,7 @@ TEST(AsynchronousCopies, MoveWhatTheyAreAskedTo) {
   }
 }
 
-TEST(AsynchronousCopies, TellBarriersWhatHasCome) {
+TEST(AsynchronousCopies, CompleteBytesAtBarriers) {
   const auto to = copied(R"(
   @!%one bra wait;
   mbarrier.arrive.expect_tx.shared.b64 _, [bar], 512;
@@ -241,7 +241,7 @@ again:
   for (std::uint32_t i = 0; i < 128; ++i) EXPECT_EQ(other[i], 100 + i);
 }
 
-TEST(AsynchronousCopies, AreRefusedByNameWhereUnknown) {
+TEST(AsynchronousCopies, AreRejectedByNameIfUnknown) {
   for (const char* instruction :
        {"cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%to], [%from, {%n}], "
         "[bar]",
@@ -305,8 +305,8 @@ TEST(WideAtomics, ExchangeAndCompare128Bits) {
   EXPECT_EQ(words, (std::array<std::uint64_t, 8>{1, 2, 1, 2, 7, 8, 1, 2}));
 }
 
-TEST(CooperativeLaunches, HaveAWorkspaceForTheirGrid) {
-  // Every block counts itself at the workspace's second word and waits until all have.
+TEST(CooperativeLaunches, ProvideAGridWorkspace) {
+  // Every block counts itself in the workspace's second word and waits until all have.
   const std::string body = R"(.visible .entry test(.param .u64 p0) {
   .reg .b64 %x, %at, %w;
   .reg .b32 %high, %low, %n, %b;

@@ -1,4 +1,4 @@
-// Checked launches of PTX, and what they keep account by.
+// Checked launches of PTX, and the shadow state that they keep.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,22 +11,22 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(WrittenMemoryTest, KnowsWhatOfAnAllocationWasWritten) {
+TEST(WrittenMemoryTest, TracksWrittenBytesOfAnAllocation) {
   WrittenMemory memory;
-  EXPECT_FALSE(memory.is_unwritten(1000, 4)) << "what was never entered counts as written";
+  EXPECT_FALSE(memory.is_unwritten(1000, 4)) << "untracked memory counts as written";
   memory.enter(1000, 100);
   EXPECT_TRUE(memory.is_unwritten(1000, 100));
   memory.write(1003, 70);
   EXPECT_TRUE(memory.is_unwritten(1000, 3));
-  EXPECT_FALSE(memory.is_unwritten(1000, 4)) << "some of it is written";
+  EXPECT_FALSE(memory.is_unwritten(1000, 4)) << "part of it is written";
   for (std::uint64_t address = 1003; address < 1073; ++address) EXPECT_FALSE(memory.is_unwritten(address, 1));
   EXPECT_TRUE(memory.is_unwritten(1073, 27));
   memory.leave(1000);
   memory.enter(1000, 100);
-  EXPECT_TRUE(memory.is_unwritten(1003, 1)) << "the next allocation there begins anew";
+  EXPECT_TRUE(memory.is_unwritten(1003, 1)) << "a new allocation at the same address is unwritten";
 }
 
-TEST(WrittenMemoryTest, ACopyIsAsWrittenAsItsSource) {
+TEST(WrittenMemoryTest, CopiesInheritTheStateOfTheirSource) {
   WrittenMemory memory;
   memory.enter(1000, 16);
   memory.enter(2000, 16);
@@ -38,7 +38,7 @@ TEST(WrittenMemoryTest, ACopyIsAsWrittenAsItsSource) {
   EXPECT_FALSE(memory.is_unwritten(2007, 1));
   EXPECT_TRUE(memory.is_unwritten(2008, 8));
   memory.copy(2000, 5000, 16);
-  EXPECT_FALSE(memory.is_unwritten(2000, 1)) << "from the host";
+  EXPECT_FALSE(memory.is_unwritten(2000, 1)) << "copied from untracked host memory";
   EXPECT_FALSE(memory.is_unwritten(2015, 1));
 }
 
@@ -53,14 +53,14 @@ AccessMark mark_of(std::uint32_t block, std::uint32_t warp, const WarpClock& clo
   return mark;
 }
 
-/// Whether a read by the second warp of a block is a race with that write.
+/// True if a read by the second warp of a block races with the write.
 bool races(const AccessMark& written, const WarpClock& reader, std::uint32_t reader_block) {
   WordMarks word;
   word.write = written;
   return note_access(word, mark_of(reader_block, 1, reader), true, false, reader).earlier.time != 0;
 }
 
-TEST(HappensBeforeTest, AFencePublishesWhatCameBeforeItAndNothingElse) {
+TEST(HappensBeforeTest, AFencePublishesOnlyEarlierAccesses) {
   WarpClock writer(0, 0, 2);
   WarpClock reader(5, 1, 2);
   SyncPlaces places;
@@ -76,7 +76,7 @@ TEST(HappensBeforeTest, AFencePublishesWhatCameBeforeItAndNothingElse) {
   EXPECT_TRUE(races(behind, reader, 5));
 }
 
-TEST(HappensBeforeTest, AFenceOfABlockOrdersNothingBetweenBlocks) {
+TEST(HappensBeforeTest, ABlockFenceDoesNotOrderOtherBlocks) {
   for (const std::uint32_t block : {0u, 5u}) {
     WarpClock writer(0, 0, 2);
     WarpClock reader(block, 1, 2);
@@ -90,7 +90,7 @@ TEST(HappensBeforeTest, AFenceOfABlockOrdersNothingBetweenBlocks) {
   }
 }
 
-TEST(AccessShadowTest, AtomicsRaceWhereTheirScopesDoNotReach) {
+TEST(AccessShadowTest, AtomicsRaceOutsideTheirScopes) {
   for (const Reach reach : {Reach::block, Reach::device}) {
     const WarpClock first(0, 0, 1);
     const WarpClock second(1, 0, 1);
@@ -144,7 +144,7 @@ std::vector<Finding> findings_of(std::string text, const std::string& barrier, s
   return checks.findings;
 }
 
-TEST(CheckedLaunchTest, FindsAMissingBarrierAndNoneThatIsThere) {
+TEST(CheckedLaunchTest, ReportsOnlyMissingBarriers) {
   std::vector<int> out(64, -1);
   EXPECT_TRUE(findings_of(exchange, "bar.sync 0;", out, {true, true, true, true}).empty());
   for (int i = 0; i < 64; ++i) EXPECT_EQ(out[static_cast<std::size_t>(i)], 63 - i);
@@ -157,12 +157,12 @@ TEST(CheckedLaunchTest, FindsAMissingBarrierAndNoneThatIsThere) {
   EXPECT_EQ(opcodes, (std::set<std::string>{"ld.shared.u32", "st.shared.u32"}));
   EXPECT_THAT(found[0].place.action, HasSubstr("shared array 'tile'"));
   const std::vector<Finding> unwritten = findings_of(exchange, "", out, {.init = true});
-  ASSERT_EQ(unwritten.size(), 1u) << "what is not wanted is not looked for";
+  ASSERT_EQ(unwritten.size(), 1u) << "checks that are not selected do not run";
   EXPECT_EQ(unwritten[0].kind, FindingKind::uninitialized_read);
-  EXPECT_EQ(unwritten[0].count, 32u) << "of the first warp";
+  EXPECT_EQ(unwritten[0].count, 32u) << "only the first warp reads unwritten memory";
 }
 
-TEST(CheckedLaunchTest, LeavesIllegalAccessesOutAndFailsInTheEnd) {
+TEST(CheckedLaunchTest, SkipsIllegalAccessesAndFailsAtTheEnd) {
   const auto module = load(R"(
 .visible .entry touch(.param .u64 out) {
   .reg .u32 %r<4>;
@@ -184,11 +184,11 @@ TEST(CheckedLaunchTest, LeavesIllegalAccessesOutAndFailsInTheEnd) {
   const Status status = module->launch("touch", {{1, 1, 1}, {32, 1, 1}}, Arguments(out.data()).bytes(),
                                        nullptr, nullptr, &checks);
   EXPECT_THAT(text_of(status), HasSubstr("illegal address"));
-  EXPECT_EQ(out, std::vector<int>(32, 0)) << "what cannot be loaded is 0, and the kernel goes on";
+  EXPECT_EQ(out, std::vector<int>(32, 0)) << "an illegal load yields 0, and the kernel continues";
   ASSERT_EQ(checks.findings.size(), 2u);
   for (const Finding& each : checks.findings) {
     EXPECT_EQ(each.kind, FindingKind::out_of_bounds);
-    // A load of all lanes from one address is one access.
+    // A load by all lanes from one address counts as one access.
     EXPECT_EQ(each.count, each.place.opcode.starts_with("ld.") ? 1u : 32u) << each.place.opcode;
   }
 }

@@ -1,4 +1,4 @@
-// Launches with a clock: results are those of other launches, times those of the equations of
+// Launches with a clock: results equal those of other launches, and times follow the equations of
 // docs/design/modelled-time.md.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -55,8 +55,8 @@ double service(const Machine& machine, std::uint32_t bytes) {
          timing.core_mhz / timing.memory_mhz;
 }
 
-// %clock64 around a load whose value is used: one instruction, issue, service, latency.
-TEST(LaunchClock, ClocksInKernelsTellTheModelledTime) {
+// Reads %clock64 around a load whose value is used: one instruction, issue, service, latency.
+TEST(LaunchClock, ClocksInKernelsReturnTheModelledTime) {
   const auto module = load(R"(
 .visible .entry chase(.param .u64 at, .param .u64 out)
 {
@@ -80,12 +80,12 @@ TEST(LaunchClock, ClocksInKernelsTellTheModelledTime) {
   EXPECT_NEAR(static_cast<double>(out.data()[0]), expected, 1);
   EXPECT_EQ(time.loads.of_32, 1u);
   EXPECT_EQ(time.stores.of_32, 1u);
-  // Two parameters before; the second clock and the difference behind; the store, and meanwhile the return.
+  // Before: two parameters. After: the second clock and the difference; the store overlaps the return.
   EXPECT_NEAR(time.cycles, 2 * 24 + expected + 2 * 24 + rates.issue + 24, 1e-6);
 }
 
-// Loads that do not need one another are on their way together, those that do are not.
-TEST(LaunchClock, AWarpWaitsWhereAValueIsUsed) {
+// Independent loads overlap; dependent loads do not.
+TEST(LaunchClock, AWarpWaitsAtTheFirstUseOfAValue) {
   const auto module = load(R"(
 .visible .entry apart(.param .u64 at)
 {
@@ -115,7 +115,7 @@ TEST(LaunchClock, AWarpWaitsWhereAValueIsUsed) {
   EXPECT_NEAR(chained - together, 440, 5);
 }
 
-TEST(LaunchClock, MultiprocessorsAreThoseOfTheMachine) {
+TEST(LaunchClock, MultiprocessorsFollowTheMachine) {
   const auto module = load(R"(
 .visible .entry where(.param .u64 out)
 {
@@ -134,7 +134,7 @@ TEST(LaunchClock, MultiprocessorsAreThoseOfTheMachine) {
   const KernelTime time = run(*module, "where", {{45, 1, 1}, {64, 1, 1}, 0}, gtx(), out.data());
   for (std::uint32_t block = 0; block < 45; ++block) EXPECT_EQ(out.data()[block], block % 30);
   EXPECT_EQ(time.blocks_per_multiprocessor, 8u);
-  EXPECT_EQ(time.warps_per_multiprocessor, 4u) << "2 blocks of 2 warps are all there are";
+  EXPECT_EQ(time.warps_per_multiprocessor, 4u) << "at most 2 blocks of 2 warps are resident";
 }
 
 class Transposes : public ::testing::Test {
@@ -173,36 +173,38 @@ class Transposes : public ::testing::Test {
   std::shared_ptr<LoadedModule> module_;
 };
 
-/// The time that the memory would need if all partitions were busy all the time, over the time it took.
+/// Returns the time for which the memory would be busy with all partitions in use, divided by the measured
+/// time.
 double use_of_partitions(const KernelTime& time) {
   double busy = 0;
   for (const auto& channel : time.channels) busy += channel.busy_cycles;
   return busy / static_cast<double>(time.channels.size()) / time.cycles;
 }
 
-// Figure 12 of the CampProf paper: rows of 4096 bytes, so a column of tiles lies in one partition.
-TEST_F(Transposes, CampingFallsWhenBlocksGoAlongDiagonals) {
+// Figure 12 of the CampProf paper: rows have 4096 bytes, so a column of tiles is in one partition.
+TEST_F(Transposes, DiagonalBlockOrderReducesCamping) {
   const KernelTime naive = time_of("naive", gtx(), large);
   const KernelTime camped = time_of("coalesced", gtx(), large);
   const KernelTime spread = time_of("diagonal", gtx(), large);
   EXPECT_EQ(camped.stores.of_64, static_cast<std::uint64_t>(large) * large / 16);
   EXPECT_EQ(spread.stores.of_64, camped.stores.of_64);
   for (std::size_t i = 0; i < 8; ++i)
-    EXPECT_EQ(camped.channels[i].transactions, spread.channels[i].transactions) << "the same work in sum";
+    EXPECT_EQ(camped.channels[i].transactions, spread.channels[i].transactions)
+        << "the total work is the same";
   EXPECT_GT(camped.cycles, 1.5 * spread.cycles);
-  EXPECT_GT(naive.cycles, 1.5 * camped.cycles) << "a transaction for every element that is stored";
+  EXPECT_GT(naive.cycles, 1.5 * camped.cycles) << "every stored element is a transaction of its own";
   EXPECT_LT(use_of_partitions(camped), 0.7);
   EXPECT_GT(use_of_partitions(spread), 0.9);
   EXPECT_EQ(naive.stores.of_32, static_cast<std::uint64_t>(large) * large);
 }
 
-// Where addresses are hashed over the channels nothing camps.
-TEST_F(Transposes, DoNotCampOnTodaysMachine) {
+// If addresses are hashed over the channels, no camping occurs.
+TEST_F(Transposes, DoNotCampOnCurrentMachines) {
   const Machine today = *models::find_machine("compute_9_0");
   EXPECT_NEAR(time_of("coalesced", today).cycles / time_of("diagonal", today).cycles, 1, 0.25);
 }
 
-// In the same memory: without allocations that the device knows, addresses are the host's, which are hashed.
+// Uses the same memory: addresses outside known allocations are host addresses, which are hashed.
 TEST_F(Transposes, TakeTheSameTimeInEveryRun) {
   Aligned<float> out(std::size_t{size} * size);
   for (const char* const machine : {"compute_1_3", "compute_9_0"}) {
@@ -215,7 +217,7 @@ TEST_F(Transposes, TakeTheSameTimeInEveryRun) {
   }
 }
 
-TEST_F(Transposes, CountersAndClockGoTogether) {
+TEST_F(Transposes, CountersAgreeWithTheClock) {
   Aligned<float> out(size * size);
   LaunchClock clock(*models::find_machine("compute_9_0"));
   LaunchCounters counters;
@@ -225,7 +227,7 @@ TEST_F(Transposes, CountersAndClockGoTogether) {
   ASSERT_EQ(text_of(module_->launch("coalesced", shape_of(size), arguments.bytes(), &alone)), "");
   EXPECT_EQ(counters.warp_instructions, alone.warp_instructions);
   EXPECT_EQ(counters.loads.global.sectors, alone.loads.global.sectors);
-  // Each found in its own way.
+  // The two sides are computed independently.
   EXPECT_EQ(clock.last.load_requests.requests, counters.loads.global.requests);
   EXPECT_EQ(clock.last.load_requests.sectors, counters.loads.global.sectors);
   EXPECT_EQ(clock.last.store_requests.bytes_asked, counters.stores.global.bytes);
@@ -246,7 +248,7 @@ TEST(LaunchClock, AFaultEndsTheLaunch) {
   EXPECT_THAT(text_of(status), testing::HasSubstr("illegal address"));
 }
 
-TEST(LaunchClock, ABarrierThatNeverOpensIsADiagnosis) {
+TEST(LaunchClock, ABarrierThatNeverCompletesIsReported) {
   const auto module = load(R"(
 .visible .entry waits()
 {
@@ -261,7 +263,7 @@ TEST(LaunchClock, ABarrierThatNeverOpensIsADiagnosis) {
   EXPECT_EQ(text_of(status), text_of(alone));
 }
 
-TEST(LaunchClock, ABlockThatDoesNotFitIsRefused) {
+TEST(LaunchClock, ABlockThatDoesNotFitIsRejected) {
   const auto module = load(".visible .entry empty()\n{\n  ret;\n}\n");
   LaunchClock clock(gtx());
   EXPECT_THAT(text_of(module->launch("empty", {{1, 1, 1}, {1024, 1, 1}, 0}, {}, nullptr, &clock)),

@@ -1,4 +1,4 @@
-// A kernel that is launched in clusters of four blocks, around the instructions of a test.
+// A kernel around the instructions under test, launched in clusters of four blocks.
 #pragma once
 
 #include <array>
@@ -18,18 +18,18 @@ inline std::uint32_t value_of(std::uint32_t rank, std::uint32_t lane) { return r
 inline std::uint32_t next(std::uint32_t rank) { return (rank + 1) % cluster_blocks; }
 inline std::uint32_t previous(std::uint32_t rank) { return (rank + cluster_blocks - 1) % cluster_blocks; }
 
-/// `%d` of each thread is what is tested. Before the form runs, word `lane` of a block's `words` holds
-/// %value, which is value_of(rank, lane), word 64 + lane 500 + lane, all others 0; `bar` waits for 32
-/// arrivals. %own and %at are the block's words and the lane's word in it; %remote, %remote_at and %rbar
-/// those of the next block of the cluster, %g, %g_at and %gremote, %gremote_at the same as generic addresses.
-/// %in is global memory with what the block of rank 0 holds.
+/// `%d` of each thread is the result. Before the form runs, word `lane` of a block's `words` holds %value,
+/// which is value_of(rank, lane), word 64 + lane holds 500 + lane, and all others 0; `bar` waits for 32
+/// arrivals. %own and %at are the addresses of the block's words and of the lane's word; %remote, %remote_at
+/// and %rbar are those of the next block of the cluster; %g, %g_at, %gremote and %gremote_at are the same as
+/// generic addresses. %in is global memory with the contents of block rank 0.
 inline std::string kernel_with(const std::string& form) {
   std::string clear;
   for (int k = 1; k < 8; ++k) clear += "  st.shared.u32 [%at+" + std::to_string(128 * k) + "], 0;\n";
   return R"(.visible .entry test(.param .u64 out, .param .u64 in) {
   .shared .align 16 .b8 words[1024];
   .shared .align 8 .b64 bar;
-  .reg .b64 %out, %in, %place, %g, %g_at, %gremote, %gremote_at, %l, %m, %long;
+  .reg .b64 %out, %in, %offset, %g, %g_at, %gremote, %gremote_at, %l, %m, %long;
   .reg .b32 %t, %rank, %n, %peer, %own, %at, %off, %value, %b, %remote, %remote_at, %rbar, %d, %e, %f, %h, %mask;
   .reg .pred %first, %p, %q;
   ld.param.u64 %out, [out];
@@ -37,8 +37,8 @@ inline std::string kernel_with(const std::string& form) {
   mov.u32 %t, %tid.x;
   mov.u32 %e, %ctaid.x;
   mad.lo.u32 %e, %e, 32, %t;
-  mul.wide.u32 %place, %e, 4;
-  add.u64 %out, %out, %place;
+  mul.wide.u32 %offset, %e, 4;
+  add.u64 %out, %out, %offset;
   mov.u32 %rank, %cluster_ctarank;
   mov.u32 %n, %cluster_nctarank;
   add.u32 %peer, %rank, 1;
@@ -78,7 +78,7 @@ inline std::string kernel_with(const std::string& form) {
 }
 
 inline constexpr const char* meet = "  barrier.cluster.arrive;\n  barrier.cluster.wait;\n";
-/// Waits for the first phase of the block's own barrier, which is told of `bytes` by each thread.
+/// Waits for the first phase of the block's own barrier, which expects `bytes` from each thread.
 inline std::string await(int bytes) {
   return "  mbarrier.arrive.expect_tx.shared.b64 _, [%b], " + std::to_string(bytes) +
          ";\nagain:\n  mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %q, [%b], 0;\n  @!%q bra "

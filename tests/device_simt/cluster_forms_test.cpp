@@ -1,5 +1,5 @@
-// One test for each form of an instruction that reaches the shared memory of another block of the cluster, or
-// meets its threads, against what the host says.
+// One test per form of an instruction that accesses the shared memory of another block of the cluster or
+// synchronizes with its threads, compared with the host.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -127,7 +127,7 @@ std::vector<Form> access_forms() {
     const std::string name = each.name;
     const bool returns_only = name.starts_with("exch") || name.starts_with("cas");
     const std::string operands = each.operands;
-    // What was there, and, after the others have done the same to their next ones, what is there now.
+    // The old value, and the value after the other blocks have updated their next ones.
     for (const std::string space : {".shared::cluster", ""}) {
       const std::string place = space.empty() ? "[%gremote_at+256]" : "[%remote_at+256]";
       forms.push_back(
@@ -262,7 +262,7 @@ std::vector<Form> asynchronous_forms() {
            "  shl.b32 %f, %t, 3;\n  add.u32 %f, %own, %f;\n  ld.shared.u64 %l, [%f+512];\n"
            "  cvt.u32.u64 %d, %l;\n",
        of_previous});
-  // One thread copies for all, so that the barrier has 31 arrivals without bytes.
+  // One thread copies for all, so the barrier gets 31 arrivals without bytes.
   const auto bulk = [&](const std::string& opcode, const std::string& operands) {
     return "  @%first " + opcode + " " + operands +
            ";\n  @%first mbarrier.arrive.expect_tx.shared.b64 _, [%b], 128;\n"
@@ -306,7 +306,7 @@ std::vector<Form> all_forms() {
 
 class ClusterForms : public testing::TestWithParam<Form> {};
 
-TEST_P(ClusterForms, DoWhatTheHostDoes) {
+TEST_P(ClusterForms, MatchTheHost) {
   Values out{};
   ASSERT_EQ(run_cluster(kernel_with(GetParam().code), out), "");
   for (std::uint32_t i = 0; i < out.size(); ++i) {

@@ -1,4 +1,4 @@
-// Every block of a launch is run once, whoever is slow.
+// Every block of a launch runs exactly once, however slow a worker is.
 #include "device/cpu/simt/execute/cluster_queue.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace lynxpp::device::cpu::test {
 namespace {
 
-TEST(ClusterQueue, AWorkerTakesNeighbours) {
+TEST(ClusterQueue, AWorkerTakesNeighboringClusters) {
   ClusterQueue queue(6400, 2);
   for (std::uint64_t i = 0; i < 64; ++i) EXPECT_EQ(queue.take(0, false), i);
   for (std::uint64_t i = 64; i < 128; ++i) EXPECT_EQ(queue.take(1, false), i);
@@ -24,8 +24,8 @@ TEST(ClusterQueue, FewClustersAreTakenOneByOne) {
   EXPECT_EQ(queue.take(1, true), std::nullopt);
 }
 
-/// What one that waits has taken and not begun.
-TEST(ClusterQueue, OthersTakeWhatAWorkerDoesNotBegin) {
+/// The worker that is waited for has taken clusters but not started them.
+TEST(ClusterQueue, OthersTakeClustersThatAWorkerDoesNotStart) {
   ClusterQueue queue(160, 2);  // stretches of five
   EXPECT_EQ(queue.take(0, false), 0u);
   for (std::uint64_t i = 5; i < 160; ++i) EXPECT_EQ(queue.take(1, false), i);
@@ -34,7 +34,7 @@ TEST(ClusterQueue, OthersTakeWhatAWorkerDoesNotBegin) {
   EXPECT_EQ(queue.take(1, false), std::nullopt);
 }
 
-TEST(ClusterQueue, SinglyNothingIsTakenAhead) {
+TEST(ClusterQueue, SingleTakesFetchNothingAhead) {
   ClusterQueue queue(6400, 2);
   EXPECT_EQ(queue.take(0, true), 0u);
   EXPECT_EQ(queue.take(1, true), 1u);

@@ -1,5 +1,5 @@
-// Thread block clusters: special registers, waiting, what is wrong, counts. Each form of an instruction is in
-// cluster_forms_test.cpp.
+// Thread block clusters: special registers, waiting, errors and counts. cluster_forms_test.cpp tests each
+// form of an instruction.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,9 +13,9 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// ---------------------------------------------------------------- who is where
+// ---------------------------------------------------------------- special registers
 
-TEST(Clusters, SpecialRegistersTellThePlace) {
+TEST(Clusters, SpecialRegistersIdentifyTheBlock) {
   const auto module = load(R"(.visible .entry test(.param .u64 out) {
   .reg .b64 %out, %p;
   .reg .b32 %r<16>, %i, %j;
@@ -63,7 +63,7 @@ TEST(Clusters, SpecialRegistersTellThePlace) {
   EXPECT_EQ(out[3 * 6 + 4], alone);
 }
 
-TEST(Clusters, ThePtxMaySayTheirSize) {
+TEST(Clusters, ThePtxMayDeclareTheirSize) {
   const std::string body = R"({
   .reg .b64 %out;
   .reg .b32 %n;
@@ -104,12 +104,12 @@ TEST(Clusters, ThreadsThatHaveExitedAreNotWaitedFor) {
                                     std::string(meet) + "  ld.shared.u32 %d, [%at+128];\n"),
                         out),
             "");
-  EXPECT_EQ(out[lanes + 3], value_of(0, 3)) << "of the first block's, in the second";
+  EXPECT_EQ(out[lanes + 3], value_of(0, 3)) << "the first block's value, stored in the second block";
   EXPECT_EQ(out[2 * lanes], 77u);
 }
 
 TEST(Clusters, MembersProgressTogether) {
-  // Each block waits for what the next one stores after the barrier: the last one begins.
+  // Each block waits for the value that the next one stores after the barrier; the last one starts.
   Values out{};
   EXPECT_EQ(run_cluster(kernel_with(R"(
   setp.eq.u32 %p, %rank, 3;
@@ -131,7 +131,7 @@ go:
   for (std::uint32_t rank = 0; rank < 3; ++rank) EXPECT_EQ(out[rank * lanes + 9], rank + 2);
 }
 
-TEST(Clusters, ABarrierThatCannotCompleteIsNamed) {
+TEST(Clusters, ABarrierThatCannotCompleteIsReported) {
   Values out{};
   const std::string text = run_cluster(kernel_with(R"(
   setp.eq.u32 %p, %rank, 2;
@@ -149,7 +149,7 @@ done:
   EXPECT_THAT(text, HasSubstr("32 of 64 threads have arrived"));
 }
 
-TEST(Clusters, TheBarrierOfABlockWithoutClusterIsTheBlocks) {
+TEST(Clusters, WithoutClusterTheBarrierCoversTheBlock) {
   const auto module = load(R"(.visible .entry test(.param .u64 out) {
   .shared .align 4 .b8 words[256];
   .reg .b64 %out, %p;
@@ -182,9 +182,9 @@ TEST(Clusters, TheBarrierOfABlockWithoutClusterIsTheBlocks) {
   }
 }
 
-// ---------------------------------------------------------------- what is wrong
+// ---------------------------------------------------------------- errors
 
-TEST(Clusters, WhatNoBlockHasIsIllegal) {
+TEST(Clusters, AddressesOutsideTheClusterAreIllegal) {
   Values out{};
   EXPECT_THAT(run_cluster(kernel_with("  ld.shared.u32 %d, [%remote_at];\n"), out),
               HasSubstr("illegal address"))
@@ -223,7 +223,7 @@ TEST(Clusters, ChecksFollowAccessesAcrossBlocks) {
       testing::IsEmpty());
 }
 
-TEST(Clusters, CountsAreThoseOfTheBlocks) {
+TEST(Clusters, CountsCoverAllBlocks) {
   LaunchCounters counters;
   Values out{};
   ASSERT_EQ(

@@ -1,4 +1,4 @@
-// Machine code that outlives the process: what was kept is found by later processes, and by no other build.
+// Machine code that outlives the process: later processes of the same build find it, other builds do not.
 #include "device/cpu/simt/compile/code_cache.h"
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ std::vector<std::byte> object_of(std::size_t bytes, int value) {
   return std::vector<std::byte>(bytes, static_cast<std::byte>(value));
 }
 
-TEST_F(CodeCacheTest, GivesWhatWasStoredTogether) {
+TEST_F(CodeCacheTest, ReturnsFormsThatWereStoredTogether) {
   const std::array first = {form_key("a"), form_key("b")};
   const std::array second = {form_key("c")};
   {
@@ -53,7 +53,7 @@ TEST_F(CodeCacheTest, GivesWhatWasStoredTogether) {
     ASSERT_NE(cache, nullptr);
     cache->add(first, object_of(1000, 1));
     cache->add(second, object_of(3, 2));
-    EXPECT_FALSE(cache->find(first[0])) << "only what was there when it was opened";
+    EXPECT_FALSE(cache->find(first[0])) << "forms added after opening are not visible";
   }
   const auto cache = open();
   EXPECT_EQ(cache->size(), 3u);
@@ -70,15 +70,15 @@ TEST_F(CodeCacheTest, GivesWhatWasStoredTogether) {
   EXPECT_FALSE(cache->find(form_key("d")));
 }
 
-TEST_F(CodeCacheTest, KeepsBuildsApart) {
+TEST_F(CodeCacheTest, SeparatesBuilds) {
   const std::array form = {form_key("a")};
   open("build 1")->add(form, object_of(10, 1));
   EXPECT_FALSE(open("build 2")->find(form[0]));
   EXPECT_TRUE(open("build 1")->find(form[0]));
 }
 
-/// Of a process that died while it wrote, and of a disk that forgets.
-TEST_F(CodeCacheTest, LeavesOutWhatIsDamaged) {
+/// Damage from a process that died while writing, and from a disk that lost data.
+TEST_F(CodeCacheTest, SkipsDamagedRecords) {
   const std::array first = {form_key("a")};
   const std::array second = {form_key("b")};
   open()->add(first, object_of(1000, 1));
@@ -106,7 +106,7 @@ TEST_F(CodeCacheTest, IsBounded) {
     const std::uintmax_t bytes = fs::is_empty(folder_) ? 0 : fs::file_size(only_file());
     EXPECT_LE(bytes, CodeCache::greatest_file);
   }
-  EXPECT_TRUE(open()->find(form_key("9"))) << "it begins anew";
+  EXPECT_TRUE(open()->find(form_key("9"))) << "the file starts again from empty";
   for (int i = 0; i < 8; ++i) {
     const std::array form = {form_key("a")};
     open("build " + std::to_string(i))->add(form, object_of(10, 1));
@@ -114,9 +114,8 @@ TEST_F(CodeCacheTest, IsBounded) {
   EXPECT_LE(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()), 5);
 }
 
-/// Others must not decide what runs.
-/// The limit of a file's size raises a signal that would end the program.
-TEST_F(CodeCacheTest, KeepsNothingWhereFilesMayNotGrow) {
+/// The file-size limit raises a signal that would end the program.
+TEST_F(CodeCacheTest, StoresNothingIfFilesMayNotGrow) {
   const std::array first = {form_key("a")};
   const std::array second = {form_key("b")};
   open()->add(first, object_of(1000, 1));
@@ -137,7 +136,7 @@ TEST_F(CodeCacheTest, KeepsNothingWhereFilesMayNotGrow) {
   EXPECT_TRUE(open()->find(first[0]));
 }
 
-TEST_F(CodeCacheTest, IsTheUsersAlone) {
+TEST_F(CodeCacheTest, RequiresAPrivateFolder) {
   fs::create_directory(folder_);
   chmod(folder_.c_str(), 0777);
   EXPECT_EQ(open(), nullptr);
@@ -145,8 +144,8 @@ TEST_F(CodeCacheTest, IsTheUsersAlone) {
   EXPECT_NE(open(), nullptr);
 }
 
-/// Its code would run with the rights of whoever finds it, root's among them.
-TEST_F(CodeCacheTest, UsesNoFileOfAnotherUser) {
+/// Foreign code would run with the rights of the user who finds it, possibly root.
+TEST_F(CodeCacheTest, IgnoresFilesOfOtherUsers) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can give a file to a second user";
   const std::array form = {form_key("a")};
   open()->add(form, object_of(10, 1));
@@ -155,18 +154,18 @@ TEST_F(CodeCacheTest, UsesNoFileOfAnotherUser) {
   ASSERT_EQ(::chown(only_file().c_str(), somebody, somebody), 0);
   EXPECT_FALSE(open()->find(form[0]));
   open()->add(form, object_of(10, 2));
-  EXPECT_FALSE(open()->find(form[0])) << "the file stays somebody else's";
+  EXPECT_FALSE(open()->find(form[0])) << "the file still belongs to another user";
 }
 
-/// A file of the user's that others can write to may hold what others wrote.
-TEST_F(CodeCacheTest, UsesNoFileThatOthersCanWrite) {
+/// A file of the user's that others can write to may contain foreign code.
+TEST_F(CodeCacheTest, IgnoresFilesThatOthersCanWrite) {
   const std::array form = {form_key("a")};
   open()->add(form, object_of(10, 1));
   ASSERT_EQ(::chmod(only_file().c_str(), 0666), 0);
   EXPECT_FALSE(open()->find(form[0]));
 }
 
-/// Another process of the user may empty the file at any time; reading what is gone must not be SIGBUS.
+/// Another process of the user may truncate the file at any time; reading past its end must not raise SIGBUS.
 TEST_F(CodeCacheTest, OutlivesItsFile) {
   const std::array form = {form_key("a")};
   open()->add(form, object_of(100'000, 1));
@@ -177,7 +176,7 @@ TEST_F(CodeCacheTest, OutlivesItsFile) {
   EXPECT_EQ(std::vector(record->object.begin(), record->object.end()), object_of(100'000, 1));
 }
 
-/// Whatever lies in the folder, and even under a cache's name, only caches are removed.
+/// Only caches are removed, whatever else is in the folder, even under a cache's name.
 TEST_F(CodeCacheTest, LeavesOtherFilesAlone) {
   const std::array form = {form_key("a")};
   open()->add(form, object_of(10, 1));

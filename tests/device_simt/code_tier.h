@@ -1,4 +1,4 @@
-// Kinds of code that a kernel may be executed as.
+// Kinds of code with which a kernel can be executed.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ struct Tier {
   CodeTier tier;
   std::uint32_t runs = 0;  ///< before promotion
 };
-/// The first one is what the others are compared to.
+/// The first tier is the reference for the others.
 inline constexpr Tier tiers[] = {
     {"forms", CodeTier::forms},
     {"segments", CodeTier::segments},
@@ -23,7 +23,7 @@ inline constexpr Tier tiers[] = {
     {"automatic", CodeTier::automatic},
 };
 
-/// Until it ends, programs are compiled for the tier.
+/// Selects the tier for programs that are compiled during its lifetime.
 class ChosenTier {
  public:
   explicit ChosenTier(const Tier& tier) { choose_code_tier(tier.tier, tier.runs); }

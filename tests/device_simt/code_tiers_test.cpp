@@ -1,4 +1,4 @@
-// Segments that run often get code of their own while the kernel runs: nothing else changes.
+// Segments that run often get code of their own while the kernel runs; nothing else changes.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -19,7 +19,7 @@ const bool checks_sharing = [] {
   return wanted;
 }();
 
-/// Lane l goes through the loop `trips` + l times. It has guards, an access, an operation in C++ and a call.
+/// Lane l runs the loop `trips` + l times. It contains guards, an access, an operation in C++ and a call.
 constexpr const char* loop = R"(
 .func (.reg .b32 result) twice(.reg .b32 value)
 {
@@ -84,8 +84,8 @@ Expected expected_of(std::uint32_t lane, std::uint32_t trips) {
   return result;
 }
 
-/// Of the segments above, the loop's two and the function's, since `before`: code of their own. Regions hold
-/// several.
+/// Checks how many of the segments above (two of the loop and the function's) have been promoted since
+/// `before`. Regions hold several.
 void check_own_code(std::uint64_t before, bool often) {
   const std::uint64_t got = segments_with_own_code() - before;
   if (code_tier() == CodeTier::regions) return;
@@ -110,12 +110,12 @@ void run_loop(std::uint32_t trips, LaunchCounters* counters) {
     EXPECT_EQ(words[lane], expected_of(lane, trips).word) << "lane " << lane;
 }
 
-TEST(CodeTiers, SegmentsThatRunRarelyHaveNoCodeOfTheirOwn) {
+TEST(CodeTiers, RareSegmentsAreNotPromoted) {
   run_loop(100, nullptr);
   run_loop(2000, nullptr);
 }
 
-TEST(CodeTiers, InstructionsLikeOnesBeforeTakeOverWhatThoseAre) {
+TEST(CodeTiers, IdenticalInstructionsReuseEmittedCode) {
   FormLibrary::shared().check_sharing(false);
   run_loop(100, nullptr);
   FormLibrary::shared().check_sharing(true);
@@ -123,11 +123,9 @@ TEST(CodeTiers, InstructionsLikeOnesBeforeTakeOverWhatThoseAre) {
   FormLibrary::shared().check_sharing(checks_sharing);
 }
 
-TEST(CodeTiers, SegmentsThatRunOftenGetCodeThatComputesTheSame) {
-  run_loop(4 * runs_before_own_code, nullptr);
-}
+TEST(CodeTiers, PromotedSegmentsComputeTheSameResults) { run_loop(4 * runs_before_own_code, nullptr); }
 
-TEST(CodeTiers, CountsAreThoseOfBoth) {
+TEST(CodeTiers, CountsIncludeStepsAndOwnCode) {
   const std::uint32_t trips = 4 * runs_before_own_code;
   LaunchCounters counters;
   run_loop(trips, &counters);
@@ -147,8 +145,8 @@ TEST(CodeTiers, CountsAreThoseOfBoth) {
   ADD_FAILURE() << "the guarded instruction was not counted";
 }
 
-/// Counts of runs go on from launch to launch.
-TEST(CodeTiers, ManyShortLaunchesAreOftenToo) {
+/// Run counts continue from launch to launch.
+TEST(CodeTiers, ShortLaunchesAddUpToPromotion) {
   const auto module = load(loop);
   const std::uint32_t trips = 2 * runs_before_own_code;
   const std::uint64_t before = segments_with_own_code();
@@ -164,8 +162,8 @@ TEST(CodeTiers, ManyShortLaunchesAreOftenToo) {
   check_own_code(before, true);
 }
 
-/// Rows, elements and neither of both, of a tile of 16 columns: in global and in shared memory, scalars and
-/// pairs. Threads leave the loop at different times.
+/// Rows, single elements and neither, of a tile of 16 columns, in global and shared memory, as scalars and
+/// pairs. Threads exit the loop at different times.
 constexpr const char* tile = R"(
 .visible .entry k(.param .u64 in, .param .u64 out, .param .u32 trips, .param .u32 width)
 {
@@ -243,7 +241,7 @@ void run_tile(std::uint32_t width) {
   }
 }
 
-TEST(CodeTiers, AccessesOfWholeWarpsAreThoseOfTheirLanes) {
+TEST(CodeTiers, FullWarpAccessesMatchLaneAccesses) {
   run_tile(16);
   run_tile(100);
   run_tile(3);

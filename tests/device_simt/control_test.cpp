@@ -54,7 +54,7 @@ TEST(Control, AddsVectorsAndCountsExactly) {
   for (int i = 0; i < count; ++i) ASSERT_EQ(c[i], a[i] + b[i]) << i;
   for (int i = count; i < count + 24; ++i) ASSERT_EQ(c[i], -1.0f) << i;
 
-  // 32 warps; 1000 threads are 31 full warps and 8 lanes of the last one. Blocks: 10, 11 and 1 instructions.
+  // 32 warps: 1000 threads are 31 full warps and 8 lanes of the last one. Blocks: 10, 11 and 1 instructions.
   EXPECT_EQ(counters.warp_instructions, 32u * (10 + 11 + 1));
   EXPECT_EQ(counters.thread_instructions, 1024u * 9 + 24 + 1000u * 11 + 1024u);
   ASSERT_EQ(counters.blocks.size(), 3u);
@@ -64,16 +64,16 @@ TEST(Control, AddsVectorsAndCountsExactly) {
   EXPECT_EQ(counters.blocks[2].thread_executions, 1024u);
 }
 
-/// Runs kernel "test" of one parameter on one block.
+/// Runs kernel "test" with one parameter on one block.
 std::string run(const std::string& body, unsigned threads, void* out, LaunchCounters* counters = nullptr) {
   const auto module = load(body);
   if (module == nullptr) return "malformed";
   return text_of(module->launch("test", {{1, 1, 1}, {threads, 1, 1}, 0}, Arguments(out).bytes(), counters));
 }
 
-TEST(Control, LoopsFullOfAtomicsDoNotPartTheirWarp) {
-  // Lane 0 leaves at once and waits, the others iterate longer than lanes that wait for a lock would be left
-  // alone. Then all are together again.
+TEST(Control, LoopsOfAtomicsDoNotDivergeTheWarp) {
+  // Lane 0 exits the loop at once and waits; the others iterate for longer than lanes that wait for a lock
+  // would be kept waiting. Then all reconverge.
   const char* const body = R"(
 .visible .entry test(.param .u64 out) {
   .reg .pred p;
@@ -103,7 +103,7 @@ DONE:
 }
 
 TEST(Control, CountsGuardsLoopsAndFunctionsExactly) {
-  // Thread t calls `twice` when t is odd and loops t % 4 + 1 times.
+  // Thread t calls `twice` if t is odd and loops t % 4 + 1 times.
   const char* const body = R"(
 .func (.param .b32 r) twice(.param .b32 x) {
   .reg .b32 %v;
@@ -160,8 +160,8 @@ LOOP:
   expect("test", 1, 2, 20, 2 * 2, 20 * 2);       // staging and call
   expect("test", 2, 2, 20, 2 * 1, 20 * 1);       // fetching the result
   expect("test", 3, 2, 40, 2 * 2, 40 * 2);
-  // Trip counts 1, 2, 3, 4: four entries per warp, 100 lanes; 60 of them odd (2 and 4). The branch is taken
-  // 60 times.
+  // Trip counts 1, 2, 3, 4: four entries per warp, 100 lanes; 60 of them are odd (2 and 4). The branch is
+  // taken 60 times.
   expect("test", 4, 8, 100, 8 * 4, 100 * 2 + 60 + 60);
   expect("test", 5, 2, 40, 2 * 4, 40 * 4);
   std::uint64_t warp_sum = 0, thread_sum = 0;
@@ -224,7 +224,8 @@ FIRST:
 }
 
 TEST(Control, CountsThreadsAtNamedBarriers) {
-  // Warp 0 waits at barrier 3 for 64 threads; warp 1 arrives there and goes on; warps 2 and 3 use barrier 4.
+  // Warp 0 waits at barrier 3 for 64 threads; warp 1 arrives there and continues; warps 2 and 3 use barrier
+  // 4.
   std::vector<unsigned> out(128);
   ASSERT_EQ(run(R"(
 .visible .entry test(.param .u64 out) {

@@ -1,5 +1,5 @@
-// Conversions that round by random bits, saturate halves, or go to powers of two, each form against the ISA's
-// text: numbers are found by search or by arithmetic in double precision.
+// Conversions with stochastic rounding, to saturating halves, and to powers of two, each compared with the
+// ISA's text: expected values come from a search or from double-precision arithmetic.
 #include <cmath>
 #include <limits>
 
@@ -9,7 +9,7 @@
 namespace lynxpp::device::cpu::test {
 namespace {
 
-/// Floats of all sizes that formats of 8 and 16 bits have, and beyond.
+/// Floats of all magnitudes that 8 and 16-bit formats represent, and beyond.
 Registers numbers() {
   Registers bits;
   std::uint32_t state = 7;
@@ -42,7 +42,7 @@ struct Target {
   std::uint64_t nan;
 };
 
-/// The number itself where the format has it.
+/// Returns the exact encoding, if the format has the number.
 std::uint64_t encoded(const Target& to, double value) {
   const std::uint64_t sign = std::signbit(value) ? std::uint64_t{1} << (to.bits - 1) : 0;
   const double magnitude = std::fabs(value);
@@ -52,7 +52,8 @@ std::uint64_t encoded(const Target& to, double value) {
   return sign | ((static_cast<std::uint64_t>(exponent - to.least_exponent) << to.mantissa) + places);
 }
 
-/// Towards zero, or away from it where the discarded part and the random bits, as fractions, make a whole.
+/// Rounds towards zero, or away from it if the discarded part and the random bits, as fractions, add up to at
+/// least 1.
 double rounded(const Target& to, double value, std::uint64_t random, int count) {
   const double magnitude = std::fabs(value);
   const int exponent =
@@ -125,7 +126,7 @@ void add_random_fours(std::vector<FormCase>& cases, const Target& to, bool relu)
        }});
 }
 
-/// To the nearest, of two the one whose last place is even; or towards zero.
+/// Rounds to nearest even, or towards zero.
 double cut(const Target& to, double value, bool to_zero) {
   if (!std::isfinite(value) || value == 0) return value;
   const int exponent = std::max(std::ilogb(value), to.least_exponent) - to.mantissa;
@@ -150,7 +151,7 @@ void add_finite_halves(std::vector<FormCase>& cases, const Target& to, bool to_z
                    }});
 }
 
-/// The power of two below or above a magnitude, by search.
+/// Finds the power of two below or above a magnitude by search.
 std::uint64_t power_of(float value, bool up, bool saturates) {
   if (std::isnan(value)) return 0xff;
   const double magnitude = std::fabs(static_cast<double>(value));
@@ -209,7 +210,7 @@ std::vector<FormCase> conversion_cases() {
 }
 
 class ConversionForms : public ::testing::TestWithParam<FormCase> {};
-TEST_P(ConversionForms, ComputeWhatTheIsaSays) { check_form(GetParam()); }
+TEST_P(ConversionForms, MatchTheIsa) { check_form(GetParam()); }
 INSTANTIATE_TEST_SUITE_P(Table, ConversionForms, ::testing::ValuesIn(conversion_cases()), name_of_form);
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The executor's counters of memory accesses and branches, against closed forms.
+// The executor's counters of memory accesses and branches, compared with closed forms.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -35,14 +35,14 @@ TEST(Sectors, FollowTheStride) {
   }
 }
 
-TEST(Sectors, OfMisalignedRowsAreOneMore) {
+TEST(Sectors, MisalignedRowsTouchOneMore) {
   for (std::uint64_t offset = 0; offset < 64; offset += 4) {
     EXPECT_EQ(sectors(strided(4096 + offset, 4), 4), offset % 32 == 0 ? 4u : 5u) << offset;
   }
-  EXPECT_EQ(sectors(strided(4096 + 30, 0), 4), 2u);  // an access that straddles two sectors
+  EXPECT_EQ(sectors(strided(4096 + 30, 0), 4), 2u);  // an access across two sectors
 }
 
-TEST(Sectors, OfBroadcastsAndPartialWarps) {
+TEST(Sectors, FollowBroadcastsAndPartialWarps) {
   EXPECT_EQ(sectors(strided(4096, 0), 16), 1u);
   for (std::uint32_t lanes = 1; lanes < 32; ++lanes) {
     EXPECT_EQ(sectors(strided(4096, 4), 4, (1u << lanes) - 1), (lanes + 7) / 8) << lanes;
@@ -65,7 +65,7 @@ TEST(Wavefronts, FollowTheStrideOfWords) {
     }
   }
   EXPECT_EQ(wavefronts(strided(0, 4 * 32), 4), 32u);  // a column of a tile
-  EXPECT_EQ(wavefronts(strided(0, 4 * 33), 4), 1u);   // of a padded one
+  EXPECT_EQ(wavefronts(strided(0, 4 * 33), 4), 1u);   // a column of a padded tile
 }
 
 TEST(Wavefronts, ShareWords) {
@@ -73,10 +73,10 @@ TEST(Wavefronts, ShareWords) {
   EXPECT_EQ(wavefronts(strided(64, 1), 1), 1u);
   EXPECT_EQ(wavefronts(strided(64, 2), 2), 1u);
   EXPECT_EQ(wavefronts(strided(64, 64), 1), 16u);
-  EXPECT_EQ(wavefronts(strided(64, 0), 4, AccessKind::atomic), 32u);  // taking turns
+  EXPECT_EQ(wavefronts(strided(64, 0), 4, AccessKind::atomic), 32u);  // serialized
 }
 
-TEST(Wavefronts, OfWideAccessesComeInGroups) {
+TEST(Wavefronts, WideAccessesSplitIntoGroups) {
   EXPECT_EQ(wavefronts(strided(0, 8), 8), 2u);
   EXPECT_EQ(wavefronts(strided(0, 16), 16), 4u);
   EXPECT_EQ(wavefronts(strided(0, 16), 8), 4u);
@@ -86,7 +86,7 @@ TEST(Wavefronts, OfWideAccessesComeInGroups) {
   EXPECT_EQ(column.least, 4u);
 }
 
-TEST(Wavefronts, OfLoadsWhoseNeighboursAgreeJoinGroups) {
+TEST(Wavefronts, LoadsMergeGroupsWithMatchingNeighbors) {
   EXPECT_EQ(wavefronts(strided(64, 0), 8, AccessKind::load), 1u);
   EXPECT_EQ(wavefronts(strided(64, 0), 8, AccessKind::store), 2u);
   EXPECT_EQ(wavefronts(strided(64, 0), 16, AccessKind::load), 2u);
@@ -94,13 +94,13 @@ TEST(Wavefronts, OfLoadsWhoseNeighboursAgreeJoinGroups) {
   Addresses across{};
   for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
     pairs[lane] = lane / 2 * 8;
-    across[lane] = (lane / 4 * 2 + lane % 2) * 8;  // lane and lane ^ 2 are the same
+    across[lane] = (lane / 4 * 2 + lane % 2) * 8;  // the same for lane and lane ^ 2
   }
   EXPECT_EQ(wavefronts(pairs, 8, AccessKind::load), 1u);
   EXPECT_EQ(wavefronts(across, 8, AccessKind::load), 1u);
   pairs[5] = 64 * 8;
   EXPECT_EQ(wavefronts(pairs, 8, AccessKind::load), 3u);
-  EXPECT_EQ(wavefronts(pairs, 8, AccessKind::load, ~(1u << 5)), 1u);  // lane 4 has nobody to disagree with
+  EXPECT_EQ(wavefronts(pairs, 8, AccessKind::load, ~(1u << 5)), 1u);  // lane 4 has no partner
 }
 
 // ---------------------------------------------------------------- launches
@@ -147,7 +147,7 @@ $done:
   ret;
 })";
 
-TEST(Counters, OfAccessesAndBranches) {
+TEST(Counters, MatchClosedForms) {
   const auto module = load(accesses);
   ASSERT_NE(module, nullptr);
   alignas(32) static std::array<std::uint32_t, 1024 * 16> memory{};

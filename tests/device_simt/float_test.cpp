@@ -1,4 +1,4 @@
-// Floating-point instructions against host arithmetic, bit for bit.
+// Floating-point instructions compared bit for bit with host arithmetic.
 #include <cfenv>
 
 #include "instruction_fixture.h"
@@ -12,7 +12,7 @@ using U32 = std::uint32_t;
 using S64 = std::int64_t;
 using U64 = std::uint64_t;
 
-/// `operation` in a rounding mode; the volatile copies keep it between the changes of mode.
+/// Runs `operation` in a rounding mode; the volatile copies keep it between the mode changes.
 template <typename T, typename F, typename... A>
 T in_mode(int mode, F operation, A... operands) {
   std::fesetround(mode);
@@ -21,7 +21,7 @@ T in_mode(int mode, F operation, A... operands) {
   return result;
 }
 
-TEST(Float, TheProgramsOwnModesDoNotReachIt) {
+TEST(Float, IgnoresTheProgramsOwnModes) {
   const std::vector<float> one{1.0f};
   const std::vector<float> little{0x1p-30f};
   std::fesetround(FE_UPWARD);
@@ -32,12 +32,12 @@ TEST(Float, TheProgramsOwnModesDoNotReachIt) {
   const int raised = std::fetestexcept(FE_DIVBYZERO);
   std::fesetround(FE_TONEAREST);
   std::feclearexcept(FE_DIVBYZERO);
-  EXPECT_EQ(sum.front(), 1.0f) << "to nearest, as kernels round";
-  EXPECT_EQ(mode, FE_UPWARD) << "and the program goes on as it was";
+  EXPECT_EQ(sum.front(), 1.0f) << "kernels round to nearest";
+  EXPECT_EQ(mode, FE_UPWARD) << "the program's own mode is restored";
   EXPECT_NE(raised, 0);
 }
 
-TEST(Float, ComputesExactlyRounded) {
+TEST(Float, RoundsCorrectly) {
   check2<float, float, float>("add.f32 %d, %a, %b;", [](float a, float b) { return a + b; });
   check2<float, float, float>("sub.rn.f32 %d, %a, %b;", [](float a, float b) { return a - b; });
   check2<float, float, float>("mul.f32 %d, %a, %b;", [](float a, float b) { return a * b; });
@@ -100,7 +100,7 @@ TEST(Float, RoundsInEveryDirection) {
           host, [](S64 x) { return static_cast<float>(x); }, a);
     });
   }
-  // By hand: 2^64 - 1 lies between 2^64 - 2^40 and 2^64.
+  // By hand: 2^64 - 1 is between 2^64 - 2^40 and 2^64.
   EXPECT_EQ((run_instruction<float, U64, U64, U64>("cvt.rz.f32.u64 %d, %a;", {~U64{0}}, {0}, {0}))[0],
             0x1.fffffep63f);
   EXPECT_EQ((run_instruction<float, U64, U64, U64>("cvt.rp.f32.u64 %d, %a;", {~U64{0}}, {0}, {0}))[0],

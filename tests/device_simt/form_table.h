@@ -1,4 +1,4 @@
-// A table of instruction forms: opcode, registers, and what C++ computes for one lane.
+// A table of instruction forms: opcode, registers, and the expected result for one lane.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ using Registers = std::vector<std::uint64_t>;
 struct FormCase {
   std::string name;
   InstructionForm form;
-  std::vector<Registers> values;  ///< of each source register, one for each lane, repeated
+  std::vector<Registers> values;  ///< per source register: one value per lane, repeated
   std::function<Registers(const Registers&)> expected;
 };
 
@@ -30,7 +30,7 @@ inline Registers rotated(Registers values, std::ptrdiff_t by) {
   return values;
 }
 
-/// Words at which integer instructions go wrong, and others.
+/// Edge cases of integer instructions, and other words.
 inline Registers words() {
   Registers values;
   std::uint32_t state = 99;
@@ -43,7 +43,7 @@ inline Registers words() {
   return values;
 }
 
-/// `bits` of the word from `position` on.
+/// Extracts `bits` bits of the word from `position`.
 inline std::int64_t field(std::uint64_t word, unsigned position, unsigned bits, bool sign) {
   const std::uint64_t value = word >> position & ((std::uint64_t{1} << bits) - 1);
   const bool negative = sign && (value >> (bits - 1) & 1) != 0;
@@ -55,7 +55,7 @@ inline std::int64_t clamp_to(std::int64_t value, unsigned bits, bool sign) {
   return std::clamp(value, sign ? -high - 1 : std::int64_t{0}, high);
 }
 
-/// Whether the instruction gives what C++ does.
+/// Checks that the instruction computes the same as C++.
 void check_form(const FormCase& form);
 
 inline std::string name_of_form(const ::testing::TestParamInfo<FormCase>& info) { return info.param.name; }

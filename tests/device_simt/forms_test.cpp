@@ -1,5 +1,5 @@
-// One test for each form of the instructions that are computed for a warp at a time, generated from a table:
-// opcode, registers, and what C++ computes for one lane.
+// One test per form of the instructions that are computed for a warp at a time, generated from a table of
+// opcode, registers and the expected result for one lane.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 // ---------------------------------------------------------------- operands
 
-/// Floats at which conversions go wrong, for a format of few bits.
+/// Floats that are edge cases of conversions to a narrow format.
 const Registers& floats() {
   static const Registers values = [] {
     Registers bits;
@@ -58,7 +58,7 @@ const Registers& floats() {
   return values;
 }
 
-// ---------------------------------------------------------------- formats of few bits
+// ---------------------------------------------------------------- narrow formats
 
 struct Small {
   std::string name;
@@ -81,7 +81,7 @@ double value_of(const Small& format, std::uint32_t magnitude) {
   return std::ldexp(fraction + (1u << format.mantissa), exponent - format.bias - format.mantissa);
 }
 
-/// By search: the nearest of all magnitudes, of two the one whose last bit is 0.
+/// Finds the nearest magnitude by search; of two equally near ones, the one whose last bit is 0.
 std::uint32_t nearest(const Small& format, float value, bool relu) {
   if (std::isnan(value)) return format.has_nan ? 0x7f : format.largest;
   if (relu && std::signbit(value)) value = 0;
@@ -157,7 +157,7 @@ void add_tf32(std::vector<FormCase>& cases) {
   }
 }
 
-/// Halves as the ISA's `cvt` to integral values rounds them, and operations on signs.
+/// Halves rounded to integral values by the ISA's `cvt`, and operations on signs.
 void add_halves(std::vector<FormCase>& cases) {
   Registers halves;
   for (const std::uint32_t bits : {0x0000u, 0x8000u, 0x3800u, 0xb800u, 0x3e00u, 0xbe00u, 0x4100u, 0xc100u,
@@ -305,7 +305,7 @@ void add_vector_video(std::vector<FormCase>& cases, const std::string& name, uns
                    }});
 }
 
-/// Sums of the results, which are not cut to the elements' width: as an H100 adds them.
+/// Sums of the results, not truncated to the elements' width: this is how an H100 adds them.
 void add_video_sums(std::vector<FormCase>& cases, const std::string& name, bool sign) {
   const std::string type = sign ? ".s32" : ".u32";
   cases.push_back({"v" + name + "4" + (sign ? "_s" : "_u") + "_accumulates",
@@ -382,11 +382,11 @@ std::vector<FormCase> form_cases() {
 
 class Forms : public ::testing::TestWithParam<FormCase> {};
 
-TEST_P(Forms, ComputeWhatCComputes) { check_form(GetParam()); }
+TEST_P(Forms, MatchCpp) { check_form(GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(Table, Forms, ::testing::ValuesIn(form_cases()), name_of_form);
 
-/// What an H100 gave (driver 580).
+/// Results of an H100 (driver 580).
 TEST(Video, SelectsAndMergesElements) {
   struct Case {
     const char* opcode;
@@ -415,8 +415,8 @@ TEST(Video, SelectsAndMergesElements) {
   }
 }
 
-/// What needs an architecture that no test machine has: packed floats, and the shortest formats.
-TEST(Reductions, OfFloatsAreThoseOfMinAndMax) {
+/// Instructions that need an architecture that no test machine has: packed floats and the narrowest formats.
+TEST(Reductions, FloatsMatchMinAndMax) {
   WarpValues numbers{};
   for (std::uint32_t lane = 0; lane < 32; ++lane)
     numbers[lane] = std::bit_cast<std::uint32_t>(static_cast<float>(lane) * 1.5f - 20.0f);
@@ -448,7 +448,7 @@ TEST(Reductions, OfFloatsAreThoseOfMinAndMax) {
     const auto out = run_form({each.opcode, {{}}, {{}}, ", -1"}, {*each.in});
     for (std::uint32_t lane = 0; lane < 32; ++lane) EXPECT_EQ(out[0][lane], each.expected) << each.opcode;
   }
-  // Each half of the warp for itself.
+  // Each half of the warp separately.
   const auto halves =
       run_form({"redux.sync.max.f32", {{}}, {{}, {}}}, {numbers, [] {
                                                           WarpValues members{};

@@ -1,5 +1,5 @@
-// Blocks whose warps go from barrier to barrier together, and everything that ends that: the same memory and
-// the same failures as code of which each warp's stack is looked at (the first tier).
+// Blocks whose warps run from barrier to barrier together, and every event that ends this: memory and
+// failures must equal those of the first tier, which inspects each warp's stack.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -13,9 +13,9 @@ namespace {
 
 using Words = std::vector<std::uint32_t>;
 
-/// 12 rounds in each of which all threads write to shared memory, wait, and read what others have written.
-/// `inside` stands between two barriers of a round: %round, %thread, %warp, %lane, %value and $round are
-/// there; `second` is the second barrier.
+/// 12 rounds: all threads write to shared memory, wait, and read what others have written. `inside` is code
+/// between the two barriers of a round and may use %round, %thread, %warp, %lane, %value and $round; `second`
+/// is the second barrier.
 std::string rounds(const std::string& inside, const std::string& second = "bar.sync 0;") {
   return R"(
 .shared .align 4 .b8 words[4096];
@@ -99,8 +99,8 @@ void expect_same(const std::string& text) {
   }
 }
 
-/// What the rounds compute, by the host.
-TEST(InStep, RoundsOfBarriers) {
+/// Computes the results of the rounds on the host.
+TEST(InStep, RoundsMatchTheHost) {
   for (const std::uint32_t threads : {32u, 64u, 200u, 1024u}) {
     Words values;
     for (std::uint32_t i = 0; i < 5 * threads; ++i) values.push_back(i * 2654435761u);
@@ -119,7 +119,7 @@ TEST(InStep, RoundsOfBarriers) {
   }
 }
 
-TEST(InStep, WarpsThatEndEarlier) {
+TEST(InStep, WarpsMayExitEarlier) {
   expect_same(rounds(R"(
   add.u32 %r6, %warp, 3;
   setp.eq.u32 %p2, %round, %r6;
@@ -127,7 +127,7 @@ TEST(InStep, WarpsThatEndEarlier) {
 )"));
 }
 
-TEST(InStep, LanesThatEndEarlier) {
+TEST(InStep, LanesMayExitEarlier) {
   expect_same(rounds(R"(
   add.u32 %r6, %lane, 2;
   setp.eq.u32 %p2, %round, %r6;
@@ -135,7 +135,7 @@ TEST(InStep, LanesThatEndEarlier) {
 )"));
 }
 
-TEST(InStep, LanesThatPartBetweenBarriers) {
+TEST(InStep, LanesMayDivergeBetweenBarriers) {
   expect_same(rounds(R"(
   and.b32 %r6, %thread, %round;
   setp.eq.u32 %p2, %r6, 3;
@@ -145,7 +145,7 @@ JOIN:
 )"));
 }
 
-TEST(InStep, WarpsThatWaitAtAnotherInstruction) {
+TEST(InStep, WarpsMayWaitAtDifferentInstructions) {
   expect_same(rounds("", R"(
   and.b32 %r6, %warp, 1;
   setp.eq.u32 %p2, %r6, 0;
@@ -159,7 +159,7 @@ JOIN:
 )"));
 }
 
-TEST(InStep, OtherBarriersBetweenThem) {
+TEST(InStep, OtherBarriersMayIntervene) {
   expect_same(rounds(R"(
   setp.gt.u32 %p2, %warp, 1;
   @%p2 bra JOIN;
@@ -168,7 +168,7 @@ JOIN:
 )"));
 }
 
-TEST(InStep, BarriersThatCount) {
+TEST(InStep, BarriersMayReduce) {
   expect_same(rounds(R"(
   and.b32 %r6, %value, 1;
   setp.eq.u32 %p2, %r6, 0;
@@ -177,7 +177,7 @@ TEST(InStep, BarriersThatCount) {
 )"));
 }
 
-TEST(InStep, AWarpThatTakesManyTurns) {
+TEST(InStep, AWarpMayTakeManyTurns) {
   expect_same(rounds(R"(
   mov.u32 %r6, 0;
   setp.eq.u32 %p2, %warp, 1;
@@ -190,7 +190,7 @@ LOOP:
 )"));
 }
 
-TEST(InStep, AWarpThatWaitsForAnother) {
+TEST(InStep, AWarpMayWaitForAnother) {
   expect_same(rounds(R"(
   add.u32 %r8, %round, 1;
   setp.eq.u32 %p2, %warp, 1;
@@ -206,7 +206,7 @@ JOIN:
 )"));
 }
 
-TEST(InStep, AFailureIsTheSame) {
+TEST(InStep, FailuresAreTheSame) {
   const std::string text = rounds(R"(
   setp.ne.u32 %p2, %round, 7;
   setp.ne.or.u32 %p2, %thread, 70, %p2;

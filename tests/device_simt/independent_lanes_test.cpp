@@ -1,5 +1,5 @@
-// `.sync` operations whose members are in different parts of the code: random programs, kernels that nvcc
-// compiled, lanes that wait forever.
+// `.sync` operations whose members are at different program points: random programs, kernels that nvcc
+// compiled, and lanes that wait forever.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -57,7 +57,7 @@ TEST(IndependentLanes, MeetInCompiledKernels) {
   }
 }
 
-TEST(WideIntegers, AreWhatTheHostComputes) {
+TEST(WideIntegers, MatchTheHost) {
   const auto module = compiled_kernels();
   ASSERT_NE(module, nullptr);
   std::vector<Wide> a;
@@ -80,7 +80,7 @@ TEST(WideIntegers, AreWhatTheHostComputes) {
   }
 }
 
-/// A kernel whose even lanes execute one text, its odd lanes another.
+/// Returns a kernel whose even lanes execute one text and whose odd lanes execute another.
 std::string on_both_sides(const std::string& even, const std::string& odd) {
   return ".visible .entry test(.param .u64 out) {\n  .reg .b32 %r<8>;\n  .reg .b64 %a;\n  .reg .pred %p<4>;\n"
          "  mov.u32 %r1, %tid.x;\n  and.b32 %r2, %r1, 1;\n  setp.ne.u32 %p1, %r2, 0;\n  mov.u32 %r3, 0;\n"
@@ -105,7 +105,7 @@ Outcome run_both_sides(const std::string& even, const std::string& odd) {
   return outcome;
 }
 
-TEST(IndependentLanes, WaitForEverWhereOperationsDiffer) {
+TEST(IndependentLanes, WaitForeverAtDifferentOperations) {
   const std::string both = run_both_sides("  shfl.sync.idx.b32 %r3, %r1, 0, 31, -1;\n",
                                           "  shfl.sync.bfly.b32 %r3, %r1, 1, 31, -1;\n")
                                .failure;
@@ -124,16 +124,16 @@ TEST(IndependentLanes, WaitForEverWhereOperationsDiffer) {
       HasSubstr("for lanes 0x00000001, which wait at 'bar.warp.sync' in line 13 for lanes 0xffffffff"));
 }
 
-TEST(IndependentLanes, WaitForNobodyWhoHasExited) {
-  // Odd lanes go on to the end while the others wait for them.
+TEST(IndependentLanes, DoNotWaitForExitedLanes) {
+  // Odd lanes run to the end while the others wait for them.
   const Outcome outcome = run_both_sides("  vote.sync.ballot.b32 %r3, !%p1, -1;\n", "  mov.u32 %r3, 7;\n");
   EXPECT_EQ(outcome.failure, "");
   for (std::uint32_t lane = 0; lane < 32; ++lane)
     EXPECT_EQ(outcome.out[lane], lane % 2 == 0 ? 0x55555555u : 7u) << lane;
 }
 
-TEST(IndependentLanes, WaitBehindTheirJoin) {
-  // Even lanes meet the odd ones at an operation behind the branch.
+TEST(IndependentLanes, MeetAfterTheJoin) {
+  // Even lanes meet the odd ones at an operation after the branch.
   const auto module = load(
       ".visible .entry test(.param .u64 out) {\n  .reg .b32 %r<8>;\n  .reg .b64 %a;\n  .reg .pred %p<4>;\n"
       "  mov.u32 %r1, %tid.x;\n  and.b32 %r2, %r1, 1;\n  setp.ne.u32 %p1, %r2, 0;\n  mov.u32 %r3, 0;\n"
@@ -146,12 +146,12 @@ TEST(IndependentLanes, WaitBehindTheirJoin) {
   for (const std::uint32_t value : out) EXPECT_EQ(value, 31u * 16);
 }
 
-TEST(IndependentLanes, AreCountedWhereTheyAre) {
+TEST(IndependentLanes, AreCountedAtTheirOwnInstructions) {
   const Outcome outcome = run_both_sides(
       "  add.u32 %r3, %r1, 1;\n  bar.warp.sync -1;\n  add.u32 %r3, %r3, 1;\n", "  bar.warp.sync -1;\n");
   ASSERT_EQ(outcome.failure, "");
   for (const SiteCounters& site : outcome.counters.sites) {
-    // Each instruction once for the lanes that come there, and one entry for each.
+    // One issue per instruction for the lanes that reach it, and one entry each.
     EXPECT_EQ(site.warp_issues, 1u) << site.line;
     EXPECT_EQ(site.active_lanes, site.block == 1 || site.block == 2 ? 16u : 32u) << site.line;
   }
@@ -164,8 +164,8 @@ TEST(IndependentLanes, AreCountedWhereTheyAre) {
   EXPECT_EQ(outcome.counters.barriers.threads, 32u);
 }
 
-/// Lane 0 calls f until lane 1 has set a flag. The code between the calls decides at which segment its turn
-/// ends.
+/// Lane 0 calls f until lane 1 has set a flag. The code between the calls determines the segment at which its
+/// turn ends.
 std::string spinning_call(int segments) {
   std::string text =
       ".func f(.reg .b32 value) {\n  .reg .b32 %r<2>;\n  .reg .pred %p;\n  setp.eq.u32 %p, value, 77;\n"
@@ -181,7 +181,7 @@ std::string spinning_call(int segments) {
          "  barrier.sync 0;\n  ld.volatile.shared.u32 %r2, [flag];\n  st.global.u32 [%b], %r2;\n  ret;\n}\n";
 }
 
-TEST(IndependentLanes, SpinInCallsAtWhoseEndTheirTurnMayBeOver) {
+TEST(IndependentLanes, SpinInCallsThatEndTheirTurn) {
   for (int segments = 0; segments < 8; ++segments) {
     const auto module = load(spinning_call(segments));
     ASSERT_NE(module, nullptr);
@@ -192,7 +192,7 @@ TEST(IndependentLanes, SpinInCallsAtWhoseEndTheirTurnMayBeOver) {
   }
 }
 
-/// Lane 0 waits inside a call, from which the other lanes have returned, for their later work.
+/// Lane 0 waits inside a call for later work of the other lanes, which have returned from it.
 std::string waiting_call(const std::string& wait, const std::string& release) {
   return ".func (.reg .b32 result) g(.reg .b32 value) {\n  .reg .b32 %t<2>;\n"
          "  .reg .pred %p<2>;\n  mad.lo.u32 result, value, 3, 1;\n  setp.ne.u32 %p0, value, 0;\n"
@@ -206,7 +206,7 @@ std::string waiting_call(const std::string& wait, const std::string& release) {
          release + "  st.global.u32 [%a], %r2;\n  ret;\n}\n";
 }
 
-TEST(IndependentLanes, GoOnFromACallInWhichOthersWait) {
+TEST(IndependentLanes, ContinueAfterACallInWhichOthersWait) {
   const std::pair<const char*, const char*> programs[] = {
       {"again:\n  ld.volatile.shared.u32 %t0, [flag];\n  setp.eq.u32 %p1, %t0, 0;\n  @%p1 bra again;\n",
        "  @%p1 st.volatile.shared.u32 [flag], 9;\n"},
@@ -222,8 +222,8 @@ TEST(IndependentLanes, GoOnFromACallInWhichOthersWait) {
   }
 }
 
-TEST(IndependentLanes, StayTogetherInLongLoopsOfAtomics) {
-  // As many slices as lanes that spin are given, in all of which the warp comes together time and again.
+TEST(IndependentLanes, StayConvergedInLongLoopsOfAtomics) {
+  // Runs through the slices that spinning lanes are given; the warp reconverges repeatedly in each.
   const auto module = load(
       ".visible .entry test(.param .u64 out) {\n  .reg .b32 %r<8>;\n  .reg .b64 %a;\n  .reg .pred %p<4>;\n"
       "  mov.u32 %r1, %tid.x;\n  and.b32 %r2, %r1, 1;\n  setp.ne.u32 %p1, %r2, 0;\n  mov.u32 %r3, 0;\n"
@@ -241,7 +241,7 @@ TEST(IndependentLanes, StayTogetherInLongLoopsOfAtomics) {
 }
 
 TEST(IndependentLanes, VoteAmongTheirOwnMembers) {
-  // All together, and yet each half for itself.
+  // All lanes are converged, but each half votes separately.
   const auto module = load(
       ".visible .entry test(.param .u64 out) {\n  .reg .b32 %r<8>;\n  .reg .b64 %a;\n  .reg .pred %p<4>;\n"
       "  mov.u32 %r1, %tid.x;\n  setp.lt.u32 %p1, %r1, 16;\n  selp.b32 %r2, 0xffff, 0xffff0000, %p1;\n"

@@ -3,8 +3,8 @@
 namespace lynxpp::device::cpu::test {
 namespace {
 
-/// "ld.global.b32 %a, [%ptr];" for the lane's element. 8-bit values travel in 16-bit registers,
-/// sign-extended.
+/// Loads the lane's element, such as "ld.global.b32 %a, [%ptr];". 8-bit values are sign-extended to 16-bit
+/// registers.
 std::string load_operand(const std::string& name, unsigned bits, unsigned parameter) {
   const std::string pointer = "%x" + std::to_string(parameter);
   const std::string type = bits == 8 ? "s8" : "b" + std::to_string(bits);

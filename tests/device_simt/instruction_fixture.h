@@ -1,4 +1,4 @@
-// One PTX instruction over many operand values, against a host function.
+// Tests one PTX instruction on many operand values against a host function.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,12 +15,12 @@
 
 namespace lynxpp::device::cpu::test {
 
-/// A kernel that loads %a, %b, %c of the given widths, runs `code`, and stores %d. Predicates %p, %q, 32-bit
-/// registers %t<4> and 64-bit ones %w<4> are free for `code`.
+/// Returns a kernel that loads %a, %b, %c of the given widths, runs `code`, and stores %d. `code` may use the
+/// predicates %p and %q, 32-bit registers %t<4> and 64-bit registers %w<4>.
 std::string instruction_kernel(const std::string& code, unsigned d_bits, unsigned a_bits, unsigned b_bits,
                                unsigned c_bits);
 
-/// Values at which integer instructions go wrong.
+/// Edge cases of integer instructions.
 template <typename T>
 std::vector<T> integer_values() {
   using Limits = std::numeric_limits<T>;
@@ -50,7 +50,7 @@ std::vector<T> integer_values() {
   return values;
 }
 
-/// Values at which floating instructions go wrong.
+/// Edge cases of floating-point instructions.
 template <typename T>
 std::vector<T> float_values() {
   using Limits = std::numeric_limits<T>;
@@ -87,7 +87,7 @@ std::vector<T> values_of() {
   }
 }
 
-/// Equal bit patterns; two NaNs are equal in double precision, whose payloads the operands decide.
+/// Compares bit patterns; in double precision all NaNs are equal, because operands determine the payload.
 template <typename T>
 ::testing::AssertionResult same(T actual, T expected) {
   if (std::memcmp(&actual, &expected, sizeof(T)) == 0) return ::testing::AssertionSuccess();
@@ -102,7 +102,7 @@ template <typename T>
   return ::testing::AssertionFailure() << "got " << +actual << ", expected " << +expected;
 }
 
-/// Runs `code` on the operand tuples; one result per tuple.
+/// Runs `code` on the operand tuples and returns one result per tuple.
 template <typename D, typename A, typename B, typename C>
 std::vector<D> run_instruction(const std::string& code, const std::vector<A>& a, const std::vector<B>& b,
                                const std::vector<C>& c) {
@@ -118,7 +118,8 @@ std::vector<D> run_instruction(const std::string& code, const std::vector<A>& a,
   return d;
 }
 
-/// d = f(a, b, c) for all combinations of the types' values; operands that `f` does not take are not varied.
+/// Checks d = f(a, b, c) for all combinations of the types' values; operands that `f` does not take are
+/// fixed.
 template <typename D, typename A, typename F>
 void check1(const std::string& code, F f, const std::vector<A>& values = values_of<A>()) {
   const std::vector<D> d = run_instruction<D, A, A, A>(code, values, values, values);

@@ -1,4 +1,4 @@
-// Integer instructions against host arithmetic.
+// Integer instructions compared with host arithmetic.
 #include "instruction_fixture.h"
 
 namespace lynxpp::device::cpu::test {
@@ -13,8 +13,8 @@ using U64 = std::uint64_t;
 __extension__ using S128 = __int128;
 __extension__ using U128 = unsigned __int128;
 
-/// Programs do not write them all first, and equal runs are to be equal whatever ran before.
-TEST(Integer, RegistersBeginWithZeroInEveryLaunch) {
+/// Programs may read registers that they have not written; runs must still be reproducible.
+TEST(Integer, RegistersStartAtZeroInEveryLaunch) {
   const std::vector<U32> ones(64, ~U32{0});
   run_instruction<U32, U32, U32, U32>(
       "mov.b32 %t0, %a; mov.b32 %t1, %a; and.b32 %d, %t0, %t1; and.b32 %d, %d, %b;", ones, ones, ones);
@@ -34,7 +34,7 @@ TEST(Integer, AddsAndSubtracts) {
   });
 }
 
-/// `operation` of the low and of the high halves.
+/// Applies `operation` to the low and the high halves.
 template <typename Half, typename Operation>
 U32 of_halves(U32 a, U32 b, Operation operation) {
   const auto half = [&](unsigned shift) {
@@ -44,7 +44,7 @@ U32 of_halves(U32 a, U32 b, Operation operation) {
   return half(0) | half(16);
 }
 
-TEST(Integer, PairsOfHalves) {
+TEST(Integer, ComputesPairsOfHalves) {
   const auto sum = [](auto x, auto y) { return x + y; };
   const auto least = [](auto x, auto y) { return std::min(x, y); };
   const auto most = [](auto x, auto y) { return std::max(x, y); };
@@ -58,7 +58,7 @@ TEST(Integer, PairsOfHalves) {
 }
 
 TEST(Integer, CarriesThroughLongAdditions) {
-  // 128 bits in 64-bit halves built of 32-bit steps: (a, b) + (b, a) + (a, a), its second word.
+  // Second 32-bit word of a multiword sum: (a, b) + (b, a) + (a, a).
   check2<U32, U32, U32>("add.cc.u32 %t0, %a, %b; addc.cc.u32 %t1, %b, %a; addc.u32 %d, %a, %a;",
                         [](U32 a, U32 b) {
                           const U64 low = (U64{b} << 32 | a) + (U64{a} << 32 | b);
@@ -73,7 +73,7 @@ TEST(Integer, CarriesThroughLongAdditions) {
       [](U32 a, U32 b, U32 c) { return static_cast<U32>((U64{a} * b + (U64{c} << 32 | c)) >> 32); });
 }
 
-/// `producer` leaves a flag, `consumer` sees it, for 32 and 64 bits; registers %t and %w.
+/// `producer` sets the carry flag and `consumer` reads it, for 32 and 64 bits, in registers %t and %w.
 template <typename T>
 void check_carry(const std::string& producer, std::function<bool(T, T, T)> carry) {
   const std::string bits = std::to_string(sizeof(T) * 8);
@@ -110,7 +110,7 @@ void check_carries() {
   __extension__ using W = unsigned __int128;
   constexpr unsigned width = sizeof(T) * 8;
   check_carry<T>("add.cc.uTYPE SCRATCH0, %a, %b;", [](T a, T b, T) { return (W{a} + b) >> width != 0; });
-  // The flag after a subtraction is the carry of adding the complement: set when nothing is borrowed.
+  // The flag after a subtraction is the carry of adding the complement: set if there is no borrow.
   check_carry<T>("sub.cc.uTYPE SCRATCH0, %a, %b;", [](T a, T b, T) { return a >= b; });
   check_carry<T>("sub.cc.sTYPE SCRATCH0, %a, %b;", [](T a, T b, T) { return a >= b; });
   check_carry<T>("mad.lo.cc.uTYPE SCRATCH0, %a, %b, %c;",
@@ -251,8 +251,8 @@ TEST(Integer, CountsBits) {
   });
 }
 
-/// bfe by the definition in the PTX manual, which restricts positions and lengths to 0 to 255; beyond, as an
-/// H200.
+/// bfe as the PTX manual defines it for positions and lengths from 0 to 255; beyond that, as an H200 computes
+/// it.
 template <typename T>
 T extract(T a, U32 position, U32 length) {
   constexpr int top = sizeof(T) * 8 - 1;

@@ -8,7 +8,7 @@
 namespace lynxpp::device::cpu::test {
 namespace {
 
-/// The value of LYNXPP_TEST_LAUNCHES: `counted` or `checked` launches where a test requests plain ones.
+/// Returns LYNXPP_TEST_LAUNCHES: "counted" or "checked" if plain launches are to be counted or checked.
 std::string_view wanted_launches() {
   const char* const value = std::getenv("LYNXPP_TEST_LAUNCHES");
   return value != nullptr ? value : "";

@@ -13,16 +13,16 @@
 
 namespace lynxpp::device::cpu::test {
 
-/// `.version`, `.target` and `.address_size` in front of `body`.
+/// Puts `.version`, `.target` and `.address_size` before `body`.
 std::string with_header(const std::string& body);
 
-/// Loads a module; the test fails when that fails.
+/// Loads a module; if that fails, the test fails.
 std::shared_ptr<LoadedModule> load(const std::string& body);
 
-/// "file:line:column: error: …" of a failure, empty for success.
+/// Returns "file:line:column: error: …" for a failure, or an empty string.
 std::string text_of(const Status& status);
 
-/// A kernel's parameter buffer, each argument at its natural alignment.
+/// A kernel's parameter buffer, with each argument at its natural alignment.
 class Arguments {
  public:
   template <typename... T>
@@ -42,7 +42,7 @@ class Arguments {
   std::vector<std::byte> bytes_;
 };
 
-/// The counters of one block; all zero when it was not reached.
+/// Returns the counters of one block; all zero if it was not reached.
 BlockCounters counters_of(const LaunchCounters& counters, const std::string& function, std::uint32_t block);
 
 }  // namespace lynxpp::device::cpu::test

@@ -1,5 +1,5 @@
-// Kernels that nvcc compiled (tests/device_simt/ptx/kernels.cu): divergence, barriers, warps, atomics, calls,
-// address spaces.
+// Kernels that nvcc compiled (tests/device_simt/ptx/kernels.cu): divergence, barriers, warps, atomics, calls
+// and address spaces.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ class Kernel : public ::testing::Test {
     module_ = *loaded;
   }
 
-  /// The failure's text; empty for success.
+  /// Returns the failure's text; empty for success.
   template <typename... T>
   std::string launch(const std::string& kernel, LaunchShape shape, const T&... arguments) {
     return text_of(module_->launch(kernel, shape, Arguments(arguments...).bytes(), nullptr));
@@ -129,7 +129,7 @@ TEST_F(Kernel, MultipliesTiles) {
   }
 }
 
-TEST_F(Kernel, ShufflesWholeWarps) {
+TEST_F(Kernel, ShufflesFullWarps) {
   std::vector<int> out(96);
   ASSERT_EQ(launch("warp_sum", blocks(1, 96), out.data()), "");
   for (int t = 0; t < 96; ++t) EXPECT_EQ(out[t], t / 32 * 32 * 32 + 496) << t;
@@ -239,7 +239,7 @@ TEST_F(Kernel, SharesVariablesWithTheHost) {
   EXPECT_EQ(*static_cast<int*>(counter->address), 99);
 }
 
-TEST_F(Kernel, NumbersBlocksAndThreadsInThreeDimensions) {
+TEST_F(Kernel, IndexesBlocksAndThreadsInThreeDimensions) {
   std::vector<unsigned> out(2 * 3 * 2 * 5 * 3 * 4);
   ASSERT_EQ(launch("grid3", {{2, 3, 2}, {5, 3, 4}, 0}, out.data()), "");
   std::size_t at = 0;
@@ -306,7 +306,7 @@ TEST_F(Kernel, ReadsSpecialRegisters) {
   }
 }
 
-TEST_F(Kernel, RefusesLaunchesThatCannotBe) {
+TEST_F(Kernel, RejectsInvalidLaunches) {
   int out = 0;
   EXPECT_THAT(launch("nothing", blocks(1, 1), &out), HasSubstr("no kernel 'nothing'"));
   EXPECT_THAT(launch("nested", blocks(1, 1025), &out),
@@ -344,8 +344,8 @@ TEST_F(Kernel, DescribesItself) {
   EXPECT_EQ(info->local_bytes, 0u);
 }
 
-/// ptxas refuses such modules; the host gives no more parameters, so none beyond them may be read.
-TEST(Kernels, MoreMemoryThanAGpuHasIsRefused) {
+/// ptxas rejects such modules. The host passes no more parameters, so none past them may be read.
+TEST(Kernels, RejectsMoreMemoryThanAGpuHas) {
   const auto launch_of = [](const std::string& body) {
     const auto module = load(body);
     return text_of(module->launch("k", {{1, 1, 1}, {1, 1, 1}, 0}, {}, nullptr));
@@ -368,7 +368,6 @@ TEST(Kernels, MoreMemoryThanAGpuHasIsRefused) {
       HasSubstr("declares too much shared memory"));
 }
 
-/// A chain of calls is followed without recursion, each function looked up once.
 /// Global memory flushes subnormal operands and sums of single precision, shared memory does not; NaN is
 /// canonical in both. Values as measured on an H200.
 TEST(Kernels, AddSingleFloatsAtomicallyAsTheMemoryDoes) {
@@ -419,6 +418,7 @@ TEST(Kernels, AddSingleFloatsAtomicallyAsTheMemoryDoes) {
   }
 }
 
+/// Chains of calls are followed without recursion, and each function is looked up once.
 TEST(Kernels, FollowsLongChainsOfCalls) {
   constexpr int functions = 20000;
   std::string body = ".func f0()\n{\n  ret;\n}\n";
@@ -430,9 +430,9 @@ TEST(Kernels, FollowsLongChainsOfCalls) {
   EXPECT_EQ(info->local_bytes, 0u);
 }
 
-/// Where cooperative groups keep the barriers of tiles of several warps: not the program's, zero when
-/// a block begins.
-TEST(Kernels, ReservedSharedMemoryIsNoneOfTheProgram) {
+/// Memory in which cooperative groups keep the barriers of multi-warp tiles: not visible to the program, and
+/// zero when a block starts.
+TEST(Kernels, ReservedSharedMemoryIsZeroAndHidden) {
   const auto module = load(R"(
 .extern .shared .align 4 .b8 own[];
 .visible .entry test(.param .u64 out) {

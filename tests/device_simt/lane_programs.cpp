@@ -17,30 +17,30 @@ bool has(std::uint32_t mask, std::uint32_t lane) { return (mask >> lane & 1) != 
 
 std::string number(std::uint32_t value) { return std::to_string(value); }
 
-/// One operation at which lanes meet. What it gives is folded into the lane's value.
+/// One operation at which lanes meet. Its result is folded into the lane's value.
 struct Meeting {
   std::string opcode;
   std::uint32_t members = 0;
   std::uint32_t arriving = 0;  ///< members that have not exited
-  std::uint32_t number = 0;    ///< a lane, a distance, a bit: by opcode
+  std::uint32_t number = 0;    ///< a lane, a distance, or a bit, depending on the opcode
 
-  /// Of a lane that asks for another's value: the lane it asks.
+  /// Returns the lane whose value `lane` reads.
   std::uint32_t partner(std::uint32_t lane) const {
     return arriving == all_lanes ? (lane + number) % lanes : number;
   }
 };
 
-/// What lanes do together, however each of them comes to it.
+/// An operation of a set of lanes, whichever path each of them takes to it.
 struct Step {
   enum class Kind { meeting, repeat, partition, leave };
   Kind kind = Kind::meeting;
   Meeting meeting = {};
   std::uint32_t count = 0;             ///< repeat: times; partition, leave: the bit of `side` that decides
-  std::vector<Step> steps = {};        ///< repeat; partition: of lanes whose bit is set
-  std::vector<Step> other_steps = {};  ///< partition: of the others
+  std::vector<Step> steps = {};        ///< repeat; partition: for lanes whose bit is set
+  std::vector<Step> other_steps = {};  ///< partition: for the other lanes
 };
 
-/// What one lane does next.
+/// The next action of one lane.
 struct Action {
   enum class Kind { compute, meeting, leave };
   Kind kind = Kind::compute;
@@ -50,7 +50,7 @@ struct Action {
 };
 using Actions = std::array<std::vector<Action>, lanes>;
 
-/// The lanes' results of a meeting, from the values they bring.
+/// Computes the lanes' results of a meeting from the values that they contribute.
 LaneValues meet(const Meeting& meeting, const LaneValues& value) {
   const std::string& opcode = meeting.opcode;
   const auto contains = [&](const char* part) { return holds(opcode, part); };
@@ -146,7 +146,7 @@ class Generator {
     return mask;
   }
 
-  // ---- what the lanes do together
+  // ---- operations of the lanes
 
   Meeting make_meeting(std::uint32_t members) {
     static const char* const opcodes[] = {
@@ -187,7 +187,7 @@ class Generator {
     return steps;
   }
 
-  // ---- how they come to it
+  // ---- paths to the operations
 
   void line(const std::string& code) { text_ += "  " + code + "\n"; }
   std::string label() { return "L" + number(labels_++); }
@@ -210,7 +210,7 @@ class Generator {
     return predicate;
   }
 
-  /// Code of `steps` for the lanes `who`, all of which come here.
+  /// Writes code of `steps` for the lanes `who`, which all reach it.
   void write(std::uint32_t who, const std::vector<Step>& steps, int depth, Actions& actions) {
     for (std::size_t i = 0; i < steps.size();) {
       if (below(2) == 0) compute(who, actions);
@@ -227,7 +227,7 @@ class Generator {
     }
   }
 
-  /// `other_steps`: null when both sides do the same.
+  /// `other_steps`: null if both sides execute the same.
   void write_branch(std::uint32_t who, std::uint32_t bit, const std::vector<Step>& steps,
                     const std::vector<Step>* other_steps, int depth, Actions& actions) {
     const std::string other = label();
@@ -297,7 +297,7 @@ class Generator {
     line("mad.lo.u32 %x, %x, 31, %u;");
   }
 
-  /// %t and %q become the results.
+  /// Stores the results in %t and %q.
   void write_operation(const Meeting& meeting, const std::string& members, const std::string& guard) {
     const std::string& opcode = meeting.opcode;
     const bool shifts = meeting.arriving == all_lanes;
@@ -339,7 +339,7 @@ class Generator {
     emit(members);
   }
 
-  // ---- what comes of it
+  // ---- expected results
 
   void run(LaneProgram& program) const {
     LaneValues value;
@@ -379,7 +379,7 @@ class Generator {
 
   std::uint64_t state_;
   LaneValues side_{};
-  std::uint32_t left_ = 0;  ///< lanes that have exited when what is being made runs
+  std::uint32_t left_ = 0;  ///< lanes that have exited before the code being generated runs
   std::uint32_t labels_ = 0;
   std::string text_;
   Actions actions_;

@@ -1,5 +1,4 @@
-// Random programs whose lanes meet at `.sync` operations from different parts of the code, and what they
-// compute.
+// Random programs whose lanes meet at `.sync` operations from different program points, and their results.
 #pragma once
 
 #include <array>
@@ -12,9 +11,9 @@ using LaneValues = std::array<std::uint32_t, 32>;
 
 struct LaneProgram {
   std::string text;   ///< the kernel `test(.param .u64 out, .param .u64 side)`
-  LaneValues side{};  ///< decides what branches the lanes take
+  LaneValues side{};  ///< decides which branches the lanes take
   LaneValues expected{};
-  int meetings = 0;  ///< operations that all their members execute, loops unrolled
+  int meetings = 0;  ///< operations that all their members execute, with loops unrolled
 };
 
 LaneProgram random_lane_program(std::uint32_t seed);

@@ -1,4 +1,4 @@
-// Relocatable modules become one: what runs is what a device linker would have put together.
+// Links relocatable modules: the result must run as if a device linker had produced it.
 #include "ptx/parser/linking.h"
 
 #include <gmock/gmock.h>
@@ -16,8 +16,8 @@ using ::testing::Not;
 const std::string header = ".version 8.0\n.target sm_90\n.address_size 64\n";
 const std::string newer = ".version 8.5\n.target sm_90a\n.address_size 64\n";
 
-/// Both modules have a variable `own`, and a weak function `shared_code` that gives 5; the first one knows
-/// the second one's function and variable by declarations.
+/// Both modules have a variable `own` and a weak function `shared_code` that returns 5; the first module
+/// declares the second's function and variable.
 const std::string first = header + R"(
 .extern .func (.param .b32 r) doubled(.param .b32 x);
 .extern .global .align 4 .u32 counter;
@@ -55,7 +55,7 @@ const std::string second = newer + R"(
   ret;
 })";
 
-TEST(Linking, GivesOwnNamesThatNoModuleHas) {
+TEST(Linking, RenamesPrivateSymbolsUniquely) {
   // nvcc numbers a module's strings: $str, $str$1, …
   const std::string one =
       header + ".global .align 1 .b8 $str[2] = {65};\n.global .align 1 .b8 $str$0[2] = {66};\n";
@@ -67,13 +67,13 @@ TEST(Linking, GivesOwnNamesThatNoModuleHas) {
   EXPECT_TRUE(load_module(*linked, "test.ptx"));
 }
 
-TEST(Linking, JoinsWhatModulesDeclareAndDefine) {
+TEST(Linking, ResolvesDeclarationsAcrossModules) {
   const std::array texts = {first, second};
   const Result<std::string> linked = ptx::link_modules(texts);
   ASSERT_TRUE(linked);
   EXPECT_THAT(*linked, HasSubstr(".version 8.5"));
   EXPECT_THAT(*linked, Not(HasSubstr(".extern")));
-  EXPECT_THAT(*linked, Not(HasSubstr(".loc "))) << "its file's number is the second module's";
+  EXPECT_THAT(*linked, Not(HasSubstr(".loc "))) << "its file number is only valid in the second module";
   auto module = load_module(*linked, "test.ptx");
   ASSERT_TRUE(module);
   std::uint32_t out = 0;
@@ -82,14 +82,14 @@ TEST(Linking, JoinsWhatModulesDeclareAndDefine) {
   EXPECT_EQ(out, 2 * 100 + 7000 + 5 + 30000u);
 }
 
-TEST(Linking, RefusesTwoDefinitions) {
+TEST(Linking, RejectsTwoDefinitions) {
   const std::array texts = {second, second};
   const Result<std::string> linked = ptx::link_modules(texts);
   ASSERT_FALSE(linked);
   EXPECT_THAT(linked.error().diagnostics.front().message, HasSubstr("define 'counter'"));
 }
 
-/// One dynamic array of shared memory, whichever modules declare it; what nobody defines stays declared.
+/// There is one dynamic shared array, whichever modules declare it; undefined symbols stay declared.
 TEST(Linking, KeepsOneDeclaration) {
   const std::string dynamic = "\n.extern .shared .align 16 .b8 room[];\n.extern .func missing();\n";
   const std::array texts = {header + dynamic + ".visible .entry a() { ret; }",

@@ -1,4 +1,4 @@
-// mma in every shape and type, against products of whole matrices; moves of matrices.
+// mma in every shape and type, compared with full matrix products; moves of matrices.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -19,7 +19,7 @@ unsigned bits_of_type(const std::string& type) {
   return type == "b1" ? 1 : 8;
 }
 
-/// Small integers of the floating formats, any value of the others.
+/// Encodes a small integer in a floating format, or any value in the others.
 std::uint64_t encode(const std::string& type, int value) {
   const auto sign = static_cast<std::uint64_t>(value < 0 ? 0x80 : 0);
   constexpr std::uint64_t e4m3[] = {0x00, 0x38, 0x40, 0x44, 0x48};
@@ -61,8 +61,8 @@ struct Place {
   unsigned lane, element;
 };
 
-/// In the words of the ISA: a lane's group is lane / 4, its place there lane % 4; a lane holds runs of
-/// neighbouring elements, as many as fill a register.
+/// In the ISA's terms, a lane's group is lane / 4 and its index there lane % 4; a lane holds runs of adjacent
+/// elements that fill a register.
 Place place_in_a(unsigned row, unsigned column, unsigned run, bool tall) {
   const unsigned lane = row % 8 * 4 + column / run % 4;
   const unsigned block = column / (4 * run);
@@ -104,7 +104,7 @@ std::uint64_t get(const std::vector<WarpValues>& registers, Place place, unsigne
 
 class Mma : public ::testing::TestWithParam<MmaCase> {};
 
-TEST_P(Mma, MultipliesWholeMatrices) {
+TEST_P(Mma, MultipliesFullMatrices) {
   const MmaCase& form = GetParam();
   std::mt19937 random(7);
   const Matrix a = random_matrix(form.m, form.k, form.a, random);
@@ -187,7 +187,7 @@ std::string name_of_case(const ::testing::TestParamInfo<MmaCase>& info) {
 
 INSTANTIATE_TEST_SUITE_P(Forms, Mma, ::testing::ValuesIn(mma_cases()), name_of_case);
 
-TEST(Matrix, SaturatesWhereAsked) {
+TEST(Matrix, SaturatesOnRequest) {
   const std::vector<OperandGroup> sources = {{1, 32}, {1, 32}, {2, 32}};
   std::vector<WarpValues> in(4);
   for (unsigned lane = 0; lane < 32; ++lane) {
@@ -202,7 +202,7 @@ TEST(Matrix, SaturatesWhereAsked) {
   EXPECT_EQ(clamped[1][31], 0x7fffffffu);
 }
 
-TEST(Matrix, IsRefusedByNameWhereUnknown) {
+TEST(Matrix, RejectsUnknownFormsByName) {
   for (const char* opcode : {"mma.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32",
                              "mma.sync.aligned.m16n8k16.col.col.f32.f16.f16.f32",
                              "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
@@ -228,7 +228,7 @@ TEST(Matrix, TransposesBetweenLanes) {
   }
 }
 
-/// Matrices of 8 x 8 numbers from shared memory into registers, and back to other rows.
+/// Moves 8 x 8 matrices from shared memory to registers, and back to other rows.
 std::string matrix_kernel(unsigned count, bool transposes) {
   const std::string x = ".x" + std::to_string(count) + (transposes ? ".trans" : "");
   const std::string registers = count == 1 ? "{%r0}" : count == 2 ? "{%r0, %r1}" : "{%r0, %r1, %r2, %r3}";
@@ -273,7 +273,7 @@ TEST(Matrix, MovesBetweenSharedMemoryAndRegisters) {
   }
 }
 
-/// Lanes that name no row give an address outside shared memory.
+/// Lanes that name no row provide an address outside shared memory.
 TEST(Matrix, UsesTheAddressesOfLanesThatNameRows) {
   for (const unsigned count : {1u, 2u, 4u}) {
     const std::string x = ".x" + std::to_string(count) + ".shared.b16 ";
@@ -301,7 +301,7 @@ TEST(Matrix, UsesTheAddressesOfLanesThatNameRows) {
   }
 }
 
-TEST(Matrix, NeedsTheWholeWarp) {
+TEST(Matrix, RequiresAllLanesOfTheWarp) {
   const auto module = load(
       ".visible .entry test() {\n  .reg .b32 %r<4>;\n  .reg .pred %p;\n  mov.u32 %r0, %laneid;\n"
       "  setp.lt.u32 %p, %r0, 7;\n  @%p bra skip;\n"
@@ -345,7 +345,7 @@ std::vector<std::uint8_t> packed(const Matrix& matrix, const std::string& type, 
   return bytes;
 }
 
-TEST_P(Wmma, MultipliesWholeMatrices) {
+TEST_P(Wmma, MultipliesFullMatrices) {
   const WmmaCase& form = GetParam();
   std::mt19937 random(11);
   const Matrix a = random_matrix(form.m, form.k, form.a, random);

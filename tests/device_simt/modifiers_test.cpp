@@ -1,4 +1,4 @@
-// Every modifier of every opcode is known, or the kernel is refused by the instruction's name and line.
+// Every modifier of every opcode is known, or the kernel is rejected with the instruction's name and line.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// Registers: %r 32 bits, %l 64, %h 16, %p predicates.
+// Registers: %r has 32 bits, %l 64, %h 16; %p are predicates.
 constexpr const char* forms[] = {
     "add.s32 %r1, %r2, %r3",
     "add.sat.s32 %r1, %r2, %r3",
@@ -210,19 +210,19 @@ std::string failure_of(const std::string& instruction) {
   return text_of(module->launch("test", {{1, 1, 1}, {32, 1, 1}, 0}, Arguments(&out).bytes(), nullptr));
 }
 
-/// `modifier` behind the first name, or behind the last modifier.
+/// Inserts `modifier` after the root, or after the last modifier.
 std::string with_modifier(const std::string& form, const std::string& modifier, bool last) {
   const std::size_t space = std::min(form.find(' '), form.size());
   const std::size_t at = last ? space : std::min(form.find('.'), space);
   return form.substr(0, at) + "." + modifier + form.substr(at);
 }
 
-TEST(Modifiers, AreKnownWhereTheyHold) {
+TEST(Modifiers, AreAcceptedByTheirForms) {
   for (const char* form : forms) EXPECT_EQ(failure_of(form), "") << form;
 }
 
-TEST(Modifiers, AreRefusedByNameElsewhere) {
-  // The first is none; the others are of other opcodes, or of forms that the device does not execute.
+TEST(Modifiers, AreRejectedByNameOtherwise) {
+  // The first is not a modifier; the others belong to other opcodes or to unsupported forms.
   for (const char* modifier : {"bogus", "oob", "rs", "scale"}) {
     for (const char* form : forms) {
       const std::string instruction = with_modifier(form, modifier, false);
@@ -231,10 +231,10 @@ TEST(Modifiers, AreRefusedByNameElsewhere) {
       EXPECT_THAT(text, HasSubstr("'" + instruction.substr(0, instruction.find(' ')) + "'"));
     }
   }
-  EXPECT_THAT(failure_of("add.bogus.s32 %r1, %r2, %r3"), HasSubstr("its modifier '.bogus' is not known"));
+  EXPECT_THAT(failure_of("add.bogus.s32 %r1, %r2, %r3"), HasSubstr("unknown modifier '.bogus'"));
 }
 
-TEST(Modifiers, OfOtherFormsAreRefused) {
+TEST(Modifiers, BelongingToOtherFormsAreRejected) {
   for (const char* instruction :
        {"fma.rn.oob.f16x2 %r1, %r2, %r3, %r4",
         "fma.rn.oob.relu.bf16 %h1, %h2, %h3, %h4",
@@ -271,7 +271,7 @@ TEST(Modifiers, OfOtherFormsAreRefused) {
   }
 }
 
-TEST(Modifiers, OpcodesAreRefusedOrTested) {
+TEST(Modifiers, EveryOpcodeIsTestedOrRejected) {
   std::set<std::string> tested;
   for (const std::string form : forms) tested.insert(form.substr(0, form.find_first_of(". ")));
   static constexpr const char* mnemonics[] = {

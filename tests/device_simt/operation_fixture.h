@@ -1,4 +1,4 @@
-// One instruction for a whole warp, on registers whose values the test gives.
+// Runs one instruction for all lanes of a warp, on registers with given values.
 #pragma once
 
 #include <array>
@@ -8,10 +8,10 @@
 
 namespace lynxpp::device::cpu::test {
 
-/// The registers of one operand: `{a, b}` when there are several.
+/// The registers of one operand: `{a, b}` if there are several.
 struct OperandGroup {
   unsigned count = 1;
-  unsigned bits = 32;  ///< of one register; 1 for a predicate
+  unsigned bits = 32;  ///< per register; 1 for a predicate
 };
 
 struct InstructionForm {
@@ -25,11 +25,11 @@ struct InstructionForm {
 
 using WarpValues = std::array<std::uint64_t, 32>;
 
-/// The kernel: in[register][lane] ▶ the instruction ▶ out[register][lane].
+/// Returns a kernel that computes in[register][lane] ▶ the instruction ▶ out[register][lane].
 std::string kernel_of(const InstructionForm& form);
 unsigned registers_of(const std::vector<OperandGroup>& groups);
 
-/// What a warp's result registers hold; `in` has one entry for each source register.
+/// Returns the contents of a warp's result registers; `in` has one entry per source register.
 std::vector<WarpValues> run_form(const InstructionForm& form, const std::vector<WarpValues>& in);
 
 }  // namespace lynxpp::device::cpu::test

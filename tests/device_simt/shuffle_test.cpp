@@ -1,4 +1,4 @@
-// shfl.sync in warps and in parts of them, by registers and by immediates, against CUDA's description of
+// shfl.sync in warps and subwarps, with register and immediate operands, compared with CUDA's description of
 // __shfl_sync, __shfl_up_sync, __shfl_down_sync and __shfl_xor_sync.
 #include <algorithm>
 #include <string>
@@ -13,15 +13,16 @@ constexpr std::uint32_t warp = 32, from_a_lane = 1000;
 
 struct Mode {
   const char* name;
-  /// The lane of the part [first, first + width) that `lane` reads; outside of it: none, its own value stays.
+  /// The lane of the subwarp [first, first + width) that `lane` reads; if it is outside, the lane keeps its
+  /// value.
   int (*source)(int lane, int amount, int first, int width);
-  /// The least or the greatest lane, which `shfl` takes with the width.
+  /// The smallest or largest lane, which `shfl` takes together with the width.
   std::uint32_t bound;
 };
 constexpr Mode shuffle_modes[] = {
     {"up", [](int lane, int amount, int, int) { return lane - amount; }, 0},
     {"down", [](int lane, int amount, int, int) { return lane + amount; }, 31},
-    // Lanes of earlier parts may be read, those of later parts may not.
+    // Lanes of earlier subwarps may be read, those of later ones may not.
     {"bfly",
      [](int lane, int amount, int first, int) {
        const int source = lane ^ amount;
@@ -30,7 +31,7 @@ constexpr Mode shuffle_modes[] = {
      31},
     {"idx", [](int, int amount, int first, int width) { return first + amount % width; }, 31}};
 
-/// What a lane has with its predicate afterwards; lane l begins with 3 l + 7.
+/// Returns a lane's value combined with its predicate; lane l starts with 3 l + 7.
 std::uint32_t shuffled(const Mode& mode, int lane, int amount, int width) {
   const int first = lane / width * width;
   int source = mode.source(lane, amount, first, width);
@@ -49,7 +50,7 @@ class Shuffles : public testing::TestWithParam<Mode> {
   static std::uint32_t part_of(std::uint32_t width) { return (warp - width) << 8 | GetParam().bound; }
 };
 
-TEST_P(Shuffles, StayInTheirPartOfTheWarp) {
+TEST_P(Shuffles, StayWithinTheirSubwarp) {
   std::vector<std::uint32_t> a, amounts, parts, expected;
   for (std::uint32_t width = 1; width <= warp; width *= 2) {
     for (std::uint32_t amount = 0; amount < warp; ++amount) {
@@ -67,7 +68,7 @@ TEST_P(Shuffles, StayInTheirPartOfTheWarp) {
     ASSERT_EQ(found[i], expected[i]) << "lane " << i % warp << ", " << amounts[i] << ", part " << parts[i];
 }
 
-TEST_P(Shuffles, ByImmediatesAreTheSame) {
+TEST_P(Shuffles, AcceptImmediates) {
   std::vector<std::uint32_t> a;
   for (std::uint32_t lane = 0; lane < 2 * warp; ++lane) a.push_back(3 * (lane % warp) + 7);
   for (const std::uint32_t width : {4u, 16u, 32u}) {

@@ -1,4 +1,4 @@
-// Memory that functions take from the stack while they run.
+// Dynamic stack allocation in functions.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,9 +28,9 @@ constexpr const char* prologue = R"(
   add.u64 %rd1, %rd1, %rd2;
 )";
 
-/// Each lane takes another number of bytes, fills them, calls a function that does likewise, and adds up what
-/// it has written.
-TEST(Stack, LanesAndCalledFunctionsKeepTheirOwn) {
+/// Each lane allocates a different number of bytes, fills them, calls a function that does the same, and sums
+/// what it has written.
+TEST(Stack, LanesAndCalleesKeepTheirOwnMemory) {
   std::vector<std::uint32_t> out;
   EXPECT_EQ(run(std::string(R"(
 .func fill(.reg .u32 count, .reg .u32 value)
@@ -91,8 +91,8 @@ $L_sum:
   }
 }
 
-/// 4096 rounds of 256 bytes, given back in each.
-TEST(Stack, WhatIsGivenBackIsFree) {
+/// 4096 rounds that allocate and release 256 bytes.
+TEST(Stack, ReleasedMemoryIsReused) {
   std::vector<std::uint32_t> out;
   EXPECT_EQ(run(std::string(".visible .entry test(.param .u64 out)\n{") + prologue + R"(
   mov.u32 %r3, 0;
@@ -115,7 +115,7 @@ $L_round:
   for (std::uint32_t i = 0; i < threads; ++i) ASSERT_EQ(out[i], 4096u * 4095 / 2) << "thread " << i;
 }
 
-TEST(Stack, EndsWhereItsLimitIs) {
+TEST(Stack, OverflowsAtItsLimit) {
   std::vector<std::uint32_t> out;
   EXPECT_THAT(run(std::string(".visible .entry test(.param .u64 out)\n{") + prologue + R"(
   mov.u64 %rd3, 1073741824;
@@ -123,7 +123,7 @@ TEST(Stack, EndsWhereItsLimitIs) {
   ret;
 })",
                   out),
-              HasSubstr("stack overflow: alloca wants the stack to end at 1073741824 of the "));
+              HasSubstr("stack overflow: alloca extends the stack to 1073741824 bytes, past the "));
 }
 
 }  // namespace

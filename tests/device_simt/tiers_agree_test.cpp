@@ -1,5 +1,5 @@
-// All tiers, and any point at which a run changes from one kind of code to another: the same memory and the
-// same counts, of random programs whose lanes wait for each other.
+// All tiers, and any point at which a run switches from one kind of code to another, yield the same memory
+// and the same counts for random programs whose lanes wait for each other.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -28,7 +28,7 @@ std::string counts_of(const LaunchCounters& counters) {
 
 class TiersAgree : public ::testing::TestWithParam<std::uint32_t> {};
 
-TEST_P(TiersAgree, OnLanesThatMeet) {
+TEST_P(TiersAgree, OnMeetingLanes) {
   const LaneProgram program = random_lane_program(1000 + GetParam());
   std::optional<std::string> counts;
   for (const Tier& tier : tiers) {
@@ -47,7 +47,7 @@ TEST_P(TiersAgree, OnLanesThatMeet) {
   }
 }
 
-TEST_P(TiersAgree, OnThreadsThatWait) {
+TEST_P(TiersAgree, OnWaitingThreads) {
   const WaitingProgram program = random_waiting_program(GetParam());
   std::optional<std::string> counts;
   for (const Tier& tier : tiers) {
@@ -72,7 +72,7 @@ TEST_P(TiersAgree, OnThreadsThatWait) {
   }
 }
 
-// Of the programs that wait some seeds have threads that hand on a turn, which takes long.
+// In some seeds of the waiting programs, threads pass a turn to each other, which takes long.
 INSTANTIATE_TEST_SUITE_P(Seeds, TiersAgree, ::testing::Values(0u, 1u, 3u, 4u));
 
 }  // namespace

@@ -1,6 +1,6 @@
-// Video instructions that shift, average, and multiply and add, each form against the text of the ISA. Of 33
-// forms an H100 (driver 580, CUDA 13.0) agreed with it in 22, on 512 triples of words each; what the others
-// have is refused.
+// Video instructions that shift, average, and multiply-add, each form compared with the ISA's text. An H100
+// (driver 580, CUDA 13.0) agreed with it in 22 of 33 forms, on 512 triples of words each; the other forms are
+// rejected.
 #include <gmock/gmock.h>
 
 #include "form_table.h"
@@ -11,7 +11,7 @@ namespace {
 
 const char* type_name(bool sign) { return sign ? ".s32" : ".u32"; }
 
-/// Numbers of bits to shift by, and words.
+/// Shift distances, and arbitrary words.
 Registers distances() {
   Registers values = rotated(words(), 5);
   for (std::uint64_t by = 0; by < 16; ++by) values[2 * by] = by * 5 / 2;
@@ -71,7 +71,7 @@ void add_averages(std::vector<FormCase>& cases, unsigned count, bool sign, bool 
                      std::uint64_t result = sums ? in[2] : 0;
                      for (unsigned at = 0; at < 32; at += bits) {
                        const std::int64_t both = field(in[0], at, bits, sign) + field(in[1], at, bits, sign);
-                       // Halves away from zero, of sums that are not negative; else downwards.
+                       // Rounds half away from zero for sums that are not negative, otherwise down.
                        std::int64_t value = (both >= 0 ? both + 1 : both) >> 1;
                        if (saturates) value = clamp_to(value, bits, sign);
                        const auto mask = (std::uint64_t{1} << bits) - 1;
@@ -109,7 +109,7 @@ void add_products(std::vector<FormCase>& cases) {
         {"scaled_difference", "vmad.s32.u32.u32.shr7", ".h0", ".h1", false, false, 1, -1, 7, false, false}}) {
     InstructionForm form{product.opcode,        {{1, 32}}, {{1, 32}, {1, 32}, {1, 32}}, "", "",
                          {product.a, product.b}};
-    // The signs stand in front of the registers.
+    // The signs precede the registers.
     form.opcode = "{ " + form.opcode + " %d0, " + (product.sign_of_product < 0 ? "-" : "") + "%s0" +
                   product.a + ", %s1" + product.b + ", " + (product.sign_of_sum < 0 ? "-" : "") + "%s2; } //";
     const auto part = [](std::uint64_t word, const std::string& selector, bool sign) {
@@ -149,11 +149,11 @@ std::vector<FormCase> video_cases() {
 }
 
 class VideoForms : public ::testing::TestWithParam<FormCase> {};
-TEST_P(VideoForms, ComputeWhatTheIsaSays) { check_form(GetParam()); }
+TEST_P(VideoForms, MatchTheIsa) { check_form(GetParam()); }
 INSTANTIATE_TEST_SUITE_P(Table, VideoForms, ::testing::ValuesIn(video_cases()), name_of_form);
 
-/// Where an H100 does something else than the ISA's text.
-TEST(VideoForms, ThatHardwareComputesOtherwiseAreRefused) {
+/// Forms in which an H100 deviates from the ISA's text.
+TEST(VideoForms, ThatDeviateOnHardwareAreRejected) {
   for (const char* instruction :
        {"vshl.u32.u32.u32.sat.clamp %r1, %r2, %r3", "vshr.u32.s32.u32.clamp %r1.h1, %r2, %r3, %r4",
         "vshr.u32.s32.u32.clamp %r1, %r2.b2, %r3", "vmad.u32.u32.u32.sat %r1, %r2, %r3, %r4",

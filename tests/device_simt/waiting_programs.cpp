@@ -4,7 +4,7 @@ namespace lynxpp::device::cpu::test {
 namespace {
 
 constexpr std::uint32_t lanes = 32;
-// Where what kind of word begins, of 4 each.
+// Offsets of the kinds of words, 4 each.
 constexpr std::uint32_t locks = 0;
 constexpr std::uint32_t sums = 4;
 constexpr std::uint32_t turns = 8;
@@ -68,7 +68,7 @@ class Generator {
     return threads;
   }
 
-  /// Lanes leave it at different times, and part within it.
+  /// Lanes exit it at different times and diverge within it.
   void write_loop(const std::vector<std::uint32_t>& who) {
     const std::uint32_t shift = below(20);
     const std::uint32_t factor = odd();
@@ -122,7 +122,7 @@ class Generator {
       value_[i] = value_[i] * 31 + words[sums + bits(i, shift, 3)];
   }
 
-  /// Each thread waits for its turn: for one that may be a lane of its warp, in any order.
+  /// Each thread waits for its turn, possibly for a lane of its own warp, in any order.
   void write_turns() {
     has_turns_ = true;
     const std::uint32_t order = below(waiting_threads);
@@ -158,7 +158,7 @@ class Generator {
     return threads;
   }
 
-  /// Lanes exchange values from both sides of a branch, each of which has a loop before it.
+  /// Lanes exchange values from both sides of a branch, each preceded by a loop.
   void write_sides() {
     const std::uint32_t shift = below(25);
     const std::uint32_t distance = below(lanes);
@@ -191,7 +191,7 @@ class Generator {
     }
   }
 
-  /// Goes on while any lane of the warp wants to; one that does not goes around it.
+  /// Loops while any lane of the warp wants to continue; the other lanes skip the body.
   void write_voted_loop() {
     const std::uint32_t factor = odd();
     const std::uint32_t addend = below(1000);

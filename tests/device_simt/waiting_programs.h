@@ -1,4 +1,4 @@
-// Random programs whose threads wait for each other in every way there is, and what they compute.
+// Random programs whose threads wait for each other in all supported ways, and their results.
 #pragma once
 
 #include <cstdint>
@@ -8,19 +8,19 @@
 namespace lynxpp::device::cpu::test {
 
 inline constexpr std::uint32_t waiting_threads = 64;
-/// Words that a program's locks, sums and turns take.
+/// Words for a program's locks, sums and turns.
 inline constexpr std::uint32_t waiting_words = 16;
 
 struct WaitingProgram {
   std::string text;  ///< the kernel `test(.param .u64 out, .param .u64 in, .param .u64 words)`
   std::vector<std::uint32_t> in;
   std::vector<std::uint32_t> expected;        ///< of `out`
-  std::vector<std::uint32_t> expected_words;  ///< of `words`, which are 0 at first
+  std::vector<std::uint32_t> expected_words;  ///< of `words`, which are 0 initially
 };
 
-/// Of one block of waiting_threads. Phases are loops that lanes leave at different times, locks between
-/// lanes, turns that are handed on from thread to thread, votes and shuffles of lanes that have parted, loops
-/// that a vote ends.
+/// Generates a program for one block of waiting_threads. Its phases are loops that lanes exit at different
+/// times, locks between lanes, turns that threads pass to each other, votes and shuffles of diverged lanes,
+/// and loops that a vote ends.
 WaitingProgram random_waiting_program(std::uint32_t seed);
 
 }  // namespace lynxpp::device::cpu::test

@@ -1,5 +1,5 @@
-// Reductions of many elements: atomics on vectors of halves, and bulk copies that reduce, each operation and
-// type against C++.
+// Reductions of many elements: atomics on vectors of halves and bulk reductions, each operation and type
+// compared with C++.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -20,9 +20,9 @@ using Bytes = std::array<std::uint8_t, 64>;
 
 struct Reduction {
   std::string opcode;  ///< ".add.u32"
-  unsigned width = 4;  ///< bytes of an element
+  unsigned width = 4;  ///< bytes per element
   std::function<std::uint64_t(std::uint64_t, std::uint64_t)> compute;
-  bool in_blocks_too = false;  ///< also where the target is shared memory
+  bool in_blocks_too = false;  ///< also tested with a target in shared memory
 };
 
 std::int64_t as_signed(std::uint64_t word, unsigned width) {
@@ -35,7 +35,7 @@ float half(std::uint64_t word) {
 }
 float brain(std::uint64_t word) { return std::bit_cast<float>(static_cast<std::uint32_t>(word << 16)); }
 
-/// A number before NaN, −0 less than +0.
+/// A number wins over NaN, and −0 is less than +0.
 std::uint64_t order(std::uint64_t a, std::uint64_t b, float (*value)(std::uint64_t), bool minimum) {
   const float x = value(a);
   const float y = value(b);
@@ -60,7 +60,7 @@ std::uint64_t half_sum(std::uint64_t a, std::uint64_t b) {
   return std::bit_cast<std::uint16_t>(static_cast<_Float16>(half(a) + half(b)));
 }
 
-/// Exact in float, then to the nearest, ties to even.
+/// Adds exactly in float, then rounds to nearest even.
 std::uint64_t brain_sum(std::uint64_t a, std::uint64_t b) {
   const auto bits = std::bit_cast<std::uint32_t>(brain(a) + brain(b));
   return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
@@ -109,7 +109,7 @@ std::uint64_t element(const Bytes& bytes, unsigned at, unsigned width) {
   return value;
 }
 
-/// No NaN but where elements have 16 bits and no sums are made of them.
+/// Generates NaNs only for 16-bit elements that are not summed.
 Bytes operand(std::uint32_t state, bool with_nan) {
   Bytes bytes{};
   for (std::uint8_t& byte : bytes) {
@@ -141,7 +141,7 @@ void launch(const std::string& text, Bytes& to, const Bytes& from) {
   EXPECT_EQ(text_of(ran), "") << text;
 }
 
-/// One lane brings both into shared memory and reduces there, or into global memory.
+/// One lane copies both operands into shared memory and reduces there, or into global memory.
 std::string bulk_kernel(const std::string& reduction, bool to_shared) {
   const std::string instruction =
       to_shared ? "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes" +
@@ -192,7 +192,7 @@ TEST(BulkReductions, ReduceEachElement) {
   }
 }
 
-/// Sums of floats flush what is too small, those of doubles and halves do not.
+/// Float sums flush subnormals to zero; double and half sums do not.
 TEST(BulkReductions, FlushSubnormalFloats) {
   alignas(16) Bytes to{};
   alignas(16) Bytes from{};
@@ -205,7 +205,7 @@ TEST(BulkReductions, FlushSubnormalFloats) {
   for (unsigned i = 0; i < 4; ++i) EXPECT_EQ(element(to, 4 * i, 4), expected[i]) << i;
 }
 
-/// {atom,red}.global{.min,.max}.noftz of 2, 4 and 8 halves or 2 and 4 pairs of them.
+/// {atom,red}.global{.min,.max}.noftz of 2, 4 and 8 halves, or 2 and 4 pairs of halves.
 TEST(WideAtomics, OrderHalves) {
   for (const Reduction& each : half_orders()) {
     const std::string op = each.opcode.substr(0, 4);

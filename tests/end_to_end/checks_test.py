@@ -103,7 +103,7 @@ def check_waits(build):
                                                 "warp 1 waits at barrier 2, ")),
                         ("endless_object", ("waits forever at the mbarrier at shared array", "32 of 64 arrivals missing",
                                             "warps 0 to 1 wait at the mbarrier")),
-                        ("skipped_by_a_warp", ("warp 1 of the block goes on without it", "barrier 0 completed because warp 1 had exited"))):
+                        ("skipped_by_a_warp", ("warp 1 of the block continues without it", "barrier 0 completed because warp 1 had exited"))):
         ended, objects = check_run(build, sync, case)
         for word in words:
             expect(word in ended.stderr.decode(), f"{case}: '{word}' is not said\n" + describe(ended))
@@ -119,7 +119,7 @@ def check_waits(build):
         demand_equal(f"status of {case}", ended.returncode, 128 + number)
         demand_equal(f"findings of {case}", objects[-1]["findings"], 1)
         expect("launched no kernel" not in ended.stderr.decode(), describe(ended))
-        expect("is ended while it runs; in block (0, 0, 0) warp 0 is at " in ended.stderr.decode(), describe(ended))
+        expect("was interrupted; in block (0, 0, 0) warp 0 is at " in ended.stderr.decode(), describe(ended))
 
 
 def check_driver_api(build):

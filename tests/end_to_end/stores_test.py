@@ -57,7 +57,7 @@ class Stores(unittest.TestCase):
         named.chmod(0o777)
         said, kept = self.run_counted(LYNXPP_CPU_CACHE=named)
         self.assertEqual(kept, 0, said)
-        self.assertIn("the cpu device keeps no compiled code, as", said)
+        self.assertIn("the cpu device does not cache compiled code: ", said)
         self.assertIn("shared can be written by others (mode 0777)", said)
 
     @needs_second_user

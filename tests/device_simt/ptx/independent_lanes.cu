@@ -1,7 +1,7 @@
 // Source of independent_lanes.ptx: nvcc -arch=sm_90 -ptx independent_lanes.cu -o independent_lanes.ptx
-// Lanes that meet at `.sync` operations while they are in different parts of the code, and 128-bit integers.
+// Lanes that meet at `.sync` operations from different program points, and 128-bit integers.
 //
-// On a GPU: nvcc -arch=native -DWITH_MAIN independent_lanes.cu && ./a.out says what is wrong.
+// On a GPU, nvcc -arch=native -DWITH_MAIN independent_lanes.cu && ./a.out reports differences.
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 
@@ -61,7 +61,7 @@ KERNEL memory_through_syncwarp(unsigned* out, const unsigned* side) {
   }
 }
 
-// One side loops, the other does the same step by step.
+// One side loops, the other executes the same steps unrolled.
 KERNEL loop_beside_steps(unsigned* out, const unsigned* side) {
   const unsigned lane = threadIdx.x;
   unsigned value = lane + 1;
@@ -106,7 +106,7 @@ KERNEL meet_inside_indirect_calls(unsigned* out, const unsigned* side) {
   out[lane] = functions[side[lane] & 1](lane);
 }
 
-// Lanes that have left are not waited for.
+// Lanes that have exited are not waited for.
 KERNEL after_exits(unsigned* out, const unsigned* side) {
   const unsigned lane = threadIdx.x;
   out[lane] = 0;

@@ -1,4 +1,4 @@
-// What the kernels of independent_lanes.cu compute, once more on the host.
+// Computes the results of the kernels of independent_lanes.cu on the host.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ __extension__ using SignedWide = __int128;
 
 constexpr int wide_operations = 10;
 
-/// All the operations whose code chains carries. `b` is not 0.
+/// All operations whose code chains carries. `b` is not 0.
 HOST_AND_DEVICE inline void wide_results(Wide a, Wide b, Wide* out) {
   const auto x = static_cast<SignedWide>(a);
   const auto y = static_cast<SignedWide>(b);
@@ -35,7 +35,7 @@ HOST_AND_DEVICE inline void wide_results(Wide a, Wide b, Wide* out) {
 namespace independent_lanes {
 
 constexpr unsigned lanes = 32;
-using Values = std::vector<unsigned>;  // one for each lane
+using Values = std::vector<unsigned>;  // one per lane
 
 inline const std::vector<std::string>& kernels() {
   static const std::vector<std::string> names = {
@@ -45,7 +45,7 @@ inline const std::vector<std::string>& kernels() {
   return names;
 }
 
-/// Which side of its branches each lane takes, in pattern 0, 1, …
+/// Returns the side of its branches that each lane takes, in pattern 0, 1, …
 inline Values sides(unsigned pattern) {
   Values side(lanes);
   for (unsigned lane = 0; lane < lanes; ++lane) {
@@ -55,7 +55,7 @@ inline Values sides(unsigned pattern) {
   return side;
 }
 
-/// Of f(lane) that holds.
+/// Returns the lanes among `members` for which f(lane) holds.
 template <typename Predicate>
 unsigned ballot(unsigned members, Predicate f) {
   unsigned mask = 0;
@@ -153,7 +153,7 @@ inline Values cooperative(const Values& side) {
   return out;
 }
 
-/// What the kernel of that name writes.
+/// Returns the output of the kernel with that name.
 inline Values expected(const std::string& kernel, const Values& side) {
   if (kernel == "votes_on_both_sides") return votes_on_both_sides(side);
   if (kernel == "loop_beside_steps") return loop_beside_steps(side);
@@ -180,7 +180,7 @@ inline Values expected(const std::string& kernel, const Values& side) {
   return out;
 }
 
-/// Operands at which carries go wrong, and arbitrary ones; b is not 0.
+/// Operands that are edge cases of carries, and arbitrary ones; b is not 0.
 inline void wide_operands(std::vector<Wide>& a, std::vector<Wide>& b) {
   std::uint64_t state = 88172645463325252u;
   const auto next = [&state] {

@@ -71,7 +71,7 @@ KERNEL reduce_block(unsigned* out) {
   if (t == 0) out[blockIdx.x] = values[0];
 }
 
-// Threads above the limit leave before the barrier.
+// Threads above the limit exit before the barrier.
 KERNEL leave_early(int* out, int limit) {
   __shared__ int tile[1024];
   const int t = threadIdx.x;

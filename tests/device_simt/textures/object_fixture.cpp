@@ -41,7 +41,7 @@ TestImage::TestImage(const TexelFormat& format, ImageShape shape, const ImageSiz
       const float number = static_cast<float>(value % 256) / 4;
       if (format.component == Component::f32) value = std::bit_cast<std::uint32_t>(number);
       if (format.component == Component::f16) {
-        // Exact: the exponent's offset differs, 13 bits of the fraction are zeros.
+        // Exact: the exponent's bias differs, and 13 bits of the fraction are zeros.
         const auto bits = std::bit_cast<std::uint32_t>(number);
         value = number == 0 ? 0 : (bits >> 13) - ((127 - 15) << 10);
       }

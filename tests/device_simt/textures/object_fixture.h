@@ -1,4 +1,4 @@
-// Images in memory, objects on them, and one instruction on an object for a whole warp.
+// Images in memory, objects on them, and one instruction on an object for all lanes of a warp.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ struct ImageSize {
   unsigned levels = 1;
 };
 
-/// An image whose elements are numbers by their place.
+/// An image whose elements are numbered by position.
 class TestImage {
  public:
   TestImage(const TexelFormat& format, ImageShape shape, const ImageSize& size);
@@ -27,17 +27,17 @@ class TestImage {
   TestImage& operator=(const TestImage&) = delete;
 
   Image image;
-  /// The component of an element as it lies in memory.
+  /// Returns the component of an element as it is stored in memory.
   std::uint32_t raw(unsigned level, std::int64_t slice, std::int64_t y, std::int64_t x,
                     unsigned channel) const;
-  /// The first byte of an element.
+  /// Returns the first byte of an element.
   std::byte* at(unsigned level, std::int64_t slice, std::int64_t y, std::int64_t x);
 
  private:
   std::vector<std::uint64_t> memory_;
 };
 
-/// A handle for the time of a test.
+/// A handle that exists during a test.
 class TestObject {
  public:
   explicit TestObject(const ImageObject& object);
@@ -50,20 +50,20 @@ class TestObject {
   std::uint64_t handle_;
 };
 
-/// An instruction whose operands name the handle %h, sources %s0, … and results %d0, …
+/// An instruction with the handle %h, sources %s0, … and results %d0, …
 struct ObjectInstruction {
   std::string text;  ///< "tex.2d.v4.f32.f32 {%d0, %d1, %d2, %d3}, [%h, {%s0, %s1}]"
   unsigned results = 4;
   unsigned result_bits = 32;
   unsigned sources = 2;
   unsigned source_bits = 32;
-  bool has_predicate = false;  ///< the text names %p, which becomes one more result
+  bool has_predicate = false;  ///< true if the text names %p, which becomes an additional result
 };
 
-/// "{%d0, %d1}", "%s2" and the like.
+/// Returns "{%d0, %d1}", "%s2" and similar.
 std::string registers(const std::string& name, unsigned first, unsigned count);
 
-/// What the result registers hold. `error` is what the launch said; empty when it went well.
+/// Returns the contents of the result registers. `error` receives the launch's error, or an empty string.
 std::vector<WarpValues> run_on_object(const ObjectInstruction& instruction, std::uint64_t handle,
                                       const std::vector<WarpValues>& in, std::string* error = nullptr);
 

@@ -1,4 +1,4 @@
-// One test for each form of suld, sust and sured; txq, suq, istypep; what is refused and what faults.
+// One test per form of suld, sust and sured; txq, suq and istypep; rejected forms and faults.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -39,7 +39,7 @@ const std::vector<SurfaceGeometry>& surface_geometries() {
 struct AccessCase {
   SurfaceGeometry geometry;
   unsigned values;
-  unsigned bytes;  ///< of one
+  unsigned bytes;  ///< of one element
 };
 
 std::vector<AccessCase> access_cases() {
@@ -66,7 +66,7 @@ std::string type_of_access(const AccessCase& each) {
          std::to_string(each.bytes * 8);
 }
 
-/// Where each lane looks, some outside of the surface on every side; x in bytes.
+/// The coordinates that each lane accesses, some outside the surface on every side; x is in bytes.
 struct SurfacePlaces {
   std::vector<WarpValues> sources;
   std::array<std::array<std::int64_t, 3>, 32> at = {};  ///< x in elements, y, slice
@@ -92,7 +92,7 @@ SurfacePlaces make_places(const AccessCase& each, bool all_inside) {
   return places;
 }
 
-/// The element that `.clamp` accesses; false where `.zero` accesses none.
+/// Clamps to the element that `.clamp` accesses; returns false if `.zero` accesses none.
 bool clamp_place(const SurfaceGeometry& geometry, std::array<std::int64_t, 3>& at) {
   const std::int64_t sizes[3] = {geometry.size.width, geometry.size.height, geometry.size.slices};
   bool is_inside = true;
@@ -215,7 +215,7 @@ TEST(SurfaceForms, Reductions) {
     std::string form;
     Component component;
     unsigned channels;
-    std::uint64_t expected;  ///< from 10 and -3, in order of lanes
+    std::uint64_t expected;  ///< from 10 and -3, in lane order
     unsigned bits;
   };
   const std::uint64_t minus_three = static_cast<std::uint64_t>(-3);
@@ -261,7 +261,7 @@ TEST(SurfaceForms, Reductions) {
 
 // ---------------------------------------------------------------- queries
 
-TEST(ObjectQueries, SayWhatTheObjectIs) {
+TEST(ObjectQueries, DescribeTheObject) {
   TestImage image({Component::s16, 2}, ImageShape::plane, {8, 4, 3, 2});
   image.image.is_layered = true;
   Sampler sampler;
@@ -301,23 +301,21 @@ TEST(ObjectQueries, SayWhatTheObjectIs) {
   EXPECT_EQ(run_on_object({"istypep.texref %p, %h", 0, 32, 0, 32, true}, 0, {})[0][0], 0u);
 }
 
-// ---------------------------------------------------------------- what does not go
+// ---------------------------------------------------------------- rejected forms and faults
 
-TEST(ObjectRefusals, AreNamed) {
+TEST(ObjectRefusals, NameTheReason) {
   const std::pair<const char*, const char*> refused[] = {
       {"tex.2dms.v4.f32.s32 {%d0, %d1, %d2, %d3}, [%h, {%s0, %s1, %s2, %s3}]", "'.2dms'"},
       {"tex.a2dms.v4.f32.s32 {%d0, %d1, %d2, %d3}, [%h, {%s0, %s1, %s2, %s3}]", "'.a2dms'"},
-      {"tex.2d.v4.f32.f32 {%d0, %d1, %d2, %d3}, [%h, {%s0, %s1}], %s2", "comparisons with depths"},
-      {"tex.cube.v4.f32.f32 {%d0, %d1, %d2, %d3}, [%h, {%s0, %s1, %s2, %s3}], %s0",
-       "comparisons with depths"},
-      {"tld4.r.2d.v4.f32.f32 {%d0, %d1, %d2, %d3}, [%h, {%s0, %s1}], {%s2, %s3}, %s0",
-       "comparisons with depths"},
+      {"tex.2d.v4.f32.f32 {%d0, %d1, %d2, %d3}, [%h, {%s0, %s1}], %s2", "depth comparisons"},
+      {"tex.cube.v4.f32.f32 {%d0, %d1, %d2, %d3}, [%h, {%s0, %s1, %s2, %s3}], %s0", "depth comparisons"},
+      {"tld4.r.2d.v4.f32.f32 {%d0, %d1, %d2, %d3}, [%h, {%s0, %s1}], {%s2, %s3}, %s0", "depth comparisons"},
       {"tex.2d.v4.f32.f32 {%d0, %d1, %d2, %d3}, [%h, %h, {%s0, %s1}]", ".texmode_independent"},
       {"txq.filter_mode.b32 %d0, [%h]", "'.filter_mode'"},
       {"tex.2d.v4.f64.f32 {%d0, %d1, %d2, %d3}, [%h, {%s0, %s1}]", "'.f64'"},
       {"suld.b.cube.b32.trap {%d0}, [%h, {%s0, %s1, %s2, %s3}]", "'.cube'"},
       {"suld.b.1d.v4.b64.trap {%d0, %d1, %d2, %d3}, [%h, {%s0}]", "more than 128 bits"},
-      {"sured.b.and.1d.u32.trap [%h, {%s0}], %s1", "no such operation on '.u32'"},
+      {"sured.b.and.1d.u32.trap [%h, {%s0}], %s1", "the operation does not exist for '.u32'"},
       {"tld4.r.3d.v4.f32.f32 {%d0, %d1, %d2, %d3}, [%h, {%s0, %s1, %s2, %s3}]", "'.3d'"},
   };
   for (const auto& [text, reason] : refused) {
@@ -328,7 +326,7 @@ TEST(ObjectRefusals, AreNamed) {
   }
 }
 
-TEST(ObjectFaults, SayWhatIsWrong) {
+TEST(ObjectFaults, NameTheError) {
   TestImage image({Component::u32, 1}, ImageShape::plane, {8, 4, 1, 1});
   const TestObject texture({image.image, {}, false});
   const TestObject surface({image.image, {}, true});
@@ -342,15 +340,15 @@ TEST(ObjectFaults, SayWhatIsWrong) {
   const char* const fetch = "tex.2d.v4.u32.s32 {%d0, %d1, %d2, %d3}, [%h, {%s0, %s1}]";
   const char* const load = "suld.b.2d.b32.trap {%d0}, [%h, {%s0, %s1}]";
   EXPECT_THAT(error_of(fetch, 0, 0), HasSubstr("illegal address: a texture read at 0x0 by thread (0, 0, 0)"));
-  EXPECT_THAT(error_of(fetch, 0, 0), HasSubstr("which is the handle of no texture object"));
-  EXPECT_THAT(error_of(fetch, surface.handle(), 0), HasSubstr("no texture object"));
-  EXPECT_THAT(error_of(load, texture.handle(), 0), HasSubstr("no surface object"));
-  EXPECT_THAT(error_of(load, surface.handle(), 32), HasSubstr("which is a surface that ends before"));
+  EXPECT_THAT(error_of(fetch, 0, 0), HasSubstr("which is not the handle of a texture object"));
+  EXPECT_THAT(error_of(fetch, surface.handle(), 0), HasSubstr("not the handle of a texture object"));
+  EXPECT_THAT(error_of(load, texture.handle(), 0), HasSubstr("not the handle of a surface object"));
+  EXPECT_THAT(error_of(load, surface.handle(), 32), HasSubstr("which is outside the surface"));
   EXPECT_THAT(error_of(load, surface.handle(), 2), HasSubstr("misaligned address: a surface load"));
   EXPECT_EQ(error_of(load, surface.handle(), 28), "");
 }
 
-TEST(ImageObjects, HandlesAreNotGivenOutAgainSoon) {
+TEST(ImageObjects, HandlesAreNotReusedSoon) {
   TestImage image({Component::u32, 1}, ImageShape::line, {4, 1, 1, 1});
   ImageObjects objects;
   const std::uint64_t first = objects.add({image.image, {}, false});

@@ -1,5 +1,5 @@
-// One test for each form of tex and tld4, generated from tables, against a sampler that is written here
-// another way: with integers, and with coordinates that are never reduced.
+// One test per form of tex and tld4, generated from tables, compared with an independent sampler that uses
+// integers and coordinates that are never reduced.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -15,9 +15,9 @@ namespace {
 
 std::uint32_t bits_of_float(float value) { return std::bit_cast<std::uint32_t>(value); }
 
-// ---------------------------------------------------------------- the other sampler
+// ---------------------------------------------------------------- reference sampler
 
-/// In units of 1/256 of an element, half a step upwards.
+/// Converts to units of 1/256 of an element, rounding half up.
 std::int64_t in_steps(double place) { return static_cast<std::int64_t>(std::floor(place * 256 + 0.5)); }
 
 std::optional<std::int64_t> element_inside(AddressMode mode, std::int64_t at, std::int64_t size) {
@@ -32,11 +32,11 @@ std::optional<std::int64_t> element_inside(AddressMode mode, std::int64_t at, st
 
 struct TexturePlace {
   unsigned level = 0;
-  std::int64_t slice = 0;  ///< added to the third coordinate's
+  std::int64_t slice = 0;  ///< added to the third coordinate's slice
   std::vector<double> at;  ///< in elements, by dimension
 };
 
-/// Of one level.
+/// Returns the expected value from one level.
 double expected_number(const TestImage& image, const Sampler& sampler, const TexturePlace& place,
                        unsigned channel) {
   const ImageLevel& level = image.image.levels[place.level];
@@ -101,7 +101,7 @@ const std::vector<GeometryCase>& texture_geometries() {
   return all;
 }
 
-/// The guide's table of faces, from the face to the direction; `scale` is what the vector is long.
+/// The guide's table of cube faces, inverted: from a face to a direction; `scale` is the vector's length.
 std::array<float, 3> direction_on_cube(unsigned face, float s, float t, float scale) {
   const std::array<std::array<float, 3>, 6> table = {
       {{1, -t, -s}, {-1, -t, s}, {s, 1, t}, {s, -1, -t}, {s, -t, 1}, {-s, -t, -1}}};
@@ -110,10 +110,10 @@ std::array<float, 3> direction_on_cube(unsigned face, float s, float t, float sc
   return vector;
 }
 
-/// Coordinates of a warp: sources for the instruction, and where each lane looks on the first level.
+/// Coordinates of a warp: sources for the instruction, and the position of each lane on the first level.
 struct Lookups {
   std::vector<WarpValues> sources;
-  std::array<std::vector<double>, 32> shares;  ///< normalized places
+  std::array<std::vector<double>, 32> shares;  ///< normalized positions
   std::array<std::int64_t, 32> slices = {};
 };
 
@@ -127,12 +127,12 @@ Lookups make_lookups(const GeometryCase& geometry, bool is_normalized) {
     const auto next = [&state] { return (state = state * 1664525u + 1013904223u) >> 12; };
     unsigned at = 0;
     if (geometry.is_layered) {
-      const std::uint32_t layer = lane % (layers + 1);  // one too many, which is the last
+      const std::uint32_t layer = lane % (layers + 1);  // one too many, which selects the last layer
       made.sources[at++][lane] = layer;
       made.slices[lane] = std::int64_t{std::min(layer, layers - 1)} * (geometry.is_cube ? 6 : 1);
     }
     if (geometry.is_cube) {
-      // From -31/32 to 31/32: inside of a face.
+      // From -31/32 to 31/32: inside a face.
       const unsigned face = lane % 6;
       const float s = (static_cast<float>(next() % 63) - 31) / 32;
       const float t = (static_cast<float>(next() % 63) - 31) / 32;
@@ -143,7 +143,7 @@ Lookups make_lookups(const GeometryCase& geometry, bool is_normalized) {
       continue;
     }
     for (unsigned i = 0; i < geometry.dimensions; ++i) {
-      // From -2 to 2 in 2048ths: all sides of the texture, and places that need rounding.
+      // From -2 to 2 in steps of 1/2048: all sides of the texture, and positions that need rounding.
       const float share = (static_cast<float>(next() % 8192) - 4096) / 2048;
       made.shares[lane].push_back(share);
       made.sources[at++][lane] = bits_of_float(is_normalized ? share : share * static_cast<float>(sizes[i]));
@@ -161,7 +161,7 @@ TexturePlace place_of(const TestImage& image, const Lookups& lookups, unsigned l
   return place;
 }
 
-/// The shortest way to an image of floats of a geometry.
+/// Creates an image of floats with a given geometry.
 struct TextureUnderTest {
   TextureUnderTest(const GeometryCase& geometry, const Sampler& with, unsigned channels = 4)
       : image({Component::f32, channels}, geometry.shape, geometry.size), sampler(with) {
@@ -217,7 +217,7 @@ std::vector<FetchCase> fetch_cases() {
 
 class TextureFetch : public testing::TestWithParam<FetchCase> {};
 
-TEST_P(TextureFetch, GivesWhatTheOtherSamplerGives) {
+TEST_P(TextureFetch, MatchesTheReferenceSampler) {
   const auto& [geometry, mode, is_linear, is_normalized] = GetParam();
   TextureUnderTest texture(geometry, sampler_of(mode, is_linear, is_normalized));
   const TestObject object({texture.image.image, texture.sampler, false});
@@ -257,7 +257,7 @@ INSTANTIATE_TEST_SUITE_P(All, TextureFetch, testing::ValuesIn(fetch_cases()), []
 
 class TextureLevels : public testing::TestWithParam<GeometryCase> {};
 
-/// The number of a level, or a mix of two.
+/// The value of one level, or an interpolation between two.
 double mixed(const TextureUnderTest& texture, const Lookups& lookups, unsigned lane, unsigned channel,
              double level) {
   const auto number = [&](unsigned at) {
@@ -285,7 +285,7 @@ void check_levels(const TextureUnderTest& texture, const std::string& text, cons
   }
 }
 
-TEST_P(TextureLevels, ByNumber) {
+TEST_P(TextureLevels, AreSelectedByNumber) {
   const GeometryCase& geometry = GetParam();
   for (const bool mixes : {false, true}) {
     for (const bool is_linear : {false, true}) {
@@ -310,8 +310,8 @@ TEST_P(TextureLevels, ByNumber) {
   }
 }
 
-/// Across by 2, 4 or 8 elements of the first level: levels 1, 2 and 3.
-TEST_P(TextureLevels, ByGradients) {
+/// Horizontal gradients of 2, 4 or 8 elements of the first level: levels 1, 2 and 3.
+TEST_P(TextureLevels, AreSelectedByGradients) {
   const GeometryCase& geometry = GetParam();
   TextureUnderTest texture(geometry, sampler_of(AddressMode::mirror, true, true));
   const Lookups lookups = make_lookups(geometry, true);
@@ -321,12 +321,12 @@ TEST_P(TextureLevels, ByGradients) {
   const auto level = [](unsigned lane) { return 1 + lane % 3; };
   for (unsigned lane = 0; lane < 32; ++lane) {
     const float share = static_cast<float>(1u << level(lane)) / static_cast<float>(geometry.size.width);
-    const unsigned first = geometry.operands() + (lane % 2 == 0 ? 0 : width);  // across or down
+    const unsigned first = geometry.operands() + (lane % 2 == 0 ? 0 : width);  // horizontal or vertical
     if (!geometry.is_cube) {
       sources[first][lane] = bits_of_float(share);
       continue;
     }
-    // Along s on the face: twice the share of its width, and as much more as the vector is longer.
+    // Along s on the face: twice the share of its width, scaled by the vector's length.
     const unsigned offset = geometry.is_layered ? 1 : 0;
     const auto from = [&](unsigned i) {
       return std::bit_cast<float>(static_cast<std::uint32_t>(lookups.sources[offset + i][lane]));
@@ -422,7 +422,7 @@ TEST(TextureForms, LinearMemoryIsZeroOutside) {
   }
 }
 
-TEST(TextureForms, GatherGivesFourCornersOfOneChannel) {
+TEST(TextureForms, GatherReturnsFourCornersOfOneChannel) {
   for (const GeometryCase& geometry : texture_geometries()) {
     if (geometry.dimensions != 2) continue;
     for (unsigned channel = 0; channel < 4; ++channel) {
@@ -472,13 +472,13 @@ TEST(TextureForms, SeamlessCubesFilterAcrossEdges) {
   EXPECT_EQ(std::bit_cast<float>(static_cast<std::uint32_t>(out[3][0])), (number(4, 15) + number(0, 0)) / 2);
 }
 
-// ---------------------------------------------------------------- what elements become
+// ---------------------------------------------------------------- conversion of elements
 
 struct ElementCase {
   std::string name;
   TexelFormat format;
   bool normalizes;
-  std::function<std::uint32_t(std::uint32_t)> expected;  ///< of a component as it lies in memory
+  std::function<std::uint32_t(std::uint32_t)> expected;  ///< from a component as it is stored in memory
 };
 
 std::vector<ElementCase> element_cases() {
@@ -518,7 +518,7 @@ std::vector<ElementCase> element_cases() {
 
 class TextureElements : public testing::TestWithParam<ElementCase> {};
 
-TEST_P(TextureElements, BecomeWhatTheFormatSays) {
+TEST_P(TextureElements, AreConvertedByTheirFormat) {
   const ElementCase& each = GetParam();
   TestImage image(each.format, ImageShape::plane, {8, 4, 1, 1});
   Sampler sampler = sampler_of(AddressMode::clamp, false, false);
@@ -548,7 +548,7 @@ TEST_P(TextureElements, BecomeWhatTheFormatSays) {
 INSTANTIATE_TEST_SUITE_P(All, TextureElements, testing::ValuesIn(element_cases()),
                          [](const auto& each) { return each.param.name; });
 
-TEST(TextureForms, SrgbBecomesLinearLightButForAlpha) {
+TEST(TextureForms, SrgbBecomesLinearLightExceptAlpha) {
   TestImage image({Component::u8, 4}, ImageShape::line, {3, 1, 1, 1});
   const std::uint8_t bytes[12] = {0, 10, 11, 128, 188, 255, 254, 0, 1, 2, 3, 255};
   std::memcpy(image.at(0, 0, 0, 0), bytes, sizeof bytes);
@@ -568,7 +568,7 @@ TEST(TextureForms, SrgbBecomesLinearLightButForAlpha) {
   }
 }
 
-TEST(TextureForms, ResultsOfHalfPrecision) {
+TEST(TextureForms, ReturnHalfPrecisionResults) {
   TestImage image({Component::f32, 4}, ImageShape::line, {32, 1, 1, 1});
   const TestObject object({image.image, sampler_of(AddressMode::clamp, false, false), false});
   WarpValues index;

@@ -14,9 +14,9 @@ bool has_word(std::string_view opcode, std::string_view word) {
   return false;
 }
 
-/// Returns the side of the row that uses address number `address` of the instruction; null if none does.
+/// Returns the side of the row that uses the instruction's address number `address`; null if none does.
 const ptx::MemorySide* side_at(const ptx::MemoryRow& row, std::size_t address) {
-  // The addresses of copies come first among their operands; other instructions have one.
+  // The addresses of a copy are its first operands; other instructions have one address.
   for (const ptx::MemorySide& side : row.sides) {
     const std::size_t number = row.kind == ptx::MemoryKind::copy ? side.address : 0;
     if (side.exists() && number == address) return &side;

@@ -1,4 +1,4 @@
-// What an instruction does at one of its addresses.
+// The effect of an instruction on the memory at one of its addresses.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace lynxpp::device::cpu {
 
-/// How far an operation on memory reaches, by its scope.
+/// The threads to which an operation on memory is visible, by its scope.
 enum class Reach : std::uint8_t { none, block, device };
 
 struct AccessRole {
@@ -15,14 +15,14 @@ struct AccessRole {
   bool writes = false;
   bool acquires = false;
   bool releases = false;
-  bool is_barrier = false;    ///< an mbarrier object is there: all of these
-  Reach reach = Reach::none;  ///< of a strong access; none: it is weak
+  bool is_barrier = false;    ///< an mbarrier object: the access has all of these effects
+  Reach reach = Reach::none;  ///< scope of a strong access; none if it is weak
 };
 
-/// `address` is the number of the address among the instruction's.
+/// Returns the role of the address with index `address` among the instruction's addresses.
 AccessRole role_of(std::string_view opcode, std::size_t address);
 
-/// Of `fence` and `membar`.
+/// Returns the reach of `fence` and `membar`.
 Reach reach_of_fence(std::string_view opcode);
 
 }  // namespace lynxpp::device::cpu

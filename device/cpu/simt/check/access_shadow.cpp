@@ -10,7 +10,7 @@ bool is_ordered(const AccessMark& earlier, const AccessMark& mark, const WarpClo
          clock.knows(earlier.block, earlier.warp, earlier.time, earlier.lane == mark.lane);
 }
 
-/// Strong accesses that reach each other are no race, in whatever order they come.
+/// Returns true if both accesses are strong and include each other in their scope: they never race.
 bool are_strong(const AccessMark& a, const AccessMark& b) {
   const auto needed = a.block == b.block ? Reach::block : Reach::device;
   return std::min(a.reach, b.reach) >= static_cast<std::uint32_t>(needed);
@@ -38,7 +38,7 @@ Conflict note_access(WordMarks& word, const AccessMark& mark, bool reads, bool w
     const std::uint32_t bytes = extends ? word.write.bytes | mark.bytes : mark.bytes;
     word.write = mark;
     word.write.bytes = bytes & 0xf;
-    // What comes behind this write and does not know of it is a race with it.
+    // Reads ordered before this write are dropped: an access that races with them races with the write, too.
     for (AccessMark& read : word.reads) {
       if (is_ordered(read, mark, clock)) read = {};
     }

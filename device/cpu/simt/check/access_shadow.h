@@ -1,4 +1,4 @@
-// Who accessed each word of memory last: what a race is found by.
+// The last accesses to each memory word, from which races are found.
 #pragma once
 
 #include <array>
@@ -11,29 +11,29 @@
 
 namespace lynxpp::device::cpu {
 
-/// One access of one lane to bytes of one word.
+/// One access by one lane to bytes of one word.
 struct AccessMark {
-  std::uint32_t time = 0;  ///< of its warp; 0: none
+  std::uint32_t time = 0;  ///< of its warp; 0: no access
   std::uint32_t block = 0;
   std::uint32_t warp : 5 = 0;
   std::uint32_t lane : 5 = 0;
-  std::uint32_t bytes : 4 = 0;  ///< of the word, a bit each
-  std::uint32_t reach : 2 = 0;  ///< Reach of a strong access; none: it is weak
-  std::uint32_t site : 16 = 0;  ///< unknown_site when there are too many
+  std::uint32_t bytes : 4 = 0;  ///< mask of the bytes accessed
+  std::uint32_t reach : 2 = 0;  ///< Reach of a strong access; none: the access is weak
+  std::uint32_t site : 16 = 0;  ///< unknown_site if there are too many sites
   static constexpr std::uint32_t unknown_site = 0xffff;
 };
 
-/// Of one word: the last write, and two of the reads since. More readers that do not know of each other are
-/// not kept.
+/// Marks of one word: the last write and up to two reads after it. Further mutually unordered reads are
+/// dropped.
 struct WordMarks {
   AccessMark write;
   AccessMark reads[2];
 };
 
-/// When there would be too many marks it begins anew.
+/// Marks of all accessed words. Starts again from empty if it exceeds its memory limit.
 class AccessShadow {
  public:
-  /// Of the word with this number.
+  /// Returns the marks of the word with this number.
   WordMarks& word(std::uint64_t number) {
     const std::uint64_t page = number / page_words;
     if (page != last_page_ || last_ == nullptr) find(page);
@@ -61,12 +61,13 @@ class AccessShadow {
   std::uint64_t last_page_ = 0;
 };
 
-/// The mark of an access that `mark` must not follow unordered, and is not known to `clock`; null: none. Then
-/// `mark` is noted. A mark with `reads` and `writes` is an atomic operation's.
+/// An earlier access that conflicts with a new one and is not ordered before it.
 struct Conflict {
   AccessMark earlier;  ///< time 0: no conflict
   bool earlier_writes = false;
 };
+
+/// Records an access and returns a conflict, if there is one. An atomic operation both reads and writes.
 Conflict note_access(WordMarks& word, const AccessMark& mark, bool reads, bool writes,
                      const WarpClock& clock);
 

@@ -88,7 +88,7 @@ BlockCheck::Place BlockCheck::find_place(const WarpContext& warp, const AccessSi
 
 void BlockCheck::access(const WarpContext& warp, const AccessSite& site, const LaneAccess& access,
                         const std::byte* value) {
-  // What is misaligned does not happen.
+  // Misaligned accesses are reported elsewhere and have no effect.
   if (access.bytes == site.bytes && access.address % access.bytes != 0) return;
   const Place place = find_place(warp, site, access);
   if (place.kind == Place::Kind::none) return;
@@ -103,7 +103,7 @@ void BlockCheck::access(const WarpContext& warp, const AccessSite& site, const L
       std::fill_n(place.owner->shared_written_.begin() + static_cast<std::ptrdiff_t>(place.address),
                   access.bytes, true);
     }
-    // Blocks of a cluster meet at each other's barriers.
+    // Blocks of a cluster can arrive at each other's barriers.
     const Reach reach = cluster_ != &alone_ ? Reach::device : Reach::block;
     clock.fence(reach);
     places.hear(place.address, block_, clock, reach);
@@ -127,7 +127,7 @@ void BlockCheck::access(const WarpContext& warp, const AccessSite& site, const L
   }
 }
 
-/// Arrays lie apart: what is between them is none's. False: the access reaches there.
+/// In checked launches shared arrays are separated by gaps. Returns false if the access touches a gap.
 bool BlockCheck::check_gap(const WarpContext& warp, const AccessSite& site, const LaneAccess& access,
                            Place place) {
   const Program& program = launch_.program();
@@ -140,10 +140,9 @@ bool BlockCheck::check_gap(const WarpContext& warp, const AccessSite& site, cons
   if (last == nullptr || place.address + access.bytes <= last->offset + last->bytes) return true;
   launch_.add(FindingKind::out_of_bounds, access_of(warp, site, access.lane), nullptr, [&] {
     const std::uint64_t end = last->offset + last->bytes;
-    const std::string distance = place.address < end ? "across"
-                                 : place.address == end
-                                     ? "just behind"
-                                     : std::to_string(place.address - end) + " bytes behind";
+    const std::string distance = place.address < end    ? "across"
+                                 : place.address == end ? "just past"
+                                                        : std::to_string(place.address - end) + " bytes past";
     return LaunchCheck::Description{name_of(place),
                                     distance + " the end of shared array '" + demangle(last->name) + "' of " +
                                         std::to_string(last->bytes) + " bytes",
@@ -162,7 +161,7 @@ bool BlockCheck::is_unwritten(Place place, std::uint64_t bytes) const {
   return std::none_of(first, first + static_cast<std::ptrdiff_t>(bytes), [](bool each) { return each; });
 }
 
-/// Some bytes of a struct are padding: what is read is unwritten where all of it is.
+/// A struct may contain padding, so a read is reported only if all of its bytes are unwritten.
 void BlockCheck::check_written(const WarpContext& warp, const AccessSite& site, const LaneAccess& access,
                                Place place) {
   WrittenMemory* const global = written_memory();
@@ -201,7 +200,7 @@ void BlockCheck::check_race(const WarpContext& warp, const AccessSite& site, con
     mark.bytes = (((1u << (last - first)) - 1) << (first % marked_bytes)) & 0xf;
     const Conflict found = note_access(shadow.word(word), mark, site.role.reads, site.role.writes, clock);
     if (found.earlier.time == 0) continue;
-    // The same value from two writers is a race by the letter, and what programs set flags with.
+    // Two writers of the same value race in theory, but programs set flags that way.
     const bool both_write = found.earlier_writes && site.role.writes && !site.role.reads;
     if (both_write && (access.repeats || changes_nothing(place, access, value))) continue;
     add_race(warp, site, access, place, found);
@@ -224,8 +223,8 @@ void BlockCheck::add_race(const WarpContext& warp, const AccessSite& site, const
     LaunchCheck::Description made{name_of(place), {}, earlier, name_of(place)};
     made.detail = conflict.earlier.block != block_ ? "nothing orders the two blocks"
                   : conflict.earlier.warp != (warp.warpid & 31)
-                      ? "no barrier or other order lies between the two warps"
-                      : "no __syncwarp lies between the two lanes of a warp";
+                      ? "no barrier or other synchronization orders the two warps"
+                      : "no __syncwarp orders the two lanes of a warp";
     return made;
   });
 }

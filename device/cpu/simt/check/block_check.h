@@ -1,4 +1,4 @@
-// What a thread block of a checked launch has done, and what is wrong with what it does next.
+// State of a thread block in a checked launch, and checks of its next operations.
 #pragma once
 
 #include <cstdint>
@@ -11,40 +11,40 @@ namespace lynxpp::device::cpu {
 
 class BlockCheck;
 
-/// What those that have arrived at a barrier know, and what they publish from now on.
+/// Accesses known to the threads that arrived at a barrier, and what they publish after it.
 struct BarrierKnowledge {
   Knowledge known;
   Knowledge released_to_block;
   Knowledge released_to_device;
 };
 
-/// What the blocks of a cluster share.
+/// State that the blocks of a cluster share.
 struct ClusterKnowledge {
   std::vector<BlockCheck*> blocks;  ///< by rank
-  BarrierKnowledge arriving;        ///< at the cluster's barrier, in its present phase
-  BarrierKnowledge over;            ///< in the one before
+  BarrierKnowledge arriving;        ///< at the cluster's barrier, in the current phase
+  BarrierKnowledge over;            ///< at the cluster's barrier, in the previous phase
 };
 
 class BlockCheck {
  public:
   BlockCheck(LaunchCheck& launch, std::uint32_t warps) : launch_(launch), warps_(warps) {}
 
-  /// The program writes `shared_bytes` of shared memory; those behind them have been written.
+  /// The program writes the first `shared_bytes` of shared memory; the bytes after them count as written.
   void start(std::uint64_t block, const std::uint32_t* coordinates, const std::byte* shared,
              std::uint64_t shared_bytes, std::uint64_t all_bytes);
   LaunchCheck& launch() { return launch_; }
 
-  /// Accesses of the block's warps so far, except queries of a barrier object's phase.
+  /// Number of accesses by the block's warps, not counting queries of a barrier object's phase.
   std::uint64_t accesses() const { return accesses_; }
 
-  // What warps do. Addresses are as the site's kind says.
+  // Operations of warps. Addresses are of the kind that the site declares.
 
-  /// What a lane is about to access. `value`, of a store: the bytes; null: not known.
+  /// One access that a lane is about to make. `value`: the bytes that a store writes; null if unknown.
   struct LaneAccess {
     std::uint64_t address = 0;
     std::uint64_t bytes = 0;
     std::uint32_t lane = 0;
-    bool repeats = false;  ///< what another lane stores there with the same instruction, too
+    bool repeats = false;  ///< true if another lane stores the same value there with the same instruction
   };
   void access(const WarpContext& warp, const AccessSite& site, const LaneAccess& access,
               const std::byte* value);
@@ -57,18 +57,18 @@ class BlockCheck {
   void leave(std::uint32_t barrier, std::uint32_t warp) { leave(barriers_[barrier], warp); }
   void close(std::uint32_t barrier) { barriers_[barrier] = {}; }
 
-  // In a cluster, from start() on: what its blocks share, and its barrier.
+  // Joins a cluster after start(): its blocks share knowledge and a barrier.
   void join_cluster(ClusterKnowledge& cluster, std::uint32_t rank);
   void arrive_at_cluster(std::uint32_t warp) { arrive(cluster_->arriving, warp); }
   void leave_cluster(std::uint32_t warp) { leave(cluster_->over, warp); }
   void close_cluster();
 
  private:
-  /// Where in the launch's memory an access goes.
+  /// The memory that an access refers to.
   struct Place {
     enum class Kind { none, shared, global } kind = Kind::none;
     std::uint64_t address = 0;    ///< shared: the offset
-    BlockCheck* owner = nullptr;  ///< shared: of the block whose memory it is
+    BlockCheck* owner = nullptr;  ///< shared: the block that owns the memory
   };
   void arrive(BarrierKnowledge& barrier, std::uint32_t warp);
   void leave(const BarrierKnowledge& barrier, std::uint32_t warp);
@@ -96,16 +96,16 @@ class BlockCheck {
   SyncPlaces places_;  // in shared memory
   std::vector<WarpClock> clocks_;
   BarrierKnowledge barriers_[16];
-  ClusterKnowledge alone_;  ///< of a block in no cluster
+  ClusterKnowledge alone_;  ///< used by a block outside clusters
   ClusterKnowledge* cluster_ = &alone_;
 };
 
-/// "shared array 'tile' + 4"
+/// Returns a name such as "shared array 'tile' + 4".
 std::string name_of_shared(const SharedLayout& layout, std::uint64_t offset);
 
-// Called by compiled code, and by what accesses memory in C++. The launch is checked.
+// Hooks for compiled code and for C++ code that accesses memory, in checked launches only.
 
-/// Before an access; `values`, of a store, are laid out [element][lane].
+/// Called before an access; the `values` of a store have the layout [element][lane].
 void check_access(WarpContext* warp, const std::uint64_t* addresses, const std::byte* values,
                   std::uint32_t mask, const AccessSite* site);
 void check_fence(WarpContext* warp, std::uint32_t mask, std::uint32_t reach);

@@ -1,4 +1,4 @@
-// What a checked launch (docs/checking.md) has found to be wrong.
+// Errors that a checked launch (docs/checking.md) reports.
 #pragma once
 
 #include <compare>
@@ -11,10 +11,10 @@
 namespace lynxpp::device::cpu {
 
 struct CheckSelection {
-  bool memory = false;  ///< accesses to what is not allocated, misaligned, of the wrong space
+  bool memory = false;  ///< accesses to unallocated memory, misaligned, or of the wrong space
   bool race = false;    ///< conflicting accesses that nothing orders
   bool init = false;    ///< reads of global and shared memory that nothing has written
-  bool sync = false;    ///< barriers that not all threads reach together, members that are none
+  bool sync = false;    ///< barriers that not all threads reach together, wrong member masks
 
   bool any() const { return memory || race || init || sync; }
 };
@@ -31,12 +31,12 @@ enum class FindingKind : std::uint8_t {
   skipped_barrier,
   wrong_members,
 };
-/// "out of bounds", "use after free", …
+/// Returns "out of bounds", "use after free", …
 std::string_view name_of(FindingKind kind);
-/// The check that finds it: "memory", "race", "init" or "sync".
+/// Returns the check that reports this kind: "memory", "race", "init" or "sync".
 std::string_view check_of(FindingKind kind);
 
-/// One access of one thread, or where it met others.
+/// One access of one thread, or the location where a thread synchronizes.
 struct FindingPlace {
   std::string action;    ///< "a store of 4 bytes to shared array 'tile' + 128"
   std::string function;  ///< mangled; the kernel or a device function
@@ -44,22 +44,22 @@ struct FindingPlace {
   std::uint32_t line = 0;   ///< PTX line
   std::string source_file;  ///< empty without line information
   std::uint32_t source_line = 0;
-  bool has_thread = true;  ///< it is one thread's
+  bool has_thread = true;  ///< true if the finding concerns one thread
   std::uint32_t block[3] = {};
   std::uint32_t thread[3] = {};
 };
 
-/// All of one kind at one place, of which the first is described.
+/// All findings of one kind at one location; the first one is described.
 struct Finding {
   FindingKind kind = FindingKind::out_of_bounds;
   FindingPlace place;
   /// The first access of a race, or the location where a warp continued without a skipped barrier.
   std::optional<FindingPlace> other;
-  std::string detail;       ///< "4 bytes behind the end of …"; may be empty
+  std::string detail;       ///< such as the distance to the nearest allocation; may be empty
   std::uint64_t count = 0;  ///< accesses (one for a warp's load from a single address), or warps
 };
 
-/// Asks for a launch to be checked, and takes what was found.
+/// Requests checks of a launch and collects the findings.
 struct LaunchChecks {
   CheckSelection selection;
   std::vector<Finding> findings = {};

@@ -5,8 +5,8 @@
 namespace lynxpp::device::cpu {
 namespace {
 
-/// Blocks of which a warp keeps apart what it knows. Chains of blocks that each wait for the one before it
-/// would else take memory and time with the square of their number.
+/// Most blocks for which a warp keeps separate times. Without the limit, a chain of blocks that each wait for
+/// the previous one takes memory and time quadratic in its length.
 constexpr std::size_t most_blocks = 4096;
 
 std::shared_ptr<const WarpTimes> latest(const std::shared_ptr<const WarpTimes>& a,

@@ -1,7 +1,7 @@
-// Which accesses of a launch are ordered: clocks of warps, passed on by barriers, fences and atomics.
+// Orders the accesses of a launch with vector clocks of warps, which barriers, fences and atomics propagate.
 //
-// Each warp counts time of its own. It knows of each other warp up to which time that one's accesses come
-// before its own next one. Warps of other blocks are known by what came through memory alone.
+// Each warp counts its own time. For every other warp it knows up to which time that warp's accesses happen
+// before its own next access. Warps of other blocks are known only through memory.
 #pragma once
 
 #include <cstdint>
@@ -17,20 +17,20 @@ namespace lynxpp::device::cpu {
 /// Times of the warps of one block.
 using WarpTimes = std::vector<std::uint32_t>;
 
-/// Up to which time the accesses of warps are known, by block.
+/// For each block, the times up to which the accesses of its warps are known.
 class Knowledge {
  public:
   bool empty() const { return blocks_.empty() && !everything_; }
   void join(const Knowledge& other);
   void join(std::uint32_t block, std::shared_ptr<const WarpTimes> times);
   bool knows(std::uint32_t block, std::uint32_t warp, std::uint32_t time) const;
-  /// Of one block; null when nothing is known.
+  /// Returns the times of one block; null if nothing is known.
   const WarpTimes* of(std::uint32_t block) const;
 
  private:
   using Entry = std::pair<std::uint32_t, std::shared_ptr<const WarpTimes>>;
   std::vector<Entry> blocks_;  // ascending
-  bool everything_ = false;    // it got too much to keep: nothing is a race any more
+  bool everything_ = false;    // true once the limit is exceeded; then no access is reported as a race
 };
 
 class WarpClock {
@@ -39,24 +39,24 @@ class WarpClock {
   WarpClock(std::uint32_t block, std::uint32_t warp, std::uint32_t warps);
 
   std::uint32_t now() const { return known_[warp_]; }
-  /// Whether an access of that time comes before this warp's next one. One by another lane of this warp does
-  /// when the lanes have met since.
+  /// True if an access at that time happens before this warp's next access. For another lane of this warp,
+  /// only if the lanes have synchronized since.
   bool knows(std::uint32_t block, std::uint32_t warp, std::uint32_t time, bool same_lane) const {
     if (block != block_) return others_.knows(block, warp, time);
     if (warp == warp_) return same_lane || time < phase_;
     return known_[warp] >= time;
   }
 
-  /// The lanes have met.
+  /// The lanes of the warp have synchronized.
   void meet() { phase_ = ++known_[warp_]; }
-  /// What others learn that hear of this moment.
+  /// Returns what others learn if they synchronize with this moment.
   Knowledge snapshot() const;
   void learn(const Knowledge& heard);
 
-  /// What a strong write publishes, and what strong reads have seen: known from the next fence or barrier on.
+  /// Publishes earlier accesses to later strong writes, and makes what strong reads have seen known.
   void fence(Reach reach);
-  void settle();  ///< a barrier: what was seen is known
-  /// What others have made ready to publish, and a barrier has passed on, is published, too.
+  void settle();  ///< a barrier: what was seen is now known
+  /// Publishes what others have made ready to publish and a barrier has passed on.
   void release(const Knowledge& to_block, const Knowledge& to_device) {
     released_to_block_.join(to_block);
     released_to_device_.join(to_device);
@@ -70,14 +70,14 @@ class WarpClock {
   std::uint32_t block_ = 0;
   std::uint32_t warp_ = 0;
   std::uint32_t phase_ = 1;
-  WarpTimes known_;   // of the own block; of this warp: its time
+  WarpTimes known_;   // of this block; for this warp, its own time
   Knowledge others_;  // of other blocks
   Knowledge released_to_block_;
   Knowledge released_to_device_;
   Knowledge pending_;
 };
 
-/// What was published at places in memory.
+/// Knowledge published at memory locations.
 class SyncPlaces {
  public:
   void publish(std::uint64_t place, std::uint32_t block, const WarpClock& clock, Reach reach);

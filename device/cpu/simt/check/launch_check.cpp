@@ -8,7 +8,7 @@
 namespace lynxpp::device::cpu {
 namespace {
 
-/// A loop whose end is never read would go on for ever.
+/// Most illegal accesses per launch: a loop that never reads its end condition would run forever.
 constexpr std::uint64_t most_faults = 1'000'000;
 
 FindingPlace describe_access(const CheckedAccess& access, const std::string& where) {

@@ -1,4 +1,4 @@
-// What the thread blocks of a checked launch share. Such a launch runs on one host thread.
+// State that the thread blocks of a checked launch share. Such a launch runs on one host thread.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@
 
 namespace lynxpp::device::cpu {
 
-/// A thread, and what it does there.
+/// An access and the thread that makes it.
 struct CheckedAccess {
-  const AccessSite* site = nullptr;  ///< null: there were too many to remember which
+  const AccessSite* site = nullptr;  ///< null if too many sites are in use to remember this one
   std::uint32_t block[3] = {};
   std::uint32_t thread[3] = {};
 };
@@ -36,7 +36,7 @@ class LaunchCheck {
   AccessShadow& global() { return global_; }
   SyncPlaces& places() { return places_; }
 
-  /// What is found for the first time is described.
+  /// Text of a finding, produced only for its first occurrence.
   struct Description {
     std::string where;   ///< "shared array 'tile' + 128"
     std::string detail;  ///< see Finding
@@ -49,10 +49,10 @@ class LaunchCheck {
     if (found == nullptr) found = &enter(kind, access, describe());
     ++found->count;
   }
-  /// A finding at no access of memory.
+  /// Adds a finding that is not a memory access.
   Finding& add_place(FindingKind kind, FindingPlace place, std::string detail);
 
-  /// An illegal access was left out. False: there were too many, the launch ends.
+  /// Records a skipped illegal access. Returns false if there are too many and the launch must end.
   bool goes_on_after(Failure failure);
   const std::optional<Failure>& first_failure() const { return failure_; }
   void finish();

@@ -10,7 +10,7 @@ namespace {
 constexpr std::uint64_t word_bits = 64;
 std::atomic<WrittenMemory*> kept{nullptr};
 
-/// Visits the words that hold bits [begin, end): visit(word, mask) ▶ whether to go on.
+/// Visits the words that hold bits [begin, end) until visit(word, mask) returns false.
 template <typename Visit>
 bool visit_words(std::uint64_t begin, std::uint64_t end, const Visit& visit) {
   while (begin < end) {

@@ -1,4 +1,4 @@
-// Which bytes of device memory somebody has written: for reads of uninitialised memory.
+// Tracks which bytes of device memory have been written, to find reads of uninitialized memory.
 #pragma once
 
 #include <cstdint>
@@ -8,24 +8,24 @@
 
 namespace lynxpp::device::cpu {
 
-/// Memory that was never entered counts as written: variables, and what the host writes without a call.
-/// Thread safe.
+/// Untracked memory counts as written: variables, and memory that the host writes without a call. Thread
+/// safe.
 class WrittenMemory {
  public:
-  /// Memory with unknown contents, from its allocation to its end.
+  /// Starts tracking an allocation, whose contents are undefined.
   void enter(std::uint64_t address, std::uint64_t bytes);
   void leave(std::uint64_t address);
 
   void write(std::uint64_t address, std::uint64_t bytes);
-  /// What was copied is as written as its source. The ranges may overlap.
+  /// Copied bytes are written if their source is. The ranges may overlap.
   void copy(std::uint64_t to, std::uint64_t from, std::uint64_t bytes);
-  /// Whether no byte of it was written.
+  /// True if no byte of the range has been written.
   bool is_unwritten(std::uint64_t address, std::uint64_t bytes) const;
 
  private:
   struct Range {
     std::uint64_t bytes = 0;
-    std::unique_ptr<std::uint64_t[]> written;  ///< one bit for each byte
+    std::unique_ptr<std::uint64_t[]> written;  ///< one bit per byte
   };
   using Ranges = std::map<std::uint64_t, Range>;
   Ranges::const_iterator find(std::uint64_t address) const;
@@ -36,9 +36,9 @@ class WrittenMemory {
   Ranges ranges_;
 };
 
-/// The process's; null unless written memory is kept account of.
+/// Returns the process's tracker; null if keep_written_memory() has not been called.
 WrittenMemory* written_memory();
-/// From now on it is. Thread safe.
+/// Starts tracking written memory. Thread safe.
 void keep_written_memory();
 
 }  // namespace lynxpp::device::cpu

@@ -24,10 +24,10 @@ constexpr std::uint64_t record_mark = 0x4d524f46'58584e59;
 constexpr std::uint64_t alignment = 64;  // of records and of the objects inside
 constexpr std::size_t kept_files = 4;
 
-/// Its forms' keys follow, and, aligned, the object.
+/// Header of a record. The keys of its forms follow, then, aligned, the object file.
 struct RecordHeader {
   std::uint64_t mark = record_mark;
-  std::uint64_t checksum = 0;  ///< of all that follows the header
+  std::uint64_t checksum = 0;  ///< of everything after the header
   std::uint64_t forms = 0;
   std::uint64_t object_bytes = 0;
 };
@@ -57,7 +57,7 @@ std::string hexadecimal(std::uint64_t high, std::uint64_t low) {
   return digits;
 }
 
-/// Whether `at` begins a record that ends within `bytes`; the object may be damaged still.
+/// True if a record begins at `at` and ends within `bytes`; its object may still be damaged.
 bool begins_record(const std::byte* at, std::uint64_t bytes, RecordHeader& header) {
   if (bytes < sizeof header) return false;
   std::memcpy(&header, at, sizeof header);
@@ -73,7 +73,7 @@ bool is_cache(const PrivateFolder& folder, const std::string& name) {
   return file && pread(file.number(), &mark, sizeof mark, 0) == sizeof mark && mark == record_mark;
 }
 
-/// Keeps the newest files of other builds.
+/// Removes all but the newest files of other builds.
 void remove_old_files(const PrivateFolder& folder) {
   std::vector<PrivateFolder::File> files = folder.files();
   std::erase_if(files, [&](const PrivateFolder::File& file) { return !is_cache(folder, file.name); });
@@ -83,7 +83,7 @@ void remove_old_files(const PrivateFolder& folder) {
 
 struct NoteSearch {
   std::uintptr_t address = 0;
-  std::string found;  ///< the build id of the object that it lies in; empty when that has none
+  std::string found;  ///< build id of the containing object; empty if it has none
 };
 
 void search_notes(const std::byte* notes, std::size_t bytes, std::string& found) {
@@ -124,7 +124,7 @@ FormKey form_key(std::string_view text) {
   return {hash.low64, hash.high64};
 }
 
-/// Without a build id the file's own name, size and time.
+/// Without a build id, uses the file's name, size and time.
 std::string build_identity() {
   NoteSearch search{reinterpret_cast<std::uintptr_t>(&form_key), {}};
   dl_iterate_phdr(&search_object, &search);
@@ -145,9 +145,9 @@ std::unique_ptr<CodeCache> CodeCache::of_user(std::string_view processor) {
   if (cache) return std::move(*cache);
   const std::string& reason = cache.error().diagnostics.front().message;
   if (secure_getenv("LYNXPP_CPU_CACHE") != nullptr) {
-    log().warn("the cpu device keeps no compiled code, as {}", reason);
+    log().warn("the cpu device does not cache compiled code: {}", reason);
   } else {
-    log().info("the cpu device keeps no compiled code, as {}", reason);
+    log().info("the cpu device does not cache compiled code: {}", reason);
   }
   return nullptr;
 }
@@ -161,7 +161,7 @@ Result<std::unique_ptr<CodeCache>> CodeCache::open(const fs::path& folder, std::
   return cache;
 }
 
-/// Stops at what a process that died left unfinished; the next one to append cuts that off.
+/// Reads up to the first incomplete record, which a killed process may have left; the next writer removes it.
 void CodeCache::read(const PrivateFolder& folder) {
   content_ = folder.read(file_, greatest_file).value_or("");
   const auto* const bytes = reinterpret_cast<const std::byte*>(content_.data());
@@ -189,7 +189,7 @@ std::optional<CodeCache::Record> CodeCache::find(const FormKey& form) const {
 
 namespace {
 
-/// Where the last whole record ends. Precondition: nobody else writes.
+/// Returns the end of the last complete record. Precondition: no other process writes.
 std::uint64_t end_of_records(int file, std::uint64_t bytes) {
   std::uint64_t at = 0;
   RecordHeader header;
@@ -217,7 +217,7 @@ void CodeCache::add(std::span<const FormKey> forms, std::span<const std::byte> o
   if (!file || flock(file.number(), LOCK_EX) != 0 || fstat(file.number(), &status) != 0) return;
   const auto bytes = static_cast<std::uint64_t>(status.st_size);
   if (bytes + record.size() > greatest_file) {
-    folder->remove(file_);  // who has it open reads on
+    folder->remove(file_);  // processes that have it open keep reading it
     return;
   }
   if (bytes == 0) remove_old_files(*folder);

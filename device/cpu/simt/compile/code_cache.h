@@ -1,12 +1,13 @@
-// Machine code of instruction forms that outlives the process: one file for each build of lynxpp and kind of
-// processor, in lynxpp/cpu of the user's cache folder (XDG_CACHE_HOME, ~/.cache) or of the folder that
-// LYNXPP_CPU_CACHE names; "0" and "off" mean nowhere.
+// Persistent cache of machine code for instruction forms: one file per build of lynxpp and type of processor,
+// in lynxpp/cpu in the user's cache folder (XDG_CACHE_HOME, ~/.cache) or in the folder that LYNXPP_CPU_CACHE
+// names; "0" and "off" disable it.
 //
-// The file is a row of records, each an object file with the forms that were compiled together. Processes
-// append to it, one at a time, and read what was there when they began. It is read, not mapped: whoever cuts
-// it off meanwhile does not crash the program. At 64 MiB it begins anew, and of other builds' files the four
-// newest stay. If somebody else could have written to the folder or the file (support/private_folder.h), no
-// code is kept and none is used. Functions here never fail loudly: what is not in the cache is compiled.
+// The file is a sequence of records, each an object file with forms that were compiled together. Processes
+// append to it, one at a time, and read what it contained when they started. It is read rather than mapped,
+// so that a concurrent truncation cannot crash the program. At 64 MiB it starts again from empty; of other
+// builds' files, the newest four are kept. If other users could have written to the folder or the file
+// (support/private_folder.h), the cache is neither read nor written. Errors are not fatal: code that is not
+// in the cache is compiled.
 #pragma once
 
 #include <cstddef>
@@ -25,11 +26,11 @@
 
 namespace lynxpp::device::cpu {
 
-/// What a form is known by: a hash of its text, by which no two forms have met.
+/// Identifies a form by a hash of its text, wide enough to rule out collisions in practice.
 struct FormKey {
   std::uint64_t low = 0, high = 0;
   bool operator==(const FormKey&) const = default;
-  /// Of its function in machine code.
+  /// Returns the name of the form's function in machine code.
   std::string name() const;
 };
 FormKey form_key(std::string_view text);
@@ -40,7 +41,7 @@ struct FormKeyHash {
 
 class CodeCache {
  public:
-  /// The user's, for code of this build for `processor`; null when there is none.
+  /// Opens the user's cache for code of this build for `processor`; null if none exists.
   static std::unique_ptr<CodeCache> of_user(std::string_view processor);
   /// Fails if the folder cannot be used.
   static Result<std::unique_ptr<CodeCache>> open(const std::filesystem::path& folder,
@@ -52,9 +53,10 @@ class CodeCache {
     std::span<const FormKey> forms;
     std::span<const std::byte> object;
   };
-  /// What was stored together with this form before the cache was opened. Good as long as the cache.
+  /// Returns the record that contains this form if it was stored before the cache was opened. The record is
+  /// valid as long as the cache.
   std::optional<Record> find(const FormKey& form) const;
-  /// For processes to come.
+  /// Stores forms for later processes.
   void add(std::span<const FormKey> forms, std::span<const std::byte> object) const;
   std::size_t size() const { return records_.size(); }
 
@@ -66,12 +68,12 @@ class CodeCache {
   void read(const PrivateFolder& folder);
 
   const std::filesystem::path folder_;
-  const std::string file_;                                           // its name in the folder
-  std::string content_;                                              // as it was
-  std::unordered_map<FormKey, std::uint64_t, FormKeyHash> records_;  // where in the file
+  const std::string file_;                                           // file name in the folder
+  std::string content_;                                              // contents when the cache was opened
+  std::unordered_map<FormKey, std::uint64_t, FormKeyHash> records_;  // offset of each form's record
 };
 
-/// Of the library that this code is in.
+/// Returns the identity of the library that contains this code.
 std::string build_identity();
 
 }  // namespace lynxpp::device::cpu

@@ -1,4 +1,4 @@
-// Segments, liveness and write-back, the table of emitters, control flow.
+// Segments, liveness and write-back, the table of emitters, and control flow.
 #include "device/cpu/simt/compile/codegen.h"
 
 #include <algorithm>
@@ -228,7 +228,7 @@ void FunctionCodegen::begin_function(const std::string& name, bool takes_operand
   auto* const entry = llvm::BasicBlock::Create(module_.getContext(), "entry", function);
   auto* const body = llvm::BasicBlock::Create(module_.getContext(), "body", function);
   builder_.SetInsertPoint(entry);
-  builder_.CreateBr(body);  // allocas go before it
+  builder_.CreateBr(body);  // allocas precede it
   builder_.SetInsertPoint(body);
   state_->function = function;
   warp_ = function->getArg(0);
@@ -264,7 +264,7 @@ bool FunctionCodegen::begin_instruction(const ptx::Instruction& instruction) {
   if (!instruction.guarded()) return true;
   const auto slot = find_register(instruction.guard.predicate);
   if (!slot || slot->bits != 1) {
-    unsupported("its guard is no predicate register");
+    unsupported("its guard is not a predicate register");
     return false;
   }
   guard_ = read_predicate_register(*slot, instruction.guard.negated);
@@ -281,7 +281,7 @@ void FunctionCodegen::emit_instruction(const ptx::Instruction& instruction) {
   (this->*emitter->second)();
   if (modifiers_are_known_) return;
   if (const std::string_view modifier = opcode_->unknown_modifier(); !modifier.empty())
-    unsupported("its modifier '." + std::string(modifier) + "' is not known");
+    unsupported("unknown modifier '." + std::string(modifier) + "'");
 }
 
 std::uint32_t FunctionCodegen::site() const {
@@ -289,7 +289,7 @@ std::uint32_t FunctionCodegen::site() const {
          static_cast<std::uint32_t>(instruction_ - function_.function->body->instructions.data());
 }
 
-/// Counts the lanes whose guard holds, and the warp when there are any.
+/// Counts the lanes whose guard holds, and the warp if at least one does.
 void FunctionCodegen::emit_guard_count() {
   Value* const sites =
       builder_.CreateLoad(builder_.getPtrTy(), context_pointer(offsetof(WarpContext, sites)));
@@ -305,7 +305,8 @@ void FunctionCodegen::emit_guard_count() {
   add(offsetof(SiteCounts, executing_warps), builder_.CreateICmpNE(active(), constant32(0)));
 }
 
-/// The scheduler copies these between register files: they must be in memory when the segment ends.
+/// The scheduler copies these registers between register files, so they must be in memory at the segment's
+/// end.
 void FunctionCodegen::note_call_registers(const CallSite& call) {
   const auto note = [this](const ptx::Operand& operand) {
     if (operand.kind != ptx::OperandKind::identifier) return;
@@ -317,8 +318,8 @@ void FunctionCodegen::note_call_registers(const CallSite& call) {
   }
 }
 
-/// Registers are live out of a segment when some successor reads them first, or passes them on. A device
-/// function's results in registers are live where it returns.
+/// Computes the registers that are live out of each segment: those that a successor reads before writing, or
+/// passes on. The result registers of a device function are live where it returns.
 void FunctionCodegen::solve_liveness() {
   std::vector<std::vector<std::uint32_t>> successors(states_.size());
   RegisterSet at_return;
@@ -339,12 +340,11 @@ void FunctionCodegen::solve_liveness() {
     for (std::size_t i = states_.size(); i-- > 0;) {
       SegmentState& state = states_[i];
       for (const std::uint32_t successor : successors[i]) state.live_out |= live_in[successor];
-      // Lanes that are inactive here take other paths, and keep their values in memory. A guarded write reads
-      // first.
+      // Inactive lanes take other paths and keep their values in memory. A guarded write also reads.
       RegisterSet in = state.live_out;
       in.intersectWithComplement(state.written);
       in |= state.read_first;
-      // Lanes that come here may run the second form instead.
+      // Lanes that reach this segment may run its second form instead.
       if (const std::uint32_t apart = function_.segments[i].apart; apart != no_segment) in |= live_in[apart];
       if (in == live_in[i]) continue;
       live_in[i] = std::move(in);
@@ -383,7 +383,7 @@ void FunctionCodegen::write_back(SegmentState& state) {
 }
 
 void FunctionCodegen::unsupported(std::string detail) {
-  if (!diagnostics_.empty()) return;  // the first one says it
+  if (!diagnostics_.empty()) return;  // only the first error is reported
   std::string message =
       "instruction '" + std::string(instruction_->opcode) + "' is not supported by the cpu device";
   if (!detail.empty()) message += ": " + detail;
@@ -393,7 +393,7 @@ void FunctionCodegen::unsupported(std::string detail) {
 void FunctionCodegen::emit_control() {}
 void FunctionCodegen::emit_nothing() {}
 
-/// The target of each lane goes to WarpContext::operand; direct calls need nothing.
+/// Stores each lane's target in WarpContext::operand; direct calls need no code.
 void FunctionCodegen::emit_indirect() {
   Value* target = nullptr;
   if (opcode_->root == "brx") {
@@ -410,11 +410,11 @@ void FunctionCodegen::emit_indirect() {
   builder_.CreateAlignedStore(target, context_pointer(offsetof(WarpContext, operand)), llvm::Align(8));
 }
 
-/// Operands: [d,] a {, b} {, {!}c}. The scheduler takes ids and counts from the first active lane.
+/// Operands: [d,] a {, b} {, {!}c}. The scheduler uses the barrier number and count of the first active lane.
 void FunctionCodegen::emit_barrier() {
-  if (opcode_->has("warp")) return;  // a meeting: the scheduler has let its lanes wait
+  if (opcode_->has("warp")) return;  // a meeting: the scheduler has already made its lanes wait
   if (opcode_->has("cluster")) {
-    // Who arrives and waits is the scheduler's matter; every order is kept.
+    // The scheduler implements arrival and waiting; all memory orders are satisfied.
     const bool arrives = opcode_->has("arrive");
     if (arrives == opcode_->has("wait")) return unsupported();
     opcode_->first_of({arrives ? "release" : "acquire", arrives ? "relaxed" : "acquire"});
@@ -443,8 +443,8 @@ void FunctionCodegen::emit_barrier() {
   if (predicate != nullptr) store(offsetof(WarpContext, barrier_predicate), mask_of(predicate));
 }
 
-/// Last in the segment before a meeting: its members, and what the lanes bring there. Nothing is written for
-/// other lanes, which may be waiting.
+/// Emits the end of the segment before a meeting: stores each lane's members and the value it contributes.
+/// Only the active lanes' entries are written, because other lanes may be waiting.
 void FunctionCodegen::emit_arrival(const ptx::Instruction& instruction) {
   if (!begin_instruction(instruction)) return;
   state_->result = active();
@@ -459,12 +459,12 @@ void FunctionCodegen::emit_arrival(const ptx::Instruction& instruction) {
   if (brought != nullptr) store(offsetof(WarpContext, exchanged), resize(brought, 64, false), 8);
 }
 
-/// First in the segment after a bar.red: its result, of all lanes the same.
+/// Emits the start of the segment after a bar.red: its result, which is uniform.
 void FunctionCodegen::emit_barrier_result(const ptx::Instruction& instruction) {
   instruction_ = &instruction;
   opcode_.emplace(instruction.opcode);
   scope_ = function_.function->body->statements[instruction.statement].scope;
-  if (instruction.guarded()) return unsupported("bar.red under a guard");
+  if (instruction.guarded()) return unsupported("bar.red with a guard");
   Value* const result = context_load(offsetof(WarpContext, barrier_result), 32);
   if (opcode_->has("popc")) return write(0, ptx::DataType::u32, splat(result));
   write_predicate(operand(0), predicate_of(result));

@@ -1,10 +1,10 @@
-// PTX instructions ▶ LLVM IR over vectors of 32 lanes. Internal to device/cpu; the only header here that
-// shows LLVM.
+// Translates PTX instructions to LLVM IR over vectors of 32 lanes. Internal to device/cpu; the only header
+// here that exposes LLVM.
 //
-// A register is a vector <32 x iN> (a predicate <32 x i1>) inside a segment and lies in the warp's register
-// file between segments. Inactive lanes compute values nobody sees: write-back merges by the active mask, and
-// everything with a side effect (memory, atomics, division) goes through helpers that visit the active lanes
-// only.
+// Inside a segment, a register is a vector <32 x iN> (a predicate <32 x i1>); between segments it is in the
+// warp's register file. Inactive lanes compute unused values: write-back merges by the active mask, and
+// everything with a side effect (memory, atomics, division) goes through helpers that visit only the active
+// lanes.
 #pragma once
 
 #include <llvm/ADT/SparseBitVector.h>
@@ -33,14 +33,15 @@
 
 namespace lynxpp::device::cpu {
 
-/// An opcode taken apart: "ld.global.v4.f32" ▶ root "ld", modifiers {"global", "v4", "f32"}.
+/// A decoded opcode: "ld.global.v4.f32" ▶ root "ld", modifiers {"global", "v4", "f32"}.
 struct DecodedOpcode {
   explicit DecodedOpcode(std::string_view opcode);
-  /// Asking for a modifier makes it known, here and in first_of().
+  /// Tests for a modifier and marks it as known. The functions below do the same.
   bool has(std::string_view modifier) const;
-  /// The first modifier among `candidates` (each followed by a space in the list); empty when none is there.
+  /// Returns the first modifier among `candidates` (each followed by a space in the list); empty if there is
+  /// none.
   std::string_view first_of(std::initializer_list<std::string_view> candidates) const;
-  /// The first modifier that `matches`; empty when none does.
+  /// Returns the first modifier for which `matches` is true; empty if none exists.
   template <typename Matches>
   std::string_view first_that(const Matches& matches) const {
     for (std::size_t i = 0; i < modifiers.size(); ++i) {
@@ -50,8 +51,8 @@ struct DecodedOpcode {
     }
     return {};
   }
-  /// A modifier that nobody has asked for and that may change what the instruction does; empty: there is
-  /// none.
+  /// Returns a modifier that no emitter has handled and that may change the instruction's effect; empty if
+  /// none exists.
   std::string_view unknown_modifier() const;
   ptx::DataType type(std::size_t index = 0) const {
     return index < types.size() ? types[index] : ptx::DataType::none;
@@ -59,19 +60,19 @@ struct DecodedOpcode {
 
   std::string_view root;
   std::vector<std::string_view> modifiers;
-  std::vector<ptx::DataType> types;  ///< the type modifiers, in order
+  std::vector<ptx::DataType> types;  ///< type modifiers in order
 
  private:
   mutable std::vector<bool> asked_for_;  // by modifier
 };
 
-/// Bits of a register operand of this type; 1 for pred, 0 for none.
+/// Returns the bits of a register operand of this type; 1 for pred, 0 for none.
 unsigned bits_of(ptx::DataType type);
 bool is_signed(ptx::DataType type);
-/// f32 and f64: the types that are computed as vectors.
+/// True for f32 and f64, which are computed as vectors.
 bool is_vector_float(ptx::DataType type);
 
-/// Where an identifier that is no register points.
+/// The object that an identifier names, if it is not a register.
 struct Symbol {
   enum class Kind { none, global, shared, local, kernel_parameter, function } kind = Kind::none;
   std::uint64_t value = 0;  ///< address in its space
@@ -88,8 +89,8 @@ class FunctionCodegen {
   Status emit();
   static std::string segment_name(const CompiledFunction& function, std::size_t segment);
 
-  /// Gives each segment its steps. Functions of forms that the library lacks are left in the module; the
-  /// steps that need them are to be completed when they are compiled.
+  /// Emits the steps of each segment. Functions for forms that the library lacks are left in the module; the
+  /// caller completes the steps that need them after compilation.
   Status emit_forms(FormLibrary& library);
   struct MissingForm {
     FormLibrary::Definition definition;
@@ -99,12 +100,12 @@ class FunctionCodegen {
 
   /// Emits the function of one segment that has steps.
   Status emit_again(std::uint32_t segment);
-  /// Likewise, and of what a warp does behind it while its lanes stay together.
+  /// Same for a region: the segment and those that a converged warp runs after it.
   Status emit_region(std::uint32_t start);
 
  private:
-  using RegisterSet = llvm::SparseBitVector<>;  ///< ids
-  /// What is known of a segment once its instructions are emitted; write-back follows when liveness is known.
+  using RegisterSet = llvm::SparseBitVector<>;  ///< register ids
+  /// State of a segment whose instructions have been emitted; write-back follows once liveness is known.
   struct SegmentState {
     llvm::Function* function = nullptr;
     llvm::BasicBlock* end = nullptr;
@@ -123,16 +124,16 @@ class FunctionCodegen {
   void begin_function(const std::string& name, bool takes_operands);
   void emit_segment(SegmentState& state, const Segment& segment);
   void emit_instruction(const ptx::Instruction& instruction);
-  bool begin_instruction(const ptx::Instruction& instruction);  ///< false: its guard is unknown
-  std::uint32_t site() const;  ///< of the instruction at hand in the launch's counters
+  bool begin_instruction(const ptx::Instruction& instruction);  ///< returns false if the guard is unknown
+  std::uint32_t site() const;  ///< site of the current instruction in the launch's counters
   void emit_guard_count();
   void note_call_registers(const CallSite& call);
   void solve_liveness();
   void write_back(SegmentState& state);
   void unsupported(std::string detail = {});
-  void emit_control();   ///< bra, ret, exit, trap: the scheduler does the work
+  void emit_control();   ///< bra, ret, exit, trap: left to the scheduler
   void emit_nothing();   ///< hints
-  void emit_indirect();  ///< call, brx.idx: hands the target to the scheduler
+  void emit_indirect();  ///< call, brx.idx: passes the target to the scheduler
   void emit_barrier();
   void emit_barrier_result(const ptx::Instruction& instruction);
   void emit_arrival(const ptx::Instruction& instruction);
@@ -140,13 +141,13 @@ class FunctionCodegen {
   // --- forms (codegen_forms.cpp)
   struct EmittedForm {
     llvm::Function* function = nullptr;
-    FormFunction run = nullptr;      ///< of the library
-    MissingForm* missing = nullptr;  ///< else
+    FormFunction run = nullptr;      ///< if the library has the form
+    MissingForm* missing = nullptr;  ///< otherwise
   };
   struct StepList {
     SegmentCode& code;
     FormLibrary& library;
-    std::vector<std::size_t> operands = {};  ///< where each step's begin
+    std::vector<std::size_t> operands = {};  ///< index of each step's first operand
   };
   void emit_steps(const Segment& segment, StepList& steps);
   void begin_form();
@@ -155,7 +156,7 @@ class FunctionCodegen {
   void emit_step(const ptx::Instruction& instruction, StepList& steps, bool is_last);
   const EmittedForm& find_form(FormLibrary& library);
   bool is_form() const { return operands_ != nullptr; }
-  /// A number that instructions of one form may have different ones of.
+  /// Returns a value that may differ between instructions that share a form.
   Value* varying(std::uint64_t value, unsigned bits);
   Value* varying_splat(std::uint64_t value, unsigned bits);
   Value* varying_pointer(const void* pointer);
@@ -166,14 +167,14 @@ class FunctionCodegen {
   void store_register(const RegisterSlot& slot, Value* value);
 
   // --- instructions that repeat others (codegen_repeats.cpp)
-  /// A number that a step takes, and where it comes from.
+  /// A value that a step takes, and its source.
   struct Varying {
     enum class From { instruction, place_of_register, site } from = From::instruction;
-    std::uint64_t value = 0;  ///< of a register its id, of a site its index
+    std::uint64_t value = 0;  ///< a register id, a site index or the value itself
 
     bool operator==(const Varying&) const = default;
   };
-  /// What emitting an instruction did. Registers and sites are numbers among the instruction's own.
+  /// The effects of emitting an instruction. Registers and sites are numbered within the instruction.
   struct Emission {
     struct Site {
       AddressKind kind = AddressKind::host;
@@ -183,10 +184,10 @@ class FunctionCodegen {
 
       bool operator==(const Site&) const = default;
     };
-    const EmittedForm* form = nullptr;  ///< null: it has no effect
+    const EmittedForm* form = nullptr;  ///< null if the instruction has no effect
     bool is_guarded = false;
     std::vector<Varying> operands;
-    std::vector<std::pair<std::uint32_t, bool>> touched;  ///< registers, in order; true: it is written
+    std::vector<std::pair<std::uint32_t, bool>> touched;  ///< registers in order; true if written
     std::vector<Site> sites;
 
     bool operator==(const Emission&) const = default;
@@ -237,7 +238,7 @@ class FunctionCodegen {
   Value* resize(Value* value, unsigned bits, bool sign);
   Value* context_pointer(std::size_t offset);
   Value* context_load(std::size_t offset, unsigned bits);
-  Value* active();                   ///< i32: the segment's lanes for which the guard holds
+  Value* active();                   ///< i32: the segment's lanes whose guard holds
   Value* active_vector();            ///< <32 x i1>
   Value* mask_of(Value* predicate);  ///< i32 of <32 x i1>
   Value* predicate_of(Value* mask);  ///< <32 x i1> of i32
@@ -269,7 +270,7 @@ class FunctionCodegen {
   void emit_shift();
   void emit_funnel_shift();
   void emit_bit_count();
-  void emit_lane_operation();  ///< operations whose key is root.type
+  void emit_lane_operation();  ///< operations with the key root.type
   void emit_permute();
   void emit_dot_product();
   void emit_move();
@@ -308,8 +309,8 @@ class FunctionCodegen {
   struct Access {
     AddressKind kind = AddressKind::host;
     Value* addresses = nullptr;  ///< <32 x i64>
-    Value* uniform = nullptr;    ///< pointer that is the same for all lanes; then addresses is null
-    Value* base = nullptr;       ///< a register that the addresses are `offset` behind, if there is one
+    Value* uniform = nullptr;    ///< pointer that is uniform; addresses is then null
+    Value* base = nullptr;       ///< register such that addresses = base + `offset`; may be null
     std::int64_t offset = 0;
   };
   Access address_of(const ptx::Operand& operand, ptx::StateSpace space, unsigned bytes);
@@ -318,8 +319,8 @@ class FunctionCodegen {
                          AddressKind kind);
   Access symbol_access(const ptx::Operand& operand, AddressKind kind, unsigned bytes);
   llvm::Value* element_offset(const ptx::ArrayElement& element);
-  /// A pointer to a new AccessSite, of an access that is made now: in checked code it is checked. `values`,
-  /// of a store: what find_store()'s function takes.
+  /// Returns a pointer to a new AccessSite. In checked code, also emits the check of the access. `values`:
+  /// for a store, the argument of find_store()'s function.
   Value* checked_site(const Access& access, Value* addresses, unsigned bytes, Value* values = nullptr,
                       unsigned element_bytes = 0);
   AccessSite& add_site(AddressKind kind, ptx::StateSpace space, unsigned bytes, std::size_t address);
@@ -340,7 +341,7 @@ class FunctionCodegen {
   void emit_is_space();
   void emit_fence();
   Value* participants();                                      ///< i32: the lanes that exchange values
-  Value* exchanged(std::size_t operand, ptx::DataType type);  ///< that operand, of every participant
+  Value* exchanged(std::size_t operand, ptx::DataType type);  ///< that operand of every participant
   Value* exchanged_predicate(std::size_t operand);            ///< likewise, i32
   void emit_vote();
   void emit_shuffle();
@@ -353,30 +354,30 @@ class FunctionCodegen {
   static unsigned vector_count(const DecodedOpcode& opcode);
 
   // --- accesses without a call (codegen_access.cpp)
-  /// How the addresses of a warp lie to those of the first lanes of its halves.
+  /// The addresses of a warp relative to those of the first lane of each half.
   struct LanePattern {
     std::array<Value*, 2> first{};
-    std::optional<std::int64_t> step = {};  ///< of a row
-    Value* holds = nullptr;                 ///< … if it is one
-    Value* differences = nullptr;           ///< of others
+    std::optional<std::int64_t> step = {};  ///< known step of a row
+    Value* holds = nullptr;                 ///< i1: the lanes form that row
+    Value* differences = nullptr;           ///< address differences, if they are not known to form a row
     std::map<unsigned, Value*> steps;
   };
-  /// Accesses of a segment by one register, each of so many bytes.
+  /// Accesses of the same size in a segment that share a base register.
   struct AccessGroup {
     unsigned access_bytes = 0;
-    std::int64_t least = 0;   ///< of their displacements
-    std::uint64_t bytes = 0;  ///< from there to the end of the last one, of one lane
+    std::int64_t least = 0;   ///< smallest displacement
+    std::uint64_t bytes = 0;  ///< per lane, from there to the end of the last access
     LanePattern* pattern = nullptr;
-    std::array<Value*, 2> place{};     ///< host pointers of the first lanes at the least displacement
-    std::array<Value*, 2> distance{};  ///< … from the begin of what may be accessed
-    Value* room = nullptr;             ///< bytes from there
+    std::array<Value*, 2> place{};     ///< host pointers of each half's first lane at `least`
+    std::array<Value*, 2> distance{};  ///< distance of `place` from the start of the accessible range
+    Value* room = nullptr;             ///< bytes of the accessible range
     Value* is_aligned = nullptr;
     std::map<unsigned, Value*> conditions;  ///< may_access(), by step
   };
   struct HalfWarps {
     AccessGroup* group = nullptr;
-    std::array<Value*, 2> place{};  ///< host pointers of the first lanes
-    Value* is_full = nullptr;       ///< all lanes are active
+    std::array<Value*, 2> place{};  ///< host pointers of each half's first lane
+    Value* is_full = nullptr;       ///< true if all lanes are active
   };
   using LoadEmitter = std::function<std::vector<Value*>(const Access&)>;
   bool is_inline_access(const Access& access) const;
@@ -402,12 +403,12 @@ class FunctionCodegen {
   Value* emit_inline_atomic(const Access& access, std::string_view op, ptx::DataType type, Value* operand,
                             const std::function<Value*()>& otherwise);
 
-  // --- addresses that need no look (codegen_rows.cpp)
-  /// Lane i of half a warp has `first` + i × `step`, in as many bits as the vector's elements.
+  // --- addresses computed without looking at all lanes (codegen_rows.cpp)
+  /// Lane i of half a warp has the value `first` + i × `step`, in the width of the vector's elements.
   struct LaneRow {
     std::array<Value*, 2> first{};  ///< of each half
     std::int64_t step = 0;
-    Value* holds = nullptr;  ///< i1: it is so
+    Value* holds = nullptr;  ///< i1: true if the lanes form the row
   };
   std::optional<LaneRow> row_of(Value* value);
   std::optional<LaneRow> row_of_constants(Value* value);
@@ -423,7 +424,7 @@ class FunctionCodegen {
   // --- operations in C++ (codegen_operations.cpp)
   struct OperationSources {
     std::vector<SourceSlot> slots;
-    std::vector<Value*> values;  ///< <32 x i64>; null for an address until it is resolved
+    std::vector<Value*> values;  ///< <32 x i64>; null for an unresolved address
     std::vector<const ptx::Operand*> operands;
   };
   void emit_operation();
@@ -441,36 +442,36 @@ class FunctionCodegen {
   CompiledFunction& function_;
   const std::string& name_;
   llvm::IRBuilder<> builder_;
-  std::optional<ParameterLayout> parameters_;  // of a kernel
+  std::optional<ParameterLayout> parameters_;  // kernels only
   std::vector<SegmentState> states_;
-  std::unordered_multimap<std::uint64_t, EmittedForm> emitted_;  // by hash; each differs from all others
+  std::unordered_multimap<std::uint64_t, EmittedForm> emitted_;  // by hash; no two are identical
   llvm::GlobalNumberState globals_;
   std::deque<MissingForm> missing_;
 
-  // The segment and instruction at hand.
+  // State of the current segment and instruction.
   SegmentState* state_ = nullptr;
   Value* warp_ = nullptr;
   Value* mask_ = nullptr;
   Value* mask_vector_ = nullptr;
   Value* guard_ = nullptr;     // <32 x i1> or null
   Value* file_ = nullptr;      // the warp's registers
-  Value* operands_ = nullptr;  // of a form: what varies
+  Value* operands_ = nullptr;  // operands of a form; null otherwise
   std::vector<Varying> varying_values_;
-  std::string description_;                              // of an instruction, but for its registers' names
-  std::vector<RegisterSlot> named_;                      // … and these, each once
-  std::vector<std::pair<std::uint32_t, bool>> touched_;  // registers by id, in order; true: it is written
-  std::unordered_map<std::string, Emission> emissions_;  // of instructions, by their description
-  std::optional<std::pair<std::uint32_t, std::uint32_t>> again_;  // next access site and operation there are
+  std::string description_;                              // of an instruction, without its registers' names
+  std::vector<RegisterSlot> named_;                      // registers of the description, each once
+  std::vector<std::pair<std::uint32_t, bool>> touched_;  // registers by id, in order; true if written
+  std::unordered_map<std::string, Emission> emissions_;  // by description
+  std::optional<std::pair<std::uint32_t, std::uint32_t>> again_;  // next access site and operation to reuse
   std::array<llvm::AllocaInst*, 6> buffers_{};
-  Region* region_ = nullptr;          // that is being emitted
-  std::map<Value*, Value*> any_nan_;  // floats by the bits that have the canonical NaN instead
-  std::uint32_t segment_end_ = 0;     // of the segment at hand
+  Region* region_ = nullptr;          // region that is being emitted
+  std::map<Value*, Value*> any_nan_;  // floats by the bits in which NaN is canonical
+  std::uint32_t segment_end_ = 0;     // of the current segment
   std::map<Value*, std::optional<LaneRow>> rows_;
   std::map<Value*, LanePattern> patterns_;                                   // likewise
-  std::map<std::tuple<Value*, AddressKind, unsigned>, AccessGroup> groups_;  // the last one of a register
+  std::map<std::tuple<Value*, AddressKind, unsigned>, AccessGroup> groups_;  // last group of each base
   std::size_t helper_calls_ = 0;
-  bool meets_ = false;                // the segment is a meeting
-  bool modifiers_are_known_ = false;  // all of the instruction at hand: its operation has taken them
+  bool meets_ = false;                // true if the segment is a meeting
+  bool modifiers_are_known_ = false;  // true if the operation has handled all modifiers
   const ptx::Instruction* instruction_ = nullptr;
   std::optional<DecodedOpcode> opcode_;
   std::uint32_t scope_ = 0;

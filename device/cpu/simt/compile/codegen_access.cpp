@@ -1,7 +1,7 @@
-// Loads and stores of full warps without a call: each half of the warp accesses elements in a row, or all its
-// lanes one element. Tiles of 16 columns do so, too. One check serves all lanes, and all accesses of a
-// segment by one register; what is anything else, or outside of where the instruction's last access was, is a
-// helper's matter.
+// Inline loads and stores of full warps: each half warp accesses consecutive elements, or all its lanes the
+// same element. This includes tiles of 16 columns. One check covers all lanes and all accesses of a segment
+// through one base register. Helpers handle everything else, including accesses outside the range of the
+// instruction's last access.
 #include <llvm/IR/MDBuilder.h>
 
 #include <algorithm>
@@ -16,11 +16,11 @@ using ptx::DataType;
 using Value = llvm::Value;
 
 constexpr std::uint32_t likely = 2000;
-/// Bytes between accesses that one check serves: what lies farther apart is another array, maybe.
+/// Largest displacement between accesses that share a check; accesses farther apart may be to other arrays.
 constexpr std::int64_t farthest_in_group = 4096;
 constexpr std::uint64_t iterations_ahead = 8;
 
-/// Lane i of both halves: element i × step of a vector, from `first` on.
+/// Returns the indices first + i × step for lanes i of both halves.
 llvm::SmallVector<int> every(unsigned first, unsigned step, unsigned count) {
   llvm::SmallVector<int> places;
   for (unsigned i = 0; i < count; ++i) places.push_back(static_cast<int>(first + i * step));
@@ -29,7 +29,8 @@ llvm::SmallVector<int> every(unsigned first, unsigned step, unsigned count) {
 
 }  // namespace
 
-/// The opcode is plain: what other threads may wait for, or must see in an order, is not moved by LLVM.
+/// True if the access may be emitted inline. LLVM must not move accesses that other threads wait for or must
+/// see in order.
 bool FunctionCodegen::is_inline_access(const Access& access) const {
   if (region_ == nullptr || access.kind == AddressKind::local || access.addresses == nullptr) return false;
   if (program_.accesses[again_->first].in_cluster) return false;
@@ -41,7 +42,7 @@ bool FunctionCodegen::is_inline_access(const Access& access) const {
   return true;
 }
 
-/// Of the lanes' addresses, or what they are a constant away from.
+/// Returns the pattern of the lanes' addresses or of their base.
 FunctionCodegen::LanePattern& FunctionCodegen::pattern_of(Value* addresses) {
   LanePattern& pattern = patterns_[addresses];
   if (pattern.first[0] != nullptr) return pattern;
@@ -59,7 +60,7 @@ FunctionCodegen::LanePattern& FunctionCodegen::pattern_of(Value* addresses) {
   return pattern;
 }
 
-/// Whether each lane of a half is `bytes` behind the one before it.
+/// Returns whether each lane of a half is `bytes` after the previous lane.
 Value* FunctionCodegen::has_steps(LanePattern& pattern, unsigned bytes) {
   Value*& known = pattern.steps[bytes];
   if (known != nullptr) return known;
@@ -74,8 +75,9 @@ Value* FunctionCodegen::has_steps(LanePattern& pattern, unsigned bytes) {
   return known;
 }
 
-/// Displacements of the accesses by the same register and of as many bytes, from the instruction at hand to
-/// the end of its segment: the least, and how far behind it the last one ends.
+/// Returns the extent of the accesses of the same size by the same base register, from the current
+/// instruction to the end of its segment: the smallest displacement, and the distance from there to the end
+/// of the last access.
 std::pair<std::int64_t, std::uint64_t> FunctionCodegen::extent_of(const Access& access,
                                                                   unsigned bytes) const {
   std::int64_t least = access.offset;
@@ -107,7 +109,7 @@ std::pair<std::int64_t, std::uint64_t> FunctionCodegen::extent_of(const Access& 
   return {least, static_cast<std::uint64_t>(end - least)};
 }
 
-/// Where the accesses of the group are, and what they may access.
+/// Computes the host pointers of a group and the range that it may access.
 void FunctionCodegen::locate_group(AccessGroup& group, const Access& access) {
   const bool is_shared = access.kind == AddressKind::shared;
   Value* begin = nullptr;
@@ -140,8 +142,8 @@ void FunctionCodegen::locate_group(AccessGroup& group, const Access& access) {
       builder_.CreateAnd(bits, builder_.getInt64(group.access_bytes - 1)), builder_.getInt64(0));
 }
 
-/// That an access belongs to, of which the first one is checked for all. Its range is where that one was
-/// last: what straddles two is a helper's matter, access by access.
+/// Returns the group of an access; its first access is checked for all. The range is that of the first
+/// access's last execution: if a group spans two ranges, helpers check each access.
 FunctionCodegen::AccessGroup& FunctionCodegen::group_of(const Access& access, unsigned bytes) {
   Value* base = access.base != nullptr ? access.base : access.addresses;
   const std::int64_t offset = access.base != nullptr ? access.offset : 0;
@@ -160,8 +162,8 @@ FunctionCodegen::AccessGroup& FunctionCodegen::group_of(const Access& access, un
   return group;
 }
 
-/// Whether the first lanes' accesses and those `bytes` behind them may all be made, and each lane of a half
-/// is `step` behind the one before it.
+/// Returns whether all accesses of the group are legal if each lane of a half is `step` bytes after the
+/// previous one, and whether they have that step.
 Value* FunctionCodegen::may_access(AccessGroup& group, unsigned step) {
   Value*& known = group.conditions[step];
   if (known != nullptr) return known;
@@ -176,7 +178,7 @@ Value* FunctionCodegen::may_access(AccessGroup& group, unsigned step) {
   return known;
 }
 
-/// Of an access by full warps.
+/// Returns the pointers of an access by full warps.
 FunctionCodegen::HalfWarps FunctionCodegen::half_warps(const Access& access, unsigned bytes) {
   HalfWarps halves;
   halves.group = &group_of(access, bytes);
@@ -223,9 +225,8 @@ std::vector<Value*> FunctionCodegen::load_elements(const HalfWarps& halves, unsi
   return values;
 }
 
-/// The rows that the warp loads here when it comes round the loop for the eighth time, if it goes on by the
-/// same step. Processors guess that themselves for steps within a page alone; loops over a grid's threads
-/// have longer ones.
+/// Prefetches the rows that the warp loads eight iterations later if the address step stays the same.
+/// Hardware prefetchers only detect steps within a page; grid-stride loops have larger steps.
 void FunctionCodegen::fetch_ahead(const HalfWarps& halves) {
   if (!region_->is_in_loop(region_->segment)) return;
   llvm::IRBuilder<> entry(&state_->function->getEntryBlock(), state_->function->getEntryBlock().begin());
@@ -242,7 +243,7 @@ void FunctionCodegen::fetch_ahead(const HalfWarps& halves) {
   }
 }
 
-/// `otherwise` emits the load by a helper.
+/// `otherwise` emits the load through a helper.
 std::vector<Value*> FunctionCodegen::emit_inline_load(const Access& access, unsigned bits, unsigned count,
                                                       const LoadEmitter& otherwise) {
   const unsigned bytes = bits / 8 * count;
@@ -266,7 +267,7 @@ std::vector<Value*> FunctionCodegen::emit_inline_load(const Access& access, unsi
   };
   Value* const in_rows = may_access(*halves.group, bytes);
   Value* const in_elements = may_access(*halves.group, 0);
-  // Either is likely: what LLVM takes to be rare has all registers spilled around it.
+  // No branch weights: LLVM spills all registers around a path that it considers rare.
   path(in_rows, nullptr, [&] {
     if (access.kind != AddressKind::shared) fetch_ahead(halves);
     return load_rows(halves, bits, count);
@@ -287,7 +288,8 @@ std::vector<Value*> FunctionCodegen::emit_inline_load(const Access& access, unsi
   return loaded;
 }
 
-/// Rows alone: which lane's value stays where several store to one place is a helper's matter.
+/// Inline code covers rows only: if several lanes store to one address, a helper selects the value that
+/// remains.
 void FunctionCodegen::emit_inline_store(const Access& access, const std::vector<Value*>& values,
                                         const std::function<void(const Access&)>& otherwise) {
   const auto count = static_cast<unsigned>(values.size());
@@ -328,13 +330,13 @@ void FunctionCodegen::emit_inline_store(const Access& access, const std::vector<
   builder_.SetInsertPoint(done);
 }
 
-/// Of integers in the block's own memory, which one host thread accesses.
+/// True for integer operations on the block's own shared memory, which only one host thread accesses.
 bool FunctionCodegen::is_inline_atomic(const Access& access, std::string_view op, DataType type) const {
   return access.kind == AddressKind::shared && is_inline_access(access) && !ptx::is_floating(type) &&
          (bits_of(type) == 32 || bits_of(type) == 64) && op != "cas" && op != "inc" && op != "dec";
 }
 
-/// What an atomic operation leaves.
+/// Returns the value that an atomic operation stores.
 Value* FunctionCodegen::update(std::string_view op, bool is_signed, Value* old, Value* operand) {
   using llvm::Intrinsic::ID;
   if (op == "add") return builder_.CreateAdd(old, operand);
@@ -347,7 +349,7 @@ Value* FunctionCodegen::update(std::string_view op, bool is_signed, Value* old, 
   return builder_.CreateBinaryIntrinsic(op == "min" ? least : most, old, operand);
 }
 
-/// Whether all lanes are active and access the block's own memory.
+/// Returns whether all lanes are active and access the block's own memory.
 Value* FunctionCodegen::are_in_shared(Value* addresses, unsigned bytes) {
   Value* const places = resize(addresses, 32, false);
   Value* const room = context_load(offsetof(WarpContext, shared_bytes), 64);
@@ -362,9 +364,9 @@ Value* FunctionCodegen::are_in_shared(Value* addresses, unsigned bytes) {
                             builder_.CreateICmpEQ(active(), constant32(~0u)));
 }
 
-/// Lane by lane. `otherwise` emits it by a helper; both give what was there before. Addresses take the way
-/// through memory: processors that get them out of vectors one by one load before they know of the stores to
-/// the same place, and have to start again, which was three times as slow.
+/// Emits an atomic operation lane by lane; `otherwise` emits it through a helper. Both return the old values.
+/// Addresses are reloaded from memory: if they are extracted from vectors, the processor speculates loads
+/// past stores to the same address and must replay them, which was three times as slow.
 Value* FunctionCodegen::emit_inline_atomic(const Access& access, std::string_view op, DataType type,
                                            Value* operand, const std::function<Value*()>& otherwise) {
   const unsigned bits = bits_of(type);
@@ -404,7 +406,7 @@ Value* FunctionCodegen::emit_inline_atomic(const Access& access, std::string_vie
   return value;
 }
 
-/// `part` has half a warp's elements and `row` a multiple of them.
+/// Appends half a warp's elements `part` to `row`, which has a multiple of them.
 Value* FunctionCodegen::append(Value* row, Value* part) {
   const auto elements = llvm::cast<llvm::FixedVectorType>(row->getType())->getNumElements();
   llvm::SmallVector<int> widened;

@@ -1,4 +1,4 @@
-// Floating point and conversions.
+// Floating-point instructions and conversions.
 #include <algorithm>
 
 #include "device/cpu/simt/compile/codegen.h"
@@ -42,13 +42,13 @@ bool is_narrow(DataType type) {
 
 }  // namespace
 
-/// ".rz", ".rm" or ".rp"; empty for round-to-nearest, the host's own mode.
+/// Returns ".rz", ".rm" or ".rp"; empty for round-to-nearest, the host's mode.
 std::string FunctionCodegen::rounding() const {
   const std::string_view mode = opcode_->first_of({"rz", "rm", "rp"});
   return mode.empty() ? std::string() : "." + std::string(mode);
 }
 
-/// add, sub, mul, fma, neg, abs, min, max of half precision. False: the type is another.
+/// Emits add, sub, mul, fma, neg, abs, min and max of 16-bit floats. Returns false for other types.
 bool FunctionCodegen::emit_narrow_float(DataType type) {
   if (!is_narrow(type)) return false;
   std::string key(opcode_->root);
@@ -94,8 +94,8 @@ void FunctionCodegen::finish_float(DataType type, Value* value) {
   write(0, type, value);
 }
 
-/// As read_float(), for operations behind which a NaN becomes the canonical one anyway. Chains of sums would
-/// take twice as long if each of them waited for that.
+/// Same as read_float(), for operations that canonicalize a NaN result anyway. Waiting for the canonical
+/// operand would double the latency of chains of sums.
 Value* FunctionCodegen::read_term(std::size_t index, DataType type) {
   Value* const bits = read(index, type);
   const auto found = any_nan_.find(bits);
@@ -103,7 +103,7 @@ Value* FunctionCodegen::read_term(std::size_t index, DataType type) {
   return opcode_->has("ftz") ? flush_denormals(value, type) : value;
 }
 
-/// add, sub, mul.
+/// Emits add, sub and mul.
 void FunctionCodegen::emit_float_add_multiply(DataType type) {
   Value* const a = read_term(1, type);
   Value* const b = read_term(2, type);
@@ -116,7 +116,7 @@ void FunctionCodegen::emit_float_add_multiply(DataType type) {
                                      : builder_.CreateFMul(a, b));
 }
 
-/// fma, and mad of floating types, which is the same.
+/// Emits fma, and mad of floating-point types, which is the same.
 void FunctionCodegen::emit_fma() {
   const DataType type = opcode_->type();
   if (emit_narrow_float(type)) return;
@@ -131,7 +131,7 @@ void FunctionCodegen::emit_fma() {
   finish_float(type, builder_.CreateIntrinsic(llvm::Intrinsic::fma, {float_type(type)}, {a, b, c}));
 }
 
-/// .approx and .full give the correctly rounded quotient, which is within their bounds.
+/// .approx and .full yield the correctly rounded quotient, which is within their error bounds.
 void FunctionCodegen::emit_float_divide(DataType type) {
   Value* const a = read_float(1, type);
   Value* const b = read_float(2, type);
@@ -141,7 +141,7 @@ void FunctionCodegen::emit_float_divide(DataType type) {
   finish_float(type, builder_.CreateFDiv(a, b));
 }
 
-/// The number where one operand is NaN; -0 is below +0.
+/// Returns the other operand if one is NaN; -0 is less than +0.
 Value* FunctionCodegen::float_min_max(Value* a, Value* b, DataType type, bool minimum) {
   Value* const first = minimum ? builder_.CreateFCmpOLT(a, b) : builder_.CreateFCmpOGT(a, b);
   Value* const equal = builder_.CreateFCmpOEQ(a, b);
@@ -164,7 +164,7 @@ void FunctionCodegen::emit_float_min_max(DataType type) {
   finish_float(type, result);
 }
 
-/// min, max of magnitudes, with the product of the signs.
+/// Emits min and max of magnitudes, with the exclusive or of the signs.
 void FunctionCodegen::emit_xorsign(DataType type, bool minimum) {
   if (type != DataType::f32 || !opcode_->has("abs") || instruction_->operands.size() > 3)
     return unsupported();
@@ -178,7 +178,7 @@ void FunctionCodegen::emit_xorsign(DataType type, bool minimum) {
   finish_float(type, as_float(builder_.CreateOr(as_bits(result), sign), type));
 }
 
-/// sqrt, rcp, rsqrt.
+/// Emits sqrt, rcp and rsqrt.
 void FunctionCodegen::emit_root() {
   const DataType type = opcode_->type();
   if (!is_vector_float(type)) return unsupported();
@@ -261,8 +261,8 @@ void FunctionCodegen::convert_integer(DataType to, DataType from) {
   const unsigned bits = bits_of(to);
   Value* value = read(1, from);
   if (!opcode_->has("sat")) return write(0, to, resize(value, bits, is_signed(from)));
-  // Clamp in 65 bits' worth of range: 64-bit values of the source's sign are wide enough for every pair but
-  // u64 ▶ s64.
+  // Clamps as if in 65 bits: 64-bit values with the source's sign are wide enough for every pair but u64 ▶
+  // s64.
   value = resize(value, 64, is_signed(from));
   const std::uint64_t highest =
       is_signed(to) ? ~std::uint64_t{0} >> (65 - bits) : ~std::uint64_t{0} >> (64 - bits);
@@ -287,11 +287,11 @@ Value* FunctionCodegen::round_to_integral(Value* value, std::string_view mode) {
   return builder_.CreateUnaryIntrinsic(id, value);
 }
 
-/// Out-of-range values clamp. NaN becomes 0, or the top bit alone when one of the types has 64 bits.
+/// Clamps out-of-range values. NaN becomes 0, or only the top bit set if one of the types has 64 bits.
 void FunctionCodegen::convert_to_integer(DataType to, DataType from) {
   const std::string_view mode = opcode_->first_of({"rni", "rzi", "rmi", "rpi"});
-  if (mode.empty()) return unsupported("no rounding mode");
-  opcode_->has("sat");  // it clamps in any case
+  if (mode.empty()) return unsupported("missing rounding mode");
+  opcode_->has("sat");  // clamps in any case
   Value* const source = read_float(1, from);
   Value* const rounded = round_to_integral(source, mode);
   const unsigned bits = bits_of(to);
@@ -327,7 +327,7 @@ void FunctionCodegen::convert_float(DataType to, DataType from) {
   finish_float(to, builder_.CreateFPTrunc(source, float_type(to)));
 }
 
-/// To and from half precision. Everything goes through double or 64-bit integers, which hold every source
+/// Converts to and from 16-bit floats through double or 64-bit integers, which represent every source
 /// exactly.
 void FunctionCodegen::convert_narrow(DataType to, DataType from) {
   using enum DataType;
@@ -367,7 +367,7 @@ void FunctionCodegen::convert_narrow(DataType to, DataType from) {
   }
   const std::string_view mode = opcode_->first_of({"rni", "rzi", "rmi", "rpi"});
   if (mode.empty() || bits_of(to) == 0 || bits_of(to) > 64) return unsupported();
-  opcode_->has("sat");  // it clamps in any case
+  opcode_->has("sat");  // clamps in any case
   const llvm::Intrinsic::ID id = is_signed(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
   Value* result = builder_.CreateIntrinsic(id, {vector_type(bits_of(to)), float_type(f64)},
                                            {round_to_integral(source, mode)});

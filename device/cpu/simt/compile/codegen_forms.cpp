@@ -1,5 +1,5 @@
-// Segments as lists of steps: each instruction is emitted as a function of its own, whose registers,
-// constants and sites are operands. Functions with the same text are one form.
+// Segments as lists of steps. Each instruction is emitted as a function whose registers, constants and sites
+// are operands. Functions with the same text are one form.
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/StructuralHash.h>
 #include <llvm/Support/raw_ostream.h>
@@ -47,7 +47,7 @@ void FunctionCodegen::note_written(const RegisterSlot& slot) {
   touched_.emplace_back(slot.id, true);
 }
 
-/// Of a predicate i32.
+/// Loads a register; a predicate yields an i32 mask.
 Value* FunctionCodegen::load_register(const RegisterSlot& slot) {
   if (region_ != nullptr) {
     Value* const value = builder_.CreateLoad(vector_type(slot.bits), region_register(slot));
@@ -59,7 +59,7 @@ Value* FunctionCodegen::load_register(const RegisterSlot& slot) {
   return builder_.CreateAlignedLoad(vector_type(slot.bits), place, llvm::Align(32));
 }
 
-/// Of the active lanes.
+/// Stores the active lanes of a register.
 void FunctionCodegen::store_register(const RegisterSlot& slot, Value* value) {
   Value* const place = register_place(slot);
   if (slot.bits == 1) {
@@ -80,7 +80,7 @@ void FunctionCodegen::store_register(const RegisterSlot& slot, Value* value) {
   Value* const lanes = active();
   builder_.CreateCondBr(builder_.CreateICmpEQ(lanes, constant32(~0u)), every, some);
   builder_.SetInsertPoint(some);
-  // Selecting by a mask of bits would be most of the function's code.
+  // A vector select by the lane mask would be most of the function's code.
   call_helper(reinterpret_cast<const void*>(find_merge(slot.bits / 8)), builder_.getVoidTy(),
               {place, spill(5, value), lanes});
   builder_.CreateBr(done);
@@ -106,7 +106,7 @@ bool has_effect(llvm::Function& function) {
                              [](const llvm::Instruction& each) { return each.mayHaveSideEffects(); });
 }
 
-/// Without the function's name.
+/// Returns the function's text without its name.
 std::string text_of(const llvm::Function& function) {
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -116,7 +116,8 @@ std::string text_of(const llvm::Function& function) {
 
 }  // namespace
 
-/// The step runs the function just emitted, or one that has the same text. Null: there is nothing to run.
+/// Adds a step that runs the function just emitted or an identical one. Returns null if there is nothing to
+/// run.
 const FunctionCodegen::EmittedForm* FunctionCodegen::finish_form(StepList& steps, bool is_last) {
   llvm::Function* const function = state_->function;
   builder_.CreateRet(active());
@@ -141,8 +142,8 @@ void FunctionCodegen::add_step(StepList& steps, const EmittedForm& form,
   if (form.missing != nullptr) form.missing->steps.emplace_back(&code, code.steps.size() - 1);
 }
 
-/// Of the function just emitted, which goes when it is one of those before. To print it takes longer than to
-/// compare it.
+/// Returns the form of the function just emitted. If an identical one exists, the new function is erased.
+/// Functions are compared before they are printed, because printing is slower.
 const FunctionCodegen::EmittedForm& FunctionCodegen::find_form(FormLibrary& library) {
   llvm::Function* const function = state_->function;
   const std::uint64_t hash = llvm::StructuralHash(*function);
@@ -151,7 +152,7 @@ const FunctionCodegen::EmittedForm& FunctionCodegen::find_form(FormLibrary& libr
     llvm::Function* const other = each->second.function;
     if (llvm::FunctionComparator(function, other, &globals_).compare() != 0) continue;
     if (library.checks_sharing() && text_of(*function) != text_of(*other))
-      unsupported("it was taken for another one's form");
+      unsupported("internal error: its form matches a different instruction");
     function->eraseFromParent();
     return each->second;
   }
@@ -175,7 +176,8 @@ void FunctionCodegen::emit_step(const ptx::Instruction& instruction, StepList& s
   const EmittedForm* const form = finish_form(steps, is_last);
   if (!is_described || !diagnostics_.empty() || operations != program_.operations.size()) return;
   Emission emitted = emission(form, sites);
-  if (before != nullptr && emitted != *before) return unsupported("it was taken for another one");
+  if (before != nullptr && emitted != *before)
+    return unsupported("internal error: its description matches a different instruction");
   emissions_.insert_or_assign(description_, std::move(emitted));
 }
 
@@ -216,7 +218,7 @@ Status FunctionCodegen::emit_forms(FormLibrary& library) {
     if (form.run != nullptr)
       form.function->eraseFromParent();
     else
-      form.function->addFnAttr(llvm::Attribute::NoUnwind);  // not before: its number would be part of texts
+      form.function->addFnAttr(llvm::Attribute::NoUnwind);  // last, to keep its number out of the texts
   }
   emissions_.clear();
   emitted_.clear();
@@ -228,7 +230,7 @@ Status FunctionCodegen::emit_forms(FormLibrary& library) {
   return success();
 }
 
-/// The same access sites and operations serve the segment's own code.
+/// The segment's own code uses the same access sites and operations as its steps.
 Status FunctionCodegen::emit_again(std::uint32_t segment) {
   const SegmentCode& code = function_.code[segment];
   again_.emplace(code.first_access, code.first_operation);

@@ -17,7 +17,7 @@ std::string_view type_suffix(const DecodedOpcode& opcode) {
 
 }  // namespace
 
-/// add, sub and their carry forms; floating point goes on.
+/// Emits add, sub and their carry forms; floating-point types are passed on.
 void FunctionCodegen::emit_add_sub() {
   const DataType type = opcode_->type();
   if (type == DataType::integer_pair) return emit_integer_pair();
@@ -48,8 +48,8 @@ void FunctionCodegen::emit_add_sub() {
   if (opcode_->has("cc")) write_register(function_.registers->carry(), carried);
 }
 
-/// a + b + carry, and the carry out of it. Subtraction adds the complement: what a GPU keeps after sub.cc is
-/// the carry of that sum, which is the inverse of the borrow the ISA speaks of. Compilers mix subc.cc and
+/// Returns a + b + carry and the carry out. Subtraction adds the complement: after sub.cc a GPU keeps the
+/// carry of that sum, which is the inverse of the borrow that the ISA describes. Compilers mix subc.cc and
 /// addc.
 Value* FunctionCodegen::add_with_carry(Value* a, Value* b, Value* carry, Value*& carried) {
   Value* const sum = builder_.CreateAdd(a, b);
@@ -59,7 +59,7 @@ Value* FunctionCodegen::add_with_carry(Value* a, Value* b, Value* carry, Value*&
   return result;
 }
 
-/// a × b: the low half, the high half, or twice the width.
+/// Returns a × b: the low half, the high half, or the double-width product.
 Value* FunctionCodegen::multiply(DataType type, bool& wide) {
   const unsigned bits = bits_of(type);
   const bool sign = is_signed(type);
@@ -72,7 +72,7 @@ Value* FunctionCodegen::multiply(DataType type, bool& wide) {
   return resize(builder_.CreateLShr(product, splat(bits * 2, bits)), bits, false);
 }
 
-/// mul, mad, madc.
+/// Emits mul, mad and madc.
 void FunctionCodegen::emit_multiply() {
   const DataType type = opcode_->type();
   if (type == DataType::f32x2) return emit_operation();
@@ -82,7 +82,7 @@ void FunctionCodegen::emit_multiply() {
   bool wide = false;
   Value* const product = multiply(type, wide);
   const unsigned bits = bits_of(type) * (wide ? 2 : 1);
-  if (bits > 64) return unsupported("a product of 128 bits");
+  if (bits > 64) return unsupported("128-bit product");
   using enum DataType;
   const DataType result_type = !wide        ? type
                                : bits == 64 ? (is_signed(type) ? s64 : u64)
@@ -122,7 +122,7 @@ void FunctionCodegen::emit_mul24() {
   write(0, type, builder_.CreateAdd(product, c));
 }
 
-/// div, rem, min, max: the type decides.
+/// Emits div, rem, min and max according to the type.
 void FunctionCodegen::emit_divide() {
   const DataType type = opcode_->type();
   const bool divides = opcode_->root == "div";
@@ -134,7 +134,7 @@ void FunctionCodegen::emit_divide() {
   if (emit_narrow_float(type)) return;
   if (type == DataType::integer_pair) return emit_integer_pair();
   if (orders) return emit_integer_min_max(type);
-  // The vector form would divide in inactive lanes too, where the divisor may be zero.
+  // A vector division would also divide in inactive lanes, whose divisor may be zero.
   emit_lane_operation();
 }
 
@@ -150,7 +150,7 @@ void FunctionCodegen::emit_integer_min_max(DataType type) {
   write(0, type, result);
 }
 
-/// add, min and max of the halves, each by itself.
+/// Emits add, min and max of each half separately.
 void FunctionCodegen::emit_integer_pair() {
   const std::string_view root = opcode_->root;
   const bool sign = opcode_->has("s16x2");
@@ -228,15 +228,15 @@ void FunctionCodegen::emit_logic() {
                        : builder_.CreateXor(a, b));
 }
 
-/// d = F(a, b, c), the truth table as an immediate: bit 4a + 2b + c.
+/// lop3: d = F(a, b, c), where bit 4a + 2b + c of the immediate is the truth table's entry.
 void FunctionCodegen::emit_lop3() {
-  // lop3.op.b32 d|p, a, b, c, table, q: p is whether any bit is set, combined with q.
+  // lop3.op.b32 d|p, a, b, c, table, q: p is true if any bit of d is set, combined with q.
   const std::string_view combination = opcode_->first_of({"and", "or"});
   const ptx::Operand& destination = operand(0);
   const bool has_predicate = destination.kind == ptx::OperandKind::pair;
   if (has_predicate == combination.empty()) return unsupported("malformed operands");
   const ptx::Operand& table = operand(4);
-  if (table.kind != ptx::OperandKind::integer) return unsupported("its table is no constant");
+  if (table.kind != ptx::OperandKind::integer) return unsupported("its table is not a constant");
   Value* const inputs[3] = {read(1, DataType::b32), read(2, DataType::b32), read(3, DataType::b32)};
   Value* result = splat(32, 0);
   for (unsigned row = 0; row < 8; ++row) {
@@ -257,7 +257,7 @@ void FunctionCodegen::emit_lop3() {
                   combination == "and" ? builder_.CreateAnd(set, other) : builder_.CreateOr(set, other));
 }
 
-/// Amounts beyond the width give 0, or the sign for shr.s.
+/// Shift amounts beyond the width yield 0, or the sign for shr.s.
 void FunctionCodegen::emit_shift() {
   const DataType type = opcode_->type();
   const unsigned bits = bits_of(type);
@@ -294,7 +294,7 @@ void FunctionCodegen::emit_funnel_shift() {
   write(0, DataType::b32, resize(result, 32, false));
 }
 
-/// popc, clz: the result is u32 whatever the operand; brev.
+/// Emits popc, clz and brev. popc and clz have a u32 result for any operand type.
 void FunctionCodegen::emit_bit_count() {
   const DataType type = opcode_->type();
   if (bits_of(type) != 32 && bits_of(type) != 64) return unsupported();
@@ -307,7 +307,7 @@ void FunctionCodegen::emit_bit_count() {
   write(0, DataType::u32, resize(count, 32, false));
 }
 
-/// Operations that the table of lane operations holds under root{.modifier}.type; operands by its widths.
+/// Emits operations that the lane table has under root{.modifier}.type, with operands of the table's widths.
 void FunctionCodegen::emit_lane_operation() {
   std::string key(opcode_->root);
   for (const std::string_view modifier : {"shiftamt", "clamp", "wrap"}) {
@@ -326,7 +326,7 @@ void FunctionCodegen::emit_lane_operation() {
   Value* const c = take(2);
   Value* result = nullptr;
   if (opcode_->root == "bfi") {
-    // bfi d, a, b, position, length: the last two travel as one operand. Beyond 255, as bfe.
+    // bfi d, a, b, position, length: the last two are packed into one operand. For values beyond 255 see bfe.
     const auto restricted = [&](Value* number) {
       Value* const most = splat(32, 255);
       return bits_of(opcode_->type()) == 64
@@ -365,7 +365,7 @@ void FunctionCodegen::emit_dot_product() {
   write(0, sign ? DataType::s32 : DataType::u32, result);
 }
 
-/// mov: registers, constants, addresses; {a, b} packs and unpacks.
+/// mov of registers, constants and addresses; {a, b} packs and unpacks.
 void FunctionCodegen::emit_move() {
   const DataType type = opcode_->type();
   const unsigned bits = bits_of(type);
@@ -432,7 +432,7 @@ namespace {
 
 using Predicate = llvm::CmpInst::Predicate;
 
-/// Predicates of a comparison operator: signed, unsigned, floating.
+/// Returns the predicates of the comparison operators: signed, unsigned, floating-point.
 const std::map<std::string_view, std::array<Predicate, 3>>& comparisons() {
   using P = Predicate;
   static const std::map<std::string_view, std::array<P, 3>> table = {
@@ -462,8 +462,8 @@ bool is_pair(DataType type) { return type == DataType::f16x2 || type == DataType
 
 }  // namespace
 
-/// The comparison of setp and set on operands 1 and 2, before it is combined. Of a pair: the low or the high
-/// half.
+/// Returns the comparison in setp and set of operands 1 and 2, before it is combined. For a pair, compares
+/// the low or high half.
 Value* FunctionCodegen::comparison(DataType type, bool high_half) {
   const std::string_view name =
       opcode_->first_that([](std::string_view modifier) { return comparisons().contains(modifier); });
@@ -505,8 +505,8 @@ Value* FunctionCodegen::combine(Value* compared, const ptx::Operand& other) {
                          : builder_.CreateXor(compared, predicate);
 }
 
-/// setp.cmp{.bool}.type p{|q}, a, b {, c}: q gets the complement of the comparison, combined likewise; of
-/// pairs of halves the comparison of the high ones.
+/// setp.cmp{.bool}.type p{|q}, a, b {, c}: q gets the complement of the comparison, combined in the same way;
+/// for pairs of halves, q gets the comparison of the high halves.
 void FunctionCodegen::emit_compare() {
   const DataType type = opcode_->type();
   Value* const compared = comparison(type, false);
@@ -523,7 +523,7 @@ void FunctionCodegen::emit_compare() {
   write_predicate(destination.elements[1], second);
 }
 
-/// set: all ones for true, 1.0 where the result is floating.
+/// set: all ones for true, or 1.0 if the result is floating-point.
 void FunctionCodegen::emit_set() {
   if (opcode_->types.size() != 2) return unsupported();
   const DataType type = opcode_->type(0);

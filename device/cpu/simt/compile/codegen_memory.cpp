@@ -32,7 +32,7 @@ unsigned FunctionCodegen::vector_count(const DecodedOpcode& opcode) {
   return opcode.has("v2") ? 2 : opcode.has("v4") ? 4 : opcode.has("v8") ? 8 : 1;
 }
 
-/// Of a kernel, at a place that is known: no need to ask each lane, unless it is none of the parameters'.
+/// Access to a kernel parameter at a known offset: uniform, unless it is outside the parameters.
 FunctionCodegen::Access FunctionCodegen::parameter_access(std::uint64_t offset, unsigned bytes) {
   Access access;
   if (offset % bytes != 0 || offset + bytes > parameters_->bytes || offset + bytes < offset) {
@@ -46,7 +46,7 @@ FunctionCodegen::Access FunctionCodegen::parameter_access(std::uint64_t offset, 
   return access;
 }
 
-/// Behind what a register holds.
+/// Access at a register's value plus an offset.
 FunctionCodegen::Access FunctionCodegen::register_access(const RegisterSlot& slot, std::int64_t offset,
                                                          StateSpace space, AddressKind kind) {
   Access access;
@@ -60,7 +60,7 @@ FunctionCodegen::Access FunctionCodegen::register_access(const RegisterSlot& slo
     access.addresses =
         builder_.CreateAdd(access.addresses, varying_splat(static_cast<std::uint64_t>(offset), 64));
   if (kind == AddressKind::shared) {
-    // Shared addresses have 32 bits: a negative displacement wraps there.
+    // Shared addresses have 32 bits, so a negative displacement wraps.
     access.addresses = builder_.CreateAnd(access.addresses, splat(64, 0xffff'ffff));
   }
   if (space == StateSpace::param) {
@@ -75,7 +75,7 @@ FunctionCodegen::Access FunctionCodegen::register_access(const RegisterSlot& slo
   return access;
 }
 
-/// At a variable or a parameter. `kind` is what the instruction says.
+/// Access at a variable or a parameter. `kind` is the instruction's address kind.
 FunctionCodegen::Access FunctionCodegen::symbol_access(const ptx::Operand& address, AddressKind kind,
                                                        unsigned bytes) {
   Access access;
@@ -103,7 +103,7 @@ FunctionCodegen::Access FunctionCodegen::symbol_access(const ptx::Operand& addre
   return access;
 }
 
-/// Of an access of `bytes` by each lane.
+/// Returns the access of `bytes` per lane that an address operand describes.
 FunctionCodegen::Access FunctionCodegen::address_of(const ptx::Operand& address, StateSpace space,
                                                     unsigned bytes) {
   Access access;
@@ -111,7 +111,7 @@ FunctionCodegen::Access FunctionCodegen::address_of(const ptx::Operand& address,
                 : space == StateSpace::local ? AddressKind::local
                                              : AddressKind::host;
   if (address.kind != ptx::OperandKind::address || address.elements.empty()) {
-    unsupported("operand '" + std::string(ptx_.text(address.text)) + "' is no address");
+    unsupported("operand '" + std::string(ptx_.text(address.text)) + "' is not an address");
     access.addresses = splat(64, 0);
     return access;
   }
@@ -124,12 +124,12 @@ FunctionCodegen::Access FunctionCodegen::address_of(const ptx::Operand& address,
   return access;
 }
 
-/// Of a[%r1], in the 32 bits it wraps in.
+/// Returns the byte offset of a[%r1], computed with 32-bit wraparound.
 Value* FunctionCodegen::element_offset(const ptx::ArrayElement& element) {
   const ptx::Operand& index = *element.index;
   const auto slot = find_register(index.name);
   if (!slot || slot->bits == 1) {
-    unsupported("'" + std::string(index.name) + "' is no index");
+    unsupported("'" + std::string(index.name) + "' is not an index");
     return splat(64, 0);
   }
   Value* const place = builder_.CreateAdd(resize(read_register(*slot), 32, false),
@@ -148,7 +148,7 @@ void FunctionCodegen::emit_uniform_load(Value* pointer, const ptx::Operand& dest
   }
 }
 
-/// `addresses` is what the access was spilled to.
+/// `addresses`: the spilled addresses of the access.
 void FunctionCodegen::count_access_of(const Access& access, Value* addresses, Value* lanes, StateSpace space,
                                       unsigned bytes) {
   if (!program_.counting && !program_.timed) return;
@@ -174,7 +174,7 @@ void FunctionCodegen::count_access_of(const Access& access, Value* addresses, Va
   if (program_.timed) call(&record_access, has_result ? of_kind | reads_flag : of_kind);
 }
 
-/// `address` is its number among the instruction's.
+/// `address`: the index of the address among the instruction's addresses.
 AccessSite& FunctionCodegen::add_site(AddressKind kind, StateSpace space, unsigned bytes,
                                       std::size_t address) {
   if (again_) return program_.accesses[again_->first++];
@@ -210,12 +210,12 @@ Value* FunctionCodegen::checked_site(const Access& access, Value* addresses, uns
   return site;
 }
 
-/// In checked code lanes whose access is left out load zeros.
+/// In checked code, lanes whose access is skipped load zeros.
 void FunctionCodegen::clear_result(Value* result, unsigned bytes) {
   if (program_.checked) builder_.CreateMemSet(result, builder_.getInt8(0), bytes, llvm::MaybeAlign(32));
 }
 
-/// Of a `.sync` operation, in checked code.
+/// Checks the members of a `.sync` operation in checked code.
 void FunctionCodegen::check_meeting() {
   const std::optional<std::size_t> index = members_operand(*instruction_);
   if (!index) return;
@@ -261,7 +261,7 @@ std::vector<Value*> FunctionCodegen::call_load(const Access& access, LoadFunctio
   return values;
 }
 
-/// ld.b128, st.b128: two halves of 64 bits in one access.
+/// ld.b128, st.b128: two 64-bit halves in one access.
 void FunctionCodegen::emit_wide_access() {
   const bool loads = opcode_->root != "st";
   const Access access = address_of(operand(loads ? 1 : 0), space_of(*opcode_), 16);
@@ -357,7 +357,7 @@ void FunctionCodegen::emit_atomic() {
   if (!reduction) write(0, type, old);
 }
 
-/// What was there before.
+/// Returns the old values.
 Value* FunctionCodegen::call_atomic(const Access& access, const AtomicOperation& operation, Value* b,
                                     Value* c) {
   const unsigned bytes = operation.bits / 8;
@@ -387,7 +387,7 @@ Value* FunctionCodegen::call_atomic(const Access& access, const AtomicOperation&
   return builder_.CreateAlignedLoad(vector_type(operation.bits), result, llvm::Align(64));
 }
 
-/// cvta.space: into a generic address; cvta.to.space: out of one.
+/// cvta.space converts to a generic address, cvta.to.space from one.
 void FunctionCodegen::emit_convert_address() {
   if (opcode_->has("shared::cluster")) return emit_operation();
   Value* const source = resize(read(1, opcode_->type()), 64, false);
@@ -450,11 +450,11 @@ void FunctionCodegen::emit_is_space() {
     case StateSpace::local: return write_predicate(operand(0), in_local());
     case StateSpace::constant: return write_predicate(operand(0), in_constant());
     case StateSpace::param:
-      // Inside a device function the extent of the kernel's parameters is not known.
+      // In a device function, the size of the kernel's parameters is not known.
       if (!parameters_) return unsupported("in a device function");
       return write_predicate(operand(0), in_parameters());
     case StateSpace::global: {
-      // The window of a cluster has the block's own memory, too.
+      // The cluster window includes the block's own memory.
       Value* const special =
           builder_.CreateOr(builder_.CreateOr(in_cluster_window(address), in_local()), in_constant());
       return write_predicate(operand(0), builder_.CreateNot(special));
@@ -494,7 +494,7 @@ Value* FunctionCodegen::exchanged_predicate(std::size_t index) {
   return mask_of(builder_.CreateICmpNE(exchanged(index, DataType::b64), splat(64, 0)));
 }
 
-/// vote{.sync}.{all,any,uni,ballot}: among the active lanes, with .sync each lane among its members.
+/// vote{.sync}.{all,any,uni,ballot}: among the active lanes; with .sync, each lane among its members.
 void FunctionCodegen::emit_vote() {
   Value* const source = exchanged_predicate(1);
   Value* voters = splat(participants());
@@ -580,7 +580,7 @@ void FunctionCodegen::emit_float_reduce(std::string_view op) {
 
 void FunctionCodegen::emit_active_mask() { write(0, DataType::b32, splat(active())); }
 
-/// elect.sync d|p, members: the lowest lane.
+/// elect.sync d|p, members: elects the lowest lane.
 void FunctionCodegen::emit_elect() {
   Value* const candidates = builder_.CreateAnd(splat(participants()), read(1, DataType::b32));
   Value* const leader =

@@ -1,4 +1,4 @@
-// Instructions that operations (device/cpu/simt/operations) compute: their operands on the way in and out.
+// Passes operands to and from instructions that C++ operations (device/cpu/simt/operations) compute.
 #include <algorithm>
 #include <iterator>
 
@@ -16,7 +16,7 @@ namespace {
 
 constexpr unsigned slot_bytes = sizeof(Lanes);
 
-/// The operands below vectors and pairs.
+/// Appends the leaf operands of vectors and pairs.
 void flatten(const ptx::Operand& operand, std::vector<const ptx::Operand*>& values) {
   if (operand.kind != OperandKind::vector && operand.kind != OperandKind::pair) {
     values.push_back(&operand);
@@ -27,7 +27,7 @@ void flatten(const ptx::Operand& operand, std::vector<const ptx::Operand*>& valu
 
 }  // namespace
 
-/// The register that an operand names, with or without a selector.
+/// Returns the register that an operand names, with or without a selector.
 std::optional<RegisterSlot> FunctionCodegen::selected_register(const ptx::Operand& operand,
                                                                std::string_view& selector) {
   if (operand.kind != OperandKind::identifier) return std::nullopt;
@@ -37,10 +37,10 @@ std::optional<RegisterSlot> FunctionCodegen::selected_register(const ptx::Operan
   return slot;
 }
 
-/// [handle, {coordinates}]
+/// Adds an operand [handle, {coordinates}].
 void FunctionCodegen::add_object(const ptx::Operand& operand, OperationSources& sources) {
   if (operand.elements.empty() || operand.elements.size() > 2 || operand.offset != 0)
-    return unsupported("samplers of their own (.texmode_independent)");
+    return unsupported("separate samplers (.texmode_independent)");
   SourceSlot slot;
   slot.kind = SourceSlot::Kind::object;
   sources.slots.push_back(slot);
@@ -52,7 +52,7 @@ void FunctionCodegen::add_object(const ptx::Operand& operand, OperationSources& 
   for (const ptx::Operand* const each : coordinates) add_source(*each, sources);
 }
 
-/// Appends what stands for one operand: of 128 bits two values.
+/// Appends the sources of one operand; a 128-bit operand yields two values.
 void FunctionCodegen::add_source(const ptx::Operand& operand, OperationSources& sources) {
   SourceSlot slot;
   std::string_view selector;
@@ -73,7 +73,7 @@ void FunctionCodegen::add_source(const ptx::Operand& operand, OperationSources& 
   if (!found) {
     slot.kind = SourceSlot::Kind::constant;
     slot.constant = operand.integer;
-    // All numbers that these take have single precision; a literal may be written with more.
+    // All floats here have single precision, but a literal may be written with more.
     const bool is_single = is_of_object && operand.kind == OperandKind::floating;
     return add(is_single ? resize(read(operand, DataType::f32), 64, false) : read_bits(operand, 64));
   }
@@ -105,7 +105,7 @@ void FunctionCodegen::write_result(const ptx::Operand& destination, Value* place
   write_register(*slot, value);
 }
 
-/// Their addresses become values, and access sites of the operation.
+/// Replaces addresses by their values and gives the operation their access sites.
 void FunctionCodegen::resolve_addresses_of(Operation& operation, OperationSources& sources) {
   std::size_t next = 0;
   for (std::size_t i = 0; i < sources.slots.size(); ++i) {
@@ -126,7 +126,7 @@ void FunctionCodegen::resolve_addresses_of(Operation& operation, OperationSource
   }
 }
 
-/// Records the sides of an operation's accesses, for launches that count.
+/// Records the sides of an operation's accesses for counted launches.
 void FunctionCodegen::count_sides(const std::vector<const ptx::Operand*>& operands, Operation& operation) {
   if (!program_.counting) return;
   operation.counted_site = site();

@@ -1,10 +1,9 @@
-// Regions: segments that run often, and what a warp does behind them for as long as its lanes stay together,
-// as one function.
+// Regions: a hot segment and the segments that a converged warp runs after it, as one function.
 //
-// Registers are variables of the function, which LLVM keeps in those of the processor. A region ends behind a
-// segment that leaves the scheduler something to do: where lanes part or join, at barriers, calls, meetings,
-// where lanes exit, after a fault, and when the turn of the warp is over. The registers that are live there
-// are in the file then, and the scheduler goes on as if it had run that segment alone.
+// Registers are variables of the function, which LLVM keeps in processor registers. A region ends after a
+// segment that needs the scheduler: at divergence and reconvergence, barriers, calls, meetings and exits of
+// lanes, after a fault, and when the warp's turn is over. The live registers are then in the register file,
+// and the scheduler continues as if it had run that segment alone.
 #include <algorithm>
 
 #include "device/cpu/simt/compile/codegen_region.h"
@@ -50,8 +49,8 @@ bool FunctionCodegen::Region::is_in_loop(std::uint32_t segment) const {
   return false;
 }
 
-/// How often the code of the region writes each register, and which segments follow each: what row_of() has
-/// to know of segments that are emitted later, too.
+/// Counts the writes of each register in the region and records the successors of each segment. row_of()
+/// needs both for segments that are emitted later.
 void FunctionCodegen::survey_region() {
   const auto& instructions = function_.function->body->instructions;
   const auto count = [&](const ptx::Operand& operand, std::uint32_t scope) {
@@ -75,7 +74,7 @@ void FunctionCodegen::survey_region() {
   }
 }
 
-/// A variable for the register, which has the file's value when the region begins.
+/// Returns a variable for the register, initialized from the register file at the region's entry.
 Value* FunctionCodegen::region_register(const RegisterSlot& slot) {
   llvm::AllocaInst*& place = region_->registers[slot.id];
   if (place == nullptr) {
@@ -85,7 +84,7 @@ Value* FunctionCodegen::region_register(const RegisterSlot& slot) {
   return place;
 }
 
-/// Where a warp goes on that has run `from`: at `to`, or out of the region.
+/// Returns the block to which a warp continues after `from`: segment `to`, or the region's exit.
 llvm::BasicBlock* FunctionCodegen::region_edge(std::uint32_t from, std::uint32_t to, llvm::BasicBlock* exit) {
   const auto begin = region_->begins.find(to);
   if (begin == region_->begins.end()) return exit;
@@ -179,7 +178,7 @@ void FunctionCodegen::emit_region_control(const Segment& segment, std::uint32_t 
   builder_.CreateCondBr(builder_.CreateICmpEQ(taken, constant32(0)), next, some);
 }
 
-/// What is live behind the segment goes to the file, of the active lanes.
+/// Writes the registers that are live after the segment to the register file, for the active lanes.
 void FunctionCodegen::emit_region_exit(std::uint32_t segment, Value* taken) {
   for (const std::uint32_t id : function_.code[segment].live_out) {
     if (!region_->written.contains(id)) continue;
@@ -202,7 +201,7 @@ void FunctionCodegen::emit_region_exit(std::uint32_t segment, Value* taken) {
   builder_.CreateRet(taken);
 }
 
-/// The function itself: once for full warps, once for others.
+/// Emits the function itself: one version for full warps, one for others.
 void FunctionCodegen::emit_region_choice(const std::string& name, llvm::Function* lanes) {
   lanes->setLinkage(llvm::Function::InternalLinkage);
   lanes->addFnAttr(llvm::Attribute::AlwaysInline);

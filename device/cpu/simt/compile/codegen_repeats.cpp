@@ -1,5 +1,5 @@
-// Steps of instructions that differ from one before in the names of their registers alone: what was emitted
-// for that one is taken again. Emitting LLVM's instructions was most of the time of a kernel's first launch.
+// Reuses the emitted steps of earlier instructions that differ only in register names. Emitting LLVM
+// instructions took most of the time of a kernel's first launch.
 #include <algorithm>
 
 #include "device/cpu/simt/compile/codegen.h"
@@ -24,7 +24,7 @@ std::uint64_t FunctionCodegen::value_of(const Varying& varying) const {
   return varying.value;
 }
 
-/// The register's number among those of the instruction, and its width.
+/// Appends the register's number among those of the instruction, and its width.
 void FunctionCodegen::describe(const RegisterSlot& slot) {
   const auto known = std::ranges::find(named_, slot.id, &RegisterSlot::id);
   description_ += 'r';
@@ -50,8 +50,8 @@ void FunctionCodegen::describe(const ptx::Operand& operand) {
   for (const ptx::Operand& element : operand.elements) describe(element);
 }
 
-/// False where an instruction may depend on more than what it says: what counts, times and checks it, labels,
-/// its line.
+/// Returns false if the instruction's code may depend on more than its text: in counted, timed and checked
+/// code, on labels or on its line.
 bool FunctionCodegen::describe(const ptx::Instruction& instruction) {
   if (program_.counting || program_.timed || program_.checked) return false;
   for (const std::string_view root : {"call", "brx", "brkpt", "trap"}) {
@@ -60,7 +60,7 @@ bool FunctionCodegen::describe(const ptx::Instruction& instruction) {
   scope_ = function_.function->body->statements[instruction.statement].scope;
   description_ = instruction.opcode;
   description_ += meets_ ? '+' : ' ';
-  named_.assign(1, function_.registers->carry());  // instructions use it without naming it
+  named_.assign(1, function_.registers->carry());  // instructions use it implicitly
   if (instruction.guarded()) {
     const auto slot = find_register(instruction.guard.predicate);
     if (!slot) return false;
@@ -71,16 +71,16 @@ bool FunctionCodegen::describe(const ptx::Instruction& instruction) {
   return true;
 }
 
-/// Of an instruction like the one described; null: there was none.
+/// Returns the emission of an earlier instruction with the same description; null if none exists.
 const FunctionCodegen::Emission* FunctionCodegen::emission_of(bool is_last) const {
   const auto found = emissions_.find(description_);
   if (found == emissions_.end()) return nullptr;
   const Emission& emission = found->second;
-  // The scheduler asks the last one for its guard, though it has no effect.
+  // The scheduler needs the guard of a segment's last instruction even if the instruction has no effect.
   return is_last && emission.is_guarded && emission.form == nullptr ? nullptr : &emission;
 }
 
-/// Of the instruction described, which has just been emitted.
+/// Returns the emission of the described instruction, which has just been emitted.
 FunctionCodegen::Emission FunctionCodegen::emission(const EmittedForm* form, std::size_t first_site) const {
   Emission made{form, guard_ != nullptr, varying_values_, touched_, {}};
   const auto number = [&](std::uint64_t id) {
@@ -98,7 +98,7 @@ FunctionCodegen::Emission FunctionCodegen::emission(const EmittedForm* form, std
   return made;
 }
 
-/// Does what emitting the instruction would do.
+/// Has the same effects as emitting the instruction.
 void FunctionCodegen::repeat(const ptx::Instruction& instruction, const Emission& emission, StepList& steps,
                              bool is_last) {
   instruction_ = &instruction;

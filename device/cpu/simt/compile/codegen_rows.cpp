@@ -1,9 +1,9 @@
-// What is known of the lanes' addresses without looking at them: most are a number that all lanes of half a
-// warp share, plus a constant times the lane.
+// Lane addresses known without looking at every lane: most are a value that is uniform in each half warp,
+// plus a constant times the lane.
 //
-// An address is followed through the LLVM instructions that compute it, back to numbers that are the same for
-// all lanes and to the thread's index, whose first lanes are added and multiplied instead of all 32. Then
-// nothing needs the vectors but the call of a helper, which computes them anew.
+// An address is traced through the LLVM instructions that compute it, back to uniform values and the thread's
+// index. The arithmetic is then done for the first lane of each half instead of for all 32 lanes. Only helper
+// calls still need the vectors, and recompute them.
 #include <llvm/Analysis/VectorUtils.h>
 
 #include <cstdlib>
@@ -19,7 +19,7 @@ using llvm::Instruction;
 
 unsigned width(Value* value) { return value->getType()->getScalarSizeInBits(); }
 
-/// The number of all lanes, if it is a constant.
+/// Returns the value of all lanes if it is a constant.
 std::optional<std::int64_t> constant_splat(Value* value) {
   const auto* const number = llvm::dyn_cast_or_null<llvm::ConstantInt>(llvm::getSplatValue(value));
   if (number == nullptr || number->getBitWidth() > 64) return std::nullopt;
@@ -28,7 +28,7 @@ std::optional<std::int64_t> constant_splat(Value* value) {
 
 }  // namespace
 
-/// Of numbers that are there when the code is compiled: the lane's, for one.
+/// Row of a constant vector, such as the lane numbers.
 std::optional<FunctionCodegen::LaneRow> FunctionCodegen::row_of_constants(Value* value) {
   const auto* const numbers = llvm::dyn_cast<llvm::ConstantDataVector>(value);
   if (numbers == nullptr || !numbers->getElementType()->isIntegerTy()) return std::nullopt;
@@ -43,7 +43,7 @@ std::optional<FunctionCodegen::LaneRow> FunctionCodegen::row_of_constants(Value*
   return row;
 }
 
-/// x goes on from lane to lane in most blocks, and y and z are the same ones.
+/// In most blocks x increments by lane, and y and z are uniform.
 FunctionCodegen::LaneRow FunctionCodegen::row_of_index(unsigned axis) {
   LaneRow row{.step = axis == 0 ? 1 : 0, .holds = region_->has_rows};
   for (unsigned half = 0; half < 2; ++half)
@@ -65,7 +65,7 @@ std::optional<FunctionCodegen::LaneRow> FunctionCodegen::row_of_sum(const Instru
   return row;
 }
 
-/// Of a product with a constant, or of numbers that half a warp shares.
+/// Row of a product with a constant, or of values that are uniform in half a warp.
 std::optional<FunctionCodegen::LaneRow> FunctionCodegen::row_of_product(const Instruction& product) {
   const bool shifts = product.getOpcode() == Instruction::Shl;
   const std::optional<LaneRow> a = row_of(product.getOperand(0));
@@ -78,7 +78,7 @@ std::optional<FunctionCodegen::LaneRow> FunctionCodegen::row_of_product(const In
   if (a->step == 0 && b->step == 0) return row;
   const std::optional<std::int64_t> left = constant_splat(product.getOperand(0));
   const std::optional<std::int64_t> right = constant_splat(product.getOperand(1));
-  constexpr std::int64_t largest = 1 << 16;  // more is no access in a row
+  constexpr std::int64_t largest = 1 << 16;  // larger steps are not consecutive accesses
   if (shifts && (!right || *right < 0 || *right > 16)) return std::nullopt;
   if (!shifts && !left && !right) return std::nullopt;
   const std::int64_t factor = shifts ? std::int64_t{1} << *right : right ? *right : *left;
@@ -88,7 +88,7 @@ std::optional<FunctionCodegen::LaneRow> FunctionCodegen::row_of_product(const In
   return row;
 }
 
-/// A row stays one when its numbers become wider, unless they wrap within it.
+/// Widening preserves a row unless its values wrap around within the row.
 std::optional<FunctionCodegen::LaneRow> FunctionCodegen::row_of_cast(const llvm::CastInst& cast) {
   std::optional<LaneRow> row = row_of(cast.getOperand(0));
   if (!row) return std::nullopt;
@@ -121,7 +121,7 @@ void FunctionCodegen::note_register(const Value* load, std::uint32_t id) {
   region_->loads[load] = {id, region_->segment};
 }
 
-/// What the register was given, where that is the same in every run of the region.
+/// Returns the value that was written to the register, if it is the same in every run of the region.
 Value* FunctionCodegen::written_value(const Value* load) const {
   const auto found = region_->loads.find(load);
   if (found == region_->loads.end()) return nullptr;
@@ -164,7 +164,7 @@ std::optional<FunctionCodegen::LaneRow> FunctionCodegen::row_of(Value* value) {
   return row;
 }
 
-/// The same vector, computed where code is emitted now: as far as rows_ knows what it is made of.
+/// Recomputes the vector at the current insertion point, as far as rows_ knows its operands.
 Value* FunctionCodegen::computed_here(Value* value) {
   const auto known = rows_.find(value);
   if (known == rows_.end() || !known->second || llvm::isa<llvm::Constant>(value)) return value;

@@ -1,4 +1,4 @@
-// A planned program ▶ machine code.
+// Compiles a planned program to machine code.
 #include <chrono>
 
 #include "device/cpu/simt/compile/form_library.h"
@@ -30,8 +30,7 @@ Result<std::shared_ptr<const Program>> compile_program(Program planned, const pt
   const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - begin;
   log().debug(
       "cpu device: compiled kernel {} ({} functions, {} segments) in {:.1f} ms; {} forms are known, {} of "
-      "them "
-      "kept from earlier processes",
+      "them cached by earlier processes",
       program->functions[0].name, program->functions.size(), segments, spent.count(),
       FormLibrary::shared().size(), FormLibrary::shared().size_from_cache());
   return std::shared_ptr<const Program>(std::move(program));

@@ -18,7 +18,7 @@ FormFunction FormLibrary::known(const FormKey& form) const {
   return found == forms_.end() ? nullptr : found->second;
 }
 
-/// What is in the cache comes with all forms that were compiled with it.
+/// A form from the cache is loaded with all forms that were compiled with it.
 FormFunction FormLibrary::find(const FormKey& form) {
   if (const FormFunction function = known(form); function != nullptr || cache_ == nullptr) return function;
   const std::lock_guard compiling(compiling_);
@@ -49,7 +49,7 @@ Status FormLibrary::prepare(llvm::Module& module) {
   return success();
 }
 
-/// Two threads may compile the same form, one after the other; the first one's stays.
+/// Two threads may compile the same form; the first result is kept.
 Status FormLibrary::add(llvm::Module& module, const std::vector<Definition>& definitions) {
   if (definitions.empty()) return success();
   const Result<std::shared_ptr<Jit>> code = jit();
@@ -82,14 +82,14 @@ Status FormLibrary::link(std::unique_ptr<llvm::MemoryBuffer> object,
   return success();
 }
 
-/// What cannot be linked is compiled.
+/// If linking fails, the forms are compiled.
 void FormLibrary::load(const CodeCache::Record& record) {
   std::vector<Definition> definitions;
   for (const FormKey& form : record.forms) definitions.push_back({form, form.name()});
   const llvm::StringRef bytes(reinterpret_cast<const char*>(record.object.data()), record.object.size());
   const std::size_t before = size();
   if (const Status linked = link(llvm::MemoryBuffer::getMemBuffer(bytes, "", false), definitions); !linked)
-    log().debug("cpu device: kept code is of no use: {}", linked.error().diagnostics.front().message);
+    log().debug("cpu device: cannot use cached code: {}", linked.error().diagnostics.front().message);
   from_cache_.fetch_add(size() - before);
 }
 

@@ -1,8 +1,8 @@
 // Machine code of instruction forms, shared by all kernels, modules and threads of the process.
 //
-// A form is known by the text of its LLVM IR, which holds everything that its machine code depends on:
-// instructions that share a form cannot differ but in their operands. No address is in it, so that machine
-// code serves later processes, too (code_cache.h).
+// A form is identified by the text of its LLVM IR, which contains everything that its machine code depends
+// on: instructions that share a form differ only in their operands. The text contains no addresses, so later
+// processes can reuse the machine code (code_cache.h).
 #pragma once
 
 #include <atomic>
@@ -23,26 +23,26 @@ namespace lynxpp::device::cpu {
 
 class FormLibrary {
  public:
-  /// The process's. It is never destroyed: launches may run while the process ends.
+  /// Returns the process's library. It is never destroyed, because launches may run during process exit.
   static FormLibrary& shared();
 
-  /// Null when it has been compiled neither here nor in a process whose code is kept.
+  /// Returns null if the form has not been compiled and is not in the cache.
   FormFunction find(const FormKey& form);
 
   struct Definition {
     FormKey form;
     std::string name;  ///< of its function in the module
   };
-  /// Sets the module up for code generation.
+  /// Prepares the module for code generation.
   Status prepare(llvm::Module& module);
   /// Compiles the forms that the module defines.
   Status add(llvm::Module& module, const std::vector<Definition>& definitions);
   std::size_t size() const;
-  /// Of those, the ones that no compiler had to make here.
+  /// Number of forms that came from the cache.
   std::size_t size_from_cache() const { return from_cache_.load(); }
 
-  /// For tests: instructions that are about to share a form are compared once more, by their texts. A kernel
-  /// where these differ is refused.
+  /// For tests: compares the texts of instructions that are about to share a form. A kernel in which they
+  /// differ is rejected.
   void check_sharing(bool checks) { checks_sharing_.store(checks); }
   bool checks_sharing() const { return checks_sharing_.load(std::memory_order_relaxed); }
 
@@ -56,10 +56,10 @@ class FormLibrary {
   std::atomic<bool> checks_sharing_{false};
   std::atomic<std::size_t> from_cache_{0};
   std::mutex compiling_;
-  mutable std::shared_mutex mutex_;  // guards those below
+  mutable std::shared_mutex mutex_;  // guards the members below
   std::unordered_map<FormKey, FormFunction, FormKeyHash> forms_;
   std::shared_ptr<Jit> jit_;
-  std::unique_ptr<const CodeCache> cache_;  // made with it; null when there is none
+  std::unique_ptr<const CodeCache> cache_;  // created with jit_; null if there is no cache
 };
 
 }  // namespace lynxpp::device::cpu

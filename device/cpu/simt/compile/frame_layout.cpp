@@ -5,7 +5,7 @@
 namespace lynxpp::device::cpu {
 namespace {
 
-/// Larger variables count as this, so that no sum wraps.
+/// Larger variables count as this size, so that no sum overflows.
 constexpr std::uint64_t beyond_any_limit = std::uint64_t{1} << 31;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Where the .param and .local variables of a function lie in its frame of local memory.
+// Layout of a function's .param and .local variables in its frame of local memory.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 namespace lynxpp::device::cpu {
 
-/// Parameters and results first, then the body's .param and .local variables, each at its alignment. A
-/// kernel's own parameters are not part of its frame.
+/// Parameters and results come first, then the body's .param and .local variables, each aligned. A kernel's
+/// own parameters are not in its frame.
 class FrameLayout {
  public:
   explicit FrameLayout(const ptx::Function& function);
 
-  /// Precondition: the variable is one of the function's.
+  /// Precondition: the variable belongs to the function.
   std::uint64_t offset(const ptx::Variable* variable) const { return offsets_.at(variable); }
   std::uint64_t bytes() const { return bytes_; }
 
@@ -38,7 +38,7 @@ struct ParameterLayout {
 inline constexpr std::uint64_t most_parameter_bytes = 32764;                 ///< of a kernel
 inline constexpr std::uint64_t most_local_bytes = std::uint64_t{512} << 10;  ///< of a thread
 
-/// `value` rounded up to a multiple of `alignment` (0 counts as 1).
+/// Rounds `value` up to a multiple of `alignment` (0 counts as 1).
 constexpr std::uint64_t align_up(std::uint64_t value, std::uint64_t alignment) {
   return alignment <= 1 ? value : (value + alignment - 1) / alignment * alignment;
 }

@@ -33,12 +33,12 @@ Result<std::shared_ptr<Jit>> Jit::create(Aim aim) {
   llvm::Expected<llvm::orc::JITTargetMachineBuilder> machine =
       llvm::orc::JITTargetMachineBuilder::detectHost();
   if (!machine) return llvm_failure(machine.takeError());
-  // Most code runs for a shorter time than better code would take: it compiles twice as fast.
+  // Most code runs for less time than optimizing it would take: this compiles twice as fast.
   machine->setCodeGenOptLevel(aim == Aim::quick ? llvm::CodeGenOptLevel::None
                                                 : llvm::CodeGenOptLevel::Default);
-  // a * b + c must stay two roundings unless the program wrote fma.
+  // a * b + c must remain two roundings unless the program contains fma.
   machine->getOptions().AllowFPOpFusion = llvm::FPOpFusion::Strict;
-  // What LLJIT would choose for the code that it compiles itself.
+  // The model that LLJIT would select for code that it compiles itself.
   machine->setCodeModel(llvm::CodeModel::Small);
   machine->setRelocationModel(llvm::Reloc::PIC_);
   auto target = machine->createTargetMachine();
@@ -54,16 +54,16 @@ void Jit::prepare(llvm::Module& module) const {
 }
 
 void Jit::optimize(llvm::Module& module) const {
-  // O2 without what has nothing to do: the code is vectors, and calls nothing that could be inlined.
+  // O2 without passes that have nothing to do: the code is vectors, and calls nothing that could be inlined.
   constexpr const char* passes =
       "always-inline,globaldce,function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
       "correlated-propagation,loop-mssa(licm),gvn,dse,dce,adce,simplifycfg)";
-  // LLVM's C interface: the headers of its passes alone would take as long to compile as this folder.
+  // Uses LLVM's C interface, because the pass headers would take as long to compile as this whole folder.
   const LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
   const LLVMErrorRef error = LLVMRunPasses(llvm::wrap(&module), passes,
                                            reinterpret_cast<LLVMTargetMachineRef>(machine_.get()), options);
   LLVMDisposePassBuilderOptions(options);
-  if (error != LLVMErrorSuccess) LLVMConsumeError(error);  // the code is right without
+  if (error != LLVMErrorSuccess) LLVMConsumeError(error);  // the unoptimized code is correct
 }
 
 Status Jit::add(std::unique_ptr<llvm::Module> module, std::unique_ptr<llvm::LLVMContext> context) {

@@ -1,4 +1,4 @@
-// Machine code for the host through LLVM ORC. No LLVM type is complete here.
+// Generates machine code for the host with LLVM ORC. This header leaves all LLVM types incomplete.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,7 @@ class LLJIT;
 
 namespace lynxpp::device::cpu {
 
-/// Functions looked up in it live as long as it does.
+/// Functions that were looked up live as long as the Jit.
 class Jit {
  public:
   ~Jit();
@@ -29,25 +29,25 @@ class Jit {
   Jit& operator=(const Jit&) = delete;
 
   enum class Aim {
-    quick,  ///< to compile
-    fast,   ///< to run
+    quick,  ///< fast to compile
+    fast,   ///< fast to run
   };
   static Result<std::shared_ptr<Jit>> create(Aim aim = Aim::quick);
 
-  /// Sets the module's triple and data layout to the host's. Call before code is generated into it.
+  /// Sets the module's target triple and data layout to the host's. Call before generating code into it.
   void prepare(llvm::Module& module) const;
-  /// For code that runs long.
+  /// Optimizes code that runs for long.
   void optimize(llvm::Module& module) const;
-  /// Takes the module over; it is compiled at the first look-up of one of its functions.
+  /// Takes ownership of the module and compiles it at the first look-up of one of its functions.
   Status add(std::unique_ptr<llvm::Module> module, std::unique_ptr<llvm::LLVMContext> context);
   Result<void*> lookup(const std::string& function);
 
-  /// An object file of the module. One thread at a time.
+  /// Compiles the module to an object file. Only one thread at a time.
   Result<std::unique_ptr<llvm::MemoryBuffer>> compile(llvm::Module& module);
-  /// Links an object file; its functions, by name. Their names need not differ from other files'.
+  /// Links an object file and returns its functions by name. Names need not be unique across object files.
   Result<std::vector<void*>> link(std::unique_ptr<llvm::MemoryBuffer> object,
                                   const std::vector<std::string>& functions);
-  /// What compiled code depends on.
+  /// Describes the processor for which code is generated.
   std::string processor() const;
 
  private:

@@ -1,4 +1,4 @@
-// The second form of segments that hold `.sync` operations.
+// Plans the second form of segments that contain `.sync` operations.
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -8,7 +8,7 @@
 namespace lynxpp::device::cpu {
 namespace {
 
-/// Registers that hold the mask of the lanes that are together: what `activemask` gave, until lanes may part.
+/// Registers that hold the mask of the converged lanes: the result of `activemask` until lanes may diverge.
 class CurrentMasks {
  public:
   explicit CurrentMasks(const ptx::Body& body) : body_(body) {}
@@ -18,7 +18,7 @@ class CurrentMasks {
   }
   void clear() { registers_.clear(); }
 
-  /// What the instruction writes holds something else now, or a current mask.
+  /// Updates the set for the instruction's destinations: they hold a current mask or no longer do.
   void follow(const ptx::Instruction& instruction) {
     const auto& operands = instruction.operands;
     const bool is_active_mask = instruction.opcode == "activemask.b32" && !operands.empty();
@@ -45,7 +45,7 @@ class CurrentMasks {
   std::set<Key> registers_;
 };
 
-/// Instructions of the segment whose members may be elsewhere.
+/// Returns the instructions of the segment whose members may have diverged.
 std::vector<std::uint32_t> find_meetings(const ptx::Body& body, const Segment& segment) {
   std::vector<std::uint32_t> meetings;
   CurrentMasks current(body);

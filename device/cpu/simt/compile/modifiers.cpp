@@ -1,7 +1,7 @@
-// Which modifiers an opcode may have.
+// Modifiers that opcodes may have.
 //
-// Emitters ask for the modifiers that change what they emit. Of the others each must be named here: a
-// modifier that nobody knows may mean anything, so its instruction is refused.
+// Emitters query the modifiers that change the code they emit. All others must be listed here: an instruction
+// with an unlisted modifier is rejected, because its meaning is unknown.
 #include <algorithm>
 
 #include "device/cpu/simt/compile/codegen.h"
@@ -12,14 +12,14 @@ namespace {
 
 struct Accepted {
   std::string_view root;
-  /// That change nothing here: defaults, and what only matters to a GPU's speed or memory order (each access
-  /// is done at once and in order). A name that ends in '*' stands for all that begin so.
+  /// Modifiers without effect here: defaults, and those that only affect a GPU's speed or memory order (each
+  /// access is performed at once and in order). A name that ends in '*' matches any suffix.
   std::string_view modifiers;
-  std::size_t types = 1;  ///< at most
+  std::size_t types = 1;  ///< most types
 };
 
 constexpr Accepted accepted[] = {
-    // Results are rounded to nearest unless another mode is asked for, and approximations are exact.
+    // Results are rounded to nearest by default, and approximations are exact.
     {"add", "rn"},
     {"sub", "rn"},
     {"mul", "rn"},

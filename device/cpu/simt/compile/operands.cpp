@@ -1,4 +1,4 @@
-// Operands ▶ vectors, and the building blocks of the emitters.
+// Reads and writes operands as vectors; building blocks of the emitters.
 #include <bit>
 #include <cstring>
 
@@ -56,7 +56,7 @@ Value* FunctionCodegen::mask_of(Value* predicate) {
 
 Value* FunctionCodegen::predicate_of(Value* mask) { return builder_.CreateBitCast(mask, vector_type(1)); }
 
-/// 0: results, 1 to 3: operands, 4: addresses, 5: what is merged. Each use is over before the next begins.
+/// Buffers: 0 results, 1 to 3 operands, 4 addresses, 5 merged values. Uses of a buffer never overlap.
 Value* FunctionCodegen::buffer(unsigned index, unsigned bytes) {
   llvm::AllocaInst*& place = buffers_[index];
   auto* const type = llvm::ArrayType::get(builder_.getInt8Ty(), bytes);
@@ -87,7 +87,7 @@ Value* FunctionCodegen::call_helper(const void* function, llvm::Type* result,
                              std::vector<Value*>(arguments));
 }
 
-/// Operands are vectors of the widths the operation names; its result is a vector of integers.
+/// Operands are vectors of the operation's widths; the result is a vector of integers.
 Value* FunctionCodegen::call_lane(const std::string& key, std::initializer_list<Value*> operands) {
   const LaneOperation* const operation = find_lane_operation(key);
   if (operation == nullptr) {
@@ -117,7 +117,7 @@ Value* FunctionCodegen::as_bits(Value* value) {
   return builder_.CreateBitCast(value, vector_type(value->getType()->getScalarSizeInBits()));
 }
 
-/// Subnormals become zeros of the same sign.
+/// Replaces subnormals by zeros of the same sign.
 Value* FunctionCodegen::flush_denormals(Value* value, DataType type) {
   if (type != DataType::f32) return value;
   Value* const bits = as_bits(value);
@@ -126,14 +126,14 @@ Value* FunctionCodegen::flush_denormals(Value* value, DataType type) {
   return as_float(builder_.CreateSelect(builder_.CreateICmpEQ(exponent, splat(32, 0)), zero, bits), type);
 }
 
-/// Single-precision results that are NaN have the pattern 0x7fffffff; double precision keeps payloads.
+/// Replaces single-precision NaNs by 0x7fffffff; double precision keeps payloads.
 Value* FunctionCodegen::canonical_nan(Value* value, DataType type) {
   if (type != DataType::f32) return value;
   Value* const nan = as_float(splat(32, 0x7fffffff), type);
   return builder_.CreateSelect(builder_.CreateFCmpUNO(value, value), nan, value);
 }
 
-/// .sat: [0, 1], NaN becomes 0.
+/// .sat: clamps to [0, 1]; NaN becomes 0.
 Value* FunctionCodegen::clamp_to_unit(Value* value, DataType type) {
   Value* const zero = llvm::ConstantFP::get(float_type(type), 0.0);
   Value* const one = llvm::ConstantFP::get(float_type(type), 1.0);
@@ -199,7 +199,7 @@ Symbol FunctionCodegen::resolve(std::string_view name) {
   return {};
 }
 
-/// The address in the symbol's own space, <32 x i64>.
+/// Returns the address in the symbol's own space as <32 x i64>.
 Value* FunctionCodegen::symbol_value(const Symbol& symbol, std::int64_t offset) {
   Value* const constant = varying_splat(symbol.value + static_cast<std::uint64_t>(offset), 64);
   if (symbol.kind != Symbol::Kind::local) return constant;
@@ -208,7 +208,8 @@ Value* FunctionCodegen::symbol_value(const Symbol& symbol, std::int64_t offset) 
 
 // ---------------------------------------------------------------- reading
 
-/// A form reads a register anew for each operand: whether two of them are the same one is not its matter.
+/// A form loads the register for every operand, so that it does not depend on whether two operands are the
+/// same.
 Value* FunctionCodegen::read_register(const RegisterSlot& slot) {
   const auto found = state_->values.find(slot.id);
   if (found != state_->values.end()) return found->second;
@@ -255,7 +256,8 @@ Value* FunctionCodegen::read_bits(const ptx::Operand& operand, unsigned bits) {
   return splat(bits, 0);
 }
 
-/// <32 x iN> of the type's width. Registers may be wider than the type; floating literals convert to it.
+/// Returns <32 x iN> of the type's width. Registers may be wider than the type; floating-point literals
+/// convert to it.
 Value* FunctionCodegen::read(const ptx::Operand& operand, DataType type) {
   if (type == DataType::pred) return read_predicate(operand);
   const unsigned bits = bits_of(type);
@@ -298,13 +300,13 @@ Value* FunctionCodegen::read_predicate(const ptx::Operand& operand) {
   if (operand.name == "%is_explicit_cluster" && value == nullptr)
     value = builder_.CreateICmpNE(read_special(operand.name, 32), splat(32, 0));
   if (value == nullptr) {
-    unsupported("operand '" + std::string(ptx_.text(operand.text)) + "' is no predicate");
+    unsupported("operand '" + std::string(ptx_.text(operand.text)) + "' is not a predicate");
     return splat(1, 0);
   }
   return operand.negated ? builder_.CreateNot(value) : value;
 }
 
-/// Null when the register is no clock.
+/// Returns null if the register is not a clock.
 Value* FunctionCodegen::read_time(std::string_view name, unsigned bits) {
   const bool is_timer = name.starts_with("%globaltimer");
   const std::string_view part = name.substr(is_timer ? std::string_view("%globaltimer").size() : 0);
@@ -323,7 +325,7 @@ Value* FunctionCodegen::read_time(std::string_view name, unsigned bits) {
   return resize(time, bits, false);
 }
 
-/// Of %tid.x and those like it. Null when the register has no axis.
+/// Reads %tid.x and similar registers. Returns null if the register has no axis.
 Value* FunctionCodegen::read_axis(std::string_view name, unsigned bits) {
   static constexpr std::pair<std::string_view, std::size_t> places[] = {
       {"%ntid", offsetof(WarpContext, ntid)},
@@ -408,7 +410,7 @@ void FunctionCodegen::write_register(const RegisterSlot& slot, Value* value) {
   note_written(slot);
 }
 
-/// A register wider than the type gets the value extended as the type's sign says.
+/// If the register is wider than the type, the value is extended with the type's signedness.
 void FunctionCodegen::write(const ptx::Operand& operand, DataType type, Value* value) {
   if (type == DataType::pred) return write_predicate(operand, value);
   if (operand.kind == OperandKind::sink) return;
@@ -427,7 +429,7 @@ void FunctionCodegen::write_predicate(const ptx::Operand& operand, Value* value)
   if (operand.kind == OperandKind::sink) return;
   const auto slot = operand.kind == OperandKind::identifier ? find_register(operand.name) : std::nullopt;
   if (!slot || slot->bits != 1) {
-    return unsupported("destination '" + std::string(ptx_.text(operand.text)) + "' is no predicate");
+    return unsupported("destination '" + std::string(ptx_.text(operand.text)) + "' is not a predicate");
   }
   write_register(*slot, value);
 }

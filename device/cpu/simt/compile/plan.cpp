@@ -1,4 +1,4 @@
-// Plans a program: what the kernel reaches, its segments, its shared and local memory.
+// Plans a program: the functions that the kernel reaches, their segments, shared and local memory.
 #include <algorithm>
 #include <set>
 #include <unordered_map>
@@ -10,7 +10,7 @@
 namespace lynxpp::device::cpu {
 namespace {
 
-/// Of a block or a cluster.
+/// True for barriers of a block or a cluster.
 bool is_barrier(std::string_view opcode) {
   const bool barrier = opcode.starts_with("bar.") || opcode.starts_with("barrier.");
   return barrier && !opcode.starts_with("bar.warp");
@@ -99,8 +99,8 @@ std::uint32_t Planner::add(std::uint32_t module_function, bool direct) {
   return known->second;
 }
 
-/// Grows the program until it is closed under calls. Directly called functions propagate failures, others
-/// keep them.
+/// Adds functions until the program is closed under calls. A failure in a directly called function is
+/// returned; other functions store theirs.
 Status Planner::reach() {
   for (std::uint32_t i = 0; i < program_.functions.size(); ++i) {
     ptx::Function& function = module_.functions[program_.functions[i].module_function];
@@ -119,7 +119,7 @@ Status Planner::reach() {
   return success();
 }
 
-/// Every function of the module whose address is taken by code or by a variable's initial value.
+/// Adds every function whose address is taken by code or by a variable's initial value.
 Status Planner::add_indirect_targets() {
   const auto add_named = [this](std::string_view name) {
     const std::uint32_t index = function_index(name);
@@ -182,7 +182,7 @@ Status Planner::plan_function(CompiledFunction& function) {
     if (Status finished = finish_block(function, block, segment); !finished) return finished;
     function.segments.push_back(std::move(segment));
   }
-  // Blocks were noted by number; now their first segments are known.
+  // Targets are block numbers so far; replace them by the blocks' first segments.
   const std::vector<std::uint32_t> post_dominators = ptx::immediate_post_dominators(function.graph);
   const auto segment_of = [&](std::uint32_t block) {
     return block < first_segment.size() ? first_segment[block] : no_segment;
@@ -198,7 +198,7 @@ Status Planner::plan_function(CompiledFunction& function) {
   return success();
 }
 
-/// The segment ends before the instruction, and another one begins with it.
+/// Splits the segment before the instruction, which reads a clock.
 void Planner::begin_with_clock(CompiledFunction& function, Segment& segment, std::uint32_t instruction) {
   if (instruction != segment.begin) {
     Segment rest;
@@ -213,7 +213,7 @@ void Planner::begin_with_clock(CompiledFunction& function, Segment& segment, std
   segment.reads_clock = true;
 }
 
-/// Control of a block's last segment, with blocks in place of segments.
+/// Sets the control flow of a block's last segment, with block numbers as targets.
 Status Planner::finish_block(CompiledFunction& function, std::uint32_t block, Segment& segment) {
   const ptx::BasicBlock& bounds = function.graph.blocks[block];
   segment.next = bounds.fall_through;
@@ -335,13 +335,13 @@ std::vector<CallSlot> Planner::formal_slots(CompiledFunction& function,
   return slots;
 }
 
-/// So that an access behind the end of one array does not meet the next.
+/// Gap between arrays in checked code, so that an access past the end of one does not hit the next.
 constexpr std::uint64_t gap_of_checked_arrays = 64;
 
-/// Larger arrays count as this, so that no sum wraps.
+/// Larger arrays count as this size, so that no sum overflows.
 constexpr std::uint64_t beyond_any_shared_memory = std::uint64_t{1} << 32;
 
-/// Only variables that the program's code names take space.
+/// Allocates only variables that the program's code names.
 Status Planner::plan_shared() {
   std::set<std::string_view> of_module;
   for (const ptx::Variable& variable : module_.variables) {
@@ -435,7 +435,7 @@ std::uint64_t Planner::stack_bytes() {
   return align_up(frames, 16);
 }
 
-/// A GPU's limits: nothing else keeps a foreign module from asking for more memory than there is.
+/// Enforces a GPU's limits; otherwise a module could request more memory than the host has.
 Status Planner::check_memory() const {
   const auto too_much = [&](const ptx::Function& function, std::uint64_t bytes, const char* kind,
                             std::uint64_t most) {

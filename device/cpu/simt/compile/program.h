@@ -1,12 +1,12 @@
-// A kernel and everything it can reach, cut into segments and compiled.
+// A kernel and everything it can reach, split into segments and compiled.
 //
 // A segment is a basic block, or a part of one between barriers. It runs without interruption for the active
-// lanes of a warp; what comes next (branch, call, barrier, …) is data that the scheduler (scheduler.h) acts
-// on.
+// lanes of a warp; its control flow (branch, call, barrier, …) is data that the scheduler (scheduler.h)
+// interprets.
 //
-// A *meeting* is a `.sync` operation of a warp: its members wait for each other, wherever they are. A segment
-// that holds meetings has a second form, cut before and behind each of them, which runs while lanes of the
-// warp are elsewhere; lanes that are all together have nobody to wait for and run it whole.
+// A *meeting* is a `.sync` operation of a warp, at which its members wait for each other, even if they have
+// diverged. A segment with meetings has a second form, split before and after each of them, for a warp that
+// has diverged; converged lanes have nothing to wait for and run the unsplit segment.
 #pragma once
 
 #include <cstdint>
@@ -38,16 +38,16 @@ enum class Control { next, branch, indexed_branch, call, ret, exit, trap, barrie
 
 enum class BarrierKind { sync, arrive, cluster_arrive, cluster_wait, reduce_popc, reduce_and, reduce_or };
 
-/// Functions the cpu device provides itself.
+/// Functions that the cpu device implements.
 enum class Builtin { none, vprintf, malloc, free, assertfail };
 
-/// Where an argument or result of a call lies: in the frame's local memory, in a register, or a constant.
+/// Location of a call's argument or result: in the frame's local memory, in a register, or a constant.
 struct CallSlot {
   enum class Kind { local, reg, immediate } kind = Kind::local;
   std::uint32_t offset = 0;  ///< in the frame's local memory or register file
   std::uint32_t bytes = 0;
   std::uint64_t immediate = 0;
-  bool predicate = false;  ///< reg: a mask of 32 bits instead of 32 values
+  bool predicate = false;  ///< reg: a 32-bit mask instead of 32 values
 };
 
 struct CallSite {
@@ -63,23 +63,23 @@ struct Segment {
   bool starts_block = false;
   std::uint32_t begin = 0;  ///< instructions [begin, end) of the body
   std::uint32_t end = 0;
-  std::uint32_t line = 0;        ///< PTX line of the last one
-  std::string_view source_file;  ///< and its line in the source; empty without line information
+  std::uint32_t line = 0;        ///< PTX line of the last instruction
+  std::string_view source_file;  ///< source location of the last instruction; empty without line information
   std::uint32_t source_line = 0;
   Control control = Control::next;
-  bool may_spin = false;  ///< holds an atomic or an uncached load: another thread may be waited for
-  std::uint32_t target = no_segment;         ///< branch taken
-  std::uint32_t next = no_segment;           ///< textual successor; none: the function returns
+  bool may_spin = false;              ///< contains an atomic or uncached load: may wait for other threads
+  std::uint32_t target = no_segment;  ///< branch taken
+  std::uint32_t next = no_segment;    ///< textual successor; no_segment: the function returns
   std::uint32_t reconvergence = no_segment;  ///< first segment of the immediate post-dominator
   std::vector<std::uint32_t> targets;        ///< indexed_branch
   CallSite call;
   BarrierKind barrier = BarrierKind::sync;
-  std::optional<std::uint32_t> resumed_from;  ///< the bar.red whose result this segment takes up first
+  std::optional<std::uint32_t> resumed_from;  ///< the bar.red whose result the segment reads first
   std::uint32_t apart = no_segment;           ///< first segment of its second form
-  bool always_apart = false;                  ///< guards may keep lanes from its meetings
-  bool continues = false;                     ///< in the segment behind it, for no other reason than a clock
-  bool reads_clock = false;                   ///< timed code only: with its first instruction
-  bool is_meeting = false;  ///< one `.sync` operation, executed for all lanes that met there
+  bool always_apart = false;                  ///< guards may exclude lanes from its meetings
+  bool continues = false;                     ///< was split from the next segment to read a clock
+  bool reads_clock = false;                   ///< timed code only: its first instruction reads a clock
+  bool is_meeting = false;                    ///< one `.sync` operation, executed for all lanes that met
 };
 
 struct CompiledFunction {
@@ -88,27 +88,27 @@ struct CompiledFunction {
   const ptx::Function* function = nullptr;
   ptx::ControlFlowGraph graph;
   std::vector<Segment> segments;
-  std::unique_ptr<SegmentCode[]> code;  ///< of each segment, once it is compiled
+  std::unique_ptr<SegmentCode[]> code;  ///< of each segment, once compiled
   std::vector<CallSlot> parameters;
   std::vector<CallSlot> results;
   std::shared_ptr<RegisterFile> registers;
   std::shared_ptr<const FrameLayout> frame;
-  std::uint32_t segment_base = 0;      ///< of its segment 0 in the launch's counters
-  std::uint32_t site_base = 0;         ///< of its instruction 0
-  std::optional<Diagnostics> failure;  ///< why it cannot run
-  bool direct = true;                  ///< reached by calls by name, not only through its address
+  std::uint32_t segment_base = 0;      ///< index of its segment 0 in the launch's counters
+  std::uint32_t site_base = 0;         ///< index of its instruction 0
+  std::optional<Diagnostics> failure;  ///< the reason why it cannot run
+  bool direct = true;                  ///< called by name, not only through its address
 };
 
-/// Storage of module variables and tokens of functions.
+/// Storage of module variables, and tokens that represent functions.
 struct ModuleSymbols {
   struct Storage {
     std::byte* address = nullptr;
     std::uint64_t bytes = 0;
   };
   std::unordered_map<std::string, Storage> variables;  ///< .global and .const
-  Storage constants;                                   ///< the range all .const variables lie in
+  Storage constants;                                   ///< range of all .const variables
 
-  /// What `mov.u64 %rd, function` yields.
+  /// Returns the value of `mov.u64 %rd, function`.
   static std::uint64_t function_token(std::uint32_t module_function) {
     return 0x4c59'0000'0000'0000u + (std::uint64_t{module_function} + 1) * 16;
   }
@@ -118,16 +118,16 @@ struct ModuleSymbols {
   }
 };
 
-/// Layout of shared memory: named offsets, dynamic memory behind; behind that, of programs that ask where it
-/// is, what CUDA reserves for itself (%reserved_smem_offset_…), where cooperative groups keep their barriers.
+/// Layout of shared memory: static arrays, then dynamic memory, then, in programs that query it, the part
+/// that CUDA reserves (%reserved_smem_offset_…), in which cooperative groups keep their barriers.
 struct SharedLayout {
-  static constexpr std::uint32_t room_reserved = 1024;        ///< an H100's %reserved_smem_offset_cap
-  static constexpr std::uint32_t used_of_it = 288;            ///< … and %reserved_smem_offset_end
+  static constexpr std::uint32_t room_reserved = 1024;        ///< %reserved_smem_offset_cap of an H100
+  static constexpr std::uint32_t used_of_it = 288;            ///< %reserved_smem_offset_end of an H100
   std::map<std::string, std::uint32_t, std::less<>> offsets;  ///< key: see shared_key()
   std::uint32_t static_bytes = 0;
   bool has_reserved = false;
 
-  /// Of a launch with so much dynamic shared memory: where the reserved part begins, and all of it.
+  /// Offset of the reserved part for a launch with `dynamic` bytes of dynamic shared memory.
   std::uint64_t reserved_offset(std::uint32_t dynamic) const {
     return align_up(std::uint64_t{static_bytes} + dynamic, 128);
   }
@@ -139,7 +139,7 @@ struct SharedLayout {
     std::uint32_t bytes = 0;
     std::string name;
   };
-  std::vector<Array> arrays;  ///< all of static size, ascending
+  std::vector<Array> arrays;  ///< all static arrays, ascending
 };
 /// Module variables are keyed by name; variables of a body by "function/scope/name".
 std::string shared_key(const ptx::Function* function, std::uint32_t scope, std::string_view name);
@@ -149,9 +149,9 @@ class SegmentCompiler;  // segment_compiler.h
 struct Program {
   std::vector<CompiledFunction> functions;  ///< [0] is the kernel
   SharedLayout shared;
-  /// Of one thread, over the deepest call chain; where its depth is not known, one frame of each function.
+  /// Bytes per thread over the deepest call chain; if its depth is unknown, one frame of each function.
   std::uint64_t local_bytes = 0;
-  bool has_unbounded_stack = false;   ///< the launch adds what the limit of stacks allows
+  bool has_unbounded_stack = false;   ///< the launch adds the stack limit
   std::uint64_t parameter_bytes = 0;  ///< of the kernel
   ModuleSymbols::Storage constants;   ///< the module's
   std::uint32_t segment_count = 0;    ///< of all functions
@@ -163,33 +163,33 @@ struct Program {
   std::deque<Operation> operations;           ///< likewise
   std::shared_ptr<SegmentCompiler> compiler;  ///< keeps the segments' machine code alive
 
-  /// By index in ptx::Module::functions; null when it is not part of the program.
+  /// `module_function`: index in ptx::Module::functions. Returns null if the function is not in the program.
   const CompiledFunction* find(std::uint32_t module_function) const;
 };
 
-/// Segments and layouts of `kernel`, no machine code. The module's bodies are parsed as needed. `name` stands
-/// in diagnostics as the file. For timed code segments are cut before each read of a clock; in checked code
-/// arrays of shared memory lie apart.
+/// Plans the segments and layouts of `kernel` without generating code. Bodies are parsed as needed. `name` is
+/// the file name in diagnostics. In timed code, segments are split before each read of a clock; in checked
+/// code, shared arrays are separated by gaps.
 Result<Program> plan_program(ptx::Module& module, std::uint32_t kernel, const std::string& name,
                              CodeKind kind = {});
 
-/// Compiles what was planned for code of this kind, or of one that is as timed and as checked. Failure: an
-/// unsupported instruction in what the kernel reaches, with its PTX line. Module, symbols and name outlive
-/// the launches of the program: segments that run often are compiled then.
+/// Compiles a program that was planned for this kind of code, or for one that agrees in `timed` and
+/// `checked`. Fails if the kernel reaches an unsupported instruction, naming its PTX line. Module, symbols
+/// and name must outlive the program's launches, which compile hot segments.
 Result<std::shared_ptr<const Program>> compile_program(Program planned, const ptx::Module& module,
                                                        const ModuleSymbols& symbols, CodeKind kind,
                                                        const std::string& name);
 
-/// The operand that names the members of a meeting; nothing for other instructions.
+/// Returns the operand that holds the members of a meeting; nullopt for other instructions.
 std::optional<std::size_t> members_operand(const ptx::Instruction& instruction);
 
-/// Gives the segments of a planned function that hold meetings their second form.
+/// Gives segments with meetings their second form.
 void plan_meetings(CompiledFunction& function);
 
-/// "vprintf" and its like.
+/// Finds "vprintf" and the other builtins.
 Builtin find_builtin(std::string_view name);
 
-/// A location in the PTX text of a module.
+/// Returns a location in the PTX text of a module.
 SourceLocation ptx_location(std::string_view name, std::uint32_t line);
 
 }  // namespace lynxpp::device::cpu

@@ -1,4 +1,4 @@
-// Which segments become one function.
+// Selects the segments that become one function.
 #pragma once
 
 #include <cstdint>
@@ -8,21 +8,21 @@
 
 namespace lynxpp::device::cpu {
 
-/// What LLVM takes for a function grows faster than its length: for a basic block of thousands of
-/// instructions minutes.
+/// LLVM's compile time grows faster than the length of a function: a basic block of thousands of instructions
+/// takes minutes.
 inline constexpr std::uint32_t most_region_instructions = 500;
 
-/// Whether a warp that has run a segment may run this one behind it without the scheduler's help.
+/// True if a warp may run this segment after another one without the scheduler.
 bool continues_in(const CompiledFunction& function, std::uint32_t segment);
 
-/// The segments that a warp may run behind this one without the scheduler's help.
+/// Returns the segments that a warp may run after this one without the scheduler.
 std::vector<std::uint32_t> region_successors(const CompiledFunction& function, std::uint32_t segment);
 
-/// A segment and what a warp may run behind it while its lanes stay together, nearest first; `start` is the
-/// first. All of them have at most `most_region_instructions`, but for the first one alone.
+/// Returns the segments of the region that begins at `start`: those that a converged warp may run, nearest
+/// first. Their total length is limited to `most_region_instructions` unless `start` alone exceeds it.
 std::vector<std::uint32_t> region_segments(const CompiledFunction& function, std::uint32_t start);
 
-/// Of all its segments.
+/// Returns the number of instructions in the region.
 std::uint32_t region_instructions(const CompiledFunction& function, std::uint32_t start);
 
 }  // namespace lynxpp::device::cpu

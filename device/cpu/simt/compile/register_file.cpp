@@ -3,7 +3,7 @@
 namespace lynxpp::device::cpu {
 namespace {
 
-/// 0 when the type cannot be held in a register of the cpu device.
+/// Returns 0 if the cpu device cannot hold the type in a register.
 std::uint32_t slot_bits(ptx::DataType type) {
   return type == ptx::DataType::pred ? 1 : ptx::size_of(type) <= 16 ? ptx::size_of(type) * 8 : 0;
 }
@@ -36,7 +36,7 @@ std::optional<RegisterSlot> RegisterFile::look_up(std::string_view name, std::ui
 RegisterSlot RegisterFile::allocate(Key key, std::uint32_t bits) {
   const auto [place, added] = slots_.try_emplace(std::move(key));
   if (added) {
-    // Every slot starts on a cache line, so that vector accesses never split one.
+    // Every slot starts on a cache line, so that vector accesses never cross one.
     place->second = {static_cast<std::uint32_t>(slots_.size() - 1), bits, bytes_};
     by_id_.push_back(&place->second);
     bytes_ += (place->second.bytes() + 63) / 64 * 64;

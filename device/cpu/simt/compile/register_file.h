@@ -1,6 +1,6 @@
-// Where the registers of a function lie in a frame's register file.
+// Layout of a function's registers in a frame's register file.
 //
-// A register of N bits is an array of 32 values of N bits, one per lane; a predicate is one mask of 32 bits.
+// An N-bit register is an array of 32 N-bit values, one per lane; a predicate is one 32-bit mask.
 #pragma once
 
 #include <cstdint>
@@ -28,13 +28,13 @@ class RegisterFile {
  public:
   explicit RegisterFile(const ptx::Function& function) : function_(function) {}
 
-  /// The register `name` means in `scope`; space is given to it on first use. Nullopt: it is no register, or
-  /// one of a vector type.
+  /// Returns the register that `name` denotes in `scope`, allocating it on first use. Returns nullopt if it
+  /// is not a register, or one of a vector type.
   std::optional<RegisterSlot> find(std::string_view name, std::uint32_t scope);
-  /// The carry flag CC.CF, a predicate.
+  /// Returns the carry flag CC.CF, a predicate.
   RegisterSlot carry() { return allocate({nullptr, "cc"}, 1); }
 
-  /// Precondition: the id of a slot that was given out.
+  /// Precondition: `id` belongs to an allocated slot.
   const RegisterSlot& slot(std::uint32_t id) const { return *by_id_[id]; }
 
   std::uint32_t bytes() const { return bytes_; }
@@ -49,7 +49,7 @@ class RegisterFile {
     using is_transparent = void;
     std::size_t operator()(std::string_view name) const { return std::hash<std::string_view>()(name); }
   };
-  /// What was found, by scope and name.
+  /// Look-up results by scope and name.
   using Names = std::unordered_map<std::string, std::optional<RegisterSlot>, NameHash, std::equal_to<>>;
 
   const ptx::Function& function_;

@@ -1,5 +1,4 @@
-// How a segment is executed: instruction by instruction, through forms that all kernels of the process share,
-// or as machine code of its own.
+// Code of a segment: a list of steps, whose forms all kernels of the process share, or its own machine code.
 #pragma once
 
 #include <atomic>
@@ -10,8 +9,8 @@
 
 namespace lynxpp::device::cpu {
 
-/// Machine code of one instruction for whatever registers, constants and sites the operands name. Reads and
-/// writes the warp's register file. Returns the lanes of `mask` for which its guard holds.
+/// Machine code of one instruction, for the registers, constants and sites in `operands`. Reads and writes
+/// the warp's register file. Returns the lanes of `mask` whose guard holds.
 using FormFunction = std::uint32_t (*)(WarpContext* warp, std::uint32_t mask, const std::uint64_t* operands);
 
 struct FormCall {
@@ -20,7 +19,7 @@ struct FormCall {
 };
 
 struct SegmentCode {
-  /// As SegmentFunction.
+  /// Same contract as SegmentFunction.
   std::uint32_t run(WarpContext* warp, std::uint32_t mask) const {
     if (const SegmentFunction code = whole.load(std::memory_order_acquire); code != nullptr)
       return code(warp, mask);
@@ -31,15 +30,15 @@ struct SegmentCode {
 
   std::vector<FormCall> steps;
   std::vector<std::uint64_t> operands;  ///< of all steps
-  bool last_is_guarded = false;         ///< its last instruction; then that is a step
-  std::vector<std::uint32_t> live_out;  ///< ids of the registers that are read behind it
-  /// Where its access sites and operations begin among the program's.
+  bool last_is_guarded = false;         ///< true if the last instruction is guarded; it is then a step
+  std::vector<std::uint32_t> live_out;  ///< ids of the registers that are read after it
+  /// Index of its first access site and operation among the program's.
   std::uint32_t first_access = 0, first_operation = 0;
-  std::uint32_t instructions = 0;  ///< that code of its own would have
-  /// Runs the segment in place of the steps once it is there, and maybe segments behind it. Both leave the
-  /// same in the registers that are live, so that they may take turns.
+  std::uint32_t instructions = 0;  ///< instructions that its own code would have
+  /// Code of the segment, and possibly of segments after it; runs instead of the steps once it exists. Steps
+  /// and code leave the same values in live registers, so that they are interchangeable.
   std::atomic<SegmentFunction> whole{nullptr};
-  /// Of all workers that have finished: times the steps were run.
+  /// Runs of the steps, summed over all finished workers.
   mutable std::atomic<std::uint32_t> runs{0};
 };
 

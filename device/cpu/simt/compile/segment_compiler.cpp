@@ -16,10 +16,9 @@ namespace lynxpp::device::cpu {
 
 namespace {
 
-/// A look costs about as much as ten steps.
+/// A promotion check costs about as much as ten steps.
 constexpr std::uint32_t runs_between_looks = 64;
-/// Instructions of LLVM's: of one basic block with 9,000 its scheduler has taken 3.7 s, as it compares each
-/// with all others.
+/// Most LLVM instructions per function. LLVM's scheduler is quadratic: a basic block with 9,000 took 3.7 s.
 constexpr unsigned most_compiled = 3000;
 constexpr std::uint32_t never_compiled = ~std::uint32_t{0};
 
@@ -58,7 +57,7 @@ std::optional<std::uint32_t> runs_before_promotion(CodeTier tier) {
 
 Result<std::shared_ptr<Jit>> SegmentCompiler::jit() {
   if (jit_ != nullptr) return jit_;
-  // What has run often goes on doing so.
+  // A segment that has run often is likely to keep running.
   Result<std::shared_ptr<Jit>> made =
       Jit::create(tier_ == CodeTier::segments ? Jit::Aim::quick : Jit::Aim::fast);
   if (made) jit_ = *made;
@@ -88,7 +87,7 @@ Status SegmentCompiler::compile_forms(CompiledFunction& function) {
   return success();
 }
 
-/// The code goes into a module of its own: a function that cannot be compiled leaves nothing behind.
+/// The code has a module of its own: a function that fails to compile leaves nothing in others.
 Status SegmentCompiler::compile_segments(CompiledFunction& function) {
   const Result<std::shared_ptr<Jit>> made = jit();
   if (!made) return made.error();
@@ -107,14 +106,14 @@ Status SegmentCompiler::compile_segments(CompiledFunction& function) {
   return success();
 }
 
-/// The scheduler has a meeting executed for each group of lanes that take part, and then lets each go on:
-/// what is behind it is not the meeting's.
+/// A meeting does not begin a region: the scheduler executes it for each group of participants and then
+/// continues each group separately.
 bool SegmentCompiler::begins_region(const Segment& segment) const {
   return tier_ != CodeTier::blocks && !segment.is_meeting && !program_.counting && !program_.timed &&
          !program_.checked;
 }
 
-/// All that the program's steps have taken so far has to pay for all that was compiled, and this.
+/// True if the steps run so far outweigh the cost of everything compiled so far and of this segment.
 bool SegmentCompiler::pays(const CompiledFunction& function, std::uint32_t segment) {
   if (tier_ != CodeTier::automatic) return true;
   SegmentCode& code = function.code[segment];
@@ -163,7 +162,7 @@ void SegmentCompiler::promote(std::uint32_t function, std::uint32_t segment) {
   if (!done) log().warn("cpu device: {}", done.error().diagnostics.front().message);
   if (compiled.code[segment].whole.load(std::memory_order_relaxed) == nullptr) return;
   const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - begin;
-  log().debug("cpu device: segment {} of {} runs often: compiled in {:.1f} ms", segment, compiled.name,
+  log().debug("cpu device: compiled hot segment {} of {} in {:.1f} ms", segment, compiled.name,
               spent.count());
 }
 

@@ -1,4 +1,4 @@
-// Compiles segments of a program that run often, as a whole.
+// Compiles the hot segments of a program to code of their own.
 #pragma once
 
 #include <atomic>
@@ -14,45 +14,45 @@
 
 namespace lynxpp::device::cpu {
 
-/// What executes segments: LYNXPP_CPU_TIER.
+/// How segments are executed; LYNXPP_CPU_TIER selects it.
 enum class CodeTier {
-  automatic,  ///< forms, then regions from segments on, as far as what forms have taken pays for the compiler
-  regions,    ///< forms, then regions from every segment on that has run once
-  blocks,     ///< forms, then code of their own for segments that have run often
+  automatic,  ///< forms, then regions as soon as compiling them pays off
+  regions,    ///< forms, then a region at every segment that has run once
+  blocks,     ///< forms, then own code for segments that have run often
   forms,
   segments,
 };
-/// Read once from the environment; other words than the names of the others mean automatic.
+/// Returns the chosen tier, or that of the environment, which is read once; unknown names mean automatic.
 CodeTier code_tier();
-/// For tests: of programs compiled from now on, whatever the environment says; nothing: as that says. `runs`:
-/// before a segment is promoted, where the tier does so; 0: as many as ever.
+/// For tests: sets the tier of programs compiled from now on; nullopt restores the environment's choice.
+/// `runs`: runs before a segment is promoted, if the tier promotes; 0 means the default.
 void choose_code_tier(std::optional<CodeTier> tier, std::uint32_t runs = 0);
 
-/// Of a segment, by one worker: what its steps took longer by then is about what the compiler takes.
+/// Runs of a segment by one worker after which its steps have cost about as much as compiling it.
 inline constexpr std::uint32_t runs_before_own_code = 20'000;
-/// Of steps: they take about as long as the compiler, for whatever it gets and for each instruction.
+/// Cost of compiling in steps: per function and per instruction.
 inline constexpr std::uint64_t steps_for_a_function = 300'000;
 inline constexpr std::uint64_t steps_for_an_instruction = 20'000;
-/// Of a segment, before each look at whether it is to be promoted; nothing where segments never are.
+/// Returns the runs of a segment between two promotion checks; nullopt if segments are never promoted.
 std::optional<std::uint32_t> runs_before_promotion(CodeTier tier);
-/// Of the process: how many have got code of their own since they ran so often.
+/// Returns the number of segments of the process that were promoted to code of their own.
 std::uint64_t segments_with_own_code();
 
 class SegmentCompiler {
  public:
-  /// The program owns it; the others outlive its launches.
+  /// Owned by the program; the other arguments must outlive the program's launches.
   SegmentCompiler(Program& program, const ptx::Module& module, const ModuleSymbols& symbols,
                   const std::string& name)
       : program_(program), module_(module), symbols_(symbols), name_(name) {}
 
-  /// Gives every segment of the function code: steps, or code of its own. Failure: an instruction is not
-  /// supported.
+  /// Gives every segment of the function steps or code of its own. Fails if an instruction is not supported.
   Status compile(std::uint32_t function);
-  /// Its steps have run promoted_after() times since the last call. Gives it code of its own, unless that
-  /// does not pay yet or a worker is at such work already; a region (codegen_regions.cpp) where the tier has
-  /// them and nothing counts, times or checks the program. Where it fails, the steps stay.
+  /// Called each time the steps of a segment have run promoted_after() times. Compiles code for it: a region
+  /// (codegen_regions.cpp) if the tier has them and the program is not counted, timed or checked. Does
+  /// nothing if it does not pay off yet or another worker is compiling. If compiling fails, the steps stay in
+  /// use.
   void promote(std::uint32_t function, std::uint32_t segment);
-  /// Runs of a segment by one worker between two calls of promote; nothing: it never is.
+  /// Runs of a segment by one worker between two calls of promote(); nullopt if it is never promoted.
   std::optional<std::uint32_t> promoted_after() const { return promoted_after_; }
 
  private:
@@ -72,7 +72,7 @@ class SegmentCompiler {
   std::shared_ptr<Jit> jit_;
   std::atomic<std::uint64_t> steps_run_{0};
   std::mutex promoting_;
-  std::uint64_t steps_spent_ = 0;  ///< what was compiled, in steps
+  std::uint64_t steps_spent_ = 0;  ///< cost of everything compiled so far, in steps
 };
 
 }  // namespace lynxpp::device::cpu

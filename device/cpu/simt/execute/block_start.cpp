@@ -1,4 +1,4 @@
-// How a thread block and its warps begin.
+// Starts a thread block and its warps.
 #include <algorithm>
 #include <cstring>
 
@@ -6,9 +6,9 @@
 
 namespace lynxpp::device::cpu {
 
-/// Without a division for each lane: a short launch has no time for more.
+/// Avoids a division per lane, which would dominate short launches.
 void BlockRunner::number_threads(WarpContext& context, const Dim3& block, std::uint32_t first) {
-  if (block.y == 1 && block.z == 1 && block.x % warp_size == 0) {  // as most blocks are
+  if (block.y == 1 && block.z == 1 && block.x % warp_size == 0) {  // the most common shape
     for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
       context.tid[0][lane] = first + lane;
       context.tid[1][lane] = context.tid[2][lane] = 0;
@@ -38,7 +38,7 @@ void BlockRunner::number_threads(WarpContext& context, const Dim3& block, std::u
   }
 }
 
-/// What is the same for every block.
+/// Sets the state that is the same for every block.
 void BlockRunner::prepare_warp(Warp& warp, std::uint32_t index) {
   const LaunchShape& shape = launch_.shape;
   WarpContext& context = warp.context;
@@ -73,7 +73,7 @@ void BlockRunner::prepare_warp(Warp& warp, std::uint32_t index) {
   warp.threads = others >= warp_size ? ~0u : (1u << others) - 1;
 }
 
-/// As one that has run nothing of its block yet.
+/// Resets a warp to its state before the first instruction of its block.
 void BlockRunner::renew(Warp& warp) {
   warp.live = warp.threads;
   warp.depth = 0;
@@ -84,7 +84,7 @@ void BlockRunner::renew(Warp& warp) {
   warp.exit = nullptr;
 }
 
-/// What a warp sees of the block that it is of.
+/// Writes the block's indices and identifiers to a warp's context.
 inline void BlockRunner::place(WarpContext& context) const {
   if (context.fault.kind != FaultKind::none) context.fault = {};
   context.yields = 0;
@@ -102,8 +102,8 @@ void BlockRunner::enter_kernel(Warp& warp) {
   push_frame(warp, program_.functions[0], Segment{}, warp.live);
 }
 
-/// With what a new warp begins, and in most short kernels ends; null: not with a region, or something
-/// watches.
+/// Returns the compiled region at the kernel's entry, in which most short kernels run to completion. Returns
+/// null if there is no such region or if the launch is counted, checked, timed or in clusters.
 SegmentFunction BlockRunner::first_region() const {
   const CompiledFunction& kernel = program_.functions[0];
   const bool is_watched = counts_ != nullptr || check_ || seat_ != nullptr || launch_.clock != nullptr;
@@ -111,9 +111,9 @@ SegmentFunction BlockRunner::first_region() const {
   return kernel.code[0].whole.load(std::memory_order_acquire);
 }
 
-/// Runs a warp's first slice, which needs no stack. Nothing is read here that was just written in smaller
-/// pieces: such a load waits until all stores before it, the last warp's results among them, have left the
-/// processor. Precondition: the warp has memory for registers.
+/// Runs a warp's first slice, which needs no stack. Avoids loads that span several recent smaller stores:
+/// such a load stalls until all earlier stores, including the last warp's results, have left the store
+/// buffer. Precondition: the warp has memory for registers.
 inline std::uint32_t BlockRunner::run_first_slice(Warp& warp, SegmentFunction region) {
   WarpContext& context = warp.context;
   context.registers = warp.kernel_registers;
@@ -129,7 +129,7 @@ inline std::uint32_t BlockRunner::run_first_slice(Warp& warp, SegmentFunction re
   return region(&context, warp.threads);
 }
 
-/// Whether the warp has done all that it has to.
+/// True if all lanes of the warp exited in the first slice.
 inline bool BlockRunner::has_ended(const Warp& warp, std::uint32_t taken) const {
   const WarpContext& context = warp.context;
   const Control control = program_.functions[0].segments[context.segment].control;
@@ -137,7 +137,7 @@ inline bool BlockRunner::has_ended(const Warp& warp, std::uint32_t taken) const 
          context.fault.kind == FaultKind::none && context.yields == 0;
 }
 
-/// Of one that has run its first slice and goes on.
+/// Continues a warp after its first slice.
 BlockRunner::Turn BlockRunner::go_on_from_first_slice(Warp& warp, std::uint32_t taken) {
   enter_kernel(warp);
   if (go_on(warp, warp.top(), 0, taken) == Turn::failed) return Turn::failed;
@@ -155,7 +155,7 @@ BlockRunner::Turn BlockRunner::begin_warp(Warp& warp) {
   const std::uint32_t taken = run_first_slice(warp, region);
   if (!has_ended(warp, taken)) return go_on_from_first_slice(warp, taken);
   warp.is_new = false;
-  if (open_barriers_ == 0 && !meets_cluster_) {  // nobody waits for it
+  if (open_barriers_ == 0 && !meets_cluster_) {  // no barrier waits for the warp
     --live_warps_;
     warp.live = 0;
   } else {
@@ -164,15 +164,15 @@ BlockRunner::Turn BlockRunner::begin_warp(Warp& warp) {
   return Turn::finished;
 }
 
-/// The warps' first slices one after the other: while they end there, nobody has to know of them. The first
-/// one that does not, and those behind it, go the general way.
+/// Runs the warps' first slices one after the other. Warps that exit in their first slice need no further
+/// state. The first warp that does not, and all warps after it, are scheduled normally.
 BlockRunner::Turn BlockRunner::begin_block() {
   is_new_ = false;
   const SegmentFunction region = first_region();
   const auto count = static_cast<std::uint32_t>(warps_.size());
   std::uint32_t ended = 0;
   std::uint32_t taken = 0;
-  bool has_run = false;  // the one behind those that have ended
+  bool has_run = false;  // true if the warp after those that have ended has run a slice
   for (; region != nullptr && ended < count && has_registers(*warps_[ended]); ++ended) {
     Warp& warp = *warps_[ended];
     place(warp.context);
@@ -196,19 +196,19 @@ BlockRunner::Turn BlockRunner::begin_block() {
   return Turn::again;
 }
 
-/// Takes memory for the kernel's registers the first time; false: there is none.
+/// Allocates the kernel's registers on first use. Returns false if there is no memory.
 inline bool BlockRunner::has_registers(Warp& warp) const {
   if (warp.kernel_registers == nullptr) warp.kernel_registers = reserve_kernel_registers(warp);
   return warp.kernel_registers != nullptr;
 }
 
-/// Null: there is no memory.
+/// Returns null if there is no memory.
 std::byte* BlockRunner::reserve_kernel_registers(Warp& warp) const {
   if (warp.frames.empty()) warp.frames.push_back(std::make_unique<Frame>());
   return warp.frames[0]->storage.reserve(program_.functions[0].registers->bytes());
 }
 
-/// Where the memory of a block is, which is the same for all blocks outside of clusters.
+/// Assigns the block's shared and local memory. Outside clusters it is the same for all blocks.
 Status BlockRunner::place_memory() {
   local_memory_ = local_.reserve(launch_.local_bytes * warp_size * warps_.size());
   if (local_memory_ == nullptr) return failure("no memory for the local variables of a thread block");
@@ -240,7 +240,7 @@ Status BlockRunner::start(std::uint64_t block, std::uint32_t multiprocessor, con
   static_cast<void>(found_->of(*launch_.memory));
   is_new_ = first_region() != nullptr;
   for (const std::unique_ptr<Warp>& warp : warps_) {
-    if (is_new_) break;  // begin_block() does
+    if (is_new_) break;  // begin_block() does this
     place(warp->context);
     renew(*warp);
   }
@@ -257,7 +257,7 @@ Status BlockRunner::start(std::uint64_t block, std::uint32_t multiprocessor, con
   in_step_ = false;
   completed_barriers_ = 0;
   for (Barrier& barrier : barriers_) {
-    if (open_barriers_ == 0 && !has_arrivals_) break;  // all are in their initial state
+    if (open_barriers_ == 0 && !has_arrivals_) break;  // all barriers are in their initial state
     if (barrier.open || has_arrivals_) barrier = {};
   }
   open_barriers_ = 0;
@@ -267,7 +267,7 @@ Status BlockRunner::start(std::uint64_t block, std::uint32_t multiprocessor, con
   return success();
 }
 
-/// Without a cluster the block is one of its own.
+/// Outside clusters, each block is a cluster of its own.
 void BlockRunner::take_seat(WarpContext& context) const {
   const Dim3& grid = launch_.shape.grid;
   const Dim3 each = seat_ != nullptr ? *launch_.shape.cluster : Dim3{};

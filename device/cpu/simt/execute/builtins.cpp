@@ -1,4 +1,4 @@
-// vprintf, malloc, free and __assertfail as device code sees them.
+// Implements vprintf, malloc, free and __assertfail for device code.
 #include <cstdio>
 #include <cstring>
 
@@ -10,26 +10,26 @@
 namespace lynxpp::device::cpu {
 namespace {
 
-/// What a lane's call reads. Nothing of it is trusted to be there.
+/// Reads memory for a lane's call. Every address is checked.
 class CallMemory {
  public:
   explicit CallMemory(const BuiltinCall& call) : call_(call) {}
 
-  /// The bytes the lane may access from `address` on.
+  /// Returns the bytes from `address` on that the lane may access.
   std::string_view bytes_at(std::uint64_t address) const {
     const AddressRange range = generic_range(*call_.warp, address, call_.lane);
     if (!range.holds(address, 1)) return {};
     return {reinterpret_cast<const char*>(address), range.bytes - (address - range.begin)};
   }
-  /// The text at `address`, up to its zero byte; a null pointer gives `instead`. Where there is none, the
-  /// call has failed.
+  /// Returns the null-terminated text at `address`, or `instead` for a null pointer. If there is no such
+  /// text, the call fails.
   std::string_view text_at(std::uint64_t address, std::string_view instead) {
     if (address == 0) return instead;
     const std::string_view bytes = bytes_at(address);
     const void* const end = bytes.empty() ? nullptr : std::memchr(bytes.data(), 0, bytes.size());
     if (end != nullptr)
       return bytes.substr(0, static_cast<std::size_t>(static_cast<const char*>(end) - bytes.data()));
-    miss("a text", address);
+    miss("a string", address);
     return {};
   }
   void miss(const char* what, std::uint64_t address) {
@@ -73,12 +73,12 @@ class ArgumentReader {
 
 /// One directive of a format string: "%-8.3lf".
 struct Directive {
-  std::string flags;  ///< flags, width and precision, '*' already replaced
+  std::string flags;  ///< flags, width and precision, with '*' already replaced
   bool is_long = false;
   char conversion = '\0';
 };
 
-/// `at` stands behind the '%' and is moved behind the directive.
+/// Parses the directive at `at`, which points after the '%', and moves `at` past it.
 Directive parse_directive(const char*& at, ArgumentReader& arguments) {
   Directive directive;
   while (*at != '\0' && std::strchr("-+ #0123456789.*", *at) != nullptr) {
@@ -103,7 +103,7 @@ void append(std::string& text, const std::string& format, T value) {
   text.pop_back();
 }
 
-/// False: the conversion is unknown and takes no argument.
+/// Returns false if the conversion is unknown; it takes no argument then.
 bool append_directive(std::string& text, const Directive& directive, ArgumentReader& arguments) {
   const std::string prefix = "%" + directive.flags;
   switch (directive.conversion) {
@@ -139,7 +139,7 @@ bool append_directive(std::string& text, const Directive& directive, ArgumentRea
   }
 }
 
-/// The number of arguments, or -1 without a format.
+/// Returns the number of arguments, or -1 without a format.
 Result<std::uint64_t> print(const BuiltinCall& call) {
   if (call.arguments[0] == 0) return static_cast<std::uint64_t>(-1);
   CallMemory memory(call);
@@ -173,7 +173,7 @@ Result<std::uint64_t> free_memory(const BuiltinCall& call) {
   if (address == 0 || device_heap(call.memory->device()).free(reinterpret_cast<void*>(address), *call.memory))
     return std::uint64_t{0};
   CallMemory memory(call);
-  memory.miss("free of what malloc of the device did not give out,", address);
+  memory.miss("free of a pointer that device malloc did not return,", address);
   return *memory.failed();
 }
 

@@ -9,7 +9,7 @@
 namespace lynxpp::device::cpu {
 namespace {
 
-/// Host address of a slot's value in one lane; null for immediates and predicates, which need bits.
+/// Returns the host address of a slot's value in one lane; null for immediates and predicates.
 std::byte* slot_address(const Warp& warp, const Frame& frame, const CallSlot& slot, std::uint32_t lane) {
   if (slot.kind == CallSlot::Kind::local) {
     return warp.context.local + lane * warp.context.local_stride + frame.local + slot.offset;
@@ -49,7 +49,7 @@ void write_scalar(const Warp& warp, const Frame& frame, const CallSlot& slot, st
 
 }  // namespace
 
-/// Arrays are copied as bytes, everything else as one value.
+/// Copies arrays as bytes and everything else as one value.
 void BlockRunner::copy_slot(Warp& warp, std::uint32_t lanes, const Frame& from, const CallSlot& source,
                             const Frame& to, const CallSlot& target) {
   for_each_lane(lanes, [&](std::uint32_t lane) {
@@ -71,7 +71,7 @@ bool BlockRunner::push_frame(Warp& warp, const CompiledFunction& callee, const S
                        std::to_string(launch_.local_bytes) +
                        " bytes of local memory of a thread allow (cudaLimitStackSize)");
   }
-  // A function without local variables uses no stack, and yet its recursion must end.
+  // Limits recursion of functions without local variables, which use no stack.
   constexpr std::uint32_t deepest_call = 4096;
   if (warp.depth >= deepest_call) {
     return fail_at(
@@ -100,7 +100,7 @@ void BlockRunner::copy_results(Warp& warp, const Frame& callee, const Frame& cal
     copy_slot(warp, lanes, callee, callee.function->results[i], caller, site.results[i]);
 }
 
-/// Results go to the caller, for the lanes that were called and have not exited.
+/// Returns results to the caller for the called lanes that have not exited.
 void BlockRunner::pop_frame(Warp& warp) {
   const Frame& callee = warp.top();
   --warp.depth;
@@ -139,8 +139,8 @@ bool BlockRunner::call(Warp& warp, const Segment& segment, std::uint32_t lanes) 
   return true;
 }
 
-/// Lanes that call the same function are a group of their own, as they are independent of the others until
-/// they have returned. The one of the lowest lane comes first.
+/// Splits lanes by callee. Lanes that call the same function form a group, which is independent of the others
+/// until it returns. The group with the lowest lane runs first.
 void BlockRunner::diverge_for_calls(Frame& caller, const Segment& segment, std::uint32_t pc,
                                     std::uint32_t lanes) {
   std::vector<LaneGroup> sides;
@@ -161,7 +161,7 @@ void BlockRunner::diverge_for_calls(Frame& caller, const Segment& segment, std::
   diverge(caller, segment.next, sides);
 }
 
-/// The call of the topmost group, whose lanes all have the same target.
+/// Makes the indirect call of the topmost group, whose lanes all have the same target.
 bool BlockRunner::call_target(Warp& warp, const Segment& segment) {
   Frame& caller = warp.top();
   LaneGroup& group = caller.groups.back();
@@ -171,7 +171,7 @@ bool BlockRunner::call_target(Warp& warp, const Segment& segment) {
   const CompiledFunction* const callee = program_.find(ModuleSymbols::function_of_token(token));
   if (callee == nullptr) {
     return fail_at(warp, segment, lanes,
-                   "a call through " + hexadecimal(token) + ", which is no function of this module");
+                   "a call through " + hexadecimal(token) + ", which is not a function of this module");
   }
   if (callee->failure) {
     if (!failure_) failure_ = Failure{*callee->failure};

@@ -19,7 +19,7 @@ namespace {
 using models::clock::Operation;
 using models::clock::Step;
 
-/// Where addresses are hashed, as cudaMalloc aligns them.
+/// Granularity at which host addresses are mapped to modelled ones: the alignment of cudaMalloc.
 constexpr std::uint64_t hashed_alignment = 512;
 
 Operation operation_of(const ptx::Instruction& instruction) {
@@ -49,7 +49,7 @@ bool reads(const ptx::Instruction& instruction) {
   return instruction.traits.reads_memory && instruction.traits.destinations != 0;
 }
 
-/// The blocks of a launch that are on the modelled device.
+/// The blocks of a launch that are resident on the modelled device.
 class TimedGrid final : public models::clock::Grid {
  public:
   TimedGrid(LaunchState& launch, std::size_t places, WorkerCounts* counts)
@@ -78,13 +78,13 @@ class TimedGrid final : public models::clock::Grid {
   Failure why_stuck(std::uint32_t place) override {
     BlockRunner& block = *blocks_[place];
     if (block.run_round() == BlockRunner::Turn::failed) return block.problem();
-    return failure("the cpu device's modelled time has lost the kernel's warps");
+    return failure("internal error: modelled time ended before all warps of the kernel");
   }
 
  private:
   LaunchState& launch_;
   WorkerCounts* const counts_;
-  std::vector<std::unique_ptr<BlockRunner>> blocks_;  ///< by place
+  std::vector<std::unique_ptr<BlockRunner>> blocks_;  ///< by slot on the device
 };
 
 }  // namespace
@@ -152,7 +152,7 @@ void StepRecorder::end_segment(const Segment& segment) {
   outstanding_.clear();
 }
 
-/// Instructions that access no memory that is timed.
+/// Records instructions without timed memory accesses up to `instruction`.
 void StepRecorder::arithmetic_until(std::uint32_t instruction) {
   if (instruction <= at_) return;
   const std::uint64_t busy =
@@ -161,7 +161,7 @@ void StepRecorder::arithmetic_until(std::uint32_t instruction) {
   at_ = instruction;
 }
 
-/// Waits on the way for what the instructions up to this one use.
+/// Records everything before `instruction`, with waits for reads whose results are used there.
 void StepRecorder::go_to(std::uint32_t instruction) {
   for (;;) {
     const auto first = std::ranges::min_element(outstanding_, {}, &Read::first_use);

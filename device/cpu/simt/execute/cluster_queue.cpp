@@ -5,8 +5,8 @@
 namespace lynxpp::device::cpu {
 namespace {
 
-/// A worker takes so many times, at least, where the launch has enough clusters: the last stretches end
-/// together.
+/// Least number of stretches per worker if the launch has enough clusters, so that workers finish at about
+/// the same time.
 constexpr std::uint64_t stretches_for_each_worker = 16;
 constexpr std::uint64_t longest_stretch = 64;
 static_assert(longest_stretch < 256);

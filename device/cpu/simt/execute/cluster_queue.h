@@ -1,10 +1,10 @@
-// Which clusters of a launch (blocks, where it has none) each worker runs.
+// Distributes the clusters of a launch (blocks, if it has no clusters) among workers.
 //
-// Neighbouring blocks access neighbouring memory. Workers that took one block each in turn would write lines
+// Neighboring blocks access neighboring memory. If workers took blocks in turn, one would write cache lines
 // next to those that another processor has just fetched: on two cores `vecadd` took three times as long
-// (docs/design/cpu-device.md). So a worker takes a stretch of clusters at a time. What it has not begun is
-// there for others to take once the launch has no more, so that no cluster that others wait for stays behind
-// one that waits for them.
+// (docs/design/cpu-device.md). So a worker takes a stretch of consecutive clusters at a time. Once the queue
+// is empty, other workers take the clusters that it has not started, so that no cluster is stuck after one
+// that waits for it.
 #pragma once
 
 #include <atomic>
@@ -14,27 +14,27 @@
 
 namespace lynxpp::device::cpu {
 
-/// Thread safe. Each cluster is given out once, and all are while anybody takes.
+/// Thread safe. Each cluster is taken exactly once.
 class ClusterQueue {
  public:
-  /// A launch has fewer than 2^56 clusters: at one in a nanosecond more would take years.
+  /// Precondition: a launch has fewer than 2^56 clusters, which would take years to run.
   ClusterQueue(std::uint64_t clusters, unsigned workers);
 
-  /// The next cluster for that worker, of those below `workers`; nullopt: none is left. `singly`: no stretch,
-  /// for launches whose blocks wait for one another, and had best be begun in their order.
+  /// Returns the next cluster for `worker`, which is less than `workers`; nullopt if no cluster is left.
+  /// `singly`: takes no stretch, for launches whose blocks wait for each other and are best started in order.
   std::optional<std::uint64_t> take(unsigned worker, bool singly);
 
  private:
-  /// What a worker has taken and not begun. Its owner alone fills it, when it is empty.
+  /// Clusters that a worker has taken but not started. Only its owner fills it, when it is empty.
   struct alignas(64) Stretch {
-    std::atomic<std::uint64_t> clusters{0};  ///< the first one × 256, plus how many
+    std::atomic<std::uint64_t> clusters{0};  ///< the first one × 256, plus their number
   };
   static std::optional<std::uint64_t> take_from(Stretch& stretch);
 
   const std::uint64_t clusters_;
-  const std::uint64_t stretch_;  ///< clusters of each
+  const std::uint64_t stretch_;  ///< clusters per stretch
   std::vector<Stretch> stretches_;
-  alignas(64) std::atomic<std::uint64_t> next_{0};  ///< of those that nobody has taken
+  alignas(64) std::atomic<std::uint64_t> next_{0};  ///< first cluster that no worker has taken
 };
 
 }  // namespace lynxpp::device::cpu

@@ -80,8 +80,8 @@ const BlockRunner& ClusterRunner::block() const {
 
 // ---------------------------------------------------------------- barrier.cluster
 
-/// `lanes` arrive at the cluster's barrier, or the group waits until all threads have arrived that have not
-/// exited. Lanes whose phase is over have nothing to wait for.
+/// Makes `lanes` arrive at the cluster's barrier, or makes the group wait until all threads that have not
+/// exited have arrived. Lanes whose phase is complete do not wait.
 void BlockRunner::meet_cluster(Warp& warp, LaneGroup& group, BarrierKind kind, std::uint32_t lanes) {
   std::uint32_t& arrived = cluster_arrived_[warp.context.warpid];
   if (kind == BarrierKind::cluster_arrive) {

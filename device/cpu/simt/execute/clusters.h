@@ -1,5 +1,5 @@
-// The thread blocks of a cluster, which one host thread runs together: each has its turn before any has
-// another one, so that they may wait for each other. A block without a cluster is one of its own.
+// Runs the thread blocks of a cluster in turns on one host thread, so that they can wait for each other. A
+// block without a cluster is a cluster of its own.
 #pragma once
 
 #include <cstdint>
@@ -17,17 +17,17 @@ class ClusterRunner {
 
   using Turn = BlockRunner::Turn;
 
-  /// Sets out to run the cluster of this number, on the multiprocessor of that. To be called again once a
-  /// cluster is finished.
+  /// Prepares to run cluster number `cluster` on a multiprocessor. Called again for the next cluster once all
+  /// blocks are finished.
   Status start(std::uint64_t cluster, std::uint32_t multiprocessor);
-  /// Gives every block a turn. Never `blocked`: a cluster none of whose blocks can go on has failed.
+  /// Gives every block a turn. Never returns `blocked`: a cluster with no runnable block has failed.
   Turn run_round();
   const Failure& problem() const { return blocks_[failed_]->problem(); }
 
-  /// As of BlockRunner: rounds in which every block may have waited for something outside.
+  /// Returns the rounds in which every block may have waited for something outside (see BlockRunner).
   std::uint32_t waiting_rounds() const;
   void wait_anew();
-  /// A block that is not finished; the first one when all are.
+  /// Returns an unfinished block; the first block if all are finished.
   const BlockRunner& block() const;
 
  private:
@@ -35,9 +35,9 @@ class ClusterRunner {
   std::vector<std::unique_ptr<BlockRunner>> blocks_;  ///< by rank
   std::vector<bool> finished_;
   std::size_t failed_ = 0;
-  AlignedBuffer shared_;  ///< of all of them
+  AlignedBuffer shared_;  ///< of all blocks
   ClusterSeat seat_;
-  ClusterKnowledge knowledge_;  ///< of a launch that is checked
+  ClusterKnowledge knowledge_;  ///< checked launches only
 };
 
 }  // namespace lynxpp::device::cpu

@@ -19,12 +19,13 @@ constexpr std::uint32_t bank_count = 32;
 constexpr std::uint32_t wavefront_bytes = bank_count * word_bytes;
 constexpr std::uint32_t widest_access = 32;  // v8.b32
 
-/// The distinct units that the lanes touch, of a power of two of bytes. Misaligned accesses touch one more.
+/// The distinct units, of a power-of-two number of bytes, that the lanes touch. A misaligned access touches
+/// one more.
 class TouchedUnits {
  public:
   TouchedUnits(const std::uint64_t* addresses, std::uint32_t mask, std::uint32_t bytes, std::uint64_t unit) {
     const int shift = std::countr_zero(unit);
-    bool is_ascending = true;  // mostly, and often all are one
+    bool is_ascending = true;  // the common case; often all lanes touch one unit
     for_each_lane(mask, [&](std::uint32_t lane) {
       const std::uint64_t last = (addresses[lane] + bytes - 1) >> shift;
       for (std::uint64_t touched = addresses[lane] >> shift; touched <= last; ++touched) {
@@ -107,7 +108,7 @@ void add(SiteCounts& sum, const SiteCounts& part) {
   sum.shared += part.shared;
 }
 
-/// Sums of one function.
+/// Sums of one function's counters.
 class FunctionCollector {
  public:
   FunctionCollector(const CompiledFunction& function, const std::vector<WorkerCounts>& workers)
@@ -137,7 +138,7 @@ class FunctionCollector {
       block.instructions = function_.graph.blocks[i].size();
       counters.blocks.push_back(block);
     }
-    // An instruction is part of two segments where a segment has a second form.
+    // An instruction is in two segments if its segment has a second form.
     std::vector<SegmentCounts> issued(sites_.size());
     for (std::size_t i = 0; i < segments_.size(); ++i) {
       const Segment& segment = function_.segments[i];
@@ -292,7 +293,7 @@ SpacesOfLanes spaces_of(const WarpContext& warp, const std::uint64_t* addresses,
     if (within(address, warp.shared, warp.shared_bytes)) {
       lanes.shared |= 1u << lane;
       lanes.offsets[lane] = address - reinterpret_cast<std::uintptr_t>(warp.shared);
-    } else if (!within(address, warp.cluster_shared, warp.cluster_bytes) &&  // another block's is neither
+    } else if (!within(address, warp.cluster_shared, warp.cluster_bytes) &&  // not counted
                !within(address, warp.local, warp.local_stride * warp_size) &&
                !within(address, warp.constants, warp.constant_bytes) &&
                !within(address, warp.parameters, warp.parameter_bytes)) {

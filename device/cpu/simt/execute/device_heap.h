@@ -1,5 +1,4 @@
-// The heap of device code (malloc and free in kernels), and the other limit that cudaDeviceSetLimit sets for
-// running kernels.
+// The heap of device code (malloc and free in kernels), and the stack limit for calls of unknown depth.
 #pragma once
 
 #include <atomic>
@@ -16,14 +15,14 @@ class DeviceHeap {
  public:
   static constexpr std::size_t default_limit = std::size_t{8} << 20;
 
-  /// From `memory`; null when `bytes` would exceed what is left of the limit, and for 0 bytes.
+  /// Allocates from `memory`; returns null if the limit would be exceeded, and for 0 bytes.
   void* allocate(std::size_t bytes, GlobalMemory& memory);
-  /// False, and nothing is freed, when `memory` has not given it out.
+  /// Returns false and frees nothing if the pointer was not allocated from `memory`.
   bool free(void* pointer, GlobalMemory& memory);
-  /// False once a kernel has used the heap: its size is fixed then, as CUDA's is.
+  /// Returns false once a kernel has used the heap: its size is then fixed, as in CUDA.
   bool set_limit(std::size_t bytes);
   std::size_t limit() const;
-  /// The memory is gone; the limit is the default again.
+  /// Forgets all memory and restores the default limit.
   void reset();
 
  private:
@@ -34,11 +33,11 @@ class DeviceHeap {
   bool is_fixed_ = false;
 };
 
-/// The heap of a device. Never destroyed.
+/// Returns the heap of a device, which is never destroyed.
 DeviceHeap& device_heap(int device);
 
-/// Bytes that the calls of one thread may take where their depth is not known when the kernel is compiled
-/// (recursion, calls through pointers), beyond one frame of each function. Of a device; read by every launch.
+/// Bytes per thread for calls of unknown depth (recursion, calls through pointers), beyond one frame of each
+/// function. Each device has a limit of its own, which every launch reads.
 inline constexpr std::size_t default_stack_limit = 1024;
 std::atomic<std::size_t>& stack_limit(int device);
 

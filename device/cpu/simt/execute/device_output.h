@@ -1,4 +1,4 @@
-// What kernels print. As with CUDA, it appears when the host waits for the device.
+// Output of kernels. As with CUDA, it appears when the host synchronizes with the device.
 #pragma once
 
 #include <cstddef>
@@ -12,9 +12,9 @@ class DeviceOutput {
  public:
   static constexpr std::size_t default_limit = std::size_t{1} << 20;
 
-  /// Keeps the text; what would exceed the limit makes room by writing what is there. Nothing is lost.
+  /// Buffers the text; writes the buffer first if the limit would be exceeded. No text is lost.
   void append(const std::string& text);
-  /// Writes to stdout what is kept.
+  /// Writes the buffered text to stdout.
   void flush();
   void set_limit(std::size_t bytes);
   std::size_t limit() const;
@@ -27,7 +27,7 @@ class DeviceOutput {
   std::size_t limit_ = default_limit;
 };
 
-/// The process's output. Never destroyed.
+/// Returns the process's output, which is never destroyed.
 DeviceOutput& device_output();
 
 }  // namespace lynxpp::device::cpu

@@ -31,7 +31,7 @@ constexpr std::uint64_t largest_block = 1024;
 
 std::atomic<bool> abandoned{false};
 
-/// The extents behind `directive` in a kernel's header, multiplied; 0 when it is not there.
+/// Returns the product of the extents after `directive` in a kernel's header; 0 if it is absent.
 std::uint32_t header_threads(std::string_view header, std::string_view directive) {
   const std::size_t found = header.find(directive);
   if (found == std::string_view::npos) return 0;
@@ -50,7 +50,7 @@ std::uint32_t header_threads(std::string_view header, std::string_view directive
   return static_cast<std::uint32_t>(std::min(product, largest_block));
 }
 
-/// Three extents behind `directive`, 1 where there are fewer; nullopt when it is not there.
+/// Returns three extents after `directive`, padded with 1; nullopt if it is absent.
 std::optional<Dim3> header_extents(std::string_view header, std::string_view directive) {
   const std::size_t found = header.find(directive);
   if (found == std::string_view::npos) return std::nullopt;
@@ -79,7 +79,7 @@ std::uint32_t thread_limit(const ptx::Module& module, const ptx::Function& kerne
   return largest_block;
 }
 
-/// Null for a launch that is not cooperative, or when there is no memory. Kernels may access it.
+/// Returns null if the launch is not cooperative or there is no memory. Kernels may access the workspace.
 auto make_workspace(const LaunchShape& shape, GlobalMemory& memory) {
   const auto release = [&memory](GridWorkspace* workspace) { memory.free_for_kernel(workspace); };
   void* const place = shape.cooperative ? memory.allocate_for_kernel(sizeof(GridWorkspace)) : nullptr;
@@ -111,18 +111,18 @@ class SimtModule final : public LoadedModule {
   Compiled program(const std::string& kernel, CodeKind kind);
   Status check(const KernelInfo& info, const LaunchShape& shape) const;
 
-  std::mutex mutex_;  // guards everything below but the storage's contents
+  std::mutex mutex_;  // guards everything below except the contents of the storage
   ptx::Module module_;
   const ModuleStorage storage_;
   const std::string name_;
   GlobalMemory& memory_;
   std::map<std::string, Result<KernelInfo>> infos_;
-  std::map<std::string, Program> plans_;  ///< of kernels that are not compiled yet
+  std::map<std::string, Program> plans_;  ///< kernels that have not been compiled
   std::map<std::string, std::map<CodeKind, Compiled>> programs_;
 };
 
-/// While it lives, the thread's arithmetic is what kernels expect: the program's own rounding and flush modes
-/// must not reach them.
+/// Sets the thread's floating-point environment to what kernels expect, regardless of the program's own
+/// rounding and flush modes, and restores it at the end.
 class DefaultArithmetic {
 #ifdef __SSE__
  public:
@@ -132,9 +132,10 @@ class DefaultArithmetic {
   ~DefaultArithmetic() { _mm_setcsr(before_); }
 
  private:
-  // Code of kernels has no x87 instructions, and to set both was 7 % of what a worker did for a short launch.
-  static constexpr unsigned usual = 0x1f80;   // all exceptions masked, to nearest, no flushing
-  static constexpr unsigned happened = 0x3f;  // flags, which change nothing
+  // Kernel code has no x87 instructions; setting both environments took 7% of a worker's time in short
+  // launches.
+  static constexpr unsigned usual = 0x1f80;   // all exceptions masked, round to nearest, no flushing
+  static constexpr unsigned happened = 0x3f;  // status flags, which have no effect
   const unsigned before_ = _mm_getcsr();
 #else
  public:
@@ -149,7 +150,7 @@ class DefaultArithmetic {
 #endif
 };
 
-/// `timed_blocks`: of a multiprocessor, where the launch has a clock. `counters` may be null.
+/// `timed_blocks`: resident blocks of a multiprocessor, if the launch has a clock. `counters` may be null.
 Status run(LaunchState& launch, std::uint32_t timed_blocks, LaunchCounters* counters) {
   const bool alone = launch.clock != nullptr || launch.check != nullptr;
   const auto workers =
@@ -174,11 +175,11 @@ Status run(LaunchState& launch, std::uint32_t timed_blocks, LaunchCounters* coun
   return success();
 }
 
-/// What an illegal access would have ended ends now.
+/// A checked launch continues after illegal accesses; it fails at its end with the first one.
 Status run_checked(LaunchState& launch, LaunchChecks& checks, LaunchCounters* counters) {
   LaunchCheck check(*launch.program, launch.shape, *launch.memory, checks);
   launch.check = &check;
-  launch.resident_blocks *= launch.multiprocessors;  // one thread runs the blocks of all
+  launch.resident_blocks *= launch.multiprocessors;  // one thread runs the blocks of all multiprocessors
   Status ran = run(launch, 0, counters);
   check.finish();
   return check.first_failure() ? Status(*check.first_failure()) : ran;
@@ -200,7 +201,7 @@ Result<std::uint32_t> SimtModule::find_kernel(const std::string& name) const {
   return failure(name_ + ": no kernel '" + name + "'");
 }
 
-/// It stays where it is for as long as the module does.
+/// Returns a reference that is valid for the module's lifetime.
 const Result<KernelInfo>& SimtModule::info_of(const std::string& name) {
   const std::lock_guard lock(mutex_);
   const auto known = infos_.find(name);
@@ -267,11 +268,11 @@ SimtModule::Compiled SimtModule::program(const std::string& kernel, CodeKind kin
       .first->second;
 }
 
-/// Clusters divide the grid, and are what the kernel was made for.
+/// Fails unless clusters divide the grid evenly and match the kernel's requirements.
 Status check_cluster(const KernelInfo& info, const LaunchShape& shape) {
   if (!shape.cluster && !info.needs_cluster) return success();
   const std::string kernel = "kernel '" + info.name + "': ";
-  if (!shape.cluster) return failure(kernel + "it is to be launched in clusters");
+  if (!shape.cluster) return failure(kernel + "it must be launched in clusters");
   const Dim3& each = *shape.cluster;
   const Dim3& grid = shape.grid;
   const std::string text =
@@ -279,11 +280,11 @@ Status check_cluster(const KernelInfo& info, const LaunchShape& shape) {
   const std::uint64_t blocks = std::uint64_t{each.x} * each.y * each.z;
   if (blocks == 0 || blocks > most_cluster_blocks || grid.x % each.x != 0 || grid.y % each.y != 0 ||
       grid.z % each.z != 0)
-    return failure(kernel + "clusters of " + text + " blocks do not divide the grid, or are too large");
+    return failure(kernel + "clusters of " + text + " blocks do not divide the grid or are too large");
   if (info.max_cluster_rank != 0 && blocks > info.max_cluster_rank)
-    return failure(kernel + "clusters of " + text + " blocks are more than its .maxclusterrank");
+    return failure(kernel + "clusters of " + text + " blocks exceed its .maxclusterrank");
   if (info.cluster && (info.cluster->x != each.x || info.cluster->y != each.y || info.cluster->z != each.z))
-    return failure(kernel + "clusters of " + text + " blocks are not what its .reqnctapercluster says");
+    return failure(kernel + "clusters of " + text + " blocks differ from its .reqnctapercluster");
   return success();
 }
 
@@ -307,7 +308,7 @@ Status SimtModule::launch(const std::string& kernel_name, const LaunchShape& ask
   if (!info) return info.error();
   LaunchShape shape = asked;
   if (!shape.cluster) shape.cluster = info->cluster;
-  // A model of one multiprocessor after the other knows nothing of blocks that are resident together.
+  // The model runs multiprocessors one after the other and cannot keep a cluster's blocks resident together.
   if (shape.cluster) clock = nullptr;
   if (Status checked = check(*info, shape); !checked) return checked;
   if (parameters.size() < info->parameter_bytes) {
@@ -371,7 +372,7 @@ void abandon_launches() { abandoned.store(true, std::memory_order_relaxed); }
 bool launches_abandoned() { return abandoned.load(std::memory_order_relaxed); }
 
 std::uint32_t multiprocessors() {
-  // The processors that this process may use: one of them alone runs thread blocks in their order.
+  // Counts the processors that this process may use; with a single one, thread blocks run in order.
   static const std::uint32_t count = [] {
     cpu_set_t processors;
     if (sched_getaffinity(0, sizeof(processors), &processors) == 0)

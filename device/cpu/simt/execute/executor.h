@@ -1,4 +1,5 @@
-// The cpu device's processor: PTX ▶ LLVM IR ▶ ORC, executed in SIMT fashion.
+// The processor of the cpu device: compiles PTX ▶ LLVM IR ▶ machine code (ORC) and executes it in SIMT
+// fashion.
 //
 // A warp is 32 lanes with an active mask; divergent branches reconverge at the immediate post-dominator.
 // Thread blocks are spread over the host's cores; the warps of one block take turns between barriers. Global
@@ -31,28 +32,28 @@ struct Dim3 {
 struct LaunchShape {
   Dim3 grid, block;
   std::uint32_t shared_bytes = 0;    ///< dynamic
-  bool cooperative = false;          ///< its blocks may wait for one another, all of them
-  std::optional<Dim3> cluster = {};  ///< blocks of a cluster, which divide the grid's; nullopt: no clusters
+  bool cooperative = false;          ///< all blocks may wait for each other
+  std::optional<Dim3> cluster = {};  ///< extents of a cluster in blocks; nullopt: no clusters
 };
 
-/// Exact counts of one launch, computed by the executor itself. Block indices are those of ptx/analysis'
-/// control flow graph, per function.
+/// Exact counts of one basic block in one launch, computed by the executor. Block indices are those of the
+/// control-flow graph in ptx/analysis, per function.
 struct BlockCounters {
-  std::string function;  ///< the kernel or a device function it called
+  std::string function;  ///< the kernel or a device function that it called
   std::uint32_t block = 0;
   std::uint32_t instructions = 0;         ///< static
   std::uint64_t warp_executions = 0;      ///< times a warp entered the block
-  std::uint64_t thread_executions = 0;    ///< the active lanes, summed
-  std::uint64_t warp_instructions = 0;    ///< instructions issued for a warp, whatever their guards
-  std::uint64_t thread_instructions = 0;  ///< lanes that executed an instruction: active and guard true
+  std::uint64_t thread_executions = 0;    ///< active lanes, summed
+  std::uint64_t warp_instructions = 0;    ///< instructions issued for a warp, regardless of their guards
+  std::uint64_t thread_instructions = 0;  ///< lanes that executed an instruction: active, with a true guard
 };
 
-/// Accesses to global memory: a request is one instruction of one warp with at least one lane whose guard
+/// Accesses to global memory. A request is one instruction of one warp with at least one lane whose guard
 /// holds.
 struct GlobalAccessCounts {
   std::uint64_t requests = 0;
-  std::uint64_t sectors = 0;  ///< distinct sectors of 32 bytes of each request, summed
-  std::uint64_t bytes = 0;    ///< that the lanes asked for
+  std::uint64_t sectors = 0;  ///< distinct 32-byte sectors of each request, summed
+  std::uint64_t bytes = 0;    ///< bytes that the lanes requested
 
   GlobalAccessCounts& operator+=(const GlobalAccessCounts& other);
 };
@@ -64,7 +65,7 @@ struct SharedAccessCounts {
 
   SharedAccessCounts& operator+=(const SharedAccessCounts& other);
 };
-/// One instruction.
+/// Counters of one instruction.
 enum class AccessKind : std::uint32_t { load, store, atomic };
 
 struct SiteCounters {
@@ -74,14 +75,14 @@ struct SiteCounters {
   std::uint32_t line = 0;  ///< in the PTX
   std::string opcode;
   ptx::OpcodeTraits traits;
-  std::uint64_t warp_issues = 0;        ///< times a warp issued it, whatever its guard
-  std::uint64_t active_lanes = 0;       ///< lanes that were active then, summed
-  std::uint64_t executing_warps = 0;    ///< of the issues, those with at least one lane whose guard held
+  std::uint64_t warp_issues = 0;        ///< times a warp issued it, regardless of its guard
+  std::uint64_t active_lanes = 0;       ///< active lanes at these issues, summed
+  std::uint64_t executing_warps = 0;    ///< issues with at least one lane whose guard held
   std::uint64_t thread_executions = 0;  ///< lanes whose guard held, summed
-  std::uint64_t divergent = 0;          ///< branches: issues that sent active lanes to different places
+  std::uint64_t divergent = 0;          ///< branches: issues at which the warp diverged
   GlobalAccessCounts global;
   SharedAccessCounts shared;
-  // Kinds of these accesses: a copy has one of each.
+  // Kinds of these accesses; a copy has both.
   AccessKind global_kind = AccessKind::load;
   AccessKind shared_kind = AccessKind::load;
 };
@@ -98,27 +99,27 @@ struct BarrierCounters {
   std::uint64_t warps = 0;
   std::uint64_t threads = 0;
 };
-/// How often each 4-byte word was accessed: an access counts once for every word that a lane touches.
+/// Accesses to each 4-byte word: an access counts once for every word that a lane touches.
 struct WordCounters {
   std::unordered_map<std::uint64_t, std::uint64_t> global;  ///< by address / 4
-  std::unordered_map<std::uint64_t, std::uint64_t> shared;  ///< by offset / 4, all thread blocks together
+  std::unordered_map<std::uint64_t, std::uint64_t> shared;  ///< by offset / 4, summed over all thread blocks
 
   WordCounters& operator+=(const WordCounters& other);
 };
 struct LaunchCounters {
   std::uint64_t thread_instructions = 0;
   std::uint64_t warp_instructions = 0;
-  MemoryCounters loads, stores, atomics;  ///< atomics are not among loads and stores
+  MemoryCounters loads, stores, atomics;  ///< loads and stores do not include atomics
   BranchCounters branches;
   BarrierCounters barriers;
-  /// those of every function that was reached, in order of function and block
+  /// Blocks of every reached function, ordered by function and block.
   std::vector<BlockCounters> blocks;
-  std::vector<SiteCounters> sites;  ///< the same functions', in order of function and instruction
-  /// Counted when it has a value before the launch: words take memory and time.
+  std::vector<SiteCounters> sites;  ///< of the same functions, ordered by function and instruction
+  /// Counted if it has a value before the launch, because it takes memory and time.
   std::optional<WordCounters> words;
 };
 
-/// Layout of a kernel's parameters and what a launch may use.
+/// Parameter layout of a kernel and resources of its launches.
 struct KernelInfo {
   std::string name;
   struct Parameter {
@@ -130,18 +131,18 @@ struct KernelInfo {
   std::uint32_t local_bytes = 0;
   std::uint32_t max_threads = 1024;
   std::uint32_t registers = 0;         ///< PTX virtual registers, for cudaFuncGetAttributes
-  std::optional<Dim3> cluster = {};    ///< .reqnctapercluster: it is launched in such clusters
+  std::optional<Dim3> cluster = {};    ///< .reqnctapercluster: required cluster extents
   bool needs_cluster = false;          ///< .explicitcluster
-  std::uint32_t max_cluster_rank = 0;  ///< .maxclusterrank; 0: it says nothing
+  std::uint32_t max_cluster_rank = 0;  ///< .maxclusterrank; 0 if absent
 };
 
 struct LaunchClock;  // clock.h
 
-/// What code is compiled for, besides running.
+/// The instrumentation that code is compiled with.
 struct CodeKind {
   bool counts = false;
   bool timed = false;    ///< for launches with a clock
-  bool checked = false;  ///< for launches that are checked
+  bool checked = false;  ///< for checked launches
   auto operator<=>(const CodeKind&) const = default;
 };
 
@@ -155,46 +156,48 @@ class LoadedModule {
     void* address = nullptr;
     std::uint64_t bytes = 0;
   };
-  /// A .global or .const variable.
+  /// Finds a .global or .const variable.
   virtual std::optional<VariableStorage> variable(const std::string& name) = 0;
-  /// All of them. The names live as long as the module.
+  /// Returns all variables. The names live as long as the module.
   virtual std::vector<std::pair<std::string_view, VariableStorage>> variables() = 0;
 
-  /// Compiles the kernel now, so that its first launch of this kind takes no longer than the others. Failure:
-  /// as launch.
+  /// Compiles the kernel now, so that its first launch of this kind is as fast as the others. Fails like
+  /// launch().
   virtual Status compile(const std::string& kernel, CodeKind kind) = 0;
 
-  /// Runs to completion. `parameters` is the parameter buffer (KernelInfo's layout; bytes beyond it are
-  /// ignored). `counters`, when given, is replaced by the launch's; `clock`, when given, runs the launch
-  /// and has its time afterwards (precondition: a block fits a multiprocessor of its machine). `checks`, when
-  /// given, and then no clock, gets what is wrong; illegal accesses are left out then, and the launch goes on
-  /// and fails at its end. Failure: an instruction the cpu device does not know (named, with its PTX line), a
-  /// trap, an illegal access, a barrier that can never complete.
+  /// Runs a kernel to completion.
+  /// - `parameters`: the parameter buffer in KernelInfo's layout; bytes past its end are ignored.
+  /// - `counters`: if not null, replaced by the launch's counters.
+  /// - `clock`: if not null, the launch has a modelled time, which is stored there. Precondition: a block
+  ///   fits a multiprocessor of the modelled machine.
+  /// - `checks`: if not null (and `clock` is null), receives the findings. Illegal accesses are then skipped,
+  ///   and the launch fails at its end.
+  /// Fails at an unsupported instruction (named with its PTX line), a trap, an illegal access, or a barrier
+  /// that can never complete.
   virtual Status launch(const std::string& kernel, const LaunchShape& shape,
                         std::span<const std::byte> parameters, LaunchCounters* counters,
                         LaunchClock* clock = nullptr, LaunchChecks* checks = nullptr) = 0;
 };
 
-/// Variables that lie where another module has placed them, with the contents that they have.
+/// Variables whose storage another module provides, with their contents.
 using SharedVariables = std::unordered_map<std::string, LoadedModule::VariableStorage>;
 
-/// Parses the module and places its variables, but those that are `shared`. `name` is used in diagnostics.
-/// `ptx` is compiled lazily. Of global memory its kernels access what `memory` holds, which outlives the
-/// module; the module's own variables are to be entered there.
+/// Parses the module and allocates its variables, except those in `shared`. `name` is used in diagnostics.
+/// Kernels are compiled lazily. Their global accesses are limited to `memory`, which outlives the module; the
+/// caller must add the module's own variables to it.
 Result<std::shared_ptr<LoadedModule>> load_module(std::string ptx, const std::string& name,
                                                   GlobalMemory& memory = unchecked_memory(),
                                                   const SharedVariables& shared = {});
 
-/// A kernel is named in the log, with where it is, when it has run for as long as this (10 s unless changed),
-/// and again whenever that time has doubled.
+/// Time after which a running kernel is reported in the log with its location, 10 s by default. It is
+/// reported again each time its running time has doubled.
 std::atomic<std::chrono::milliseconds>& first_running_report();
 
-/// Ends the running launches with a failure, and those to come: the process is about to end.
+/// Ends running and future launches with a failure, because the process is about to exit.
 void abandon_launches();
 bool launches_abandoned();
 
-/// Properties of the cpu device: 32-lane warps, compute capability 9.0, as many multiprocessors as the host
-/// has cores.
+/// Properties of the cpu device: 32-lane warps, compute capability 9.0, one multiprocessor per host core.
 inline constexpr int compute_capability = 90;
 std::uint32_t multiprocessors();
 

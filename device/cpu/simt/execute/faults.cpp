@@ -1,4 +1,4 @@
-// What is said of an illegal access.
+// Describes illegal accesses and other faults.
 #include <algorithm>
 #include <bit>
 #include <cstdio>
@@ -44,7 +44,7 @@ std::string name_of_access(const AccessSite& site) {
 
 namespace {
 
-/// What lies, or does not, where the access went.
+/// Describes the location of the illegal access.
 std::string name_of_place(const WarpContext& warp, const Fault& fault) {
   const std::string address = "address " + hexadecimal(fault.address);
   switch (fault.site->kind) {
@@ -57,8 +57,8 @@ std::string name_of_place(const WarpContext& warp, const Fault& fault) {
     case AddressKind::host: break;
   }
   switch (fault.site->space) {
-    case ptx::StateSpace::constant: return "no variable of constant memory is there";
-    case ptx::StateSpace::param: return "no parameter of the kernel is there";
+    case ptx::StateSpace::constant: return "no .const variable is at this address";
+    case ptx::StateSpace::param: return "no kernel parameter is at this address";
     default: break;
   }
   const std::uint64_t from_local = fault.address - reinterpret_cast<std::uintptr_t>(warp.local);
@@ -67,7 +67,7 @@ std::string name_of_place(const WarpContext& warp, const Fault& fault) {
   constexpr std::uint64_t a_little = 256;
   if (warp.shared_bytes != 0 && from_shared - warp.shared_bytes < a_little &&
       warp.memory->around(fault.address).bytes == 0 && !warp.memory->is_freed(fault.address)) {
-    return std::to_string(from_shared - warp.shared_bytes) + " bytes behind the end of the block's " +
+    return std::to_string(from_shared - warp.shared_bytes) + " bytes past the end of the block's " +
            std::to_string(warp.shared_bytes) + " bytes of shared memory";
   }
   return warp.memory->describe(fault.address);
@@ -78,17 +78,17 @@ std::string name_of_place(const WarpContext& warp, const Fault& fault) {
 std::string name_of_fault(const WarpContext& warp, const Fault& fault) {
   switch (fault.kind) {
     case FaultKind::misaligned_address:
-      return "which is no multiple of " +
+      return "which is not a multiple of " +
              (never_in_window(*fault.site) && fault.site->space != ptx::StateSpace::global
-                  ? "what it accesses"
+                  ? "the size of its elements"
                   : std::to_string(fault.site->bytes));
     case FaultKind::wrong_space:
-      return "which is memory of the block or of a thread, and " + std::string(fault.site->opcode) +
+      return "which is in shared or local memory, but " + std::string(fault.site->opcode) +
              " accesses global memory";
     case FaultKind::no_object:
-      return std::string("which is the handle of no ") +
+      return std::string("which is not the handle of a ") +
              (fault.site->opcode.starts_with("su") ? "surface object" : "texture object");
-    case FaultKind::outside_surface: return "which is a surface that ends before";
+    case FaultKind::outside_surface: return "which is outside the surface";
     default: return name_of_place(warp, fault);
   }
 }
@@ -118,17 +118,16 @@ bool BlockRunner::check_fault(Warp& warp) {
   if (fault.kind == FaultKind::none) return true;
   if (fault.kind == FaultKind::breakpoint) return fail("the kernel executed brkpt", fault.line);
   if (fault.kind == FaultKind::stack_overflow) {
-    return fail("illegal address: stack overflow: alloca wants the stack to end at " +
-                    std::to_string(fault.address) + " of the " + std::to_string(launch_.local_bytes) +
-                    " bytes of local memory of a thread (cudaLimitStackSize)," +
+    return fail("illegal address: stack overflow: alloca extends the stack to " +
+                    std::to_string(fault.address) + " bytes, past the " +
+                    std::to_string(launch_.local_bytes) +
+                    " bytes of local memory per thread (cudaLimitStackSize)," +
                     name_of_thread(warp.context, fault.lane),
                 fault.line);
   }
   if (fault.kind == FaultKind::apart) {
-    return fail(
-        "an instruction that all lanes of a warp must execute together was executed while some were "
-        "elsewhere",
-        fault.line);
+    return fail("a partial warp executed an instruction that all lanes of a warp must execute together",
+                fault.line);
   }
   const AccessSite& site = *fault.site;
   std::string message = fault.kind == FaultKind::misaligned_address ? "misaligned address: "
@@ -142,7 +141,7 @@ bool BlockRunner::check_fault(Warp& warp) {
   return fail(message + ": " + name_of_fault(warp.context, fault), site.line);
 }
 
-/// In a checked launch, which goes on to find more. False: the fault ends the launch.
+/// Skips an illegal access in a checked launch. Returns false if the fault ends the launch.
 bool BlockRunner::leave_out_access(Warp& warp) {
   Fault& fault = warp.context.fault;
   if (!check_ || !launch_.check->selection().memory || fault.site == nullptr) return false;
@@ -154,7 +153,7 @@ bool BlockRunner::leave_out_access(Warp& warp) {
   return true;
 }
 
-/// Lanes of the warp that are about to exit: they have left a branch early, and nothing waits for them.
+/// Returns the lanes that are about to exit after leaving a branch early; nothing waits for them.
 std::uint32_t BlockRunner::leaving_lanes(const Warp& warp) const {
   std::uint32_t seen = 0;
   std::uint32_t leaving = 0;
@@ -173,7 +172,7 @@ std::uint32_t BlockRunner::leaving_lanes(const Warp& warp) const {
   return leaving;
 }
 
-/// `bar.sync` and its relatives are for whole warps.
+/// Reports `bar.sync` and other aligned barriers that a partial warp executes.
 void BlockRunner::check_arrival(const Warp& warp, const Segment& segment, std::uint32_t lanes) {
   const CompiledFunction& function = *warp.top().function;
   const ptx::Instruction& at = function.function->body->instructions[segment.end - 1];
@@ -192,7 +191,7 @@ void BlockRunner::check_arrival(const Warp& warp, const Segment& segment, std::u
   launch_.check->add_place(FindingKind::divergent_barrier, std::move(place),
                            std::to_string(std::popcount(lanes)) + " of the warp's " +
                                std::to_string(std::popcount(warp.live)) +
-                               " lanes are there, the others elsewhere");
+                               " lanes are at the barrier, the others elsewhere");
 }
 
 void BlockRunner::forget_ranges() {

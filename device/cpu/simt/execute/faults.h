@@ -1,4 +1,4 @@
-// What is said of accesses and threads.
+// Descriptions of accesses and threads.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@
 
 namespace lynxpp::device::cpu {
 
-/// "0x7f00"
+/// Formats a value as "0x7f00".
 std::string hexadecimal(std::uint64_t value);
 
-/// "a store of 4 bytes to"
+/// Describes an access, such as "a store of 4 bytes to".
 std::string name_of_access(const AccessSite& site);
 
-/// Why it is none: "4 bytes behind the end of …". Precondition: it is one of an access.
+/// Explains why the address is illegal. Precondition: the fault is one of an access.
 std::string name_of_fault(const WarpContext& warp, const Fault& fault);
 
 }  // namespace lynxpp::device::cpu

@@ -5,7 +5,7 @@
 namespace lynxpp::device::cpu {
 namespace {
 
-constexpr std::size_t most_kept = 1024;  // as many as ran blocks at one time
+constexpr std::size_t most_kept = 1024;  // enough for all blocks that run at one time
 
 Kept<FoundRanges>& kept_ranges() {
   static auto* const all = new Kept<FoundRanges>(most_kept);

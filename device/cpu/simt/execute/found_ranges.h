@@ -1,5 +1,4 @@
-// Where kernels have found what they access. What was found outlives the launch: one has what another gave
-// back.
+// Recently found ranges of global memory. They outlive a launch: a later launch reuses them.
 #pragma once
 
 #include <array>
@@ -17,11 +16,11 @@ class FoundRanges {
   };
   using Pointer = std::unique_ptr<FoundRanges, GiveBack>;
 
-  /// For one that runs kernels, as long as it does.
+  /// Takes ranges for a block runner, for as long as it exists.
   static Pointer take();
 
-  /// WarpContext::known: without those of another memory and those that were found before the last removal.
-  /// To be asked for again behind each removal.
+  /// Returns WarpContext::known without ranges of another memory or from before the last removal. Must be
+  /// called again after each removal.
   AddressRange* of(const GlobalMemory& memory);
 
  private:

@@ -1,4 +1,5 @@
-// What kernels may access by global and generic addresses, shared, local and parameter memory aside.
+// The memory that kernels may access by global and generic addresses, except shared, local and parameter
+// memory.
 #pragma once
 
 #include <atomic>
@@ -16,7 +17,7 @@ struct AddressRange {
   }
 };
 
-/// So many devices a process has at most, which differ in their memory only.
+/// Most devices of a process, which differ in their memory only.
 inline constexpr int most_devices = 16;
 
 /// Thread safe.
@@ -24,23 +25,25 @@ class GlobalMemory {
  public:
   virtual ~GlobalMemory() = default;
 
-  /// Whose memory it is, below `most_devices`.
+  /// Returns the device that owns the memory, less than `most_devices`.
   virtual int device() const { return 0; }
 
-  /// The allocation or variable that holds the byte at `address`, to its exact size; empty when none does.
+  /// Returns the exact range of the allocation or variable that holds the byte at `address`; empty if none
+  /// does.
   virtual AddressRange around(std::uint64_t address) const = 0;
 
-  /// For the user, what an access that no range holds has met: "8 bytes behind the end of …".
+  /// Describes an address outside all ranges for the user: "8 bytes past the end of …".
   virtual std::string describe(std::uint64_t address) const = 0;
 
-  /// Whether what no range holds lies in memory that was freed lately.
+  /// True if an address outside all ranges is in recently freed memory.
   virtual bool is_freed(std::uint64_t) const { return false; }
 
-  /// malloc and free of device code. Null when there is no memory; false when `pointer` is none of malloc's.
+  /// malloc and free of device code. Returns null if there is no memory, false if `pointer` is not from
+  /// malloc.
   virtual void* allocate_for_kernel(std::uint64_t bytes) = 0;
   virtual bool free_for_kernel(void* pointer) = 0;
 
-  /// How many ranges have gone away. What around() said before the last one may be out of date.
+  /// Number of ranges removed so far. Earlier results of around() may be stale once it changes.
   std::uint64_t removals() const { return removals_.load(std::memory_order_relaxed); }
 
  protected:
@@ -50,7 +53,7 @@ class GlobalMemory {
   std::atomic<std::uint64_t> removals_{0};
 };
 
-/// The whole process but its first page: for kernels that are run on memory that nobody keeps account of.
+/// Returns memory that allows the whole address space except its first page, for kernels on untracked memory.
 GlobalMemory& unchecked_memory();
 
 }  // namespace lynxpp::device::cpu

@@ -1,5 +1,5 @@
-// Blocks whose warps go from barrier to barrier together, each with all of its lanes: nobody's stack is
-// looked at, and a barrier is where the round ends.
+// Fast path for blocks whose converged warps run from barrier to barrier together: no stack is inspected, and
+// a barrier ends the round.
 #include <algorithm>
 
 #include "device/cpu/simt/execute/scheduler.h"
@@ -7,12 +7,12 @@
 namespace lynxpp::device::cpu {
 namespace {
 
-/// Barriers until the worker is asked whether the launch goes on.
+/// Barriers between two checks that the launch has not been stopped.
 constexpr int rounds_in_step = 64;
 
 }  // namespace
 
-/// Whether all warps are behind the same barrier, with all of their lanes, in a launch that nothing watches.
+/// True if all warps are converged after the same barrier and nothing observes the launch.
 bool BlockRunner::warps_are_in_step() const {
   if (counts_ != nullptr || check_ || seat_ != nullptr || launch_.clock != nullptr || open_barriers_ != 0)
     return false;
@@ -25,8 +25,7 @@ bool BlockRunner::warps_are_in_step() const {
   });
 }
 
-/// What this warp runs from where it is to where the scheduler is needed: whether that is a barrier of the
-/// whole block, at which it has arrived.
+/// True if the code that the warp has just run ended with its arrival at a barrier of the whole block.
 bool BlockRunner::reaches_block_barrier(const Warp& warp, std::uint32_t taken) const {
   const WarpContext& context = warp.context;
   const Segment& segment = program_.functions[0].segments[context.segment];
@@ -36,8 +35,8 @@ bool BlockRunner::reaches_block_barrier(const Warp& warp, std::uint32_t taken) c
          context.spun == 0 && context.stack_top == warp.frames[0]->top;
 }
 
-/// Gives every warp a turn, from barrier to barrier. Where one does anything else the block goes on in the
-/// general way: those before it wait at the barrier.
+/// Runs every warp from barrier to barrier. If a warp does anything else, the warps before it wait at the
+/// barrier, and the block continues in the general way.
 BlockRunner::Turn BlockRunner::run_in_step() {
   const CompiledFunction& kernel = program_.functions[0];
   waiting_rounds_ = 0;
@@ -72,7 +71,8 @@ BlockRunner::Turn BlockRunner::run_in_step() {
   return Turn::again;
 }
 
-/// Those before `warp` have arrived at the barrier that ends this segment; `warp` has not.
+/// Leaves the fast path. The warps before `warp` have arrived at the barrier that ends this segment; `warp`
+/// has not.
 BlockRunner::Turn BlockRunner::leave_step(Warp& warp, std::uint32_t taken, std::uint32_t barrier) {
   in_step_ = false;
   Frame& frame = *warp.frames[0];

@@ -1,4 +1,4 @@
-// Objects that one launch leaves for those after it: to make them anew is much of what a short launch costs.
+// Objects that a launch leaves for later ones: creating them is a large part of the cost of a short launch.
 #pragma once
 
 #include <cstddef>
@@ -8,15 +8,15 @@
 
 namespace lynxpp::device::cpu {
 
-/// Thread safe. Not of threads: what a thread owns may not be made while another one loads a library, whose
-/// constructors may wait for a kernel. One of a kind is never destroyed: launches may run while the process
-/// ends.
+/// Thread safe. Not thread-local: initializing thread-local objects can deadlock while another thread loads a
+/// library whose constructors wait for a kernel. Global instances are never destroyed, because launches may
+/// run during process exit.
 template <typename Object>
 class Kept {
  public:
   explicit Kept(std::size_t most) : most_(most) {}
 
-  /// Null: none is left.
+  /// Returns null if no object is left.
   std::unique_ptr<Object> take() {
     const std::lock_guard lock(mutex_);
     if (objects_.empty()) return nullptr;
@@ -25,7 +25,7 @@ class Kept {
     return taken;
   }
 
-  /// Those beyond the bound are destroyed.
+  /// Destroys the object if the pool is full.
   void give(std::unique_ptr<Object> object) {
     const std::lock_guard lock(mutex_);
     if (objects_.size() < most_) objects_.push_back(std::move(object));

@@ -1,4 +1,4 @@
-// Lanes of a warp that wait for each other: operations at which they meet, and which lanes run meanwhile.
+// Lanes of a warp that wait for each other: meetings, and the choice of the lanes that run meanwhile.
 #include <bit>
 #include <cstdio>
 #include <iterator>
@@ -10,13 +10,13 @@ namespace {
 
 using Wait = LaneGroup::Wait;
 
-/// It waits in the group below, whether or not it has been taken from the stack.
+/// True if the group has reached its reconvergence point, whether or not it has been popped.
 bool has_joined(const LaneGroup& group) {
   return group.wait == Wait::none && group.calls.empty() && group.pc != no_segment &&
          group.pc == group.reconvergence;
 }
 
-/// Lanes of groups[index] that depend on no group above it.
+/// Returns the lanes of groups[index] that depend on no group above it.
 std::uint32_t free_lanes(const std::vector<LaneGroup>& groups, std::size_t index) {
   std::uint32_t lanes = groups[index].mask;
   for (std::size_t i = index + 1; i < groups.size(); ++i) lanes &= ~groups[i].mask;
@@ -50,7 +50,7 @@ std::string lanes_text(std::uint32_t lanes) {
   return text;
 }
 
-/// What a waiting group waits at.
+/// Returns the instruction at which a waiting group waits.
 const ptx::Instruction& place_of(const Frame& frame, const LaneGroup& group) {
   const std::vector<Segment>& segments = frame.function->segments;
   const std::uint32_t at =
@@ -62,12 +62,12 @@ const ptx::Instruction& place_of(const Frame& frame, const LaneGroup& group) {
 
 // ---------------------------------------------------------------- which lanes run
 
-/// Brings other lanes of the warp to the top, some that depend on no group above theirs; lanes that wait to
-/// be joined go on alone when there are no others. False: there are none.
+/// Brings other lanes of the warp to the top that depend on no group above theirs. If none exist, lanes
+/// that wait for others to reconverge continue without them. Returns false if no lanes can run.
 ///
-/// Lanes that spin, or wait at a barrier of the block, do so for any lane: the farthest come first, so that
-/// all have their turn. Lanes at a meeting wait for those they have parted from: the nearest come first, so
-/// that as few as possible part.
+/// Lanes that spin or wait at a barrier of the block may wait for any lane: the farthest group comes first,
+/// so that all get a turn. Lanes at a meeting wait for lanes that they diverged from: the nearest group comes
+/// first, so that the fewest lanes diverge.
 bool BlockRunner::give_way(Warp& warp, Preference preference) {
   if (warp.is_together()) return false;
   const bool nearest = preference == Preference::nearest;
@@ -98,7 +98,7 @@ bool BlockRunner::release_returned_lanes(Warp& warp) {
   return false;
 }
 
-/// Keeps the frames from `level` on with the group that made the call.
+/// Moves the frames from `level` on to the group that made the call.
 void BlockRunner::interrupt_calls(Warp& warp, std::uint32_t level) {
   const auto interrupted = warp.frames.begin() + level;
   const auto end = warp.frames.begin() + warp.depth;
@@ -107,7 +107,7 @@ void BlockRunner::interrupt_calls(Warp& warp, std::uint32_t level) {
   warp.depth = level;
 }
 
-/// Likewise, of one frame. `whole`: no group that others are to join.
+/// Same as give_way() for one frame. `whole`: only groups that no other lanes will join.
 bool BlockRunner::bring_forward(Warp& warp, std::uint32_t level, Preference preference, bool whole) {
   std::vector<LaneGroup>& groups = warp.frames[level]->groups;
   std::size_t others = groups.size() - 1;
@@ -134,7 +134,7 @@ bool BlockRunner::bring_forward(Warp& warp, std::uint32_t level, Preference pref
   return false;
 }
 
-/// The calls of the topmost group, which other lanes have interrupted, go on.
+/// Resumes the calls of the topmost group, which other lanes interrupted.
 void BlockRunner::resume_calls(Warp& warp) {
   std::vector<std::unique_ptr<Frame>> calls = std::move(warp.top().groups.back().calls);
   warp.top().groups.back().calls.clear();
@@ -146,8 +146,8 @@ void BlockRunner::resume_calls(Warp& warp) {
 
 // ---------------------------------------------------------------- meetings
 
-/// `lanes` of the topmost group arrive. Those with the same members wait until all of these have arrived that
-/// have not exited; the others go on.
+/// Makes `lanes` of the topmost group arrive at a meeting. Lanes with the same members wait until all members
+/// that have not exited have arrived; lanes whose members are complete continue.
 bool BlockRunner::meet(Warp& warp, const Segment& segment, std::uint32_t lanes) {
   Frame& frame = warp.top();
   LaneGroup& group = frame.groups.back();
@@ -188,7 +188,7 @@ bool BlockRunner::meet(Warp& warp, const Segment& segment, std::uint32_t lanes) 
   return true;
 }
 
-/// Executes the operation at `pc` for lanes of one group; `participants` have brought what it works on.
+/// Executes the operation at `pc` for lanes of one group with the values that `participants` contributed.
 void BlockRunner::exchange(Warp& warp, const Frame& frame, std::uint32_t pc, std::uint32_t lanes,
                            std::uint32_t participants) {
   WarpContext& context = warp.context;
@@ -205,9 +205,9 @@ void BlockRunner::exchange(Warp& warp, const Frame& frame, std::uint32_t pc, std
   counts.lanes += static_cast<std::uint64_t>(std::popcount(lanes));
 }
 
-/// Executes the operation for all that wait there, when all members have arrived or exited. What they arrived
-/// at may be different instructions: those meet whose opcode with all its modifiers and whose members are the
-/// same, as on a GPU (an H100 lets others wait for ever).
+/// Executes the operation for all waiting lanes once all members have arrived or exited. Lanes may have
+/// arrived at different instructions: they meet if the opcode with all its modifiers and the members are the
+/// same, as on a GPU (on an H100, lanes at other instructions wait forever).
 void BlockRunner::complete_meeting(Warp& warp, std::string_view opcode, std::uint32_t members) {
   const auto waits_there = [&](const Frame& frame, const LaneGroup& group) {
     return group.wait == Wait::meeting && group.members == members && place_of(frame, group).opcode == opcode;
@@ -226,7 +226,7 @@ void BlockRunner::complete_meeting(Warp& warp, std::string_view opcode, std::uin
   });
 }
 
-/// Lanes have exited: nobody waits for them any more.
+/// Completes meetings after lanes have exited, because exited lanes are no longer awaited.
 void BlockRunner::complete_meetings(Warp& warp) {
   if (warp.meeting == 0) return;
   std::vector<std::pair<std::string_view, std::uint32_t>> open;
@@ -236,7 +236,7 @@ void BlockRunner::complete_meetings(Warp& warp) {
   for (const auto& [opcode, members] : open) complete_meeting(warp, opcode, members);
 }
 
-/// All warps of the block wait.
+/// Fails if all warps of the block wait; reports a meeting that cannot complete, else a barrier.
 bool BlockRunner::fail_for_ever_waiting() {
   for (const std::unique_ptr<Warp>& warp : warps_) {
     if (warp->meeting == 0) continue;

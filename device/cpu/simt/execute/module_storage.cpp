@@ -9,7 +9,7 @@
 namespace lynxpp::device::cpu {
 namespace {
 
-/// cudaMalloc's alignment; no variable needs a larger one.
+/// Alignment of cudaMalloc; no variable needs a larger one.
 constexpr std::uint64_t arena_alignment = 256;
 
 bool is_placed(const ptx::Variable& variable, ptx::StateSpace space) {
@@ -17,13 +17,13 @@ bool is_placed(const ptx::Variable& variable, ptx::StateSpace space) {
          !(variable.is_extern && !variable.has_initializer);
 }
 
-/// Between two variables, so that an access a little beyond one does not meet the next.
+/// Gap between variables, so that an access slightly past the end of one does not hit the next.
 constexpr std::uint64_t gap = 64;
 
-/// Larger variables count as this, so that no sum wraps; no allocation of as much succeeds.
+/// Larger variables count as this size, so that no sum overflows; an allocation of this size always fails.
 constexpr std::uint64_t beyond_any_memory = std::uint64_t{1} << 48;
 
-/// Offsets of the variables of one space; the total comes back.
+/// Computes the offsets of the variables of one space and returns their total size.
 std::uint64_t place(const ptx::Module& module, ptx::StateSpace space,
                     std::unordered_map<std::string, std::uint64_t>& offsets) {
   std::uint64_t end = 0;

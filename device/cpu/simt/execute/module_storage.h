@@ -12,8 +12,8 @@ namespace lynxpp::device::cpu {
 /// Owns the memory; the symbols point into it.
 class ModuleStorage {
  public:
-  /// Places and initialises every variable that is not `shared`. Failure: an initial value that cannot be
-  /// understood, or no memory.
+  /// Allocates and initializes every variable that is not in `shared`. Fails if an initial value cannot be
+  /// parsed or there is no memory.
   static Result<ModuleStorage> create(const ptx::Module& module, const std::string& name,
                                       const SharedVariables& shared);
 

@@ -1,5 +1,4 @@
-// What a multiprocessor of the cpu device holds at a time. Blocks that are resident together may wait for one
-// another.
+// Occupancy of the cpu device's multiprocessors. Blocks that are resident together may wait for each other.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +14,8 @@ inline constexpr int shared_per_multiprocessor = 228 * 1024;
 inline constexpr int reserved_shared_per_block = 1024;
 inline constexpr int optin_shared_limit = 227 * 1024;
 
-/// Resident blocks of `threads` threads with `shared_bytes` dynamic shared memory on one multiprocessor; 0
-/// when one does not fit.
+/// Returns the number of resident blocks per multiprocessor with `threads` threads and `shared_bytes` of
+/// dynamic shared memory; 0 if not even one fits.
 int resident_blocks(const KernelInfo& info, int threads, std::size_t shared_bytes);
 
 }  // namespace lynxpp::device::cpu

@@ -9,12 +9,12 @@
 namespace lynxpp::device::cpu {
 namespace {
 
-/// Rounds in which all warps of a block may have waited for something, after which it gives way. Loops that
-/// just update memory look the same, and blocks that need not share a worker run faster one by one. Once
-/// blocks of a launch have waited, they are likely to do so again.
+/// Rounds in which all warps of a block may have waited before the block yields to others. Loops that only
+/// update memory look like waiting, and independent blocks run faster one after the other. Once blocks of a
+/// launch have waited, they are likely to wait again.
 constexpr std::uint32_t patient_rounds = 16;
 constexpr std::uint32_t patient_rounds_of_waiting_blocks = 1;
-/// To ask the clock in each takes longer than a short round.
+/// Reading the clock in every round would take longer than a short round.
 constexpr std::uint32_t rounds_between_reports = 16;
 
 }  // namespace
@@ -47,7 +47,7 @@ Result<bool> ResidentBlocks::start_cluster() {
   return true;
 }
 
-/// Until it is finished or gives way.
+/// Runs the first cluster until it finishes or yields.
 Status ResidentBlocks::run_first() {
   const std::size_t most = std::max<std::size_t>(1, launch_.resident_blocks / launch_.cluster_blocks());
   for (;;) {
@@ -95,7 +95,7 @@ void report_running(LaunchState& launch, const BlockRunner& block) {
 void report_abandoned(LaunchState& launch, const BlockRunner& block) {
   if (launch.check == nullptr || !launches_abandoned() || launch.report.is_abandoned.exchange(true)) return;
   const std::uint32_t* const at = block.index();
-  log().warn("kernel {} is ended while it runs; in block ({}, {}, {}) {}",
+  log().warn("kernel {} was interrupted; in block ({}, {}, {}) {}",
              demangle(launch.program->functions[0].name), at[0], at[1], at[2], block.describe_waits());
 }
 

@@ -1,6 +1,6 @@
-// The thread blocks that one host thread runs at a time, cluster by cluster (of one block where the launch
-// has none). A cluster that waits for others of its grid gives way to them, up to the number that the
-// device's occupancy promises, and to one where it promises less.
+// The thread blocks that one host thread runs concurrently, cluster by cluster (a cluster is one block if the
+// launch has none). A cluster that waits for others of its grid yields to them, up to the number that
+// occupancy allows but at least one.
 #pragma once
 
 #include <chrono>
@@ -18,23 +18,23 @@ class ResidentBlocks {
   ResidentBlocks(LaunchState& launch, std::uint32_t worker, WorkerCounts* counts)
       : launch_(launch), worker_(worker), counts_(counts) {}
 
-  /// Takes clusters from the launch until none is left or something failed.
+  /// Takes clusters from the launch until none is left or one has failed.
   Status run();
 
  private:
-  /// The next cluster of the launch becomes the first of `running_`. False when none is left.
+  /// Inserts the launch's next cluster at the front of `running_`. Returns false if none is left.
   Result<bool> start_cluster();
   Status run_first();
 
   LaunchState& launch_;
   const std::uint32_t worker_;
   WorkerCounts* const counts_;
-  std::uint32_t rounds_ = 0;  ///< that clusters have had which were not finished by them
-  std::vector<std::unique_ptr<ClusterRunner>> running_;  ///< the first one's turn it is
-  std::vector<std::unique_ptr<ClusterRunner>> idle_;     ///< kept for their memory
+  std::uint32_t rounds_ = 0;                             ///< rounds that did not finish their cluster
+  std::vector<std::unique_ptr<ClusterRunner>> running_;  ///< the first one runs
+  std::vector<std::unique_ptr<ClusterRunner>> idle_;     ///< kept to reuse their memory
 };
 
-/// A kernel that does not end says where it is, at intervals that double.
+/// Logs where a long-running kernel is, at intervals that double.
 void report_running(LaunchState& launch, const BlockRunner& block);
 /// Reports once where a checked kernel was when the program's end interrupted it.
 void report_abandoned(LaunchState& launch, const BlockRunner& block);

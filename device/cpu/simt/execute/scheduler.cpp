@@ -1,5 +1,4 @@
-// Warps, divergence, barriers. Calls are in calls.cpp, operations at which lanes wait for each other in
-// meetings.cpp.
+// Warps, divergence and barriers. Calls are in calls.cpp, meetings of lanes in meetings.cpp.
 #include "device/cpu/simt/execute/scheduler.h"
 
 #include <sys/mman.h>
@@ -14,14 +13,15 @@
 namespace lynxpp::device::cpu {
 namespace {
 
-/// … where modelled time decides who is next: the fewer, the less it runs ahead of that.
+/// Slice length with modelled time: short, so that a warp runs ahead of the modelled time as little as
+/// possible.
 constexpr std::int32_t timed_slice_segments = 16;
-/// Slices full of atomics after which lanes that spin give way to lanes of their warp that have waited for
-/// them all the time. Loops that just update memory often go through as many: a warp whose lanes need not
-/// part has the same counts in every run. Once a launch has locks, it has more of them.
+/// Slices of atomics after which spinning lanes yield to lanes of their warp that have waited throughout.
+/// The limit is high because loops that only update memory look the same, and a warp that does not diverge
+/// needlessly has the same counts in every run. Once a launch has used locks, it is likely to use more.
 constexpr std::uint32_t patient_slices = 512;
 constexpr std::uint32_t patient_slices_with_locks = 8;
-/// What has gone through so many goes through more of them; with fewer to come it is no gain.
+/// A block that has passed this many barriers probably passes more; with fewer, the fast path does not pay.
 constexpr std::uint32_t barriers_before_step = 2;
 
 std::uint32_t population(std::uint32_t mask) { return static_cast<std::uint32_t>(std::popcount(mask)); }
@@ -41,7 +41,7 @@ LocalArena::~LocalArena() {
   if (memory_ != nullptr) munmap(memory_, bytes_);
 }
 
-/// Of kernels that have none no byte is ever touched: a mapping would be much of what a short launch costs.
+/// Kernels without local memory share a dummy: mapping memory would be a large part of a short launch.
 std::byte* LocalArena::reserve(std::size_t bytes) {
   alignas(128) static std::byte none[128];
   if (bytes == 0) return none;
@@ -56,7 +56,7 @@ std::byte* LocalArena::reserve(std::size_t bytes) {
 
 namespace {
 
-/// Of warps that are kept for other launches: no more than this, with no more memory for registers.
+/// Most warps kept for later launches, and the most register memory of each.
 constexpr std::size_t most_kept_warps = 64;
 constexpr std::size_t most_kept_bytes = 64 << 10;
 
@@ -70,7 +70,7 @@ std::unique_ptr<Warp> take_warp() {
   return warp != nullptr ? std::move(warp) : std::make_unique<Warp>();
 }
 
-/// As if it were made now, but for what its frames have allocated.
+/// Resets the warp to its initial state, but keeps the memory of its frames.
 void keep_warp(std::unique_ptr<Warp> warp) {
   std::size_t bytes = 0;
   for (const std::unique_ptr<Frame>& frame : warp->frames) bytes += frame->storage.bytes();
@@ -110,7 +110,7 @@ BlockRunner::~BlockRunner() {
   for (std::unique_ptr<Warp>& warp : warps_) keep_warp(std::move(warp));
 }
 
-/// Launches of a kernel go on counting where those before them were.
+/// Continues the run counts of earlier launches of the kernel.
 void BlockRunner::take_over_runs() {
   runs_.reserve(program_.segment_count);
   for (const CompiledFunction& function : program_.functions) {
@@ -197,7 +197,7 @@ inline std::uint32_t BlockRunner::run_segment(const CompiledFunction& function, 
   return code.run(&context, mask);
 }
 
-/// The places of frame, function and segments are looked up once: each look waits for the one before.
+/// Looks up frame, function and segment once, because every lookup depends on the previous one.
 inline BlockRunner::Turn BlockRunner::step(Warp& warp) {
   if (failure_) return Turn::failed;
   Frame& frame = warp.top();
@@ -224,7 +224,7 @@ BlockRunner::Turn BlockRunner::run_warp(Warp& warp) {
   const std::int32_t slice = warp.recorder ? timed_slice_segments : slice_segments;
   bool spins = false;
   bool moved = false;
-  bool lanes_wait = true;  // for others of the warp, all the time
+  bool lanes_wait = true;  // true if lanes have waited for others of the warp all the time
   warp.context.spun = 0;
   warp.context.awaited = {};
   for (warp.context.turn = slice; warp.context.turn > 0; --warp.context.turn) {
@@ -239,7 +239,7 @@ BlockRunner::Turn BlockRunner::run_warp(Warp& warp) {
       if (give_way(warp, meets ? Preference::nearest : Preference::farthest)) continue;
       return moved ? Turn::again : Turn::blocked;
     }
-    // A clock tells the time of what is done already.
+    // A clock must reflect all earlier steps, so those are timed first.
     if (warp.recorder && warp.top().function->segments[group.pc].reads_clock && warp.recorder->has_steps())
       return Turn::again;
     moved = true;
@@ -259,8 +259,8 @@ BlockRunner::Turn BlockRunner::run_warp(Warp& warp) {
   const bool has_locks = launch_.spins.load(std::memory_order_relaxed);
   const std::uint32_t patience = has_locks ? patient_slices_with_locks : patient_slices;
   if (warp.waited_slices <= patience * static_cast<std::uint32_t>(slice_segments / slice)) return Turn::again;
-  // Lanes whose last step was a return are moved to their caller before others run; otherwise a finished call
-  // would look like one in which all lanes wait.
+  // Lanes that have just returned move to their caller before others run; otherwise a finished call would
+  // look like one in which all lanes wait.
   if (!is_settled(warp) && !settle(warp)) {
     complete_barriers();
     return Turn::finished;
@@ -275,7 +275,7 @@ bool BlockRunner::settle(Warp& warp) {
     while (!frame.groups.empty()) {
       const LaneGroup& group = frame.groups.back();
       if (!group.calls.empty()) break;
-      if (group.mask != 0 && group.pc == no_segment) {  // ran off the end: returns
+      if (group.mask != 0 && group.pc == no_segment) {  // falling off the end returns
         return_lanes(warp, group.mask);
       }
       if (group.mask != 0 && group.pc != group.reconvergence) break;
@@ -288,7 +288,7 @@ bool BlockRunner::settle(Warp& warp) {
         continue;
       }
       if (!group.calls_indirectly) return true;
-      // Failures surface in step().
+      // step() reports the failure.
       if (!call_target(warp, frame.function->segments[group.pc])) return true;
       continue;
     }
@@ -297,7 +297,7 @@ bool BlockRunner::settle(Warp& warp) {
   return false;
 }
 
-/// Behind what a warp has run from `pc` on, in its frame.
+/// Continues after the warp has run code from `pc` on in its frame.
 BlockRunner::Turn BlockRunner::go_on(Warp& warp, Frame& frame, std::uint32_t pc, std::uint32_t taken) {
   const CompiledFunction& function = *frame.function;
   LaneGroup& group = frame.groups.back();
@@ -321,7 +321,7 @@ void BlockRunner::count_divergence(const Frame& frame, const Segment& segment) {
   if (counts_ != nullptr) ++counts_->sites[frame.function->site_base + segment.end - 1].divergent;
 }
 
-/// What a segment's last instruction does to the warp. False: the launch failed.
+/// Applies the control flow of a segment's last instruction to the warp. Returns false if the launch failed.
 bool BlockRunner::act(Warp& warp, Frame& frame, const Segment& segment, std::uint32_t taken) {
   LaneGroup& group = frame.groups.back();
   switch (segment.control) {
@@ -362,8 +362,8 @@ void BlockRunner::branch(Frame& frame, const Segment& segment, std::uint32_t tak
   }
 }
 
-/// The top group splits. It stays as the place where the sides join, unless the group below already is that
-/// place.
+/// Splits the top group into `sides`. The group stays as the reconvergence point, unless the group below
+/// already has the same one.
 void BlockRunner::diverge(Frame& frame, std::uint32_t reconvergence, std::span<LaneGroup> sides) {
   LaneGroup& group = frame.groups.back();
   if (reconvergence == no_segment || reconvergence == group.reconvergence) {
@@ -374,7 +374,7 @@ void BlockRunner::diverge(Frame& frame, std::uint32_t reconvergence, std::span<L
   }
   for (LaneGroup& side : sides) {
     side.reconvergence = reconvergence;
-    // A side that is there already waits in the group below.
+    // A side that is already at the reconvergence point waits in the group below.
     if (side.pc == no_segment || side.pc != reconvergence) frame.groups.push_back(std::move(side));
   }
 }
@@ -395,7 +395,7 @@ bool BlockRunner::indexed_branch(Warp& warp, const Segment& segment, std::uint32
     if ((taken >> lane & 1) != 0) {
       const std::uint64_t index = warp.context.operand[lane];
       if (index >= segment.targets.size())
-        return fail("brx.idx with an index beyond its list of targets", segment.line);
+        return fail("brx.idx with an index past the end of its target list", segment.line);
       pc = segment.targets[index];
     }
     side(pc).mask |= 1u << lane;
@@ -409,7 +409,7 @@ bool BlockRunner::indexed_branch(Warp& warp, const Segment& segment, std::uint32
   return true;
 }
 
-/// To return from the kernel is to exit.
+/// Returning from the kernel exits.
 void BlockRunner::return_lanes(Warp& warp, std::uint32_t lanes) {
   if (warp.top().call == nullptr) return exit_lanes(warp, lanes);
   for (LaneGroup& group : warp.top().groups) group.mask &= ~lanes;
@@ -439,12 +439,12 @@ bool BlockRunner::arrive(Warp& warp, const Segment& segment, std::uint32_t lanes
   const std::uint32_t threads = warp.context.barrier_threads;
   if (id >= barrier_count) return fail("barrier " + std::to_string(id) + " does not exist", segment.line);
   if (threads % warp_size != 0) {
-    return fail("a barrier for " + std::to_string(threads) + " threads, which is no multiple of 32",
+    return fail("a barrier for " + std::to_string(threads) + " threads, which is not a multiple of 32",
                 segment.line);
   }
   Barrier& barrier = barriers_[id];
   if (barrier.open && barrier.threads != threads) {
-    return fail("warps meet at barrier " + std::to_string(id) + " with different thread counts",
+    return fail("warps arrive at barrier " + std::to_string(id) + " with different thread counts",
                 segment.line);
   }
   if (check_) {
@@ -457,7 +457,7 @@ bool BlockRunner::arrive(Warp& warp, const Segment& segment, std::uint32_t lanes
   barrier.threads = threads;
   std::uint32_t& arrived = barrier.arrived[warp.context.warpid];
   const bool is_there = arrived != 0 && (warp.live & ~arrived) == 0;
-  if (is_there) ++barrier.more;  // it arrives as an additional warp
+  if (is_there) ++barrier.more;  // counts as an additional warp
   if (arrived == 0 || is_there) ++barrier.warps;
   arrived |= lanes;
   if (segment.barrier >= BarrierKind::reduce_popc) {
@@ -484,7 +484,7 @@ void BlockRunner::complete_barriers() {
   }
 }
 
-/// Once for each time that the barrier opens.
+/// Records the arrival once per barrier phase.
 void BlockRunner::record_arrival(Warp& warp, Barrier& barrier, std::uint32_t id) {
   const std::uint32_t bit = 1u << warp.context.warpid;
   if (!warp.recorder || (barrier.recorded & bit) != 0) return;
@@ -496,7 +496,8 @@ void BlockRunner::record_arrival(Warp& warp, Barrier& barrier, std::uint32_t id)
   warp.recorder->barrier(id, barrier.threads / warp_size, waits);
 }
 
-/// A warp has arrived when all its lanes that have not exited have; it counts as 32 threads then.
+/// Completes the barrier if all expected warps have arrived. A warp has arrived once all its live lanes have;
+/// it then counts as 32 threads.
 bool BlockRunner::complete(Barrier& barrier, std::uint32_t id) {
   const std::uint32_t expected = barrier.threads != 0 ? barrier.threads : live_warps_ * warp_size;
   if (barrier.warps * warp_size < expected) return false;

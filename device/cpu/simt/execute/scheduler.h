@@ -23,20 +23,20 @@
 
 namespace lynxpp::device::cpu {
 
-/// Segments a warp runs before the next one gets its turn.
+/// Segments that a warp runs before the next warp gets a turn.
 inline constexpr std::int32_t slice_segments = 4096;
-/// Of a block.
+/// Barriers per block.
 inline constexpr std::uint32_t barrier_count = 16;
 
-/// When a launch that does not end is named, and when it began.
+/// Start of a launch and the time at which it is next reported as running.
 struct RunningReport {
   std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
   std::atomic<std::chrono::steady_clock::duration> next;
   std::atomic<bool> is_abandoned = false;  ///< true if its early end has been reported
 };
 
-/// Where the blocks of a cooperative launch meet: what %envreg1 and %envreg2 tell cooperative groups the
-/// address of.
+/// Synchronization state of a cooperative launch. %envreg1 and %envreg2 hold its address for cooperative
+/// groups.
 struct GridWorkspace {
   std::uint32_t bytes = sizeof(GridWorkspace);
   std::uint32_t arrived = 0;
@@ -44,39 +44,38 @@ struct GridWorkspace {
 
 class BlockRunner;
 
-/// What a block is told of the cluster it is in; all but the rank is the same for all its blocks. Outlives
-/// them.
+/// The cluster of a block; all members but the rank are the same for all blocks. Outlives the blocks.
 struct ClusterSeat {
   std::uint32_t rank = 0;
-  std::uint32_t id[3] = {};           ///< of the cluster in the grid
+  std::uint32_t id[3] = {};           ///< index of the cluster in the grid
   std::byte* shared = nullptr;        ///< shared memory of the first block
-  std::uint64_t stride = 0;           ///< … and from one block's to the next one's
+  std::uint64_t stride = 0;           ///< distance between the memory of consecutive blocks
   std::vector<BlockRunner*> members;  ///< by rank
   ClusterKnowledge* knowledge = nullptr;
 };
 
-/// What the threads of one launch share.
+/// State that the host threads of one launch share.
 struct LaunchState {
   const Program* program = nullptr;
   LaunchShape shape;
   const std::byte* parameters = nullptr;
   GlobalMemory* memory = nullptr;
   std::uint64_t grid_id = 0;
-  GridWorkspace* workspace = nullptr;  ///< of a cooperative launch
-  std::string_view name;               ///< of the module, in diagnostics
+  GridWorkspace* workspace = nullptr;  ///< in cooperative launches
+  std::string_view name;               ///< of the module, for diagnostics
   std::atomic<bool> failed{false};
-  std::atomic<bool> spins{false};        ///< lanes have been seen to wait for lanes of their warp
-  std::uint64_t local_bytes = 0;         ///< of local memory, of one thread
-  std::size_t resident_blocks = 1;       ///< that one worker may run in turns
-  std::uint32_t multiprocessors = 1;     ///< of the device, as kernels are told
-  LaunchClock* clock = nullptr;          ///< of a launch that keeps a modelled time
-  const StepTable* steps = nullptr;      ///< … and what its instructions are
-  LaunchCheck* check = nullptr;          ///< of a launch that is checked
-  std::atomic<bool> blocks_wait{false};  ///< blocks have been seen to wait for blocks
+  std::atomic<bool> spins{false};        ///< true once lanes have waited for lanes of their warp
+  std::uint64_t local_bytes = 0;         ///< local memory per thread
+  std::size_t resident_blocks = 1;       ///< number that one worker may run in turns
+  std::uint32_t multiprocessors = 1;     ///< of the device, as kernels see it
+  LaunchClock* clock = nullptr;          ///< in launches with modelled time
+  const StepTable* steps = nullptr;      ///< steps of the program's instructions, with `clock`
+  LaunchCheck* check = nullptr;          ///< in checked launches
+  std::atomic<bool> blocks_wait{false};  ///< true once blocks have waited for blocks
   RunningReport report;
-  std::optional<ClusterQueue> queue;  ///< what is still to run
+  std::optional<ClusterQueue> queue;  ///< clusters that have not started
 
-  /// Whether there is no use in going on.
+  /// True if the launch has failed or has been abandoned.
   bool stops() const { return failed.load(std::memory_order_relaxed) || launches_abandoned(); }
 
   std::uint64_t blocks() const { return std::uint64_t{shape.grid.x} * shape.grid.y * shape.grid.z; }
@@ -87,13 +86,13 @@ struct LaunchState {
   std::uint32_t threads() const { return shape.block.x * shape.block.y * shape.block.z; }
 };
 
-/// Memory on a boundary of 128 bytes, so that generic addresses of shared memory tell the bank; what was in
-/// it is lost when it grows.
+/// Memory aligned to 128 bytes, so that a generic address of shared memory determines its bank. Contents are
+/// lost when it grows.
 class AlignedBuffer {
  public:
   std::byte* reserve(std::size_t bytes);
   std::size_t bytes() const { return bytes_; }
-  /// As if it were new.
+  /// Clears the contents.
   void clear() {
     if (memory_) std::memset(memory_.get(), 0, bytes_);
   }
@@ -106,14 +105,14 @@ class AlignedBuffer {
   std::size_t bytes_ = 0;
 };
 
-/// Address space for the local memory of all threads of a block; pages come when they are touched.
+/// Address space for the local memory of all threads of a block; pages are allocated when touched.
 class LocalArena {
  public:
   LocalArena() = default;
   ~LocalArena();
   LocalArena(const LocalArena&) = delete;
   LocalArena& operator=(const LocalArena&) = delete;
-  /// Null when the system gives no memory.
+  /// Returns null if the system provides no memory.
   std::byte* reserve(std::size_t bytes);
 
  private:
@@ -123,51 +122,51 @@ class LocalArena {
 
 struct Frame;
 
-/// Lanes of a warp that run together.
+/// Converged lanes of a warp.
 struct LaneGroup {
   enum class Wait { none, barrier, meeting, cluster };
   std::uint32_t pc = 0;                      ///< next segment; no_segment: the function returns
-  std::uint32_t reconvergence = no_segment;  ///< where the group joins the one below
+  std::uint32_t reconvergence = no_segment;  ///< segment where the group joins the one below
   std::uint32_t mask = 0;
   Wait wait = Wait::none;
-  std::uint32_t barrier = 0;  ///< waited for
+  std::uint32_t barrier = 0;  ///< awaited barrier, with Wait::barrier
   std::uint32_t barrier_result = 0;
-  std::uint32_t members = 0;                       ///< of the meeting waited for; `pc` is its operation
-  bool calls_indirectly = false;                   ///< the call at `pc` is still to be made
-  std::vector<std::unique_ptr<Frame>> calls = {};  ///< outermost first: its frames, while other lanes run
+  std::uint32_t members = 0;                       ///< awaited, with Wait::meeting at `pc`
+  bool calls_indirectly = false;                   ///< the call at `pc` has not been made yet
+  std::vector<std::unique_ptr<Frame>> calls = {};  ///< interrupted call frames, outermost first
 };
 
-/// A call frame. `groups` is the SIMT stack: a group waits until those above it have joined it or are gone. A
-/// lane is where the topmost group that has it is.
+/// A call frame. `groups` is the SIMT stack: a group waits until those above it have joined it or exited. A
+/// lane executes in the topmost group that contains it.
 struct Frame {
   const CompiledFunction* function = nullptr;
   AlignedBuffer storage;
   std::byte* registers = nullptr;
   std::uint64_t local = 0;        ///< local address of the frame
-  std::uint64_t top = 0;          ///< … and where a called function's begins
+  std::uint64_t top = 0;          ///< local address at which a callee's frame begins
   const Segment* call = nullptr;  ///< the caller's segment; null for the kernel
-  std::uint32_t lanes = 0;        ///< that were called
+  std::uint32_t lanes = 0;        ///< lanes that were called
   std::vector<LaneGroup> groups;
-  std::uint64_t targets[warp_size] = {};  ///< of an indirect call made from this frame
+  std::uint64_t targets[warp_size] = {};  ///< of an indirect call from this frame
 };
 
 struct Warp {
   WarpContext context;
-  /// [0, depth) are in use: each is called by the topmost group of the one before. What other groups have
-  /// called is kept with them.
+  /// Frames [0, depth) are in use; the topmost group of each called the next. Interrupted calls of other
+  /// groups are stored in those groups.
   std::vector<std::unique_ptr<Frame>> frames;
   std::uint32_t depth = 0;
-  bool is_new = false;                    ///< it has run nothing of its block yet
+  bool is_new = false;                    ///< true if it has not started its block
   std::uint32_t threads = 0;              ///< lanes that have a thread
-  std::byte* kernel_registers = nullptr;  ///< of frames[0], once it has had any
+  std::byte* kernel_registers = nullptr;  ///< of frames[0], once allocated
   std::uint32_t live = 0;                 ///< lanes that have not exited
   std::uint32_t meeting = 0;              ///< lanes that wait at a meeting
   std::uint32_t spinning_slices = 0;
   const Segment* exit = nullptr;         ///< last known exit of lanes
-  std::uint32_t waited_slices = 0;       ///< such slices, all through which some lanes waited for others
-  std::optional<StepRecorder> recorder;  ///< of a launch that keeps a modelled time
+  std::uint32_t waited_slices = 0;       ///< spinning slices during which some lanes waited throughout
+  std::optional<StepRecorder> recorder;  ///< in launches with modelled time
 
-  /// All of its lanes are in the kernel and together, as those of most warps are all the time.
+  /// True if all lanes are in the kernel and converged, the common case.
   bool is_together() const { return depth == 1 && frames[0]->groups.size() == 1; }
   /// Precondition: the warp has a topmost group.
   bool has_waiting_lanes() const { return top().groups.back().mask != live; }
@@ -179,7 +178,7 @@ struct Warp {
 template <typename Visit>
 void for_each_group_of_calls(const LaneGroup& group, const Visit& visit);
 
-/// Calls `visit(frame, group)` for every group of the frames, of those that wait inside calls too.
+/// Calls `visit(frame, group)` for every group of the frames, including those of interrupted calls.
 template <typename Visit>
 inline void for_each_group(std::span<const std::unique_ptr<Frame>> frames, const Visit& visit) {
   for (const std::unique_ptr<Frame>& frame : frames) {
@@ -203,40 +202,40 @@ class BlockRunner {
 
   enum class Turn { again, blocked, finished, failed };
 
-  /// Sets out to run the block of this number, on the multiprocessor of that. To be called again once a block
-  /// is finished. `seat`: in a cluster, whose blocks are all started before one runs; null: in none.
+  /// Prepares to run block number `block` on a multiprocessor. Called again for the next block once this one
+  /// is finished. `seat`: the block's cluster, whose blocks all start before one runs; null outside clusters.
   Status start(std::uint64_t block, std::uint32_t multiprocessor, const ClusterSeat* seat = nullptr);
-  /// Gives every warp a turn. `blocked`: it can go on when other blocks of its cluster have; any other block
-  /// none of whose warps can go on has failed.
+  /// Gives every warp a turn. Returns `blocked` if the block can continue only after others of its cluster;
+  /// outside clusters, a block with no runnable warp has failed.
   Turn run_round();
-  /// Gives one warp a short turn, at this modelled time of the launch, and appends what it does. `blocked`:
-  /// it can go on when another warp has. Precondition: the launch has a clock.
+  /// Gives one warp a short turn at this modelled time and appends its steps. Returns `blocked` if it can
+  /// continue only after another warp. Precondition: the launch has a clock.
   Turn run_slice(std::uint32_t warp, double cycles, models::clock::Steps& steps);
   const Failure& problem() const { return *failure_; }
 
-  /// Rounds, the last ones, in which every warp may have waited for another block or the host.
+  /// Number of most recent rounds in which every warp may have waited for another block or the host.
   std::uint32_t waiting_rounds() const { return waiting_rounds_; }
   void wait_anew() { waiting_rounds_ = 0; }
-  /// No block of the cluster can go on.
+  /// Fails because no block of the cluster can continue.
   void fail_waiting_for_cluster();
-  /// Of the block: three coordinates.
+  /// Returns the block's three coordinates.
   const std::uint32_t* index() const { return index_; }
-  /// Line in the PTX where a warp is that is not finished; 0 when all are.
+  /// Returns the PTX line of an unfinished warp; 0 if all are finished.
   std::uint32_t line() const;
   /// Describes what each warp waits for, or where it is.
   std::string describe_waits() const;
 
  private:
   struct Barrier {
-    std::vector<std::uint32_t> arrived;  ///< lanes, per warp; empty before the first one arrives
-    std::uint32_t warps = 0;             ///< of which lanes have arrived
-    std::uint32_t threads = 0;           ///< expected; 0: all
-    std::uint32_t count = 0;             ///< predicates that were true
+    std::vector<std::uint32_t> arrived;  ///< lanes per warp; empty before the first arrival
+    std::uint32_t warps = 0;             ///< warps with arrived lanes
+    std::uint32_t threads = 0;           ///< expected threads; 0: all
+    std::uint32_t count = 0;             ///< true predicates
     std::uint32_t total = 0;             ///< predicates
     bool open = false;
-    std::uint32_t recorded = 0;  ///< warps whose steps have it
-    std::uint32_t more = 0;      ///< repeated arrivals of warps, without waiting
-    /// First waiter in the present phase; null if there is none.
+    std::uint32_t recorded = 0;  ///< mask of warps whose arrival is recorded as a step
+    std::uint32_t more = 0;      ///< repeated arrivals of warps that did not wait
+    /// First waiter in the current phase; null if none exists.
     const CompiledFunction* function = nullptr;
     const Segment* at = nullptr;
     std::uint32_t first_warp = 0;
@@ -245,7 +244,7 @@ class BlockRunner {
       std::uint32_t warp = 0;
       std::uint32_t arrivals = 0;
     };
-    std::vector<std::uint32_t> since_wait = {};  ///< per warp; empty: none
+    std::vector<std::uint32_t> since_wait = {};  ///< per warp; empty if none exist
     Arrivals doubled = {};
     void note_arrival(std::uint32_t warp, std::size_t warps);
     void note_wait(std::uint32_t warp, const CompiledFunction& in, const Segment& segment);
@@ -270,7 +269,8 @@ class BlockRunner {
   Turn run_in_step();
   Turn leave_step(Warp& warp, std::uint32_t taken, std::uint32_t barrier);
   [[gnu::always_inline]] static bool is_settled(const Warp& warp);
-  bool settle(Warp& warp);  ///< pops joined and empty groups and returned frames; false: the warp is finished
+  /// Pops joined and empty groups and returned frames. Returns false if the warp is finished.
+  bool settle(Warp& warp);
   [[gnu::always_inline]] void show(WarpContext& context, const LaneGroup& group, const Frame& frame);
   [[gnu::always_inline]] Turn step(Warp& warp);
   Turn go_on(Warp& warp, Frame& frame, std::uint32_t pc, std::uint32_t taken);
@@ -286,7 +286,7 @@ class BlockRunner {
   void return_lanes(Warp& warp, std::uint32_t lanes);
   void exit_lanes(Warp& warp, std::uint32_t lanes);
 
-  /// Which lanes run next, when others have priority.
+  /// Order in which other groups of the stack are tried when the topmost one yields.
   enum class Preference { nearest, farthest };
   bool give_way(Warp& warp, Preference preference);
   bool bring_forward(Warp& warp, std::uint32_t level, Preference preference, bool whole);
@@ -338,13 +338,13 @@ class BlockRunner {
   bool complete(Barrier& barrier, std::uint32_t id);
 
   bool fail(std::string message, std::uint32_t line = 0);
-  /// In the last instruction of a segment, for the first of `lanes`.
+  /// Fails at the last instruction of a segment, for the first lane in `lanes`.
   bool fail_at(const Warp& warp, const Segment& segment, std::uint32_t lanes, std::string message);
   bool check_fault(Warp& warp);
   bool leave_out_access(Warp& warp);
   std::uint32_t leaving_lanes(const Warp& warp) const;
   void check_arrival(const Warp& warp, const Segment& segment, std::uint32_t lanes);
-  /// Memory that was freed while the kernel runs is not to be found again.
+  /// Drops cached ranges if memory was freed while the kernel runs.
   void forget_removed_ranges() {
     if (launch_.memory->removals() != removals_) forget_ranges();
   }
@@ -356,36 +356,36 @@ class BlockRunner {
   std::vector<std::unique_ptr<Warp>> warps_;
   std::array<Barrier, barrier_count> barriers_;
   std::uint32_t open_barriers_ = 0;
-  bool has_arrivals_ = false;     ///< a warp has arrived at a block barrier without waiting
-  std::uint32_t live_warps_ = 0;  ///< that have not exited
+  bool has_arrivals_ = false;     ///< true if a warp has arrived at a block barrier without waiting
+  std::uint32_t live_warps_ = 0;  ///< warps that have not exited
   const ClusterSeat* seat_ = nullptr;
   BlockRunner* const self_ = this;
   std::uint32_t rank_ = 0;
   std::uint32_t index_[3] = {};  ///< of the block
   std::uint32_t multiprocessor_ = 0;
-  bool is_new_ = false;                         ///< no warp of the block has begun
+  bool is_new_ = false;                         ///< true if no warp of the block has started
   std::uint32_t completed_barriers_ = 0;        ///< of the block
-  bool in_step_ = false;                        ///< what warps_are_in_step() says
-  bool meets_cluster_ = true;                   ///< lanes may be at the cluster's barrier
-  std::vector<std::uint32_t> cluster_arrived_;  ///< … and which, per warp
-  std::vector<AddressRange> ranges_;            ///< of every AccessSite
+  bool in_step_ = false;                        ///< result of warps_are_in_step()
+  bool meets_cluster_ = true;                   ///< true if lanes may be at the cluster's barrier
+  std::vector<std::uint32_t> cluster_arrived_;  ///< lanes at the cluster's barrier, per warp
+  std::vector<AddressRange> ranges_;            ///< range of the last access of every AccessSite
   const FoundRanges::Pointer found_ = FoundRanges::take();
-  std::uint64_t removals_ = 0;                         ///< of the memory's, as known to ranges_
-  const std::optional<std::uint32_t> promoted_after_;  ///< runs, after which segments get code of their own
-  std::vector<std::uint32_t> runs_;                    ///< of each segment's steps
+  std::uint64_t removals_ = 0;  ///< GlobalMemory::removals() when ranges_ was last cleared
+  const std::optional<std::uint32_t> promoted_after_;  ///< runs before promotion of a segment
+  std::vector<std::uint32_t> runs_;                    ///< runs of each segment's steps
   AlignedBuffer shared_;
   LocalArena local_;
   std::byte* local_memory_ = nullptr;   ///< of the block's threads
   std::byte* shared_memory_ = nullptr;  ///< of the block
   std::uint32_t waiting_rounds_ = 0;
   std::optional<Failure> failure_;
-  std::optional<BlockCheck> check_;    ///< of a checked launch; likewise the members below
-  std::vector<bool> visits_;           ///< segments that each warp has run in the present block
+  std::optional<BlockCheck> check_;    ///< checked launches only, like the following members
+  std::vector<bool> visits_;           ///< segments that each warp has run in the current block
   std::uint64_t accesses_before_ = 0;  ///< BlockCheck::accesses() one round ago
   std::uint32_t idle_rounds_ = 0;
 };
 
-/// Whether settle() would do nothing, for a warp whose lanes are together.
+/// True if settle() would do nothing, for a converged warp.
 inline bool BlockRunner::is_settled(const Warp& warp) {
   if (!warp.is_together()) return false;
   const LaneGroup& group = warp.frames[0]->groups.front();
@@ -393,7 +393,7 @@ inline bool BlockRunner::is_settled(const Warp& warp) {
          group.calls.empty() && !group.calls_indirectly;
 }
 
-/// What code sees of the lanes that are to run it.
+/// Writes the state of the lanes that run next to the warp's context.
 inline void BlockRunner::show(WarpContext& context, const LaneGroup& group, const Frame& frame) {
   context.registers = frame.registers;
   context.frame = frame.local;
@@ -404,7 +404,7 @@ inline void BlockRunner::show(WarpContext& context, const LaneGroup& group, cons
   forget_removed_ranges();
 }
 
-/// One lane's call of a builtin: reads arguments and writes results as bytes.
+/// One lane's call of a builtin. Arguments are already read.
 struct BuiltinCall {
   Builtin builtin = Builtin::none;
   std::uint64_t arguments[5] = {};
@@ -412,7 +412,7 @@ struct BuiltinCall {
   const WarpContext* warp = nullptr;
   GlobalMemory* memory = nullptr;
 };
-/// The result, or a failure that ends the launch (__assertfail, a text or an address that is none).
+/// Returns the result, or a failure that ends the launch (__assertfail, an invalid text or address).
 Result<std::uint64_t> run_builtin(const BuiltinCall& call);
 
 }  // namespace lynxpp::device::cpu

@@ -1,4 +1,4 @@
-// Describes what the warps of a block wait for, if no wait can end or while a launch takes long.
+// Describes what the warps of a block wait for, in launches that deadlock or run for long.
 #include <algorithm>
 #include <bit>
 
@@ -11,10 +11,10 @@ namespace {
 
 using Wait = LaneGroup::Wait;
 
-/// Further warps are not listed individually.
+/// Most groups of warps that are listed individually.
 constexpr std::size_t most_told = 6;
-/// Rounds in which the warps of a checked block only query mbarrier objects, without any arrival. A
-/// loop that gives up after more queries than that would be mistaken for one that never ends.
+/// Rounds without arrivals in which the warps of a checked block only query mbarrier objects. A loop that
+/// stops querying after more rounds would be mistaken for a deadlock.
 constexpr std::uint32_t most_idle_rounds = 1 << 16;
 
 std::string triple(const std::uint32_t (&values)[3]) {
@@ -51,8 +51,7 @@ bool has_effect(std::string_view opcode) {
 
 std::string times(std::uint32_t count) { return count == 2 ? "twice" : std::to_string(count) + " times"; }
 
-/// "warp 0 has exited; warps 1 to 3 wait at barrier 1, tile.cu:12": merges adjacent warps with the same
-/// text.
+/// Merges adjacent warps with the same text: "warp 0 has exited; warps 1 to 3 wait at barrier 1, tile.cu:12".
 class WarpTexts {
  public:
   void add(std::uint32_t warp, std::string one, std::string many) {
@@ -99,7 +98,7 @@ FindingPlace BlockRunner::place_at(const Warp& warp, const CompiledFunction& fun
   return place;
 }
 
-/// "the mbarrier at shared array 'full' + 8, tile.cu:12 (1 of 2 arrivals and 0 bytes are missing)"
+/// Returns "the mbarrier at shared array 'full' + 8, tile.cu:12 (1 of 2 arrivals and 0 bytes are missing)".
 std::string BlockRunner::name_of_awaited(const WarpContext& context) const {
   const AwaitedObject& awaited = context.awaited;
   const std::uint64_t address = reinterpret_cast<std::uintptr_t>(awaited.object);
@@ -146,8 +145,8 @@ std::string BlockRunner::describe_waits() const {
     std::string one;
     std::string many;
     if (warp.is_new) {
-      one = "has not begun";
-      many = "have not begun";
+      one = "has not started";
+      many = "have not started";
     } else if (warp.live == 0) {
       const std::string where = warp.exit != nullptr ? " at " + name_of_line(*warp.exit) : "";
       one = "has exited" + where;
@@ -287,7 +286,7 @@ void BlockRunner::check_left_out(const Barrier& barrier, std::uint32_t id) {
     const ptx::Instruction* const after = find_work_after(*barrier.function, *barrier.at, i);
     if (after == nullptr) continue;
     FindingPlace other;
-    other.action = "warp " + std::to_string(i) + " of the block goes on without it";
+    other.action = "warp " + std::to_string(i) + " of the block continues without it";
     other.has_thread = false;
     other.function = barrier.function->name;
     other.line = after->line;
@@ -298,7 +297,7 @@ void BlockRunner::check_left_out(const Barrier& barrier, std::uint32_t id) {
     }
     const Warp& waiting = *warps_[barrier.first_warp];
     std::string detail = "barrier " + std::to_string(id) + " completed because warp " + std::to_string(i) +
-                         " had exited; all threads that go on must reach it";
+                         " had exited; all threads that continue must reach it";
     launch_.check
         ->add_place(FindingKind::skipped_barrier,
                     place_at(waiting, *barrier.function, *barrier.at, waiting.live != 0 ? waiting.live : 1),

@@ -14,7 +14,7 @@
 namespace lynxpp::device::cpu {
 namespace {
 
-/// The calls of one run_on_workers.
+/// The calls of one run_on_workers().
 struct Batch {
   const std::function<void(unsigned)>* work = nullptr;
   std::atomic<unsigned> unfinished = 0;
@@ -22,7 +22,7 @@ struct Batch {
 
 class WorkerPool {
  public:
-  /// False when there is no thread for it.
+  /// Returns false if no thread is available.
   bool run_alone(const std::function<void()>& work) {
     const std::lock_guard lock(mutex_);
     push({nullptr, 0, work});
@@ -41,12 +41,12 @@ class WorkerPool {
     {
       const std::lock_guard lock(mutex_);
       for (unsigned i = 1; i < count; ++i) push({&batch, i, {}});
-      // The blocks of concurrent launches may wait for one another, so every call has a thread of its own.
+      // Blocks of concurrent launches may wait for each other, so every call gets a thread of its own.
       start_threads(queue_.size());
       for (unsigned i = 1; i < count; ++i) wake();
     }
     work(0);
-    // What no thread has taken up yet is done here, so that a launch never waits for another one's threads.
+    // Calls that no thread has started run here, so that a launch never waits for another launch's threads.
     std::unique_lock lock(mutex_);
     while (run_one_of(batch, lock)) {}
     lock.unlock();
@@ -75,14 +75,15 @@ class WorkerPool {
     return taken;
   }
 
-  /// Threads that are awake look by themselves.
+  /// Threads that are awake poll the queue themselves.
   void wake() {
     if (queue_.size() > awake_) wake_.notify_one();
   }
 
   void start_threads(std::size_t wanted) {
     if (idle_threads_ >= wanted) return;
-    // Signals are for the program's own threads, but for those that an instruction raises.
+    // Asynchronous signals are left to the program's own threads; those that instructions raise are not
+    // blocked.
     sigset_t asynchronous;
     sigset_t before;
     sigfillset(&asynchronous);
@@ -92,7 +93,7 @@ class WorkerPool {
     try {
       for (; idle_threads_ < wanted; ++idle_threads_) std::thread(&WorkerPool::loop, this).detach();
     } catch (const std::system_error&) {
-      // The callers do the work themselves.
+      // The callers run the work themselves.
     }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
@@ -113,11 +114,11 @@ class WorkerPool {
       (*task.batch->work)(task.index);
     } else {
       task.own();
-      task.own = nullptr;  // what it holds may be large
+      task.own = nullptr;  // captured state may be large
     }
     lock.lock();
     if (task.batch == nullptr) return;
-    --task.batch->unfinished;  // from here on it may be gone
+    --task.batch->unfinished;  // the batch may be destroyed from here on
     done_.notify_all();
   }
 
@@ -145,12 +146,12 @@ class WorkerPool {
   std::condition_variable wake_;
   std::condition_variable done_;
   std::deque<Task> queue_;
-  std::atomic<std::size_t> queued_ = 0;  ///< as many as are in queue_, for those who do not lock
-  std::size_t awake_ = 0;                ///< of the idle threads, those that look at it
-  std::size_t idle_threads_ = 0;         ///< that wait for a call or are about to
+  std::atomic<std::size_t> queued_ = 0;  ///< size of queue_, readable without the lock
+  std::size_t awake_ = 0;                ///< idle threads that poll the queue
+  std::size_t idle_threads_ = 0;         ///< threads that wait for a call or are about to
 };
 
-/// Leaked on purpose. A forked child has none of its parent's threads and gets a pool of its own.
+/// Leaked on purpose. A forked child has none of its parent's threads and gets its own pool.
 WorkerPool& pool() {
   static std::mutex mutex;
   static WorkerPool* current = nullptr;

@@ -7,16 +7,16 @@
 
 namespace lynxpp::device::cpu {
 
-/// Calls work(0) … work(count - 1), work(0) on the calling thread, and returns when all have returned.
-/// Several threads may call at once. The threads are started when first needed and are never joined: the
-/// process may end at any time.
+/// Calls work(0) … work(count - 1), with work(0) on the calling thread, and returns when all have returned.
+/// Several threads may call it concurrently. Worker threads start on demand and are never joined, so the
+/// process may exit at any time.
 void run_on_workers(unsigned count, const std::function<void(unsigned)>& work);
 
-/// How long a thread that waits stays awake: about what it takes to fall asleep and be woken. Zero where
-/// there is no other processor that could bring about what it waits for.
+/// Returns how long a waiting thread polls before it sleeps: about the time to fall asleep and wake up. Zero
+/// on a single processor, where no other thread could make progress meanwhile.
 std::chrono::nanoseconds time_awake();
 
-/// Whether `holds()` comes true while a thread that waits for it stays awake.
+/// Polls `holds()` while a waiting thread stays awake; true if it came true.
 template <typename Condition>
 bool soon(const Condition& holds) {
   if (holds()) return true;
@@ -28,7 +28,7 @@ bool soon(const Condition& holds) {
   return false;
 }
 
-/// Calls work() on a thread of its own, some time later; here, when the system gives no thread.
+/// Calls work() on another thread some time later, or here if the system provides no thread.
 void run_in_background(const std::function<void()>& work);
 
 }  // namespace lynxpp::device::cpu

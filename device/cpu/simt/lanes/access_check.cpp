@@ -20,7 +20,7 @@ AddressRange parameter_range(const WarpContext& warp) {
   return range_at(warp.parameters, warp.parameter_bytes);
 }
 
-/// Of any lane.
+/// True if the address is in the local memory of any lane.
 bool is_local(const WarpContext& warp, std::uint64_t address) {
   return range_at(warp.local, warp.local_stride * warp_size).holds(address, 1);
 }
@@ -76,7 +76,7 @@ bool find_range(WarpContext* warp, const AccessSite* site, std::uint64_t address
     raise(warp, FaultKind::illegal_address, site, address, lane);
     return false;
   }
-  // Windows differ from block to block and from lane to lane.
+  // Shared, local and parameter windows differ between blocks and lanes, so their ranges are not cached.
   if (!in_window) warp->ranges[site->index] = warp->known[known_index(address)] = range;
   return true;
 }

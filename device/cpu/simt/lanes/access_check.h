@@ -1,4 +1,4 @@
-// Whether the lanes of a warp may access what an instruction asks for.
+// Checks that the lanes of a warp may access the memory that an instruction addresses.
 #pragma once
 
 #include <cstddef>
@@ -10,35 +10,36 @@ namespace lynxpp::device::cpu {
 
 inline constexpr std::uint32_t all_lanes = 0xffff'ffff;
 
-/// Keeps the warp's first fault.
+/// Records a fault of the warp; only the first one is kept.
 void raise(WarpContext* warp, FaultKind kind, const AccessSite* site, std::uint64_t address,
            std::uint32_t lane);
 
-/// What `lane` may access around a generic address: the block's shared memory, its own stack, the kernel's
-/// parameters, global memory. Empty when nothing is there.
+/// Returns the range that `lane` may access around a generic address: the block's shared memory, the lane's
+/// own stack, the kernel's parameters, or global memory. Empty if the address is in none of them.
 AddressRange generic_range(const WarpContext& warp, std::uint64_t address, std::uint32_t lane);
 
-/// Whether the instruction may access all global memory.
+/// True if the instruction may access all global memory.
 inline bool reaches_global_memory(const AccessSite& site) {
   return site.space == ptx::StateSpace::global || site.space == ptx::StateSpace::generic;
 }
 
-/// Whether shared, local and parameter memory are out of its reach, but global memory is not.
+/// True if the instruction can access global memory but not shared, local or parameter memory.
 inline bool never_in_window(const AccessSite& site) {
   return site.space == ptx::StateSpace::global || site.space == ptx::StateSpace::texture ||
          site.space == ptx::StateSpace::surface;
 }
 
-/// For an access by host address that is not where the site's last one was. When it is legal it becomes the
-/// site's last one, if it is to global memory; else the fault is raised.
+/// Finds the range of a host address outside the range of the site's last access. A range of global memory is
+/// cached for the site. Raises a fault and returns false if the access is illegal.
 bool find_range(WarpContext* warp, const AccessSite* site, std::uint64_t address, std::uint32_t lane);
 
-/// The host address of an access to shared memory that is not the block's own, or misaligned: in the memory
-/// of another block of the cluster, where the instruction names it. Null (and a fault) when it is illegal.
+/// Returns the host address of a shared access that is misaligned or outside the block's own memory: it may
+/// be in another block of the cluster if the instruction names shared::cluster. Returns null and raises a
+/// fault if the access is illegal.
 std::byte* find_in_cluster(WarpContext* warp, const AccessSite* site, std::uint64_t address,
                            std::uint32_t lane, std::uint64_t bytes, std::uint64_t alignment);
 
-/// The accesses of one instruction for one warp, each of `size` bytes.
+/// Checks the accesses, of `size` bytes each, that one warp makes with one instruction.
 template <AddressKind kind, std::uint64_t size>
 class AccessCheck {
  public:
@@ -57,7 +58,7 @@ class AccessCheck {
     }
   }
 
-  /// The host address of a lane's access; null (and a fault) when it is illegal.
+  /// Returns the host address of a lane's access. Returns null and raises a fault if the access is illegal.
   std::byte* place(std::uint64_t address, std::uint32_t lane) {
     if (address - begin_ >= room_ || address % size != 0) [[unlikely]] {
       if constexpr (kind == AddressKind::shared)
@@ -68,7 +69,7 @@ class AccessCheck {
     return base_ + lane * stride_ + address;
   }
 
-  /// Whether so many lanes may access what lies from `address` on, one behind the other. Without a fault.
+  /// True if `lanes` lanes may access consecutive elements starting at `address`. Never raises a fault.
   bool may_access(std::uint64_t address, std::uint32_t lanes) const {
     const std::uint64_t others = size * (lanes - 1);
     return address % size == 0 && room_ > others && address - begin_ < room_ - others;

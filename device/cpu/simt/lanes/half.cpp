@@ -36,7 +36,7 @@ std::uint16_t double_to_half(double value, const HalfFormat& format, HalfRoundin
   const auto infinity = static_cast<std::uint16_t>(((1 << format.exponent_bits) - 1) << format.mantissa_bits);
   const double magnitude = std::fabs(value);
   if (std::isinf(value)) return sign | infinity;
-  // Scale so that one unit in the last place becomes 1, then round to an integer: all exact in double.
+  // Scale so that one ulp becomes 1, then round to an integer; both are exact in double.
   const int lowest = 1 - bias(format) - format.mantissa_bits;
   int exponent = magnitude == 0 ? 0 : std::ilogb(magnitude) - format.mantissa_bits;
   if (magnitude == 0 || exponent < lowest) exponent = lowest;
@@ -49,7 +49,7 @@ std::uint16_t double_to_half(double value, const HalfFormat& format, HalfRoundin
                   : rounding == HalfRounding::upward     ? !negative && rest > 0
                                                          : false;
   if (up) whole += 1;
-  // A carry out of the mantissa runs into the exponent field, as it should.
+  // A carry out of the mantissa increments the exponent, as intended.
   const auto mantissa = static_cast<std::int64_t>(whole);
   const std::int64_t hidden = std::int64_t{1} << format.mantissa_bits;
   const std::int64_t bits =
@@ -63,7 +63,7 @@ std::uint16_t double_to_half(double value, const HalfFormat& format, HalfRoundin
 
 namespace {
 
-/// Rounds to odd: when inexact, the last bit is set, so that a later rounding to a shorter format is right.
+/// Rounds to odd: if inexact, sets the last bit, so that a later rounding to a narrower format is correct.
 double to_odd(double value, double error) {
   if (error == 0 || !std::isfinite(value)) return value;
   auto bits = std::bit_cast<std::uint64_t>(value);
@@ -119,7 +119,7 @@ struct BF16 {
 
 enum Flags : unsigned { flush = 1, saturate = 2, relu = 4 };
 
-/// -0 is; NaN is not.
+/// True for negative values including -0; false for NaN.
 bool is_negative(double value) { return std::signbit(value) && !std::isnan(value); }
 
 double flush_subnormal(double value, const HalfFormat& format) {
@@ -224,7 +224,7 @@ struct Narrow {
     if ((flags & relu) != 0 && is_negative(a)) a = 0;
     return double_to_half(a, Format::format, mode);
   }
-  /// 64-bit integers do not all fit a double: fold what does not into a sticky last bit.
+  /// Not every 64-bit integer fits a double: the bits that do not are folded into a sticky last bit.
   std::uint16_t operator()(std::int64_t a) const {
     const double high = static_cast<double>(a >> 32) * 4294967296.0;
     return (*this)(add_to_odd(high, static_cast<double>(a & 0xffffffff)));

@@ -20,12 +20,12 @@ inline constexpr HalfFormat brain16{8, 7, 0x7fff};
 
 enum class HalfRounding { nearest_even, toward_zero, downward, upward };
 
-/// Exact.
+/// Converts exactly.
 double half_to_double(std::uint16_t half, const HalfFormat& format);
-/// One rounding; NaN gives the format's canonical NaN.
+/// Rounds once; NaN becomes the format's canonical NaN.
 std::uint16_t double_to_half(double value, const HalfFormat& format, HalfRounding rounding);
 
-/// Enters the operations on f16, f16x2, bf16 and bf16x2.
+/// Adds the operations on f16, f16x2, bf16 and bf16x2 to the table.
 void add_half_operations(std::map<std::string, LaneOperation, std::less<>>& table);
 
 }  // namespace lynxpp::device::cpu

@@ -20,8 +20,7 @@ using Table = std::map<std::string, LaneOperation, std::less<>>;
 
 // ---------------------------------------------------------------- integers
 
-/// The quotient of a division by zero has all bits set, the remainder is the dividend: what the hardware
-/// gives.
+/// Division by zero yields a quotient with all bits set and the dividend as remainder, as on hardware.
 struct Divide {
   template <typename T>
   T operator()(T a, T b) const {
@@ -43,8 +42,8 @@ struct Remainder {
   }
 };
 
-/// Position of the most significant bit that differs from the sign (of the top one bit when unsigned); all
-/// ones when there is none.
+/// Position of the most significant bit that differs from the sign bit (of the most significant set bit if
+/// unsigned); all ones if no such bit exists.
 template <typename T, bool shift_amount>
 struct BitFind {
   std::uint32_t operator()(T a) const {
@@ -57,9 +56,9 @@ struct BitFind {
   }
 };
 
-/// bfe: `length` bits from `position`; bits beyond the top are the field's sign (0 when unsigned). The ISA
-/// restricts both to 0 to 255. Beyond, an H200 uses the lowest 8 bits in 32-bit instructions and the whole
-/// number in 64-bit ones.
+/// bfe: extracts `length` bits from `position`; bits past the top are copies of the field's sign bit (0 if
+/// unsigned). The ISA restricts both operands to 0 to 255. For larger values an H200 uses the low 8 bits in
+/// 32-bit instructions and the full value in 64-bit instructions.
 template <typename T>
 struct BitFieldExtract {
   T operator()(T a, std::uint32_t position, std::uint32_t length) const {
@@ -97,7 +96,7 @@ struct BitFieldInsert {
   }
 };
 
-/// fns: the position of the n-th set bit from `base` upwards (n > 0) or downwards (n < 0).
+/// fns: finds the n-th set bit from `base` upwards (n > 0) or downwards (n < 0).
 struct FindNthSet {
   std::uint32_t operator()(std::uint32_t mask, std::uint32_t base, std::int32_t n) const {
     if (n == 0) return base < 32 && (mask >> base & 1) != 0 ? base : ~0u;
@@ -246,8 +245,8 @@ void add_integer_table(Table& table) {
 
 // ---------------------------------------------------------------- directed rounding
 
-/// Runs `operation` in a rounding mode. Operands and result go through volatile objects, so that the
-/// operation cannot move across the changes of mode.
+/// Runs `operation` in a rounding mode. Operands and result go through volatile objects, so that the compiler
+/// cannot move the operation across the mode changes.
 template <int mode, typename T, typename... A>
 T rounded(T (*operation)(A...), A... operands) {
   const int before = std::fegetround();

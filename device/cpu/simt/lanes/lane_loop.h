@@ -1,4 +1,4 @@
-// Turns a function of one lane's values into a LaneOperation.
+// Converts a function on one lane's values to a LaneOperation.
 #pragma once
 
 #include <bit>
@@ -51,15 +51,15 @@ LaneOperation ternary() {
           {sizeof(A) * 8, sizeof(B) * 8, sizeof(C) * 8}};
 }
 
-/// The compiler's own conversion of 64-bit unsigned values is only right in round-to-nearest; `mode` is an
-/// FE_ constant other than that.
+/// Converts in a rounding mode, where the compiler's own conversion of 64-bit unsigned values is correct only
+/// in round-to-nearest. `mode` is any other FE_ constant.
 template <typename T>
 T unsigned_to_float(std::uint64_t value, int mode) {
   constexpr int digits = std::numeric_limits<T>::digits;
   const int width = 64 - std::countl_zero(value | 1);
   if (width <= digits) return static_cast<T>(value);
   const int dropped = width - digits;
-  std::uint64_t kept = value >> dropped << dropped;  // has `digits` significant bits: exact
+  std::uint64_t kept = value >> dropped << dropped;  // has `digits` significant bits, so it converts exactly
   T result = static_cast<T>(kept);
   if (mode == FE_UPWARD && kept != value) {
     using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;

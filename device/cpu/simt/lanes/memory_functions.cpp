@@ -1,4 +1,4 @@
-// What loads, stores, atomics and warp-wide operations call.
+// Loads, stores, atomics and warp-wide operations that compiled code calls.
 #include <algorithm>
 #include <bit>
 #include <chrono>
@@ -16,10 +16,10 @@
 namespace lynxpp::device::cpu {
 namespace {
 
-/// Active lanes that are neighbours.
+/// A run of adjacent active lanes.
 struct Neighbours {
   std::uint32_t first = 0;
-  std::uint32_t count = 0;  ///< 0: some lane between them is not active
+  std::uint32_t count = 0;  ///< 0 if the active lanes are not contiguous
 };
 inline Neighbours neighbours(std::uint32_t mask) {
   const auto first = static_cast<std::uint32_t>(std::countr_zero(mask));
@@ -27,7 +27,7 @@ inline Neighbours neighbours(std::uint32_t mask) {
   return {first, mask >> first == all_lanes >> (warp_size - count) ? count : 0};
 }
 
-/// Whether each lane's address is `bytes` behind that of the lane before it.
+/// True if each lane's address is `bytes` after that of the previous lane.
 inline bool is_strided(const std::uint64_t* addresses, Neighbours lanes, std::uint64_t bytes) {
   if (lanes.count == 0) return false;
   addresses += lanes.first;
@@ -38,7 +38,7 @@ inline bool is_strided(const std::uint64_t* addresses, Neighbours lanes, std::ui
   return different == 0;
 }
 
-/// As for_each_lane, quicker for a full warp.
+/// Same as for_each_lane, but faster for a full warp.
 template <typename Visit>
 inline void for_each_access(std::uint32_t mask, Visit visit) {
   if (mask != all_lanes) return for_each_lane(mask, visit);
@@ -200,7 +200,7 @@ struct AtomicDecrement {
     return old == 0 || old > b ? b : old - 1;
   }
 };
-/// Halves add in half precision.
+/// Adds 16-bit floats in their own precision.
 template <const HalfFormat& format>
 struct AtomicHalfAdd {
   template <typename T>
@@ -215,7 +215,7 @@ struct AtomicHalfAdd {
   }
 };
 
-/// Of two halves the lesser or the greater one; a number before NaN, −0 less than +0.
+/// Returns the smaller or larger 16-bit float; a number wins over NaN, and −0 is less than +0.
 template <const HalfFormat& format, bool minimum>
 struct AtomicHalfOrder {
   static std::uint16_t pick(std::uint16_t a, std::uint16_t b) {
@@ -270,7 +270,7 @@ void atomic(void* dst, const std::uint64_t* addresses, const void* b, const void
   });
 }
 
-/// Of shared memory: the blocks of a cluster take turns on one thread.
+/// Atomic update of shared memory without host atomics: one thread runs all blocks of a cluster.
 template <typename T, typename Operation>
 void atomic_in_block(void* dst, const std::uint64_t* addresses, const void* b, const void* c,
                      std::uint32_t mask) {
@@ -308,7 +308,7 @@ void add_bitwise(AtomicTable& table, const std::string& type) {
   add<T, AtomicCompareSwap>(table, "cas." + type);
 }
 
-/// Of vectors, and of copies that reduce: the ISA has none of single halves.
+/// Adds min and max for vectors and bulk reductions; the ISA has no scalar 16-bit min and max.
 template <const HalfFormat& format>
 void add_half_order(AtomicTable& table, const std::string& type) {
   add<std::uint16_t, AtomicHalfOrder<format, true>>(table, "vector.min." + type);
@@ -434,7 +434,7 @@ std::uint32_t shuffle(std::uint32_t mask, std::uint32_t participants, std::uint3
         break;
     }
     if (within) in_range |= 1u << lane;
-    // What another lane holds is undefined; its own value is as good as any.
+    // A value read from an inactive lane is undefined, so the lane's own value is used.
     const bool readable = within && (participants >> source & 1) != 0;
     dst[lane] = a[readable ? static_cast<std::uint32_t>(source) : lane];
   });
@@ -495,7 +495,7 @@ void reduce(std::uint32_t mask, std::uint32_t participants, std::uint32_t op, st
     });
     return result;
   };
-  // Lanes mostly reduce the same.
+  // Lanes usually have the same members, so the last result is reused.
   std::uint32_t last_lanes = 0;
   std::uint32_t last = 0;
   for_each_lane(mask, [&](std::uint32_t lane) {
@@ -512,7 +512,7 @@ void reduce_floats(std::uint32_t mask, std::uint32_t participants, std::uint32_t
   constexpr std::uint32_t sign = 0x8000'0000;
   constexpr std::uint32_t infinity = 0x7f80'0000;
   constexpr std::uint32_t canonical_nan = 0x7fff'ffff;
-  // Numbers in the order of floats.
+  // Maps float bits to integers with the same order.
   const auto rank = [](std::uint32_t bits) { return (bits & sign) != 0 ? ~bits : bits | sign; };
   for_each_lane(mask, [&](std::uint32_t lane) {
     std::uint32_t best = canonical_nan;

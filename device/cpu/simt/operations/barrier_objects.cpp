@@ -1,8 +1,8 @@
-// mbarrier: barriers that are objects in shared memory.
+// mbarrier: barrier objects in shared memory.
 //
-// The 64 bits of an object, from the lowest: pending arrivals (20), bytes that are still to come (22, two's
-// complement), expected arrivals (20), the phase's parity (1). A phase ends when nothing is pending and no
-// bytes are to come.
+// The 64 bits of an object, from the lowest: pending arrivals (20), outstanding bytes (22, two's complement),
+// expected arrivals (20), the phase's parity (1). A phase completes when no arrivals are pending and no bytes
+// are outstanding.
 #include "device/cpu/simt/operations/barrier_objects.h"
 
 #include <cstring>
@@ -59,7 +59,7 @@ void take_order(OpcodeWords& words) {
   words.take_of({"cta", "cluster"});
 }
 
-/// The object's memory for each active lane in turn.
+/// Visits the object of each active lane in turn.
 template <typename Visit>
 void visit_objects(const OperationCall& call, const Visit& visit) {
   for_each_lane(call.mask, [&](std::uint32_t lane) {
@@ -72,7 +72,7 @@ Result<Operation> on_object(ptx::StateSpace space, std::function<void(const Oper
   return Operation{.run = std::move(run), .addresses = {{space, 8}}};
 }
 
-/// init, inval: no phase ends by them.
+/// init, inval: never complete a phase.
 Result<Operation> make_init(OperationRequest& request, bool inits) {
   const ptx::StateSpace space = take_space(request.words);
   if (!request.words.take("b64") || request.sources.size() != (inits ? 2 : 1)) return refuse(request);
@@ -121,7 +121,7 @@ Result<Operation> make_arrive(OperationRequest& request, bool drops) {
   });
 }
 
-/// test_wait, try_wait: true when the phase of a state, or that of a parity, has ended.
+/// test_wait, try_wait: true if the phase of a state, or of a parity, has completed.
 Result<Operation> make_wait(OperationRequest& request, bool may_suspend) {
   OpcodeWords& words = request.words;
   const bool by_parity = words.take("parity");

@@ -1,4 +1,4 @@
-// What copies do to barriers in shared memory.
+// Effects of copies on barrier objects in shared memory.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,11 @@
 
 namespace lynxpp::device::cpu {
 
-/// One arrival at the object at `place`.
+/// Arrives once at the object at `place`.
 void arrive_at(std::byte* place);
-/// "1 of 2 arrivals missing in its present phase"
+/// Describes missing arrivals: "1 of 2 arrivals missing in its present phase".
 std::string missing_at(const std::byte* place);
-/// Bytes that the object at `place` expects have come.
+/// Completes `bytes` of the outstanding bytes of the object at `place`.
 void complete_bytes(std::byte* place, std::uint64_t bytes);
 
 }  // namespace lynxpp::device::cpu

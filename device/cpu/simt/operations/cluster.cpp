@@ -1,5 +1,5 @@
-// Distributed shared memory: addresses in the memory of the blocks of a cluster, and stores and reductions
-// that tell a barrier there when they are done. They are done at once, as asynchronous copies are.
+// Distributed shared memory: addresses in the memory of a cluster's blocks, and stores and reductions that
+// signal a barrier there. They complete immediately, as asynchronous copies do.
 #include <bit>
 #include <cstring>
 
@@ -13,14 +13,14 @@ namespace {
 
 using ptx::StateSpace;
 
-/// Of an address whatever space it is in; nullopt outside of the cluster's memory.
+/// Returns the rank of the block that owns an address in any space; nullopt outside the cluster's memory.
 std::optional<std::uint32_t> rank_of(const WarpContext& warp, std::uint64_t address, bool is_generic) {
   if (is_generic) return rank_of_generic(warp, address);
   const std::uint32_t rank = rank_of_shared(warp, address & 0xffff'ffff);
   return rank < warp.cluster_nctarank ? std::optional(rank) : std::nullopt;
 }
 
-/// The bytes of one element; 0 for a type that is none.
+/// Consumes an element type and returns its size; 0 for other types.
 unsigned take_element(OpcodeWords& words) {
   if (!words.take_of({"b32", "u32", "s32", "f32"}).empty()) return 4;
   return words.take_of({"b64", "u64", "s64", "f64"}).empty() ? 0 : 8;
@@ -28,7 +28,8 @@ unsigned take_element(OpcodeWords& words) {
 
 }  // namespace
 
-/// mapa{.shared::cluster}.type d, a, b: where the block of rank b has what this one has at a.
+/// mapa{.shared::cluster}.type d, a, b: the address in the block of rank b that corresponds to a in this
+/// block.
 Result<Operation> make_cluster_address(OperationRequest& request) {
   const bool is_generic = !request.words.take("shared::cluster");
   if (!take_width(request.words) || request.results != 1 || request.sources.size() != 2)
@@ -120,7 +121,7 @@ Result<Operation> make_async_store(OperationRequest& request) {
 }
 
 /// red.async.relaxed.cluster{.shared::cluster}.mbarrier::complete_tx::bytes.op.type [a], b, [barrier]; any
-/// other red is an atomic whose result nobody wants.
+/// other red is an atomic without result.
 Result<Operation> make_reduction(OperationRequest& request) {
   OpcodeWords& words = request.words;
   if (words.front() != "async") return make_wide_atomic(request);
@@ -145,7 +146,7 @@ Result<Operation> make_reduction(OperationRequest& request) {
       std::byte* const to = call.place(0, call.in[0][lane], lane, bytes, bytes);
       std::byte* const barrier = call.place(1, call.in[2][lane], lane, 8, 8);
       if (to == nullptr || barrier == nullptr) return;
-      // The function looks for each value at its lane: here it has one lane.
+      // The function expects each value at its lane's index; this call has a single lane.
       const auto address = reinterpret_cast<std::uint64_t>(to);
       const std::uint64_t value = call.in[1][lane];
       std::uint64_t before = 0;

@@ -1,5 +1,5 @@
-// Conversions to and from formats of 8 bits and fewer, tf32 and packed integers; those that round by random
-// bits, and those of halves that saturate.
+// Conversions to and from formats of at most 8 bits, tf32 and packed integers, conversions with stochastic
+// rounding, and saturating conversions to 16-bit floats.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -11,7 +11,7 @@
 namespace lynxpp::device::cpu {
 namespace {
 
-/// Calls `compute(lane)` for the result of every active lane.
+/// Computes the result of every active lane with `compute(in, lane)`.
 template <typename Compute>
 Operation for_each_result(Compute compute) {
   return Operation{.run = [compute](const OperationCall& call) {
@@ -42,20 +42,20 @@ Result<Operation> make_tf32(OperationRequest& request, std::string_view mode, bo
   });
 }
 
-/// Of .relu: zero is positive, too, and NaN stays.
+/// .relu: zero counts as positive, and NaN is kept.
 double positive(double value) { return std::signbit(value) && !std::isnan(value) ? 0.0 : value; }
 
-/// The format of "e4m3x2" and its like.
+/// Returns the format of "e4m3x2" and similar.
 std::optional<Format> pair_format(std::string_view word) {
   if (!word.ends_with("x2")) return std::nullopt;
   const std::optional<Format> format = parse_format(word.substr(0, word.size() - 2));
   return format && is_float(*format) && bits_of(*format) <= 8 ? format : std::nullopt;
 }
 
-/// Bits that one number of a pair takes: those of six bits are padded to eight.
+/// Returns the bits per number of a pair: 6-bit formats are padded to 8 bits.
 unsigned width_in_pair(Format format) { return format == Format::e2m1 ? 4 : 8; }
 
-/// cvt.rn.satfinite{.relu}.pair.{f32,f16x2}: of two floats the first becomes the upper half.
+/// cvt.rn.satfinite{.relu}.pair.{f32,f16x2}: the first of two floats becomes the upper half.
 Result<Operation> make_to_pair(OperationRequest& request, Format to, bool relu) {
   OpcodeWords& words = request.words;
   const bool from_floats = words.take("f32");
@@ -92,10 +92,10 @@ std::uint64_t half_of(Format format, double value, HalfRounding rounding) {
   return double_to_half(value, format == Format::f16 ? binary16 : brain16, rounding);
 }
 
-/// The largest number of f16 or bf16.
+/// Returns the largest finite f16 or bf16.
 double largest_half(Format format) { return decode_float(format, format == Format::f16 ? 0x7bff : 0x7f7f); }
 
-/// What is beyond the largest number becomes that; NaN stays.
+/// Clamps to ±`largest`; NaN is kept.
 double within(double value, double largest) {
   return std::isnan(value) ? value : std::clamp(value, -largest, largest);
 }
@@ -117,7 +117,7 @@ Result<Operation> make_finite_half(OperationRequest& request, Format to, bool is
 
 // ---------------------------------------------------------------- rounding by random bits
 
-/// Of a format's numbers: bits behind the point, and the least exponent of those with a leading 1.
+/// Precision of a format: its mantissa bits and the smallest exponent of a normal number.
 struct Precision {
   int mantissa = 0, least_exponent = 0;
 };
@@ -133,13 +133,13 @@ Precision precision_of(Format format) {
   }
 }
 
-/// The magnitude of a finite f32, rounded away from zero where the sum of the bits that go and `random`, the
-/// first bit under the first one, has a carry. Exact in the format, or beyond its range.
+/// Rounds the magnitude of a finite f32 away from zero if adding `random`, aligned to the top of the
+/// discarded bits, to them carries. The result is exact in the format or beyond its range.
 double rounded_at_random(std::uint32_t bits, Precision to, std::uint32_t random, int random_bits) {
   const auto biased = static_cast<int>(bits >> 23 & 0xff);
   const int exponent = std::max(biased, 1) - 127;
   const std::uint64_t significand = (bits & 0x7f'ffff) | (biased != 0 ? 0x80'0000 : 0);
-  // With 40 bits gone a sum of 16 and 24 bits never carries.
+  // With 40 bits discarded, a sum of 16 and 24 bits never carries.
   const int gone = std::min(23 - to.mantissa + std::max(to.least_exponent - exponent, 0), 40);
   const std::uint64_t discarded = significand & ((std::uint64_t{1} << gone) - 1);
   const std::uint64_t added = gone >= random_bits ? std::uint64_t{random} << (gone - random_bits)
@@ -148,7 +148,7 @@ double rounded_at_random(std::uint32_t bits, Precision to, std::uint32_t random,
   return std::ldexp(static_cast<double>(kept), std::max(exponent, to.least_exponent) - to.mantissa);
 }
 
-/// A float whose NaN stays.
+/// Rounds a float by random bits; NaN and infinity are kept.
 double at_random(std::uint64_t word, Format to, std::uint32_t random, int random_bits) {
   const auto bits = static_cast<std::uint32_t>(word);
   const double value = decode_float(Format::f32, bits);
@@ -156,7 +156,7 @@ double at_random(std::uint64_t word, Format to, std::uint32_t random, int random
   return std::copysign(rounded_at_random(bits, precision_of(to), random, random_bits), value);
 }
 
-/// cvt.rs{.relu}{.satfinite}.{f16x2,bf16x2}.f32 d, a, b, random: the upper half of the random bits is a's.
+/// cvt.rs{.relu}{.satfinite}.{f16x2,bf16x2}.f32 d, a, b, random: the upper half of the random bits is for a.
 Result<Operation> make_random_pair(OperationRequest& request, Format to, bool relu, bool saturates) {
   if (!request.words.take("f32") || request.sources.size() != 3) return refuse(request);
   const int random_bits = to == Format::f16 ? 13 : 16;
@@ -172,7 +172,7 @@ Result<Operation> make_random_pair(OperationRequest& request, Format to, bool re
 }
 
 /// cvt.rs{.relu}.satfinite.{e4m3,e5m2,e2m3,e3m2}x4.f32 d, {a, b, e, f}, random: the upper half of the random
-/// bits is a's and b's.
+/// bits is for a and b.
 Result<Operation> make_random_four(OperationRequest& request, Format to, bool relu) {
   if (!request.words.take("f32") || request.sources.size() != 5) return refuse(request);
   return for_each_result([=](const Lanes* in, std::uint32_t lane) {
@@ -197,7 +197,7 @@ Result<Operation> make_random(OperationRequest& request, bool relu, bool saturat
 
 // ---------------------------------------------------------------- powers of two
 
-/// To ue8m0, of the magnitude of a number of single precision. `up`: away from zero.
+/// Converts the magnitude of a float to ue8m0. `up`: rounds away from zero.
 std::uint64_t to_power(std::uint32_t bits, bool up, bool saturates) {
   constexpr std::uint32_t infinity = 0x7f80'0000;
   constexpr std::uint32_t least = 0x0040'0000;  // 2^-127
@@ -232,7 +232,7 @@ Result<Operation> make_from_powers(OperationRequest& request) {
   });
 }
 
-/// cvt.pack.sat.to.s32{.b32} d, a, b{, c}: c, a and b one behind the other, b lowest.
+/// cvt.pack.sat.to.s32{.b32} d, a, b{, c}: concatenates c, a and b, with b lowest.
 Result<Operation> make_pack(OperationRequest& request) {
   OpcodeWords& words = request.words;
   if (!words.take("sat")) return refuse(request);

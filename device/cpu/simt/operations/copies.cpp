@@ -1,5 +1,5 @@
-// Asynchronous copies. They are made at once, which the ISA allows: nobody may look at what they touch before
-// their group or barrier says that they are done. So groups have nothing to wait for.
+// Asynchronous copies. They are performed immediately, which the ISA allows: no thread may access their
+// operands before the group or barrier reports completion. So waiting for a group does nothing.
 #include <algorithm>
 #include <cstring>
 
@@ -30,7 +30,7 @@ Result<Operation> make_small_copy(OperationRequest& request) {
   const std::size_t sources = request.sources.size() - (has_policy ? 1 : 0);
   if (sources < 3 || sources > 4) return failure("malformed operands");
   const std::int64_t bytes = request.sources[2].constant;
-  if (bytes != 16 && (bypasses || (bytes != 4 && bytes != 8))) return failure("a size that is not known");
+  if (bytes != 16 && (bypasses || (bytes != 4 && bytes != 8))) return failure("unsupported size");
   const bool has_extent = sources == 4;
   const bool ignores = has_extent && request.sources[3].kind == SourceSlot::Kind::predicate;
   const auto size = static_cast<std::uint64_t>(bytes);
@@ -51,7 +51,7 @@ Result<Operation> make_small_copy(OperationRequest& request) {
                    .addresses = {{StateSpace::shared, static_cast<unsigned>(size)}, {StateSpace::global, 4}}};
 }
 
-/// `lane` copies to `to`, and tells the barrier.
+/// Copies for `lane` and signals the barrier.
 void copy_bulk(const OperationCall& call, std::uint32_t lane, bool has_barrier, std::uint64_t to,
                std::uint64_t barrier_address) {
   const std::uint64_t bytes = call.in[2][lane] & 0xffff'ffff;
@@ -96,7 +96,7 @@ Result<Operation> make_bulk_copy(OperationRequest& request) {
   const StateSpace to = take();
   const bool from_block = words.front() == "shared::cta";
   const StateSpace from = take();
-  // From one block of a cluster to another one.
+  // Copies from one block of a cluster to another.
   const bool within_cluster = to_cluster && from_block;
   if (to == StateSpace::none || from == StateSpace::none || (to == from && !within_cluster))
     return refuse(request);
@@ -110,7 +110,7 @@ Result<Operation> make_bulk_copy(OperationRequest& request) {
   const auto run = [has_barrier, is_multicast](const OperationCall& call) {
     for_each_lane(call.mask, [&](std::uint32_t lane) {
       if (!is_multicast) return copy_bulk(call, lane, has_barrier, call.in[0][lane], call.in[3][lane]);
-      // To the same place in each of the blocks, whose barrier at the same place is told.
+      // Copies to the same offset in each of the blocks and signals the barrier at the same offset there.
       for_each_lane(static_cast<std::uint32_t>(call.in[4][lane] & 0xffff), [&](std::uint32_t rank) {
         copy_bulk(call, lane, true, cluster_address(rank, call.in[0][lane]),
                   cluster_address(rank, call.in[3][lane]));
@@ -122,7 +122,7 @@ Result<Operation> make_bulk_copy(OperationRequest& request) {
   return made;
 }
 
-/// What each element of a bulk reduction goes through; null when the ISA has no such operation there.
+/// Returns the operation on each element of a bulk reduction; null if the ISA does not have it.
 const AtomicOperation* take_reduction(OpcodeWords& words, bool to_global) {
   const std::string op(words.take_of({"add", "min", "max", "inc", "dec", "and", "or", "xor"}));
   const bool keeps_subnormals = words.take("noftz");
@@ -144,12 +144,12 @@ const AtomicOperation* take_reduction(OpcodeWords& words, bool to_global) {
   return find_atomic((is_half && op != "add" ? "vector." : "") + op + "." + type);
 }
 
-/// `bytes` of `from` into `to`, element by element, each of them atomically.
+/// Reduces `bytes` of `from` into `to`, with an atomic operation per element.
 void reduce_bulk(const AtomicOperation& operation, std::byte* to, const std::byte* from,
                  std::uint64_t bytes) {
   const std::uint64_t width = operation.bits / 8;
   for (std::uint64_t at = 0; at < bytes; at += width) {
-    // The function looks for each value at its lane: here it has one lane.
+    // The function expects each value at its lane's index; this call has a single lane.
     const auto address = reinterpret_cast<std::uint64_t>(to + at);
     std::uint64_t before = 0;
     operation.function(&before, &address, from + at, from + at, 1);
@@ -164,7 +164,7 @@ Result<Operation> make_bulk_reduction(OperationRequest& request) {
   if (!words.take(to_global ? "bulk_group" : "mbarrier::complete_tx::bytes")) return refuse(request);
   const bool has_policy = to_global && words.take("L2::cache_hint");
   const AtomicOperation* const operation = take_reduction(words, to_global);
-  if (operation == nullptr) return failure("an operation or a type that is not known there");
+  if (operation == nullptr) return failure("unknown operation or type");
   if (request.sources.size() != 3u + (to_global ? 0 : 1) + (has_policy ? 1 : 0))
     return failure("malformed operands");
   const auto run = [=](const OperationCall& call) {
@@ -187,8 +187,8 @@ Result<Operation> make_bulk_reduction(OperationRequest& request) {
   return made;
 }
 
-/// cp.async.mbarrier.arrive{.noinc}.shared.b64: copies are done, so without .noinc it adds an arrival to the
-/// pending ones and takes it away again.
+/// cp.async.mbarrier.arrive{.noinc}.shared.b64: copies are already complete, so without .noinc the added
+/// pending arrival and the arrival cancel out.
 Result<Operation> make_copy_arrival(OperationRequest& request) {
   OpcodeWords& words = request.words;
   if (!words.take("arrive")) return refuse(request);
@@ -216,7 +216,7 @@ Result<Operation> make_copy(OperationRequest& request) {
   return words.take("bulk") ? make_bulk_copy(request) : make_small_copy(request);
 }
 
-/// Policies are hints, and registers are as many as a program asks for.
+/// Cache policies are hints, and register counts need no adjustment.
 Result<Operation> make_hint(OperationRequest& request) {
   OpcodeWords& words = request.words;
   if (words.root() == "setmaxnreg") {

@@ -14,7 +14,7 @@ constexpr std::pair<std::string_view, Format> names[] = {
     {"s4", Format::s4},     {"u4", Format::u4},     {"b1", Format::b1},     {"s32", Format::s32},
 };
 
-/// Of at most 8 bits, with a sign.
+/// A signed floating-point format of at most 8 bits.
 struct SmallFormat {
   int exponent_bits;
   int mantissa_bits;

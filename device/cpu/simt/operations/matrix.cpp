@@ -1,4 +1,4 @@
-// mma, and moves of matrices of 8 x 8 elements between lanes and shared memory.
+// mma, and moves of 8 x 8 matrices between lanes and shared memory.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -47,11 +47,11 @@ struct Cell {
   unsigned row = 0, column = 0;
 };
 
-/// How the elements of one matrix lie in the registers of a warp.
+/// Layout of one matrix in the registers of a warp.
 struct Fragment {
   unsigned registers = 0;
-  unsigned elements = 0;  ///< in one register
-  unsigned bits = 0;      ///< of one element
+  unsigned elements = 0;  ///< per register
+  unsigned bits = 0;      ///< per element
   Cell (*cell)(unsigned lane, unsigned reg, unsigned element, unsigned elements) = nullptr;
 
   std::uint64_t get(const Lanes* values, unsigned lane, unsigned reg, unsigned element) const {
@@ -64,7 +64,7 @@ struct Fragment {
   std::uint64_t mask() const { return bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1; }
 };
 
-// Lanes are groups of four: `group` picks the row, the place in the group the columns.
+// Lanes form groups of four: the group selects the row, the lane's index in the group the columns.
 Cell cell_of_a8(unsigned lane, unsigned reg, unsigned element, unsigned elements) {
   return {lane / 4, (lane % 4 + 4 * reg) * elements + element};
 }
@@ -127,14 +127,15 @@ bool known_types(const ProductTypes& types) {
   return types.c == Format::f32 && types.d == Format::f32;
 }
 
-/// m8n8k4 of halves: four products, each of eight lanes; both matrices may lie in rows or columns.
+/// m8n8k4 of halves: four products, each of eight lanes; both matrices may be row-major or column-major.
 struct QuadPairs {
   bool a_in_columns = false;
   bool b_in_columns = false;
 
   static unsigned half(unsigned lane) { return lane / 16 * 4; }
   static unsigned lane_of(unsigned pair, unsigned index) { return pair * 4 + index % 4 + index / 4 * 16; }
-  /// Of A by rows, and of B by columns: a line in each lane; else a column of four of each half.
+  /// For row-major A and column-major B, each lane holds a line; otherwise, each lane holds a column of four
+  /// in each half.
   Cell cell(bool line_in_lane, unsigned lane, unsigned element) const {
     if (line_in_lane) return {lane % 4 + half(lane), element};
     return {element + half(lane), lane % 4};
@@ -315,13 +316,13 @@ bool take_matrix_move(OperationRequest& request, MatrixMove& move, ptx::StateSpa
   return space != ptx::StateSpace::global && words.take("b16");
 }
 
-/// The place of an element that a lane holds: row `lane / 4` and two columns, or the same transposed.
+/// Returns the matrix cell of a lane's element: row `lane / 4` and two columns, or the transposed cell.
 Cell cell_of_move(const MatrixMove& move, unsigned lane, unsigned element) {
   const Cell cell{lane / 4, lane % 4 * 2 + element};
   return move.transposes ? Cell{cell.column, cell.row} : cell;
 }
 
-/// The rows that the lanes' addresses name; lane i gives the one of row i % 8 of matrix i / 8.
+/// Resolves the rows that the lanes' addresses name; lane i names row i % 8 of matrix i / 8.
 bool find_rows(const OperationCall& call, const MatrixMove& move, const Lanes& addresses, std::byte** rows) {
   for (unsigned lane = 0; lane < move.count * 8; ++lane) {
     rows[lane] = call.place(0, addresses[lane], lane, 16, 16);

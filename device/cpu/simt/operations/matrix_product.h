@@ -1,4 +1,4 @@
-// What mma and wmma have in common.
+// Types and arithmetic shared by mma and wmma.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@ struct ProductTypes {
   Format b = Format::f32;
   Format c = Format::f32;
   bool saturates = false;  ///< integers: the sum clamps instead of wrapping
-  bool exclusive = false;  ///< b1: bits are combined by xor, not by and
+  bool exclusive = false;  ///< b1: combines bits by xor instead of and
 };
 
-/// {.satfinite}.d.a.b.c{.op.popc}; false for types that do not go together.
+/// Consumes {.satfinite}.d.a.b.c{.op.popc}; returns false if the types cannot be combined.
 bool take_product_types(OpcodeWords& words, ProductTypes& types);
 
-/// c + the products of a row and a column, in the order of k: of f64 by fused operations; of other floats
-/// exact products are summed in double precision and rounded once, at the end.
+/// Returns c plus the products of a row and a column, in the order of k. f64 uses fused operations; for other
+/// floats, exact products are summed in double precision and rounded once at the end.
 std::uint64_t multiply_row(const ProductTypes& types, const std::uint64_t* a, const std::uint64_t* b,
                            unsigned count, std::uint64_t c);
 

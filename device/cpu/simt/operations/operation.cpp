@@ -38,8 +38,7 @@ std::string_view OpcodeWords::take_any() {
 
 Failure refuse(const OperationRequest& request) {
   const std::string_view word = request.words.front();
-  return failure(word.empty() ? "this form is not known"
-                              : "its modifier '." + std::string(word) + "' is not known there");
+  return failure(word.empty() ? "unknown form" : "unknown modifier '." + std::string(word) + "'");
 }
 
 ptx::StateSpace take_space(OpcodeWords& words) {
@@ -53,7 +52,7 @@ namespace {
 
 using Maker = Result<Operation> (*)(OperationRequest&);
 
-/// By the opcode's root.
+/// Constructors of operations by the opcode's root.
 const std::map<std::string_view, Maker>& makers() {
   static const std::map<std::string_view, Maker> all = {
       {"mma", &make_mma},

@@ -1,9 +1,9 @@
-// Instructions that are computed in C++ for a whole warp: matrices, barriers in memory, asynchronous copies,
-// packed and video arithmetic, and whatever else has more operands than a lane operation takes.
+// Instructions computed in C++ for all lanes of a warp: matrices, barrier objects, asynchronous
+// copies, packed and video arithmetic, and others with more operands than a lane operation takes.
 //
-// An operation is made once for each instruction of a kernel, from its opcode and the shape of its operands,
-// and refuses, by a reason, what it does not know. Values travel as 64 bits for each lane: registers are
-// extended with zeros, predicates are 0 or 1.
+// An operation is created once per instruction of a kernel from its opcode and the shape of its operands.
+// Creation fails with a reason if the form is unknown. Values have 64 bits per lane: registers are
+// zero-extended, predicates are 0 or 1.
 #pragma once
 
 #include <array>
@@ -19,20 +19,20 @@
 
 namespace lynxpp::device::cpu {
 
-/// One value of each lane.
+/// One value per lane.
 using Lanes = std::array<std::uint64_t, warp_size>;
 
-/// The parts of an opcode behind its root, taken from the front.
+/// The parts of an opcode after its root, consumed from the front.
 class OpcodeWords {
  public:
   explicit OpcodeWords(std::string_view opcode);
   std::string_view root() const { return root_; }
   bool take(std::string_view word);
-  /// The word at the front if it is one of these; else empty.
+  /// Consumes and returns the next word if it is in `words`; otherwise returns an empty string.
   std::string_view take_of(std::initializer_list<std::string_view> words);
-  /// The word at the front, whatever it is; empty at the end.
+  /// Consumes and returns the next word; empty at the end.
   std::string_view take_any();
-  /// The word at the front; empty at the end.
+  /// Returns the next word; empty at the end.
   std::string_view front() const { return next_ < words_.size() ? words_[next_] : std::string_view(); }
 
  private:
@@ -41,19 +41,19 @@ class OpcodeWords {
   std::size_t next_ = 0;
 };
 
-/// What stands for one value of an instruction's sources.
+/// Source of one input value of an operation.
 struct SourceSlot {
-  /// object: the handle of a texture or surface, in front of the coordinates of an address.
+  /// object: the handle of a texture or surface, which precedes the coordinates of an address.
   enum class Kind { reg, predicate, address, object, constant } kind = Kind::reg;
   unsigned bits = 0;               ///< reg
-  bool negated = false;            ///< reg: `-%r1`; the value is not
+  bool negated = false;            ///< reg: `-%r1`; the value is passed unnegated
   std::string_view selector = {};  ///< "b3" of `%r1.b3`
   std::int64_t constant = 0;
 };
 
 struct OperationRequest {
   OpcodeWords words;
-  unsigned results = 0;  ///< values that are written
+  unsigned results = 0;  ///< number of result values
   std::vector<SourceSlot> sources;
   std::vector<std::string_view> result_selectors = {};  ///< "b3" of a destination `%r1.b3`
   std::uint32_t line = 0;
@@ -76,10 +76,10 @@ struct OperationCall {
   std::uint32_t mask = 0;  ///< active lanes; not 0
   const Lanes* in = nullptr;
   Lanes* out = nullptr;
-  const std::vector<const AccessSite*>* sites = nullptr;  ///< of the addresses, in their order
-  AccessRecord* record = nullptr;                         ///< in counted launches
+  const std::vector<const AccessSite*>* sites = nullptr;  ///< one per address, in order
+  AccessRecord* record = nullptr;                         ///< counted launches only
 
-  /// The memory that `lane` accesses by its address; null, and a fault, when it may not.
+  /// Returns the memory that `lane` accesses. Returns null and raises a fault if the access is illegal.
   std::byte* place(std::size_t site, std::uint64_t address, std::uint32_t lane, std::uint64_t bytes,
                    std::uint64_t alignment) const;
 };
@@ -87,26 +87,26 @@ struct OperationCall {
 struct Operation {
   struct Address {
     ptx::StateSpace space = ptx::StateSpace::generic;
-    unsigned bytes = 0;  ///< of one access, for diagnostics
+    unsigned bytes = 0;  ///< per access, for diagnostics
   };
   std::function<void(const OperationCall&)> run;
   std::vector<Address> addresses = {};  ///< one per source that is an address or an object
-  bool whole_warp = false;              ///< `.aligned`: all lanes of the warp execute it together
+  bool whole_warp = false;              ///< `.aligned`: all lanes of the warp must execute it together
   std::uint32_t line = 0;               ///< PTX line
-  // Filled in when code is generated:
+  // Set during code generation:
   std::vector<const AccessSite*> sites = {};
-  std::vector<CountedSide> counted = {};  ///< in counted launches
-  std::uint32_t counted_site = 0;         ///< in WarpContext::sites
+  std::vector<CountedSide> counted = {};  ///< counted launches only
+  std::uint32_t counted_site = 0;         ///< index in WarpContext::sites
 };
 
-/// Failure: the instruction is not supported; the message says why and may be empty.
+/// Fails if the instruction is not supported; the message gives the reason and may be empty.
 Result<Operation> make_operation(OperationRequest request);
 
-/// What compiled code calls.
+/// Called by compiled code.
 void run_operation(WarpContext* warp, std::uint32_t mask, const Lanes* in, Lanes* out,
                    const Operation* operation);
 
-// Of one root each; registered in operation.cpp.
+// Constructors for one opcode root each, registered in operation.cpp.
 Result<Operation> make_mma(OperationRequest& request);
 Result<Operation> make_ldmatrix(OperationRequest& request);
 Result<Operation> make_stmatrix(OperationRequest& request);
@@ -119,7 +119,7 @@ Result<Operation> make_conversion(OperationRequest& request);
 Result<Operation> make_packed(OperationRequest& request);
 Result<Operation> make_video(OperationRequest& request);
 Result<Operation> make_wide_atomic(OperationRequest& request);
-// In device/cpu/simt/textures.
+// Defined in device/cpu/simt/textures.
 Result<Operation> make_texture_fetch(OperationRequest& request);
 Result<Operation> make_texture_gather(OperationRequest& request);
 Result<Operation> make_texture_query(OperationRequest& request);
@@ -138,13 +138,13 @@ Result<Operation> make_stack_allocation(OperationRequest& request);       ///< a
 Result<Operation> make_stack_save(OperationRequest& request);
 Result<Operation> make_stack_restore(OperationRequest& request);
 
-/// The refusal of a form, with the word that is not known.
+/// Returns the error for an unsupported form, naming the unknown modifier.
 Failure refuse(const OperationRequest& request);
 
-/// `.shared{::cta,::cluster}`, `.global` or, when there is none, generic.
+/// Consumes `.shared{::cta,::cluster}` or `.global`; returns generic if neither is next.
 ptx::StateSpace take_space(OpcodeWords& words);
 
-/// `.u32` or `.u64`, of an address. False: neither is there.
+/// Consumes the address type `.u32` or `.u64`. Returns false if neither is next.
 bool take_width(OpcodeWords& words);
 
 }  // namespace lynxpp::device::cpu

@@ -18,7 +18,7 @@ AccessSpace space_of(ptx::StateSpace space) {
   return space == ptx::StateSpace::shared ? AccessSpace::shared : AccessSpace::generic;
 }
 
-/// Adds the words of one lane's access.
+/// Adds the words that one lane's access touches.
 void add_words(std::unordered_map<std::uint64_t, std::uint64_t>& words, std::uint64_t address,
                std::uint64_t bytes) {
   for (std::uint64_t word = address / counted_word_bytes; word <= (address + bytes - 1) / counted_word_bytes;
@@ -26,7 +26,7 @@ void add_words(std::unordered_map<std::uint64_t, std::uint64_t>& words, std::uin
     ++words[word];
 }
 
-/// One side of one execution. A lane takes part if it has accessed at least one byte.
+/// Counts one side of one execution. A lane participates if it has accessed at least one byte.
 class SideCounts {
  public:
   SideCounts(WarpContext& warp, const CountedSide& side, std::uint32_t site)

@@ -1,5 +1,5 @@
-// Counts what operations (operations/operation.h) access: the recorded addresses, in the roles
-// that the memory table gives them.
+// Counts the accesses of operations (operations/operation.h): the recorded addresses, in the roles that the
+// memory table defines.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Pairs of floats.
+// Arithmetic on pairs of floats.
 #include <bit>
 #include <cmath>
 

@@ -1,5 +1,5 @@
-// Memory that a function takes from the stack while it runs. All lanes of a frame have their stacks up to one
-// place: what one takes all take, and what a lane gives back is free when all lanes of its warp are there.
+// Dynamic stack allocation (alloca). All lanes of a frame share one stack pointer: an allocation by one lane
+// moves it for all, and memory is released only when all live lanes restore it together.
 #include <algorithm>
 #include <bit>
 
@@ -18,7 +18,7 @@ void give(const OperationCall& call, std::uint64_t address) {
 
 }  // namespace
 
-/// alloca.type ptr, size{, alignment}: a local address.
+/// alloca.type ptr, size{, alignment}: returns a local address.
 Result<Operation> make_stack_allocation(OperationRequest& request) {
   const std::size_t sources = request.sources.size();
   if (!take_width(request.words) || request.results != 1 || sources == 0 || sources > 2)
@@ -28,7 +28,7 @@ Result<Operation> make_stack_allocation(OperationRequest& request) {
     const SourceSlot& given = request.sources[1];
     if (given.kind != SourceSlot::Kind::constant || given.constant <= 0 ||
         !std::has_single_bit(static_cast<std::uint64_t>(given.constant)))
-      return failure("an alignment that is no power of two");
+      return failure("its alignment is not a power of two");
     alignment = std::max(alignment, static_cast<std::uint64_t>(given.constant));
   }
   const std::uint32_t line = request.line;

@@ -1,4 +1,4 @@
-// Video instructions: scalar ones on bytes and halves that selectors pick, and those on two or four elements.
+// Video instructions: scalar ones on selected bytes and halves, and SIMD ones on two or four elements.
 #include <algorithm>
 #include <cstdlib>
 
@@ -8,7 +8,7 @@
 namespace lynxpp::device::cpu {
 namespace {
 
-/// Bits from `position` on of one operand.
+/// A bit field of one operand, starting at bit `position`.
 struct Field {
   unsigned position = 0;
   unsigned bits = 32;
@@ -20,7 +20,7 @@ struct Field {
   }
 };
 
-/// "b3" or "h1"; empty stands for the whole word.
+/// Parses "b3" or "h1"; an empty selector selects the whole word.
 bool parse_field(std::string_view selector, Field& field) {
   if (selector.empty()) return true;
   if (selector.size() != 2 || (selector[0] != 'b' && selector[0] != 'h')) return false;
@@ -50,7 +50,7 @@ struct VideoForm {
   bool a_signed = false;
   bool b_signed = false;
   bool saturates = false;
-  bool wraps = false;  ///< shifts: by 5 bits of b
+  bool wraps = false;  ///< shifts: uses the low 5 bits of b
   std::string_view comparison = {};
   std::string_view second = {};  ///< the operation with c: "add", "min", "max"
 
@@ -66,7 +66,7 @@ struct VideoForm {
     return compares(comparison, a, b) ? 1 : 0;
   }
 
-  /// The lower 32 bits are the result's.
+  /// Only the lower 32 bits are part of the result.
   std::int64_t shifted(std::int64_t value, std::int64_t by) const {
     return name == "shr" ? value >> by : static_cast<std::int64_t>(static_cast<std::uint64_t>(value) << by);
   }
@@ -90,7 +90,7 @@ bool take_form(OpcodeWords& words, VideoForm& form, bool is_scalar) {
   if (form.shifts()) {
     const std::string_view mode = words.take_of({"clamp", "wrap"});
     form.wraps = mode == "wrap";
-    // An H100 gives something else than the ISA for a saturated shift to the left.
+    // An H100 deviates from the ISA for saturated left shifts.
     if (mode.empty() || form.b_signed || (form.saturates && form.name == "shl")) return false;
   }
   form.second = is_scalar ? words.take_of({"add", "min", "max"}) : words.take_of({"add"});
@@ -110,16 +110,14 @@ Result<Operation> make_scalar(OperationRequest& request, const VideoForm& form) 
   Field fields[2];
   Field merged;
   for (unsigned i = 0; i < 2; ++i) {
-    if (!parse_field(request.sources[i].selector, fields[i])) return failure("a selector is not known");
+    if (!parse_field(request.sources[i].selector, fields[i])) return failure("unknown selector");
   }
-  if (!parse_field(request.result_selectors[0], merged)) return failure("a selector is not known");
+  if (!parse_field(request.result_selectors[0], merged)) return failure("unknown selector");
   const bool merges = merged.bits != 32;
-  // An H100 does not give the ISA's value there: a negative one becomes 0.
-  if (merges && form.saturates && form.d_signed)
-    return failure("saturation of a signed result that is merged");
-  // Nor here.
-  if (form.name == "shr" && (merges || fields[0].bits != 32))
-    return failure("a shift to the right of parts of words");
+  // An H100 deviates from the ISA here: a negative value becomes 0.
+  if (merges && form.saturates && form.d_signed) return failure("saturation of a merged signed result");
+  // An H100 deviates from the ISA here, too.
+  if (form.name == "shr" && (merges || fields[0].bits != 32)) return failure("right shift of a partial word");
   if (request.sources.size() != (merges || !form.second.empty() ? 3u : 2u) ||
       (merges && !form.second.empty()))
     return failure("malformed operands");
@@ -140,8 +138,8 @@ Result<Operation> make_scalar(OperationRequest& request, const VideoForm& form) 
   }};
 }
 
-/// Which elements of the two operands, one behind the other, an operand's selector picks; "b7654" picks the
-/// second operand's four, the lowest last.
+/// Parses the elements that a selector picks from both operands, concatenated; "b7654" picks all four of the
+/// second operand in order.
 bool parse_elements(std::string_view selector, unsigned count, unsigned fallback, unsigned* elements) {
   for (unsigned i = 0; i < count; ++i) elements[i] = fallback + i;
   if (selector.empty()) return true;
@@ -153,7 +151,7 @@ bool parse_elements(std::string_view selector, unsigned count, unsigned fallback
   return true;
 }
 
-/// Which elements are written; all when there is no selector.
+/// Parses the mask of elements that are written; all if there is no selector.
 bool parse_mask(std::string_view selector, unsigned count, unsigned& mask) {
   mask = (1u << count) - 1;
   if (selector.empty()) return true;
@@ -178,7 +176,7 @@ Result<Operation> make_vector(OperationRequest& request, const VideoForm& form, 
   if (!parse_elements(request.sources[0].selector, count, 0, elements.of_a) ||
       !parse_elements(request.sources[1].selector, count, count, elements.of_b) ||
       !parse_mask(request.result_selectors[0], count, elements.written))
-    return failure("a selector is not known");
+    return failure("unknown selector");
   if (request.sources.size() != 3) return failure("malformed operands");
   const unsigned bits = 32 / count;
   const bool sums = !form.second.empty();
@@ -194,7 +192,7 @@ Result<Operation> make_vector(OperationRequest& request, const VideoForm& form, 
         if (form.saturates) value = saturated(value, bits, form.d_signed);
         const std::uint64_t mask = (std::uint64_t{1} << bits) - 1;
         if (sums) {
-          result += static_cast<std::uint64_t>(value);  // not cut to the element's bits
+          result += static_cast<std::uint64_t>(value);  // not truncated to the element's bits
         } else {
           result &= ~(mask << (i * bits));
           result |= (static_cast<std::uint64_t>(value) & mask) << (i * bits);
@@ -218,7 +216,7 @@ struct MultiplyAdd {
   bool is_signed() const { return a_signed || b_signed || negates_product || negates_sum; }
 
   std::uint64_t compute(std::uint64_t x, std::uint64_t y, std::uint64_t c) const {
-    // 33 bits times 33 bits.
+    // Product of two 33-bit values.
     Wide sum = static_cast<Wide>(a.get(x, a_signed)) * b.get(y, b_signed);
     if (negates_product) sum = -sum;
     const std::int64_t addend =
@@ -251,12 +249,12 @@ Result<Operation> make_multiply_add(OperationRequest& request) {
       !sources[2].selector.empty())
     return failure("malformed operands");
   if (!parse_field(sources[0].selector, form.a) || !parse_field(sources[1].selector, form.b))
-    return failure("a selector is not known");
+    return failure("unknown selector");
   form.negates_product = sources[0].negated != sources[1].negated;
   form.negates_sum = sources[2].negated;
   if ((form.negates_product || form.adds_one) && form.negates_sum) return failure("malformed operands");
   if (form.negates_product && form.adds_one) return failure("malformed operands");
-  // An H100 gives something else than the ISA there.
+  // An H100 deviates from the ISA here.
   if (!form.is_signed() && (form.saturates || form.scale != 0))
     return failure("scale or saturation of an unsigned result");
   return Operation{.run = [form](const OperationCall& call) {

@@ -1,4 +1,4 @@
-// Atomic operations on vectors, each element on its own, and on 128 bits.
+// Atomic operations on vectors, atomic per element, and on 128 bits.
 #include <cstring>
 #include <mutex>
 
@@ -41,7 +41,7 @@ bool take_form(OpcodeWords& words, AtomicForm& form) {
   return !form.operation.empty() && !form.type.empty();
 }
 
-/// Among themselves; the host has no operation of this width that every compiler offers.
+/// Serializes 128-bit atomics: not all compilers offer a host operation of this width.
 std::mutex& wide_mutex() {
   static std::mutex mutex;
   return mutex;
@@ -76,8 +76,8 @@ Result<Operation> make_128(OperationRequest& request, const AtomicForm& form) {
 
 }  // namespace
 
-/// {atom,red}{.order}{.global}.{add,min,max}{.noftz}.vector.type, {atom}.{exch,cas}.b128; floats of 32 bits
-/// have sums alone.
+/// {atom,red}{.order}{.global}.{add,min,max}{.noftz}.vector.type, {atom}.{exch,cas}.b128; 32-bit floats
+/// support only add.
 Result<Operation> make_wide_atomic(OperationRequest& request) {
   AtomicForm form;
   if (!take_form(request.words, form)) return refuse(request);

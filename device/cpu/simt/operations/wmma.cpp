@@ -1,6 +1,6 @@
-// wmma: matrices whose places in registers are the device's own affair. Element i of a lane is element
-// 32 i + lane of the matrix by rows; where lanes hold more than the matrix has, each element is held several
-// times.
+// wmma: matrices whose register layout is implementation-defined. Element i of a lane is element 32 i + lane
+// of the matrix in row-major order; if lanes hold more elements than the matrix has, elements are held
+// several times.
 #include <algorithm>
 #include <cstring>
 
@@ -16,7 +16,7 @@ struct Layout {
   unsigned registers = 0;
 
   unsigned bits() const { return cpu::bits_of(format); }
-  unsigned elements() const { return (bits() == 64 ? 64 : 32) / bits(); }  ///< in one register
+  unsigned elements() const { return (bits() == 64 ? 64 : 32) / bits(); }  ///< per register
   unsigned place(unsigned lane, unsigned reg, unsigned element) const {
     return ((reg * elements() + element) * warp_size + lane) % (rows * columns);
   }
@@ -54,7 +54,7 @@ bool holds(const WmmaShape& shape, Format format) {
   }
 }
 
-/// 'a', 'b' or 'c'. Halves of A and B always take eight registers.
+/// `which` is 'a', 'b' or 'c'. Halves of A and B always take eight registers.
 Layout layout_of(const WmmaShape& shape, char which, Format format) {
   Layout layout{which == 'b' ? shape.k : shape.m, which == 'a' ? shape.k : shape.n, format, 0};
   const unsigned width = layout.bits() == 64 ? 64 : 32;
@@ -63,8 +63,8 @@ Layout layout_of(const WmmaShape& shape, char which, Format format) {
   return layout;
 }
 
-/// Calls `visit(lane, reg, element, bit address)` for every element that a lane holds, by rows or columns of
-/// `stride` elements.
+/// Calls `visit(lane, reg, element, bit address)` for every element that a lane holds. The matrix is
+/// row-major or column-major with a pitch of `stride` elements.
 template <typename Visit>
 void for_each_element(const Layout& layout, bool in_columns, std::uint64_t stride, const Visit& visit) {
   for (unsigned lane = 0; lane < warp_size; ++lane) {
@@ -146,7 +146,7 @@ std::vector<std::uint64_t> gather(const Layout& layout, const Lanes* values) {
 }
 
 /// {.op.popc}.sync.aligned.alayout.blayout.shape and either .d.c of halves or .d.a.b.c, {.satfinite}. The
-/// layouts say how fragments were loaded, which is the same in registers.
+/// layouts describe how fragments were loaded; their register layout is the same.
 Result<Operation> make_product(OperationRequest& request) {
   OpcodeWords& words = request.words;
   const std::string_view combination = words.take_of({"xor", "and"});
@@ -170,7 +170,7 @@ Result<Operation> make_product(OperationRequest& request) {
                            .c = formats[3],
                            .saturates = words.take("satfinite"),
                            .exclusive = combination == "xor"};
-  if (types.d == Format::f64) words.take("rn");  // as it rounds in any case
+  if (types.d == Format::f64) words.take("rn");  // rounds to nearest in any case
   const bool sums_are_floats = is_float(types.c) && is_float(types.d);
   if (!holds(*shape, types.a) || !holds(*shape, types.b) || sums_are_floats != is_float(types.a) ||
       combination.empty() == (types.a == Format::b1) || (types.saturates && types.a == Format::b1))

@@ -24,7 +24,8 @@ void store(std::byte* to, unsigned index, T value) {
 
 std::uint32_t bits_of(float value) { return std::bit_cast<std::uint32_t>(value); }
 
-/// The fraction is rounded to single precision once; the lowest integer is -1 as the next one is.
+/// Converts an element to a 32-bit integer or to float bits. The fraction is rounded to single precision
+/// once; the two lowest signed integers both become -1.
 template <typename T>
 std::uint32_t integer(T value, bool normalizes) {
   if (!normalizes) return static_cast<std::uint32_t>(value);
@@ -32,7 +33,7 @@ std::uint32_t integer(T value, bool normalizes) {
   return bits_of(static_cast<float>(std::max(fraction, -1.0)));
 }
 
-/// The number of linear light that a byte of sRGB stands for.
+/// Returns the float bits of the linear light that an sRGB byte encodes.
 std::uint32_t linear_light(std::uint8_t value) {
   static const auto table = [] {
     std::array<std::uint32_t, 256> light{};

@@ -1,5 +1,5 @@
-// What textures and surfaces are made of: elements, levels, and how a texture is sampled. All images are host
-// memory, row by row, without gaps between rows.
+// Images of textures and surfaces: elements, levels and samplers. All images are in host memory, stored row
+// by row without gaps.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace lynxpp::device::cpu {
 
-/// One channel of an element.
+/// The type of one channel of an element.
 enum class Component : std::uint8_t { u8, u16, u32, s8, s16, s32, f16, f32 };
 
 struct TexelFormat {
@@ -24,36 +24,36 @@ struct TexelFormat {
   bool operator==(const TexelFormat&) const = default;
 };
 
-/// 32 bits for each of red, green, blue and alpha: an integer, or a number of single precision.
+/// The bits of red, green, blue and alpha, 32 bits each: an integer or a single-precision float.
 using TexelBits = std::array<std::uint32_t, 4>;
 
-/// How elements become what a fetch returns.
+/// The conversion of elements to the values that a fetch returns.
 struct TexelReading {
-  bool normalizes = false;  ///< integers of 8 and 16 bits become fractions of the largest one
-  bool is_srgb = false;     ///< red, green and blue of 8 bits are sRGB; only with `normalizes`
+  bool normalizes = false;  ///< 8 and 16-bit integers become fractions of their largest value
+  bool is_srgb = false;     ///< 8-bit red, green and blue are sRGB; only with `normalizes`
 
-  /// Whether what is read are numbers of single precision, and not integers.
+  /// True if the values are single-precision floats rather than integers.
   bool gives_floats(const TexelFormat& format) const;
 };
 
-/// Channels that the format does not have are 0, alpha is 1.
+/// Converts an element. Channels that the format lacks are 0, alpha is 1.
 TexelBits decode_texel(const std::byte* texel, const TexelFormat& format, const TexelReading& reading);
 
-/// A formatted store: integers are clamped to what the channel holds, numbers rounded to the nearest.
-/// Channels beyond `given` keep what they were.
+/// Stores a formatted element: integers are clamped to the channel's range, floats rounded to nearest.
+/// Channels from `given` on keep their value.
 void encode_texel(std::byte* texel, const TexelFormat& format, const TexelBits& bits, unsigned given);
 
 struct ImageLevel {
   std::uint64_t address = 0;
-  std::uint32_t width = 1;  ///< in elements, as the others
+  std::uint32_t width = 1;  ///< in elements, like the other extents
   std::uint32_t height = 1;
-  std::uint32_t slices = 1;  ///< of a volume, or layers, each cube six
+  std::uint32_t slices = 1;  ///< depth of a volume, or layers; a cube has six
   std::uint64_t row_bytes = 0;
   std::uint64_t slice_bytes = 0;
 };
 
 enum class ImageShape : std::uint8_t {
-  linear,  ///< memory of the program's: integer coordinates, nothing outside
+  linear,  ///< linear memory of the program: integer coordinates, nothing outside
   line,
   plane,
   volume,
@@ -74,21 +74,21 @@ enum class AddressMode : std::uint8_t { wrap, clamp, mirror, border };
 
 struct Sampler {
   std::array<AddressMode, 3> modes = {AddressMode::clamp, AddressMode::clamp, AddressMode::clamp};
-  bool is_linear = false;      ///< between elements
-  bool is_normalized = false;  ///< coordinates from 0 to 1
+  bool is_linear = false;      ///< interpolates between elements
+  bool is_normalized = false;  ///< coordinates range from 0 to 1
   TexelReading reading;
   TexelBits border = {};
   bool levels_are_linear = false;
   float level_bias = 0;
   float least_level = 0;
   float greatest_level = 0;
-  bool is_seamless = false;  ///< linear filters go across the edges of a cube
+  bool is_seamless = false;  ///< linear filters cross the edges of a cube
 };
 
-/// What a handle stands for.
+/// The texture or surface that a handle represents.
 struct ImageObject {
   Image image;
-  Sampler sampler;  ///< of a texture
+  Sampler sampler;  ///< textures only
   bool is_surface = false;
 };
 

@@ -1,4 +1,4 @@
-// What the instructions on textures and surfaces have in common: geometries, handles, memory.
+// Geometries, handles and memory access, shared by texture and surface instructions.
 #pragma once
 
 #include <optional>
@@ -8,29 +8,29 @@
 
 namespace lynxpp::device::cpu {
 
-/// `.a2d`: how many coordinates there are, and what they mean.
+/// A geometry such as `.a2d`: the number of coordinates and their meaning.
 struct Geometry {
-  unsigned dimensions = 1;  ///< of a cube 2, though three numbers give a place on it
-  bool is_layered = false;  ///< the first coordinate is the layer
+  unsigned dimensions = 1;  ///< 2 for a cube, although three coordinates address it
+  bool is_layered = false;  ///< true if the first coordinate is the layer
   bool is_cube = false;
 
-  /// In the vector of coordinates, with those that are ignored.
+  /// Number of operands in the coordinate vector, including ignored ones.
   unsigned operands() const;
-  /// Where the coordinates begin.
+  /// Index of the first spatial coordinate.
   unsigned first() const { return is_layered ? 1 : 0; }
   unsigned numbers() const { return is_cube ? 3 : dimensions; }
 };
 
-/// Takes the geometry's word; nothing when it is none of those that such instructions have.
+/// Consumes the geometry's modifier; nullopt if texture and surface instructions have no such geometry.
 std::optional<Geometry> take_texture_geometry(OpcodeWords& words);
 std::optional<Geometry> take_gather_geometry(OpcodeWords& words);
 std::optional<Geometry> take_surface_geometry(OpcodeWords& words);
 
-/// The object of a lane; null, and a fault, when its handle is none of that kind.
+/// Returns the object of a lane. Returns null and raises a fault if the handle is not one of that kind.
 const ImageObject* object_of(const OperationCall& call, std::uint64_t handle, std::uint32_t lane,
                              bool is_surface);
 
-/// Memory as a lane may read it.
+/// Memory with the access rights of one lane.
 class LaneTexels final : public TexelMemory {
  public:
   LaneTexels(const OperationCall& call, std::uint32_t lane) : call_(call), lane_(lane) {}
@@ -43,7 +43,7 @@ class LaneTexels final : public TexelMemory {
   const std::uint32_t lane_;
 };
 
-// The numbers that txq and suq give for channels (OpenCL's).
+// Channel types and orders as txq and suq return them (OpenCL's values).
 std::uint32_t channel_type_of(const TexelFormat& format, bool normalizes);
 std::uint32_t channel_order_of(const TexelFormat& format);
 

@@ -6,11 +6,11 @@
 namespace lynxpp::device::cpu {
 namespace {
 
-/// A handle is the slot's number from 1 on, and above it how often the slot has been used.
+/// A handle holds the slot's number from 1 on in its low bits and the slot's use count above them.
 constexpr unsigned index_bits = 24;
 constexpr std::uint64_t index_mask = (std::uint64_t{1} << index_bits) - 1;
 
-/// So many removed objects are kept, for kernels that still run.
+/// Number of removed objects that are kept for running kernels.
 constexpr std::size_t kept_objects = 1024;
 
 }  // namespace
@@ -51,7 +51,7 @@ bool ImageObjects::remove(std::uint64_t handle) {
 }
 
 const ImageObject* ImageObjects::find(std::uint64_t handle) const {
-  const std::size_t index = (handle & index_mask) - 1;  // of 0: beyond all
+  const std::size_t index = (handle & index_mask) - 1;  // a handle of 0 yields an index beyond all slots
   if (index >= slots_of_chunk * most_chunks || chunks_[index / slots_of_chunk].load() == nullptr)
     return nullptr;
   const Slot& found = slot(index);

@@ -1,5 +1,4 @@
-// Handles of texture and surface objects: what a program passes to its kernels, and what instructions look
-// up.
+// Handles of texture and surface objects, which programs pass to kernels and instructions look up.
 #pragma once
 
 #include <array>
@@ -13,7 +12,7 @@
 
 namespace lynxpp::device::cpu {
 
-/// Thread safe. A handle that was removed stays unknown until very many others have been removed.
+/// Thread safe. A removed handle stays invalid until very many others have been removed.
 class ImageObjects {
  public:
   ImageObjects() = default;
@@ -21,12 +20,13 @@ class ImageObjects {
   ImageObjects& operator=(const ImageObjects&) = delete;
   ~ImageObjects();
 
-  /// Never 0. Throws std::bad_alloc when there are too many.
+  /// Adds an object and returns its handle, which is never 0. Throws std::bad_alloc if there are too many
+  /// objects.
   std::uint64_t add(ImageObject object);
-  /// False when the handle is none.
+  /// Removes an object; false if the handle is invalid.
   bool remove(std::uint64_t handle);
-  /// What the handle stands for; null when it is none. Lives until well after its removal: a kernel that
-  /// still runs may go on looking at it.
+  /// Returns the object of a handle; null if the handle is invalid. The object outlives its removal for long
+  /// enough that running kernels can still use it.
   const ImageObject* find(std::uint64_t handle) const;
 
  private:
@@ -45,11 +45,11 @@ class ImageObjects {
 
   mutable std::array<std::atomic<Chunk*>, most_chunks> chunks_ = {};
   std::mutex mutex_;
-  std::size_t used_ = 0;             ///< slots that have ever been
-  std::deque<std::size_t> removed_;  ///< slots to be used again, the oldest first
+  std::size_t used_ = 0;             ///< slots that have ever been used
+  std::deque<std::size_t> removed_;  ///< slots to reuse, oldest first
 };
 
-/// The process's objects. Never destroyed.
+/// Returns the process's objects, which are never destroyed.
 ImageObjects& image_objects();
 
 }  // namespace lynxpp::device::cpu

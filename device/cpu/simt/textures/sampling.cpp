@@ -8,12 +8,12 @@
 namespace lynxpp::device::cpu {
 namespace {
 
-/// Weights of linear filters are multiples of its inverse.
+/// Weights of linear filters are multiples of 1 / `steps`.
 constexpr double steps = 256;
 
 double rounded_to_steps(double value) { return std::floor(value * steps + 0.5) / steps; }
 
-/// Along one dimension: the elements to read, and how much the second one weighs.
+/// The elements to read along one dimension, and the weight of the second one.
 struct Span {
   std::array<std::int64_t, 2> element = {};
   double weight = 0;
@@ -24,7 +24,7 @@ std::int64_t modulo(std::int64_t value, std::int64_t size) {
   return rest < 0 ? rest + size : rest;
 }
 
-/// The element that the mode reads instead of one that may lie outside; nothing where it is the border.
+/// Returns the element to read for one that may be outside the image; nullopt for the border color.
 std::optional<std::uint32_t> resolve(AddressMode mode, std::int64_t element, std::uint32_t size) {
   const std::int64_t end = size;
   if (element >= 0 && element < end) return static_cast<std::uint32_t>(element);
@@ -40,7 +40,8 @@ std::optional<std::uint32_t> resolve(AddressMode mode, std::int64_t element, std
   return std::nullopt;
 }
 
-/// In elements. What is far outside stays outside, in the same period of a mode that repeats.
+/// Converts a coordinate to elements. A value far outside stays outside, in the same period of a repeating
+/// mode.
 double place_of(float coordinate, const Sampler& sampler, unsigned dimension, std::uint32_t size) {
   constexpr double far_away = 1 << 28;
   if (std::isnan(coordinate)) return 0;
@@ -66,14 +67,14 @@ Span span_of(const Coordinates& coordinates, const Sampler& sampler, unsigned di
 
 // ---------------------------------------------------------------- cubes
 
-/// A place on one of a cube's faces, both coordinates from -1 to 1.
+/// A point on one face of a cube; both coordinates range from -1 to 1.
 struct CubePlace {
   std::uint32_t face = 0;
   double s = 0;
   double t = 0;
 };
 
-/// The face of the largest component; of equal ones z comes before y, and y before x.
+/// Selects the face of the largest component; of equal components z wins over y, and y over x.
 CubePlace cube_place(double x, double y, double z) {
   const double ax = std::fabs(x);
   const double ay = std::fabs(y);
@@ -86,7 +87,7 @@ CubePlace cube_place(double x, double y, double z) {
   return x < 0 ? scaled(1, z, -y, ax) : scaled(0, -z, -y, ax);
 }
 
-/// The direction of a place on a face: the other way round.
+/// Inverts cube_place(): returns the direction of a point on a face.
 std::array<double, 3> direction_of(const CubePlace& place) {
   switch (place.face) {
     case 0: return {1, -place.t, -place.s};
@@ -100,7 +101,7 @@ std::array<double, 3> direction_of(const CubePlace& place) {
 
 // ---------------------------------------------------------------- one level
 
-/// Fetches from one level, on coordinates of which a cube's face has been found.
+/// Fetches from one level. Cube coordinates must have been mapped to a face.
 class LevelFetch {
  public:
   LevelFetch(const ImageObject& object, const ImageLevel& level, const Coordinates& coordinates,
@@ -116,7 +117,7 @@ class LevelFetch {
     }
   }
 
-  /// Adds the elements, each times `share` and its weight, to four sums.
+  /// Adds the elements, multiplied by `share` and their weights, to four sums.
   void add_weighted(double share, std::array<double, 4>& sums) {
     const unsigned dimensions = coordinates_.dimensions;
     std::array<Span, 3> spans;
@@ -129,7 +130,7 @@ class LevelFetch {
         element[i] = spans[i].element[second];
         weight *= second != 0 ? spans[i].weight : 1 - spans[i].weight;
       }
-      // An element without weight is not read: it may be infinite.
+      // An element without weight is not read, because it may be infinite.
       if (weight == 0) continue;
       const TexelBits bits = read(element);
       for (unsigned channel = 0; channel < 4; ++channel)
@@ -175,7 +176,8 @@ class LevelFetch {
     return bits;
   }
 
-  /// Beyond an edge of a face lies the neighbour's nearest element; beyond a corner that of one neighbour.
+  /// Beyond an edge of a face, selects the nearest element of the adjacent face; beyond a corner, that of one
+  /// adjacent face.
   void cross_edge(std::array<std::int64_t, 3>& element, std::uint32_t& face) const {
     const auto is_inside = [&](unsigned i) { return element[i] >= 0 && element[i] < size_of(i); };
     if (!coordinates_.is_cube || !sampler_.is_seamless || (is_inside(0) && is_inside(1))) return;
@@ -241,7 +243,7 @@ float level_of(const ImageObject& object, const Coordinates& coordinates, const 
     }
     return std::sqrt(squares);
   };
-  // On the face: s / m changes by (ds m - s dm) / m², of which the face's width covers two.
+  // On the face, s / m changes by (ds m - s dm) / m², and a face is two units wide.
   const auto length_on_face = [&](const std::array<float, 3>& change) {
     const std::array<float, 3>& at = coordinates.at;
     const double m = std::max({std::fabs(at[0]), std::fabs(at[1]), std::fabs(at[2])});
@@ -275,7 +277,7 @@ TexelBits sample_level(const ImageObject& object, const Coordinates& coordinates
                        TexelMemory& memory) {
   const Sampler& sampler = object.sampler;
   const std::vector<ImageLevel>& levels = object.image.levels;
-  // Not std::clamp: the program may give the limits the wrong way round, or none that are numbers.
+  // Not std::clamp: the program may pass reversed limits or NaN.
   double wanted = double{level} + sampler.level_bias;
   wanted = std::fmin(std::fmax(wanted, sampler.least_level), sampler.greatest_level);
   wanted = std::fmin(std::fmax(wanted, 0.0), static_cast<double>(levels.size() - 1));

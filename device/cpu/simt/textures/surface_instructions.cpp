@@ -12,7 +12,7 @@ namespace {
 
 constexpr Operation::Address surface_site{ptx::StateSpace::surface, 1};
 
-/// What an access outside of the surface does.
+/// Behavior of an access outside the surface.
 enum class Outside { trap, clamp, zero };
 
 bool take_outside(OpcodeWords& words, Outside& outside) {
@@ -21,14 +21,14 @@ bool take_outside(OpcodeWords& words, Outside& outside) {
   return !word.empty();
 }
 
-/// The access of an instruction, in the surface's terms.
+/// The access of an instruction in terms of the surface.
 struct SurfaceAccess {
   Geometry geometry;
   Outside outside = Outside::trap;
-  bool is_formatted = false;  ///< x counts elements, and each access is one; else it counts bytes
-  unsigned bytes = 0;         ///< of one access that is not formatted
+  bool is_formatted = false;  ///< x counts elements, one per access; otherwise bytes
+  unsigned bytes = 0;         ///< of one unformatted access
 
-  /// Where a lane's access goes; null when there is nothing to access, or a fault.
+  /// Returns the address of a lane's access; null if there is nothing to access or a fault was raised.
   std::byte* place(const OperationCall& call, const ImageObject& object, std::uint32_t lane) const {
     const ImageLevel& level = object.image.levels[0];
     const std::int64_t element = object.image.format.bytes();
@@ -66,7 +66,7 @@ bool fits(const OperationRequest& request, std::size_t sources) {
   return request.sources.size() == sources && request.sources[0].kind == SourceSlot::Kind::object;
 }
 
-/// `.v2.b16`: how many values of how many bytes; nothing is 0 bytes.
+/// The values of an access such as `.v2.b16`: their number and size; 0 bytes if unknown.
 struct Values {
   unsigned count = 1;
   unsigned bytes = 0;
@@ -81,7 +81,7 @@ Values take_values(OpcodeWords& words) {
   return values;
 }
 
-/// Of one lane.
+/// Largest access of one lane.
 constexpr unsigned most_bytes = 16;
 constexpr const char* too_wide = "more than 128 bits";
 
@@ -116,7 +116,7 @@ Result<Operation> make_surface_load(OperationRequest& request) {
 
 namespace {
 
-/// sust.p.geometry{.vector}.type.clamp [handle, {…}], c: the surface's format says what the values are.
+/// sust.p.geometry{.vector}.type.clamp [handle, {…}], c: the surface's format determines the values.
 Result<Operation> make_formatted_store(OperationRequest& request, SurfaceAccess access) {
   OpcodeWords& words = request.words;
   access.is_formatted = true;
@@ -190,7 +190,7 @@ T reduced(Reduction reduction, T old, T value) {
 
 template <typename T>
 void reduce(std::byte* place, Reduction reduction, std::uint64_t value) {
-  // Unsigned addition is what two's complement does, and cannot overflow.
+  // Unsigned addition matches two's complement and cannot overflow.
   using Unsigned = std::make_unsigned_t<T>;
   auto& word = *reinterpret_cast<T*>(place);
   const std::atomic_ref<T> target(word);
@@ -226,7 +226,7 @@ bool take_reduction(OpcodeWords& words, Reduction& reduction) {
   return false;
 }
 
-/// Whether the ISA has the operation on that type.
+/// True if the ISA has the operation on that type.
 bool is_reduction(Reduction reduction, std::string_view type, bool is_formatted) {
   const bool is_logic = reduction == Reduction::both || reduction == Reduction::either;
   if (is_formatted) {
@@ -240,7 +240,7 @@ bool is_reduction(Reduction reduction, std::string_view type, bool is_formatted)
 
 }  // namespace
 
-/// sured.b.operation.geometry.type.clamp [handle, {…}], c; with .p the surface's format has the sign.
+/// sured.b.operation.geometry.type.clamp [handle, {…}], c; with .p the surface's format determines the sign.
 Result<Operation> make_surface_reduction(OperationRequest& request) {
   OpcodeWords& words = request.words;
   const bool is_formatted = words.take("p");
@@ -251,7 +251,7 @@ Result<Operation> make_surface_reduction(OperationRequest& request) {
   const std::string_view type = words.take_of({"u32", "s32", "b32", "u64", "s64", "b64"});
   if (type.empty()) return refuse(request);
   if (!is_reduction(reduction, type, is_formatted))
-    return failure("there is no such operation on '." + std::string(type) + "'");
+    return failure("the operation does not exist for '." + std::string(type) + "'");
   const unsigned bytes = type.ends_with("64") ? 8 : 4;
   SurfaceAccess access{.geometry = *geometry, .is_formatted = is_formatted, .bytes = bytes};
   if (!take_outside(words, access.outside)) return refuse(request);
@@ -262,7 +262,7 @@ Result<Operation> make_surface_reduction(OperationRequest& request) {
       const ImageObject* const object = object_of(call, call.in[0][lane], lane, true);
       if (object == nullptr) return;
       const TexelFormat& format = object->image.format;
-      // Reductions of elements that are smaller than the operand would reach into the next ones.
+      // A reduction of elements smaller than the operand would reach into the following elements.
       if (is_formatted && format.bytes() != bytes)
         return raise(call.warp, FaultKind::outside_surface, (*call.sites)[0], call.in[0][lane], lane);
       std::byte* const place = access.place(call, *object, lane);

@@ -14,13 +14,13 @@ constexpr Operation::Address texture_site{ptx::StateSpace::texture, 1};
 
 enum class LevelChoice { base, number, gradients };
 
-/// Where the operands of a fetch are among its sources. Source 0 is the handle.
+/// Positions of a fetch's operands among its sources. Source 0 is the handle.
 struct FetchOperands {
   Geometry geometry;
   LevelChoice choice = LevelChoice::base;
   bool are_integers = false;
-  unsigned level = 0;     ///< the first source that says which level
-  unsigned offset = 0;    ///< the first of the offsets; 0: there are none
+  unsigned level = 0;     ///< first source that selects the level
+  unsigned offset = 0;    ///< first offset; 0 if there are no offsets
   unsigned gradient = 0;  ///< elements of one gradient
 
   Coordinates coordinates(const OperationCall& call, std::uint32_t lane) const {
@@ -65,13 +65,13 @@ struct FetchOperands {
   }
 };
 
-/// Finds the operands behind the coordinates: level or gradients, then an offset.
+/// Finds the operands after the coordinates: level or gradients, then an offset.
 bool find_operands(const OperationRequest& request, FetchOperands& operands, std::string& problem) {
   const Geometry& geometry = operands.geometry;
   const std::size_t sources = request.sources.size();
   operands.level = 1 + geometry.operands();
   std::size_t next = operands.level;
-  // The elements of a gradient and of an offset: as many as coordinates in a texture without layers.
+  // A gradient or offset has one element per coordinate, not counting the layer; three are padded to four.
   const unsigned width = geometry.numbers() == 3 ? 4 : geometry.numbers();
   operands.gradient = width;
   if (operands.choice == LevelChoice::number) next += 1;
@@ -82,12 +82,12 @@ bool find_operands(const OperationRequest& request, FetchOperands& operands, std
     return true;
   }
   const bool has_offset = !geometry.is_cube && sources == next + width + 1;
-  problem = sources == next + 1 || has_offset ? "comparisons with depths: nothing in CUDA says how to compare"
+  problem = sources == next + 1 || has_offset ? "depth comparisons: CUDA does not specify the comparison"
                                               : "malformed operands";
   return false;
 }
 
-/// What a fetch leaves in its result registers.
+/// The form of the result registers.
 struct ResultForm {
   enum class Kind { bits, halves, half_pairs } kind = Kind::bits;
 
@@ -108,7 +108,7 @@ struct ResultForm {
   unsigned registers() const { return kind == Kind::half_pairs ? 2 : 4; }
 };
 
-/// `.v4.dtype`, `.v2.f16x2`.
+/// Consumes `.v4.dtype` or `.v2.f16x2`.
 bool take_result_form(OpcodeWords& words, ResultForm& form) {
   if (words.take("v2")) {
     form.kind = ResultForm::Kind::half_pairs;
@@ -119,7 +119,8 @@ bool take_result_form(OpcodeWords& words, ResultForm& form) {
   return form.kind == ResultForm::Kind::halves || !words.take_of({"u32", "s32", "f32"}).empty();
 }
 
-/// Whether there is a result that says that the data are in memory, which they always are.
+/// Checks the results. `has_residency`: the second result says that the data are resident, which is always
+/// true.
 bool take_results(const OperationRequest& request, const ResultForm& form, bool& has_residency) {
   has_residency = request.results == form.registers() + 1;
   return has_residency || request.results == form.registers();
@@ -222,7 +223,7 @@ std::uint32_t answer(const ImageObject& object, std::string_view query, std::siz
   if (query == "normalized_coords") return sampler.is_normalized ? 1 : 0;
   if (query == "num_mipmap_levels") return static_cast<std::uint32_t>(image.levels.size());
   if (query == "num_samples") return 1;
-  return 0;  // memory_layout: memory is linear
+  return 0;  // memory_layout: linear
 }
 
 Result<Operation> make_query(OperationRequest& request, std::string_view query, bool is_surface,
@@ -242,8 +243,8 @@ Result<Operation> make_query(OperationRequest& request, std::string_view query, 
 
 }  // namespace
 
-/// txq.query.b32 d, [handle]; txq.level.query.b32 d, [handle], level. What a sampler is asked for is refused:
-/// the ISA does not say which number means what.
+/// txq.query.b32 d, [handle]; txq.level.query.b32 d, [handle], level. Sampler queries are rejected: the ISA
+/// does not specify their encodings.
 Result<Operation> make_texture_query(OperationRequest& request) {
   OpcodeWords& words = request.words;
   const bool has_level = words.take("level");
