@@ -36,7 +36,7 @@ Status CodeReader::read_all(const std::function<Status(const Instruction&)>& rea
       case StatementKind::instruction: done = read_instruction(body_.instructions[statement.index]); break;
       case StatementKind::scope_begin:
       case StatementKind::scope_end:
-        // Scopes of registers alone are not needed.
+        // Scopes that declare only registers are dropped.
         for (std::uint32_t scope = 1; scope < body_.scopes.size(); ++scope) {
           if (std::ranges::none_of(body_.variables,
                                    [&](const Variable& each) { return declares(each, scope); }))

@@ -10,7 +10,7 @@
 namespace lynxpp::ptx {
 namespace {
 
-/// Takes a function and those it calls over, callees first.
+/// Imports a function and its callees, callees first.
 class FunctionReader {
  public:
   FunctionReader(const Module& module, const std::vector<std::string_view>& placeholders,
