@@ -43,7 +43,7 @@ Status PassManager::run_one(const Pass& pass, InstrumentationUnit& unit) {
   if (timing.edits != 0 && verifier_) {
     begin = Clock::now();
     if (Status verified = verifier_(unit); !verified)
-      return named(std::move(verified.error()), pass.name, " left code that is not well-formed");
+      return named(std::move(verified.error()), pass.name, " produced code that is not well-formed");
     timing.verify_milliseconds = milliseconds_since(begin);
   }
   timings_.push_back(std::move(timing));

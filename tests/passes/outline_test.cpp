@@ -68,7 +68,7 @@ TEST(Outline, LargeKernelsAreRefusedAsTheyAre) {
   ASSERT_FALSE(refused);
   EXPECT_THAT(
       refused.error().diagnostics.front().message,
-      ::testing::MatchesRegex("the kernel has [0-9]+ PTX instructions, and the limit of a variant is 4 .*"));
+      ::testing::MatchesRegex("the kernel has [0-9]+ PTX instructions, and the limit for a variant is 4 .*"));
 }
 
 TEST(Outline, LongHandlersBecomeAFunctionForEachSetOfImmediates) {

@@ -74,16 +74,16 @@ TEST_F(PassPipeline, AFailureNamesThePassAndStops) {
 
 TEST_F(PassPipeline, VerificationFindsWhatDoesNotFitTogether) {
   EXPECT_THAT(complaint_of("mov.u32 %r1, %lynxpp_r9;"),
-              HasSubstr("pass 'spoil' left code that is not well-formed: register '%lynxpp_r9'"));
+              HasSubstr("pass 'spoil' produced code that is not well-formed: register '%lynxpp_r9'"));
 }
 TEST_F(PassPipeline, VerificationFindsUndeclaredGuards) {
   EXPECT_THAT(complaint_of("@%lynxpp_p1 bra end;"), HasSubstr("'%lynxpp_p1' of 'k' is not declared"));
 }
 TEST_F(PassPipeline, VerificationFindsLabelsThatAreMissing) {
-  EXPECT_THAT(complaint_of("bra $lynxpp_3;"), HasSubstr("label '$lynxpp_3' of 'k' stands nowhere"));
+  EXPECT_THAT(complaint_of("bra $lynxpp_3;"), HasSubstr("label '$lynxpp_3' of 'k' is not defined"));
 }
 TEST_F(PassPipeline, VerificationFindsLabelsThatStandTwice) {
-  EXPECT_THAT(complaint_of("$lynxpp_3:\n$lynxpp_3:\n"), HasSubstr("stands twice"));
+  EXPECT_THAT(complaint_of("$lynxpp_3:\n$lynxpp_3:\n"), HasSubstr("is defined twice"));
 }
 TEST_F(PassPipeline, VerificationFindsRegistersThatAreDeclaredTwice) {
   EXPECT_THAT(complaint_of(".reg .b32 %lynxpp_x;\n.reg .b64 %lynxpp_x;\n"), HasSubstr("declared twice"));
@@ -101,7 +101,7 @@ TEST_F(PassPipeline, VerificationFindsReadsOfWhatOnePathDoesNotWrite) {
 }
 TEST_F(PassPipeline, VerificationFindsWhatPtxasMiscompiles) {
   EXPECT_THAT(complaint_of(".reg .b32 %lynxpp_x;\nbfe.u32 %lynxpp_x, %r1, %r1, 1;\n"),
-              HasSubstr("is a bfe's at a position in a register"));
+              HasSubstr("is the result of a bfe with its position in a register"));
 }
 TEST_F(PassPipeline, VerificationTakesBitFieldsAtFixedPositionsAndTheProgramsOwn) {
   EXPECT_EQ(complaint_of(".reg .b32 %lynxpp_x;\nbfe.u32 %lynxpp_x, %r1, 2, 1;\nbfe.u32 %r1, %r1, %r1, 1;\n"),
@@ -145,10 +145,11 @@ TEST_F(PassPipeline, VerificationFindsListsThatAPassHasLost) {
   EXPECT_THAT(complaint("ts: .branchtargets end;", "us: .branchtargets end;"),
               HasSubstr("'%lynxpp_y' of 'k' is read before"));
   EXPECT_THAT(complaint("ts: .branchtargets end;", "ts: .branchtargets $lynxpp_9;"),
-              HasSubstr("label '$lynxpp_9' of 'k' stands nowhere"));
+              HasSubstr("label '$lynxpp_9' of 'k' is not defined"));
 }
 TEST_F(PassPipeline, VerificationFindsTextThatIsNoPtx) {
-  EXPECT_THAT(complaint_of("mov.u32 %r1, ;;"), HasSubstr("pass 'spoil' left code that is not well-formed"));
+  EXPECT_THAT(complaint_of("mov.u32 %r1, ;;"),
+              HasSubstr("pass 'spoil' produced code that is not well-formed"));
 }
 
 TEST_F(PassPipeline, ObserversSeeEveryPassBeforeAndAfter) {

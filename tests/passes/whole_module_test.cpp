@@ -134,9 +134,9 @@ TEST(WholeModule, ATableWithTheKernelMayLaunchIt) {
       ".visible .entry k(.param .u64 p)\n{\n  .reg .b64 %rd<2>;\n  ld.global.u64 %rd1, [t];\n"
       "  st.global.u64 [%rd1], %rd1;\n  ret;\n}\n";
   EXPECT_THAT(refusal(instrument(module)),
-              HasSubstr("it may launch itself from the device, where nobody passes the "
-                        "probes' parameter: 't' names it"));
-  EXPECT_TRUE(instrument(module, true)) << "that table leads to the original";
+              HasSubstr("it may launch itself from the device, which does not pass the hidden "
+                        "parameter: 't' references it"));
+  EXPECT_TRUE(instrument(module, true)) << "that table refers to the original";
 }
 
 TEST(WholeModule, DebugCodeIsNotFused) {
@@ -245,7 +245,7 @@ TEST(WholeModule, WhatIsInstrumentedAlreadyIsRefused) {
   request.ptx = &text;
   request.kernel = "k";
   request.specifications = {mark_blocks()};
-  EXPECT_THAT(refusal(engine::instrument(request)), HasSubstr("is one of those that instrumentation takes"));
+  EXPECT_THAT(refusal(engine::instrument(request)), HasSubstr("is reserved for instrumentation"));
 }
 
 /// Every operand's value is taken, before and behind.
@@ -290,7 +290,7 @@ TEST(WholeModule, AKernelThatLaunchesItselfIsRefused) {
 TEST(WholeModule, AFunctionThatNobodyDefinesIsRefusedAtALaunch) {
   const std::string body =
       ".extern .func g;\n.extern .func unused;\n.visible .entry k\n{\n  call g;\n  ret;\n}\n";
-  EXPECT_EQ(refusal(instrument(body, true)), "it calls 'g', which no PTX of its module defines");
+  EXPECT_EQ(refusal(instrument(body, true)), "it calls 'g', which the PTX of its module does not define");
   EXPECT_TRUE(instrument(body).ok()) << "whoever asked may link it";
   const std::string known =
       ".extern .func free(.param .b64 p);\n.visible .entry k\n{\n  .reg .b64 %rd1;\n  mov.u64 %rd1, 0;\n"
@@ -335,7 +335,7 @@ Result<engine::Instrumented> with_values(int values, int of_producer) {
 TEST(WholeModule, AVariantKeepsToTheRegistersThatSetmaxnregLeaves) {
   EXPECT_TRUE(with_values(4, 40).ok());
   EXPECT_THAT(refusal(with_values(60, 40)),
-              HasSubstr("setmaxnreg leaves the kernel 40 registers, and instrumented about"));
+              HasSubstr("setmaxnreg leaves the kernel 40 registers, and in the variant about"));
   EXPECT_TRUE(with_values(60, 152).ok()) << "it has them";
 }
 

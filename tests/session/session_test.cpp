@@ -256,14 +256,14 @@ TEST_F(SessionTest, SharedMemoryThatIsTooMuchForAllTogetherIsRefused) {
   EXPECT_THAT(records_.coverage[1].specs, ElementsAre("first", "second", "third"));
   EXPECT_EQ(records_.coverage[1].instrumented_launches, 0);
   EXPECT_EQ(records_.coverage[1].reason,
-            "the attached specifications need 73728 bytes of shared memory together, more than 49152");
+            "the attached specifications need 73728 bytes of shared memory in total, more than 49152");
 }
 
 TEST_F(SessionTest, VariableWithoutAddressKeepsTheOriginal) {
   device_.has_total = false;
   EXPECT_FALSE(launch());
   session_->finish();
-  EXPECT_EQ(records_.coverage[0].reason, "the device does not give the address of the variable 'total'");
+  EXPECT_EQ(records_.coverage[0].reason, "the device does not report the address of the variable 'total'");
 }
 
 TEST_F(SessionTest, IndirectCallsKeepTheOriginal) {

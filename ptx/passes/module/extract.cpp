@@ -15,8 +15,8 @@ class Extract {
   Status run() {
     collect();
     if (names_kernel_) {
-      return failure("it may launch itself from the device, where nobody passes the probes' parameter: '" +
-                     std::string(*names_kernel_) + "' names it");
+      return failure("it may launch itself from the device, which does not pass the hidden parameter: '" +
+                     std::string(*names_kernel_) + "' references it");
     }
     for (const Item& item : unit_.module.items) {
       if (!is_kept(item)) unit_.edits.erase(item.text);

@@ -22,8 +22,8 @@ Status make_room(InstrumentationUnit& unit) {
   const std::uint64_t together = aligned(bytes, 8) + std::uint64_t{8} * unit.spliced.words;
   if (together <= most_of_old_versions) return success();
   if (together > most || unit.variant.target.sm < large_parameters_sm) {
-    return failure("there is no room for the parameter of the instrumentation: the kernel's own take " +
-                   std::to_string(bytes) + " bytes, with it they would take " + std::to_string(together));
+    return failure("no room for the hidden parameter: the kernel's own parameters take " +
+                   std::to_string(bytes) + " bytes, and with it they would take " + std::to_string(together));
   }
   unit.variant.version = std::max(unit.variant.version, large_parameters);
   return success();

@@ -181,10 +181,10 @@ std::string obstacle_to_shared_counters(const InstrumentationUnit& unit) {
   for (const FunctionUnit& function : unit.reached.functions) {
     for (const Instruction& instruction : function.function->body->instructions) {
       if (&function != &kernel && instruction.traits.is_thread_exit)
-        return "a function that it calls ends the thread";
+        return "a function that it calls exits the thread";
       for (const Operand& operand : instruction.operands) {
         if (operand.name == "%dynamic_smem_size" || operand.name == "%total_smem_size")
-          return "the kernel asks how much shared memory it has";
+          return "the kernel reads the size of its shared memory";
       }
     }
   }

@@ -99,7 +99,7 @@ class RoutineBuilder {
         case Placeholder::Kind::word:
           if (instruction.opcode != "mov.b64" || i != 1) {
             return failure("a handler reads '" + std::string(operand.name) +
-                           "' by something else than mov.b64");
+                           "' with an instruction other than mov.b64");
           }
           routine_.words_.insert(value->index);
           break;

@@ -165,7 +165,7 @@ void SiteValues::add_bits(std::string_view name, const Site& site, const Operand
   if (operand == nullptr || operand->kind == OperandKind::sink) return code.mov(wide(name), 0);
   if (reader_at(site, code).add_value(*operand, most_bytes, wide(name))) return;
   unit_.notes.push_back("PTX line " + std::to_string(site.instruction->line) + ": the value of '" +
-                        std::string(unit_.module.text(operand->text)) + "' is not known; handlers see 0");
+                        std::string(unit_.module.text(operand->text)) + "' is unknown; handlers read 0");
 }
 
 /// Determines the state space of an address. The generic space contains windows for the other spaces; the
