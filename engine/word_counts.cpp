@@ -17,7 +17,7 @@
 namespace lynxpp::engine {
 namespace {
 
-/// The maximum size that devices reserve below the first shared variable: 1024 bytes since sm_80.
+/// The maximum size that devices reserve below the first shared variable: 1024 bytes on sm_80 and later.
 constexpr std::uint64_t reserved_shared_bytes = 1024;
 /// of a specification's array
 constexpr std::uint64_t most_alignment = 16;

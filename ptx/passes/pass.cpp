@@ -11,7 +11,7 @@ double milliseconds_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
 }
 
-/// Prefixes the failure with the pass's name and with `what`, which separates a failed pass from invalid
+/// Prefixes the failure with the pass's name and with `what`, which distinguishes a failed pass from invalid
 /// output.
 Failure named(Failure problem, std::string_view pass, std::string_view what) {
   const std::string prefix = "pass '" + std::string(pass) + "'" + std::string(what) + ": ";

@@ -233,7 +233,7 @@ struct KernelCounting {
 struct SharedAddresses {
   struct Place {
     std::string name;
-    const Function* function = nullptr;  ///< the kernel in whose scope the name is resolved
+    const Function* function = nullptr;  ///< resolves the name: its declaring function, else the kernel
   };
   std::vector<Place> variables;  ///< empty: not requested
   std::uint32_t word = 0;

@@ -206,7 +206,7 @@ class FunctionLanes {
   }
 
   /// Computes the threshold directly for warps of one-row thread blocks, or of blocks whose rows consist of
-  /// converged warps, where patterns of thread indices vary linearly in the lane number, and for warps that
+  /// full warps, where patterns of thread indices vary linearly in the lane number, and for warps that
   /// consist of several rows if only the position in a row matters. All other warps run `otherwise`. Sites
   /// with RowSectors (which have `row`) need full warps, other sites a contiguous range of lanes from lane 0.
   Code in_whole_rows(const LanePattern& pattern, VirtualRegister reg, std::optional<VirtualRegister> row,

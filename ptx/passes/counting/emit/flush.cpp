@@ -475,7 +475,7 @@ void append_flush(CodeBuilder& code, const CountContext& context, const std::opt
   const Label done = code.fresh_label();
   if (guard) code.branch_if(!*guard, done);
   FlushedWarp warp = flushed_warp(code, context);
-  // Most warps have no bits to flush.
+  // Shares the slots' address between both flushes, except for bits alone, which most warps need not flush.
   const bool has_numbers = std::ranges::any_of(
       of_all, [&](const Counter* counter) { return context.accumulator(*counter).storage == Storage::reg; });
   if (has_numbers && !of_first.empty()) warp.find(code, context);

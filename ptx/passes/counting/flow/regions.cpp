@@ -72,7 +72,7 @@ std::optional<std::vector<std::uint32_t>> WarpRegions::region_of(std::uint32_t b
   return blocks_between(begin, end, no_loop);
 }
 
-/// `loop`, if given, is the loop with header `begin`, which may be executed repeatedly.
+/// If `loop` is not no_loop, `begin` is its header, which may be executed repeatedly.
 std::optional<std::vector<std::uint32_t>> WarpRegions::blocks_between(std::uint32_t begin, std::uint32_t end,
                                                                       std::uint32_t loop) {
   if (graph_.blocks[begin].leaves_function || may_spin_around(begin)) return std::nullopt;
@@ -128,7 +128,7 @@ std::optional<DivergentLoop> WarpRegions::divergent_loop(std::uint32_t loop) {
   return divergent;
 }
 
-/// Returns the only block outside the loop that branches to its header; no_block if there are several.
+/// Returns the header's only predecessor outside the loop; no_block if there are several.
 std::uint32_t WarpRegions::only_entry(std::uint32_t loop) const {
   std::uint32_t preheader = no_block;
   for (const std::uint32_t before : graph_.blocks[loops_.loops()[loop].header].predecessors) {

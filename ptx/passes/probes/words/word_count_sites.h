@@ -28,7 +28,7 @@ class WordCountSites {
   void add_entry(CodeBuilder& code) const;
   /// Null: counted at each execution.
   const WordSite* find(const LaneSite& site) const;
-  /// Adds the count for all probes at the site, at the first request.
+  /// Counts one execution for all probes at the site; only the first call for a site emits code.
   void add_execution(const LaneSite& site, const CodeOperand& address, CodeBuilder& code);
   /// The number of lanes that a lane counts for, and a predicate for lanes that another lane counts: the
   /// lowest active lane counts for all lanes with its address, other lanes count for themselves.
