@@ -39,8 +39,7 @@ class AccessFacts {
   const ptx::Uniformity& uniformity();
 
   ptx::FunctionAnalyses& analyses_;
-  std::optional<ptx::Uniformity> uniformity_;  ///< for launches of any shape, because sites describe all
-                                               ///< launches
+  std::optional<ptx::Uniformity> uniformity_;  ///< for any launch shape, as in the site table
   std::map<ptx::ValueId, std::optional<std::string>> roots_;
 };
 

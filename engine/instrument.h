@@ -96,8 +96,7 @@ struct ProbeWord {
     shared_addresses,  ///< address of one value per element of WordCounting::shared_arrays
     runs,              ///< address of the runs of an array's words (WordCounting::RunArray)
     most_runs,         ///< capacity of these runs
-    loop_records,      ///< address of the loop records: WordCounting::Runs::loop_record_bytes per thread of
-                       ///< the grid
+    loop_records,      ///< address of the loop records, Runs::loop_record_bytes per thread of the grid
   };
   Kind kind = Kind::specification;
   std::uint32_t specification = 0;  ///< index in Request::specifications

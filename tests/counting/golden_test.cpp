@@ -47,8 +47,7 @@ std::string value_of(const std::string& text, const std::string& key) {
 
 struct Golden {
   Instrumented result;
-  std::map<std::string, std::string> after;  ///< by pass: the kernel and the functions it reaches, or the
-                                             ///< plan
+  std::map<std::string, std::string> after;  ///< by pass: the reached functions, or the plan
 };
 
 /// Instruments the kernel k of the file with the specification that the file names.

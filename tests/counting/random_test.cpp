@@ -339,7 +339,7 @@ TEST(CountedKernels, RandomKernelsMatchTheDevicesCounters) {
 }
 
 /// Facts about launches with whole rows are true, and save votes.
-TEST(CountedKernels, KernelsWithRowsMatchTheDevicesCounters) {
+TEST(CountedKernels, RowsMatchTheDevicesCounters) {
   RandomKernels kernels(60, 24);
   constexpr std::array<std::uint32_t, 3> blocks[] = {{32, 1, 1}, {64, 1, 1}, {32, 3, 1}, {96, 2, 1}};
   int fewer = 0;

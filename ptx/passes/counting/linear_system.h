@@ -61,8 +61,7 @@ class LinearSystem {
 
   std::vector<std::optional<LinearForm>> definitions_;  ///< per variable; nullopt: measured
   std::vector<VariableId> order_;                       ///< the defined variables
-  std::vector<std::uint32_t> position_;                 ///< per variable, in `order_`; 0 for measured
-                                                        ///< variables
+  std::vector<std::uint32_t> position_;                 ///< per variable, in `order_`; 0 if measured
 };
 
 /// The column of a measured variable: its coefficient in each requested sum. Variables with equal columns can

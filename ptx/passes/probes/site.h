@@ -18,8 +18,7 @@ struct Site {
   const ProbeRoutine* routine = nullptr;     ///< the form to insert; null: Probe::routine
   std::uint32_t loop = no_loop;              ///< the loop that is entered or exited, for loop routines
   CodeOperand executions = 1;                ///< number of executions that the routine represents
-  std::optional<CodeOperand> address = {};   ///< address of the represented access; nullopt: the one at the
-                                             ///< site
+  std::optional<CodeOperand> address = {};   ///< address of that access; nullopt: the one at the site
 };
 
 /// Returns the routine to insert at the site.

@@ -118,8 +118,7 @@ class WordCounters {
   const Body& body_;
   FunctionAnalyses& analyses_;
   std::map<CountedAccess, std::vector<std::uint32_t>> groups_;  ///< of the block
-  std::map<std::uint32_t, std::vector<Batch>> batches_;         ///< of the block, by the instruction after
-                                                                ///< them
+  std::map<std::uint32_t, std::vector<Batch>> batches_;         ///< of the block, by the next instruction
   std::set<CountedAccess> in_runs_;  ///< counted after a loop (probes/words/word_run_sites.h)
   /// By probe, and by whether the counters are in the block's shared memory: set at the function's entry.
   std::map<std::pair<std::size_t, bool>, Kept> kept_;
