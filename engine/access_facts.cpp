@@ -117,7 +117,7 @@ std::string AccessFacts::lane_stride_of(std::uint32_t instruction) {
   return stride == 0 ? at_run_time : at_run_time + " + " + std::to_string(stride);
 }
 
-/// Returns what a term adds from lane to lane; nullopt if unknown.
+/// Returns the difference that a term contributes between lanes; nullopt if unknown.
 std::optional<AccessFacts::LaneStep> AccessFacts::step_of(const ptx::Term& term) {
   LaneStep step;
   std::int64_t lane = 0;
@@ -142,7 +142,7 @@ std::optional<AccessFacts::LaneStep> AccessFacts::step_of(const ptx::Term& term)
   return step;
 }
 
-/// Difference between neighbouring lanes of a row; nullopt if unknown.
+/// Returns the difference between neighbouring lanes of a row; nullopt if unknown.
 std::optional<std::int64_t> AccessFacts::steps_of_value(ptx::ValueId value) {
   if ((uniformity().of_value(value) & ptx::varies_in_warp) == 0) return 0;
   const ptx::Value& made = analyses_.ssa().values()[value];
@@ -160,7 +160,7 @@ std::optional<std::int64_t> AccessFacts::steps_of_value(ptx::ValueId value) {
   if (factor <= 0 || !std::has_single_bit(static_cast<std::uint64_t>(factor))) return std::nullopt;
   const std::string_view root = ptx::opcode_root(instruction.opcode);
   const std::int64_t constant = operands[2].integer;
-  // The lane, if a row of the block begins with a warp, and the warp's index.
+  // The lane number, if each row of the block begins with a warp, or the warp's index.
   const std::int64_t kept = constant / factor;
   if (root == "and" && kept + 1 >= lanes && std::has_single_bit(static_cast<std::uint64_t>(kept) + 1))
     return factor;

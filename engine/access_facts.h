@@ -1,4 +1,4 @@
-// Static facts of memory accesses: the object that an address points into, and its stride between lanes.
+// Static facts about memory accesses: the object that an address points into, and the stride between lanes.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,15 @@ namespace lynxpp::engine {
 
 class AccessFacts {
  public:
-  /// Borrows the analyses.
+  /// `analyses` must outlive this object.
   explicit AccessFacts(ptx::FunctionAnalyses& analyses) : analyses_(analyses) {}
 
-  /// "argument 2": the object that the second argument points to; "tile": a mangled variable. Empty: unknown.
+  /// Returns "argument 2" for the object that the second argument points to, or the mangled name of a
+  /// variable, such as "tile". Empty: unknown.
   std::string object_of(std::uint32_t instruction);
 
-  /// Bytes between the addresses of neighbouring lanes of a row: "4", "0", "4 * argument 6". Empty: unknown,
-  /// e.g. if an index is loaded from memory.
+  /// Returns the bytes between the addresses of neighbouring lanes of a row: "4", "0", "4 * argument 6".
+  /// Empty: unknown, for example because an index is loaded from memory.
   std::string lane_stride_of(std::uint32_t instruction);
 
  private:
@@ -38,7 +39,7 @@ class AccessFacts {
   const ptx::Uniformity& uniformity();
 
   ptx::FunctionAnalyses& analyses_;
-  std::optional<ptx::Uniformity> uniformity_;  ///< for launches of any shape: sites describe all launches
+  std::optional<ptx::Uniformity> uniformity_;  ///< for any launch shape, as in the site table
   std::map<ptx::ValueId, std::optional<std::string>> roots_;
 };
 

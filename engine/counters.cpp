@@ -69,7 +69,7 @@ class TermCollector {
     if (unguarded != 0) add(*counter_, id, 0, executions(false, false, id, 0), unguarded);
   }
 
-  /// Handlers of instructions run for the lanes whose guard holds, those of branches for all.
+  /// Instruction handlers run for the lanes whose guard holds, branch handlers for all active lanes.
   std::uint64_t collect_instructions(const ptx::Probe& probe, const ptx::FunctionUnit& function,
                                      std::uint32_t block) {
     std::uint64_t sites = 0;
@@ -105,7 +105,7 @@ class TermCollector {
         {by_warps ? Kind::warp_surplus : Kind::thread_surplus, instruction, {}}, 1);
   }
 
-  /// Whether lanes may go to different places from a `bra`.
+  /// True if lanes may diverge at a `bra`.
   static bool divides(const ptx::FunctionUnit& function, std::uint32_t block,
                       const ptx::Instruction& instruction) {
     const ptx::BasicBlock& range = function.graph().blocks[block];
@@ -141,13 +141,13 @@ class TermCollector {
     return wanted.is_wide_only && access && access->bytes <= 4 && !access->is_bulk;
   }
 
-  /// At one access.
+  /// Collects a tally at one access.
   void collect_tally(std::uint32_t probe, std::uint32_t number, const ptx::FunctionUnit& function,
                      std::uint32_t index) {
     const cod::Tally& wanted = specification_->tallies()[number];
     const std::uint32_t block = function.first_block + function.graph().block_of[index];
     const std::uint32_t id = function.first_instruction + index;
-    // Of an access, which no branch is.
+    // An access is never a branch, so the guard applies.
     const ptx::Quantity by_warps =
         executions(true, function.function->body->instructions[index].guarded(), block, id);
     const std::optional<std::uint32_t> measured = unit_.memory.measured_at(probe, id);
@@ -160,7 +160,7 @@ class TermCollector {
     if (site != nullptr && site->rows) {
       const std::uint64_t sectors = site->rows->sectors;
       add(wanted, block, id, by_warps, sectors);
-      // One for the handler, whatever its numbers are: they all grow by one for each sector.
+      // One per handler, whatever its tally numbers: all of them grow by one per sector.
       ptx::Tally exception{probe, static_cast<std::uint32_t>(specification_->tallies().size()), false,
                            *measured};
       exception.is_exception = true;
@@ -191,14 +191,14 @@ class TermCollector {
                       [](const ptx::Instruction& each) { return each.guarded(); }));
   }
 
-  /// Of a block, or of an instruction for the lanes whose guard holds.
+  /// Returns the quantity of a block, or of an instruction for the lanes whose guard holds.
   static ptx::Quantity executions(bool by_warps, bool guarded, std::uint32_t block,
                                   std::uint32_t instruction) {
     if (guarded) return {by_warps ? Kind::warp_guard : Kind::thread_guard, instruction, {}};
     return {by_warps ? Kind::warp_block : Kind::thread_block, block, {}};
   }
 
-  /// To the element of a counter or tally at a block and an instruction of it.
+  /// Adds to the element of a counter or tally at a block and one of its instructions.
   template <typename Counter>
   void add(const Counter& counter, std::uint32_t block, std::uint32_t instruction,
            const ptx::Quantity& quantity, std::uint64_t addend) {
@@ -225,7 +225,7 @@ class TermCollector {
     return element;
   }
 
-  /// One term for each element and place, in this order.
+  /// Merges terms: one per element and quantity, in this order.
   void merge() {
     const auto key = [](const CountTerm& term) {
       return std::tuple(term.specification, term.array, term.element, term.quantity);
@@ -250,7 +250,7 @@ class TermCollector {
   const cod::SiteCounter* counter_ = nullptr;
 };
 
-/// What the arrays are made of: their elements are sums. `terms` are in the order of these.
+/// Returns the sums whose values the array elements are. `terms` must be in their order.
 ptx::CountRequest request_of(const std::vector<CountTerm>& terms) {
   const auto element = [](const CountTerm& term) {
     return std::tuple(term.specification, term.array, term.element);
@@ -263,7 +263,7 @@ ptx::CountRequest request_of(const std::vector<CountTerm>& terms) {
   return wanted;
 }
 
-/// One for each function whose indices are checked; a number that none of the probe's tallies has.
+/// Returns one mark per function with index checks, with a number that no tally of the probe has.
 std::vector<ptx::Tally> marks_of(const ptx::InstrumentationUnit& unit) {
   const auto measures = std::ranges::find_if(unit.spliced.probes, [](const ptx::Probe& probe) {
     return probe.enabled && probe.effect == ptx::ProbeEffect::measures_sectors;

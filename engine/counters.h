@@ -1,5 +1,5 @@
-// The counters of specifications (cod::SiteCounter): which executions a kernel's variant has to count, and
-// how the arrays of a launch follow from what it counted.
+// Counters of specifications (cod::SiteCounter): the executions that a kernel's variant must count, and how
+// the arrays of a launch are computed from the counts.
 #pragma once
 
 #include <cstddef>
@@ -32,24 +32,23 @@ struct Counting {
   std::vector<ptx::Tally> marks;   ///< ptx::Tally::is_mark
 };
 
-/// Whether a counter in a register may reach 2^32 in a launch that takes this long: it is incremented at most
-/// once per iteration of a loop, and an iteration takes two cycles at least; paced tallies grow by one a
-/// cycle at most, and so do counters with several places, each of which is an instruction. `clock_khz` 0: not
-/// known.
+/// True if a counter in a register may reach 2^32 in a launch of this duration. It is incremented at most
+/// once per loop iteration, which takes at least two cycles; paced tallies, and counters incremented by
+/// several instructions, grow by at most one per cycle. `clock_khz` 0: unknown.
 bool may_wrap(const Counting& counting, double milliseconds, std::uint32_t clock_khz);
 
-/// Whether counts are wrong perhaps because an index of 32 bits wrapped around between the lanes of an access
-/// (ptx/passes/memory/index_checks.h). CountingChoices::wide assumes nothing about indices. `slots` as for
-/// fill_counted_arrays().
+/// True if counts may be wrong because a 32-bit index wrapped around between the lanes of an access
+/// (ptx/passes/memory/index_checks.h). CountingChoices::wide makes no assumption about indices. `slots` as
+/// for fill_counted_arrays().
 bool may_wrap_indices(const Counting& counting, std::span<const std::uint64_t> slots);
 
-/// What the pipeline has to count, for KernelCounting::demand. Fills in all of `counting` but the plan.
-/// Precondition: unit.spliced.probes are those of the request's handlers, in order, and unit.memory is
-/// planned. Counts the sites of handlers that are counted.
+/// Returns the counts that the pipeline must collect, for KernelCounting::demand, and counts the sites of
+/// counted handlers. Fills in all members of `counting` except the plan. Requires that unit.spliced.probes
+/// are those of the request's handlers, in order, and that unit.memory is planned.
 ptx::CountRequest ask_for_counts(const Request& request, ptx::InstrumentationUnit& unit, Counting& counting);
 
-/// Adds to arrays[specification][array] what the launch executed. `slots` are the CountPlan::slots() numbers
-/// the device left.
+/// Adds the launch's executions to arrays[specification][array]. `slots` are the CountPlan::slots() values
+/// that the device stored.
 void fill_counted_arrays(const Counting& counting,
                          const std::vector<std::shared_ptr<const cod::Specification>>& specifications,
                          std::span<const std::uint64_t> slots, const ptx::LaunchedGrid& launched,

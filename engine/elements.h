@@ -1,4 +1,4 @@
-// The numbers of a launch's arrays on the host.
+// Host access to the elements of a launch's arrays.
 #pragma once
 
 #include <algorithm>
@@ -10,13 +10,13 @@
 
 namespace lynxpp::engine {
 
-/// Numbers of 4 or 8 bytes, one after the other. Borrows them. Nothing is added where there is no element.
+/// A view of consecutive 4-byte or 8-byte integers. Additions outside the array are ignored.
 class Elements {
  public:
   Elements(std::span<std::byte> array, std::uint32_t bytes) : array_(array), bytes_(bytes) {}
 
   std::uint64_t size() const { return array_.size() / bytes_; }
-  /// The greatest number that an element can be.
+  /// The maximum value of an element.
   std::uint64_t most() const {
     return is_wide() ? std::numeric_limits<std::uint64_t>::max() : std::numeric_limits<std::uint32_t>::max();
   }
@@ -28,7 +28,7 @@ class Elements {
     is_wide() ? store(index, value) : store(index, static_cast<std::uint32_t>(value));
   }
 
-  /// Wraps as it would on the device.
+  /// Wraps around as on the device.
   void add(std::uint64_t index, std::uint64_t amount) {
     if (index < size()) set(index, (*this)[index] + amount);
   }

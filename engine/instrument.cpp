@@ -32,7 +32,7 @@ class Stopwatch {
 
 // ---- the variant
 
-/// Lanes waiting for the host may reconverge differently, so no count may rely on earlier convergence.
+/// Lanes that wait for the host may reconverge differently, so no count may rely on earlier convergence.
 std::set<ptx::Refinement> options_without(const Request& request) {
   std::set<ptx::Refinement> without = request.limits.without;
   const bool may_wait =
@@ -64,7 +64,7 @@ void set_options(const Request& request, ptx::InstrumentationUnit& unit) {
   unit.options.without = options_without(request);
 }
 
-/// The compute capability the variant is made for. From Volta on a newer target only adds instructions;
+/// Returns the compute capability of the variant. From Volta on, a newer target only adds instructions;
 /// raising an older one would change how its warps are scheduled.
 int choose_sm(const ptx::Target& target, int device_sm) {
   constexpr int independent_scheduling = 70;
@@ -74,8 +74,8 @@ int choose_sm(const ptx::Target& target, int device_sm) {
   return std::max(target.sm, warp_reduction);
 }
 
-/// The module's own target with `sm` in the architecture's place. "debug" goes: ptxas wants debug data with
-/// it, which the variant does not have (see keep_rounding.h for what that changes).
+/// Returns the module's own target with the architecture `sm`. Drops "debug": with it, ptxas requires debug
+/// data, which the variant lacks (see keep_rounding.h for the consequences).
 std::string target_text(const ptx::Target& target, int sm) {
   std::string text = "sm_" + std::to_string(sm);
   if (target.suffix != '\0') text += target.suffix;
@@ -87,7 +87,7 @@ std::string target_text(const ptx::Target& target, int sm) {
   return text;
 }
 
-/// Version and target of the variant. The answer is the compute capability times ten.
+/// Sets the variant's version and target. Returns the compute capability × 10.
 int set_target(const Request& request, ptx::InstrumentationUnit& unit) {
   ptx::VariantModule& variant = unit.variant;
   const int sm = choose_sm(unit.module.target, request.device_sm);
@@ -99,7 +99,7 @@ int set_target(const Request& request, ptx::InstrumentationUnit& unit) {
   return sm;
 }
 
-/// With counters of shared memory in device memory, as `obstacle` wants it.
+/// Counts shared memory in device memory because of `obstacle`.
 Result<Instrumented> without_shared_counters(const Request& request, const std::string& obstacle) {
   Request other = request;
   other.words.scheme.shared_bits = 0;
@@ -153,9 +153,9 @@ Result<ptx::ProbeRoutine> routine_of(const cod::HandlerCode& code, const std::st
                                  functions);
 }
 
-/// Whether a barrier before the kernel's end is safe: every thread of a block comes there, and no thread
-/// waits anywhere else for some of them only. One unguarded `ret` at which all paths end, and no barriers but
-/// those of the whole block.
+/// Succeeds if a barrier before the kernel's end is safe: every thread of a block reaches it, and no thread
+/// waits elsewhere for only some of them. Requires a single unguarded `ret` that ends all paths, and no
+/// barriers other than those of the entire block.
 Status leaves_together(const ptx::InstrumentationUnit& unit, const std::string& specification) {
   const auto refuse = [&](const std::string& why) {
     return failure("specification '" + specification + "' has a syncThreads() in ON_KERNEL_EXIT, and " + why);
@@ -169,7 +169,7 @@ Status leaves_together(const ptx::InstrumentationUnit& unit, const std::string& 
       const bool leaves = instruction.traits.kind == ptx::OpcodeClass::exit &&
                           (is_kernel || instruction.traits.is_thread_exit);
       if (leaves && (instruction.guarded() || !is_kernel))
-        return refuse("some of the kernel's threads may leave early");
+        return refuse("some of the kernel's threads may exit early");
       exits += leaves ? 1 : 0;
       const std::string_view opcode = instruction.opcode;
       const bool is_block_barrier = opcode.starts_with("bar.") || opcode.starts_with("barrier.");
@@ -179,14 +179,14 @@ Status leaves_together(const ptx::InstrumentationUnit& unit, const std::string& 
           (opcode == "bar.sync" || opcode.starts_with("barrier.sync")) && instruction.operands.size() == 1 &&
           instruction.operands[0].kind == ptx::OperandKind::integer && instruction.operands[0].integer == 0;
       if (!is_plain || instruction.guarded())
-        return refuse("the kernel has barriers for a part of its threads");
+        return refuse("the kernel has barriers for only some of its threads");
     }
   }
   return exits == 1 ? success()
-                    : Status(refuse("the kernel has several ends, which threads may reach apart"));
+                    : Status(refuse("the kernel has several exits, which threads may reach separately"));
 }
 
-/// What a handler's filter makes of instructions.
+/// Translates a handler's filter into the probe's callbacks.
 void set_filter(const cod::InstructionFilter& filter, const ptx::InstrumentationUnit& unit,
                 ptx::Probe& probe) {
   probe.matches = [filter, &unit](const ptx::Instruction& instruction) {
@@ -233,8 +233,7 @@ Result<ptx::Probe> probe_of(const Request& request, const cod::Specification& sp
   return probe;
 }
 
-/// The other form of the probes of a specification whose handlers have one, and the routines that fill its
-/// values in.
+/// Adds the lane-value forms of a specification's probes, and the routines that compute their values.
 Status add_lane_values(const cod::Specification& specification, cod::DeviceTarget target,
                        std::size_t first_probe, ptx::InstrumentationUnit& unit) {
   const auto& handlers = specification.handlers();
@@ -251,7 +250,7 @@ Status add_lane_values(const cod::Specification& specification, cod::DeviceTarge
     probe.with_lane_values = std::move(*routine);
   }
   using cod::SiteValue;
-  // What routines read, and what computes it.
+  // Values that routines read, and the routine that computes each.
   constexpr std::pair<SiteValue, SiteValue> routines[] = {
       {SiteValue::sector_threshold, SiteValue::sector_threshold},
       {SiteValue::hoisted_banks, SiteValue::hoisted_banks},
@@ -273,8 +272,9 @@ Status add_lane_values(const cod::Specification& specification, cod::DeviceTarge
   return success();
 }
 
-/// What the scheme of counting words wants besides the specification's own state and variables
-/// (cod::DeviceTarget::words). Precondition: these are there, and none of the specification's words is.
+/// Adds the parameter slots and variables that the word-counting scheme needs in addition to the
+/// specification's own (cod::DeviceTarget::words). Requires that its state and variables have been added, but
+/// none of its slots.
 void add_word_counters(const Request& request, std::uint32_t index, ptx::InstrumentationUnit& unit) {
   const cod::Specification& specification = *request.specifications[index];
   if (std::ranges::none_of(specification.arrays(), cod::is_of_words)) return;
@@ -307,7 +307,7 @@ bool has_lane_sizes(const ptx::InstrumentationUnit& unit) {
 }
 
 Status add_probes(const Request& request, int sm, ptx::InstrumentationUnit& unit, Instrumented& result) {
-  // Routines know of no window: what they count is in device memory.
+  // Routines do not support a window: they count in device memory.
   cod::DeviceTarget target{sm,    request.counting.plain, request.counting.wide,
                            false, request.words.scheme,   request.streams_traces};
   if (request.words.window != CounterWindow::none) target.words.shared_bits = 0;
@@ -317,8 +317,9 @@ Status add_probes(const Request& request, int sm, ptx::InstrumentationUnit& unit
     const Result<cod::DeviceCode> code = specification.lower_device(target);
     if (!code) return code.error();
     if (code->minimum_sm > sm) {
-      return failure("specification '" + specification.name() + "' needs sm_" +
-                     std::to_string(code->minimum_sm) + ", the kernel is made for sm_" + std::to_string(sm));
+      return failure("specification '" + specification.name() + "' requires sm_" +
+                     std::to_string(code->minimum_sm) + ", but the kernel is compiled for sm_" +
+                     std::to_string(sm));
     }
     const ptx::Version needed{code->minimum_ptx / 10, code->minimum_ptx % 10};
     unit.variant.version = std::max(unit.variant.version, needed);
@@ -347,7 +348,7 @@ Status add_probes(const Request& request, int sm, ptx::InstrumentationUnit& unit
   return success();
 }
 
-/// Each specification keeps within the limit (cod/sema/sema.h); all that are attached have to share it.
+/// Each specification is within the limit by itself (cod/sema/sema.h); all attached ones must share it.
 Status check_shared_memory(const ptx::InstrumentationUnit& unit) {
   constexpr std::uint64_t most = 48 * 1024;
   std::uint64_t bytes = 0;
@@ -355,14 +356,14 @@ Status check_shared_memory(const ptx::InstrumentationUnit& unit) {
     bytes += each.space == ptx::StateSpace::shared ? each.bytes : 0;
   if (bytes <= most) return success();
   return failure("the attached specifications need " + std::to_string(bytes) +
-                     " bytes of shared memory together, more than " + std::to_string(most),
-                 "attach them in different runs");
+                     " bytes of shared memory in total, more than " + std::to_string(most),
+                 "attach them in separate runs");
 }
 
 // ---- counts, and what the variant shares
 
-/// What the specifications only count. Where no handler is left to be spliced, the slots are all the variant
-/// needs.
+/// Requests the counts of handlers that only count. If no other handler remains to be spliced, the variant
+/// needs no parameter slots except that of the counters.
 std::shared_ptr<Counting> add_counters(const Request& request, ptx::InstrumentationUnit& unit,
                                        Instrumented& result) {
   if (request.counting.plain) return nullptr;
@@ -378,7 +379,7 @@ std::shared_ptr<Counting> add_counters(const Request& request, ptx::Instrumentat
   return counting;
 }
 
-/// Those of the operands that are variables are shared with the original module.
+/// Shares the variables among the operands with the original module.
 Status share_variables(const ptx::OperandList& operands, const Request& request,
                        ptx::InstrumentationUnit& unit) {
   for (const ptx::Operand& operand : operands) {
@@ -395,23 +396,23 @@ Status share_variables(const ptx::OperandList& operands, const Request& request,
     }
     const std::optional<std::uint64_t> address = request.variable_address(variable->name);
     if (!address)
-      return failure("the device does not give the address of the variable '" + variable->name + "'");
+      return failure("the device does not report the address of the variable '" + variable->name + "'");
     unit.variant.shared_variables.emplace(variable->name, *address);
   }
   return success();
 }
 
-/// Every `.global` and `.const` variable the unit's code names is shared with the original module.
+/// Shares every `.global` and `.const` variable that the unit's code names with the original module.
 Status share_variables(const Request& request, ptx::InstrumentationUnit& unit) {
   if (!request.variable_address) return success();
   if (unit.reached.calls_indirectly) {
-    // A pointer may come from the program's memory and lead into the original module, whose functions were
+    // A pointer may come from the program's memory and refer to the original module, whose functions were
     // assembled for other kernels.
     return failure(
-        "it calls functions through pointers, which may lead into code of the program's own module");
+        "it calls functions through pointers, which may point to code of the program's own module");
   }
   if (!unit.reached.address_taken.empty()) {
-    // The pointer would lead into the variant, and a later caller was assembled without it.
+    // The pointer would refer to the variant, and a later caller was assembled without it.
     return failure("it takes the address of the function '" + unit.reached.address_taken.front() +
                    "', which code of the program's own module may call");
   }
@@ -423,7 +424,7 @@ Status share_variables(const Request& request, ptx::InstrumentationUnit& unit) {
   return success();
 }
 
-/// Which accesses are counted for each word, and the word of the hidden parameter that this takes.
+/// Plans which accesses are counted per word, and adds the required parameter slots.
 std::shared_ptr<const WordCounting> count_words(const Request& request, ptx::InstrumentationUnit& unit,
                                                 Instrumented& result) {
   const std::shared_ptr<WordCounting> counting = plan_word_counts(request, unit);
@@ -439,10 +440,10 @@ std::shared_ptr<const WordCounting> count_words(const Request& request, ptx::Ins
   return counting;
 }
 
-// ---- what is known of the variant
+// ---- properties of the variant
 
-/// Counter registers, without handler state: a handler may read a clock, whose values the number of registers
-/// would change.
+/// Counter registers, without handler state: a handler may read a clock, whose values depend on the number of
+/// registers.
 std::uint32_t kept_registers(const ptx::InstrumentationUnit& unit) {
   std::uint32_t registers = 0;
   if (unit.counting.plan == nullptr) return registers;
@@ -456,7 +457,7 @@ std::uint32_t kept_registers(const ptx::InstrumentationUnit& unit) {
   return registers;
 }
 
-/// Empty if unreadable; the loader reports it.
+/// Empty if unreadable; the loader reports the error.
 device::DirectivePlace directives_of(const std::string& ptx, const std::string& kernel) {
   const Result<ptx::Module> module = ptx::parse_module(ptx);
   const ptx::Function* const function = module ? module->find_function(kernel) : nullptr;
@@ -466,7 +467,7 @@ device::DirectivePlace directives_of(const std::string& ptx, const std::string& 
   return {before.end, function->body_text.begin};
 }
 
-/// Kernel parameters lie in the buffer in order, each at its own alignment.
+/// Kernel parameters are laid out in order, each at its own alignment.
 std::vector<device::ParameterSlot> parameter_slots(const ptx::Function& kernel) {
   std::vector<device::ParameterSlot> slots;
   std::uint32_t offset = 0;
@@ -480,7 +481,7 @@ std::vector<device::ParameterSlot> parameter_slots(const ptx::Function& kernel) 
   return slots;
 }
 
-/// What is known of the kernel when its variant is made.
+/// Fills in the properties of the kernel and its variant.
 void describe(const Request& request, ptx::InstrumentationUnit& unit, Instrumented& result) {
   if (request.inspection.wants_registers) {
     if (const Result<RegisterEstimate> registers = estimate_registers(unit, result.ptx)) {
@@ -514,12 +515,13 @@ Result<Instrumented> instrument(const Request& request) {
   ptx::InstrumentationUnit unit(*module, request.launch);
   set_options(request, unit);
   if (Status reached = find_reachable(*module, request.kernel, unit); !reached) return reached.error();
-  // The driver loads a variant on its own; text that is only written may still be linked by its caller.
+  // The driver loads a variant on its own; a variant that is only written may still be linked by the caller.
   if (request.variable_address && request.assembler_contracts && !unit.reached.undefined.empty()) {
-    return failure("it calls '" + unit.reached.undefined.front() + "', which no PTX of its module defines",
-                   "the program's module was linked with machine code that has it");
+    return failure(
+        "it calls '" + unit.reached.undefined.front() + "', which the PTX of its module does not define",
+        "the program's module was linked with machine code that defines it");
   }
-  // Analyses of a large function take long, and its variant is larger still.
+  // Analyses of a large function are slow, and its variant is larger still.
   if (Status fits = check_size(request.limits, unit.reached.instructions, 0); !fits) return fits.error();
   result.spent.parse_ms = watch.lap();
 
@@ -556,7 +558,7 @@ Result<Instrumented> instrument(const Request& request) {
 
   result.ptx = ptx::emit(*module, unit.edits);
   result.spent.emit_ms = watch.lap();
-  // The cpu device has as many registers as a kernel needs.
+  // The cpu device has no register limit.
   const bool is_for_ptxas = !request.variable_address || request.assembler_contracts;
   if (Status fits = is_for_ptxas ? check_register_budget(unit, result.ptx) : success(); !fits)
     return fits.error();

@@ -64,13 +64,13 @@ std::uint64_t added_instructions(const ptx::EditList& edits) {
 
 Status check_size(const Limits& limits, std::uint64_t original, std::uint64_t added) {
   if (limits.instructions == 0 || original + added <= limits.instructions) return success();
-  const std::string size =
-      added == 0
-          ? "the kernel has " + std::to_string(original) + " PTX instructions, and the limit of a variant is "
-          : "the variant would have " + std::to_string(original + added) + " PTX instructions instead of " +
-                std::to_string(original) + ", and the limit is ";
+  const std::string size = added == 0 ? "the kernel has " + std::to_string(original) +
+                                            " PTX instructions, and the limit for a variant is "
+                                      : "the variant would have " + std::to_string(original + added) +
+                                            " PTX instructions instead of " + std::to_string(original) +
+                                            ", and the limit is ";
   return failure(size + std::to_string(limits.instructions) + " (" + limit_variable + ")",
-                 std::string("raise ") + limit_variable + ", or ask for less in one specification");
+                 std::string("raise ") + limit_variable + ", or measure less per specification");
 }
 
 }  // namespace lynxpp::engine

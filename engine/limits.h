@@ -1,4 +1,4 @@
-// How much code a variant may get, and how it is kept small.
+// Limits on the code size of a variant.
 #pragma once
 
 #include <cstdint>
@@ -15,32 +15,33 @@ namespace lynxpp::engine {
 
 struct Limits {
   ptx::OutlineRule outline;
-  std::set<ptx::Refinement> without;  ///< refinements of counting to leave out
-  /// PTX instructions of a variant, the program's and those that are added; 0: as many as it takes. Above it
-  /// the variant is not made: the driver's compiler would run for minutes and take gigabytes inside the
+  std::set<ptx::Refinement> without;  ///< counting refinements to disable
+  /// The maximum number of PTX instructions of a variant, including the program's own; 0: unlimited. A larger
+  /// variant is rejected: the driver's compiler would run for minutes and use gigabytes of memory inside the
   /// program.
   std::uint64_t instructions = 100'000;
 };
 
-/// The same, but every handler is copied to its places: what the driver's compiler refuses with calls it may
-/// take so.
+/// Returns the same limits with every handler copied to its sites. The driver's compiler may accept this when
+/// it rejects calls.
 Limits without_functions(Limits limits);
 
-/// The names in a list with commas between them.
+/// Returns the names in a comma-separated list.
 std::set<std::string, std::less<>> names_in(std::string_view list);
 
-/// The refinements in it; names of none are left alone.
+/// Returns the refinements in the list; unknown names are ignored.
 std::set<ptx::Refinement> refinements_in(std::string_view list);
 
-/// The defaults, changed by LYNXPP_VARIANT_LIMIT (a number: Limits::instructions), LYNXPP_WITHOUT (names:
-/// Limits::without) and LYNXPP_OUTLINE, which is for tests: "all" makes every handler a function, "none"
-/// makes no handler one. What is neither is left alone.
+/// Returns the defaults, overridden by LYNXPP_VARIANT_LIMIT (a number: Limits::instructions), LYNXPP_WITHOUT
+/// (names: Limits::without) and LYNXPP_OUTLINE, which is for tests: "all" outlines every handler, "none"
+/// outlines no handler. Other values are ignored.
 Limits limits_of_environment();
 
-/// PTX instructions that the edits add; those that they replace are not taken off.
+/// Returns the number of PTX instructions that the edits add; instructions that they replace are not
+/// subtracted.
 std::uint64_t added_instructions(const ptx::EditList& edits);
 
-/// Failure: `original` and `added` are together more than the limit. Says by how much, and the variable's
+/// Fails if `original` plus `added` exceeds the limit. The message contains the numbers and the variable's
 /// name.
 Status check_size(const Limits& limits, std::uint64_t original, std::uint64_t added);
 

@@ -27,7 +27,7 @@ std::string joined(const std::vector<std::string_view>& names) {
   return joined(std::set<std::string>(names.begin(), names.end()));
 }
 
-/// Lines and runs of spaces become one space.
+/// Replaces line breaks and runs of spaces by one space.
 std::string on_one_line(std::string_view text) {
   std::string result;
   for (const char c : text) {
@@ -99,7 +99,7 @@ class PlaceFinder {
           if (is_chosen(instruction)) add(function, block, &instruction);
         }
         break;
-      default: break;  // no place of a block
+      default: break;  // not at blocks
     }
   }
 
@@ -143,13 +143,13 @@ class PlaceFinder {
 
   std::string hint() const {
     if (cod::is_at_loop(handler_.target)) return "the kernel has no loops";
-    if (!cod::is_instruction(handler_.target)) return "the kernel is never left";
+    if (!cod::is_instruction(handler_.target)) return "the kernel never exits";
     const cod::InstructionFilter& filter = handler_.filter;
     if (std::string text = hint_of_labels(filter); !text.empty()) return text;
     if (std::string text = hint_of_opcodes(filter); !text.empty()) return text;
     if (std::string text = hint_of_calls(filter); !text.empty()) return text;
     if (std::string text = hint_of_sources(filter); !text.empty()) return text;
-    return "no instruction fits all of the handler's filters together";
+    return "no instruction matches all of the handler's filters";
   }
 
   std::string hint_of_labels(const cod::InstructionFilter& filter) const {
@@ -170,7 +170,8 @@ class PlaceFinder {
       return "no instruction is " +
              joined(cod::names_of({filter.classes, filter.spaces, filter.data, filter.transfers}));
     std::string text = (wanted.empty() ? "accesses" : wanted) + " in this kernel: " + joined(spaces);
-    if (spaces.contains("GENERIC")) text += "; add GENERIC, and ask accessSpace() where its pointers lead";
+    if (spaces.contains("GENERIC"))
+      text += "; add GENERIC, and query accessSpace() for the space of its pointers";
     return text;
   }
 
@@ -188,7 +189,7 @@ class PlaceFinder {
     });
     if (has_any) return {};
     const std::string close = joined(opcodes);
-    return "no opcode fits the pattern" + (close.empty() ? std::string() : "; the kernel has " + close);
+    return "no opcode matches the pattern" + (close.empty() ? std::string() : "; the kernel has " + close);
   }
 
   std::string hint_of_calls(const cod::InstructionFilter& filter) const {
@@ -276,7 +277,7 @@ Result<std::vector<HandlerPlaces>> find_places(ptx::Module& module, const std::s
     if (handler.wants_kernel(kernel)) {
       found = PlaceFinder(unit, handler).find();
     } else {
-      found.hint = "its KERNEL filter is for other kernels";
+      found.hint = "its KERNEL filter does not match this kernel";
     }
     found.handler = i;
   }

@@ -1,4 +1,4 @@
-// Where handlers would stand in a kernel, without instrumenting it.
+// Finds the sites of handlers in a kernel without instrumenting it.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 namespace lynxpp::engine {
 
-/// Fills unit.reached.transfers of the functions that are reached, for specifications that ask for them.
+/// Fills in unit.reached.transfers, for specifications that use them.
 void find_transfers(ptx::InstrumentationUnit& unit);
 
-/// What an instruction of the unit answers to, transfers included.
+/// Returns the labels of an instruction of the unit, including transfers.
 cod::LabelSets labels_of(const ptx::InstrumentationUnit& unit, const ptx::Instruction& instruction);
 
-/// Whether a handler with this filter stands at `instruction` of the unit.
+/// True if a handler with this filter has a site at `instruction` of the unit.
 bool chooses(const cod::InstructionFilter& filter, const ptx::InstrumentationUnit& unit,
              const ptx::Instruction& instruction);
 
@@ -25,19 +25,19 @@ struct Place {
   std::string function;     ///< mangled
   std::uint32_t block = 0;  ///< basicBlockId()
   std::uint32_t line = 0;   ///< in the PTX
-  std::string file;         ///< of the source; empty: not known
+  std::string file;         ///< source file; empty: unknown
   std::uint32_t source_line = 0;
-  std::string instruction;  ///< the text the handler stands at; empty where there is none
+  std::string instruction;  ///< text of the instruction at the site; may be empty
 };
 
 struct HandlerPlaces {
-  std::uint32_t handler = 0;  ///< of Specification::handlers()
+  std::uint32_t handler = 0;  ///< in Specification::handlers()
   std::vector<Place> places;
-  std::string hint;  ///< when there are none: why, and what would match
+  std::string hint;  ///< if there are no sites: the reason, and what would match
 };
 
-/// One entry for each handler, in order. `module` is parsed where it is needed. Failure: no such kernel, or
-/// PTX that does not parse.
+/// Returns one entry per handler, in order. Parses `module` as needed. Fails if the kernel does not exist or
+/// the PTX does not parse.
 Result<std::vector<HandlerPlaces>> find_places(ptx::Module& module, const std::string& kernel,
                                                const cod::Specification& specification);
 

@@ -12,10 +12,10 @@ namespace lynxpp::engine {
 namespace {
 
 struct Reached {
-  std::set<std::string, std::less<>> functions;  ///< with a body, the kernel excepted
+  std::set<std::string, std::less<>> functions;  ///< with a body, except the kernel
   std::set<std::string, std::less<>> address_taken;
   std::set<std::string, std::less<>> undefined;  ///< called but only declared
-  /// direct ones, of functions with a body
+  /// direct calls of functions with a body
   std::map<std::string, std::vector<std::string>, std::less<>> calls;
   bool indirect = false;
 };
@@ -55,13 +55,13 @@ Status visit(ptx::Module& module, const ptx::Function& kernel, ptx::Function& fu
     }
     for (const std::string_view name : calls.address_taken) {
       reached.address_taken.emplace(name);
-      add(name);  // kernels too: a launch from the device names them
+      add(name);  // including kernels, which device-side launches name
     }
   }
   return success();
 }
 
-/// Names of functions that initialisers of module variables mention: tables of function pointers.
+/// Adds functions named in initializers of module variables: tables of function pointers.
 void add_functions_in_tables(ptx::Module& module, Reached& reached, std::vector<ptx::Function*>& more) {
   for (const ptx::Variable& variable : module.variables) {
     if (!variable.has_initializer) continue;
@@ -76,8 +76,8 @@ void add_functions_in_tables(ptx::Module& module, Reached& reached, std::vector<
   }
 }
 
-/// Why functions cannot get the frame of the probes: their address is taken, they take parameters in
-/// registers or a variable number of them, or such a function calls them.
+/// Functions that cannot receive the probes' frame, and why: their address is taken, they take register
+/// parameters or a variable number of arguments, or such a function calls them.
 class Uninstrumented {
  public:
   Uninstrumented(const ptx::Module& module, const Reached& reached) : reached_(reached) {
@@ -88,14 +88,14 @@ class Uninstrumented {
       } else if (reached.address_taken.contains(name)) {
         exclude(name, "its address is taken");
       } else if (has_register_parameters(function)) {
-        exclude(name, "its parameters are registers");
+        exclude(name, "it has register parameters");
       } else if (has_unsized_parameter(function)) {
         exclude(name, "it takes a variable number of arguments");
       }
     }
   }
 
-  /// Null: nothing speaks against instrumenting it.
+  /// Null: the function can be instrumented.
   const std::string* why(const std::string& name) const {
     const auto found = reasons_.find(name);
     return found == reasons_.end() ? nullptr : &found->second;
@@ -119,7 +119,7 @@ class Uninstrumented {
   std::map<std::string, std::string, std::less<>> reasons_;
 };
 
-/// What is instrumented once more would declare the same names twice.
+/// Instrumenting an instrumented module would declare the same names twice.
 Status has_no_reserved_names(const ptx::Module& module, const ptx::InstrumentationUnit& unit) {
   std::string_view found;
   const auto look_at = [&](std::string_view name) {
@@ -139,8 +139,8 @@ Status has_no_reserved_names(const ptx::Module& module, const ptx::Instrumentati
     }
   }
   if (found.empty()) return success();
-  return failure("the name '" + std::string(found) + "' is one of those that instrumentation takes",
-                 "the module has been instrumented already; instrument the original");
+  return failure("the name '" + std::string(found) + "' is reserved for instrumentation",
+                 "the module is already instrumented; instrument the original");
 }
 
 }  // namespace
@@ -153,7 +153,7 @@ Status find_reachable(ptx::Module& module, const std::string& kernel, ptx::Instr
   Reached reached;
   if (Status visited = visit(module, *entry, *entry, reached); !visited) return visited;
   if (reached.address_taken.contains(kernel))
-    return failure("it launches itself from the device, where nobody passes the probes' parameter");
+    return failure("it launches itself from the device, which does not pass the hidden parameter");
   unit.reached.calls_indirectly = reached.indirect;
   unit.reached.address_taken.assign(reached.address_taken.begin(), reached.address_taken.end());
   if (reached.indirect) {
@@ -183,7 +183,7 @@ Status find_reachable(ptx::Module& module, const std::string& kernel, ptx::Instr
   add(*entry, true);
   for (const ptx::Function& function : module.functions) {
     if (function.is_declaration() || !reached.functions.contains(function.name)) continue;
-    // No assembler takes that, and calls were followed into one of them only.
+    // Assemblers reject this, and calls were resolved to only one of the two.
     if (module.find_function(function.name) != &function)
       return failure("the module defines the function '" + function.name + "' twice");
     const std::string* const reason = uninstrumented.why(function.name);

@@ -1,4 +1,4 @@
-// Which functions a kernel can reach: their bodies parsed, their blocks built.
+// Finds the functions that a kernel can reach, parses their bodies and builds their blocks.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace lynxpp::engine {
 
-/// Fills unit.reached: the kernel first, then what it reaches in textual order. Functions whose address is
-/// taken stay uninstrumented and are named in unit.notes. `module` is unit.module. Failure: no such kernel,
-/// or a body that does not parse.
+/// Fills in unit.reached: the kernel first, then the functions that it reaches, in textual order. Functions
+/// whose address is taken stay uninstrumented, with an entry in unit.notes. `module` is unit.module. Fails if
+/// the kernel does not exist or a body does not parse.
 Status find_reachable(ptx::Module& module, const std::string& kernel, ptx::InstrumentationUnit& unit);
 
 }  // namespace lynxpp::engine

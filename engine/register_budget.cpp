@@ -19,14 +19,15 @@ constexpr std::uint32_t registers_of_multiprocessor = 65536;
 constexpr std::uint32_t most_of_thread = 255;
 /// Live registers at the program points that share one register count.
 struct Need {
-  std::uint32_t registers = 0;  ///< maximum, in units of 32 bits
+  std::uint32_t registers = 0;  ///< maximum, in 32-bit registers
   bool has_calls = false;       ///< calls functions that the module defines
 };
 /// By register count.
 using Needs = std::map<std::uint32_t, Need>;
 
-/// Returns how many registers may be live. Without calls, ptxas 13.0 reorders and rematerializes: with 44
-/// live registers of 40 it spills nothing. With calls and no spare register its search does not end.
+/// Returns the maximum number of live registers. Without calls, ptxas 13.0 reorders and rematerializes: with
+/// 44 live registers of 40 it spills nothing. With calls and no spare register, its search does not
+/// terminate.
 std::uint32_t most_live(std::uint32_t registers, bool has_calls) {
   constexpr std::uint32_t spare = 2;
   if (!has_calls) return registers + registers / 4;
@@ -164,7 +165,7 @@ Status check_register_budget(ptx::InstrumentationUnit& unit, const std::string& 
         need.registers <= needed_before[registers].registers)
       continue;
     return failure("setmaxnreg leaves the kernel " + std::to_string(registers) +
-                   " registers, and instrumented about " + std::to_string(need.registers) +
+                   " registers, and in the variant about " + std::to_string(need.registers) +
                    " values would be live at once" + (need.has_calls ? ", across calls" : ""));
   }
   return success();

@@ -1,4 +1,5 @@
-// Kernels that share registers by setmaxnreg have a fixed register count, whatever a variant needs.
+// Checks register use in kernels that redistribute registers with setmaxnreg: their register counts are
+// fixed, whatever a variant needs.
 #pragma once
 
 #include <string>
@@ -8,9 +9,9 @@
 
 namespace lynxpp::engine {
 
-/// Fails if, at some point of the kernel, the variant has more live values than setmaxnreg leaves
-/// registers, by liveness: ptxas would take minutes and gigabytes before it refuses, inside the
-/// program. Succeeds for kernels without setmaxnreg, whose register count ptxas chooses.
+/// Fails if, at some program point of the kernel, the variant has more live values than setmaxnreg leaves
+/// registers. In this case ptxas would take minutes and gigabytes inside the program before it fails.
+/// Succeeds for kernels without setmaxnreg, whose register count ptxas chooses.
 Status check_register_budget(ptx::InstrumentationUnit& unit, const std::string& variant);
 
 }  // namespace lynxpp::engine

@@ -1,4 +1,4 @@
-// How many registers a variant needs beyond what the original does.
+// Estimates the additional registers that a variant needs.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace lynxpp::engine {
 
-/// 32-bit registers that are live at once, at the worst place of the kernel and the functions instrumented
-/// with it: an estimate from liveness, not what ptxas will allocate.
+/// The maximum number of live 32-bit registers in the kernel and the functions instrumented with it: an
+/// estimate from liveness, not the number that ptxas will allocate.
 struct RegisterEstimate {
   std::uint32_t original = 0;
   std::uint32_t instrumented = 0;
 };
 
-/// Reads the variant's text again, which costs about as much as parsing the original.
+/// Parses the variant's text again, which costs about as much as parsing the original.
 Result<RegisterEstimate> estimate_registers(ptx::InstrumentationUnit& unit, const std::string& variant);
 
 }  // namespace lynxpp::engine

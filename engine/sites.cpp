@@ -9,7 +9,7 @@
 namespace lynxpp::engine {
 namespace {
 
-/// Numbers texts in the order in which they first occur.
+/// Numbers strings in order of first occurrence.
 class Names {
  public:
   explicit Names(std::vector<std::string>& names) : names_(names) {}

@@ -15,17 +15,17 @@ namespace lynxpp::engine {
 /// Describes every block and instruction of the unit's instrumented functions, in the order of their ids.
 cod::SiteTable describe_sites(const ptx::InstrumentationUnit& unit);
 
-/// Site values that say what instructions have in common (cod::first_of_groups). Precondition of value(): the
+/// Site values that group instructions by a common property (cod::first_of_groups). value() requires that the
 /// unit's functions are numbered.
 class GroupedSites {
  public:
   explicit GroupedSites(const ptx::InstrumentationUnit& unit) : unit_(unit) {}
-  /// nullopt: `name` is another site value's.
+  /// nullopt: `name` is not a grouping value.
   std::optional<std::uint32_t> value(std::string_view name, const ptx::Instruction& instruction);
 
  private:
   const ptx::InstrumentationUnit& unit_;
-  std::optional<cod::SiteTable> table_;  ///< once asked for
+  std::optional<cod::SiteTable> table_;  ///< built on demand
   std::map<cod::SiteGrouping, std::vector<std::uint32_t>> first_;
 };
 

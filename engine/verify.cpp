@@ -28,7 +28,7 @@ class Registers {
     for (const ptx::RegisterWrite& write : usage.writes(instruction))
       words_[write.reg / 64] |= std::uint64_t{1} << write.reg % 64;
   }
-  /// True when some were not among the others.
+  /// Returns true if the intersection is smaller than this set was.
   bool keep_only(const Registers& others) {
     bool is_less = false;
     for (std::size_t i = 0; i < words_.size(); ++i) {
@@ -44,7 +44,7 @@ class Registers {
 
 class BodyVerifier {
  public:
-  /// `original` is the body that the passes have changed.
+  /// `original` is the body before the passes.
   BodyVerifier(const ptx::Function& function, const ptx::Body& original)
       : function_(function), body_(*function.body), original_(original) {}
 
@@ -53,7 +53,7 @@ class BodyVerifier {
     for (const ptx::Statement& statement : body_.statements) {
       if (statement.kind != ptx::StatementKind::label || !statement.name.starts_with(label_prefix)) continue;
       if (!labels_.insert(statement.name).second)
-        return complain("label", statement.name, "stands twice", statement.line);
+        return complain("label", statement.name, "is defined twice", statement.line);
     }
     for (const ptx::Instruction& instruction : body_.instructions) {
       const std::uint32_t scope = body_.statements[instruction.statement].scope;
@@ -62,8 +62,8 @@ class BodyVerifier {
         if (Status known = is_known(operand, scope, instruction.line); !known) return known;
       }
       if (is_miscompiled(instruction))
-        return complain("register", instruction.operands[0].name, "is a bfe's at a position in a register",
-                        instruction.line);
+        return complain("register", instruction.operands[0].name,
+                        "is the result of a bfe with its position in a register", instruction.line);
     }
     for (const ptx::TargetList& list : body_.branch_targets) {
       for (const std::string_view target : list.targets) {
@@ -74,16 +74,15 @@ class BodyVerifier {
   }
 
  private:
-  /// ptxas 13.0 takes the result for the same in all lanes where the value is, whatever the position.
+  /// ptxas 13.0 assumes that the result is warp-uniform if the value is, whatever the position.
   static bool is_miscompiled(const ptx::Instruction& instruction) {
     return instruction.opcode.starts_with("bfe.") && instruction.operands.size() == 4 &&
            instruction.operands[0].name.starts_with(register_prefix) &&
            instruction.operands[2].kind != ptx::OperandKind::integer;
   }
 
-  /// Each of lynxpp's registers has something written to it, guarded or not, on all paths to where it is
-  /// read: one of an inner scope hides another one of the same name, to which something may have been
-  /// written.
+  /// Checks that each of lynxpp's registers is written, guarded or not, on all paths to each read: a register
+  /// of an inner scope hides one of the same name in an outer scope, which may be the one that was written.
   Status written_before_read() const {
     const ptx::ControlFlowGraph graph = ptx::build_control_flow_graph(function_);
     const ptx::RegisterUsage usage(body_);
@@ -102,8 +101,8 @@ class BodyVerifier {
     return success();
   }
 
-  /// Blocks at labels that no pass has added. The graph lets a brx.idx whose targets are unknown go to any
-  /// label; those it goes to are the program's.
+  /// Returns the blocks at labels of the program. The graph connects a brx.idx with unknown targets to every
+  /// label, but its actual targets are the program's.
   std::set<std::uint32_t> blocks_of_program(const ptx::ControlFlowGraph& graph) const {
     std::set<std::uint32_t> blocks;
     for (const auto& [label, block] : graph.labels) {
@@ -112,7 +111,8 @@ class BodyVerifier {
     return blocks;
   }
 
-  /// Unknown in the original too: a list that a pass has lost or renamed excuses nothing.
+  /// True if the targets are unknown in the original, too: a target list that a pass lost or renamed is an
+  /// error.
   bool has_unknown_targets(const ptx::BasicBlock& block) const {
     if (block.size() == 0) return false;
     const ptx::Instruction& last = body_.instructions[block.end - 1];
@@ -122,7 +122,7 @@ class BodyVerifier {
            std::ranges::none_of(original_.branch_targets, is_list);
   }
 
-  /// Registers written on all paths to a block's begin; all of them where no path leads.
+  /// Returns the registers written on all paths to each block's start; all registers for unreachable blocks.
   std::vector<Registers> written_at_begin(const ptx::ControlFlowGraph& graph,
                                           const ptx::RegisterUsage& usage) const {
     const std::size_t count = usage.registers().size();
@@ -130,7 +130,7 @@ class BodyVerifier {
     if (written.empty()) return written;
     written[0] = Registers(count, false);
     const std::set<std::uint32_t> program = blocks_of_program(graph);
-    std::set<std::uint32_t> work{0};  // blocks in textual order, which is nearly that of paths
+    std::set<std::uint32_t> work{0};  // block numbers: textual order is nearly reverse post-order
     while (!work.empty()) {
       const std::uint32_t at = *work.begin();
       work.erase(work.begin());
@@ -167,7 +167,7 @@ class BodyVerifier {
     if (name.starts_with(register_prefix) && body_.find_register(name, scope) == nullptr)
       return complain("register", name, "is not declared", line);
     if (name.starts_with(label_prefix) && !labels_.contains(name))
-      return complain("label", name, "stands nowhere", line);
+      return complain("label", name, "is not defined", line);
     return success();
   }
 
@@ -190,7 +190,7 @@ Status verify(const ptx::InstrumentationUnit& unit) {
   for (const ptx::FunctionUnit& original : unit.reached.functions) {
     ptx::Function* const function = module->find_function(original.function->name);
     if (function == nullptr || function->is_declaration())
-      return failure("the function '" + original.function->name + "' is gone");
+      return failure("the function '" + original.function->name + "' is missing");
     if (Status parsed = ptx::parse_body(*module, *function, file_name); !parsed) return parsed;
     if (Status verified = BodyVerifier(*function, *original.function->body).run(); !verified) return verified;
   }

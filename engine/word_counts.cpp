@@ -17,9 +17,9 @@
 namespace lynxpp::engine {
 namespace {
 
-/// What devices may keep below the first shared variable: 1024 bytes from sm_80 on.
+/// The maximum size that devices reserve below the first shared variable: 1024 bytes on sm_80 and later.
 constexpr std::uint64_t reserved_shared_bytes = 1024;
-/// Of a specification's array.
+/// of a specification's array
 constexpr std::uint64_t most_alignment = 16;
 
 bool is_of_shared_words(const cod::GlobalArray& array) {
@@ -30,7 +30,7 @@ bool is_of_device_words(const cod::GlobalArray& array) {
   return cod::is_of_words(array) && !is_of_shared_words(array);
 }
 
-/// Whether a function that the kernel calls may end the thread.
+/// True if a callee of the kernel may exit the thread.
 bool may_exit_in_calls(const ptx::ReachedFunctions& reached) {
   const auto exits = [](const ptx::Instruction& instruction) { return instruction.traits.is_thread_exit; };
   const auto may_exit = [&](const ptx::FunctionUnit& function) {
@@ -46,7 +46,7 @@ void find_names(const ptx::OperandList& operands, std::set<std::string_view>& na
   }
 }
 
-/// Whether a specification asks for shared variables' addresses.
+/// True if a specification uses shared variables' addresses.
 bool asks_for_shared_memory(const SpecificationPtr& specification) {
   return specification->lists_arrays() ||
          std::ranges::any_of(specification->arrays(), [](const cod::GlobalArray& array) {
@@ -56,7 +56,7 @@ bool asks_for_shared_memory(const SpecificationPtr& specification) {
          });
 }
 
-/// `all`: else only those whose addresses replay asks for.
+/// If not `all`, finds only those whose addresses replay needs.
 void find_shared_arrays(ptx::InstrumentationUnit& unit, bool all, WordCounting& counting) {
   std::set<std::string_view> named;
   for (const ptx::FunctionUnit& function : unit.reached.functions) {
@@ -73,7 +73,7 @@ void find_shared_arrays(ptx::InstrumentationUnit& unit, bool all, WordCounting& 
   for (const ptx::Variable& variable : unit.module.variables) {
     if (named.contains(variable.name)) add_static(variable);
   }
-  // Arrays of the specifications may lie before those of the program.
+  // Arrays of the specifications may precede those of the program.
   for (const ptx::ModuleVariable& variable : unit.spliced.variables) {
     if (variable.space == ptx::StateSpace::shared && variable.bytes != 0)
       counting.static_shared_bytes += variable.bytes + most_alignment;
@@ -94,7 +94,7 @@ void find_shared_arrays(ptx::InstrumentationUnit& unit, bool all, WordCounting& 
   }
 }
 
-/// Of the whole module: pointers may lead to variables that the kernel does not name.
+/// Considers the entire module: pointers may refer to variables that the kernel does not name.
 void find_device_variables(const Request& request, const ptx::InstrumentationUnit& unit,
                            WordCounting& counting) {
   for (const ptx::Variable& each : unit.module.variables) {
@@ -121,8 +121,8 @@ ptx::ReplayProgram replay_program_of(ptx::InstrumentationUnit& unit, bool follow
   return ptx::make_replay_program(replayed);
 }
 
-/// The accesses of one probe: those that replay follows become uses and lose their probe, of the others the
-/// static analysis says which are counted less often than they are made.
+/// Sorts the accesses of one probe: those that replay can follow become uses and lose their probe; of the
+/// others, the static analysis determines which are counted less often than they are executed.
 class ProbeSorter {
  public:
   ProbeSorter(ptx::InstrumentationUnit& unit, WordCounting& counting)
@@ -130,7 +130,7 @@ class ProbeSorter {
         unit_(unit),
         sorts_kinds_(counting.scheme.analysis == cod::WordScheme::Analysis::invariants) {
     if (!sorts_kinds_) return;
-    // A thread that a function ends would take with it what it has kept.
+    // A thread that exits in a callee would lose the counts that it has kept.
     if (may_exit_in_calls(unit.reached)) return;
     const std::vector<bool> together = ptx::functions_entered_together(unit);
     for (std::size_t i = 0; i < unit.reached.functions.size(); ++i) {
@@ -139,7 +139,7 @@ class ProbeSorter {
     }
   }
 
-  /// How many uses there are of it.
+  /// Returns the number of uses of the probe.
   std::uint64_t sort(std::uint32_t specification, const std::vector<cod::GlobalArray>& arrays,
                      const std::vector<std::uint32_t>& counted, ptx::Probe& probe) {
     std::set<const ptx::Instruction*> predicted;
@@ -205,7 +205,7 @@ class ProbeSorter {
   std::map<const ptx::FunctionUnit*, ptx::WordSiteAnalysis> analyses_;
 };
 
-/// Counts of one array's memory: a WordCounts for each range that is accessed.
+/// Counts of one array's memory: a WordCounts per accessed range.
 class RangeCounts {
  public:
   explicit RangeCounts(const std::vector<CountedRange>& ranges) : ranges_(ranges), counts_(ranges.size()) {}
@@ -230,7 +230,7 @@ class RangeCounts {
       bound = next->address;
     }
     const ptx::Answer<bool> below = ptx::is_less(access.address, bound, access.box);
-    if (below.value) {  // one access that lies in a range in part
+    if (below.value) {  // one access that is partly in a range
       outside_ += access.box.threads();
       return;
     }
@@ -243,7 +243,7 @@ class RangeCounts {
 
   std::uint64_t outside() const { return outside_; }
 
-  /// visit(element, count) for every word that was accessed.
+  /// Calls visit(element, count) for every accessed word.
   template <typename Visit>
   void finish(Visit visit) {
     for (std::size_t i = 0; i < ranges_.size(); ++i) {
@@ -288,7 +288,7 @@ ptx::ReplayLaunch replay_launch(const WordCounting& counting, const LaunchedWord
   return replayed;
 }
 
-/// Textures and surfaces have coordinates: which words they access is unknown.
+/// Textures and surfaces are addressed by coordinates: the words that they access are unknown.
 void note_textures(const Request& request, ptx::InstrumentationUnit& unit) {
   std::size_t count = 0;
   for (const ptx::FunctionUnit& function : unit.reached.functions) {
@@ -322,7 +322,7 @@ void note_kinds(const Request& request, const WordCounting& counting, ptx::Instr
   }
 }
 
-/// Whether some access that may lead to shared memory is left to a handler that may count its words.
+/// True if an access that may refer to shared memory is left to a handler that may count its words.
 bool probes_shared_words(const Request& request, const ptx::InstrumentationUnit& unit) {
   const auto may_be_shared = [](const ptx::Probe& probe, const ptx::Instruction& instruction) {
     if (!probe.matches(instruction)) return false;
@@ -345,14 +345,14 @@ bool probes_shared_words(const Request& request, const ptx::InstrumentationUnit&
   return false;
 }
 
-/// Whether all that a handler does at an access is an addition that its own code can stand for.
+/// True if a handler's only effect at an access is an addition that inline code can perform.
 bool adds_exactly(const cod::WordScheme& scheme) {
   return !scheme.is_plain && scheme.threshold == 0 && scheme.sample == 1 &&
          scheme.analysis != cod::WordScheme::Analysis::invariants &&
          (scheme.shared_bits == 0 || scheme.shared_bits == 32);
 }
 
-/// Where the counts are that handler adds to, which has one array only.
+/// Returns the location of the counts to which the handler adds. The handler has only one array.
 ptx::CountedWords counted_words(const Request& request, const cod::Specification& specification,
                                 std::uint32_t array, std::uint32_t first_word) {
   const auto number_of = [&](const cod::Word& word) {
@@ -375,7 +375,7 @@ ptx::CountedWords counted_words(const Request& request, const cod::Specification
   return counted;
 }
 
-/// The shared variables that accesses with a probe name: those that their addresses begin at.
+/// Returns the shared variables that are base addresses of accesses with a probe.
 std::set<std::string_view> probed_arrays(ptx::InstrumentationUnit& unit) {
   std::set<std::string_view> found;
   const ptx::Function& kernel = *unit.reached.kernel().function;
@@ -396,7 +396,7 @@ std::set<std::string_view> probed_arrays(ptx::InstrumentationUnit& unit) {
   return found;
 }
 
-/// Counters in shared memory for these arrays alone, or none where there are none.
+/// Restricts counters in shared memory to these arrays, or removes the counters if the list is empty.
 void choose_window(const Request& request, ptx::InstrumentationUnit& unit, WordCounting& counting) {
   constexpr std::uint64_t alignment = 16;
   const auto rounded = [](std::uint64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; };
@@ -408,10 +408,13 @@ void choose_window(const Request& request, ptx::InstrumentationUnit& unit, WordC
     const auto array =
         std::ranges::find(counting.shared_arrays, each->name, &WordCounting::SharedArray::name);
     if (array == counting.shared_arrays.end() || !probed.contains(each->name)) continue;
-    if (each->text.begin > ptx::entry_position(kernel)) continue;  // its name is not known where code begins
+    if (each->text.begin > ptx::entry_position(kernel))
+      continue;  // not declared before the first
+                 // instruction
     if (array->is_dynamic && request.words.window == CounterWindow::of_fixed_arrays) continue;
     counters.window.push_back(each->name);
-    // A fixed one may begin after a multiple of 16, all names of dynamic memory stand for the same.
+    // A fixed array may start at an offset from a multiple of 16; all names of dynamic memory denote the same
+    // address.
     if (array->is_dynamic)
       dynamic = rounded(request.words.dynamic_shared_bytes);
     else
@@ -480,7 +483,7 @@ std::shared_ptr<WordCounting> plan_word_counts(const Request& request, ptx::Inst
     note_kinds(request, *counting, unit);
   note_textures(request, unit);
   choose_runs(request, unit, *counting);
-  // Without a variable in shared memory no pointer leads there.
+  // Without a shared variable, no pointer refers to shared memory.
   if (request.words.is_spare && (counting->shared_arrays.empty() || !probes_shared_words(request, unit)))
     unit.words.block.arrays.clear();
   if (request.words.window != CounterWindow::none) choose_window(request, unit, *counting);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t word_bytes = 4;
 
-/// Words one distance apart, each accessed once.
+/// Words at a fixed distance, each accessed once.
 struct Span {
   std::uint64_t first = 0;
   std::uint64_t words = 0;
@@ -41,7 +41,7 @@ class RunAdder {
     }
   }
 
-  /// How many words had no element.
+  /// Returns the number of words without an element.
   std::uint64_t finish() {
     for (auto& [distance, spans] : spans_) {
       if (distance % word_bytes == 0) add_together(static_cast<std::uint64_t>(distance), spans);
@@ -56,10 +56,10 @@ class RunAdder {
  private:
   std::uint64_t words_of_window() const { return window_.bytes / word_bytes; }
 
-  /// Those of the window, where there are many: 1 where a span begins, -1 where it ends, and sums of these.
-  /// Takes them out of `spans`.
+  /// For windows with many accessed words: adds 1 where a span begins and subtracts 1 where it ends, then
+  /// takes prefix sums. Removes these spans from `spans`.
   void add_together(std::uint64_t distance, std::vector<Span>& spans) {
-    constexpr std::uint64_t few = 4;  // words of the window for one that is accessed
+    constexpr std::uint64_t few = 4;  // words of the window per accessed word
     std::uint64_t all = 0;
     for (const Span& span : spans) all += span.words;
     if (all < words_of_window() / few) return;
@@ -101,7 +101,7 @@ class RunAdder {
   std::uint64_t outside_ = 0;
 };
 
-/// Those that the device has recorded; `written` also counts those for which there was no room.
+/// The runs that the device recorded; `written` also counts runs for which there was no room.
 struct WrittenRuns {
   std::uint64_t written = 0;
   std::span<const ptx::RunRecord> records;
@@ -127,7 +127,7 @@ std::uint64_t add_records(std::span<const ptx::RunRecord> records, const cod::Wo
   return adder.finish();
 }
 
-/// What one thread has recorded; nothing: it did not enter the loop.
+/// Returns the run that a thread recorded; nullopt: it did not enter the loop.
 std::optional<ptx::RunRecord> run_of(const ptx::WordRun& run, std::span<const std::byte> record) {
   const auto number = [&](std::uint32_t place) {
     std::uint64_t value = 0;
@@ -147,7 +147,7 @@ std::optional<ptx::RunRecord> run_of(const ptx::WordRun& run, std::span<const st
   return found;
 }
 
-/// Finds the runs of one probe after the other.
+/// Finds the runs of each probe.
 class RunChooser {
  public:
   RunChooser(const Request& request, ptx::InstrumentationUnit& unit, WordCounting& counting)
@@ -170,7 +170,7 @@ class RunChooser {
   }
 
  private:
-  /// True: some run has no place.
+  /// Returns true if some run has no record slot.
   bool choose_in(const ptx::FunctionUnit& function, std::size_t probe, const WordCounting::RunArray& of) {
     const auto has_no_place = [](const ptx::WordRun& run) { return !run.place; };
     std::vector<ptx::WordRun> runs = ptx::find_word_runs(*function.analyses, [&](std::uint32_t each) {
@@ -196,7 +196,7 @@ class RunChooser {
 }  // namespace
 
 void choose_runs(const Request& request, ptx::InstrumentationUnit& unit, WordCounting& counting) {
-  // GMProf's schemes count at each access, or after loops by a static analysis of their own.
+  // GMProf's schemes count at each access, or after loops according to their own static analysis.
   const bool is_default = request.words.scheme.analysis == cod::WordScheme::Analysis::replay;
   if (request.counting.wide || !is_default) return;
   RunChooser chooser(request, unit, counting);
@@ -247,7 +247,7 @@ bool word_runs_pay(std::span<const std::byte> runs, std::uint64_t most, std::spa
   auto one_by_one = static_cast<double>(
       element_bytes == sizeof(std::uint64_t) ? sum_of<std::uint64_t>(counts) : sum_of<std::uint32_t>(counts));
   if (all.written > all.records.size() && !all.records.empty()) {
-    // Those without a place are among `counts`; they are taken to be as long as the others.
+    // Runs without a slot are part of `counts`; they are assumed to be as long as the others on average.
     const double without_place = in_runs * static_cast<double>(all.written - all.records.size()) /
                                  static_cast<double>(all.records.size());
     in_runs += without_place;

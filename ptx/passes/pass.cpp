@@ -11,7 +11,8 @@ double milliseconds_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
 }
 
-/// Says which pass it was, and whether the pass itself failed or what it made.
+/// Prefixes the failure with the pass's name and with `what`, which distinguishes a failed pass from invalid
+/// output.
 Failure named(Failure problem, std::string_view pass, std::string_view what) {
   const std::string prefix = "pass '" + std::string(pass) + "'" + std::string(what) + ": ";
   if (problem.diagnostics.empty()) return failure(prefix + "failed");
@@ -42,7 +43,7 @@ Status PassManager::run_one(const Pass& pass, InstrumentationUnit& unit) {
   if (timing.edits != 0 && verifier_) {
     begin = Clock::now();
     if (Status verified = verifier_(unit); !verified)
-      return named(std::move(verified.error()), pass.name, " left code that is not well-formed");
+      return named(std::move(verified.error()), pass.name, " produced code that is not well-formed");
     timing.verify_milliseconds = milliseconds_since(begin);
   }
   timings_.push_back(std::move(timing));

@@ -1,5 +1,4 @@
-// The manager that runs passes in order. Which passes there are, and in which order, stands in the table of
-// pipeline.cpp.
+// Runs passes in order. The table in pipeline.cpp defines the passes and their order.
 #pragma once
 
 #include <functional>
@@ -14,30 +13,30 @@ namespace lynxpp::ptx {
 
 struct PassTiming {
   std::string pass;
-  double milliseconds = 0;  ///< without verification
+  double milliseconds = 0;  ///< excluding verification
   double verify_milliseconds = 0;
-  std::size_t edits = 0;  ///< how many it added
+  std::size_t edits = 0;  ///< edits the pass added
 };
 
-/// Looks at the unit between passes, for printing.
+/// Callbacks that inspect the unit between passes, for printing.
 struct PassObserver {
   using Function = std::function<void(std::string_view pass, const InstrumentationUnit&)>;
-  Function before, after;  ///< null: not observed
+  Function before, after;  ///< null: not called
 };
 
 class PassManager {
  public:
-  /// Plans, or adds edits to the unit; the module itself never changes.
+  /// Plans, or adds edits to the unit. A pass never changes the module itself.
   using Run = std::function<Status(InstrumentationUnit&)>;
 
   void add(std::string_view name, Run run) { passes_.push_back({std::string(name), std::move(run)}); }
-  /// Called after each pass that added edits; a failure stops the pipeline.
+  /// Sets a verifier that runs after each pass that added edits. A verification failure stops the pipeline.
   void verify_with(std::function<Status(const InstrumentationUnit&)> verifier) {
     verifier_ = std::move(verifier);
   }
   void observe_with(PassObserver observer) { observer_ = std::move(observer); }
 
-  /// Runs the passes in the order they were added. A failure's first diagnostic names the pass.
+  /// Runs the passes in the order of add(). The first diagnostic of a failure names the pass.
   Status run(InstrumentationUnit& unit);
   const std::vector<PassTiming>& timings() const { return timings_; }
 

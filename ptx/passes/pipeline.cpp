@@ -21,34 +21,34 @@
 namespace lynxpp::ptx {
 namespace {
 
-// Order: planning, which adds no code; addresses (see share_variables.h); counters and probes; the calls'
-// extra argument right before each call; last, whole items are removed.
+// Order: planning passes, which add no code; addresses (see share_variables.h); counters and probes; the
+// extra call argument, inserted directly before each call; finally the removal of unreached items.
 constexpr PassDescription passes[] = {
-    {"word-plan", plan_words, "plan: how words of memory are counted", word_plan_text},
-    {"memory-sites", find_memory_sites, "plan: at which accesses banks and sectors are measured",
+    {"word-plan", plan_words, "plan: how memory words are counted", word_plan_text},
+    {"memory-sites", find_memory_sites, "plan: accesses at which banks and sectors are measured",
      memory_sites_text},
-    {"count-plan", plan_counting, "plan: which few numbers are counted, and how all others follow from them",
+    {"count-plan", plan_counting, "plan: the counters, and how all requested counts follow from them",
      count_plan_text},
-    {"share-variables", replace_shared_variables, "names of the program's variables become their addresses"},
-    {"keep-rounding", keep_rounding, "debug code: sums and products get a rounding mode, so none is fused"},
-    {"count", write_counters, "counters on few edges of the control flow"},
+    {"share-variables", replace_shared_variables,
+     "replaces names of the program's variables by their addresses"},
+    {"keep-rounding", keep_rounding,
+     "debug code: adds a rounding mode to sums and products, so none is fused"},
+    {"count", write_counters, "adds counters to a few control-flow edges"},
     {"index-checks", write_index_checks, "marks launches in which an index wrapped around"},
-    {"lane-values", write_lane_values,
-     "differences of the lanes' addresses, computed once for many accesses"},
-    {"splice", splice_probes, "copies of the probes' routines at their sites"},
+    {"lane-values", write_lane_values, "computes the lanes' address differences once for many accesses"},
+    {"splice", splice_probes, "copies the probes' routines to their sites"},
     {"keep-contraction", keep_contraction,
-     "products and sums that a probe separates are fused as in the original"},
+     "fuses products and sums that a probe separates, as in the original"},
     {"bit-tests", rewrite_bit_tests,
-     "bit tests are written so that ptxas has a predicate register free for votes"},
-    {"shared-addresses", store_shared_addresses, "addresses of the program's shared variables are stored"},
+     "rewrites bit tests so that ptxas keeps a predicate register free for votes"},
+    {"shared-addresses", store_shared_addresses, "stores the addresses of the program's shared variables"},
     {"shared-counters", add_shared_counters,
      "counters in shared memory: cleared at entry, flushed by the last lanes to exit"},
     {"hoist", hoist_special_registers,
-     "special registers that added code reads in loops are read once, at the entry"},
+     "reads special registers that added code uses in loops once, at the entry"},
     {"hidden-parameter", add_hidden_parameter,
-     "the kernel's parameter for the probes, and the frame of device functions"},
-    {"extract", extract_kernel,
-     "removes what the kernel does not need; sets version, target, probes' variables"},
+     "adds the kernel's hidden parameter and the frame of device functions"},
+    {"extract", extract_kernel, "removes unneeded items; sets the version, target and probes' variables"},
 };
 
 }  // namespace

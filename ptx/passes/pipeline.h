@@ -1,5 +1,5 @@
-// The passes of an instrumentation, in their order. To add one: its function and a line on what it does, in
-// the table of pipeline.cpp.
+// The instrumentation passes, in order. To add a pass, declare its function and add a line to the table of
+// pipeline.cpp.
 #pragma once
 
 #include <span>
@@ -13,17 +13,17 @@ namespace lynxpp::ptx {
 
 struct PassDescription {
   std::string_view name;
-  /// Plans, or adds edits to the unit; the module itself never changes.
+  /// Plans, or adds edits to the unit. A pass never changes the module itself.
   Status (*run)(InstrumentationUnit& unit) = nullptr;
   std::string_view summary;
-  /// What a pass that only plans has planned, for readers. Null: the pass adds code, which tells.
+  /// Returns a readable form of a planning pass's plan. Null for a pass that adds code.
   std::string (*plan_text)(const InstrumentationUnit& unit) = nullptr;
 };
 
 std::span<const PassDescription> pass_table();
-std::vector<std::string_view> pass_names();  ///< in the order they run
+std::vector<std::string_view> pass_names();  ///< in execution order
 
-/// A manager that holds all of them.
+/// Returns a manager with all passes of the table.
 PassManager make_pipeline();
 
 }  // namespace lynxpp::ptx

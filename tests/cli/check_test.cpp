@@ -166,16 +166,17 @@ TEST(Explain, AHandlerWithoutAPlaceGetsAHint) {
     return hint == std::string::npos ? outcome.out
                                      : outcome.out.substr(hint + 6, outcome.out.size() - hint - 7);
   };
-  EXPECT_EQ(
-      hint_of("MEM_READ: GLOBAL"),
-      "MEM_READ in this kernel: GENERIC, PARAM; add GENERIC, and ask accessSpace() where its pointers lead");
+  EXPECT_EQ(hint_of("MEM_READ: GLOBAL"),
+            "MEM_READ in this kernel: GENERIC, PARAM; add GENERIC, and query accessSpace() for the space of "
+            "its pointers");
   EXPECT_EQ(hint_of("ATOMIC"), "no instruction is ATOMIC");
-  EXPECT_EQ(hint_of("OPCODE(\"st.shared.*\")"), "no opcode fits the pattern; the kernel has st.global.f32");
+  EXPECT_EQ(hint_of("OPCODE(\"st.shared.*\")"),
+            "no opcode matches the pattern; the kernel has st.global.f32");
   EXPECT_EQ(hint_of("CALL_TARGET(\"malloc\")"), "the kernel calls nothing");
   EXPECT_EQ(hint_of("SOURCE(\"k.cu\", 5, 9)"),
             "no instruction comes from these lines; the kernel's files are src/k.cu");
-  EXPECT_EQ(hint_of("KERNEL(\"other\")"), "its KERNEL filter is for other kernels");
-  EXPECT_EQ(hint_of("BRANCH: OPCODE(\"ld.*\")"), "no instruction fits all of the handler's filters together");
+  EXPECT_EQ(hint_of("KERNEL(\"other\")"), "its KERNEL filter does not match this kernel");
+  EXPECT_EQ(hint_of("BRANCH: OPCODE(\"ld.*\")"), "no instruction matches all of the handler's filters");
 }
 
 TEST(Explain, JsonHoldsTheSame) {

@@ -246,7 +246,7 @@ INSTANTIATE_TEST_SUITE_P(Sizes, BlockSize, testing::ValuesIn(block_sizes));
 
 TEST(Conformance, ABarrierAtTheEndNeedsOneEnd) {
   const Measured measured = measure(example("paper/paper_kernel_runtime"), line(32), "early");
-  EXPECT_NE(measured.failure.find("some of the kernel's threads may leave early"), std::string::npos)
+  EXPECT_NE(measured.failure.find("some of the kernel's threads may exit early"), std::string::npos)
       << measured.failure;
 }
 

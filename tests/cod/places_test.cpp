@@ -229,7 +229,7 @@ TEST(Parameters, ThatLeaveNoRoomAreRefusedWithTheReason) {
   const Measured measured = measure_module(
       counts_everything, Shape{{1, 1, 1}, {1, 1, 1}},
       module_of({"", "", ".param .u64 in, .param .u64 out, .param .align 8 .b8 pad[32740]", "  ret;\n"}));
-  EXPECT_NE(measured.failure.find("the kernel's own take 32756 bytes"), std::string::npos)
+  EXPECT_NE(measured.failure.find("the kernel's own parameters take 32756 bytes"), std::string::npos)
       << measured.failure;
 }
 

@@ -1,4 +1,4 @@
-// Counters with the same factors in all sums are one (ptx/passes/counting/refine/columns.h).
+// Counters with equal factors in all sums are merged (ptx/passes/counting/refine/columns.h).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace lynxpp::cod {
 namespace {
 
-/// A loop over four copies of a body under a condition that differs from lane to lane. `body` gets the copy's
+/// A loop over four copies of a body under a condition that varies by lane. `body` receives the copy's
 /// number.
 template <typename Body>
 std::string unrolled(const Body& body) {
@@ -33,7 +33,7 @@ std::size_t accumulators_with_places(const ptx::CountPlan& plan, std::size_t pla
 
 class CountedSums : public testing::Test {
  protected:
-  /// Counts sums exactly; the plan is that of sm_90.
+  /// Counts sums exactly, and returns the plan for sm_90.
   ptx::CountPlan plan_of(const std::string& functions, const std::string& body, const char* specification) {
     ptx::CountPlan plan;
     for (const std::uint32_t threads : {7u, 100u}) {
@@ -56,15 +56,15 @@ global unsigned long executed[1];
 ON_BASIC_BLOCK_EXIT: atomicAdd(&executed[0], basicBlockExecutedInstructionCount());
 )";
 
-// A thread that goes by has executed its branch; a body has to be longer to count.
+// A thread that skips the body has executed its branch; a body must be longer to have a count of its own.
 TEST_F(CountedSums, CopiesOfABodyShareACounter) {
   const auto body = [](int) { return "add.u32 %r8, %r8, 3;\nadd.u32 %r8, %r8, 5;\n"; };
   const ptx::CountPlan plan = plan_of("", unrolled(body), instructions_of_threads);
   EXPECT_EQ(accumulators_with_places(plan, 4), 1u);
-  EXPECT_EQ(plan.functions[0].registers, 1u);  // none for the loop, which runs ten times
+  EXPECT_EQ(plan.functions[0].registers, 1u);  // none for the loop, which has ten iterations
 }
 
-TEST_F(CountedSums, BodiesThatDifferDoNot) {
+TEST_F(CountedSums, DifferentBodiesDoNotShareACounter) {
   const auto body = [](int copy) {
     std::string text;
     for (int i = 0; i <= copy + 1; ++i) text += "add.u32 %r8, %r8, 3;\n";
@@ -75,24 +75,24 @@ TEST_F(CountedSums, BodiesThatDifferDoNot) {
   EXPECT_EQ(plan.functions[0].registers, 4u);
 }
 
-TEST_F(CountedSums, WhatIsWantedByPlaceIsToldApart) {
+TEST_F(CountedSums, PerSiteCountsKeepSeparateCounters) {
   const auto body = [](int) { return "add.u32 %r8, %r8, 3;\n"; };
   const ptx::CountPlan plan = plan_of("", unrolled(body), everything);
   for (const ptx::Accumulator& each : plan.functions[0].accumulators) EXPECT_EQ(each.increments.size(), 1u);
 }
 
-TEST_F(CountedSums, WhatNoSumTakesIsNotCounted) {
+TEST_F(CountedSums, DropsCountersThatContributeToNoSum) {
   constexpr const char* multiplications = R"(
 global unsigned long executed[1];
 ON_INSTRUCTION: OPCODE("mad*"): atomicAdd(&executed[0], 1);
 )";
-  // Both sides of each condition lead to as many multiplications.
+  // Both sides of each condition have the same number of multiplications.
   const auto body = [](int) { return "add.u32 %r8, %r8, 3;\n"; };
   const ptx::CountPlan plan = plan_of("", unrolled(body), multiplications);
   EXPECT_EQ(plan.functions[0].registers, 0u);
 }
 
-TEST_F(CountedSums, BodiesThatCallFunctionsOfOneSizeShareACounter) {
+TEST_F(CountedSums, CallersOfEqualSizedFunctionsShareACounter) {
   const std::string functions =
       ".func f()\n{\n.reg .b32 %a<9>;\nmov.u32 %a1, %tid.x;\nadd.u32 %a2, %a1, 1;\nret;\n}\n"
       ".func g()\n{\n.reg .b32 %a<9>;\nmov.u32 %a1, %tid.x;\nadd.u32 %a2, %a1, 2;\nret;\n}\n"

@@ -1,4 +1,4 @@
-// Warps that skip a block which nearly all enter are counted by a vote, where whole warps come to it.
+// Warps that skip a block which nearly all enter are counted by a vote, if converged warps reach the branch.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,14 +22,14 @@ bool votes(const std::string& before) {
   });
 }
 
-TEST(Complements, TakeAVoteOfWholeWarps) {
+TEST(Complements, UseAVoteOfConvergedWarps) {
   EXPECT_TRUE(votes(""));
   EXPECT_TRUE(votes("setp.lt.u32 %p1, %r3, 5;\n@%p1 bra A;\nadd.u32 %r8, %r8, 1;\nA: "))
-      << "all threads go the same way";
+      << "all threads take the same edge";
   EXPECT_FALSE(
       votes("and.b32 %r9, %r1, 1;\nsetp.eq.u32 %p1, %r9, 0;\n@%p1 bra A;\nadd.u32 %r8, %r8, 1;\nA: "))
       << "hardware need not let the lanes reconverge";
-  EXPECT_FALSE(votes("setp.gt.u32 %p1, %r1, 40;\n@%p1 ret;\n")) << "some have left";
+  EXPECT_FALSE(votes("setp.gt.u32 %p1, %r1, 40;\n@%p1 ret;\n")) << "some lanes have exited";
 }
 
 }  // namespace

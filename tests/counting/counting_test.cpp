@@ -1,4 +1,4 @@
-// Counting on few edges against the device's own counters: kernels with every shape of control flow.
+// Counting on few edges compared with the device's own counters: kernels with every shape of control flow.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -111,7 +111,7 @@ constexpr Kernel kernels[] = {
      "and.b32 %r9, %r4, 1;\nsetp.eq.u32 %p1, %r9, 0;\n@%p1 call f;\nst.global.u32 [%rd1], %r4;\nret;"},
 };
 
-// Loops that lanes leave in different iterations. %r9 is between 0 and 7 and differs from lane to lane.
+// Loops that lanes exit in different iterations. %r9 is between 0 and 7 and varies by lane.
 constexpr Kernel loops[] = {
     {"two_exits", "",
      "and.b32 %r9, %r5, 7;\nand.b32 %r10, %r4, 5;\nL: add.u32 %r7, %r7, 1;\nsetp.gt.u32 %p1, %r7, %r9;\n@%p1 "
@@ -209,7 +209,7 @@ constexpr Kernel loops[] = {
 
 class CountedKernel : public testing::TestWithParam<Kernel> {};
 
-TEST_P(CountedKernel, EqualsTheDevicesCounters) {
+TEST_P(CountedKernel, MatchesTheDevicesCounters) {
   for (const std::uint32_t threads : {1u, 31u, 32u, 96u, 100u}) {
     CountedLaunch launch(module_of(GetParam().functions, GetParam().body), 3, threads);
     launch.native();
@@ -229,7 +229,7 @@ INSTANTIATE_TEST_SUITE_P(All, CountedKernel, testing::ValuesIn(kernels),
 
 class CountedLoop : public testing::TestWithParam<Kernel> {};
 
-TEST_P(CountedLoop, EqualsTheDevicesCounters) {
+TEST_P(CountedLoop, MatchesTheDevicesCounters) {
   for (const std::uint32_t threads : {1u, 32u, 75u}) {
     CountedLaunch launch(module_of(GetParam().functions, GetParam().body), 2, threads);
     launch.native();
@@ -243,7 +243,7 @@ TEST_P(CountedLoop, EqualsTheDevicesCounters) {
 INSTANTIATE_TEST_SUITE_P(All, CountedLoop, testing::ValuesIn(loops),
                          [](const auto& each) { return each.param.name; });
 
-/// Whether lanes count for the warp in the kernel's loops.
+/// True if lanes count for the warp in the kernel's loops.
 bool counts_by_lanes(const Kernel& kernel) {
   CountedLaunch launch(module_of(kernel.functions, kernel.body), 1, 32);
   launch.native();
@@ -251,7 +251,7 @@ bool counts_by_lanes(const Kernel& kernel) {
   return launch.variant().find("redux.sync.max") != std::string::npos;
 }
 
-TEST(CountedKernels, LanesCountWhereTheyConvergeBehindALoop) {
+TEST(CountedKernels, LanesCountWhereTheyConvergeAfterALoop) {
   const std::set<std::string> elected = {
       "leaves_both",    "continues_and_breaks",       "breaks_in_a_condition",
       "returns",        "exchanges_with_other_lanes", "entered_by_two_edges",
@@ -260,7 +260,7 @@ TEST(CountedKernels, LanesCountWhereTheyConvergeBehindALoop) {
     EXPECT_EQ(counts_by_lanes(kernel), !elected.contains(kernel.name)) << kernel.name;
 }
 
-/// Whether lanes wait for each other before they leave, to find out what any of them has done.
+/// True if lanes wait for each other before they exit, to combine one-time events.
 bool leaves_together(const std::string& name) {
   const Kernel& kernel = *std::ranges::find(kernels, name, &Kernel::name);
   CountedLaunch launch(module_of(kernel.functions, kernel.body), 1, 32);
@@ -269,7 +269,7 @@ bool leaves_together(const std::string& name) {
   return launch.variant().find("redux.sync.or") != std::string::npos;
 }
 
-TEST(CountedKernels, LanesLeaveTogetherWhereNobodyWaitsForThemToLeave) {
+TEST(CountedKernels, LanesExitTogetherUnlessOthersWaitForTheirExit) {
   EXPECT_TRUE(leaves_together("conditions"));
   EXPECT_TRUE(leaves_together("conditions_behind_a_loop"));
   EXPECT_TRUE(leaves_together("barriers_in_a_loop_that_all_skip_or_none"));
@@ -278,7 +278,7 @@ TEST(CountedKernels, LanesLeaveTogetherWhereNobodyWaitsForThemToLeave) {
   EXPECT_FALSE(leaves_together("exits_in_a_function"));
 }
 
-TEST(CountedKernels, MoreConditionsThanBits) {
+TEST(CountedKernels, MoreConditionsThanBitsAreExact) {
   std::string body;
   for (int i = 0; i < 110; ++i) {
     const std::string label = "Skip" + std::to_string(i);
@@ -298,7 +298,7 @@ TEST(CountedKernels, MoreConditionsThanBits) {
   }
 }
 TEST(CountedKernels, SumsOfAnySizeAreExact) {
-  // Fit a byte, a half word, a word.
+  // Values that fit in a byte, a half word, a word.
   for (const std::uint32_t iterations : {6u, 300u, 2500u}) {
     const std::string body =
         "L: add.u32 %r7, %r7, 1;\nxor.b32 %r9, %r7, %r4;\nand.b32 %r9, %r9, 3;\nsetp.eq.u32 %p1, %r9, 0;\n"
@@ -312,8 +312,8 @@ TEST(CountedKernels, SumsOfAnySizeAreExact) {
     }
   }
 }
-/// Lane i iterates 2^27 - 16 + i times: half of the lanes have numbers that are not summed, and all together
-/// iterate 2^32 - 16 times.
+/// Lane i iterates 2^27 - 16 + i times: half of the lanes have values that are not summed, and all lanes
+/// together iterate 2^32 - 16 times.
 TEST(CountedKernels, SumsBeyond32BitsAreExact) {
   CountedLaunch launch(module_of("",
                                  "and.b32 %r9, %r4, 31;\nadd.u32 %r9, %r9, 134217712;\nL: add.u32 %r7, "
@@ -324,8 +324,8 @@ TEST(CountedKernels, SumsBeyond32BitsAreExact) {
   ASSERT_TRUE(launch.has_exact_instructions()) << launch.variant();
 }
 
-/// f is called by nobody, and the device does not know it; a launch is compared as often as one likes.
-TEST(CountedKernels, OfFunctionsThatNoThreadCallsAreExact) {
+/// No thread calls f, so the device does not know it; a launch can be compared repeatedly.
+TEST(CountedKernels, CountsOfUncalledFunctionsAreExact) {
   const std::string function =
       ".func f()\n{\n.reg .pred %p;\n.reg .b32 %i;\nmov.u32 %i, 0;\nL: add.u32 %i, %i, 1;\nsetp.lt.u32 %p, "
       "%i, "
@@ -339,7 +339,7 @@ TEST(CountedKernels, OfFunctionsThatNoThreadCallsAreExact) {
   launch.expect_exact();
 }
 
-TEST(CountedKernels, BytesOfCopiesOfSeveralSizesAreApart) {
+TEST(CountedKernels, CopySizesAreCountedSeparately) {
   constexpr const char* specification =
       "global unsigned long bytes[INSTRUCTIONS];\nON_INSTRUCTION: MEM_READ: GLOBAL: "
       "atomicAdd(&bytes[instructionId()], accessSize());\n";

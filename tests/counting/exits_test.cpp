@@ -1,4 +1,5 @@
-// Kernels that most warps leave by the same exit, with and without loops: against the device's own counters.
+// Kernels that most warps exit on the same path, with and without loops, compared with the device's own
+// counters.
 #include <gtest/gtest.h>
 
 #include "tests/cod/test_support.h"
@@ -7,14 +8,14 @@
 namespace lynxpp::cod {
 namespace {
 
-/// Bodies; %r4 is the number of the thread among all, of which there are 5 blocks of 96, and how many warps
-/// do otherwise than most.
+/// Bodies, and the number of warps that deviate from the majority. %r4 is the number of the thread in the
+/// grid, which has 5 blocks of 96 threads.
 struct Kernel {
   const char* name;
   const char* body;
 };
 constexpr Kernel kernels[] = {
-    {"bounds behind bounds",
+    {"bounds after bounds",
      "setp.ge.u32 %p1, %r4, 450;\n@%p1 bra E;\nadd.u32 %r8, %r8, 3;\nsetp.lt.u32 %p2, %r4, 3;\n@%p2 bra "
      "E;\nadd.u32 %r8, %r8, 5;\nsetp.ge.u32 %p3, %r4, 470;\n@%p3 bra E;\nadd.u32 %r8, %r8, 5;\nE: "
      "st.global.u32 [%rd1], %r8;\nret;"},
@@ -39,16 +40,16 @@ void expect_exact_in_all_forms(const Kernel& kernel) {
   EXPECT_TRUE(launch.is_exact(false, 75));
 }
 
-TEST(Exits, CountBlocksOfWholeWarps) {
+TEST(Exits, CountBlocksOfFullWarps) {
   for (const Kernel& kernel : kernels) {
     SCOPED_TRACE(kernel.name);
     expect_exact_in_all_forms(kernel);
   }
 }
 
-/// Branches whose one side most threads take.
+/// Branches with one side that most threads take.
 constexpr Kernel exits_by_bounds[] = {
-    {"behind bounds",
+    {"after bounds",
      "setp.gt.u32 %p1, %r4, 440;\n@%p1 bra E;\nshr.u32 %r9, %r4, 5;\nsetp.eq.s32 %p2, %r9, 4;\n@%p2 bra "
      "A;\nst.global.u32 "
      "[%rd1], %r8;\nbra.uni E;\nA: st.global.u32 [%rd1], %r9;\nE: ret;"},
@@ -66,7 +67,7 @@ TEST(Exits, CountOneOfFewPaths) {
   for (const Kernel& kernel : exits_by_bounds) {
     SCOPED_TRACE(kernel.name);
     CountedLaunch launch(module_of({}, kernel.body), 5, 96);
-    launch.assume({});  // in whole rows they part no warps
+    launch.assume({});  // in launches with whole rows, they do not diverge
     launch.native();
     EXPECT_EQ(launch.count(instructions, false, false, 90), launch.count(instructions, true, false, 90));
     launch.expect_exact();
@@ -86,8 +87,8 @@ TEST(Exits, CountABranchOnScatteredValues) {
   launch.expect_exact();
 }
 
-/// All but one thread end early: their branch has no code in front of it.
-TEST(Exits, CountNothingBetweenAComparisonAndItsBranch) {
+/// All threads but one exit early: no code may be inserted before their branch.
+TEST(Exits, InsertNothingBetweenAComparisonAndItsBranch) {
   const std::string branch = "setp.ne.u32 %p1, %r4, 200;\n";
   CountedLaunch launch(module_of({}, "add.u32 %r8, %r4, 3;\nst.global.u32 [%rd1], %r8;\n" + branch +
                                          "@%p1 bra E;\nadd.u32 %r8, %r8, 5;\nst.global.u32 [%rd1], "
@@ -103,7 +104,7 @@ TEST(Exits, CountNothingBetweenAComparisonAndItsBranch) {
   launch.expect_exact();
 }
 
-/// Blocks whose last warp has not all lanes.
+/// Blocks whose last warp is not full.
 TEST(Exits, CountPartialWarps) {
   for (const Kernel& kernel : kernels) {
     SCOPED_TRACE(kernel.name);
@@ -115,8 +116,7 @@ TEST(Exits, CountPartialWarps) {
   }
 }
 
-/// How often most threads go around the bodies in loops, and how many warps do otherwise: of 5 blocks of 96
-/// threads.
+/// Bodies in loops, and the number of warps that deviate from the majority, of 5 blocks of 96 threads.
 constexpr Kernel loops[] = {
     {"bounds of a body",
      "L: add.u32 %r9, %r4, %r7;\nsetp.ge.u32 %p2, %r9, 460;\n@%p2 bra N;\nadd.u32 %r8, %r8, 3;\nN: "
@@ -137,7 +137,7 @@ constexpr Kernel loops[] = {
      "%r4, 450;\n@%p1 bra E;\nadd.u32 %r8, %r8, 3;\nE: st.global.u32 [%rd1], %r8;\nret;"},
 };
 
-TEST(Exits, CountBehindLoops) {
+TEST(Exits, CountAfterLoops) {
   for (const Kernel& kernel : loops) {
     SCOPED_TRACE(kernel.name);
     expect_exact_in_all_forms(kernel);
@@ -160,8 +160,8 @@ TEST(Exits, CountWithLoopsThatDifferBetweenBlocks) {
   launch.expect_exact();
 }
 
-/// Whether the lanes of a warp wait for each other at the exit, beside a handler. All read, some write; some
-/// others write behind a guard.
+/// True if the lanes of a warp wait for each other at the exit of a kernel that also has this handler. All
+/// lanes read, some write; some others write under a guard.
 bool waits_at_exit_beside(const std::string& handler) {
   std::string ptx =
       module_of({},
@@ -177,8 +177,8 @@ bool waits_at_exit_beside(const std::string& handler) {
   return launch.plan().functions.front().converges_at_exit;
 }
 
-// A GPU was seen to leave some lanes of a shuffle there for ever while the rest waited at the exit.
-TEST(Exits, WarpsDoNotWaitForLanesThatWaitForSomeOthers) {
+// In this situation, a GPU left some lanes of a shuffle waiting forever while the rest waited at the exit.
+TEST(Exits, WarpsDoNotWaitForLanesInPartialSynchronization) {
   const std::string most = "global unsigned int most[1];\n";
   EXPECT_TRUE(waits_at_exit_beside(""));
   EXPECT_TRUE(

@@ -130,7 +130,7 @@ std::vector<std::vector<std::uint64_t>> CountedLaunch::count(const std::string& 
     return {};
   }
   run(**module, words, nullptr);
-  EXPECT_EQ(output_, native_output_) << "the variant computes something else";
+  EXPECT_EQ(output_, native_output_) << "the variant computes a different result";
   EXPECT_EQ(variant->counting == nullptr, plain);
   if (variant->counting != nullptr) {
     std::vector<std::span<std::byte>> views;
@@ -182,10 +182,10 @@ void CountedLaunch::expect_exact(bool wide, int sm) {
 
 bool CountedLaunch::is_exact(bool wide, int sm) {
   const auto counted = count(everything, false, wide, sm);
-  if (counted.size() != 6) return false;  // has been reported
+  if (counted.size() != 6) return false;  // already reported
   order_counters();
   if (counted[0].size() != counters_.blocks.size() || counted[3].size() != counters_.sites.size()) {
-    ADD_FAILURE() << "the device has other blocks";
+    ADD_FAILURE() << "the device has different blocks";
     return false;
   }
   for (std::size_t i = 0; i < counters_.blocks.size(); ++i) {
@@ -243,7 +243,7 @@ bool CountedLaunch::has_exact(const char* specification, const std::vector<std::
   return true;
 }
 
-/// The device may have the functions in another order, and none that no thread has called.
+/// The device may have the functions in another order, and does not know functions that no thread has called.
 void CountedLaunch::order_counters() {
   const std::vector<std::string>& functions = sites_->functions;
   const auto place = [&](const auto& of_function) {

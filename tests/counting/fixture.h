@@ -1,4 +1,4 @@
-// A launch of a kernel whose executions are counted, beside the cpu device's own counters.
+// Launches a kernel with counted executions and compares with the cpu device's own counters.
 #pragma once
 
 #include <array>
@@ -16,26 +16,26 @@
 
 namespace lynxpp::cod {
 
-/// Blocks and instructions, by threads and by warps: all that can be counted.
+/// Blocks and instructions, by threads and by warps: everything that can be counted.
 extern const char* const everything;
-/// Of blocks, by threads.
+/// Blocks, by threads.
 extern const char* const threads_only;
-/// What all blocks and instructions add up to: counters with the same part in all sums are one.
+/// Sums over all blocks and instructions: counters with equal factors in all sums are merged.
 extern const char* const only_sums;
-/// How many instructions threads and warps have run.
+/// Instructions executed by threads and by warps.
 extern const char* const only_instructions;
 
-/// A module with the kernel k(out), which has functions, %r4 the thread's number, %rd1 its place in `out`,
-/// %r5 random and differing, %r6 random, %r7 and %r8 zero.
+/// Returns a module with the given functions and the kernel k(out). %r4 is the thread's number, %rd1 its
+/// address in `out`, %r5 a random value per lane, %r6 a random uniform value; %r7 and %r8 are zero.
 std::string module_of(const std::string& functions, const std::string& body);
 
-/// How many kernels a test makes at random, and from which numbers: LYNXPP_RANDOM_KERNELS and
-/// LYNXPP_RANDOM_SEED, or else what is usual for it.
+/// The number and seed of a test's random kernels: LYNXPP_RANDOM_KERNELS and LYNXPP_RANDOM_SEED, or the
+/// test's defaults.
 struct RandomKernels {
   RandomKernels(int usual_count, std::uint32_t usual_seed);
   int count = 0;
   std::mt19937 random;
-  /// all the usual ones are among them: only of these it is known what they have in common
+  /// True if all default kernels are included: only then are their common properties known.
   bool has_usual = false;
 };
 
@@ -53,32 +53,31 @@ class CountedLaunch {
         threads_(block[0] * block[1] * block[2]),
         shape_{threads_ % 32 == 0, block[0] % 32 == 0} {}
 
-  /// Variants are made for launches of this shape instead of the launch's own, of which is known what blocks
-  /// are like.
+  /// Makes variants for launches of this shape instead of the launch's own, which knows the shape of blocks.
   void assume(const ptx::LaunchShape& shape) { shape_ = shape; }
 
-  /// Lanes add their numbers one by one above this instead of 2^27.
+  /// Lanes add their values separately above this value instead of 2^27.
   void sum_at_most(std::uint32_t number) { most_summed_ = number; }
 
-  /// Runs the original: its output and the device's counters are what the others are compared with.
+  /// Runs the original kernel, whose output and device counters are the reference.
   void native();
 
-  /// The arrays of the specification; `plain`: every handler runs, nothing is worked out.
+  /// Returns the arrays of the specification. `plain`: every handler runs and nothing is derived.
   std::vector<std::vector<std::uint64_t>> count(const std::string& specification, bool plain, bool wide,
                                                 int sm);
 
-  /// All of `everything`, against the device and against plain handlers; takes ptxas.
+  /// Compares all of `everything` with the device and with plain handlers. Requires ptxas.
   void expect_exact(bool wide = false, int sm = 90);
 
-  /// Without ptxas, which takes too long for thousands of kernels.
+  /// Same, without ptxas, which takes too long for thousands of kernels.
   bool is_exact(bool wide = false, int sm = 90);
-  /// The same for `only_sums`.
+  /// Same for `only_sums`.
   bool has_exact_sums(bool wide = false, int sm = 90);
-  /// … for `only_instructions`.
+  /// Same for `only_instructions`.
   bool has_exact_instructions(bool wide = false, int sm = 90);
 
   const std::string& variant() const { return variant_; }
-  /// Of the last count that was not plain.
+  /// The plan of the last count that was not plain.
   const ptx::CountPlan& plan() const { return *counting_->plan; }
   const engine::Counting& counting() const { return *counting_; }
 
@@ -90,7 +89,7 @@ class CountedLaunch {
 
   const std::string ptx_;
   const std::array<std::uint32_t, 3> grid_, block_;
-  const std::uint32_t threads_;  ///< of a block
+  const std::uint32_t threads_;  ///< per block
   ptx::LaunchShape shape_;
   std::optional<std::uint32_t> most_summed_;
   device::cpu::LaunchCounters counters_;

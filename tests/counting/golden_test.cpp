@@ -1,8 +1,7 @@
-// Each file golden/NAME.ptx is one test: a readable kernel, with the specification and the shape of its
+// Each file golden/NAME.ptx is a test: a readable kernel, with the specification and the shape of its
 // launches in comments; golden/NAME.plan.txt is the printed plan, golden/NAME.expected.ptx the variant. Each
-// file ../passes/by_name/PASS.ptx is one too: PASS.expected.txt is the kernel behind that pass, or what it
-// has planned. LYNXPP_UPDATE_GOLDEN=1 rewrites the expectations for review. ptxas has to accept every
-// variant.
+// file ../passes/by_name/PASS.ptx is also a test: PASS.expected.txt is the kernel after that pass, or the
+// pass's plan. LYNXPP_UPDATE_GOLDEN=1 rewrites the expectations for review. ptxas must accept every variant.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -38,7 +37,7 @@ std::vector<std::string> cases_in(const std::string& folder) {
   return names;
 }
 
-/// What stands behind "// KEY: " in the text.
+/// Returns the text after "// KEY: ".
 std::string value_of(const std::string& text, const std::string& key) {
   const std::string mark = "// " + key + ": ";
   const std::size_t begin = text.find(mark);
@@ -48,10 +47,10 @@ std::string value_of(const std::string& text, const std::string& key) {
 
 struct Golden {
   Instrumented result;
-  std::map<std::string, std::string> after;  ///< by pass: the kernel and what it reaches, or the plan
+  std::map<std::string, std::string> after;  ///< by pass: the reached functions, or the plan
 };
 
-/// The kernel k of the file, with the specification that it names.
+/// Instruments the kernel k of the file with the specification that the file names.
 void instrument_golden(const std::string& path, Golden& golden) {
   std::string text;
   ASSERT_TRUE(read_file(path, text)) << path;
@@ -105,7 +104,7 @@ void expect_assembles(const std::string& text) {
 
 class CountingGolden : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(CountingGolden, PlanAndVariantAreTheExpectedOnes) {
+TEST_P(CountingGolden, PlanAndVariantMatch) {
   const std::string base = counting_cases + GetParam();
   Golden golden;
   ASSERT_NO_FATAL_FAILURE(instrument_golden(base + ".ptx", golden));
@@ -119,7 +118,7 @@ INSTANTIATE_TEST_SUITE_P(Counting, CountingGolden, ::testing::ValuesIn(cases_in(
 
 class PassGolden : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(PassGolden, ThePassDoesWhatIsExpected) {
+TEST_P(PassGolden, OutputMatches) {
   const std::string base = pass_cases + GetParam();
   Golden golden;
   ASSERT_NO_FATAL_FAILURE(instrument_golden(base + ".ptx", golden));
@@ -132,8 +131,8 @@ TEST_P(PassGolden, ThePassDoesWhatIsExpected) {
   expect_assembles(golden.result.ptx);
 }
 
-/// A kernel in which a pass has nothing to do would be no test of it.
-TEST_P(PassGolden, ThePassHasSomethingToDo) {
+/// A kernel in which a pass has nothing to do would not test it.
+TEST_P(PassGolden, PassHasAnEffect) {
   Golden golden;
   ASSERT_NO_FATAL_FAILURE(instrument_golden(pass_cases + GetParam() + ".ptx", golden));
   const auto& timings = golden.result.spent.passes;
@@ -150,7 +149,7 @@ INSTANTIATE_TEST_SUITE_P(Passes, PassGolden, ::testing::ValuesIn(cases_in(pass_c
                            return name;
                          });
 
-TEST(GoldenCases, EveryPassHasOne) {
+TEST(GoldenCases, CoverEveryPass) {
   std::vector<std::string> passes;
   for (const std::string_view name : ptx::pass_names()) passes.emplace_back(name);
   EXPECT_THAT(cases_in(pass_cases), ::testing::UnorderedElementsAreArray(passes));

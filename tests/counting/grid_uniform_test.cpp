@@ -1,5 +1,5 @@
-// Counters that are the same in every block of the grid, counted by the first one: against the device's own
-// counters.
+// Counters that are equal in every block of the grid and counted by the first block only, compared with the
+// device's own counters.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,8 +15,9 @@ namespace {
 using Grid = std::array<std::uint32_t, 3>;
 constexpr Grid grids[] = {{1, 1, 1}, {5, 1, 1}, {3, 2, 1}, {1, 4, 2}, {2, 3, 2}};
 
-/// Bodies; how many counters count for all blocks, and how many for their own. %r1 is %tid.x, %r2 %ctaid.x,
-/// %rd1 the thread's place in memory (the blocks of a row of the grid have theirs).
+/// Bodies, the number of counters that count for all blocks, and the number that count for their own block.
+/// %r1 is %tid.x, %r2 %ctaid.x, %rd1 the thread's address in memory (blocks in one row of the grid have
+/// separate addresses).
 struct Kernel {
   const char* name;
   bool has_uniform;
@@ -74,7 +75,7 @@ TEST(GridUniform, CountForAll) {
   }
 }
 
-TEST(GridUniform, AreKnownByWhatBranchesDependOn) {
+TEST(GridUniform, FollowFromBranchDependences) {
   for (const Kernel& kernel : kernels) {
     SCOPED_TRACE(kernel.name);
     CountedLaunch launch(module_of({}, kernel.body), 2, 64);
@@ -88,7 +89,7 @@ TEST(GridUniform, AreKnownByWhatBranchesDependOn) {
   }
 }
 
-TEST(GridUniform, CountManyNumbers) {
+TEST(GridUniform, CountManyCounters) {
   std::string body = "L: ";
   for (int i = 0; i < 7; ++i) {
     const std::string number = std::to_string(i);
@@ -111,8 +112,8 @@ TEST(GridUniform, CountManyNumbers) {
   launch.expect_exact();
 }
 
-/// Lanes that wait let the others go on to where all of them converge, and how many there are depends
-/// on the block: counts of threads are grid-uniform there, those of warps are not.
+/// While some lanes wait, the others proceed to where all of them converge, and their number depends on the
+/// block: there, thread counts are grid-uniform, but warp counts are not.
 constexpr const char* waiting[] = {
     "setp.ge.u32 %p1, %r4, 80;\n@%p1 bra E;\nbarrier.sync 0;\nE: st.global.u32 [%rd1], %r8;\nret;",
     "setp.ge.u32 %p1, %r4, 80;\n@%p1 bra M;\nbarrier.sync 0;\nM: setp.lt.u32 %p2, %r1, 9;\n@%p2 bra "
@@ -120,7 +121,7 @@ constexpr const char* waiting[] = {
     "setp.ge.u32 %p1, %r4, 80;\n@%p1 bra M;\nbarrier.sync 0;\nM: and.b32 %r9, %r1, 7;\nL: add.u32 %r7, %r7, "
     "1;\nadd.u32 %r8, %r8, 3;\nsetp.lt.u32 %p2, %r7, %r9;\n@%p2 bra L;\nst.global.u32 [%rd1], %r8;\nret;"};
 
-TEST(GridUniform, AreNotThoseWhereSomeLanesWait) {
+TEST(GridUniform, ExcludeCountsAfterPartialWaits) {
   for (const char* const body : waiting) {
     for (const std::uint32_t blocks : {1u, 2u, 4u}) {
       CountedLaunch launch(module_of({}, body), blocks, 64);
@@ -134,14 +135,14 @@ TEST(GridUniform, AreNotThoseWhereSomeLanesWait) {
   }
 }
 
-TEST(GridUniform, AreTheFirstWhereTheKernelLooks) {
+TEST(GridUniform, UseTheDimensionsThatTheKernelReads) {
   EXPECT_EQ(ptx::counted_dimensions("mov.u32 %r1, %tid.x;"), 1);
   EXPECT_EQ(ptx::counted_dimensions("mov.u32 %r1, %ctaid.y;"), 2);
   EXPECT_EQ(ptx::counted_dimensions("mov.u32 %r1, %ctaid.z; mov.u32 %r2, %ctaid.x;"), 5);
 }
 
-/// A function that some threads never return from, depending on the block.
-TEST(GridUniform, AreNotThoseAfterACallThatMayExit) {
+/// A function from which some threads never return, depending on the block.
+TEST(GridUniform, ExcludeCountsAfterACallThatMayExit) {
   const std::string functions =
       ".func f(.param .b32 n)\n{\n.reg .pred %q<2>;\n.reg .b32 %s<2>;\nld.param.u32 %s1, [n];\nsetp.gt.u32 "
       "%q1, %s1, 90;\n@%q1 exit;\nret;\n}\n";
@@ -157,8 +158,8 @@ TEST(GridUniform, AreNotThoseAfterACallThatMayExit) {
   }
 }
 
-/// A function is called by any block.
-TEST(GridUniform, AreNotThoseOfFunctions) {
+/// Any block may call a function.
+TEST(GridUniform, ExcludeCountsOfFunctions) {
   const std::string functions =
       ".func (.param .b32 result) f(.param .b32 n)\n{\n.reg .pred %q<3>;\n.reg .b32 %s<3>;\nld.param.u32 "
       "%s1, [n];\n"

@@ -1,4 +1,4 @@
-// Sums of multiples, their evaluation and their columns (ptx/passes/counting/linear_system.h).
+// Linear forms, their evaluation and their columns (ptx/passes/counting/linear_system.h).
 #include "ptx/passes/counting/linear_system.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ TEST(LinearSystem, EvaluatesDefinitionsInAnyOrder) {
   const VariableId body = system.measure();
   const VariableId header = system.define({{launched, 1}, {body, 3}});
   const VariableId skipped = system.define({{launched, 1}, {body, minus_one}});
-  system.redefine(body, {{launched, 2}});  // behind what uses it
+  system.redefine(body, {{launched, 2}});  // after its uses
   ASSERT_TRUE(system.order());
   std::vector<std::uint64_t> values(system.size());
   values[launched] = 10;
@@ -23,7 +23,7 @@ TEST(LinearSystem, EvaluatesDefinitionsInAnyOrder) {
   EXPECT_EQ(values[skipped], static_cast<std::uint64_t>(-10));
 }
 
-TEST(LinearSystem, FindsDefinitionsThatNeedEachOther) {
+TEST(LinearSystem, DetectsCyclicDefinitions) {
   LinearSystem system;
   const VariableId first = system.measure();
   const VariableId second = system.define({{first, 1}});
@@ -32,7 +32,7 @@ TEST(LinearSystem, FindsDefinitionsThatNeedEachOther) {
   EXPECT_FALSE(system.order());
 }
 
-TEST(LinearColumns, CancelAndSpendTheBudget) {
+TEST(LinearColumns, CancelAndExhaustTheBudget) {
   LinearSystem system;
   const VariableId counted = system.measure();
   const VariableId other = system.measure();
@@ -45,14 +45,14 @@ TEST(LinearColumns, CancelAndSpendTheBudget) {
   EXPECT_EQ(columns.column_of(other), (LinearColumns::Column{{0, 5}, {1, 3}}));
   const std::vector<LinearColumns::Use> opposite = {{counted, 0, 2}, {twice, 0, minus_one}};
   LinearColumns differences(system, opposite, 1000);
-  EXPECT_EQ(differences.column_of(counted), LinearColumns::Column{}) << "no sum takes it";
+  EXPECT_EQ(differences.column_of(counted), LinearColumns::Column{}) << "no sum contains it";
   EXPECT_EQ(differences.column_of(other), (LinearColumns::Column{{0, minus_one}}));
   LinearColumns poor(system, uses, 2);
   EXPECT_EQ(poor.column_of(counted), std::nullopt);
 }
 
-/// Whatever the definitions are, a sum grows by the column's factor when a measured variable grows by one.
-TEST(LinearColumns, AreDifferencesOfSums) {
+/// For any definitions, a sum grows by the column's factor if a measured variable grows by one.
+TEST(LinearColumns, EqualTheDifferencesOfSums) {
   std::mt19937 random(5);
   for (int round = 0; round < 300; ++round) {
     LinearSystem system;

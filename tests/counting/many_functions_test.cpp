@@ -1,4 +1,4 @@
-// Kernels with so many counters in their device functions that these give them away by the shortest text.
+// Kernels with so many counters in their device functions that these are flushed by the shortest code.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,14 +9,15 @@
 namespace lynxpp::cod {
 namespace {
 
-/// Loops and conditions that differ by lane; the odd ones read memory. Of one, threads with an index of 60 or
-/// more never come back, so that no function hands its counters back through its caller.
+/// Loops and conditions that vary by lane; odd functions read memory. From one function, threads with an
+/// index of 60 or more never return, so no function can pass its counters to its caller.
 std::string function_text(int index) {
   const std::string number = std::to_string(index);
-  std::string text = ".func (.param .b32 result) f" + number +
-                     "(.param .b32 given, .param .b64 place)\n{\n.reg .pred %p<3>;\n.reg .b32 %r<6>;\n"
-                     ".reg .b64 %rd<2>;\nld.param.u32 %r1, [given];\nld.param.u64 %rd1, [place];\n"
-                     "mov.u32 %r5, %tid.x;\nmov.u32 %r2, 0;\nmov.u32 %r3, 0;\n";
+  std::string text =
+      ".func (.param .b32 result) f" + number +
+      "(.param .b32 given, .param .b64 place)\n{\n.reg .pred %p<3>;\n.reg .b32 %r<6>;\n"  // english: ok
+      ".reg .b64 %rd<2>;\nld.param.u32 %r1, [given];\nld.param.u64 %rd1, [place];\n"      // english: ok
+      "mov.u32 %r5, %tid.x;\nmov.u32 %r2, 0;\nmov.u32 %r3, 0;\n";
   if (index == 1) text += "setp.ge.u32 %p1, %r5, 60;\n@%p1 exit;\n";
   for (const std::string part : {"A", "B", "C", "D"}) {
     text += part + ": add.u32 %r2, %r2, 1;\nadd.u32 %r4, %r1, " + number +
@@ -51,7 +52,7 @@ ON_INSTRUCTION: MEM_READ: GLOBAL: {
 }
 )";
 
-TEST(ManyFunctions, EqualTheDevicesCounters) {
+TEST(ManyFunctions, MatchTheDevicesCounters) {
   CountedLaunch launch(calling(4), 2, 75);
   launch.native();
   for (const int sm : {75, 90}) {
@@ -65,7 +66,7 @@ TEST(ManyFunctions, EqualTheDevicesCounters) {
   }
 }
 
-TEST(ManyFunctions, SectorsAreThoseOfPlainHandlers) {
+TEST(ManyFunctions, SectorsMatchPlainHandlers) {
   CountedLaunch launch(calling(4), 2, 75);
   launch.native();
   const auto plain = launch.count(sectors, true, false, 90);

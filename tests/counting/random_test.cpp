@@ -1,4 +1,4 @@
-// Counting on few edges against the device's own counters: thousands of random kernels.
+// Counting on few edges compared with the device's own counters: thousands of random kernels.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,15 +10,15 @@
 namespace lynxpp::cod {
 namespace {
 
-/// Statements in one another: conditions, loops, exits of loops and jumps to their next iterations, returns.
+/// Nested statements: conditions, loops, exits of loops and jumps to their next iterations, returns.
 class StructuredKernel {
  public:
   struct Kind {
-    bool is_plain = false;  ///< without calls, returns and exits of loops other than at their ends
+    bool is_plain = false;  ///< no calls, no returns, and loop exits only at the end of the loop
     bool is_grid_uniform = false;
-    /// some conditions compare the thread's number, mostly with one that is greater than all
+    /// some conditions compare the thread's number, mostly with a bound that exceeds all of them
     bool has_bounds = false;
-    bool has_rows = false;  ///< some conditions are the same for 32 threads of a row
+    bool has_rows = false;  ///< some conditions are uniform over 32 threads of a row
   };
   StructuredKernel(std::mt19937& random, const Kind& kind)
       : random_(random),
@@ -46,7 +46,7 @@ class StructuredKernel {
   std::uint32_t below(std::uint32_t bound) { return static_cast<std::uint32_t>(random_() % bound); }
   std::string label() { return "S" + std::to_string(labels_++); }
 
-  /// Sets %p1; three of four times it differs from lane to lane.
+  /// Sets %p1, which varies by lane in three of four cases.
   void condition() {
     if (has_rows_ && below(2) == 0) return row_condition();
     const std::string source = below(4) != 0 ? "%r5" : "%r6";
@@ -55,7 +55,7 @@ class StructuredKernel {
              std::to_string(1 + below(3)) + ";\n";
   }
 
-  /// Sets %p1, the same in a row's 32 threads where what else it depends on is.
+  /// Sets %p1, which is uniform over a row's 32 threads if its other operands are.
   void row_condition() {
     const std::string count = "%r1" + std::to_string(2 + below(3));
     switch (below(6)) {
@@ -76,8 +76,7 @@ class StructuredKernel {
     }
   }
 
-  /// Leaves for `other` when the thread's number, and how often it has gone around a loop, are beyond
-  /// something.
+  /// Branches to `other` if the thread's number plus its number of loop iterations exceeds a bound.
   void bounds(const std::string& other) {
     const std::string inside = "%q" + std::to_string(bounds_++);
     const std::string most = std::to_string(below(3) == 0 ? below(150) : 150 + below(10));
@@ -90,7 +89,7 @@ class StructuredKernel {
       const std::mt19937 before = random_;
       statement(depth);
       if (below(6) != 0 || depth == 0) continue;
-      random_ = before;  // the same once more, as compilers unroll loops
+      random_ = before;  // the same statement again, as in unrolled loops
       statement(depth);
     }
   }
@@ -151,7 +150,7 @@ class StructuredKernel {
     body_ += end + ":\n";
   }
 
-  /// At most six iterations, counted in a register for each depth.
+  /// At most six iterations, counted in one register per depth.
   void loop(std::uint32_t depth) {
     const std::string begin = label();
     const std::string next = label();
@@ -184,7 +183,7 @@ class StructuredKernel {
     body_ += end + ":\n";
   }
 
-  /// f has a loop that lanes leave in different iterations and two returns, g calls it in a loop for some
+  /// f has a loop that lanes exit in different iterations, and two returns; g calls it in a loop for some
   /// lanes.
   static constexpr const char* functions =
       ".func (.param .u32 r) f(.param .u32 a)\n{\n.reg .pred %p;\n.reg .b32 %a, %i;\nld.param.u32 %a, "
@@ -205,7 +204,7 @@ class StructuredKernel {
   std::string body_;
   std::uint32_t labels_ = 0;
   std::uint32_t bounds_ = 0;
-  std::vector<std::string> exits_, nexts_;  ///< of the loops around
+  std::vector<std::string> exits_, nexts_;  ///< of the enclosing loops
 };
 
 bool merges(const ptx::CountPlan& plan) {
@@ -220,7 +219,7 @@ bool counts_in_first_block(const ptx::CountPlan& plan) {
                              [](const ptx::Counter& counter) { return counter.first_in != 0; });
 }
 
-TEST(CountedKernels, StructuredOnesEqualTheDevicesCounters) {
+TEST(CountedKernels, StructuredKernelsMatchTheDevicesCounters) {
   RandomKernels kernels(150, 21);
   int by_lanes = 0, merged = 0;
   for (int round = 0; round < kernels.count; ++round) {
@@ -240,9 +239,8 @@ TEST(CountedKernels, StructuredOnesEqualTheDevicesCounters) {
   EXPECT_GE(merged, kernels.count / 20);
 }
 
-/// Lanes diverge and converge as compiled code mostly lets them: whole blocks do the same, warps leave as
-/// expected.
-TEST(CountedKernels, PlainStructuredOnesEqualTheDevicesCounters) {
+/// Lanes diverge and converge as in most compiled code: converged warps, which exit as expected.
+TEST(CountedKernels, PlainStructuredKernelsMatchTheDevicesCounters) {
   RandomKernels kernels(60, 22);
   int first = 0;
   for (int round = 0; round < kernels.count; ++round) {
@@ -260,9 +258,9 @@ TEST(CountedKernels, PlainStructuredOnesEqualTheDevicesCounters) {
   EXPECT_GE(first, kernels.count / 5);
 }
 
-/// Most threads are within bounds: those are counted that are not, and in loops, too, what is the
-/// same in all blocks is counted by the first one.
-TEST(CountedKernels, ThoseWithinBoundsEqualTheDevicesCounters) {
+/// Most threads are within bounds, so the others are counted; in loops, too, counts that are equal in all
+/// blocks are counted by the first block.
+TEST(CountedKernels, KernelsWithBoundsMatchTheDevicesCounters) {
   RandomKernels kernels(60, 23);
   for (int round = 0; round < kernels.count; ++round) {
     const std::string ptx = StructuredKernel(kernels.random, {round % 4 != 3, round % 2 == 0, true}).make();
@@ -276,7 +274,7 @@ TEST(CountedKernels, ThoseWithinBoundsEqualTheDevicesCounters) {
   }
 }
 
-/// Jumps forward as they like, jumps back as long as there is fuel.
+/// Arbitrary forward jumps, and backward jumps while fuel remains.
 std::string random_kernel(std::mt19937& random) {
   const auto below = [&random](std::uint32_t bound) { return static_cast<std::uint32_t>(random() % bound); };
   const std::uint32_t blocks = 2 + below(9);
@@ -287,7 +285,7 @@ std::string random_kernel(std::mt19937& random) {
         name(block) +
         ":\nmad.lo.u32 %r5, %r5, 1664525, 1013904223;\nmad.lo.u32 %r6, %r6, 69069, 5;\nadd.u32 %r8, %r8, " +
         std::to_string(block) + ";\n";
-    // %r5 differs from lane to lane, %r6 does not as long as the lanes stay together.
+    // %r5 varies by lane; %r6 does not while the lanes are converged.
     const std::string source = below(2) == 0 ? "%r5" : "%r6";
     body += "shr.u32 %r9, " + source + ", " + std::to_string(5 + below(20)) +
             ";\nand.b32 %r9, %r9, 3;\nsetp.lt.u32 %p1, %r9, " + std::to_string(below(4)) + ";\n";
@@ -323,7 +321,7 @@ std::string random_kernel(std::mt19937& random) {
   return module_of("", body + "E: st.global.u32 [%rd1], %r8;\nret;");
 }
 
-TEST(CountedKernels, RandomOnesEqualTheDevicesCounters) {
+TEST(CountedKernels, RandomKernelsMatchTheDevicesCounters) {
   RandomKernels kernels(200, 20);
   for (int round = 0; round < kernels.count; ++round) {
     const std::string ptx = random_kernel(kernels.random);
@@ -340,8 +338,8 @@ TEST(CountedKernels, RandomOnesEqualTheDevicesCounters) {
   }
 }
 
-/// What is known of launches with whole rows is true, and saves votes.
-TEST(CountedKernels, RowsEqualTheDevicesCounters) {
+/// Facts about launches with whole rows are true, and save votes.
+TEST(CountedKernels, RowsMatchTheDevicesCounters) {
   RandomKernels kernels(60, 24);
   constexpr std::array<std::uint32_t, 3> blocks[] = {{32, 1, 1}, {64, 1, 1}, {32, 3, 1}, {96, 2, 1}};
   int fewer = 0;

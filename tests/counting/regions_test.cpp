@@ -1,4 +1,4 @@
-// Divergent regions in loops, against the device's own counters.
+// Divergent regions in loops, compared with the device's own counters.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace {
 const std::string next_random = "mad.lo.u32 %r5, %r5, 1664525, 1013904223;\nshr.u32 %r9, %r5, 27;\n";
 const std::string store = "st.global.u32 [%rd1], %r8;\nret;";
 
-/// A tree over %r9, which is below 32. Three paths lead to D; `leaf` stands at the end of one of them.
+/// A decision tree over %r9, which is below 32. Three paths reach D; `leaf` is at the end of one of them.
 std::string tree(const std::string& leaf = "") {
   return "setp.lt.u32 %p1, %r9, 12;\n@%p1 bra A;\nsetp.lt.u32 %p1, %r9, 18;\n@%p1 bra B;\nsetp.eq.u32 %p1, "
          "%r9, 20;\n@%p1 bra D;\nsetp.lt.u32 %p1, %r9, 25;\n@!%p1 bra C;\nadd.u32 %r8, %r8, 7;\n@%p1 add.u32 "
@@ -25,7 +25,7 @@ std::string tree(const std::string& leaf = "") {
          leaf + "bra N;\nD: add.u32 %r8, %r8, 3;\nN: ";
 }
 
-/// Goes around `body` as often as %r11 says.
+/// Executes `body` %r11 times.
 std::string loop(const std::string& body) {
   return "L: add.u32 %r7, %r7, 1;\n" + next_random + body + "setp.lt.u32 %p2, %r7, %r11;\n@%p2 bra L;\n" +
          store;
@@ -45,14 +45,14 @@ void expect_exact(const std::string& body) {
     ASSERT_TRUE(launch.has_exact_instructions(true));
     ASSERT_TRUE(launch.is_exact(true));
     ASSERT_TRUE(launch.is_exact(false, 75));
-    if (threads == 75) launch.expect_exact();  // ptxas takes it
+    if (threads == 75) launch.expect_exact();  // also assembles it
   }
 }
 
-TEST(CountedPaths, LanesThatStayTogether) { expect_exact(uniform + loop(tree())); }
+TEST(CountedPaths, LanesThatStayConverged) { expect_exact(uniform + loop(tree())); }
 
-// Lanes leave the loop one after the other, so what they have counted comes together behind it.
-TEST(CountedPaths, LanesThatLeaveTheLoop) { expect_exact(one_after_the_other + loop(tree())); }
+// Lanes exit the loop one after the other, so their counts are combined after it.
+TEST(CountedPaths, LanesThatExitTheLoop) { expect_exact(one_after_the_other + loop(tree())); }
 
 TEST(CountedPaths, SomeLanesOfAWarp) {
   expect_exact("setp.gt.u32 %p3, %r5, 2147483648;\n@%p3 bra X;\n" + one_after_the_other +
@@ -60,24 +60,24 @@ TEST(CountedPaths, SomeLanesOfAWarp) {
                "setp.lt.u32 %p2, %r7, %r11;\n@%p2 bra L;\nX: " + store);
 }
 
-TEST(CountedPaths, LanesThatHaveLeftTheKernel) {
+TEST(CountedPaths, LanesThatHaveExitedTheKernel) {
   expect_exact("setp.gt.u32 %p3, %r5, 3221225472;\n@%p3 ret;\n" + uniform + loop(tree()));
 }
 
-// What paths have counted is given away inside of the loop then.
-TEST(CountedPaths, LanesThatLeaveTheKernelInTheLoop) {
+// In this case, counts of paths are flushed inside the loop.
+TEST(CountedPaths, LanesThatExitTheKernelInTheLoop) {
   const std::string leave = "xor.b32 %r13, %r5, %r7;\nshr.u32 %r13, %r13, 26;\nsetp.eq.u32 %p3, %r13, 5;\n";
   for (const std::string how : {"ret", "exit"})
     expect_exact(one_after_the_other + loop(tree() + leave + "@%p3 " + how + ";\n"));
 }
 
-TEST(CountedPaths, LoopsInside) {
+TEST(CountedPaths, NestedLoops) {
   expect_exact(one_after_the_other +
                loop(tree("and.b32 %r12, %r5, 3;\nI: add.u32 %r8, %r8, 1;\nsub.u32 %r12, %r12, "
                          "1;\nsetp.gt.s32 %p3, %r12, 0;\n@%p3 bra I;\n")));
 }
 
-TEST(CountedPaths, OneBehindTheOther) {
+TEST(CountedPaths, ConsecutiveRegions) {
   std::string second = tree();
   for (const std::string name : {"A", "B", "C", "D", "N"}) {
     for (std::size_t at = 0; (at = second.find(name, at)) != std::string::npos; at += 2)
@@ -103,17 +103,17 @@ std::string repeated(const std::string& text, int times) {
   return all;
 }
 
-// One block is worth two, four or eight times as much as another: factors of equal columns.
-TEST(CountedPaths, LongBlocksAreWorthMore) {
+// One block counts two, four or eight times as much as another: factors of equal columns.
+TEST(CountedPaths, LongBlocksHaveLargerFactors) {
   for (const int length : {11, 30, 50, 77})
     expect_exact(one_after_the_other + loop(tree(repeated("xor.b32 %r8, %r8, %r4;\n", length))));
 }
 
-TEST(CountedPaths, BlocksWorthMoreThanAllBits) {
+TEST(CountedPaths, FactorsBeyondAllBits) {
   expect_exact(one_after_the_other + loop(tree(repeated("xor.b32 %r8, %r8, %r4;\n", 700))));
 }
 
-/// Branches over the values of %r9 from `first` on, to leaves of some instructions that lead to one of two
+/// Branches over the values of %r9 from `first` on, to leaves of a few instructions that branch to one of two
 /// ends.
 std::string random_tree(std::mt19937& random, std::uint32_t first, std::uint32_t values, int& labels) {
   if (values <= 2 || (values < 6 && random() % 4 == 0)) {
@@ -128,7 +128,7 @@ std::string random_tree(std::mt19937& random, std::uint32_t first, std::uint32_t
          label + ": " + random_tree(random, first, below, labels);
 }
 
-TEST(CountedPaths, RandomTreesAreWorthWhatTheDeviceCounts) {
+TEST(CountedPaths, RandomTreesMatchTheDevicesCounters) {
   std::mt19937 random(23);
   for (int round = 0; round < 24; ++round) {
     int labels = 0;
@@ -140,7 +140,7 @@ TEST(CountedPaths, RandomTreesAreWorthWhatTheDeviceCounts) {
   }
 }
 
-// What all blocks have in common is no part of their worth.
+// Instructions common to all blocks do not distinguish them.
 TEST(CountedPaths, BlocksOfEqualLength) {
   std::string choice, leaves;
   for (int path = 0; path < 9; ++path) {
@@ -151,12 +151,12 @@ TEST(CountedPaths, BlocksOfEqualLength) {
   expect_exact(one_after_the_other + loop(choice + "add.u32 %r8, %r8, 77;\nbra N;\n" + leaves + "N: "));
 }
 
-TEST(CountedPaths, FewPathsAreNotWorthIt) {
+TEST(CountedPaths, FewPaths) {
   expect_exact(uniform + loop("setp.lt.u32 %p1, %r9, 12;\n@%p1 bra N;\nadd.u32 %r8, %r8, 1;\nN: "));
 }
 
 // A lane may wait for another one there, which must not wait at the region's end.
-TEST(CountedPaths, NotWhereLanesMayWait) {
+TEST(CountedPaths, LanesThatMayWait) {
   expect_exact(uniform + loop(tree("atom.global.add.u32 %r10, [%rd1], 0;\n")));
 }
 

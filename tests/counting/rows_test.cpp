@@ -1,5 +1,5 @@
-// What Uniformity promises of launches with whole rows (ptx/analysis/values/lane_rows.h), against the values
-// that the threads of the cpu device have.
+// Uniformity in launches with whole rows (ptx/analysis/values/lane_rows.h), compared with the values of the
+// cpu device's threads.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint32_t steps = 40;
 
-/// Each step computes a number from earlier ones and stores it; the threads' numbers of step i lie at out[i *
+/// Each step computes a value from earlier ones and stores it; the threads' values of step i are at out[i *
 /// threads of the launch].
 class RandomArithmetic {
  public:
@@ -52,7 +52,7 @@ class RandomArithmetic {
   std::string source() { return step_ == 0 || below(3) == 0 ? constant() : narrow(below(step_)); }
   std::string wide_source() { return step_ == 0 || below(3) == 0 ? constant() : wide(below(step_)); }
 
-  /// Sets %v and %w of the step, which are not always the same number.
+  /// Sets %v and %w of the step, which may differ.
   std::string step() {
     const std::string v = narrow(step_), w = wide(step_);
     const std::string a = source(), b = source(), c = source();
@@ -96,7 +96,7 @@ class RandomArithmetic {
   std::uint32_t step_ = 0;
 };
 
-/// The 64-bit numbers of all steps by all threads.
+/// Returns the 64-bit values of all steps by all threads.
 std::vector<std::uint64_t> run(const std::string& ptx, std::uint32_t blocks,
                                const std::array<std::uint32_t, 2>& block) {
   std::vector<std::uint64_t> numbers(std::size_t{steps} * blocks * block[0] * block[1]);
@@ -111,7 +111,7 @@ std::vector<std::uint64_t> run(const std::string& ptx, std::uint32_t blocks,
   return numbers;
 }
 
-/// Whether the number stored by the step is promised to be the same for a warp.
+/// Returns, per step, whether the stored value is claimed to be warp-uniform.
 std::vector<bool> promised(const std::string& ptx, const ptx::LaunchShape& shape) {
   auto module = ptx::parse_module(ptx, "k.ptx");
   EXPECT_TRUE(module.ok());
@@ -128,7 +128,7 @@ std::vector<bool> promised(const std::string& ptx, const ptx::LaunchShape& shape
   return same;
 }
 
-TEST(Rows, WhatIsPromisedIsTheSameInEveryWarp) {
+TEST(Rows, ClaimedValuesAreUniformInEveryWarp) {
   constexpr std::array<std::uint32_t, 2> blocks[] = {{32, 1}, {96, 1}, {32, 3}, {64, 2}};
   RandomKernels kernels(80, 51);
   int more = 0;
@@ -154,7 +154,7 @@ TEST(Rows, WhatIsPromisedIsTheSameInEveryWarp) {
   EXPECT_GE(more, kernels.count);
 }
 
-TEST(Rows, OnlyInLaunchesThatHaveThem) {
+TEST(Rows, RequireLaunchesWithWholeRows) {
   const std::string ptx =
       ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 out)\n{\n.reg .b32 "
       "%v<9>;\n.reg .b64 %w<9>, %a;\nld.param.u64 %a, [out];\nmov.u32 %v1, %tid.x;\nshr.u32 %v2, %v1, "

@@ -1,4 +1,5 @@
-// Loops that count themselves (ptx/passes/counting/refine/trip_counts.h), against the device's own counters.
+// Loops with an induction variable that yields the trip count (ptx/passes/counting/refine/trip_counts.h),
+// compared with the device's own counters.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -17,14 +18,14 @@ enum Divided : bool { together = false, divided = true };
 
 struct Loop {
   const char* name;
-  bool counts_itself;  ///< nothing is left to count between the labels L and M
+  bool counts_itself;  ///< no counter is needed between the labels L and M
   const char* body;
   const char* functions = "";
-  Divided lanes = divided;  ///< lanes may leave it in different iterations
+  Divided lanes = divided;  ///< lanes may exit it in different iterations
 };
 
-// %r9 is between 0 and 7 and differs from lane to lane; %r7 and %r8 are 0. What lies behind %r12 is 2, or as
-// large in all lanes, but is no constant.
+// %r9 is between 0 and 7 and varies by lane; %r7 and %r8 are 0. %r12 is 2 or another uniform value, but not a
+// constant.
 constexpr Loop loops[] = {
     {"one_block", true,
      "L: add.u32 %r7, %r7, 1;\nadd.u32 %r8, %r8, %r7;\nsetp.lt.u32 %p1, %r7, %r9;\n@%p1 bra L;\nM:"},
@@ -180,7 +181,7 @@ constexpr Loop loops[] = {
      "st.param.u32 [r], %i;\nret;\n}\n"},
 };
 
-// Steps other than one, and loops that lanes leave together.
+// Steps other than one, and loops that lanes exit together.
 constexpr Loop steps[] = {
     {"by_as_much_as_there_are_numbers", true,
      "shl.b32 %r11, %r9, 30;\nmov.u32 %r10, 0;\nL: add.u32 %r10, %r10, 1073741824;\nxor.b32 %r8, %r8, "
@@ -278,7 +279,7 @@ std::string ptx_of(const Loop& loop) {
                    std::string("and.b32 %r9, %r5, 7;\n") + loop.body + "\nst.global.u32 [%rd1], %r8;\nret;");
 }
 
-/// What stands between the labels L and M, without what stands on the branch's exit edge.
+/// Returns the code between the labels L and M, except code on the branch's exit edge.
 std::string inside(const std::string& variant) {
   const std::size_t begin = variant.find("L:");
   const std::size_t end = variant.find("bra L;", begin);
@@ -287,7 +288,7 @@ std::string inside(const std::string& variant) {
 
 class CountedIterations : public testing::TestWithParam<Loop> {};
 
-TEST_P(CountedIterations, EqualTheDevicesCounters) {
+TEST_P(CountedIterations, MatchTheDevicesCounters) {
   for (const std::uint32_t threads : {1u, 32u, 75u}) {
     CountedLaunch launch(ptx_of(GetParam()), 2, threads);
     launch.native();
@@ -299,7 +300,7 @@ TEST_P(CountedIterations, EqualTheDevicesCounters) {
   }
 }
 
-TEST_P(CountedIterations, CountThreadsByTheProgramsVariable) {
+TEST_P(CountedIterations, CountThreadsByTheInductionVariable) {
   CountedLaunch launch(ptx_of(GetParam()), 1, 32);
   launch.native();
   launch.count(threads_only, false, false, 90);
@@ -307,8 +308,8 @@ TEST_P(CountedIterations, CountThreadsByTheProgramsVariable) {
       << launch.variant();
 }
 
-/// Nobody is elected in a loop that counts itself and is left together.
-TEST_P(CountedIterations, CountWarpsThatLeaveTogetherBehindTheLoop) {
+/// A loop that yields its trip count and is exited together needs no election.
+TEST_P(CountedIterations, CountWarpsAfterAConvergentExit) {
   if (!GetParam().counts_itself || GetParam().lanes == divided) return;
   CountedLaunch launch(ptx_of(GetParam()), 1, 32);
   launch.native();
@@ -321,7 +322,7 @@ INSTANTIATE_TEST_SUITE_P(All, CountedIterations, testing::ValuesIn(loops),
 INSTANTIATE_TEST_SUITE_P(Steps, CountedIterations, testing::ValuesIn(steps),
                          [](const auto& each) { return each.param.name; });
 
-/// Loops in loops over variables of all kinds, with exits, and edges around them.
+/// Nested loops over variables of all kinds, with exits, and edges around them.
 std::string random_loops(std::mt19937& random) {
   const auto below = [&random](std::uint32_t bound) { return static_cast<std::uint32_t>(random() % bound); };
   const auto differing = [&](const std::string& into, std::uint32_t mask) {
@@ -335,7 +336,7 @@ std::string random_loops(std::mt19937& random) {
   for (std::uint32_t level = 0; level < depth; ++level) {
     const std::string at = std::to_string(level);
     const std::string variable = "%r" + std::to_string(10 + level);
-    const std::string left = "%r" + std::to_string(14 + level);  // so that every loop ends
+    const std::string left = "%r" + std::to_string(14 + level);  // so that every loop terminates
     const bool begins_anew = level == 0 || below(4) != 0;
     if (below(3) == 0) body += differing("%r9", 3) + "setp.eq.u32 %p1, %r9, 0;\n@%p1 bra M" + at + ";\n";
     if (begins_anew) body += below(2) == 0 ? "mov.u32 " + variable + ", 5;\n" : differing(variable, 7);
@@ -350,7 +351,7 @@ std::string random_loops(std::mt19937& random) {
     std::string end = is_first ? "" : change;
     end += differing("%r9", 7) + "sub.u32 " + left + ", " + left + ", " + (below(2) == 0 ? "2" : "1") +
            ";\nsetp.gt.s32 %p2, " + left + ", 0;\n";
-    // All lanes leave together, or each when it likes.
+    // Lanes exit together or independently.
     end += (below(3) == 0 ? "mov.pred %p1, %p2;\n" : "setp.ne.and.u32 %p1, %r9, 1, %p2;\n") +
            std::string("@%p1 bra L") + at + ";\n";
     if (below(4) == 0) end += "xor.b32 " + variable + ", " + variable + ", 9;\n";
@@ -362,7 +363,7 @@ std::string random_loops(std::mt19937& random) {
                            "st.global.u32 [%rd1], %r8;\nret;");
 }
 
-TEST(CountedIterations, OfRandomLoopsEqualTheDevicesCounters) {
+TEST(CountedIterations, MatchTheDevicesCountersInRandomLoops) {
   RandomKernels kernels(100, 7);
   for (int round = 0; round < kernels.count; ++round) {
     CountedLaunch launch(random_loops(kernels.random), 2, 32 + 7 * (round % 6));

@@ -86,7 +86,7 @@ TEST(Copies, HaveASourceAndADestination) {
   EXPECT_THAT(sides(12), ElementsAre(Side{true, false, shared, 16, "[%r1]", ""}));
 }
 
-TEST(Copies, FiltersChooseASide) {
+TEST(Copies, FiltersSelectOneSide) {
   const std::string text = ptx_text;
   const std::string body =
       "{ values[instructionId()] += memoryAddress() + accessSize() + bulkSize() + accessSpace() + "
@@ -121,7 +121,7 @@ TEST(Copies, FiltersChooseASide) {
   EXPECT_EQ(explained, result->sites_per_handler);
 }
 
-TEST(Copies, LabelsSayWhatKindTheyAre) {
+TEST(Copies, LabelsIdentifyTheirKind) {
   const std::string text = ptx_text;
   const auto specification = cod::compile(
       "global unsigned long values[INSTRUCTIONS];\n"

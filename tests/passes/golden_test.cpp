@@ -1,6 +1,6 @@
-// Each file golden/NAME.ptx is one test: a kernel, with its probes in comments; golden/NAME.expected.ptx is
-// the instrumented module. LYNXPP_UPDATE_GOLDEN=1 rewrites the expectations for review. ptxas has to accept
-// every one of them.
+// Each file golden/NAME.ptx is a test: a kernel, with its probes in comments; golden/NAME.expected.ptx is the
+// instrumented module. LYNXPP_UPDATE_GOLDEN=1 rewrites the expectations for review. ptxas must accept all of
+// them.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -26,7 +26,7 @@ std::vector<std::string> golden_cases() {
   return names;
 }
 
-/// The words behind "// KEY:" in the text.
+/// Returns the words after "// KEY:" in the text.
 std::vector<std::string> words_of(const std::string& text, const std::string& key) {
   std::vector<std::string> words;
   const std::size_t begin = text.find("// " + key + ":");
@@ -53,7 +53,7 @@ std::vector<NamedProbe> probes_of(const std::string& text) {
 
 class Golden : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(Golden, InstrumentedTextIsTheExpectedOneAndAssembles) {
+TEST_P(Golden, InstrumentedTextMatchesAndAssembles) {
   const std::string base = std::string(LYNXPP_SOURCE_DIR) + "/tests/passes/golden/" + GetParam();
   std::string input;
   ASSERT_TRUE(read_file(base + ".ptx", input));
@@ -82,7 +82,7 @@ TEST_P(Golden, InstrumentedTextIsTheExpectedOneAndAssembles) {
 INSTANTIATE_TEST_SUITE_P(Passes, Golden, ::testing::ValuesIn(golden_cases()),
                          [](const auto& instance) { return instance.param; });
 
-TEST(Golden, ThereAreCases) { EXPECT_GE(golden_cases().size(), 8u); }
+TEST(Golden, HasCases) { EXPECT_GE(golden_cases().size(), 8u); }
 
 }  // namespace
 }  // namespace lynxpp::ptx::testing

@@ -12,7 +12,7 @@
 namespace lynxpp::ptx::testing {
 namespace {
 
-/// A store in a loop and one behind it.
+/// A store in a loop and one after it.
 const std::string module_text =
     ".version 7.0\n.target sm_80\n.address_size 64\n"
     ".visible .entry k(.param .u64 p, .param .u32 n)\n{\n.reg .b32 %r<5>;\n.reg .b64 %rd<2>;\n.reg .pred "
@@ -49,12 +49,12 @@ std::size_t count(const std::string& text, const std::string& part) {
   return found;
 }
 
-TEST(Hoist, WhatHandlersReadInLoopsIsReadOnceAtTheEntry) {
+TEST(Hoist, HandlersInLoopsReadSpecialRegistersOnceAtEntry) {
   const std::string text = instrument("ON_INSTRUCTION: MEM_WRITE:");
   const std::size_t loop = text.find("AGAIN:"), behind = text.find("bra AGAIN");
   ASSERT_LT(loop, behind);
   ASSERT_NE(behind, std::string::npos);
-  // The register that the entry fills and the loop reads.
+  // The register that the entry sets and the loop reads.
   const std::size_t read = text.find(", %lanemask_lt;");
   ASSERT_LT(read, loop) << text;
   const std::size_t name = text.rfind(' ', read - 1) + 1;
@@ -62,7 +62,7 @@ TEST(Hoist, WhatHandlersReadInLoopsIsReadOnceAtTheEntry) {
   EXPECT_EQ(count(text.substr(0, loop), "%lanemask_lt;"), 1u) << text;
   EXPECT_EQ(count(text.substr(loop, behind - loop), "%lanemask_lt"), 0u) << text;
   EXPECT_EQ(count(text.substr(loop, behind - loop), ", " + kept + ";"), 1u) << text;
-  // The place behind the loop reads it for itself, and the program's own read stays.
+  // The site after the loop reads it itself, and the program's own read is unchanged.
   EXPECT_EQ(count(text.substr(behind), "%lanemask_lt;"), 1u) << text;
   EXPECT_EQ(count(text, "mov.u32 %r4, %laneid;"), 1u) << text;
   EXPECT_EQ(count(text, "%laneid"), 1u) << text;
@@ -71,13 +71,13 @@ TEST(Hoist, WhatHandlersReadInLoopsIsReadOnceAtTheEntry) {
   if (!assemble(text, messages, available) && available) FAIL() << messages;
 }
 
-TEST(Hoist, WithoutReadsInLoopsNothingIsKept) {
+TEST(Hoist, KeepsNothingWithoutReadsInLoops) {
   const std::string text = instrument("ON_KERNEL_EXIT:");
   EXPECT_GE(count(text, "%lanemask_lt;"), 1u) << text;
   EXPECT_GT(text.find("%lanemask_lt;"), text.find("bra AGAIN")) << text;
 }
 
-/// lynxpp's registers in the text: by name, how often each stands there.
+/// Returns the number of occurrences of each of lynxpp's registers in the text.
 std::map<std::string, int> registers_in(const std::string& text) {
   static const std::regex name("%lynxpp_[a-z]+[0-9]+");
   std::map<std::string, int> names;
@@ -86,7 +86,7 @@ std::map<std::string, int> registers_in(const std::string& text) {
   return names;
 }
 
-/// Those of the handlers' values that the entry computes and the loop reads; registers of lanes are others.
+/// Returns the handler values that the entry computes and the loop reads, except registers of lanes.
 std::vector<std::string> kept_values(const std::string& text) {
   const std::size_t loop = text.find("AGAIN:"), behind = text.find("bra AGAIN");
   const std::string entry = text.substr(0, loop);
@@ -98,9 +98,9 @@ std::vector<std::string> kept_values(const std::string& text) {
   return kept;
 }
 
-// What a handler computes of the thread and the launch is computed at the entry, once for all places in loops
-// that want it.
-TEST(Hoist, ValuesOfHandlersInLoopsAreComputedOnceAtTheEntry) {
+// Values that handlers compute only from the thread and the launch are computed at the entry, once for all
+// sites in loops.
+TEST(Hoist, HandlerValuesInLoopsAreComputedOnceAtEntry) {
   const std::string text = instrument_with(
       "global unsigned long counts[WARPS];\n"
       "ON_INSTRUCTION: MEM_WRITE: { if (leastActiveThreadInWarp()) { atomicMax(&counts[warpId()], "
@@ -114,7 +114,7 @@ TEST(Hoist, ValuesOfHandlersInLoopsAreComputedOnceAtTheEntry) {
   const std::vector<std::string> kept = kept_values(text);
   ASSERT_EQ(kept.size(), 1u) << text;
   EXPECT_EQ(count(text.substr(loop, behind - loop), "red.global.max.u64 [" + kept[0] + "]"), 2u) << text;
-  // The places behind the loop compute it for themselves.
+  // The sites after the loop compute it themselves.
   EXPECT_EQ(count(text.substr(behind), "%tid.z;"), 2u) << text;
   std::string messages;
   bool available = false;
@@ -132,16 +132,16 @@ std::string handlers(std::size_t number, const std::string& value) {
   return source;
 }
 
-// Places in an array and numbers have the number of the warp in common: that is the register.
-TEST(Hoist, WhatValuesHaveInCommonIsKept) {
+// The warp number is the common subexpression of array addresses and values, so it gets the register.
+TEST(Hoist, CommonSubexpressionsOfValuesAreKept) {
   const std::string text = instrument_with(handlers(8, "warpId() * ?"));
   EXPECT_EQ(kept_values(text).size(), 1u) << text;
   const std::size_t loop = text.find("AGAIN:"), behind = text.find("bra AGAIN");
   EXPECT_EQ(count(text.substr(loop, behind - loop), "%tid"), 0u) << text;
 }
 
-// The function has no register for more.
-TEST(Hoist, NoMoreValuesThanThereAreRegisters) {
+// The function has no further registers to spare.
+TEST(Hoist, KeepsAtMostTheAvailableRegisters) {
   const std::string text = instrument_with(handlers(8, "(warpId() + ?) * (globalThreadId() + laneId())"));
   const std::vector<std::string> kept = kept_values(text);
   EXPECT_EQ(kept.size(), 4u) << text;
@@ -150,15 +150,15 @@ TEST(Hoist, NoMoreValuesThanThereAreRegisters) {
   EXPECT_GE(count(text.substr(loop), "%tid.z;"), 1u) << text;
 }
 
-// Each is computed by itself, though one takes the other.
-TEST(Hoist, AValueOutOfAnotherIsKeptBesideIt) {
+// Each is computed separately, although one uses the other.
+TEST(Hoist, DependentValuesAreKeptSeparately) {
   const std::string text = instrument_with(
       "global unsigned long counts[8];\n"
       "ON_INSTRUCTION: MEM_WRITE: { if (memoryAddress() > globalThreadId()) atomicMax(&counts[0], "
       "(globalThreadId() + 5) * (warpId() + 1) * (blockId() ^ 3)); }\n");
   const std::vector<std::string> kept = kept_values(text);
   EXPECT_EQ(kept.size(), 2u) << text;
-  // Where they are computed, and nowhere else in front of the loop.
+  // They are defined there, and nowhere else before the loop.
   std::map<std::string, int> at_entry = registers_in(text.substr(0, text.find("AGAIN:")));
   for (const std::string& name : kept) {
     EXPECT_TRUE(name.starts_with("%lynxpp_rd")) << name;
@@ -169,7 +169,7 @@ TEST(Hoist, AValueOutOfAnotherIsKeptBesideIt) {
   if (!assemble(text, messages, available) && available) FAIL() << messages;
 }
 
-// Half a register would count as none.
+// A 16-bit register is not worth keeping.
 TEST(Hoist, ShortValuesAreNotKept) {
   const std::string text = instrument_with(
       "global unsigned int last[THREADS];\nglobal unsigned short small[8];\n"

@@ -1,4 +1,4 @@
-// The cheapest cut, against all cuts of small random graphs.
+// Compares the minimum cut with all cuts of small random graphs.
 #include "ptx/passes/probes/minimum_cut.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 namespace lynxpp::ptx {
 namespace {
 
-TEST(MinimumCut, PartsAChainAtItsCheapestEdge) {
+TEST(MinimumCut, CutsAChainAtItsCheapestEdge) {
   MinimumCut cut;
   const std::uint32_t first = cut.add_node(), second = cut.add_node();
   cut.add_edge(MinimumCut::source, first, 7);
@@ -18,7 +18,7 @@ TEST(MinimumCut, PartsAChainAtItsCheapestEdge) {
   EXPECT_EQ(cut.source_side(), (std::vector<bool>{true, false, true, false}));
 }
 
-TEST(MinimumCut, OfTwoThatCostTheSameTakesTheOneNearTheSink) {
+TEST(MinimumCut, PrefersTheCutNearTheSinkAtEqualCost) {
   MinimumCut cut;
   const std::uint32_t node = cut.add_node();
   cut.add_edge(MinimumCut::source, node, 3);
@@ -26,7 +26,7 @@ TEST(MinimumCut, OfTwoThatCostTheSameTakesTheOneNearTheSink) {
   EXPECT_TRUE(cut.source_side()[node]);
 }
 
-TEST(MinimumCut, NodesWithoutEdgesStayWithTheSource) {
+TEST(MinimumCut, IsolatedNodesStayOnTheSourceSide) {
   MinimumCut cut;
   EXPECT_TRUE(cut.source_side()[MinimumCut::source]);
   MinimumCut another;
@@ -46,7 +46,7 @@ std::uint64_t cost_of(const std::vector<Edge>& edges, const std::vector<bool>& s
   return sum;
 }
 
-TEST(MinimumCut, IsTheCheapestOfAllCuts) {
+TEST(MinimumCut, MatchesTheCheapestOfAllCuts) {
   std::mt19937 random(1);
   const auto below = [&](std::uint32_t end) { return static_cast<std::uint32_t>(random() % end); };
   for (int round = 0; round < 300; ++round) {

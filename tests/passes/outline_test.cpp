@@ -1,4 +1,4 @@
-// Routines that became functions, and variants that are too large.
+// Outlined routines, and variants that are too large.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -60,23 +60,22 @@ engine::Limits all_outlined() {
   return limits;
 }
 
-/// A kernel that is too large by itself is refused before it is analysed.
-TEST(Outline, LargeKernelsAreRefusedAsTheyAre) {
+/// A kernel that exceeds the limit by itself is rejected before it is analysed.
+TEST(Outline, RejectsKernelsThatExceedTheLimitThemselves) {
   engine::Limits limits;
   limits.instructions = 4;
   const Result<engine::Instrumented> refused = instrument(limits);
   ASSERT_FALSE(refused);
   EXPECT_THAT(
       refused.error().diagnostics.front().message,
-      ::testing::MatchesRegex("the kernel has [0-9]+ PTX instructions, and the limit of a variant is 4 .*"));
+      ::testing::MatchesRegex("the kernel has [0-9]+ PTX instructions, and the limit for a variant is 4 .*"));
 }
 
-TEST(Outline, LongHandlersBecomeAFunctionForEachSetOfImmediates) {
+TEST(Outline, LongHandlersBecomeOneFunctionPerSetOfImmediates) {
   const Result<engine::Instrumented> result = instrument(all_outlined());
   ASSERT_TRUE(result.ok()) << render(result.error().diagnostics);
   const std::string& text = result->ptx;
-  // 4 and 8 bytes; two of the four loads, as the others take what is known of their lanes; the program's own
-  // call.
+  // 4 and 8 bytes; two of the four loads, because the others use known lane values; the program's own call.
   EXPECT_EQ(count(text, "\n.func (.param .align 8 .b8 __lynxpp_result"), 2u) << text;
   EXPECT_EQ(count(text, "call (__lynxpp_result), __lynxpp_function_"), 2u) << text;
   EXPECT_EQ(count(text, "call (b), twice"), 1u) << text;
@@ -85,10 +84,10 @@ TEST(Outline, LongHandlersBecomeAFunctionForEachSetOfImmediates) {
   std::string messages;
   EXPECT_TRUE(assemble(text, messages, available) || !available) << messages << text;
   ASSERT_TRUE(result->size.registers.has_value());
-  EXPECT_GE(result->size.registers->instrumented, 10u);  // those of the function count
+  EXPECT_GE(result->size.registers->instrumented, 10u);  // including those of the function
 }
 
-TEST(Outline, CallsLeaveTheCarryFlagAsItIs) {
+TEST(Outline, CallsPreserveTheCarryFlag) {
   const std::string kernel =
       ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n.reg .b32 %r<9>;\n"
       ".reg .b64 %rd<9>;\nld.param.u64 %rd1, [p];\ncvta.to.global.u64 %rd1, %rd1;\n"
@@ -99,7 +98,7 @@ TEST(Outline, CallsLeaveTheCarryFlagAsItIs) {
   ASSERT_TRUE(result.ok()) << render(result.error().diagnostics);
   const std::string& text = result->ptx;
   EXPECT_EQ(count(text, "call (__lynxpp_result), __lynxpp_function_"), 2u) << text;
-  // One of the two calls stands between sub.cc and subc.
+  // One of the two calls is between sub.cc and subc.
   EXPECT_EQ(count(text, "addc.u32"), 1u) << text;
   EXPECT_EQ(count(text, "add.cc.u32"), 1u) << text;
   const std::size_t read = text.find("addc.u32");
@@ -113,7 +112,7 @@ TEST(Outline, CallsLeaveTheCarryFlagAsItIs) {
   EXPECT_TRUE(assemble(text, messages, available) || !available) << messages << text;
 }
 
-/// Loads from shared memory whose addresses are not known before.
+/// Loads from shared memory at addresses that are not known earlier.
 std::string loads(int count) {
   std::string text =
       ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n.reg .b32 %r<3>;\n"
@@ -125,7 +124,7 @@ std::string loads(int count) {
   return text + "ret;\n}\n";
 }
 
-TEST(Outline, FewPlacesGetCopiesAndManyGetCalls) {
+TEST(Outline, FewSitesGetCopiesAndManyGetCalls) {
   engine::Limits limits;
   for (const int places : {4, 200}) {
     const std::string text = loads(places);
@@ -140,7 +139,7 @@ TEST(Outline, FewPlacesGetCopiesAndManyGetCalls) {
   }
 }
 
-TEST(Outline, TooLargeVariantsAreNotMadeAndTheReasonHasTheNumbers) {
+TEST(Outline, RejectsLargeVariantsWithTheirSizes) {
   engine::Limits limits;
   limits.instructions = 40;
   const Result<engine::Instrumented> refused = instrument(limits);
@@ -153,7 +152,7 @@ TEST(Outline, TooLargeVariantsAreNotMadeAndTheReasonHasTheNumbers) {
   EXPECT_TRUE(instrument(limits).ok());
 }
 
-TEST(Outline, OnlyInstructionsAreCounted) {
+TEST(Outline, CountsOnlyInstructions) {
   EditList edits;
   NameSource names;
   CodeBuilder code(names);

@@ -1,4 +1,4 @@
-// The pass manager: order, names in failures, verification, and what observers see.
+// The pass manager: order, names in failures, verification, and observers.
 #include "ptx/passes/pipeline.h"
 
 #include <gmock/gmock.h>
@@ -35,7 +35,7 @@ class PassPipeline : public ::testing::Test {
     };
   }
 
-  /// The first message of a run with one pass, verified.
+  /// Returns the first message of a verified run with one pass.
   std::string complaint_of(const std::string& inserted) {
     PassManager manager;
     manager.verify_with(engine::verify);
@@ -56,7 +56,7 @@ TEST_F(PassPipeline, TheTableIsInOrder) {
   for (const PassDescription& description : pass_table()) EXPECT_FALSE(description.summary.empty());
 }
 
-TEST_F(PassPipeline, AFailureNamesThePassAndStops) {
+TEST_F(PassPipeline, FailureNamesThePassAndStops) {
   PassManager manager;
   bool reached = false;
   manager.add("first", [](InstrumentationUnit&) -> Status { return success(); });
@@ -72,43 +72,43 @@ TEST_F(PassPipeline, AFailureNamesThePassAndStops) {
   EXPECT_EQ(manager.timings().size(), 1U);
 }
 
-TEST_F(PassPipeline, VerificationFindsWhatDoesNotFitTogether) {
+TEST_F(PassPipeline, VerificationFindsInconsistentCode) {
   EXPECT_THAT(complaint_of("mov.u32 %r1, %lynxpp_r9;"),
-              HasSubstr("pass 'spoil' left code that is not well-formed: register '%lynxpp_r9'"));
+              HasSubstr("pass 'spoil' produced code that is not well-formed: register '%lynxpp_r9'"));
 }
 TEST_F(PassPipeline, VerificationFindsUndeclaredGuards) {
   EXPECT_THAT(complaint_of("@%lynxpp_p1 bra end;"), HasSubstr("'%lynxpp_p1' of 'k' is not declared"));
 }
-TEST_F(PassPipeline, VerificationFindsLabelsThatAreMissing) {
-  EXPECT_THAT(complaint_of("bra $lynxpp_3;"), HasSubstr("label '$lynxpp_3' of 'k' stands nowhere"));
+TEST_F(PassPipeline, VerificationFindsMissingLabels) {
+  EXPECT_THAT(complaint_of("bra $lynxpp_3;"), HasSubstr("label '$lynxpp_3' of 'k' is not defined"));
 }
-TEST_F(PassPipeline, VerificationFindsLabelsThatStandTwice) {
-  EXPECT_THAT(complaint_of("$lynxpp_3:\n$lynxpp_3:\n"), HasSubstr("stands twice"));
+TEST_F(PassPipeline, VerificationFindsDuplicateLabels) {
+  EXPECT_THAT(complaint_of("$lynxpp_3:\n$lynxpp_3:\n"), HasSubstr("is defined twice"));
 }
-TEST_F(PassPipeline, VerificationFindsRegistersThatAreDeclaredTwice) {
+TEST_F(PassPipeline, VerificationFindsDuplicateRegisters) {
   EXPECT_THAT(complaint_of(".reg .b32 %lynxpp_x;\n.reg .b64 %lynxpp_x;\n"), HasSubstr("declared twice"));
 }
-TEST_F(PassPipeline, VerificationFindsReadsOfWhatWasNotWritten) {
+TEST_F(PassPipeline, VerificationFindsReadsOfUnwrittenRegisters) {
   const std::string outer = ".reg .b32 %lynxpp_x;\nmov.b32 %lynxpp_x, 1;\n";
   EXPECT_THAT(complaint_of(outer + "{\n.reg .b32 %lynxpp_x;\nmov.b32 %lynxpp_x, %lynxpp_x;\n}\n"),
               HasSubstr("register '%lynxpp_x' of 'k' is read before it is written"));
 }
-TEST_F(PassPipeline, VerificationFindsReadsOfWhatOnePathDoesNotWrite) {
+TEST_F(PassPipeline, VerificationFindsReadsAfterPathsWithoutWrites) {
   EXPECT_THAT(complaint_of(".reg .pred %lynxpp_p;\n.reg .b32 %lynxpp_y;\nsetp.eq.u32 %lynxpp_p, 1, 2;\n"
                            "@%lynxpp_p bra $lynxpp_1;\nmov.b32 %lynxpp_y, 1;\n$lynxpp_1:\n"
                            "mov.b32 %lynxpp_y, %lynxpp_y;\n"),
               HasSubstr("register '%lynxpp_y' of 'k' is read before it is written"));
 }
-TEST_F(PassPipeline, VerificationFindsWhatPtxasMiscompiles) {
+TEST_F(PassPipeline, VerificationFindsCodeThatPtxasMiscompiles) {
   EXPECT_THAT(complaint_of(".reg .b32 %lynxpp_x;\nbfe.u32 %lynxpp_x, %r1, %r1, 1;\n"),
-              HasSubstr("is a bfe's at a position in a register"));
+              HasSubstr("is the result of a bfe with its position in a register"));
 }
-TEST_F(PassPipeline, VerificationTakesBitFieldsAtFixedPositionsAndTheProgramsOwn) {
+TEST_F(PassPipeline, VerificationAcceptsFixedBitFieldsAndThoseOfTheProgram) {
   EXPECT_EQ(complaint_of(".reg .b32 %lynxpp_x;\nbfe.u32 %lynxpp_x, %r1, 2, 1;\nbfe.u32 %r1, %r1, %r1, 1;\n"),
             "");
 }
-// Where it goes is not known; not into what a pass has added.
-TEST_F(PassPipeline, VerificationTakesBranchesWithoutAListForOnesToTheProgramsLabels) {
+// The target is unknown, but cannot be a label that a pass has added.
+TEST_F(PassPipeline, VerificationAssumesUnlistedTargetsAreProgramLabels) {
   const std::string added =
       ".reg .pred %lynxpp_p;\n.reg .b32 %lynxpp_y;\n@%p1 brx.idx %r1, nowhere;\n"
       "setp.eq.u32 %lynxpp_p, 1, 2;\n@%lynxpp_p bra $lynxpp_1;\nmov.b32 %lynxpp_y, 1;\nbra $lynxpp_2;\n"
@@ -119,8 +119,8 @@ TEST_F(PassPipeline, VerificationTakesBranchesWithoutAListForOnesToTheProgramsLa
   const Status ran = manager.run(unit_);
   EXPECT_TRUE(ran) << render(ran.error().diagnostics);
 }
-// A list that is gone does not make a branch's targets unknown.
-TEST_F(PassPipeline, VerificationFindsListsThatAPassHasLost) {
+// A removed target list does not make a branch's targets unknown.
+TEST_F(PassPipeline, VerificationFindsLostTargetLists) {
   Module module = std::move(*parse_module(
       ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\n  .reg .b32 %r<3>;\n"
       "ts: .branchtargets end;\n  mov.u32 %r1, 0;\n  brx.idx %r1, ts;\nend:\n  ret;\n}\n"));
@@ -145,10 +145,11 @@ TEST_F(PassPipeline, VerificationFindsListsThatAPassHasLost) {
   EXPECT_THAT(complaint("ts: .branchtargets end;", "us: .branchtargets end;"),
               HasSubstr("'%lynxpp_y' of 'k' is read before"));
   EXPECT_THAT(complaint("ts: .branchtargets end;", "ts: .branchtargets $lynxpp_9;"),
-              HasSubstr("label '$lynxpp_9' of 'k' stands nowhere"));
+              HasSubstr("label '$lynxpp_9' of 'k' is not defined"));
 }
-TEST_F(PassPipeline, VerificationFindsTextThatIsNoPtx) {
-  EXPECT_THAT(complaint_of("mov.u32 %r1, ;;"), HasSubstr("pass 'spoil' left code that is not well-formed"));
+TEST_F(PassPipeline, VerificationFindsMalformedPtx) {
+  EXPECT_THAT(complaint_of("mov.u32 %r1, ;;"),
+              HasSubstr("pass 'spoil' produced code that is not well-formed"));
 }
 
 TEST_F(PassPipeline, ObserversSeeEveryPassBeforeAndAfter) {

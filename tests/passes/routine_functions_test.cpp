@@ -17,7 +17,7 @@ using ::testing::Not;
 const std::vector<std::string_view> placeholders{"__lynxpp_word_", "__lynxpp_state_", "__lynxpp_site_", ""};
 
 /// Functions as LLVM writes them: forward declarations, labels and depots numbered over the module, and calls
-/// that are said to be uniform.
+/// marked as uniform.
 std::string functions_text(int first, const std::string& leaf_name, const std::string& extra = {}) {
   const std::string number = std::to_string(first);
   return ".func (.param .b32 func_retval0) " + leaf_name + "\n(\n.param .b32 " + leaf_name +
@@ -56,12 +56,12 @@ std::string reason(const Result<std::uint32_t>& result) {
   return result ? "" : result.error().diagnostics.front().message;
 }
 
-TEST(RoutineFunctions, StandInOrderWithoutForwardDeclarationsAndAreWhatPtxasTakes) {
+TEST(RoutineFunctions, AreOrderedWithoutForwardDeclarationsAndAssemble) {
   RoutineFunctions functions;
   const Result<std::uint32_t> middle = add(functions_text(1, "leaf"), "middle", functions);
   ASSERT_TRUE(middle.ok()) << reason(middle);
   EXPECT_EQ(*middle, 1u);
-  EXPECT_TRUE(functions.definitions().empty());  // until somebody calls them
+  EXPECT_TRUE(functions.definitions().empty());  // until they are used
   functions.use({*middle});
   std::string text;
   for (const CodeFunction& each : functions.definitions()) text += print(each);
@@ -77,7 +77,7 @@ TEST(RoutineFunctions, StandInOrderWithoutForwardDeclarationsAndAreWhatPtxasTake
   EXPECT_TRUE(accepted || !available) << messages << text;
 }
 
-TEST(RoutineFunctions, SameCodeIsOneFunctionHoweverItsModuleNamesIt) {
+TEST(RoutineFunctions, EqualCodeIsOneFunctionUnderAnyNames) {
   RoutineFunctions functions;
   const Result<std::uint32_t> first = add(functions_text(1, "leaf"), "middle", functions);
   const Result<std::uint32_t> again = add(functions_text(7, "other"), "middle", functions);
@@ -88,7 +88,7 @@ TEST(RoutineFunctions, SameCodeIsOneFunctionHoweverItsModuleNamesIt) {
   EXPECT_NE(*first, *different);
 }
 
-TEST(RoutineFunctions, RefusesWhatCannotStandInAnotherModule) {
+TEST(RoutineFunctions, RejectsFunctionsThatCannotMoveToAnotherModule) {
   RoutineFunctions functions;
   EXPECT_THAT(reason(add(".extern .func g;\n.func f()\n{\ncall g;\nret;\n}\n", "f", functions)),
               HasSubstr("'g', which has no body"));

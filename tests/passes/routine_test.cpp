@@ -25,7 +25,7 @@ Result<ProbeRoutine> make(const std::string& body) {
       {"__lynxpp_word_", "__lynxpp_state_", "__lynxpp_site_", "__lynxpp_shared_or_table_"}, functions);
 }
 
-/// A copy in a function that has no names yet.
+/// Returns a copy in a function without names.
 std::string copy(const ProbeRoutine& routine, SiteBinding binding = {}) {
   if (!binding.site_value) binding.site_value = [](std::string_view) { return CodeOperand(7); };
   if (!binding.state) {
@@ -51,7 +51,7 @@ TEST(ProbeRoutine, FillsPlaceholdersPerSite) {
   EXPECT_FALSE(routine->reads_site_value("memory_address"));
 }
 
-TEST(ProbeRoutine, WhatNobodyWantsIsNotWrittenAndIsZero) {
+TEST(ProbeRoutine, UnusedValuesAreZeroAndNotWritten) {
   const Result<ProbeRoutine> routine = make(
       ".reg .b32 %r<3>;\nadd.u32 __lynxpp_site_tally_0, __lynxpp_site_tally_0, 1;\n"
       "mov.b32 %r1, __lynxpp_site_tally_0;\nadd.u32 %r2, %r1, 2;\nret;\n");
@@ -61,7 +61,7 @@ TEST(ProbeRoutine, WhatNobodyWantsIsNotWrittenAndIsZero) {
   EXPECT_EQ(copy(*routine, binding), "\tmov.b32 %lynxpp_r0, 0;\n\tadd.u32 %lynxpp_r1, %lynxpp_r0, 2;\n");
 }
 
-TEST(ProbeRoutine, EarlyReturnJumpsToTheEndAndCopiesHaveNamesOfTheirOwn) {
+TEST(ProbeRoutine, EarlyReturnsBranchToTheEndAndCopiesHaveOwnNames) {
   const Result<ProbeRoutine> routine =
       make(".reg .pred %p<2>;\n@%p1 ret;\n$L__BB0_1:\nbra $L__BB0_1;\nret;\n");
   ASSERT_TRUE(routine.ok());
@@ -83,7 +83,7 @@ TEST(ProbeRoutine, SpecialRegistersKeepTheirNames) {
   EXPECT_EQ(std::get<CodeInstruction>(code.statements[0]).operands[1], SpecialRegister{"%tid.x"});
 }
 
-TEST(ProbeRoutine, RegistersOfInnerScopesAreOthers) {
+TEST(ProbeRoutine, RegistersOfInnerScopesAreDistinct) {
   const Result<ProbeRoutine> routine = make(
       ".reg .b32 %r<3>;\n.reg .b64 %rd<2>;\n{ .reg .b32 tmp; mov.b64 {tmp, %r1}, %rd1; }\n"
       "{ .reg .b32 tmp; mov.b64 {tmp, %r2}, %rd1; }\nret;\n");
@@ -93,19 +93,19 @@ TEST(ProbeRoutine, RegistersOfInnerScopesAreOthers) {
             "\tmov.b64 {%lynxpp_r2, %lynxpp_r3}, %lynxpp_rd0;\n");
 }
 
-TEST(ProbeRoutine, RefusesWhatHasNoPlaceInOtherCode) {
+TEST(ProbeRoutine, RejectsCodeThatCannotBeCopied) {
   EXPECT_FALSE(make(".reg .b64 %rd<2>;\nadd.s64 %rd1, __lynxpp_word_0, 8;\nret;\n").ok());
   EXPECT_FALSE(make(".reg .v2 .b32 %v;\nmov.b64 %v, 0;\nret;\n").ok());
   EXPECT_FALSE(make(".reg .b32 %r<2>;\nts: .branchtargets A;\nbrx.idx %r1, ts;\nA:\nret;\n").ok());
 }
 
-TEST(ProbeRoutine, RefusesCallsAndMemoryThatOutlivesIt) {
+TEST(ProbeRoutine, RejectsCallsAndMemoryThatOutlivesIt) {
   EXPECT_FALSE(make("call g;\nret;\n").ok());
   EXPECT_FALSE(make(".shared .align 8 .b8 tile[16];\nret;\n").ok());
   EXPECT_FALSE(make(".local .align 32 .b8 wide[64];\nret;\n").ok());
 }
 
-TEST(ProbeRoutine, LocalMemoryMovesToTheDepotOfTheFunction) {
+TEST(ProbeRoutine, LocalMemoryMovesToTheFunctionsDepot) {
   const Result<ProbeRoutine> routine = make(
       ".local .align 8 .b8 __local_depot0[20];\n.local .align 4 .b8 more[4];\n.reg .b64 %SPL;\n.reg .b64 "
       "%rd<2>;\n"
@@ -136,14 +136,14 @@ TEST(Splice, CountsItsSites) {
   EXPECT_EQ(spliced->sites, (std::vector<std::uint64_t>{2, 2}));
 }
 
-TEST(Splice, NamesTheKernelThatIsNotThere) {
+TEST(Splice, NamesTheMissingKernel) {
   const Result<testing::Spliced> spliced = testing::splice(
       ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry other()\n{\nret;\n}\n", "k", {});
   ASSERT_FALSE(spliced.ok());
   EXPECT_EQ(spliced.error().diagnostics.front().message, "the module has no kernel 'k'");
 }
 
-TEST(Splice, FunctionWhoseAddressIsTakenStaysAsItIsAndIsNamed) {
+TEST(Splice, AddressTakenFunctionIsUnchangedAndNamed) {
   const Result<testing::Spliced> spliced = testing::splice(
       ".version 8.0\n.target sm_75\n.address_size 64\n.func f()\n{\nret;\n}\n.visible .entry k()\n{\n.reg "
       ".b64 %rd<2>;\n"

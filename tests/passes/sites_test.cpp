@@ -1,4 +1,4 @@
-// The site table that instrument() gives.
+// The site table that instrument() returns.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ $end:
 .file 2 "src/k.cu"
 )";
 
-TEST(SiteTable, HoldsEveryInstructionInTheOrderOfItsId) {
+TEST(SiteTable, ListsEveryInstructionInIdOrder) {
   const std::string text = ptx;
   const auto specification = cod::compile("ON_INSTRUCTION: { }", "t.cod");
   ASSERT_TRUE(specification);

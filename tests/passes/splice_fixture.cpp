@@ -62,7 +62,7 @@ Result<Spliced> splice(const std::string& ptx, const std::string& kernel,
   InstrumentationUnit unit(*module);
   unit.variant.version = module->version;
   unit.variant.target = module->target;
-  // what the engine does: debug data does not survive
+  // as in the engine: debug data does not survive
   unit.variant.target.text = "sm_" + std::to_string(module->target.sm);
   unit.variant.shared_variables = shared;
   if (Status reached = engine::find_reachable(*module, kernel, unit); !reached) return reached.error();

@@ -1,5 +1,4 @@
-// Builds an InstrumentationUnit from PTX text and hand-written routines and runs the engine's pipeline over
-// it.
+// Builds an InstrumentationUnit from PTX text and handwritten routines and runs the engine's pipeline on it.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +11,9 @@
 
 namespace lynxpp::ptx::testing {
 
-/// A routine of the fixture by name:
+/// A routine of the fixture, by name:
 ///   count   adds basic_block_executed_instruction_count to state 0
-///   flush   adds state 0 to the 64-bit word that word 0 points at
+///   flush   adds state 0 to the 64-bit memory word that parameter slot 0 points to
 ///   start   sets state 0 to %clock64
 ///   loads   adds memory_address to state 0 (for instruction probes on global loads)
 ///   branchy has two returns and a label
@@ -34,7 +33,7 @@ Result<Spliced> splice(const std::string& ptx, const std::string& kernel,
                        const std::vector<NamedProbe>& probes,
                        const std::map<std::string, std::uint64_t, std::less<>>& shared = {});
 
-/// True when ptxas accepts the text; `messages` is what it printed. `available` is false where there is no
+/// Returns true if ptxas accepts the text; `messages` is its output. Sets `available` to false if there is no
 /// ptxas.
 bool assemble(const std::string& ptx, std::string& messages, bool& available);
 

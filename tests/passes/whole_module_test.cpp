@@ -1,4 +1,4 @@
-// What of a module becomes part of a variant, and which kernels cannot have one: aliases, targets, tables of
+// Parts of a module that a variant needs, and kernels that cannot have a variant: aliases, targets, tables of
 // functions, launches from the device.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-/// Has to run in every block: nothing of it can be counted elsewhere.
+/// Must run in every block: none of it can be counted elsewhere.
 engine::SpecificationPtr mark_blocks() {
   return *cod::compile(
       "global unsigned long counts[BASIC_BLOCKS];\nON_BASIC_BLOCK_ENTRY: { "
@@ -22,7 +22,7 @@ engine::SpecificationPtr mark_blocks() {
       "mark.cod");
 }
 
-/// `online`: with the program's variables at an address, as at a launch.
+/// `online`: the program's variables have addresses, as at a launch.
 Result<engine::Instrumented> instrument(const std::string& body, bool online = false,
                                         const std::string& target = "sm_75") {
   const std::string text = ".version 7.0\n.target " + target + "\n.address_size 64\n" + body;
@@ -38,7 +38,7 @@ Result<engine::Instrumented> instrument(const std::string& body, bool online = f
   return engine::instrument(request);
 }
 
-/// The variant's text; ptxas has to accept it.
+/// Returns the variant's text, which ptxas must accept.
 std::string accepted(const Result<engine::Instrumented>& result) {
   if (!result) return ADD_FAILURE() << render(result.error().diagnostics), "";
   std::string messages;
@@ -73,19 +73,19 @@ TEST(WholeModule, CallsThroughAnAliasAreInstrumented) {
   EXPECT_EQ(result->size.basic_blocks, 3U) << "two of the kernel, split at the call, and one of the function";
 }
 
-TEST(WholeModule, AnAliasThatNobodyNamesGoes) {
+TEST(WholeModule, UnusedAliasesAreRemoved) {
   const std::string text =
       accepted(instrument(".visible .func twice();\n.visible .func real()\n{\n  ret;\n}\n.alias twice, "
                           "real;\n.visible .entry k()\n{\n  call real;\n  ret;\n}\n"));
   EXPECT_THAT(text, Not(HasSubstr("alias")));
 }
 
-TEST(WholeModule, OptionsOfTheTargetStay) {
+TEST(WholeModule, TargetOptionsAreKept) {
   EXPECT_THAT(accepted(instrument(".entry k()\n{\n  ret;\n}\n", false, "sm_75, texmode_independent")),
               HasSubstr(".target sm_75, texmode_independent\n"));
 }
 
-TEST(WholeModule, OptionsOfTheTargetMayStandOnALineOfTheirOwn) {
+TEST(WholeModule, TargetOptionsMayBeOnASeparateLine) {
   const std::string text =
       accepted(instrument(".entry k()\n{\n  ret;\n}\n", false, "sm_75\n.target texmode_independent"));
   EXPECT_THAT(text, HasSubstr("sm_75, texmode_independent\n"));
@@ -93,7 +93,7 @@ TEST(WholeModule, OptionsOfTheTargetMayStandOnALineOfTheirOwn) {
               HasSubstr("a second architecture"));
 }
 
-TEST(WholeModule, NamesOfOneDeclarationStayTogether) {
+TEST(WholeModule, NamesOfOneDeclarationAreKeptTogether) {
   const std::string text = accepted(instrument(
       ".global .u32 c;\n.global .u64 a, b = c;\n.shared .b32 s, t[4];\n.const .u32 q = 1, r = 2;\n"
       ".global .u32 unrelated;\n"
@@ -112,16 +112,16 @@ TEST(WholeModule, ARegisterMayHaveAFunctionsName) {
   EXPECT_THAT(text, HasSubstr("call f, (x), P;"));
 }
 
-TEST(WholeModule, AFunctionMayBeNamedLikeARegister) {
+TEST(WholeModule, AFunctionMayHaveARegistersName) {
   const std::string text = accepted(
       instrument(".func %f(.param .b32 x)\n{\n  ret;\n}\n.visible .entry k()\n{\n  .reg .b64 %rd<2>;\n"
                  "  mov.u64 %rd1, %f;\n  P: .callprototype _ (.param .b32 _);\n"
                  "  {\n  .param .b32 x;\n  st.param.b32 [x], 3;\n  call %f, (x);\n  call %rd1, (x), P;\n  }\n"
                  "  ret;\n}\n"));
-  EXPECT_THAT(text, HasSubstr("call %f, (x);")) << "its address is taken: it takes no frame";
+  EXPECT_THAT(text, HasSubstr("call %f, (x);")) << "its address is taken, so it gets no frame";
 }
 
-TEST(WholeModule, ElementsOfParameters) {
+TEST(WholeModule, ReadsElementsOfParameters) {
   const std::string text =
       accepted(instrument(".visible .entry k(.param .u64 p, .param .u32 q[4])\n{\n  .reg .b32 %r<2>;\n"
                           "  ld.param.u32 %r1, q[1];\n  ret;\n}\n"));
@@ -134,12 +134,12 @@ TEST(WholeModule, ATableWithTheKernelMayLaunchIt) {
       ".visible .entry k(.param .u64 p)\n{\n  .reg .b64 %rd<2>;\n  ld.global.u64 %rd1, [t];\n"
       "  st.global.u64 [%rd1], %rd1;\n  ret;\n}\n";
   EXPECT_THAT(refusal(instrument(module)),
-              HasSubstr("it may launch itself from the device, where nobody passes the "
-                        "probes' parameter: 't' names it"));
-  EXPECT_TRUE(instrument(module, true)) << "that table leads to the original";
+              HasSubstr("it may launch itself from the device, which does not pass the hidden "
+                        "parameter: 't' references it"));
+  EXPECT_TRUE(instrument(module, true)) << "that table refers to the original";
 }
 
-TEST(WholeModule, DebugCodeIsNotFused) {
+TEST(WholeModule, DebugCodeIsNotContracted) {
   const char* const body =
       ".entry k(.param .u64 p)\n{\n  .reg .f32 %f<5>;\n  .reg .f64 %fd<4>;\n  .reg .b32 %r<3>;\n  .reg .b64 "
       "%rd<2>;\n"
@@ -156,7 +156,7 @@ TEST(WholeModule, DebugCodeIsNotFused) {
   EXPECT_THAT(text, HasSubstr("add.s32 %r1"));
   EXPECT_THAT(text, HasSubstr("mul.lo.s32 %r2"));
   EXPECT_THAT(accepted(instrument(body)), Not(HasSubstr("mul.rn.f32")))
-      << "the assembler did as it liked in the original";
+      << "the assembler was free to contract in the original";
 }
 
 constexpr const char* table_module =
@@ -171,7 +171,7 @@ constexpr const char* table_module =
     "table;\n"
     "  st.global.u64 [%rd1], %rd2;\n  ret;\n}\n";
 
-TEST(WholeModule, FunctionsOfATableComeWithWhatTheyName) {
+TEST(WholeModule, TableFunctionsAreIncludedWithTheirDependencies) {
   const std::string text = accepted(instrument(table_module));
   EXPECT_THAT(text, HasSubstr(".func helper()"));
   EXPECT_THAT(text, HasSubstr("used = 3"));
@@ -179,7 +179,7 @@ TEST(WholeModule, FunctionsOfATableComeWithWhatTheyName) {
   EXPECT_THAT(text, Not(HasSubstr("unrelated")));
 }
 
-TEST(WholeModule, AtALaunchATableStaysInTheProgramsModule) {
+TEST(WholeModule, TablesStayInTheProgramsModuleAtLaunch) {
   const Result<engine::Instrumented> result = instrument(table_module, true);
   const std::string text = accepted(result);
   EXPECT_THAT(text, HasSubstr("mov.u64 %rd2, " + std::to_string(0x7f0000000000) + ";"));
@@ -193,7 +193,7 @@ constexpr const char* address_module =
     "taken;\n"
     "  st.global.u64 [%rd1], %rd2;\n  call leaf;\n  ret;\n}\n";
 
-TEST(WholeModule, WhatAnUninstrumentedFunctionCallsIsNotInstrumentedEither) {
+TEST(WholeModule, CalleesOfUninstrumentedFunctionsAreNotInstrumented) {
   const Result<engine::Instrumented> result = instrument(address_module);
   accepted(result);
   EXPECT_THAT(result->notes, Contains("device function taken is not instrumented: its address is taken"));
@@ -201,12 +201,12 @@ TEST(WholeModule, WhatAnUninstrumentedFunctionCallsIsNotInstrumentedEither) {
               Contains("device function leaf is not instrumented: it is called by taken, which is not"));
 }
 
-TEST(WholeModule, AtALaunchAddressesOfFunctionsAreRefused) {
+TEST(WholeModule, RejectsFunctionAddressesAtLaunch) {
   EXPECT_THAT(refusal(instrument(address_module, true)),
               HasSubstr("it takes the address of the function 'taken'"));
 }
 
-TEST(WholeModule, KernelsThatAreLaunchedFromTheDeviceComeAsTheyAre) {
+TEST(WholeModule, KernelsLaunchedFromTheDeviceAreUnchanged) {
   const Result<engine::Instrumented> result = instrument(
       ".global .align 4 .u32 used;\n"
       ".visible .entry child()\n{\n  .reg .b32 %r<2>;\n  ld.global.u32 %r1, [used];\n  ret;\n}\n"
@@ -217,8 +217,8 @@ TEST(WholeModule, KernelsThatAreLaunchedFromTheDeviceComeAsTheyAre) {
   EXPECT_THAT(result->notes, Contains("kernel child is not instrumented: it is launched from the device"));
 }
 
-// The hidden argument cannot stand behind them.
-TEST(WholeModule, FunctionsWithAnyNumberOfArgumentsAreNotInstrumented) {
+// The hidden argument cannot follow variadic arguments.
+TEST(WholeModule, VariadicFunctionsAreNotInstrumented) {
   const Result<engine::Instrumented> result = instrument(
       ".func (.param .b32 r) sum(.param .b32 count, .param .align 8 .b8 rest[])\n{\n  .reg .b32 %r<2>;\n"
       "  ld.param.b32 %r1, [rest+8];\n  st.param.b32 [r], %r1;\n  ret;\n}\n"
@@ -229,7 +229,7 @@ TEST(WholeModule, FunctionsWithAnyNumberOfArgumentsAreNotInstrumented) {
               Contains("device function sum is not instrumented: it takes a variable number of arguments"));
 }
 
-TEST(WholeModule, NamesOfTheProgramHideFunctionsAndTheKernel) {
+TEST(WholeModule, LocalNamesHideFunctionsAndTheKernel) {
   const Result<engine::Instrumented> result = instrument(
       ".func f()\n{\n  ret;\n}\n"
       ".visible .entry k(.param .u64 p)\n{\n  .reg .b64 k;\n  ld.param.u64 k, [p];\n  call f;\n"
@@ -238,17 +238,17 @@ TEST(WholeModule, NamesOfTheProgramHideFunctionsAndTheKernel) {
   EXPECT_THAT(result->notes, ::testing::IsEmpty());
 }
 
-TEST(WholeModule, WhatIsInstrumentedAlreadyIsRefused) {
+TEST(WholeModule, RejectsInstrumentedModules) {
   const std::string text = accepted(instrument(
       ".visible .entry k(.param .u64 p)\n{\n  .reg .b64 %rd<2>;\n  ld.param.u64 %rd1, [p];\n  ret;\n}\n"));
   engine::Request request;
   request.ptx = &text;
   request.kernel = "k";
   request.specifications = {mark_blocks()};
-  EXPECT_THAT(refusal(engine::instrument(request)), HasSubstr("is one of those that instrumentation takes"));
+  EXPECT_THAT(refusal(engine::instrument(request)), HasSubstr("is reserved for instrumentation"));
 }
 
-/// Every operand's value is taken, before and behind.
+/// Reads every operand's value, before and after the instruction.
 Result<engine::Instrumented> with_operands(const std::string& body) {
   const std::string text =
       ".version 8.8\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n"
@@ -268,7 +268,7 @@ Result<engine::Instrumented> with_operands(const std::string& body) {
   return engine::instrument(request);
 }
 
-TEST(WholeModule, OperandsOfAllKindsAreRead) {
+TEST(WholeModule, ReadsOperandsOfAllKinds) {
   EXPECT_THAT(accepted(with_operands("  ld.global.u8 %b1, [%rd1];\n  st.global.u8 [%rd1+1], %b1;\n")),
               HasSubstr("cvt.u64.u8"));
   EXPECT_THAT(accepted(with_operands("  mov.u32 %r1, %globaltimer_lo;\n  mov.u32 %r1, %globaltimer_hi;\n"
@@ -280,18 +280,18 @@ TEST(WholeModule, OperandsOfAllKindsAreRead) {
               ContainsRegex("bfe.u32 %lynxpp_r[0-9]+, %lynxpp_r[0-9]+, 24, 8;"));
 }
 
-TEST(WholeModule, AKernelThatLaunchesItselfIsRefused) {
+TEST(WholeModule, RejectsAKernelThatLaunchesItself) {
   EXPECT_THAT(refusal(instrument(
                   ".visible .entry k(.param .u64 p)\n{\n  .reg .b64 %rd<3>;\n  ld.param.u64 %rd1, [p];\n"
                   "  mov.u64 %rd2, k;\n  st.global.u64 [%rd1], %rd2;\n  ret;\n}\n")),
               HasSubstr("it launches itself from the device"));
 }
 
-TEST(WholeModule, AFunctionThatNobodyDefinesIsRefusedAtALaunch) {
+TEST(WholeModule, RejectsUndefinedFunctionsAtLaunch) {
   const std::string body =
       ".extern .func g;\n.extern .func unused;\n.visible .entry k\n{\n  call g;\n  ret;\n}\n";
-  EXPECT_EQ(refusal(instrument(body, true)), "it calls 'g', which no PTX of its module defines");
-  EXPECT_TRUE(instrument(body).ok()) << "whoever asked may link it";
+  EXPECT_EQ(refusal(instrument(body, true)), "it calls 'g', which the PTX of its module does not define");
+  EXPECT_TRUE(instrument(body).ok()) << "the caller may link it";
   const std::string known =
       ".extern .func free(.param .b64 p);\n.visible .entry k\n{\n  .reg .b64 %rd1;\n  mov.u64 %rd1, 0;\n"
       "  {\n  .param .b64 p;\n  st.param.b64 [p], %rd1;\n  call free, (p);\n  }\n  ret;\n}\n";
@@ -300,7 +300,7 @@ TEST(WholeModule, AFunctionThatNobodyDefinesIsRefusedAtALaunch) {
 
 namespace {
 
-/// One warpgroup leaves registers to another, which has a loop with `more` live values.
+/// One warpgroup releases registers to another, which has a loop with `more` live values.
 std::string sharing_registers(int of_producer) {
   return ".visible .entry k(.param .u64 p)\n.maxntid 384, 1, 1\n.minnctapersm 1\n{\n  .reg .pred %p<2>;\n"
          "  .reg .b32 %r<4>;\n  .reg .b64 %rd<2>;\n  ld.param.u64 %rd1, [p];\n  mov.u32 %r1, %tid.x;\n"
@@ -311,7 +311,7 @@ std::string sharing_registers(int of_producer) {
          "CONSUME:\n  setmaxnreg.inc.sync.aligned.u32 232;\n  st.global.u32 [%rd1], %r1;\n  ret;\n}\n";
 }
 
-/// Keeps that number of values of each thread live from one instruction to the next.
+/// Keeps `values` values of each thread live from one instruction to the next.
 Result<engine::Instrumented> with_values(int values, int of_producer) {
   std::string handler;
   for (int i = 0; i < values; ++i)
@@ -332,14 +332,14 @@ Result<engine::Instrumented> with_values(int values, int of_producer) {
 
 }  // namespace
 
-TEST(WholeModule, AVariantKeepsToTheRegistersThatSetmaxnregLeaves) {
+TEST(WholeModule, VariantsRespectTheRegistersOfSetmaxnreg) {
   EXPECT_TRUE(with_values(4, 40).ok());
   EXPECT_THAT(refusal(with_values(60, 40)),
-              HasSubstr("setmaxnreg leaves the kernel 40 registers, and instrumented about"));
-  EXPECT_TRUE(with_values(60, 152).ok()) << "it has them";
+              HasSubstr("setmaxnreg leaves the kernel 40 registers, and in the variant about"));
+  EXPECT_TRUE(with_values(60, 152).ok()) << "they are available";
 }
 
-TEST(WholeModule, AFunctionThatIsDefinedTwiceIsRefused) {
+TEST(WholeModule, RejectsDuplicateFunctionDefinitions) {
   EXPECT_THAT(
       refusal(instrument(
           ".func g\n{\n  ret;\n}\n.visible .entry k\n{\n  call g;\n  ret;\n}\n.func g\n{\n  ret;\n}\n")),

@@ -1,4 +1,4 @@
-// Which accesses are counted in runs (ptx/passes/memory/word_runs.h).
+// Selection of accesses counted by runs (ptx/passes/memory/word_runs.h).
 #include "ptx/passes/memory/word_runs.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ std::vector<WordRun> runs_of(Analysed& code) {
       *code, [&](std::uint32_t i) { return code.body().instructions[i].traits.is_memory_access(); });
 }
 
-/// A loop whose trips and addresses come from memory.
+/// A loop whose trip count and addresses come from memory.
 std::string loop(const std::string& body) {
   return R"(
   ld.param.u64 %rd1, [A];
@@ -38,7 +38,7 @@ again:)" +
   ret;)";
 }
 
-TEST(WordRunsOfACode, AreOneWhereAccessesFollowOneAnother) {
+TEST(WordRunsOfACode, AreOneForContiguousAccesses) {
   Analysed code(loop(R"(
   ld.global.f32 %f1, [%rd3+-4];
   ld.global.f32 %f2, [%rd3];
@@ -51,7 +51,7 @@ TEST(WordRunsOfACode, AreOneWhereAccessesFollowOneAnother) {
   EXPECT_EQ(runs[0].bytes, 4u);
 }
 
-TEST(WordRunsOfACode, AreSeveralWhereAccessesOverlap) {
+TEST(WordRunsOfACode, AreSeveralForOverlappingAccesses) {
   Analysed code(loop(R"(
   ld.global.v2.f32 {%f1, %f3}, [%rd3];
   ld.global.v2.f32 {%f2, %f4}, [%rd3+8];
@@ -65,7 +65,7 @@ TEST(WordRunsOfACode, AreSeveralWhereAccessesOverlap) {
   }
 }
 
-TEST(WordRunsOfACode, FindOutADistanceThatIsTheSameInAllIterations) {
+TEST(WordRunsOfACode, FindALoopInvariantDistance) {
   Analysed code(loop(R"(
   ld.global.f32 %f1, [%rd3];
   add.s64 %rd4, %rd3, %rd8;
@@ -77,20 +77,20 @@ TEST(WordRunsOfACode, FindOutADistanceThatIsTheSameInAllIterations) {
   EXPECT_EQ(runs[0].distance, std::nullopt);
 }
 
-TEST(WordRunsOfACode, StayAtOneAddress) {
+TEST(WordRunsOfACode, MayStayAtOneAddress) {
   Analysed code(loop("  st.global.f32 [%rd3], %f1;"));
   const std::vector<WordRun> runs = runs_of(code);
   ASSERT_EQ(runs.size(), 1u);
   EXPECT_EQ(runs[0].distance, 0);
 }
 
-TEST(WordRunsOfACode, AreNoneWhereAddressesFollowNoStep) {
+TEST(WordRunsOfACode, DoNotExistWithoutAConstantStep) {
   for (const char* const body : {
-           "  ld.global.u64 %rd3, [%rd3];",                                        // a list
-           "  ld.global.f32 %f1, [%rd3]; mul.lo.s64 %rd3, %rd3, 3;",               // other steps
+           "  ld.global.u64 %rd3, [%rd3];",                                        // a linked list
+           "  ld.global.f32 %f1, [%rd3]; mul.lo.s64 %rd3, %rd3, 3;",               // not a constant step
            "  @%p2 ld.global.f32 %f1, [%rd3]; add.s64 %rd3, %rd3, 4;",             // not in every iteration
            "  ld.global.u8 %r5, [%rd3]; add.s64 %rd3, %rd3, 1;",                   // less than a word
-           "  ld.global.f32 %f1, [%rd3]; add.s64 %rd3, %rd3, 2;",                  // no words apart
+           "  ld.global.f32 %f1, [%rd3]; add.s64 %rd3, %rd3, 2;",                  // not a multiple of a word
            "  ld.shared.f32 %f1, [%rd3]; add.s64 %rd3, %rd3, 4;",                  // other memory
            "  ld.f32 %f1, [%rd3]; add.s64 %rd3, %rd3, 4;",                         // unknown memory
            "  @%p2 bra on; ld.global.f32 %f1, [%rd3]; on: add.s64 %rd3, %rd3, 4;"  // on one path only
@@ -100,7 +100,7 @@ TEST(WordRunsOfACode, AreNoneWhereAddressesFollowNoStep) {
   }
 }
 
-/// Room for `most` runs, of which `written` were to be written down, each of `accesses` words.
+/// Room for `most` runs; `written` runs were recorded or had no room, each of `accesses` words.
 std::vector<std::byte> written_runs(std::uint64_t written, std::uint64_t most, std::uint64_t accesses) {
   std::vector<std::byte> runs(engine::bytes_of_runs(most));
   std::memcpy(runs.data(), &written, sizeof written);
@@ -116,13 +116,13 @@ bool pay(std::uint64_t written, std::uint64_t most, std::uint64_t accesses, std:
                                4);
 }
 
-TEST(WordRuns, PayWhereTheyAreAThirdOfWhatIsCounted) {
+TEST(WordRuns, PayFromAThirdOfAllCountsOn) {
   EXPECT_TRUE(pay(10, 100, 50, 1000));
   EXPECT_FALSE(pay(10, 100, 50, 1001));
 }
 
-/// 90 of 100 runs have found no place: their 4,500 accesses are among the counts.
-TEST(WordRuns, PayByWhatThoseWithoutAPlaceWouldHaveCounted) {
+/// 90 of 100 runs had no room: their 4,500 accesses are among the counts.
+TEST(WordRuns, PayIncludesTheEstimateForRunsWithoutRoom) {
   EXPECT_TRUE(pay(100, 10, 50, 4500 + 10'000));
   EXPECT_FALSE(pay(100, 10, 50, 4500 + 10'001));
 }

@@ -1,4 +1,4 @@
-// Launches of kernels that a thread has launched before, with nothing looked up by name.
+// Repeated launches of kernels by the same thread, which need no lookup by name.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ class AgainTest : public SessionTest {
   }
 };
 
-TEST_F(AgainTest, TheyHaveRecordsAndNumbersAsTheOthers) {
+TEST_F(AgainTest, RepeatedLaunchesHaveRecordsAndNumbers) {
   EXPECT_TRUE(launch());
   ASSERT_NE(found_.selected, nullptr);
   EXPECT_EQ(again(), true);
@@ -48,7 +48,7 @@ TEST_F(AgainTest, TheyHaveRecordsAndNumbersAsTheOthers) {
   }
 }
 
-TEST_F(AgainTest, WhatWasNotLaunchedSoBeforeIsLeftToTheOtherWay) {
+TEST_F(AgainTest, NewConfigurationsFallBackToTheLookup) {
   EXPECT_TRUE(launch());
   EXPECT_EQ(again(4), std::nullopt) << "another grid";
   EXPECT_EQ(again(3, 64), std::nullopt) << "another shape";
@@ -57,14 +57,14 @@ TEST_F(AgainTest, WhatWasNotLaunchedSoBeforeIsLeftToTheOtherWay) {
   device_.captures = false;
   EXPECT_TRUE(launch("k", 1, 4, 33));
   EXPECT_EQ(again(4), true);
-  EXPECT_EQ(again(3), true) << "both are known now";
+  EXPECT_EQ(again(3), true) << "both are cached now";
   session_->forget_image(1);
-  EXPECT_EQ(again(), std::nullopt) << "its variant has gone";
-  EXPECT_EQ(finish().launches, 4u) << "what was refused took no number";
+  EXPECT_EQ(again(), std::nullopt) << "its variant is no longer loaded";
+  EXPECT_EQ(finish().launches, 4u) << "rejected launches are not numbered";
   EXPECT_THAT(numbers(), ElementsAre(0, 1, 2, 3));
 }
 
-TEST_F(AgainTest, WhateverIsAttachedMeanwhileIsLookedUp) {
+TEST_F(AgainTest, AttachingInvalidatesTheCachedLookup) {
   EXPECT_TRUE(launch());
   const std::uint64_t choices = session_->choices();
   std::string problem;
@@ -78,7 +78,7 @@ TEST_F(AgainTest, WhateverIsAttachedMeanwhileIsLookedUp) {
   EXPECT_EQ(finish().launches, 3u);
 }
 
-TEST_F(AgainTest, LaunchesThatAreNotWantedAreCounted) {
+TEST_F(AgainTest, FilteredLaunchesAreCounted) {
   Configuration configuration;
   configuration.launches = *LaunchFilter::parse("0,2", "LYNXPP_LAUNCHES");
   start(std::move(configuration));
@@ -91,7 +91,7 @@ TEST_F(AgainTest, LaunchesThatAreNotWantedAreCounted) {
   EXPECT_THAT(numbers(), ElementsAre(0, 2));
 }
 
-TEST_F(AgainTest, WhatTheDeviceRefusesRunsAsItIs) {
+TEST_F(AgainTest, RejectedLaunchesRunTheOriginal) {
   EXPECT_TRUE(launch());
   device_.refuses_launch = true;
   EXPECT_EQ(again(), false);
@@ -103,17 +103,17 @@ TEST_F(AgainTest, WhatTheDeviceRefusesRunsAsItIs) {
   EXPECT_THAT(records_.coverage[0].notes, ElementsAre("too many registers", "results lost: the launch died"));
 }
 
-TEST_F(AgainTest, KernelsThatGrowWideAreMadeAnew) {
+TEST_F(AgainTest, WideKernelsAreRebuilt) {
   std::ofstream(spec_) << "global unsigned long counts[BASIC_BLOCKS];\n"
                           "ON_BASIC_BLOCK_ENTRY: { counts[basicBlockId()]++; }\n";
   text_.insert(text_.find("ret;"), ".reg .pred %p;\nL: setp.ne.u64 %p, %rd1, 0;\n@%p bra L;\n");
   start({});
-  // At this clock a counter may wrap in 43 ms.
+  // At this clock rate, a counter may overflow in 43 ms.
   device_.set_clock_khz(200'000'000);
   EXPECT_TRUE(launch());
   device_.milliseconds = 50;
   device_.ready = false;
-  EXPECT_EQ(again(), true) << "the one that takes so long";
+  EXPECT_EQ(again(), true) << "the long launch";
   std::this_thread::sleep_for(std::chrono::milliseconds(60));
   device_.ready = true;
   session_->collect();
@@ -122,7 +122,7 @@ TEST_F(AgainTest, KernelsThatGrowWideAreMadeAnew) {
   EXPECT_EQ(device_.loaded.size(), 2u);
 }
 
-TEST_F(AgainTest, NothingIsFoundWhereEveryLaunchIsTimedOrTold) {
+TEST_F(AgainTest, TimingAndTimelineDisableTheCache) {
   for (const bool is_timed : {true, false}) {
     Configuration configuration;
     configuration.timing = is_timed ? Timing::stages : Timing::off;
@@ -133,7 +133,7 @@ TEST_F(AgainTest, NothingIsFoundWhereEveryLaunchIsTimedOrTold) {
   }
 }
 
-TEST_F(AgainTest, KernelsThatNoFilterSelectsAreFoundAsThat) {
+TEST_F(AgainTest, UnselectedKernelsAreCachedAsUnselected) {
   Configuration configuration;
   configuration.kernels = *NamePattern::parse("other");
   start(std::move(configuration));

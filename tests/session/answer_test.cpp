@@ -1,4 +1,4 @@
-// What a session answers to requests that come over the process's socket.
+// A session's replies to requests that arrive on the process's socket.
 #include "interposer/control/answer.h"
 
 #include <gmock/gmock.h>
@@ -25,7 +25,7 @@ class AnswerTest : public SessionTest {
   }
 };
 
-TEST_F(AnswerTest, StatusCountsWhatWasSeenInstrumentedAndLost) {
+TEST_F(AnswerTest, StatusCountsSeenInstrumentedAndLostLaunches) {
   EXPECT_EQ(told(R"({"status":{}})")["device"], "some device");
   launch("k");
   device_.loses_results = true;
@@ -45,7 +45,7 @@ TEST_F(AnswerTest, StatusCountsWhatWasSeenInstrumentedAndLost) {
   EXPECT_EQ(given(R"({"status":{}})").attached, std::nullopt);
 }
 
-TEST_F(AnswerTest, TheFilterOfKernelsHoldsUntilTheNextAttach) {
+TEST_F(AnswerTest, KernelFilterHoldsUntilTheNextAttach) {
   Configuration configuration;
   configuration.kernels = *NamePattern::parse("^none$");
   start(std::move(configuration));
@@ -67,7 +67,7 @@ TEST_F(AnswerTest, TheFilterOfKernelsHoldsUntilTheNextAttach) {
   EXPECT_EQ(records_.coverage[0].instrumented_launches, 2u);
 }
 
-TEST_F(AnswerTest, WhatIsRefusedChangesNothing) {
+TEST_F(AnswerTest, RejectedRequestsChangeNothing) {
   for (const std::string& request :
        {std::string(), std::string("nonsense"), std::string("{}"), std::string("7"),
         std::string(R"({"attach":{},"detach":{}})"), std::string(R"({"stop":{}})"), std::string("\xff\xfe"),

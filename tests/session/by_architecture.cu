@@ -1,2 +1,2 @@
-// Another kernel for every architecture.
+// A different kernel for each architecture.
 extern "C" __global__ void architecture(int* a) { a[0] = __CUDA_ARCH__; }

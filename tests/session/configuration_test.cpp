@@ -10,7 +10,7 @@
 namespace lynxpp::interposer {
 namespace {
 
-TEST(Configuration, ReadsTheEnvironmentAndReportsWhatIsWrong) {
+TEST(Configuration, ReadsTheEnvironmentAndReportsErrors) {
   setenv("LYNXPP_KERNELS", "mat(mul", 1);
   setenv("LYNXPP_LAUNCHES", "first", 1);
   setenv("LYNXPP_OUTPUT", "out.jsonl", 1);
@@ -64,9 +64,9 @@ TEST(OutputPath, NamesProcessHostAndRank) {
   setenv("SLURM_PROCID", "7", 1);
   EXPECT_EQ(*expand_output_path("%r"), "7");
   setenv("OMPI_COMM_WORLD_RANK", "3", 1);
-  EXPECT_EQ(*expand_output_path("%r"), "3") << "the launcher inside of a Slurm job";
+  EXPECT_EQ(*expand_output_path("%r"), "3") << "the launcher inside a Slurm job";
   setenv("OMPI_COMM_WORLD_RANK", "../x", 1);
-  EXPECT_EQ(*expand_output_path("%r"), "7") << "that is no rank";
+  EXPECT_EQ(*expand_output_path("%r"), "7") << "that is not a rank";
   unsetenv("OMPI_COMM_WORLD_RANK");
   unsetenv("SLURM_PROCID");
   EXPECT_EQ(*expand_output_path("%d of %r", 2), "2 of 0");

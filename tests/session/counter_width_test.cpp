@@ -1,4 +1,4 @@
-// Counters of 32 and 64 bits: which ones launches get, and what is said of counts that may have wrapped.
+// 32-bit and 64-bit counters: which launches use which, and the report of counts that may have overflowed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 
 class CounterWidthTest : public SessionTest {
  protected:
-  /// Attached to a kernel with a loop, of which each block has a counter.
+  /// Attaches to a kernel with a loop, with a counter for each basic block.
   void count_a_loop(Configuration configuration) {
     std::ofstream(spec_) << "global unsigned long counts[BASIC_BLOCKS];\n"
                             "ON_BASIC_BLOCK_ENTRY: { counts[basicBlockId()]++; }\n";
@@ -28,12 +28,12 @@ class CounterWidthTest : public SessionTest {
 
 TEST_F(CounterWidthTest, LongLaunchesGetWideCounters) {
   count_a_loop({});
-  // At this clock a counter may wrap in 43 ms.
+  // At this clock rate, a counter may overflow in 43 ms.
   device_.set_clock_khz(200'000'000);
   EXPECT_TRUE(launch());
   device_.milliseconds = 50;
   device_.ready = false;
-  EXPECT_TRUE(launch()) << "the one that takes so long";
+  EXPECT_TRUE(launch()) << "the long launch";
   std::this_thread::sleep_for(std::chrono::milliseconds(60));
   device_.ready = true;
   session_->collect();
@@ -49,14 +49,14 @@ TEST_F(CounterWidthTest, LongLaunchesGetWideCounters) {
   EXPECT_THAT(device_.loaded[1], HasSubstr("add.u64 %lynxpp_rd0, %lynxpp_rd0, 1;"));
 }
 
-TEST_F(CounterWidthTest, TimeAProgramIdlesBehindALaunchIsNotTheLaunchs) {
+TEST_F(CounterWidthTest, IdleTimeAfterALaunchIsNotCharged) {
   count_a_loop({});
-  // At this clock a counter may wrap in 43 ms, which pass before anybody looks.
+  // At this clock rate, a counter may overflow in 43 ms, which pass before the results are polled.
   device_.set_clock_khz(200'000'000);
   device_.ready = false;
   EXPECT_TRUE(launch());
   device_.knows_times = false;
-  EXPECT_TRUE(launch()) << "the device says nothing about this one";
+  EXPECT_TRUE(launch()) << "the device does not report the time of this one";
   std::this_thread::sleep_for(std::chrono::milliseconds(60));
   session_->finish();
   ASSERT_EQ(records_.launches.size(), 2u);
@@ -64,7 +64,7 @@ TEST_F(CounterWidthTest, TimeAProgramIdlesBehindALaunchIsNotTheLaunchs) {
   EXPECT_THAT(records_.launches[1].notes, ElementsAre(HasSubstr("counts are an estimate")));
 }
 
-TEST_F(CounterWidthTest, CountersAreWideFromTheFirstLaunchOnWhenAskedFor) {
+TEST_F(CounterWidthTest, RequestedWideCountersApplyFromTheFirstLaunch) {
   Configuration configuration;
   configuration.counters = CounterWidth::wide;
   count_a_loop(std::move(configuration));
@@ -75,14 +75,14 @@ TEST_F(CounterWidthTest, CountersAreWideFromTheFirstLaunchOnWhenAskedFor) {
   EXPECT_TRUE(records_.launches.at(0).notes.empty());
 }
 
-TEST_F(CounterWidthTest, CountersStayNarrowWhenAskedFor) {
+TEST_F(CounterWidthTest, RequestedNarrowCountersAreKept) {
   Configuration configuration;
   configuration.counters = CounterWidth::narrow;
   count_a_loop(std::move(configuration));
   device_.set_clock_khz(200'000'000);
   device_.knows_times = false;
   device_.ready = false;
-  EXPECT_TRUE(launch()) << "of which the session learns only after so long";
+  EXPECT_TRUE(launch()) << "its end is observed late";
   std::this_thread::sleep_for(std::chrono::milliseconds(60));
   device_.ready = true;
   session_->collect();

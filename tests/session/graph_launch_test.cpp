@@ -1,4 +1,4 @@
-// Graphs whose kernels run as variants, on a device that only records what is asked of it.
+// Graphs whose kernels run as variants, on a device that only records its calls.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-/// What a driver would answer, and what it was asked.
+/// The replies of a driver, and the requests it received.
 struct Answers {
   bool has_buffers = true, has_results = true, can_instantiate = true;
   int instantiated = 0;
@@ -87,14 +87,14 @@ class GraphLaunches : public SessionTest {
   int originals_ = 0;
 };
 
-TEST_F(GraphLaunches, AreMadeWithVariantsOfOneInstance) {
+TEST_F(GraphLaunches, UseOneInstanceOfTheVariants) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(launch_graph(), GraphLaunched::variants);
   EXPECT_EQ(graphs_.answers.instantiated, 1);
   EXPECT_THAT(finish().notes, IsEmpty());
   EXPECT_THAT(records_.launches, SizeIs(3));
 }
 
-TEST_F(GraphLaunches, GoOnWithVariantsWhenThereIsMemoryAgain) {
+TEST_F(GraphLaunches, ResumeVariantsWhenMemoryIsAvailable) {
   graphs_.answers.has_buffers = false;
   EXPECT_EQ(launch_graph(), GraphLaunched::original);
   EXPECT_EQ(launch_graph(), GraphLaunched::original);
@@ -107,7 +107,7 @@ TEST_F(GraphLaunches, GoOnWithVariantsWhenThereIsMemoryAgain) {
               Contains("2 launches ran uninstrumented for want of up to 512 bytes: the device is full"));
 }
 
-TEST_F(GraphLaunches, AreNotMadeWithVariantsWhereResultsHaveNoPlace) {
+TEST_F(GraphLaunches, RunOriginalsWithoutRoomForResults) {
   graphs_.answers.has_results = false;
   EXPECT_EQ(launch_graph(), GraphLaunched::original);
   EXPECT_EQ(graphs_.answers.launched, 0);
@@ -117,7 +117,7 @@ TEST_F(GraphLaunches, AreNotMadeWithVariantsWhereResultsHaveNoPlace) {
   EXPECT_THAT(finish().notes, Contains(HasSubstr("the host is full")));
 }
 
-TEST_F(GraphLaunches, AreTriedAgainAndEverMoreSeldom) {
+TEST_F(GraphLaunches, AreRetriedWithExponentialBackoff) {
   graphs_.answers.can_instantiate = false;
   for (int i = 0; i < 20; ++i) EXPECT_EQ(launch_graph(), GraphLaunched::original);
   EXPECT_EQ(graphs_.answers.instantiated, 5) << "after 1, 2, 4 and 8 launches";

@@ -1,5 +1,5 @@
-// Records are written when they are complete, and what is complete is written when the program is ended in
-// the midst of a launch.
+// Records are written when they are complete, and complete records are written even if the program ends
+// during a launch.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,12 +15,12 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-TEST_F(SessionTest, ALaunchThatIsOverIsRecordedAtOnce) {
+TEST_F(SessionTest, CompletedLaunchIsRecordedImmediately) {
   EXPECT_TRUE(launch());
   EXPECT_EQ(records_.launches.size(), 1u);
 }
 
-TEST_F(SessionTest, CollectingWritesWhatIsOver) {
+TEST_F(SessionTest, CollectingWritesCompletedLaunches) {
   device_.ready = false;
   EXPECT_TRUE(launch());
   session_->collect();
@@ -32,7 +32,7 @@ TEST_F(SessionTest, CollectingWritesWhatIsOver) {
   EXPECT_EQ(records_.launches.size(), 1u);
 }
 
-TEST_F(SessionTest, WhatIsCompleteIsWrittenWhileAnotherThreadLaunches) {
+TEST_F(SessionTest, WritesCompleteRecordsWhileAnotherThreadLaunches) {
   EXPECT_TRUE(launch());
   device_.during_launch = [&] { std::thread([&] { session_->finish_now(); }).join(); };
   launch();
@@ -45,8 +45,8 @@ TEST_F(SessionTest, WhatIsCompleteIsWrittenWhileAnotherThreadLaunches) {
   EXPECT_EQ(records_.finished, 1);
 }
 
-/// As a signal handler that calls exit() does.
-TEST_F(SessionTest, AThreadThatEndsTheProgramInsideItsLaunchDoesNotWaitForItself) {
+/// As in a signal handler that calls exit().
+TEST_F(SessionTest, ThreadThatExitsInsideItsLaunchDoesNotDeadlock) {
   device_.during_launch = [&] { session_->finish(); };
   launch();
   EXPECT_THAT(records_.launches, IsEmpty());
@@ -55,7 +55,7 @@ TEST_F(SessionTest, AThreadThatEndsTheProgramInsideItsLaunchDoesNotWaitForItself
   EXPECT_EQ(records_.finished, 1);
 }
 
-TEST_F(SessionTest, ALaunchThatNeverEndsKeepsNoProgram) {
+TEST_F(SessionTest, EndlessLaunchDoesNotBlockExit) {
   std::promise<void> begun;
   std::promise<void> ended;
   device_.during_launch = [&] {
@@ -72,7 +72,7 @@ TEST_F(SessionTest, ALaunchThatNeverEndsKeepsNoProgram) {
   EXPECT_THAT(records_.launches, IsEmpty());
 }
 
-TEST_F(SessionTest, OtherThreadsRunTheirOriginalsAfterThat) {
+TEST_F(SessionTest, OtherThreadsRunOriginalsAfterExit) {
   bool instrumented = true;
   device_.during_launch = [&] {
     session_->finish();
@@ -82,7 +82,7 @@ TEST_F(SessionTest, OtherThreadsRunTheirOriginalsAfterThat) {
   EXPECT_FALSE(instrumented);
 }
 
-TEST_F(SessionTest, ResultsThatAreNotThereAreNamedAndNotWaitedFor) {
+TEST_F(SessionTest, MissingResultsAreReportedWithoutWaiting) {
   device_.ready = false;
   EXPECT_TRUE(launch());
   EXPECT_TRUE(launch());

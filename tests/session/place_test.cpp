@@ -1,4 +1,4 @@
-// Where a launch was made: modules, devices and numbers in its record.
+// The origin of a launch: modules, devices and numbers in its record.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -43,7 +43,7 @@ class PlaceTest : public SessionTest {
   int contents_ = 0;
 };
 
-TEST_F(PlaceTest, KernelsOfOneNameInTwoModulesAreTwo) {
+TEST_F(PlaceTest, EqualNamesInTwoModulesAreTwoKernels) {
   EXPECT_TRUE(launch_on(device_, 1, "aaaaaaaaaaaa", 0));
   EXPECT_TRUE(launch_on(device_, 2, "bbbbbbbbbbbb", 1));
   EXPECT_TRUE(launch_on(device_, 1, "aaaaaaaaaaaa", 2));
@@ -57,7 +57,7 @@ TEST_F(PlaceTest, KernelsOfOneNameInTwoModulesAreTwo) {
   EXPECT_EQ(records_.coverage[1].launches, 1u);
 }
 
-TEST_F(PlaceTest, ModuleThatIsLoadedAgainIsTheSame) {
+TEST_F(PlaceTest, ReloadedModuleIsTheSame) {
   EXPECT_TRUE(launch_on(device_, 1, "aaaaaaaaaaaa", 0));
   session_->forget_image(1);
   EXPECT_TRUE(launch_on(device_, 9, "aaaaaaaaaaaa", 1));
@@ -66,7 +66,7 @@ TEST_F(PlaceTest, ModuleThatIsLoadedAgainIsTheSame) {
   EXPECT_EQ(records_.coverage.size(), 1u);
 }
 
-TEST_F(PlaceTest, WhatGraphsHaveLaunchedBeforeIsOfTheSameKernel) {
+TEST_F(PlaceTest, EarlierGraphLaunchesBelongToTheSameKernel) {
   session_->launched_natively("k", 3, "by graphs");
   EXPECT_TRUE(launch_on(device_, 1, "aaaaaaaaaaaa", 0));
   session_->launched_natively("k", 2, "by graphs");
@@ -78,7 +78,7 @@ TEST_F(PlaceTest, WhatGraphsHaveLaunchedBeforeIsOfTheSameKernel) {
   EXPECT_EQ(records_.coverage[0].module, "aaaaaaaaaaaa");
 }
 
-TEST_F(PlaceTest, HandleOfAnUnloadedImageMayNameAnother) {
+TEST_F(PlaceTest, HandleOfAnUnloadedImageMayBeReused) {
   EXPECT_TRUE(launch_on(device_, 1, "aaaaaaaaaaaa", 0));
   session_->forget_image(1);
   EXPECT_TRUE(launch_on(device_, 1, "bbbbbbbbbbbb", 1));
@@ -86,7 +86,7 @@ TEST_F(PlaceTest, HandleOfAnUnloadedImageMayNameAnother) {
   EXPECT_THAT(modules(), ElementsAre("aaaaaaaaaaaa", "bbbbbbbbbbbb"));
 }
 
-TEST_F(PlaceTest, EachDeviceHasItsNumbersAndItsRecord) {
+TEST_F(PlaceTest, EachDeviceHasItsOwnNumbersAndRecord) {
   FakeDevice second;
   second.set_ordinal(1);
   EXPECT_TRUE(launch_on(device_, 1, "aaaaaaaaaaaa", 0));
@@ -120,7 +120,7 @@ TEST_F(PlaceTest, LaunchesAreNumberedAndTimed) {
   EXPECT_EQ(first.device_ms, 2.5);
 }
 
-TEST(ResultsQueue, KeepsNumbersOnceAskedAndHandsThemOverOnce) {
+TEST(ResultsQueue, KeepsRequestedValuesAndReturnsThemOnce) {
   ResultsQueue queue;
   const std::unique_ptr<report::Sink> sink = queue.sink();
   report::LaunchRecord record;
@@ -141,7 +141,7 @@ TEST(ResultsQueue, KeepsNumbersOnceAskedAndHandsThemOverOnce) {
     into +=
         lynxpp_value_of(result, "nothing", -1) == -1 && lynxpp_value_of(result, "r", 0) == 0.25 ? ";" : "!";
   };
-  EXPECT_EQ(queue.take(take, &text), 0u) << "nobody had asked";
+  EXPECT_EQ(queue.take(take, &text), 0u) << "no reader had requested them";
   queue.keep();
   sink->launch(record);
   EXPECT_EQ(queue.take(take, &text), 1u);
@@ -152,7 +152,7 @@ TEST(ResultsQueue, KeepsNumbersOnceAskedAndHandsThemOverOnce) {
   EXPECT_EQ(queue.take(nullptr, nullptr), ResultsQueue::most);
 }
 
-TEST(ThisProcess, IsNamedOnce) {
+TEST(ThisProcess, IsIdentifiedOnce) {
   const report::ProcessRecord first = describe_process();
   EXPECT_EQ(first.process.size(), 12u);
   EXPECT_EQ(first.process.find_first_not_of("0123456789abcdef"), std::string::npos);

@@ -32,7 +32,7 @@ TEST(ProbeBuffer, PartialWarpsCountAsWarps) {
   EXPECT_EQ(extents.sms, 4u);
 }
 
-TEST(ProbeBuffer, ArraysOfAllSpecificationsLieApart) {
+TEST(ProbeBuffer, ArraysOfAllSpecificationsAreDisjoint) {
   const auto first = compile(
       "global unsigned long a[THREADS];\nglobal unsigned int b;\nON_KERNEL_EXIT: { a[globalThreadId()] = 1; "
       "b = 2; }\n");
@@ -49,7 +49,7 @@ TEST(ProbeBuffer, ArraysOfAllSpecificationsLieApart) {
   const auto others = layout->arrays_of(1, buffer);
   ASSERT_EQ(others.size(), 1u);
   EXPECT_EQ(others[0].size(), 16u);
-  // Filling one leaves the others and the counts of dropped accesses alone.
+  // Filling one array does not affect the others or the counts of dropped accesses.
   std::memset(arrays[0].data(), 0xff, arrays[0].size());
   EXPECT_EQ(arrays[1][0], std::byte{0});
   EXPECT_EQ(others[0][0], std::byte{0});
@@ -57,7 +57,7 @@ TEST(ProbeBuffer, ArraysOfAllSpecificationsLieApart) {
   EXPECT_THAT(layout->dropped(1, buffer), testing::Each(0u));
 }
 
-TEST(ProbeBuffer, WhatArraysBeginWithIsWritten) {
+TEST(ProbeBuffer, WritesInitialValues) {
   const auto specification = compile(
       "global unsigned int none[4], few[8] = {1, 2}, all[BLOCKS] = 7;\nON_KERNEL_EXIT: { none[0] = few[1] + "
       "all[0]; }\n");
@@ -82,7 +82,7 @@ TEST(ProbeBuffer, WhatArraysBeginWithIsWritten) {
   EXPECT_THAT(numbers(2), testing::ElementsAre(7, 7, 7));
 }
 
-TEST(ProbeBuffer, RefusesWhatDoesNotFit) {
+TEST(ProbeBuffer, RejectsArraysThatAreTooLarge) {
   const auto specification =
       compile("global unsigned long a[THREADS][THREADS];\nON_KERNEL_EXIT: { a[0][0] = 1; }\n");
   ASSERT_TRUE(specification);

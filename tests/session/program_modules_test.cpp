@@ -1,4 +1,4 @@
-// Kernels are instrumented from the PTX of what the driver runs, and from no other.
+// Kernels are instrumented from the PTX of what the driver runs, and from no other PTX.
 #include "interposer/program_modules.h"
 
 #include <gmock/gmock.h>
@@ -34,7 +34,7 @@ std::string message(const Result<KernelPtx>& text) {
   return text ? "found" : text.error().diagnostics.front().message;
 }
 
-TEST(ProgramModules, TheReasonIsThatOfTheModuleThatHasPtx) {
+TEST(ProgramModules, ReasonComesFromTheModuleWithPtx) {
   const std::string image =
       ContainerBuilder().add(kind_elf, 90, "ELF?").build() +
       ContainerBuilder().add(kind_ptx, 80, defining("a")).build() +
@@ -49,7 +49,7 @@ TEST(ProgramModules, TheReasonIsThatOfTheModuleThatHasPtx) {
   EXPECT_EQ(message(modules.text_of("d", 1, as_bytes(other), 90)), "no PTX module of the program defines it");
 }
 
-TEST(ProgramModules, AKernelComesWithTheModulesThatDefineWhatItCalls) {
+TEST(ProgramModules, KernelIncludesTheModulesOfItsCallees) {
   const std::string header = ".version 8.0\n.target sm_80\n.address_size 64\n";
   const std::string calling =
       header + ".extern .func far();\n.extern .func nowhere();\n.visible .entry a()\n{\ncall far;\nret;\n}\n";
@@ -67,7 +67,7 @@ TEST(ProgramModules, AKernelComesWithTheModulesThatDefineWhatItCalls) {
   EXPECT_THAT(found->text, testing::Not(HasSubstr("unrelated")));
 }
 
-TEST(ProgramModules, ADriverThatIgnoresMachineCodeCompilesThePtx) {
+TEST(ProgramModules, UsesPtxIfTheDriverIgnoresMachineCode) {
   const std::string image =
       ContainerBuilder().add(kind_elf, 90, "ELF?").add(kind_ptx, 80, defining("a")).build();
   ::setenv("CUDA_FORCE_PTX_JIT", "1", 1);
@@ -76,13 +76,13 @@ TEST(ProgramModules, ADriverThatIgnoresMachineCodeCompilesThePtx) {
   EXPECT_NE(message(ProgramModules().text_of("a", 1, as_bytes(image), 90)), "found");
 }
 
-/// Returns a cubin of kernel "a" that differs from those with other names.
+/// Returns a cubin of kernel "a" that differs from cubins with other names.
 CubinBuilder cubin_builder(const std::string& name) {
   return CubinBuilder().add(".text.a", "code").add(".comment", name);
 }
 std::string cubin_named(const std::string& name) { return cubin_builder(name).build(); }
 
-/// Returns the text as kept by ptxas -lineinfo.
+/// Returns the text as stored by ptxas -lineinfo.
 std::string with_zeros(std::string text) {
   std::ranges::replace(text, '\n', '\0');
   return text;
@@ -106,7 +106,7 @@ class MachineCodeAlone : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
-TEST_F(MachineCodeAlone, IsInstrumentedFromThePtxThatItsCompilerRead) {
+TEST_F(MachineCodeAlone, IsInstrumentedFromItsCompilersPtx) {
   const std::string cubin = cubin_named("first");
   EXPECT_THAT(message(ProgramModules().text_of("a", 1, as_bytes(cubin), 90)),
               testing::StartsWith("the program carries no PTX for it"));
@@ -116,7 +116,7 @@ TEST_F(MachineCodeAlone, IsInstrumentedFromThePtxThatItsCompilerRead) {
   EXPECT_NE(message(ProgramModules().text_of("a", 1, as_bytes(cubin_named("other")), 90)), "found");
 }
 
-TEST_F(MachineCodeAlone, WasLinkedOfTextsOfWhichOneDefinesTheKernel) {
+TEST_F(MachineCodeAlone, UsesTheLinkedTextThatDefinesTheKernel) {
   const std::string cubin = cubin_named("linked");
   ASSERT_TRUE(image::remember_ptx(as_bytes(cubin), defining("a") + '\0' + defining("b")));
   ProgramModules modules;
@@ -127,7 +127,7 @@ TEST_F(MachineCodeAlone, WasLinkedOfTextsOfWhichOneDefinesTheKernel) {
   EXPECT_NE(message(modules.text_of("c", 1, as_bytes(cubin), 90)), "found");
 }
 
-TEST_F(MachineCodeAlone, IsFoundInTheCacheOfTritonByItsBytes) {
+TEST_F(MachineCodeAlone, IsFoundInTritonsCacheByItsBytes) {
   const std::string cubin = cubin_named("first");
   keep("a.cubin", cubin_named("other"));
   keep("a.ptx", defining("a"));
@@ -136,7 +136,7 @@ TEST_F(MachineCodeAlone, IsFoundInTheCacheOfTritonByItsBytes) {
   EXPECT_EQ(message(ProgramModules().text_of("a", 1, as_bytes(cubin), 90)), "found");
 }
 
-TEST_F(MachineCodeAlone, KeepsThePtxOfItsOwnInItsDebugSection) {
+TEST_F(MachineCodeAlone, MayContainItsPtxInADebugSection) {
   const std::string cubin =
       cubin_builder("debug").add(".nv_debug_ptx_txt", with_zeros("\n" + defining("a"))).build();
   const Result<KernelPtx> found = ProgramModules().text_of("a", 1, as_bytes(cubin), 90);
@@ -150,7 +150,7 @@ TEST_F(MachineCodeAlone, KeepsThePtxOfItsOwnInItsDebugSection) {
   EXPECT_EQ(remembered->origin, "the PTX store");
 }
 
-TEST_F(MachineCodeAlone, OfAFatbinaryKeepsItsPtxToo) {
+TEST_F(MachineCodeAlone, KeepsItsPtxInAFatbinaryToo) {
   const std::string cubin =
       cubin_builder("debug").add(".nv_debug_ptx_txt", with_zeros(defining("a"))).build();
   using image::test::Compression;
@@ -162,7 +162,7 @@ TEST_F(MachineCodeAlone, OfAFatbinaryKeepsItsPtxToo) {
   }
 }
 
-TEST_F(MachineCodeAlone, WithMalformedPtxSaysWhereThatIs) {
+TEST_F(MachineCodeAlone, ReportsTheLocationOfMalformedPtx) {
   const std::string cubin = cubin_builder("malformed")
                                 .add(".nv_debug_ptx_txt", with_zeros(defining("a") + ".visible .entry a(\n"))
                                 .build();
@@ -170,7 +170,7 @@ TEST_F(MachineCodeAlone, WithMalformedPtxSaysWhereThatIs) {
               testing::StartsWith("the PTX in the debug section of the cubin cannot be read: "));
 }
 
-TEST_F(MachineCodeAlone, MayComeFromACacheThatIsNamed) {
+TEST_F(MachineCodeAlone, MayComeFromAConfiguredCache) {
   ::unsetenv("TRITON_CACHE_DIR");
   ::setenv("CUPY_CACHE_DIR", "/somewhere", 1);
   const std::string cubin = cubin_named("first");
@@ -190,7 +190,7 @@ TEST_F(MachineCodeAlone, MayComeFromACacheThatIsNamed) {
   ::unsetenv("CUPY_CACHE_DIR");
 }
 
-TEST_F(MachineCodeAlone, SaysWhyTheStoreIsNotUsed) {
+TEST_F(MachineCodeAlone, ReportsWhyTheStoreIsNotUsed) {
   const std::string cubin = cubin_named("first");
   ASSERT_TRUE(image::remember_ptx(as_bytes(cubin), defining("a")));
   const std::string store = folder_.path() / "store" / "lynxpp" / "ptx";
@@ -200,7 +200,7 @@ TEST_F(MachineCodeAlone, SaysWhyTheStoreIsNotUsed) {
                                 " can be written by others (mode 0777)"));
 }
 
-TEST_F(MachineCodeAlone, IsFoundInTheCacheOfTorchByItsBytes) {
+TEST_F(MachineCodeAlone, IsFoundInTorchsCacheByItsBytes) {
   const std::filesystem::path folder = folder_.path() / "torch" / "triton" / "0" / "key";
   std::filesystem::create_directories(folder);
   ::setenv("TORCHINDUCTOR_CACHE_DIR", (folder_.path() / "torch").c_str(), 1);
@@ -229,7 +229,7 @@ class ArchitectureTest : public SessionTest {
   ProgramModules modules_;
 };
 
-TEST_F(ArchitectureTest, ThePtxOfOtherMachineCodeIsNotInstrumented) {
+TEST_F(ArchitectureTest, IgnoresThePtxOfOtherMachineCode) {
   testing::internal::CaptureStderr();
   EXPECT_FALSE(launch_on(90));
   EXPECT_FALSE(launch_on(90, 33)) << "of another shape";
@@ -250,19 +250,19 @@ TEST_F(ArchitectureTest, ThePtxOfOtherMachineCodeIsNotInstrumented) {
   EXPECT_EQ(said.find(reason, first + 1), std::string::npos) << said;
 }
 
-TEST_F(ArchitectureTest, ThePtxOfWhatRunsIs) {
+TEST_F(ArchitectureTest, InstrumentsThePtxOfTheLoadedCode) {
   EXPECT_TRUE(launch_on(86)) << "its machine code comes from compute_80";
   ASSERT_EQ(device_.loaded.size(), 1u);
   EXPECT_THAT(device_.loaded[0], HasSubstr(", 800;"));
 }
 
-TEST_F(ArchitectureTest, PtxThatTheDriverCompilesIs) {
+TEST_F(ArchitectureTest, InstrumentsPtxThatTheDriverCompiles) {
   EXPECT_TRUE(launch_on(100));
   ASSERT_EQ(device_.loaded.size(), 1u);
   EXPECT_THAT(device_.loaded[0], HasSubstr(", 800;"));
 }
 
-TEST_F(ArchitectureTest, PtxOfNewerArchitecturesIsNamed) {
+TEST_F(ArchitectureTest, ReportsPtxOfNewerArchitectures) {
   EXPECT_FALSE(launch_on(75));
   session_->finish();
   EXPECT_EQ(records_.coverage.at(0).reason,

@@ -1,4 +1,4 @@
-// Memory for one more launch, launches that are outstanding and do not end, and what is dumped.
+// Memory for further launches, outstanding launches that do not end, and dumps.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ using ::testing::UnorderedElementsAre;
 
 constexpr std::chrono::milliseconds short_patience(30);
 
-/// A launch whose results come when the test says so.
+/// A launch whose results become available when the test decides.
 class HeldReadback : public device::Readback {
  public:
   HeldReadback(std::vector<std::byte> bytes, std::shared_ptr<std::atomic<bool>> is_over, int& live)
@@ -93,18 +93,18 @@ class RoomTest : public SessionTest {
   SmallDevice small_;
 };
 
-TEST_F(RoomTest, ResultsThatAreThereMakeRoom) {
+TEST_F(RoomTest, AvailableResultsFreeRoom) {
   small_.over_at_once = true;
   for (int i = 0; i < 5; ++i) EXPECT_TRUE(launch_small()) << i;
   EXPECT_THAT(finish().notes, IsEmpty());
   EXPECT_EQ(records_.launches.size(), 5u);
 }
 
-TEST_F(RoomTest, WithoutRoomTheOriginalRunsAndCoverageSaysHowMuchIsMissing) {
+TEST_F(RoomTest, WithoutRoomTheOriginalRunsAndCoverageReportsTheShortage) {
   EXPECT_TRUE(launch_small());
   EXPECT_FALSE(launch_small());
   const int asked = small_.asked;
-  EXPECT_FALSE(launch_small()) << "and does not wait again for what did not come";
+  EXPECT_FALSE(launch_small()) << "does not wait again for missing results";
   EXPECT_EQ(small_.asked, asked + 1);
   *small_.ends[0] = true;
   EXPECT_TRUE(launch_small());
@@ -118,8 +118,8 @@ TEST_F(RoomTest, WithoutRoomTheOriginalRunsAndCoverageSaysHowMuchIsMissing) {
   EXPECT_EQ(records_.launches.size(), 2u);
 }
 
-/// A kernel that goes on until the host says so is behind nothing: what comes later is counted all the same.
-TEST_F(RoomTest, ALaunchThatGoesOnKeepsNoRoomFromOthers) {
+/// A kernel that runs until the host stops it does not block others: later launches are counted all the same.
+TEST_F(RoomTest, RunningLaunchDoesNotBlockOthers) {
   small_.most = 2;
   EXPECT_TRUE(launch_small());
   small_.over_at_once = true;
@@ -129,13 +129,13 @@ TEST_F(RoomTest, ALaunchThatGoesOnKeepsNoRoomFromOthers) {
   EXPECT_EQ(records_.launches.size(), 21u);
 }
 
-TEST_F(RoomTest, TooManyOutstandingLaunchesAreNotWaitedForTwice) {
+TEST_F(RoomTest, WaitsOnlyOnceForOutstandingLaunches) {
   small_.most = 1 << 20;
   for (int i = 0; i < 4097; ++i) ASSERT_TRUE(launch_small()) << i;
   EXPECT_FALSE(launch_small());
   EXPECT_FALSE(launch_small());
   for (const auto& each : small_.ends) *each = true;
-  EXPECT_TRUE(launch_small()) << "they have come";
+  EXPECT_TRUE(launch_small()) << "they have arrived";
   *small_.ends.back() = true;
   const report::CoverageRecord& coverage = finish();
   EXPECT_THAT(coverage.notes, ElementsAre("2 launches made while results of too many others were outstanding "
@@ -143,7 +143,7 @@ TEST_F(RoomTest, TooManyOutstandingLaunchesAreNotWaitedForTwice) {
   EXPECT_EQ(records_.launches.size(), 4098u);
 }
 
-TEST_F(RoomTest, TheEndDoesNotWaitForALaunchThatGoesOn) {
+TEST_F(RoomTest, FinishDoesNotWaitForARunningLaunch) {
   small_.most = 3;
   EXPECT_TRUE(launch_small());
   small_.over_at_once = true;
@@ -155,7 +155,7 @@ TEST_F(RoomTest, TheEndDoesNotWaitForALaunchThatGoesOn) {
   EXPECT_EQ(records_.finished, 1);
 }
 
-/// A driver whose call never returns: neither waiting nor asking comes back.
+/// A driver call that never returns: neither waiting nor polling returns.
 class StuckReadback : public device::Readback {
  public:
   explicit StuckReadback(std::shared_future<void> end) : end_(std::move(end)) {}
@@ -175,7 +175,7 @@ class StuckDevice : public FakeDevice {
   std::promise<void> end;
 };
 
-TEST_F(RoomTest, TheEndComesWhileACallOfTheDriverNeverReturns) {
+TEST_F(RoomTest, FinishSurvivesADriverCallThatNeverReturns) {
   StuckDevice stuck;
   device::Launch request;
   request.block[0] = 32;
@@ -188,20 +188,20 @@ TEST_F(RoomTest, TheEndComesWhileACallOfTheDriverNeverReturns) {
   session_.reset();
 }
 
-TEST_F(RoomTest, TheEndOfAContextIsNotKeptByALaunchThatGoesOn) {
+TEST_F(RoomTest, RunningLaunchDoesNotBlockTheEndOfItsContext) {
   small_.most = 2;
   EXPECT_TRUE(launch_small());
   EXPECT_TRUE(launch());  // on another device
   const device::Device* const ending = &small_;
   session_->save_results(std::span(&ending, 1));
   EXPECT_TRUE(launch());
-  EXPECT_THAT(records_.launches, SizeIs(2)) << "those of other devices are written on";
+  EXPECT_THAT(records_.launches, SizeIs(2)) << "results of other devices are still written";
   EXPECT_THAT(finish().notes,
               ElementsAre("the program was ended before 1 launch had; the results are missing"));
   EXPECT_THAT(records_.launches, SizeIs(2));
 }
 
-TEST_F(RoomTest, ResultsOfAContextThatHasEndedAreNotLookedForAnyMore) {
+TEST_F(RoomTest, ResultsOfAnEndedContextAreNotPolled) {
   small_.most = 3;
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(launch_small());
   const device::Device* const ending = &small_;
@@ -212,7 +212,7 @@ TEST_F(RoomTest, ResultsOfAContextThatHasEndedAreNotLookedForAnyMore) {
   EXPECT_THAT(records_.launches, IsEmpty());
 }
 
-TEST(Dumps, TextsThatDifferGetFilesOfTheirOwn) {
+TEST(Dumps, DifferentTextsGetSeparateFiles) {
   const TemporaryFolder folder;
   DumpFolder dumps(folder.file("ptx"));
   const std::string longer(300, 'k');

@@ -1,4 +1,4 @@
-// A launch session with a device that only records what is asked of it.
+// A launch session with a device that only records its calls.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ inline constexpr const char* kernel_ptx =
     ".version 8.0\n.target sm_80\n.address_size 64\n.visible .global .align 4 .u32 total;\n"
     ".visible .entry k(.param .u64 p, .param .u32 n)\n{\n.reg .b64 %rd<2>;\nmov.u64 %rd1, total;\nret;\n}\n";
 
-/// Everything the session handed to its sinks.
+/// Everything that the session passed to its sinks.
 struct Records {
   std::vector<report::SitesRecord> sites;
   std::vector<report::LaunchRecord> launches;
@@ -113,7 +113,7 @@ class FakeDevice : public device::Device {
     if (during_launch) during_launch();
     ++launched;
     slots_seen.assign(slots.begin(), slots.end());
-    // Writes 7 at the first word's address, as a handler would.
+    // Writes 7 to the address in the first parameter slot, as a handler would.
     const std::uint64_t seven = 7;
     if (!probe.empty()) {
       auto& bytes = static_cast<FakeBuffer&>(buffer).bytes;
@@ -144,7 +144,7 @@ class FakeDevice : public device::Device {
 
   std::vector<std::string> loaded;
   std::vector<device::ParameterSlot> slots_seen;
-  /// The program's; for a test to replace.
+  /// The program's allocations; tests may replace it.
   std::shared_ptr<const device::LiveAllocations> memory = std::make_shared<const device::LiveAllocations>();
   int launched = 0;
   int originals = 0;
@@ -185,7 +185,7 @@ class SessionTest : public ::testing::Test {
     ASSERT_TRUE(session_->attach(spec_, problem)) << problem;
   }
   bool launch(const std::string& name = "k", std::uint64_t image = 1) { return launch(name, image, 3, 33); }
-  /// Takes the results, too, if they are there.
+  /// Also collects the results, if they are available.
   bool launch(const std::string& name, std::uint64_t image, std::uint32_t blocks, std::uint32_t threads) {
     KernelSource source{name, image, [&]() -> Result<KernelPtx> {
                           ++decoded_;

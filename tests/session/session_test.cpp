@@ -1,4 +1,4 @@
-// The launch session against a device that only records what is asked of it.
+// The launch session on a device that only records its calls.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -38,7 +38,7 @@ TEST_F(SessionTest, InstrumentsOnceAndRecordsEveryLaunch) {
   EXPECT_EQ(records_.finished, 1);
 }
 
-TEST_F(SessionTest, LaunchesOfAnotherShapeGetAVariantOfTheirOwn) {
+TEST_F(SessionTest, LaunchesOfAnotherShapeGetTheirOwnVariant) {
   std::ofstream(spec_) << "global unsigned long warps[BASIC_BLOCKS];\nON_BASIC_BLOCK_ENTRY: { if "
                           "(leastActiveThreadInWarp()) atomicAdd(&warps[basicBlockId()], 1); }\n";
   start({});
@@ -50,7 +50,7 @@ TEST_F(SessionTest, LaunchesOfAnotherShapeGetAVariantOfTheirOwn) {
   EXPECT_TRUE(launch("k", 1, 100, 33));
   EXPECT_TRUE(launch("k", 1, 100, 64));
   ASSERT_EQ(device_.loaded.size(), 2u);
-  EXPECT_NE(device_.loaded[1], device_.loaded[0]) << "rows of 32 threads come to E together";
+  EXPECT_NE(device_.loaded[1], device_.loaded[0]) << "rows of 32 threads reach E together";
   EXPECT_TRUE(launch("k", 1, 200, 96)) << "rows, too";
   EXPECT_TRUE(launch("k", 1, 300, 17)) << "none, as in the first launch";
   EXPECT_EQ(device_.loaded.size(), 2u);
@@ -66,7 +66,7 @@ TEST_F(SessionTest, VariantsWithTheSameTextAreLoadedOnce) {
   EXPECT_TRUE(launch("k", 1, 16, 33));
   EXPECT_EQ(device_.loaded.size(), 1u);
   EXPECT_EQ(device_.launched, 3);
-  EXPECT_TRUE(launch("k", 2, 100, 33)) << "of another image";
+  EXPECT_TRUE(launch("k", 2, 100, 33)) << "from another image";
   EXPECT_EQ(device_.loaded.size(), 2u);
 }
 
@@ -88,7 +88,7 @@ TEST_F(SessionTest, ShapesFollowFromTheLaunch) {
   EXPECT_EQ(of(32, 1), (engine::LaunchShape{true, true, false, false}));
 }
 
-TEST_F(SessionTest, SiteTableStandsOnceBeforeTheFirstLaunchThatNeedsIt) {
+TEST_F(SessionTest, SiteTableIsWrittenOnceBeforeItsFirstUse) {
   std::ofstream(spec_) << "global unsigned long counts[INSTRUCTIONS];\n"
                           "ON_INSTRUCTION: { atomicAdd(&counts[instructionId()], 1); }\n";
   start({});
@@ -123,7 +123,7 @@ TEST_F(SessionTest, LaunchesWithoutValuesPerSiteNeedNoSiteTable) {
   EXPECT_EQ(records_.launches.at(0).sites, std::nullopt);
 }
 
-TEST_F(SessionTest, SampledLaunchesAloneAreInstrumentedAndSaySo) {
+TEST_F(SessionTest, OnlySampledLaunchesAreInstrumentedAndMarked) {
   std::ofstream(spec_) << "global unsigned long sevens;\n"
                           "host unsigned long all;\n"
                           "ON_KERNEL_EXIT: SAMPLE_LAUNCHES(3): SAMPLE_BLOCKS(2): { atomicAdd(&sevens, 1); }\n"
@@ -149,7 +149,7 @@ TEST_F(SessionTest, SampledLaunchesAloneAreInstrumentedAndSaySo) {
   EXPECT_EQ(records_.coverage[0].instrumented_launches, 3u);
 }
 
-TEST_F(SessionTest, HandlersThatSampleDifferentlyAreNamed) {
+TEST_F(SessionTest, ReportsHandlersWithDifferentSampling) {
   std::ofstream(spec_) << "global unsigned long sevens; global unsigned long all;\n"
                           "ON_KERNEL_EXIT: SAMPLE_BLOCKS(2): { atomicAdd(&sevens, 1); }\n"
                           "ON_KERNEL_EXIT: { atomicAdd(&all, 1); }\n"
@@ -169,7 +169,7 @@ TEST_F(SessionTest, HandlersThatSampleDifferentlyAreNamed) {
   EXPECT_EQ(sampling.handlers[1].blocks, 1u);
 }
 
-TEST_F(SessionTest, ErrorsOfReportsNameTheirPlaceInTheSpecification) {
+TEST_F(SessionTest, ReportErrorsNameTheirSourceLocation) {
   std::ofstream(spec_) << "global unsigned long a[2];\nhost int zero;\n"
                           "ON_KERNEL_EXIT: { atomicAdd(&a[0], 1); }\n"
                           "ON_REPORT: {\n  int i = 5;\n  emit(\"x\", a[i]);\n  emit(\"y\", 7 / zero);\n}\n"
@@ -186,7 +186,7 @@ TEST_F(SessionTest, ErrorsOfReportsNameTheirPlaceInTheSpecification) {
               ElementsAre(spec_ + ":9:19: division by zero; the result was taken as 0"));
 }
 
-TEST_F(SessionTest, ResultsThatAreNotThereYetWaitAndKeepTheirOrder) {
+TEST_F(SessionTest, PendingResultsKeepTheirOrder) {
   device_.ready = false;
   EXPECT_TRUE(launch());
   EXPECT_TRUE(launch());
@@ -199,7 +199,7 @@ TEST_F(SessionTest, ResultsThatAreNotThereYetWaitAndKeepTheirOrder) {
   for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(records_.launches[i].launch, i);
 }
 
-TEST_F(SessionTest, KernelThatCannotBeInstrumentedRunsAsItIsAndSaysWhy) {
+TEST_F(SessionTest, UninstrumentableKernelRunsUnchangedWithAReason) {
   text_ = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry other()\n{\nret;\n}\n";
   EXPECT_FALSE(launch());
   EXPECT_FALSE(launch());
@@ -211,7 +211,7 @@ TEST_F(SessionTest, KernelThatCannotBeInstrumentedRunsAsItIsAndSaysWhy) {
   EXPECT_EQ(records_.coverage[0].launches, 2u);
 }
 
-TEST_F(SessionTest, ASpecificationThatMatchesNothingIsNamed) {
+TEST_F(SessionTest, SpecificationWithoutMatchesIsNamed) {
   const std::string textures =
       written("textures",
               "global unsigned long n; unsigned int mine = 0;\n"
@@ -236,7 +236,7 @@ TEST_F(SessionTest, ASpecificationThatMatchesNothingIsNamed) {
                                                       "no place in this kernel matches 'elsewhere'"));
 }
 
-TEST_F(SessionTest, SharedMemoryThatIsTooMuchForAllTogetherIsRefused) {
+TEST_F(SessionTest, RejectsExcessiveTotalSharedMemory) {
   const std::string text =
       "shared unsigned int words[6144]; global unsigned int n[THREADS];\n"
       "ON_KERNEL_ENTRY: { words[blockThreadId()] = 1; }\n"
@@ -256,14 +256,14 @@ TEST_F(SessionTest, SharedMemoryThatIsTooMuchForAllTogetherIsRefused) {
   EXPECT_THAT(records_.coverage[1].specs, ElementsAre("first", "second", "third"));
   EXPECT_EQ(records_.coverage[1].instrumented_launches, 0);
   EXPECT_EQ(records_.coverage[1].reason,
-            "the attached specifications need 73728 bytes of shared memory together, more than 49152");
+            "the attached specifications need 73728 bytes of shared memory in total, more than 49152");
 }
 
 TEST_F(SessionTest, VariableWithoutAddressKeepsTheOriginal) {
   device_.has_total = false;
   EXPECT_FALSE(launch());
   session_->finish();
-  EXPECT_EQ(records_.coverage[0].reason, "the device does not give the address of the variable 'total'");
+  EXPECT_EQ(records_.coverage[0].reason, "the device does not report the address of the variable 'total'");
 }
 
 TEST_F(SessionTest, IndirectCallsKeepTheOriginal) {
@@ -288,7 +288,7 @@ TEST_F(SessionTest, FailedLoadOrLaunchKeepsTheOriginal) {
   EXPECT_TRUE(records_.launches.empty());
 }
 
-TEST_F(SessionTest, HandlersAreCopiedWhereTheirCallsAreRefused) {
+TEST_F(SessionTest, CopiesHandlersIfTheirCallsAreRejected) {
   device_.refuses_calls = true;
   setenv("LYNXPP_OUTLINE", "all", 1);
   EXPECT_TRUE(launch());
@@ -309,7 +309,7 @@ TEST_F(SessionTest, LostResultsAreNoted) {
   EXPECT_THAT(records_.coverage[0].notes, ElementsAre("results lost: the launch died"));
 }
 
-TEST_F(SessionTest, CapturedLaunchesRunAsTheyAre) {
+TEST_F(SessionTest, CapturedLaunchesRunUnchanged) {
   device_.captures = true;
   EXPECT_FALSE(launch());
   session_->finish();
@@ -347,7 +347,7 @@ TEST_F(SessionTest, DetachingDoesNotOvertakeALaunch) {
   EXPECT_EQ(records_.launches.size(), 1u);
 }
 
-TEST_F(SessionTest, LaunchesThatAreNeverInstrumentedStandInCoverage) {
+TEST_F(SessionTest, LaunchesThatAreNeverInstrumentedAppearInCoverage) {
   device_.captures = true;
   EXPECT_FALSE(launch());
   device_.captures = false;
@@ -365,8 +365,8 @@ TEST_F(SessionTest, LaunchesThatAreNeverInstrumentedStandInCoverage) {
   EXPECT_THAT(records_.coverage[1].notes, ElementsAre("1 launch by graphs was not counted"));
 }
 
-// A kernel that fails makes every later call fail: that is no graph.
-TEST_F(SessionTest, LaunchesOnStreamsThatCannotBeAskedRunAsTheyAre) {
+// A kernel that fails makes every later call fail, which does not indicate a graph.
+TEST_F(SessionTest, LaunchesOnFailedStreamsRunUnchanged) {
   device_.stream_fails = true;
   EXPECT_FALSE(launch());
   session_->finish();
@@ -374,7 +374,7 @@ TEST_F(SessionTest, LaunchesOnStreamsThatCannotBeAskedRunAsTheyAre) {
   EXPECT_THAT(records_.coverage[0].notes, ElementsAre(HasSubstr("illegal memory access")));
 }
 
-TEST_F(SessionTest, AFilterThatSelectsNothingIsTold) {
+TEST_F(SessionTest, ReportsAFilterThatSelectsNothing) {
   Configuration configuration;
   configuration.kernels = *NamePattern::parse("matmull");
   start(std::move(configuration));
@@ -422,7 +422,7 @@ TEST_F(SessionTest, DetachesAndAttachesAgain) {
   EXPECT_EQ(records_.launches[1].spec, "kernel_runtime");
 }
 
-TEST_F(SessionTest, EndSeesWhatTheReportsOfAllLaunchesLeft) {
+TEST_F(SessionTest, EndHandlersSeeStateOfAllReports) {
   const std::string path = written(
       "session_test_end",
       "global unsigned long a; host unsigned long launches = 10, last;\n"
@@ -447,7 +447,7 @@ TEST_F(SessionTest, EndSeesWhatTheReportsOfAllLaunchesLeft) {
   EXPECT_THAT(total.notes, testing::ElementsAre("done"));
 }
 
-TEST_F(SessionTest, BadSpecificationIsExplainedAndChangesNothing) {
+TEST_F(SessionTest, InvalidSpecificationIsReportedAndChangesNothing) {
   std::string problem;
   EXPECT_FALSE(session_->attach("instruction_cuont", problem));
   EXPECT_THAT(problem, HasSubstr("instruction_count"));
@@ -458,7 +458,7 @@ TEST_F(SessionTest, BadSpecificationIsExplainedAndChangesNothing) {
   EXPECT_TRUE(session_->attached()) << "what was attached before stays";
 }
 
-TEST_F(SessionTest, ForgottenImageIsInstrumentedAnew) {
+TEST_F(SessionTest, ForgottenImageIsInstrumentedAgain) {
   EXPECT_TRUE(launch("k", 5));
   session_->forget_image(5);
   EXPECT_TRUE(launch("k", 5));
@@ -480,7 +480,7 @@ TEST_F(SessionTest, ResultsAreSavedBeforeAContextEnds) {
   EXPECT_EQ(device_.loaded.size(), 2u) << "the variant died with its context";
 }
 
-TEST_F(SessionTest, TimingIsReportedWhenAskedFor) {
+TEST_F(SessionTest, TimingIsReportedOnRequest) {
   Configuration configuration;
   configuration.timing = Timing::stages;
   start(std::move(configuration));
@@ -504,7 +504,7 @@ TEST_F(SessionTest, OriginalsAreTimedWithoutBeingInstrumented) {
   EXPECT_TRUE(launch());
   EXPECT_TRUE(launch());
   device_.refuses_launch = true;
-  EXPECT_FALSE(launch()) << "the program makes it and sees its own error";
+  EXPECT_FALSE(launch()) << "the program launches it and gets its own error";
   session_->finish();
   EXPECT_EQ(device_.originals, 2);
   EXPECT_TRUE(device_.loaded.empty());
@@ -530,7 +530,7 @@ TEST_F(SessionTest, VariantsAreTimedWithoutTheirResults) {
   EXPECT_TRUE(records_.coverage[0].instrumented);
 }
 
-TEST(Session, SaysNothingWhenNothingWasEverAttached) {
+TEST(Session, IsSilentIfNothingWasAttached) {
   Records records;
   Session session({}, std::make_unique<RecordingSink>(records));
   session.finish();

@@ -1,4 +1,4 @@
-// Threads that launch beside each other, and the thread that takes their results.
+// Threads that launch concurrently, and the thread that collects their results.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,9 +21,9 @@ namespace {
 using ::testing::IsEmpty;
 
 constexpr int threads = 8;
-constexpr std::chrono::seconds patience(30);  // with other threads; nothing takes that long
+constexpr std::chrono::seconds patience(30);  // timeout for other threads; nothing takes that long
 
-/// A launch's results: 7 where the specification wants them.
+/// A launch's results: 7 where the specification expects them.
 class SevenBuffer : public device::Buffer {
  public:
   explicit SevenBuffer(std::size_t size) : Buffer(0x1000), bytes(size) {}
@@ -40,7 +40,7 @@ class SevenReadback : public device::Readback {
   std::vector<std::byte> bytes_;
 };
 
-/// Thread safe, as devices are.
+/// Thread-safe, like real devices.
 class SharedDevice : public FakeDevice {
  public:
   Result<std::unique_ptr<device::Variant>> load(const std::string& ptx, const std::string& kernel,
@@ -109,7 +109,7 @@ class Threads : public testing::Test {
   std::unique_ptr<Session> session_;
 };
 
-TEST_F(Threads, MakeTheVariantOfAKernelOnce) {
+TEST_F(Threads, BuildTheVariantOfAKernelOnce) {
   std::atomic<int> instrumented = 0;
   device_.during_load = [](const std::string&) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -124,11 +124,11 @@ TEST_F(Threads, MakeTheVariantOfAKernelOnce) {
   EXPECT_EQ(*numbers.rbegin(), threads - 1u);
 }
 
-TEST_F(Threads, MakeVariantsOfTwoKernelsAtATime) {
+TEST_F(Threads, BuildVariantsOfTwoKernelsConcurrently) {
   std::barrier both(2);
   device_.during_load = [&](const std::string&) { both.arrive_and_wait(); };
   std::thread other([&] { EXPECT_TRUE(launch("a")); });
-  EXPECT_TRUE(launch("b")) << "hangs where one waits for the other";
+  EXPECT_TRUE(launch("b")) << "hangs if one waits for the other";
   other.join();
 }
 
@@ -144,7 +144,7 @@ TEST_F(Threads, LaunchWhileAnotherLaunchIsInTheDevice) {
   is_inside.get_future().wait();
   EXPECT_TRUE(launch("k", 1));
   std::string problem;
-  EXPECT_TRUE(session_->attach("", problem)) << "nor does attaching wait";
+  EXPECT_TRUE(session_->attach("", problem)) << "attaching does not wait either";
   EXPECT_FALSE(launch("k", 1));
   may_go.set_value();
   other.join();
@@ -154,12 +154,12 @@ TEST_F(Threads, LaunchWhileAnotherLaunchIsInTheDevice) {
 
 TEST_F(Threads, LoseNoLaunchWhileSpecificationsComeAndGo) {
   constexpr int changes = 40;
-  constexpr std::uint64_t most_launches = 20'000;  // of a thread
+  constexpr std::uint64_t most_launches = 20'000;  // per thread
   std::atomic<bool> are_through = false;
   std::atomic<std::uint64_t> instrumented = 0;
   std::thread attacher([&] {
     std::string problem;
-    // The specification is attached already: on a busy machine the others may not have begun yet.
+    // The specification is already attached: on a busy machine the other threads may not have started yet.
     while (instrumented == 0) std::this_thread::yield();
     for (int i = 0; i < changes; ++i) {
       EXPECT_TRUE(session_->attach(i % 2 == 0 ? spec_ : "", problem)) << problem;
@@ -183,7 +183,7 @@ TEST_F(Threads, LoseNoLaunchWhileSpecificationsComeAndGo) {
   EXPECT_EQ(counted, instrumented);
   std::map<std::string, std::set<std::uint64_t>> numbers;
   for (const report::LaunchRecord& record : records_.launches) {
-    EXPECT_TRUE(numbers[record.kernel].insert(record.launch).second) << "two launches of one number";
+    EXPECT_TRUE(numbers[record.kernel].insert(record.launch).second) << "two launches with the same number";
     EXPECT_EQ(std::get<std::vector<std::uint64_t>>(record.results.at(0).values).at(0), 7u);
   }
 }
@@ -195,7 +195,7 @@ TEST_F(Threads, RecordsComeInTheOrderOfOneThreadsLaunches) {
   for (std::size_t i = 0; i < 500; ++i) EXPECT_EQ(records_.launches[i].launch, i);
 }
 
-/// A sink that tells when a record has come.
+/// A sink that signals when a record has arrived.
 class TellingSink : public report::Sink {
  public:
   explicit TellingSink(std::promise<std::thread::id>& came) : came_(came) {}
@@ -210,14 +210,14 @@ class TellingSink : public report::Sink {
   std::promise<std::thread::id>& came_;
 };
 
-TEST_F(Threads, ResultsAreTakenByAThreadOfTheSessions) {
+TEST_F(Threads, SessionsThreadCollectsResults) {
   std::promise<std::thread::id> came;
   session_ = std::make_unique<Session>(Configuration{}, std::make_unique<TellingSink>(came));
   std::string problem;
   ASSERT_TRUE(session_->attach(spec_, problem)) << problem;
   EXPECT_TRUE(launch("k"));
   auto taken = came.get_future();
-  ASSERT_EQ(taken.wait_for(patience), std::future_status::ready) << "nobody asks for them";
+  ASSERT_EQ(taken.wait_for(patience), std::future_status::ready) << "without a request";
   EXPECT_NE(taken.get(), std::this_thread::get_id());
 }
 
@@ -253,7 +253,7 @@ TEST(Worker, SleepsUntilItIsWoken) {
   }
 }
 
-TEST(Worker, IsThroughWhenItIsDestroyed) {
+TEST(Worker, FinishesWhenItIsDestroyed) {
   bool is_used = false;  // by the thread, until the end of the scope
   {
     std::promise<void> begun;
@@ -271,7 +271,7 @@ TEST(Worker, IsThroughWhenItIsDestroyed) {
   EXPECT_FALSE(is_used);
 }
 
-TEST(Worker, ThatIsNeverWokenIsNotAtWork) {
+TEST(Worker, IsIdleIfNeverWoken) {
   bool is_asked = false;
   {
     const ResultsWorker worker([&] { return is_asked = true; });

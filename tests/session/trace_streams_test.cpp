@@ -1,4 +1,4 @@
-// Rings of traces and the thread that takes what is in them, without a device.
+// Trace rings and the thread that drains them, without a device.
 #include "interposer/results/trace_streams.h"
 
 #include <gmock/gmock.h>
@@ -43,7 +43,7 @@ class OwnMemory : public device::HostMemory {
   std::unique_ptr<Line[]> lines_;
 };
 
-/// What a kernel does.
+/// Appends an entry as a kernel does.
 void put(std::span<std::byte> ring, std::uint64_t entries, std::uint64_t number) {
   std::byte* const place = ring.data() + sizeof(cod::StreamRing) + number % entries * 24;
   const std::uint64_t address = 1000 + number;
@@ -59,7 +59,7 @@ std::uint64_t taken(std::span<const std::byte> ring) {
   return number;
 }
 
-/// Numbers of the entries in a file; a failure where another value than put() gives stands beside one.
+/// Returns the numbers of the entries in a file. Fails if an entry's value differs from that of put().
 std::vector<std::uint64_t> numbers_in(const std::string& path) {
   std::vector<std::uint64_t> numbers;
   report::TraceVisitor visitor;
@@ -104,7 +104,7 @@ class RingTest : public testing::Test {
   std::unique_ptr<RingReader> reader;
 };
 
-TEST_F(RingTest, EntriesAreTakenInTheirOrderOnceTheyAreComplete) {
+TEST_F(RingTest, CompleteEntriesAreDrainedInOrder) {
   EXPECT_EQ(reader->control(std::chrono::seconds(2)).entries, 64u);
   EXPECT_EQ(reader->control(std::chrono::seconds(2)).patience_nanoseconds, 2'000'000'000u);
   EXPECT_FALSE(reader->take());
@@ -122,16 +122,16 @@ TEST_F(RingTest, EntriesAreTakenInTheirOrderOnceTheyAreComplete) {
   EXPECT_EQ(reader->lost(66), 0u);
 }
 
-TEST_F(RingTest, WhatIsBehindALostEntryIsTakenAtTheEnd) {
+TEST_F(RingTest, EntriesAfterALostOneAreDrainedAtTheEnd) {
   for (const std::uint64_t number : {0, 1, 3, 4, 7}) put(ring, 64, number);
   EXPECT_TRUE(reader->take());
   EXPECT_EQ(taken(ring), 2u);
   reader->finish(200);
   EXPECT_THAT(numbers_in(file.path()), ElementsAre(0, 1, 3, 4, 7));
-  EXPECT_EQ(reader->lost(200), 100u) << "those behind the first 100, which are in the trace itself";
+  EXPECT_EQ(reader->lost(200), 100u) << "entries after the first 100, which are in the trace itself";
 }
 
-TEST_F(RingTest, EntriesInTheFileOnlyAreNotLost) {
+TEST_F(RingTest, EntriesOnlyInTheFileAreNotLost) {
   for (std::uint64_t i = 0; i < 150; ++i) {
     put(ring, 64, i);
     reader->take();
@@ -141,7 +141,7 @@ TEST_F(RingTest, EntriesInTheFileOnlyAreNotLost) {
   EXPECT_EQ(reader->lost(170), 20u);
 }
 
-TEST_F(RingTest, WhereTheFileTakesNothingTheRingIsEmptiedAllTheSame) {
+TEST_F(RingTest, RingIsDrainedEvenIfTheFileFails) {
   std::ofstream(folder.file("file")) << "x";
   report::TraceFile none(folder.file("file") + "/one.trace");
   auto memory = std::make_unique<OwnMemory>(RingReader::bytes_of(specification_->streams()[0], 64));
@@ -158,12 +158,12 @@ TEST_F(RingTest, WhereTheFileTakesNothingTheRingIsEmptiedAllTheSame) {
   EXPECT_THAT(refused.problem(), HasSubstr("Not a directory"));
 }
 
-TEST_F(RingTest, ATraceWithoutEntriesMakesNoFile) {
+TEST_F(RingTest, TraceWithoutEntriesCreatesNoFile) {
   reader->finish(0);
   EXPECT_FALSE(std::filesystem::exists(file.path()));
 }
 
-/// Gives rings, and keeps where they are.
+/// Allocates rings, and keeps their addresses.
 class RingDevice : public FakeDevice {
  public:
   Result<std::unique_ptr<device::HostMemory>> host_memory(std::size_t bytes) override {
@@ -190,7 +190,7 @@ class Launches : public testing::Test {
     return streams.begin(specifications, device, description);
   }
 
-  /// As the launch leaves it.
+  /// The buffer as the launch leaves it.
   std::vector<std::byte> buffer(std::uint64_t appended) const {
     std::vector<std::byte> bytes(layout.bytes);
     std::memcpy(bytes.data() + counter(), &appended, sizeof appended);
@@ -212,7 +212,7 @@ class Launches : public testing::Test {
   ProbeLayout layout;
 };
 
-TEST_F(Launches, AreStreamedWhileTheyAreUnderWay) {
+TEST_F(Launches, AreStreamedWhileRunning) {
   const auto launch = begin();
   ASSERT_NE(launch, nullptr);
   const auto writes = launch->writes(layout);
@@ -237,7 +237,7 @@ TEST_F(Launches, AreStreamedWhileTheyAreUnderWay) {
   EXPECT_EQ(numbers_in(folder.file("new/one.trace")), up_to(many));
 }
 
-TEST_F(Launches, SayWhatWasLost) {
+TEST_F(Launches, ReportLostEntries) {
   const auto launch = begin();
   for (std::uint64_t i = 0; i < 110; ++i) put(device.rings.at(0), 131072, i);
   std::vector<std::byte> left = buffer(130);
@@ -247,14 +247,14 @@ TEST_F(Launches, SayWhatWasLost) {
                                             HasSubstr("'accesses': 20 entries were not streamed")));
 }
 
-TEST_F(Launches, ThatDieLeaveWhatTheyHadAppended) {
+TEST_F(Launches, KeepAppendedEntriesAfterAFailure) {
   const auto launch = begin();
   put(device.rings.at(0), 131072, 0);
   launch->finish(layout, {});
   EXPECT_EQ(numbers_in(folder.file("new/one.trace")), up_to(1));
 }
 
-TEST_F(Launches, WithoutMemoryAreMadeWithoutRings) {
+TEST_F(Launches, RunWithoutRingsIfMemoryIsFull) {
   device.is_full = true;
   const auto launch = begin();
   ASSERT_NE(launch, nullptr);
@@ -267,7 +267,7 @@ TEST_F(Launches, WithoutMemoryAreMadeWithoutRings) {
   EXPECT_FALSE(std::filesystem::exists(folder.file("new")));
 }
 
-TEST_F(Launches, AreCrowdedWhereManyAreUnderWay) {
+TEST_F(Launches, AreCrowdedIfManyAreRunning) {
   std::vector<std::unique_ptr<LaunchStreams>> launches;
   while (!streams.is_crowded()) launches.push_back(begin());
   EXPECT_EQ(launches.size(), 16u);
@@ -275,7 +275,7 @@ TEST_F(Launches, AreCrowdedWhereManyAreUnderWay) {
   while (streams.is_crowded()) std::this_thread::yield();
 }
 
-TEST_F(SessionTest, ADeviceWithoutRingsRunsTheLaunchAllTheSame) {
+TEST_F(SessionTest, DeviceWithoutRingsRunsTheLaunch) {
   spec_ = written("session_test_trace",
                   "global trace unsigned long seen[64];\n"
                   "ON_KERNEL_EXIT: append(&seen, 1);\n");

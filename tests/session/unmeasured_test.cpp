@@ -49,13 +49,13 @@ TEST_F(Unmeasured, AreRecordedWithShapeAndRegisters) {
   EXPECT_TRUE(records_.timings.empty());
 }
 
-TEST_F(Unmeasured, OfDifferentShapesSaySo) {
+TEST_F(Unmeasured, ReportDifferentShapes) {
   launch_without_ptx();
   launch_without_ptx("k", 4);
   EXPECT_TRUE(coverage().shape->differs);
 }
 
-TEST_F(Unmeasured, AreTimedNowAndThen) {
+TEST_F(Unmeasured, AreTimedOccasionally) {
   start_with(Timing::stages);
   int timed = 0;
   for (int i = 0; i < 1000; ++i) timed += launch_without_ptx() ? 1 : 0;
@@ -73,7 +73,7 @@ TEST_F(Unmeasured, AreTimedNowAndThen) {
   EXPECT_EQ(records_.timings[0].device, "fake");
 }
 
-TEST_F(Unmeasured, ThatTheDeviceRefusesToTimeAreLeftToTheProgram) {
+TEST_F(Unmeasured, RunNormallyIfTheDeviceCannotTimeThem) {
   start_with(Timing::stages);
   device_.refuses_launch = true;
   EXPECT_FALSE(launch_without_ptx());

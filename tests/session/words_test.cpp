@@ -1,4 +1,4 @@
-// Counts of words of memory, of which one may wrap around.
+// Counts of memory words that may overflow.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-TEST_F(SessionTest, ALongLaunchThatCountsWordsInNarrowCountersSaysSo) {
+TEST_F(SessionTest, ReportsNarrowWordCountersInALongLaunch) {
   std::ofstream(spec_) << "global unsigned counts[SHARED_WORDS];\n"
                           "ON_INSTRUCTION: MEM_WRITE: SHARED: { countWords(counts); }\n"
                           "ON_REPORT: { emitWords(\"arrays\", counts); }\n";
@@ -24,16 +24,16 @@ TEST_F(SessionTest, ALongLaunchThatCountsWordsInNarrowCountersSaysSo) {
       ".shared .align 4 .b8 tile[256];\n.reg .b32 %r<4>;\nmov.u32 %r1, %tid.x;\nshl.b32 %r2, %r1, 2;\n"
       "mov.u32 %r3, tile;\nadd.u32 %r2, %r2, %r3;\nst.shared.u32 [%r2], %r1;\nret;\n}\n";
   start({});
-  // At this clock a word may be counted so often in 67 ms.
+  // At this clock rate, a word may be counted 2^32 times in 67 ms.
   device_.set_clock_khz(2'000'000);
   EXPECT_TRUE(launch());
   device_.milliseconds = 100;
   device_.ready = false;
-  EXPECT_TRUE(launch()) << "the one that takes so long";
+  EXPECT_TRUE(launch()) << "the long launch";
   std::this_thread::sleep_for(std::chrono::milliseconds(80));
   device_.ready = true;
   session_->collect();
-  EXPECT_TRUE(launch()) << "takes as long, with counters that stop";
+  EXPECT_TRUE(launch()) << "also long, with saturating counters";
   session_->finish();
   ASSERT_EQ(records_.launches.size(), 3u);
   const auto says_so = Contains(HasSubstr("may have wrapped around in so long a launch"));
@@ -65,7 +65,7 @@ class CountingDevice : public FakeDevice {
   cod::WordMap map_;
 };
 
-TEST_F(SessionTest, WordsOfAnArrayThatContainsAnotherAreNotOutsideOfBoth) {
+TEST_F(SessionTest, WordsOfNestedArraysAreInsideOne) {
   std::ofstream(spec_) << "global unsigned long counts[DEVICE_WORDS];\n"
                           "ON_INSTRUCTION: MEM_WRITE: GLOBAL: { if (laneId() < 32) countWords(counts); }\n"
                           "ON_REPORT: { emitWords(\"arrays\", counts); }\n";

@@ -1,4 +1,4 @@
-// A plan while it is made: what the refinements (refinements.h) look at and change.
+// A plan under construction, which the refinements (refinements.h) inspect and change.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@
 
 namespace lynxpp::ptx {
 
-/// Of what something is asked.
+/// The program points and tallies requested in one function.
 struct FunctionDemand {
-  std::map<Quantity::Kind, std::set<std::uint32_t>> places;  ///< blocks or instructions, in the function
+  std::map<Quantity::Kind, std::set<std::uint32_t>> places;  ///< blocks or instructions of the function
   std::vector<Tally> tallies;
 };
 
@@ -32,7 +32,7 @@ struct FunctionDraft {
   WarpRegions regions;
   FunctionDemand demand;
   FlowFacts facts;
-  std::vector<bool> once, whole;  ///< see WarpFlow; empty: nothing is known
+  std::vector<bool> once, whole;  ///< see WarpFlow; empty: unknown
   std::vector<CounterDraft> counters;
   FunctionCounters result;
 };
@@ -47,12 +47,12 @@ struct PlanDraft {
 
   InstrumentationUnit& unit;
   const CountRequest& request;
-  std::deque<FunctionDraft> functions;  ///< callers before the functions they call
+  std::deque<FunctionDraft> functions;  ///< callers before callees
   const std::shared_ptr<CountPlan> plan;
 
   LinearSystem& system() { return plan->system; }
   bool has(Refinement refinement) const { return !unit.options.without.contains(refinement); }
-  /// The variable of a quantity, by id in the unit; measured until it is defined.
+  /// Returns the variable of a quantity, by id in the unit. It is measured until it is defined.
   VariableId variable_of(const Quantity& quantity) {
     const auto [place, is_new] = plan->quantities.try_emplace(quantity, no_variable);
     if (is_new) place->second = system().measure();

@@ -18,7 +18,7 @@ bool LinearSystem::order() {
   std::vector<State> states(size(), State::fresh);
   struct Visit {
     VariableId variable;
-    std::size_t next;  // term of its form to look at
+    std::size_t next;  // index of the next term to visit
   };
   std::vector<Visit> pending;
   order_.clear();
@@ -68,7 +68,8 @@ LinearColumns::LinearColumns(const LinearSystem& system, std::span<const Use> us
 }
 
 std::optional<LinearColumns::Column> LinearColumns::column_of(VariableId measured) {
-  // What grows with the variable, in the order of the definitions: all parts are known before their whole.
+  // Propagates the coefficient through the definitions in order, so that every operand is final before its
+  // uses.
   using Place = std::pair<std::uint32_t, VariableId>;
   std::priority_queue<Place, std::vector<Place>, std::greater<>> pending;
   std::map<std::uint32_t, std::uint64_t> sums;
@@ -78,7 +79,7 @@ std::optional<LinearColumns::Column> LinearColumns::column_of(VariableId measure
     const VariableId variable = pending.top().second;
     pending.pop();
     const std::uint64_t growth = std::exchange(growth_[variable], 0);
-    if (growth == 0) continue;  // it has cancelled out, or is there twice
+    if (growth == 0) continue;  // cancelled out, or a duplicate entry
     const std::size_t terms = 1 + wholes_of_[variable].size() + sums_of_[variable].size();
     if (budget_ < terms) {
       budget_ = 0;

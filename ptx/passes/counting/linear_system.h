@@ -1,14 +1,14 @@
-// Numbers that follow linearly from a few that are measured.
+// Values that are linear combinations of a few measured ones.
 //
-// Whatever a specification asks of executions is a sum of multiples of other numbers: what enters a block
-// leaves it, a loop body runs as often as the trip count says, a complement is the launched warps less those
-// that were seen. A variable is either measured (a counter of the device, or what the launch tells) or
-// defined as such a sum. Planning a count means to define variables until few are left to measure; the host
-// then evaluates the definitions. All arithmetic is modulo 2^64, so a factor may be negative.
+// Every execution count that a specification requests is a linear form over other counts: flow into a block
+// equals flow out of it, a loop body runs trip-count times, a complement is the number of launched warps
+// minus the warps counted. A variable is either measured (a device counter or a launch property) or defined
+// as a linear form. Planning defines variables until few are left to measure; the host then evaluates the
+// definitions. All arithmetic is modulo 2^64, so factors may be negative.
 //
 //   LinearSystem system;
 //   const VariableId launched = system.measure(), back = system.measure();
-//   const VariableId header = system.define({{launched, 1}, {back, 1}});   // entered, and gone back to
+//   const VariableId header = system.define({{launched, 1}, {back, 1}});   // entry edge plus back edge
 #pragma once
 
 #include <cstddef>
@@ -39,19 +39,19 @@ class LinearSystem {
  public:
   VariableId measure() { return add(std::nullopt); }
   VariableId define(LinearForm form) { return add(std::move(form)); }
-  /// The variable follows from others from now on; it was measured, or defined differently.
+  /// Replaces the variable's definition; a measured variable becomes a defined one.
   void redefine(VariableId variable, LinearForm form) { definitions_[variable] = std::move(form); }
 
   std::size_t size() const { return definitions_.size(); }
   bool is_measured(VariableId variable) const { return !definitions_[variable]; }
-  /// Of a variable that is defined.
+  /// Requires a defined variable.
   const LinearForm& definition(VariableId variable) const { return *definitions_[variable]; }
 
-  /// Orders the variables so that each stands after those it is defined by. False: some definitions need each
-  /// other. Everything below asks for it, and for no change since.
+  /// Sorts the variables so that each follows the variables in its definition. Returns false if the
+  /// definitions are cyclic. All members below require a successful order() after the last change.
   bool order();
 
-  /// `values` has an element for each variable, those of measured ones are given; all others are filled in.
+  /// Computes the defined variables from the measured ones. `values` has one element per variable.
   void evaluate(std::vector<std::uint64_t>& values) const;
 
  private:
@@ -59,16 +59,16 @@ class LinearSystem {
 
   VariableId add(std::optional<LinearForm> definition);
 
-  std::vector<std::optional<LinearForm>> definitions_;  ///< per variable; nullopt: it is measured
-  std::vector<VariableId> order_;                       ///< of the variables that are defined
-  std::vector<std::uint32_t> position_;                 ///< per variable, in that order; 0 for measured ones
+  std::vector<std::optional<LinearForm>> definitions_;  ///< per variable; nullopt: measured
+  std::vector<VariableId> order_;                       ///< the defined variables
+  std::vector<std::uint32_t> position_;                 ///< per variable, in `order_`; 0 if measured
 };
 
-/// By how much each of some sums grows when a measured variable grows by one: its column. Variables with
-/// equal columns need not be told apart, one whose column is empty need not be measured.
+/// The column of a measured variable: its coefficient in each requested sum. Variables with equal columns can
+/// share a counter; a variable with an empty column needs none.
 class LinearColumns {
  public:
-  /// `factor` times the variable is part of the sum.
+  /// Adds `factor` times the variable to the sum.
   struct Use {
     VariableId variable = no_variable;
     std::uint32_t sum = 0;
@@ -80,18 +80,18 @@ class LinearColumns {
 
     auto operator<=>(const Entry&) const = default;
   };
-  using Column = std::vector<Entry>;  ///< ascending by sum, no factor is 0
+  using Column = std::vector<Entry>;  ///< ascending by sum; no factor is 0
 
-  /// `budget` limits the terms looked at for all columns together, so that large functions take linear time.
-  /// `system` is ordered and outlives this.
+  /// `budget` limits the number of terms visited for all columns together, so that large functions take
+  /// linear time. `system` must be ordered and must outlive this object.
   LinearColumns(const LinearSystem& system, std::span<const Use> uses, std::size_t budget);
 
-  /// nullopt: the budget is spent.
+  /// nullopt: the budget is exhausted.
   std::optional<Column> column_of(VariableId measured);
 
  private:
   const LinearSystem& system_;
-  std::vector<LinearForm> wholes_of_;        ///< per variable: what is defined by it, with its factor there
+  std::vector<LinearForm> wholes_of_;        ///< per variable: the variables defined by it, with its factor
   std::vector<std::vector<Entry>> sums_of_;  ///< per variable
   std::vector<std::uint64_t> growth_;        ///< per variable; 0 between calls
   std::size_t budget_;

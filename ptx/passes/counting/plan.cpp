@@ -14,11 +14,11 @@
 namespace lynxpp::ptx {
 namespace {
 
-constexpr int warp_reduction = 80;  // compute capability that has redux.sync
+constexpr int warp_reduction = 80;  // lowest compute capability with redux.sync
 
 using Kind = Quantity::Kind;
 
-/// Draws the flows of one function and defines what is asked of it.
+/// Builds the flow graphs of one function and defines the requested quantities.
 class FunctionPlanner {
  public:
   FunctionPlanner(PlanDraft& plan, FunctionDraft& draft)
@@ -48,8 +48,8 @@ class FunctionPlanner {
                                      converges_at_exit(plan_.unit, draft_.function);
   }
 
-  /// The edges that are counted. nullopt: edges that cannot be counted close a cycle, or how often a loop is
-  /// entered would follow from how often it iterates.
+  /// Chooses counters for the edges off a spanning tree. Returns nullopt if edges without counters form a
+  /// cycle, or if the number of entries of a loop would depend on its number of iterations.
   std::optional<EdgePlacement> place(const FlowGraph& flow) const {
     std::vector<FlowEdge> edges;
     for (const CountedEdge& edge : flow.edges) edges.push_back(edge.flow);
@@ -71,7 +71,7 @@ class FunctionPlanner {
     return std::move(flow.graph);
   }
 
-  /// False: it cannot be counted.
+  /// Returns false if the flow cannot be counted.
   bool plan_flow(Kind kind, const std::set<std::uint32_t>& exits) {
     if (draft_.demand.places[kind].empty()) return true;
     for (const bool takes_constants : {true, false}) {
@@ -84,7 +84,7 @@ class FunctionPlanner {
     return false;
   }
 
-  /// What conservation and constant trip counts say of edges.
+  /// Defines edges by flow conservation and constant trip counts.
   void define_edges(const FlowGraph& flow, const EdgePlacement& placement,
                     const std::vector<VariableId>& variables, LinearSystem& system) const {
     const std::map<std::uint32_t, std::vector<std::uint32_t>> entries =
@@ -106,7 +106,7 @@ class FunctionPlanner {
     }
   }
 
-  /// Of threads at the ends of `exits` the edges that fall through are asked for, too.
+  /// For threads, also requests the fall-through edges of the blocks in `exits`.
   void define_flow(FlowGraph& flow, const EdgePlacement& placement, Kind kind,
                    const std::set<std::uint32_t>& exits) {
     LinearSystem& system = plan_.system();
@@ -127,7 +127,7 @@ class FunctionPlanner {
       counter.variable = counted;
     }
     define_blocks(flow, kind, variables);
-    std::unordered_multimap<std::uint32_t, std::size_t> edges_from;  // these blocks
+    std::unordered_multimap<std::uint32_t, std::size_t> edges_from;  // of the blocks in `exits`
     for (std::size_t i = 0; i < flow.edges.size(); ++i) {
       if (exits.contains(flow.edges[i].flow.source)) edges_from.emplace(flow.edges[i].flow.source, i);
     }
@@ -157,14 +157,14 @@ class FunctionPlanner {
       plan_.system().redefine(plan_.variable_of({kind, unit_.first_block + block, {}}), std::move(form));
   }
 
-  /// The guard of the block's last instruction holds for the threads that do not fall through.
+  /// Defines the guard of the block's last instruction: it holds for threads that do not fall through.
   void define_guard_at_end(const FlowGraph& flow, std::uint32_t block,
                            const std::unordered_multimap<std::uint32_t, std::size_t>& edges_from,
                            const std::vector<VariableId>& variables) {
     const BasicBlock& range = unit_.graph().blocks[block];
     const Quantity guard{Kind::thread_guard, unit_.first_instruction + range.end - 1, {}};
     LinearForm form;
-    // A block that is never reached has no edges.
+    // An unreachable block has no edges.
     if (draft_.places.is_reachable(block)) {
       form.push_back({plan_.variable_of({Kind::thread_block, unit_.first_block + block, {}}), 1});
       const auto [first, last] = edges_from.equal_range(block);
@@ -211,7 +211,7 @@ Result<std::shared_ptr<const CountPlan>> make_plan(InstrumentationUnit& unit, co
   for (CountedFunction& function : find_counted_functions(unit))
     draft.functions.emplace_back(std::move(function));
   share_out_demand(draft);
-  // Callees first: how often they are entered is asked of their callers.
+  // Callees first, because they request the counts of their call sites from their callers.
   for (FunctionDraft& function : draft.functions | std::views::reverse) {
     if (Status planned = FunctionPlanner(draft, function).run(); !planned) return planned.error();
   }

@@ -1,9 +1,9 @@
-// Which numbers the device counts so that the host can tell all that is asked for.
+// Selects the counters from which the host can compute every requested count.
 //
-// Everything asked for is a linear form over few counters and what the launch tells (linear_system.h):
-// planning draws the flows of threads and of warps through each function, takes the edges off a spanning tree
-// for counters, and substitutes what trip counts, callers and other refinements (refinements.h) know.
-// Counters whose columns are equal become one, those whose column is empty none.
+// Every requested count is a linear form over few counters and launch properties (linear_system.h). Planning
+// builds the flow graphs of threads and of warps through each function, puts counters on the edges off a
+// spanning tree, and substitutes what trip counts, callers and other refinements (refinements.h) determine.
+// Counters with equal columns are merged; counters with empty columns are dropped.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,10 @@
 
 namespace lynxpp::ptx {
 
-/// Neighbouring warps of an SM add to replicas that lie so far apart, see CountPlan::replicas.
+/// The distance between the replicas of neighbouring warps of an SM; see CountPlan::replicas.
 inline constexpr std::uint32_t replicas_of_warps = 128;
 
-/// What the device does in one function.
+/// The counters of one function, as seen by the device.
 struct FunctionCounters {
   std::uint32_t unit = 0;  ///< in ReachedFunctions::functions
   std::vector<Accumulator> accumulators;
@@ -33,35 +33,35 @@ struct FunctionCounters {
   std::vector<LaneLoop> lane_loops;
   std::vector<LaneMaximum> lane_maxima;
   std::uint32_t registers = 0;
-  std::uint32_t bits = 0;       ///< 32 in a register
-  std::uint32_t bit_pairs = 0;  ///< 32 in two registers
-  /// Lanes wait for each other before they exit: all that were launched flush together.
+  std::uint32_t bits = 0;       ///< 32 per register
+  std::uint32_t bit_pairs = 0;  ///< 32 per two registers
+  /// True if lanes wait for each other before they exit, so that all launched lanes of a warp flush together.
   bool converges_at_exit = false;
 };
 
-/// What the host knows of a launch.
+/// Launch properties that counts are computed from.
 struct LaunchedGrid {
   std::uint64_t threads = 0;
   std::uint64_t warps = 0;
-  std::uint32_t blocks[3] = {1, 1, 1};  ///< of threads, in each dimension
+  std::uint32_t blocks[3] = {1, 1, 1};  ///< thread blocks in each dimension
 };
 
 struct CountPlan {
-  std::vector<FunctionCounters> functions;  ///< callers before the functions they call
-  /// Where the routines of probes add: the function's position, and the counter's in it.
+  std::vector<FunctionCounters> functions;  ///< callers before callees
+  /// The counter of each tally: the function's position and the counter's position in it.
   std::map<Tally, std::pair<std::uint32_t, std::uint32_t>> tallies;
 
   LinearSystem system;
   VariableId launched_threads = no_variable, launched_warps = no_variable;
-  std::map<Quantity, VariableId> quantities;  ///< all that are asked for
+  std::map<Quantity, VariableId> quantities;  ///< all requested quantities
 
   std::map<std::uint32_t, std::uint32_t> positions;  ///< in `functions`, by index in the unit
   std::uint32_t slots_in_use = 0;
-  /// Slots of one replica, a multiple of a cache line; replicas, a power of two: a warp adds to replica
-  /// %warpid * replicas_of_warps + %smid mod `replicas`.
+  /// `stride` is the number of slots of one replica, a multiple of a cache line. `replicas` is a power of
+  /// two: a warp adds to replica %warpid * replicas_of_warps + %smid mod `replicas`.
   std::uint32_t stride = 0;
   std::uint32_t replicas = 0;
-  bool is_wide = false;  ///< registers of 64 bits
+  bool is_wide = false;  ///< 64-bit registers
 
   std::uint64_t slots() const { return std::uint64_t{stride} * replicas; }
   const Counter& counter(const std::pair<std::uint32_t, std::uint32_t>& at) const {
@@ -70,13 +70,14 @@ struct CountPlan {
   const Accumulator& accumulator(const std::pair<std::uint32_t, std::uint32_t>& at) const {
     return functions[at.first].accumulators[counter(at).accumulator];
   }
-  /// Values of all variables of the system. `slots` has slots() elements, as the device stored them.
+  /// Returns the values of all variables of the system. `slots` has slots() elements, as the device stored
+  /// them.
   std::vector<std::uint64_t> evaluate(std::span<const std::uint64_t> slots,
                                       const LaunchedGrid& launched) const;
 };
 
-/// Plans what KernelCounting::demand asks for: fills in KernelCounting::plan, and `word` where the plan has
-/// slots. Failure: the counters cannot be placed.
+/// Plans the counts that KernelCounting::demand requests: sets KernelCounting::plan, and `word` if the plan
+/// has slots. Fails if the counters cannot be placed.
 Status plan_counting(InstrumentationUnit& unit);
 
 }  // namespace lynxpp::ptx

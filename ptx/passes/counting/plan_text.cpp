@@ -30,7 +30,7 @@ class PlanText {
   }
 
  private:
-  // ---- what the device does
+  // ---- device side
 
   void add_function(const FunctionCounters& counters) {
     function_ = &unit_.reached.functions[counters.unit];
@@ -58,14 +58,14 @@ class PlanText {
     const std::string counted_by = maximum.trip_count == no_index
                                        ? "a" + std::to_string(maximum.accumulator)
                                        : reading_text(counters.trip_counts[maximum.trip_count]);
-    text_ += "  m" + std::to_string(index) + "  " + counted_by + " of a lane, from what it is " +
-             place_text(loop.begin) + " to the start of block " + std::to_string(loop.end) + "\n";
+    text_ += "  m" + std::to_string(index) + "  " + counted_by + " of a lane, minus its value " +
+             place_text(loop.begin) + ", at the start of block " + std::to_string(loop.end) + "\n";
   }
 
   static std::string accumulator_text(const Accumulator& accumulator) {
     const std::string index = std::to_string(accumulator.index);
     const std::string lanes = accumulator.lanes == Accumulator::Lanes::elected ? ", one lane"
-                              : accumulator.is_warp_uniform                    ? ", uniform in the warp"
+                              : accumulator.is_warp_uniform                    ? ", warp-uniform"
                                                                                : ", every lane";
     switch (accumulator.storage) {
       case Accumulator::Storage::memory: return "memory" + lanes;
@@ -86,7 +86,7 @@ class PlanText {
       case Increment::Amount::surplus: return "surplus bytes" + at;
       case Increment::Amount::lane_maximum: break;
     }
-    return "the greatest of m" + index + at;
+    return "the maximum of m" + index + at;
   }
 
   std::string place_text(const Place& place) const {
@@ -98,7 +98,7 @@ class PlanText {
       case Place::Kind::before: return "before line " + line_of(place.instruction);
       case Place::Kind::behind: break;
     }
-    return "behind line " + line_of(place.instruction);
+    return "after line " + line_of(place.instruction);
   }
 
   std::string condition_text(const Increment& increment) const {
@@ -106,12 +106,12 @@ class PlanText {
     switch (increment.condition.kind) {
       case Condition::Kind::always: return "";
       case Condition::Kind::guard: return " where its guard holds";
-      case Condition::Kind::switch_target: return " where it leads to " + target;
-      case Condition::Kind::none_takes: return " when it leads no lane to " + target;
+      case Condition::Kind::switch_target: return " where it branches to " + target;
+      case Condition::Kind::none_takes: return " if no lane branches to " + target;
       case Condition::Kind::takes: return " where a lane takes part";
       case Condition::Kind::diverges: break;
     }
-    return " when it divides the warp";
+    return " if the warp diverges";
   }
 
   static std::string reading_text(const TripCount& trips) {
@@ -122,7 +122,7 @@ class PlanText {
     switch (combine) {
       case Counter::Combine::sum: return "sum of";
       case Counter::Combine::lane_0: return "lane 0 of";
-      case Counter::Combine::max: return "greatest of";
+      case Counter::Combine::max: return "maximum of";
       case Counter::Combine::any: return "any of";
       case Counter::Combine::all: break;
     }
@@ -131,7 +131,7 @@ class PlanText {
 
   static std::string first_text(std::uint8_t first_in) {
     if (first_in == 0) return "";
-    std::string text = ", of thread blocks that are the first in ";
+    std::string text = ", in thread blocks with index 0 in ";
     for (unsigned dimension = 0; dimension < 3; ++dimension) {
       if ((first_in >> dimension & 1u) != 0) text += "xyz"[dimension];
     }
@@ -142,7 +142,7 @@ class PlanText {
     return std::to_string(function_->function->body->instructions[instruction].line);
   }
 
-  // ---- what follows from it
+  // ---- host side
 
   static std::string slot_text(const Counter& each) {
     std::string text = "slot " + std::to_string(each.slot);
@@ -160,7 +160,7 @@ class PlanText {
       case Quantity::Kind::thread_guard:
         return "threads for which the guard of instruction " + place + " holds";
       case Quantity::Kind::warp_guard: return "warps in which the guard of instruction " + place + " holds";
-      case Quantity::Kind::divergence: return "warps divided by instruction " + place;
+      case Quantity::Kind::divergence: return "warps that diverge at instruction " + place;
       case Quantity::Kind::thread_taking: return "threads that take part in instruction " + place;
       case Quantity::Kind::warp_taking: return "warps that take part in instruction " + place;
       case Quantity::Kind::thread_surplus: return "surplus bytes of instruction " + place;
@@ -172,7 +172,7 @@ class PlanText {
            std::to_string(tally.instruction);
   }
 
-  /// The variable by what is measured.
+  /// Returns the variable as a sum of measured variables.
   const std::map<VariableId, std::uint64_t>& expanded(VariableId variable) {
     const auto known = expanded_.find(variable);
     if (known != expanded_.end()) return known->second;
@@ -204,7 +204,7 @@ class PlanText {
   const InstrumentationUnit& unit_;
   const CountPlan& plan_;
   const FunctionUnit* function_ = nullptr;
-  std::map<VariableId, std::string> names_;  ///< of what is measured
+  std::map<VariableId, std::string> names_;  ///< of measured variables
   std::map<VariableId, std::map<VariableId, std::uint64_t>> expanded_;
   std::string text_;
 };

@@ -1,5 +1,5 @@
-// The plan of a kernel's counting in words: what each function increments, what becomes of it in memory, and
-// how all that is asked for follows from the slots.
+// Prints the counting plan of a kernel: each function's increments, how accumulators reach memory, and how
+// requested counts follow from the slots.
 //
 //   kernel k: 1 register, 2 bits
 //     a0  register, every lane: one before line 9 where %p1 holds
@@ -13,7 +13,7 @@
 
 namespace lynxpp::ptx {
 
-/// Empty: nothing is counted. `unit` has been planned by the pass count-plan.
+/// Returns an empty string if nothing is counted. Requires that the count-plan pass has run.
 std::string count_plan_text(const InstrumentationUnit& unit);
 
 }  // namespace lynxpp::ptx

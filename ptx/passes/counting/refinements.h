@@ -1,6 +1,6 @@
-// What makes counting cheaper than one counter for each edge off the spanning tree, or one probe for each
-// access. Counts are the same with and without each of them: `lynxpp instrument --without NAME` and
-// LYNXPP_WITHOUT=NAME leave one out, which is how its gain is measured.
+// Optimizations beyond one counter per edge off the spanning tree, or one probe per access. Counts are
+// identical with and without each of them: `lynxpp instrument --without NAME` and LYNXPP_WITHOUT=NAME disable
+// one, which is how its gain is measured.
 #pragma once
 
 #include <cstdint>
@@ -28,10 +28,10 @@ struct RefinementDescription {
 /// In the order in which they are applied.
 std::span<const RefinementDescription> refinement_table();
 
-/// nullopt: none has that name.
+/// Returns nullopt if the name is unknown.
 std::optional<Refinement> refinement_named(std::string_view name);
 
-/// Applies all that the unit does not go without.
+/// Applies all refinements that the unit does not disable.
 void refine(PlanDraft& plan);
 
 }  // namespace lynxpp::ptx

@@ -7,7 +7,7 @@
 namespace lynxpp::ptx {
 namespace {
 
-/// Sites with equal ones add the same.
+/// Sites with equal keys add equal amounts.
 struct BankKey {
   LanePattern pattern;
   std::uint32_t block = 0;
@@ -40,7 +40,7 @@ void find_bank_sites(InstrumentationUnit& unit, const FunctionUnit& function, st
       unit.memory.at(probe, id).measured_at.reset();
       continue;
     }
-    // Of parts of words it matters where in its word the first lane's lies.
+    // For narrower accesses, the result also depends on the first lane's offset within its 4-byte word.
     if (!is_whole_words(access->bytes) || instruction.guarded()) continue;
     const BankKey key{*pattern, function.graph().block_of[i], access->bytes, kind};
     const auto [known, is_new] = first.try_emplace(key, id);

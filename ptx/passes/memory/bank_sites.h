@@ -1,19 +1,20 @@
-// At which accesses the banks of shared memory need not be looked at.
+// Finds accesses whose shared memory banks need not be examined.
 //
-// Which lanes conflict at a bank follows from the differences of their addresses, in whole words. So accesses
-// of one basic block that have one lane pattern, size and kind add the same to their tallies every time: the
-// first of them computes it, and its tallies count for the others too. And lanes that all have one address do
-// not conflict, atomic operations apart.
+// Bank conflicts depend only on the differences between the lanes' addresses, in 4-byte words. So accesses of
+// one basic block with the same lane pattern, size and kind always add the same amounts to their tallies: the
+// first of them computes it, and its tallies count for the others. Lanes with a single common address do not
+// conflict, except in atomic operations.
 #pragma once
 
 #include "ptx/passes/unit.h"
 
 namespace lynxpp::ptx {
 
-/// Of shared memory: as access_kind(), but loads and stores of a word cost the same.
+/// Same as access_kind(), except that loads and stores of one 4-byte word are the same kind, because they
+/// cost the same.
 std::uint64_t bank_kind(const MemoryAccess& access);
 
-/// Fills in InstrumentationUnit::memory for a probe of ProbeEffect::measures_banks, by its number.
+/// Fills in InstrumentationUnit::memory for the ProbeEffect::measures_banks probe with this index.
 void find_bank_sites(InstrumentationUnit& unit, const FunctionUnit& function, std::uint32_t probe);
 
 }  // namespace lynxpp::ptx

@@ -13,31 +13,33 @@
 namespace lynxpp::ptx {
 namespace {
 
-constexpr std::size_t most_lane_registers = 8;  // of a function: they are alive up to the last access
+constexpr std::size_t most_lane_registers = 8;  // per function, because their live ranges extend to the last
+                                                // access
 constexpr double loop_iterations = 8;
 constexpr std::uint32_t deepest_loop = 6;
-/// Executions of accesses for one of the code at the pattern's place; where that is quick, one is enough.
+/// Minimum ratio of access executions to executions of the code at the pattern's program point. If that code
+/// is quick, 1 suffices.
 constexpr double paying = 2;
-/// Whether the lanes of `mask` are the first ones of the warp, and `also` holds.
+/// Holds if `mask` contains exactly the lowest lanes of the warp, and `also` holds.
 VirtualRegister are_first_lanes(VirtualRegister mask, VirtualRegister also, CodeBuilder& code) {
   const VirtualRegister behind = code.b32("add.u32", {mask, 1});
   const VirtualRegister holes = code.b32("and.b32", {behind, mask});
   return code.pred("setp.eq.and.u32", {holes, 0, also});
 }
 
-/// One value to be computed; what two sites share when these are equal.
+/// A value to compute. Sites with equal keys share it.
 struct Wanted {
   LanePattern pattern;
   std::string value;
-  std::uint32_t bytes = 0;  ///< of the access, where that matters
-  std::uint64_t kind = 0;   ///< likewise
+  std::uint32_t bytes = 0;  ///< of the access, if relevant
+  std::uint64_t kind = 0;   ///< of the access, if relevant
   auto operator<=>(const Wanted&) const = default;
 };
 
 struct Sharing {
   std::vector<LaneSite> sites;
   double weight = 0;
-  std::optional<Wanted> from;  ///< bank_lanes that it follows from
+  std::optional<Wanted> from;  ///< the bank_lanes that it is computed from
   bool has_rows = false;       ///< some site has RowSectors
 };
 
@@ -87,7 +89,7 @@ class FunctionLanes {
     plan_.registers.emplace(std::pair(site, std::string(value)), reg);
   }
 
-  /// What is computed inside a loop or branch may follow from what lanes know before.
+  /// A value computed inside a loop or branch may follow from one that lanes know earlier.
   void want_what_others_follow_from() {
     for (const auto& [wanted, group] : groups_) {
       const double own = weight_of(wanted.pattern.block);
@@ -137,13 +139,13 @@ class FunctionLanes {
     }
   }
 
-  /// `from`: what it follows from.
+  /// Sets `from` to the value that it is computed from.
   std::optional<Wanted> wanted_at(const std::string& value, std::uint32_t index, const MemoryAccess& access,
                                   std::optional<Wanted>& from) {
     const std::optional<LanePattern> same = analyses_.lane_patterns().of_address(index, *access.address);
     const std::optional<Wanted> of_same = same ? wanted_of(value, *same, access) : std::optional<Wanted>();
     if (value != hoisted_banks_value) return of_same;
-    // Loads of more than a word: which groups of lanes are served as one depends on which are there.
+    // Loads wider than a 4-byte word: the grouping of lanes into transactions depends on the active lanes.
     const bool is_wide_load = access.bytes > word_bytes && access_kind(access) == 0;
     const std::optional<LanePattern> some =
         is_wide_load ? std::nullopt : analyses_.lane_patterns().of_some_lanes(index, *access.address);
@@ -157,19 +159,19 @@ class FunctionLanes {
     return of_same;
   }
 
-  /// nullopt where the differences of the addresses do not tell the value.
+  /// nullopt: the value does not follow from the address differences.
   static std::optional<Wanted> wanted_of(const std::string& value, const LanePattern& pattern,
                                          const MemoryAccess& access) {
     if (value == sector_threshold_value) {
       // Differences of 32-bit addresses would have to be widened first, and no global address has 32 bits.
       return pattern.bits == 64 ? std::optional(Wanted{pattern, value, 0, 0}) : std::nullopt;
     }
-    // Less than a word: where in its word the first lane's access lies decides which lanes share one.
+    // Below a 4-byte word, the first lane's offset in its word determines which lanes share one.
     if (!is_whole_words(access.bytes)) return std::nullopt;
     return Wanted{pattern, value, access.bytes, bank_kind(access)};
   }
 
-  /// `bank_lanes`: the register that has them, if the value follows from it. `row`: lane_row_value.
+  /// `bank_lanes`: the register that holds them, if the value follows from it. `row`: lane_row_value.
   void write(const Wanted& wanted, VirtualRegister reg, std::optional<VirtualRegister> bank_lanes,
              std::optional<VirtualRegister> row) {
     CodeBuilder code(names_);
@@ -203,10 +205,10 @@ class FunctionLanes {
     return wanted.value == sector_threshold_value && std::ranges::all_of(wanted.pattern.terms, is_index);
   }
 
-  /// `otherwise`, but for warps of thread blocks with one row, or whose rows are made of warps, where
-  /// patterns of thread indices differ as the numbers of the lanes do, what it computes at once; and for
-  /// warps that are made of rows where only the position in a row counts. Sites with RowSectors (which have
-  /// `row`) need full warps, all others the lanes from the first one on.
+  /// Computes the threshold directly for warps of one-row thread blocks, or of blocks whose rows consist of
+  /// full warps, where patterns of thread indices vary linearly in the lane number, and for warps that
+  /// consist of several rows if only the position in a row matters. All other warps run `otherwise`. Sites
+  /// with RowSectors (which have `row`) need full warps, other sites a contiguous range of lanes from lane 0.
   Code in_whole_rows(const LanePattern& pattern, VirtualRegister reg, std::optional<VirtualRegister> row,
                      Code otherwise) {
     std::int64_t step = 0;
@@ -237,7 +239,7 @@ class FunctionLanes {
     return code.take();
   }
 
-  /// A predicate: the thread block has one row, or its rows are made of warps.
+  /// A predicate: the thread block has one row, or each of its rows consists of complete warps.
   static VirtualRegister has_one_row(VirtualRegister width, CodeBuilder& code) {
     const VirtualRegister rows = code.b32("or.b32", {code.special("%ntid.z"), code.special("%ntid.y")});
     const VirtualRegister is_one = code.pred("setp.eq.u32", {rows, 1});
@@ -245,8 +247,8 @@ class FunctionLanes {
     return code.pred("setp.eq.or.u32", {rest, 0, is_one});
   }
 
-  /// For the first lanes of warps that are made of rows, where a lane's address is that of the lane in the
-  /// row before.
+  /// Handles the contiguous lanes of warps that consist of several rows, in which a lane's address equals
+  /// that of the lane one row before.
   static void add_repeated_rows(VirtualRegister reg, std::uint64_t distance, VirtualRegister width,
                                 VirtualRegister mask, Label known, CodeBuilder& code) {
     const Label other = code.fresh_label();
@@ -285,7 +287,7 @@ class FunctionLanes {
   NameSource& names_;
   LaneValuePlan& plan_;
   std::map<Wanted, Sharing> groups_;
-  std::set<std::pair<LaneSite, std::string>> seen_;  ///< several probes may ask for the same
+  std::set<std::pair<LaneSite, std::string>> seen_;  ///< several probes may request the same value
 };
 
 }  // namespace

@@ -1,11 +1,11 @@
-// What the lanes of a warp compute about the differences of their addresses, once for many accesses
+// Values that the lanes of a warp compute once, from their address differences, for many accesses
 // (ptx/analysis/values/lane_pattern.h).
 //
-// A routine that asks for such a value has two forms: Probe::routine computes it, Probe::with_lane_values
-// takes it from a register. The pass chooses the accesses whose pattern is known and for which that pays, and
-// writes the code that fills the registers at the patterns' places. The splice pass takes the second form
-// there. If lanes diverged in between, each holds its mask of conflicting lanes; the splice pass counts those
-// still active.
+// A routine that uses such a value has two forms: Probe::routine computes it, Probe::with_lane_values reads
+// it from a register. The pass selects accesses with a known pattern for which this pays off, and emits code
+// that sets the registers at the patterns' program points; the splice pass then uses the second form. If
+// lanes diverge in between, each holds its mask of conflicting lanes, and the splice pass counts those that
+// are still active.
 #pragma once
 
 #include <cstdint>
@@ -19,22 +19,22 @@
 
 namespace lynxpp::ptx {
 
-/// The site values that this is about, named as in cod::SiteValue.
+/// Names of lane values, as in cod::SiteValue.
 inline constexpr std::string_view sector_threshold_value = "sector_threshold";
 inline constexpr std::string_view hoisted_banks_value = "hoisted_banks";
-/// Computed by more lanes than make the access; hoisted_banks is computed from it there, by the routine
-/// banks_of_some_lanes.
+/// Computed by more lanes than make the access; the routine banks_of_some_lanes computes hoisted_banks from
+/// it at the access.
 inline constexpr std::string_view bank_lanes_value = "bank_lanes";
 inline constexpr std::string_view banks_of_some_lanes_value = "banks_of_some_lanes";
-/// What the routine that computes one writes.
+/// The output of a routine that computes a lane value.
 inline constexpr std::string_view lane_result_value = "lane_result";
-/// Of a site with RowSectors, read by no routine: odd where the warp is no full row, and otherwise, modulo
-/// 32, how far the address of lane 0 is from the lane's.
+/// The value of a site with RowSectors, which no routine reads: odd if the warp is not a full row, otherwise
+/// the distance from the lane's address to that of lane 0, modulo 32.
 inline constexpr std::string_view lane_row_value = "lane_row";
 
 bool is_lane_value(std::string_view site_value);
 
-/// A site: the instruction's id in the unit and which of its accesses.
+/// A site: the instruction's id in the unit and the index of its access.
 using LaneSite = std::pair<std::uint32_t, std::uint32_t>;
 
 struct LaneValuePlan {
@@ -43,11 +43,11 @@ struct LaneValuePlan {
 
   /// Null: the lanes do not know the value there.
   const VirtualRegister* find(const LaneSite& site, std::string_view value) const;
-  /// Whether all lane values that the routine reads are at hand.
+  /// True if all lane values that the routine reads are available.
   bool serves(const LaneSite& site, const ProbeRoutine& routine) const;
 };
 
-/// Needs unit.spliced.lane_routines; fills in unit.memory.lane_values. Without routines nothing happens.
+/// Requires unit.spliced.lane_routines; sets unit.memory.lane_values. Does nothing without routines.
 Status write_lane_values(InstrumentationUnit& unit);
 
 }  // namespace lynxpp::ptx

@@ -7,7 +7,7 @@
 namespace lynxpp::ptx {
 namespace {
 
-/// Whether threads enter the loop at most once, and its registers can be recorded before and after it.
+/// True if threads enter the loop at most once, and its registers can be recorded before and after it.
 bool can_be_written_down(FunctionAnalyses& analyses, const Loop& loop, std::uint32_t number) {
   const std::vector<BasicBlock>& blocks = analyses.graph().blocks;
   const std::vector<Instruction>& instructions = analyses.function().body->instructions;
@@ -25,7 +25,7 @@ bool can_be_written_down(FunctionAnalyses& analyses, const Loop& loop, std::uint
   });
 }
 
-/// Whether the run's register is the header's own and grows by what the run's accesses do.
+/// True if the run's register is a phi of the header and grows at the same rate as the run's addresses.
 bool is_at_loop_register(FunctionAnalyses& analyses, const WordRun& run) {
   if (!run.distance || *run.distance == 0) return false;
   const std::uint32_t access = run.instructions[0];
@@ -33,7 +33,7 @@ bool is_at_loop_register(FunctionAnalyses& analyses, const WordRun& run) {
   const Operand& base = memory_accesses(instruction).access[0].address->elements[0];
   const RegisterId reg = analyses.registers().find(base.name, access);
   const Value& value = analyses.ssa().values()[analyses.ssa().read_of(access, reg)];
-  // In an inner scope its name means nothing where the loop is entered.
+  // A register declared in an inner scope is not visible at the loop's entry.
   const Body& body = *analyses.function().body;
   const std::uint32_t scope = body.statements[instruction.statement].scope;
   const bool is_everywhere = body.find_register(base.name, scope)->scope == 0;
@@ -48,7 +48,7 @@ std::int64_t step_of(const WordRun& run) {
 }  // namespace
 
 void place_runs(FunctionAnalyses& analyses, std::vector<WordRun>& runs, std::uint32_t& bytes) {
-  constexpr std::uint32_t most = 128;  // of a thread
+  constexpr std::uint32_t most = 128;  // per thread
   constexpr std::uint32_t alignment = 32;
   std::map<std::uint32_t, std::vector<WordRun*>> by_loop;
   for (WordRun& run : runs) {

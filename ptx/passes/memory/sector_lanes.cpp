@@ -9,7 +9,7 @@
 namespace lynxpp::ptx {
 namespace {
 
-/// Fewer accesses are compared one by one.
+/// Smaller groups are compared access by access.
 constexpr std::size_t least_shared = 3;
 constexpr std::uint32_t most_groups = 4;
 constexpr std::uint32_t most_open = 12;
@@ -19,7 +19,7 @@ VirtualRegister upper_half(VirtualRegister wide, CodeBuilder& code) {
   return code.b32("cvt.u32.u64", {shifted});
 }
 
-/// The number of the sector, modulo 2^32.
+/// Emits the sector's number, modulo 2^32.
 void add_sector(VirtualRegister sector, const CodeOperand& address, CodeBuilder& code) {
   const VirtualRegister shifted = code.b64("shr.u64", {address, 5});
   code.emit("cvt.u32.u64", {sector, shifted});
@@ -59,7 +59,7 @@ void SectorLanes::begin_block(const std::vector<std::uint32_t>& instructions) {
   }
 }
 
-/// Whether the addresses are one register plus constants.
+/// True if both addresses are the same register plus constants.
 bool SectorLanes::has_one_base(std::uint32_t instruction, std::uint32_t other) const {
   const auto base_of = [&](std::uint32_t at) {
     const Operand& address = *memory_accesses(body_.instructions[at]).access[0].address;
@@ -112,7 +112,7 @@ void SectorLanes::add_comparisons(CodeBuilder& code) {
   if (open_.empty()) return;
   Lanes lanes = find_lanes(code);
   struct Known {
-    const Access* access;  ///< that was compared
+    const Access* access;  ///< the access that was compared
     VirtualRegister threshold;
   };
   std::map<std::uint32_t, Known> known;  // by group
@@ -128,7 +128,7 @@ void SectorLanes::add_comparisons(CodeBuilder& code) {
       add_place(access, *found->second.access, found->second.threshold, code);
     }
     code.append(access.increments);
-    // A mask does not hold where lanes may have joined.
+    // A mask is stale where lanes may have joined.
     if (access.increments.has_label()) lanes = find_lanes(code);
   }
   open_.clear();
@@ -155,7 +155,7 @@ void SectorLanes::add_comparison(const Access& access, Lanes& lanes, CodeBuilder
   code.place(known);
 }
 
-/// Where upper halves differ.
+/// Handles lanes whose upper address halves differ.
 void SectorLanes::add_far_match(VirtualRegister address, const Lanes& lanes, Label known, CodeBuilder& code) {
   const Label near = code.fresh_label();
   const VirtualRegister high = upper_half(address, code);
@@ -168,8 +168,8 @@ void SectorLanes::add_far_match(VirtualRegister address, const Lanes& lanes, Lab
   code.place(near);
 }
 
-/// Sectors within 32 of the lowest one are the bits of a word, of which each of the first lanes takes one: a
-/// reduction takes as long as match.any for one number, and match.any twice as long for 64 bits
+/// Represents sectors within 32 of the lowest one as bits of a word, one per lane: a reduction takes as long
+/// as match.any for one value, and 64-bit match.any takes twice as long
 /// (docs/measurements/2026-11-22-h200-gathers.md).
 void SectorLanes::add_any_order(VirtualRegister sector, const Lanes& lanes, Label known, CodeBuilder& code) {
   if (unit_.variant.target.sm >= 80) {
@@ -206,7 +206,7 @@ void SectorLanes::add_threshold(const Access& access, Lanes& lanes, VirtualRegis
   code.place(known);
 }
 
-/// Of an access that shares the comparison of the access `known`.
+/// Emits the result of an access that shares the comparison of the access `known`.
 void SectorLanes::add_place(const Access& access, const Access& known, VirtualRegister threshold,
                             CodeBuilder& code) {
   const std::int64_t distance = (constant_of(access.instruction) - constant_of(known.instruction)) & 31;
@@ -216,7 +216,7 @@ void SectorLanes::add_place(const Access& access, const Access& known, VirtualRe
   code.emit("setp.lt.u32", {first(), in_sector, threshold});
 }
 
-// ---------------------------------------------------------------- lanes that ascend
+// ---------------------------------------------------------------- ascending lanes
 
 SectorLanes::Lanes SectorLanes::find_lanes(CodeBuilder& code) {
   const VirtualRegister mask = code.active_mask();
@@ -227,7 +227,7 @@ SectorLanes::Lanes SectorLanes::find_lanes(CodeBuilder& code) {
   return {mask, lowest, code.b32("selp.b32", {lane, next, lowest})};
 }
 
-/// Where the upper half of some lane's address is that of all, lower halves tell addresses apart.
+/// If all lanes have the same upper address half, the lower halves distinguish addresses.
 VirtualRegister SectorLanes::high_of(VirtualRegister address, Lanes& lanes, CodeBuilder& code) {
   if (!lanes.high) {
     const VirtualRegister high = upper_half(address, code);
@@ -237,7 +237,7 @@ VirtualRegister SectorLanes::high_of(VirtualRegister address, Lanes& lanes, Code
   return *lanes.high;
 }
 
-/// How far the next lower address is, a sector's length at most.
+/// Computes the distance to the next lower address, limited to the sector size.
 void SectorLanes::add_threshold_of(VirtualRegister address, VirtualRegister threshold, Lanes& lanes,
                                    Label known, CodeBuilder& code) {
   const VirtualRegister common_high = high_of(address, lanes, code);

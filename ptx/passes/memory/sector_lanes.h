@@ -1,14 +1,14 @@
-// Which lanes are the first in their sectors of 32 bytes, computed right at an access, where nothing is known
-// of the lanes' addresses before it.
+// Determines which lanes are the first in their 32-byte sectors, directly at an access, if nothing is known
+// about the lanes' addresses earlier.
 //
-// Of the lanes that are there each compares its sector with that of the next lower one. Where addresses
-// ascend with the lanes' numbers, lanes in one sector are neighbours, and that is all; else match.any finds
-// those that share one. Comparisons take 32 bits: of addresses whose upper halves are those of one lane, or
-// which cannot be farther apart than that. Accesses of a block with one register as their address share one
-// comparison (of addresses instead of sectors): of each of them only where it lies in its sector is looked
-// at. At the access itself its address is kept, and nothing else done: a comparison waits for the address,
-// which may come from memory, and its branch would keep all loads after it waiting, too. The comparisons of a
-// block stand after the last of its accesses, as long as no lanes can join in between.
+// Each active lane compares its sector with that of the next lower active lane. If addresses ascend with the
+// lane number, lanes in one sector are neighbours and this suffices; otherwise match.any finds lanes that
+// share a sector. Comparisons use 32 bits, which suffices if the upper halves of all addresses are equal or
+// the addresses are close enough together. Accesses of a block with the same address register share one
+// comparison (of addresses instead of sectors): only their offset within the sector differs. At the access
+// itself, code only saves the address: a comparison would wait for the address, which may come from memory,
+// and its branch would delay all later loads. The comparisons of a block follow its last access, unless lanes
+// can join in between.
 #pragma once
 
 #include <cstdint>
@@ -21,25 +21,25 @@
 
 namespace lynxpp::ptx {
 
-/// The code of one function, block after block.
+/// Emits the code of one function, block by block.
 class SectorLanes {
  public:
   SectorLanes(InstrumentationUnit& unit, const FunctionUnit& function);
 
   static bool is_possible(const InstrumentationUnit& unit) { return unit.variant.target.sm >= 70; }
 
-  /// `instructions`, ascending: those of the block for which add_access() will be called, unguarded and with
-  /// one access each.
+  /// `instructions` (ascending) are the block's instructions for which add_access() will be called, unguarded
+  /// and with one access each.
   void begin_block(const std::vector<std::uint32_t>& instructions);
-  /// Before an access to `address`, of 64 bits. `increments` follow where first() is known.
+  /// Called before an access to the 64-bit `address`. `increments` run once first() is known.
   void add_access(std::uint32_t instruction, const CodeOperand& address, Code increments, CodeBuilder& code);
-  /// Before every other instruction of the block.
+  /// Called before every other instruction of the block.
   void add_before(const Instruction& instruction, CodeBuilder& code);
-  /// After every instruction of the block.
+  /// Called after every instruction of the block.
   void add_behind(std::uint32_t instruction, CodeBuilder& code);
 
-  /// Sets `threshold` as `sector_threshold` of the lane values (lane_values.h) where the addresses of the
-  /// lanes that are there ascend with their numbers, and goes to `known` then. `address` has 64 bits.
+  /// If the addresses of the active lanes ascend with their numbers, sets `threshold` as `sector_threshold`
+  /// of the lane values (lane_values.h) and branches to `known`. `address` has 64 bits.
   static void add_threshold_where_ascending(VirtualRegister address, VirtualRegister threshold, Label known,
                                             CodeBuilder& code);
 
@@ -51,18 +51,18 @@ class SectorLanes {
   struct Access {
     std::uint32_t instruction = 0;
     Code increments;
-    std::optional<std::uint32_t> group;  ///< those of one group share a comparison
-    /// The address, or its sector's number where the lanes' addresses are near each other; nothing: it
-    /// follows from that of another access.
+    std::optional<std::uint32_t> group;  ///< accesses of one group share a comparison
+    /// The address, or its sector number if the lanes' addresses are close together; nullopt: it follows from
+    /// that of another access.
     std::optional<VirtualRegister> address = {};
     std::optional<VirtualRegister> sector = {};
   };
   /// The lanes that compare.
   struct Lanes {
     VirtualRegister mask;
-    VirtualRegister lowest;                    ///< a predicate: the lane is the lowest of them
-    VirtualRegister next;                      ///< the number of the next lower one; for the lowest itself
-    std::optional<VirtualRegister> high = {};  ///< the upper half of some lane's address
+    VirtualRegister lowest;                    ///< a predicate: the lane is the lowest
+    VirtualRegister next;                      ///< number of the next lower lane; for the lowest its own
+    std::optional<VirtualRegister> high = {};  ///< upper half of some lane's address
   };
 
   bool has_one_base(std::uint32_t instruction, std::uint32_t other) const;
@@ -85,7 +85,7 @@ class SectorLanes {
   const Body& body_;
   FunctionAnalyses& analyses_;
   std::optional<VirtualRegister> first_;
-  std::uint32_t last_ = 0;  ///< of the block's accesses
+  std::uint32_t last_ = 0;  ///< last access of the block
   std::vector<Access> open_;
   std::map<std::uint32_t, std::uint32_t> groups_;  ///< by instruction
 };

@@ -16,11 +16,11 @@ constexpr std::int64_t widest_step = std::int64_t{1} << 40;
 /// Never negative.
 std::int64_t in_sector(std::int64_t number) { return number & (sector_bytes - 1); }
 
-/// Sites with equal ones touch as many sectors.
+/// Sites with equal keys touch the same number of sectors.
 struct SectorKey {
   LanePattern pattern;
   std::uint32_t block = 0;
-  /// the address modulo 32, coefficients and constant; empty where it does not matter
+  /// the address modulo 32: coefficients and constant; empty if irrelevant
   std::vector<Term> place;
   std::int64_t constant = 0;
   auto operator<=>(const SectorKey&) const = default;
@@ -67,7 +67,7 @@ class SectorSitesOfFunction {
     if (is_new && follows_indices_ && is_once(key)) expect_rows(site, key, accesses.access[0].bytes);
   }
 
-  /// Whether a warp makes the access once at most, and hardware with all the lanes that ever do.
+  /// True if a warp makes the access at most once, and the hardware makes it with all lanes that ever do.
   bool is_once(const SectorKey& key) {
     if (!function_.function->is_entry || analyses_.loops().depth_of(key.block) != 0) return false;
     const LanePatterns& patterns = analyses_.lane_patterns();
@@ -86,7 +86,7 @@ class SectorSitesOfFunction {
     }
     rows.is_anywhere = in_sector(rows.step) == 0;
     rows.place = rows.is_anywhere ? 0 : static_cast<std::uint32_t>(key.constant);
-    // Odd numbers are for warps that are no rows; wider steps need not be computed here.
+    // Odd values represent warps that are not rows; wider steps need not be computed here.
     const bool is_even = rows.step % 2 == 0 && rows.place % 2 == 0 && bytes >= 2;
     const bool has_place = rows.is_anywhere || !site.is_even;
     if (!is_even || !has_place || rows.step > widest_step || rows.step < -widest_step) return;
@@ -108,7 +108,7 @@ class SectorSitesOfFunction {
     return followed->pattern;
   }
 
-  /// Lanes that share a sector have the same address then.
+  /// True if lanes that share a sector have the same address.
   bool lies_evenly(std::uint32_t index, const SectorKey& key) {
     const auto is_whole = [](const LaneTerm& term) { return in_sector(term.coefficient) == 0; };
     if (std::ranges::all_of(key.pattern.terms, is_whole)) return true;
@@ -129,7 +129,7 @@ class SectorSitesOfFunction {
     return true;
   }
 
-  /// Whether the product is the same for all lanes that make the access together.
+  /// True if the product is uniform over the lanes that make the access together.
   bool is_common(const Product& product, const SectorKey& key) {
     return std::all_of(product.symbols.begin(), product.symbols.begin() + product.degree,
                        [&](SymbolId id) { return is_common(analyses_.affine().symbols()[id], key); });
@@ -140,7 +140,7 @@ class SectorSitesOfFunction {
       case SymbolKind::tid: return false;
       case SymbolKind::value:
         return (analyses_.uniformity().of_value_at(symbol.index, key.block) & varies_in_warp) == 0;
-      // Lanes that pass the pattern's place together enter and exit the loop together.
+      // Lanes that pass the pattern's program point together enter and exit the loop together.
       case SymbolKind::iteration: return !analyses_.loops().contains(symbol.index, key.pattern.block);
       default: return true;
     }

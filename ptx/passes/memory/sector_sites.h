@@ -1,22 +1,21 @@
-// At which accesses the sectors of global memory need not be looked at.
+// Finds accesses whose global memory sectors need not be examined.
 //
-// How many sectors of 32 bytes the lanes touch follows from the differences of their addresses and from where
-// in its sector one of the addresses lies. So accesses of one basic block that have one lane pattern touch
-// the same number every time when their addresses differ by a multiple of 32, or when those of the lanes do:
-// the first of them computes it, and its tallies count for the others too. Addresses are followed modulo 32,
-// so nothing is assumed about overflow: what widening may add is a multiple of 2^32. Where all lanes have one
-// address it is one sector for each execution of a warp. Outside loops most warps are full and
-// sector-aligned; only the others, and how many they are, are tallied (RowSectors), so most warps flush
-// nothing. Differences are followed through indices of 32 bits on the condition that none wraps around
-// between two lanes (index_checks.h).
+// The number of 32-byte sectors that the lanes touch depends on the differences between their addresses and
+// on the offset of one address in its sector. So accesses of one basic block with the same lane pattern touch
+// the same number of sectors if their addresses differ by a multiple of 32, or if the lanes' addresses do:
+// the first access computes it, and its tallies count for the others. Addresses are tracked modulo 32, so
+// overflow needs no assumption: widening can only add a multiple of 2^32. If all lanes have one address, each
+// warp execution touches one sector. Outside loops, most warps are full and sector-aligned; only the number
+// of other warps and their sectors are tallied (RowSectors), so most warps flush nothing. Differences are
+// tracked through 32-bit indices on the condition that none overflows between two lanes (index_checks.h).
 #pragma once
 
 #include "ptx/passes/unit.h"
 
 namespace lynxpp::ptx {
 
-/// Fills in InstrumentationUnit::memory for a probe of ProbeEffect::measures_sectors, by its number;
-/// `follows_indices` through indices of 32 bits, too.
+/// Fills in InstrumentationUnit::memory for the ProbeEffect::measures_sectors probe with this index. With
+/// `follows_indices`, also tracks addresses through 32-bit indices.
 void find_sector_sites(InstrumentationUnit& unit, const FunctionUnit& function, std::uint32_t probe,
                        bool follows_indices);
 

@@ -10,18 +10,18 @@ namespace {
 std::string text_of(const MemorySite& site, std::uint32_t instruction) {
   std::string text;
   if (!site.measured_at) {
-    text = "needs no measuring";
+    text = "needs no measurement";
   } else if (*site.measured_at != instruction) {
-    text = "as instruction " + std::to_string(*site.measured_at);
+    text = "same as instruction " + std::to_string(*site.measured_at);
   } else {
     text = "measured";
   }
-  if (site.pattern) text += ", the lanes' addresses are known but for one";
-  if (site.is_even) text += ", all at one place of their sectors";
+  if (site.pattern) text += ", known lane pattern";
+  if (site.is_even) text += ", equal sector offsets in all lanes";
   if (site.rows) {
     text += ", a full row of lanes " + std::to_string(site.rows->step) + " bytes apart touches " +
             std::to_string(site.rows->sectors) + (site.rows->sectors == 1 ? " sector" : " sectors") +
-            (site.rows->is_anywhere ? "" : " from place " + std::to_string(site.rows->place));
+            (site.rows->is_anywhere ? "" : " from sector offset " + std::to_string(site.rows->place));
   }
   return text;
 }

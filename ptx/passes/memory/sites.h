@@ -1,5 +1,5 @@
-// The accesses of a kernel whose banks or sectors are measured, and what is known of them before any code is
-// added.
+// The accesses of a kernel whose banks or sectors are measured, and what is known about them before any code
+// is added.
 #pragma once
 
 #include <cstdint>
@@ -18,32 +18,33 @@ namespace lynxpp::ptx {
 struct InstrumentationUnit;
 struct LaneValuePlan;  // ptx/passes/memory/lane_values.h
 
-/// An access that a warp makes at most once: how many sectors 32 lanes of one row of the thread block touch
-/// if the address of lane 0 lies at `place` of its sector. What is tallied is left to warps that are not like
-/// that, and how many these are (ptx/passes/memory/sector_sites.h).
+/// An access that a warp makes at most once: the number of sectors that 32 lanes of one row of the thread
+/// block touch if the address of lane 0 is at offset `place` of its sector. Only warps that differ from this,
+/// and their number, are tallied (ptx/passes/memory/sector_sites.h).
 struct RowSectors {
   std::uint32_t sectors = 0;
-  std::int64_t step = 0;     ///< from lane to lane, in bytes; even
+  std::int64_t step = 0;     ///< between lanes, in bytes; even
   std::uint32_t place = 0;   ///< below 32, even
-  bool is_anywhere = false;  ///< the same number at all places
+  bool is_anywhere = false;  ///< the number is the same at all offsets
 };
 
 /// One access that a probe measures.
 struct MemorySite {
-  /// The instruction (id in the unit) where the tallies of this site grow: mostly its own. nullopt: nowhere;
-  /// tallies of banks are 0, those of sectors the executions by warps.
+  /// The instruction (id in the unit) where this site's tallies are incremented, usually its own. nullopt:
+  /// none; bank tallies are 0, and sector tallies equal the executions by warps.
   std::optional<std::uint32_t> measured_at;
-  bool is_even = false;                ///< the addresses of all lanes lie at one place of their sectors
+  bool is_even = false;                ///< all lanes' addresses have the same offset in their sectors
   std::optional<LanePattern> pattern;  ///< of the addresses of all lanes
   std::optional<RowSectors> rows;
 };
 
 struct MemorySites {
-  /// By probe and instruction (id in the unit). Of others nothing is known: they are measured where they are.
+  /// By probe and instruction (id in the unit). Accesses without an entry are measured at their own
+  /// instruction.
   std::map<std::pair<std::uint32_t, std::uint32_t>, MemorySite> sites;
-  /// What patterns assume, by function; see index_checks.h.
+  /// The assumptions of patterns, by function; see index_checks.h.
   std::map<std::uint32_t, std::set<IndexCheck>> index_checks;
-  /// What lanes compute about their addresses once. Null: nothing.
+  /// The values that lanes compute once from their addresses. Null: none.
   std::shared_ptr<const LaneValuePlan> lane_values;
 
   const MemorySite* find(std::uint32_t probe, std::uint32_t instruction) const {
@@ -60,10 +61,10 @@ struct MemorySites {
 };
 
 /// Plans where banks and sectors are measured (bank_sites.h, sector_sites.h): fills in
-/// InstrumentationUnit::memory for all probes that do so.
+/// InstrumentationUnit::memory for all probes that measure them.
 Status find_memory_sites(InstrumentationUnit& unit);
 
-/// A line for each site of which something is known, by probe and instruction.
+/// Returns a line for each site with an entry, by probe and instruction.
 std::string memory_sites_text(const InstrumentationUnit& unit);
 
 }  // namespace lynxpp::ptx

@@ -1,5 +1,5 @@
-// Lanes that take part in an access, and their byte counts, if the instruction itself decides that for each
-// lane (MemoryAccess::selects_lanes): rows of ldmatrix, sizes of copies.
+// Lanes that take part in an access, and their byte counts, if the instruction itself selects them per lane
+// (MemoryAccess::selects_lanes): rows of ldmatrix, sizes of copies.
 #pragma once
 
 #include "ptx/ir/code_builder.h"

@@ -4,7 +4,7 @@ namespace lynxpp::ptx {
 namespace {
 
 std::string text_of(const CountedWords& words) {
-  return std::to_string(8 * words.element_bytes) + " bits for each word of " +
+  return std::to_string(8 * words.element_bytes) + "-bit counters for words of " +
          (words.is_shared ? "shared" : "device") + " memory" +
          (words.block_offset_word ? ", in the block's shared memory" : "");
 }
@@ -24,8 +24,8 @@ std::string text_of(const WordRun& run) {
   std::string text = "loop " + std::to_string(run.loop) + ", instructions";
   for (const std::uint32_t each : run.instructions) text += " " + std::to_string(each);
   text += ": " + std::to_string(run.bytes) + " bytes";
-  text += run.distance ? ", " + std::to_string(*run.distance) + " apart" : ", equal distances";
-  return text + (run.place ? ", recorded at the thread's place" : "");
+  text += run.distance ? ", " + std::to_string(*run.distance) + " apart" : ", loop-invariant distance";
+  return text + (run.place ? ", recorded in the thread's loop record" : "");
 }
 
 }  // namespace

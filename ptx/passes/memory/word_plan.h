@@ -1,4 +1,4 @@
-// How the words of memory are counted that specifications ask for (word_sites.h, word_runs.h).
+// Plans how memory words are counted for the specifications (word_sites.h, word_runs.h).
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace lynxpp::ptx {
 
-/// Asks WordPlan::demand, which fills in the rest of InstrumentationUnit::words and disables the probes of
+/// Calls WordPlan::demand, which fills in the rest of InstrumentationUnit::words and disables the probes of
 /// accesses that need none.
 Status plan_words(InstrumentationUnit& unit);
 
-/// A line for each probe that counts words, each access that is not counted each time, and each run.
+/// Returns a line for each probe that counts words, each access that is not counted every time, and each run.
 std::string word_plan_text(const InstrumentationUnit& unit);
 
 }  // namespace lynxpp::ptx

@@ -10,11 +10,11 @@
 namespace lynxpp::ptx {
 namespace {
 
-/// Numbers of 64 bits, modulo 2^64, in an iteration of a loop.
+/// A 64-bit value, modulo 2^64, in an iteration of a loop.
 struct Sum {
   ValueId phi = no_value;  ///< of the loop's header, or none
   std::int64_t constant = 0;
-  std::map<ValueId, std::int64_t> outside;  ///< values from before the loop, and how often
+  std::map<ValueId, std::int64_t> outside;  ///< values from before the loop, with their factors
   bool operator==(const Sum&) const = default;
 };
 
@@ -37,7 +37,7 @@ struct Walk {
   std::uint32_t block = no_block;
   std::uint32_t bytes = 0;
   Sum rest;
-  std::optional<ValueId> unit;  ///< nothing: bytes, or a step that is more than a multiple of one value
+  std::optional<ValueId> unit;  ///< nullopt: bytes, or a step that is not a multiple of one value
   std::int64_t step = 0;
   bool has_other_step = false;
   auto key() const { return std::tie(block, bytes, rest.phi, rest.constant, rest.outside, unit, step); }
@@ -50,7 +50,7 @@ class RunFinder {
     calls_.resize(loops_.loops().size());
     for (std::uint32_t block = 0; block < analyses.graph().blocks.size(); ++block) {
       const BasicBlock& range = analyses.graph().blocks[block];
-      const bool calls =  // and ends there
+      const bool calls =  // a call ends its block
           range.size() != 0 && body_.instructions[range.end - 1].traits.kind == OpcodeClass::call;
       for (std::uint32_t loop = loops_.loop_of(block); calls && loop != no_loop;
            loop = loops_.loops()[loop].parent)
@@ -101,7 +101,7 @@ class RunFinder {
     return divide(loop, walk, position) ? std::optional(std::move(walk)) : std::nullopt;
   }
 
-  /// The register of 64 bits that the address is, but for a constant.
+  /// Returns the 64-bit register that the address consists of, apart from a constant.
   std::optional<ValueId> base_of(std::uint32_t instruction, const Operand& address) {
     if (address.elements.size() != 1 || address.elements[0].kind != OperandKind::identifier)
       return std::nullopt;
@@ -151,7 +151,7 @@ class RunFinder {
     return value ? sum_of(*value, loop, depth + 1) : std::nullopt;
   }
 
-  /// What one iteration adds to the phi.
+  /// Returns the value that one iteration adds to the phi.
   std::optional<Sum> step_of(ValueId phi, std::uint32_t loop) {
     const std::uint32_t header = loops_.loops()[loop].header;
     const std::vector<std::uint32_t>& before = analyses_.graph().blocks[header].predecessors;
@@ -166,7 +166,7 @@ class RunFinder {
     return step;
   }
 
-  /// Divides the address, walk.rest, into the parts of a walk. False: it is none.
+  /// Splits the address, walk.rest, into the parts of a walk. Returns false if it is not one.
   bool divide(std::uint32_t loop, Walk& walk, std::int64_t& position) {
     Sum step;
     if (walk.rest.phi != no_value) {
@@ -198,7 +198,7 @@ class RunFinder {
     bool is_one = walk.step > 0 && walk.step % (walk.unit ? count : 4 * count) == 0;
     for (std::size_t i = 1; i < group.members.size(); ++i) {
       is_one &= group.members[i].first - group.members[i - 1].first == walk.step / count;
-      // Two accesses that have been made tell a distance that the code does not.
+      // The addresses of two executed accesses reveal a distance that the code does not.
       is_one &= !walk.unit || group.members[i].second > group.members[i - 1].second;
     }
     WordRun run{loops_.loop_of(walk.block), walk.block, {}, walk.bytes, {}, {}, {}};

@@ -30,7 +30,7 @@ WordSiteAnalysis::WordSiteAnalysis(FunctionAnalyses& analyses, bool entered_toge
   find_control_dependences();
 }
 
-/// Between a branch's successor and its reconvergence point lies what the branch decides about.
+/// Blocks between a branch's successor and its reconvergence point are control-dependent on the branch.
 void WordSiteAnalysis::find_control_dependences() {
   const ControlFlowGraph& graph = analyses_.graph();
   const std::vector<std::uint32_t>& post_dominators = analyses_.post_dominators();
@@ -101,8 +101,7 @@ bool WordSiteAnalysis::is_together(std::uint32_t instruction) const {
   return (uniformity.of_register_read(instruction, guard) & in_block) == 0;
 }
 
-/// What does not change between two iterations: nothing in it counts the loop's iterations or was computed
-/// inside of it.
+/// True if the address is loop-invariant: no term depends on the iteration or is computed inside the loop.
 bool WordSiteAnalysis::stays_in(const AffineForm& address, std::uint32_t loop) const {
   const LoopNest& loops = analyses_.loops();
   const AffineAnalysis& affine = analyses_.affine();
@@ -119,7 +118,7 @@ bool WordSiteAnalysis::stays_in(const AffineForm& address, std::uint32_t loop) c
   return true;
 }
 
-/// Only accesses that are made in every iteration, and of which the space is known.
+/// Considers only accesses executed in every iteration, with a known state space.
 std::uint32_t WordSiteAnalysis::loop_of_address(std::uint32_t instruction, const MemoryAccess& access) const {
   const std::uint32_t block = analyses_.graph().block_of[instruction];
   const LoopNest& loops = analyses_.loops();

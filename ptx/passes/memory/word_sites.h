@@ -1,11 +1,11 @@
-// Accesses whose words need no update each time they are made: the static analysis of GMProf (Zheng et al.,
-// 2012, section 4.1), and the interprocedural part that it leaves out: what is asked of a function holds in
-// those that the kernel calls, too.
+// Accesses whose words need no update at each execution: the static analysis of GMProf (Zheng et al., 2012,
+// section 4.1), plus the interprocedural part that it omits: facts that hold at a function's call sites hold
+// in the callees, too.
 //
-//   tile[tid.x] = 0          fully static     nothing in the kernel: the host knows address and number
-//   sum += centre[0]         by one thread    the block's threads make it together: one adds their number;
-//                                             or those of a warp that make it: one of these does
-//   for … sum += own[tid.x]  at a loop's end  each thread adds how often it went through the loop
+//   tile[tid.x] = 0          fully static     no code in the kernel: the host knows address and count
+//   sum += centre[0]         by one thread    the block's threads execute it together: one thread adds their
+//                                             number; or the executing threads of a warp: one of them adds
+//   for … sum += own[tid.x]  at loop exit     each thread adds its number of iterations
 #pragma once
 
 #include <cstdint>
@@ -25,28 +25,27 @@ struct InstrumentationUnit;
 struct WordSite {
   enum class Threads : std::uint8_t {
     each,         ///< counts for itself
-    of_a_warp,    ///< those that make the access together make it at one address
-    of_the_block  ///< all make it equally often, at one address
+    of_a_warp,    ///< lanes that make the access together use one address
+    of_the_block  ///< all threads make it equally often, at one address
   };
   Threads threads = Threads::each;
-  /// The outermost loop in which the address stays; the access is counted after it. Not for of_a_warp.
+  /// The outermost loop in which the address is invariant; the access is counted after it. Not for of_a_warp.
   std::uint32_t loop = no_loop;
 };
 /// By the instruction's id in the variant and the side of the access.
 using WordSites = std::map<std::pair<std::uint32_t, std::uint32_t>, WordSite>;
 
-/// Of one function.
+/// Analyses one function.
 class WordSiteAnalysis {
  public:
-  /// `entered_together`: all threads of a block call the function together, whenever one does.
+  /// `entered_together`: whenever one thread of a block calls the function, all of them do so together.
   WordSiteAnalysis(FunctionAnalyses& analyses, bool entered_together);
 
-  /// Whether address and number of the access follow from the launch's configuration and the beginning of
-  /// its array.
+  /// True if the access's addresses and count follow from the launch configuration and the base of its array.
   bool is_static(std::uint32_t instruction) const;
-  /// nullopt: it is to be counted each time.
+  /// nullopt: the access must be counted at each execution.
   std::optional<WordSite> find(std::uint32_t instruction, const MemoryAccess& access) const;
-  /// Whether all threads of a block execute the instruction together.
+  /// True if all threads of a block execute the instruction together.
   bool is_together(std::uint32_t instruction) const;
 
  private:
@@ -56,11 +55,11 @@ class WordSiteAnalysis {
 
   FunctionAnalyses& analyses_;
   bool entered_together_;
-  /// By block: the blocks whose branches decide whether it runs, those that decide about these included.
+  /// By block: the blocks whose branches it is control-dependent on, transitively.
   std::vector<std::set<std::uint32_t>> deciding_;
 };
 
-/// By position in unit.reached.functions: whether all threads of a block enter it together.
+/// By position in unit.reached.functions: true if all threads of a block enter it together.
 std::vector<bool> functions_entered_together(InstrumentationUnit& unit);
 
 }  // namespace lynxpp::ptx

@@ -8,7 +8,7 @@
 namespace lynxpp::ptx {
 namespace {
 
-/// As many tests may share an R2P: one predicate register less than there are.
+/// The maximum number of tests in one R2P: one less than the number of predicate registers.
 constexpr std::uint32_t most_tests = 6;
 
 bool is_synchronizing(const Code& code) {
@@ -19,7 +19,8 @@ bool is_synchronizing(const Code& code) {
   });
 }
 
-/// The same test of an unsigned number against 0, by its order; empty for what is no such test.
+/// Returns an equivalent ordered comparison of an unsigned value with 0; empty if the instruction is not such
+/// a test.
 std::string ordered_test(const Instruction& instruction) {
   const std::string_view opcode = instruction.opcode;
   const bool is_not_equal = opcode.starts_with("setp.ne.");
@@ -34,7 +35,7 @@ std::string ordered_test(const Instruction& instruction) {
   return (is_not_equal ? "setp.gt.u" : "setp.le.u") + std::string(type.substr(1));
 }
 
-/// A register by its declaration, as scopes may use a name anew.
+/// A register identified by its declaration, because scopes may redeclare a name.
 using Register = std::tuple<const RegisterDeclaration*, std::string_view>;
 
 std::optional<Register> register_of(const Operand& operand, const Instruction& user, const Body& body) {
@@ -43,11 +44,11 @@ std::optional<Register> register_of(const Operand& operand, const Instruction& u
   return declaration == nullptr ? std::nullopt : std::optional<Register>{{declaration, operand.name}};
 }
 
-/// The mask may be a register, too: tests count for both. That a register may have been written anew since
-/// does no harm, as both tests mean the same.
+/// The mask may be a register, too, so tests count for both operands. It is harmless if a register has been
+/// redefined in between, because both tests are equivalent.
 void rewrite(const Body& body, InstrumentationUnit& unit) {
   std::map<Register, std::pair<Register, Register>>
-      masked;  // the operands of the `and` that wrote a register
+      masked;  // the operands of the `and` that defined a register
   std::map<Register, std::uint32_t> tests;
   for (const Instruction& instruction : body.instructions) {
     if (instruction.operands.empty()) continue;
@@ -62,7 +63,7 @@ void rewrite(const Body& body, InstrumentationUnit& unit) {
     const std::string ordered = ordered_test(instruction);
     if (ordered.empty()) continue;
     const auto tested = register_of(instruction.operands[1], instruction, body);
-    // ".b32" takes any register of its size, ".u32" none of floating-point numbers.
+    // ".b32" accepts any register of its size, ".u32" no floating-point register.
     if (tested && is_floating(std::get<0>(*tested)->type)) continue;
     const auto found = tested ? masked.find(*tested) : masked.end();
     if (found == masked.end()) continue;

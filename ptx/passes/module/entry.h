@@ -1,4 +1,4 @@
-// Where a function's code begins.
+// The position where a function's code begins.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,8 @@
 
 namespace lynxpp::ptx {
 
-/// Where the first label, scope or instruction stands: after the declarations. The body is parsed.
+/// Returns the position of the first label, scope or instruction, after the declarations. Requires a parsed
+/// body.
 inline std::uint32_t entry_position(const Function& function) {
   for (const Statement& statement : function.body->statements) {
     if (statement.kind == StatementKind::instruction || statement.kind == StatementKind::label ||

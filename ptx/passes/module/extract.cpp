@@ -15,8 +15,8 @@ class Extract {
   Status run() {
     collect();
     if (names_kernel_) {
-      return failure("it may launch itself from the device, where nobody passes the probes' parameter: '" +
-                     std::string(*names_kernel_) + "' names it");
+      return failure("it may launch itself from the device, which does not pass the hidden parameter: '" +
+                     std::string(*names_kernel_) + "' references it");
     }
     for (const Item& item : unit_.module.items) {
       if (!is_kept(item)) unit_.edits.erase(item.text);
@@ -29,7 +29,7 @@ class Extract {
   }
 
  private:
-  /// The probes' own variables and functions come before everything that may name them.
+  /// Declares the probes' own variables and functions before everything that may reference them.
   void declare_what_probes_name() {
     std::string text;
     for (std::uint32_t i = 0; i < unit_.spliced.variables.size(); ++i) {
@@ -44,7 +44,9 @@ class Extract {
       text += variable.initial.empty() ? ";\n" : "};\n";
     }
     for (const Item& item : unit_.module.items) {
-      if (item.kind == ItemKind::directive) continue;  // .version, .target and others that have to come first
+      if (item.kind == ItemKind::directive)
+        continue;  // .version, .target and other directives that must
+                   // come first
       if (!text.empty()) unit_.edits.insert_before(item.text.begin, text);
       unit_.edits.insert_before(item.text.begin, unit_.spliced.routine_functions.definitions());
       return;
@@ -63,8 +65,8 @@ class Extract {
         for (const std::string_view target : list.targets) collect_name(target);
       }
     }
-    // What a kept variable's initialiser names is needed too, and what the functions need that such a table
-    // points at, transitively.
+    // Symbols in a kept variable's initializer are needed too, and so, transitively, is whatever the
+    // functions in such a table need.
     std::set<std::string_view> done;
     for (bool grown = true; grown;) {
       grown = false;
@@ -89,7 +91,7 @@ class Extract {
     return functions_.insert(name).second;
   }
 
-  /// With the other names of `.global .u32 a, b;`.
+  /// Also keeps the other names of `.global .u32 a, b;`.
   bool keep_declaration(const Variable& variable) {
     const std::vector<Variable>& all = unit_.module.variables;
     const auto declares = [&](std::size_t index) { return all[index].text.begin == variable.text.begin; };
@@ -105,7 +107,7 @@ class Extract {
     for (const Operand& element : operand.elements) collect(element);
   }
 
-  /// Names in the text of what `owner` stands for.
+  /// Collects the names in the text of `owner`.
   bool collect_words(std::string_view owner, std::string_view text) {
     constexpr std::string_view name_characters =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$%";
@@ -127,14 +129,14 @@ class Extract {
       case ItemKind::variable: return variables_.contains(unit_.module.variables[item.index].name);
       case ItemKind::directive: break;
     }
-    // Other debug sections describe functions that are gone.
+    // Other debug sections describe functions that are removed.
     if (item.name == ".section") {
       return unit_.module.text(item.text).find(".debug_str") != std::string_view::npos;
     }
     return item.name != ".alias" || names_kept_alias(item);
   }
 
-  /// Both names of an alias are kept, or it would name one that is gone.
+  /// Keeps both names of an alias; otherwise it would reference a removed one.
   bool names_kept_alias(const Item& item) const {
     return std::ranges::any_of(unit_.module.aliases, [&](const Alias& alias) {
       const auto at = static_cast<std::size_t>(alias.name.data() - unit_.module.source().data());
@@ -143,10 +145,10 @@ class Extract {
   }
 
   InstrumentationUnit& unit_;
-  std::unordered_set<std::string_view> names_;  ///< all of the module
-  std::set<std::string_view> functions_;        ///< those that stay
+  std::unordered_set<std::string_view> names_;  ///< all names of the module
+  std::set<std::string_view> functions_;        ///< functions to keep
   std::set<std::string_view> variables_;
-  /// what stays and is not instrumented, but has the kernel's address
+  /// a kept, uninstrumented item that references the kernel's address
   std::optional<std::string_view> names_kernel_;
 };
 

@@ -5,10 +5,11 @@
 
 namespace lynxpp::ptx {
 
-/// Leaves in the module what the kernel and its callees need: their definitions and declarations, the
-/// variables they name that are not shared, what the initialisers of those name, aliases in use, `.file`
-/// directives and the strings `.loc` refers to. Declares the probes' own variables (unit.spliced.variables).
-/// Sets version and target. Runs last: it erases whole items.
+/// Reduces the module to what the kernel and its callees need: their definitions and declarations, the
+/// variables that they name and that are not shared with the original, the symbols in those variables'
+/// initializers, aliases in use, `.file` directives and the strings that `.loc` references. Declares the
+/// probes' own variables (unit.spliced.variables). Sets version and target. Runs last, because it erases
+/// complete items.
 Status extract_kernel(InstrumentationUnit& unit);
 
 }  // namespace lynxpp::ptx

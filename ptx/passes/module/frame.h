@@ -1,5 +1,5 @@
-// How the hidden words and the per-thread state reach device functions: through a frame in the local memory
-// of the kernel.
+// Passes the parameter slots and the per-thread state to device functions, through a frame in the kernel's
+// local memory.
 #pragma once
 
 #include "ptx/ir/code_builder.h"
@@ -7,7 +7,7 @@
 
 namespace lynxpp::ptx {
 
-/// Code for one function. Does nothing in a unit that needs no frame.
+/// Emits the frame code of one function. Does nothing in a unit that needs no frame.
 class Frame {
  public:
   Frame(InstrumentationUnit& unit, const FunctionUnit& function)
@@ -16,20 +16,20 @@ class Frame {
         is_kernel_(function.function->is_entry),
         exists_(unit.needs_frame()) {}
 
-  /// What the kernel declares.
+  /// Declares the kernel's variables.
   void add_declarations(CodeBuilder& code) const;
-  /// At the function's entry: the kernel lays the frame out, a device function takes its state from it.
+  /// At the function's entry: the kernel initializes the frame, a device function loads its state from it.
   void add_entry(CodeBuilder& code) const;
-  /// State registers ▶ frame, before control goes to the callee or back to the caller.
+  /// Stores the state registers to the frame, before control passes to the callee or back to the caller.
   void add_store(CodeBuilder& code) const;
-  /// Frame ▶ state registers.
+  /// Loads the state registers from the frame.
   void add_load(CodeBuilder& code) const;
 
-  /// Whether `instruction` calls a function that expects the frame.
+  /// True if `instruction` calls a function that expects the frame.
   bool is_passed_by(const Instruction& instruction) const;
 
  private:
-  /// "ld.local.b64", where state `index` is in the frame.
+  /// For example "ld.local.b64", where state `index` is in the frame.
   std::string opcode_of(const char* access, std::uint32_t index) const;
   CodeAddress place_of(std::uint32_t index) const;
 

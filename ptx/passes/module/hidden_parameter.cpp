@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::string_view call_argument = "__lynxpp_argument";
 
-/// Kernels may have 4352 bytes of parameters; since PTX 8.1, from sm_70 on, 32764.
+/// Kernels may have 4352 bytes of parameters; with PTX 8.1 and sm_70 or later, 32764 bytes.
 Status make_room(InstrumentationUnit& unit) {
   constexpr std::uint64_t most_of_old_versions = 4352;
   constexpr std::uint64_t most = 32764;
@@ -22,8 +22,8 @@ Status make_room(InstrumentationUnit& unit) {
   const std::uint64_t together = aligned(bytes, 8) + std::uint64_t{8} * unit.spliced.words;
   if (together <= most_of_old_versions) return success();
   if (together > most || unit.variant.target.sm < large_parameters_sm) {
-    return failure("there is no room for the parameter of the instrumentation: the kernel's own take " +
-                   std::to_string(bytes) + " bytes, with it they would take " + std::to_string(together));
+    return failure("no room for the hidden parameter: the kernel's own parameters take " +
+                   std::to_string(bytes) + " bytes, and with it they would take " + std::to_string(together));
   }
   unit.variant.version = std::max(unit.variant.version, large_parameters);
   return success();
@@ -38,7 +38,7 @@ void append_parameter(InstrumentationUnit& unit, const Function& function, const
   unit.edits.insert_before(function.parameter_list.end - 1, (first ? "\n\t" : ",\n\t") + parameter + "\n");
 }
 
-/// The callee is the first operand that is no list: call (results), callee, (arguments);
+/// The callee is the first operand that is not a list: call (results), callee, (arguments);
 void append_argument(InstrumentationUnit& unit, const Function& caller, const Instruction& call) {
   const std::string argument(call_argument);
   CodeBuilder code(unit.edits.names(caller));
@@ -73,13 +73,13 @@ Status add_hidden_parameter(InstrumentationUnit& unit) {
     if (Status fits = make_room(unit); !fits) return fits;
     const std::string parameter = ".param .align 8 .b8 " + std::string(probe_parameter) + "[" +
                                   std::to_string(8 * unit.spliced.words) + "]";
-    for (const Function& function : unit.module.functions) {  // forward declarations too
+    for (const Function& function : unit.module.functions) {  // including forward declarations
       if (function.name == unit.reached.kernel().function->name) append_parameter(unit, function, parameter);
     }
   }
   if (!unit.needs_frame()) return success();
   const std::string parameter = ".param .b64 " + std::string(frame_parameter);
-  for (const Function& function : unit.module.functions) {  // and what aliases are declared as
+  for (const Function& function : unit.module.functions) {  // including the declarations of aliases
     const FunctionUnit* const known = unit.reached.find(unit.module.find_function(function.name)->name);
     if (known != nullptr && known->instrumented && !known->function->is_entry)
       append_parameter(unit, function, parameter);

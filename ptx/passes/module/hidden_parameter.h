@@ -5,9 +5,9 @@
 
 namespace lynxpp::ptx {
 
-/// Appends the probe parameter to the kernel (one struct of unit.spliced.words 64-bit words) and, when device
+/// Appends the hidden parameter to the kernel (one struct of unit.spliced.words 64-bit slots) and, if device
 /// functions are instrumented, the frame pointer to their signatures and to every direct call of them. Runs
-/// after the splice pass: the argument is staged right before the call, after any probe there.
+/// after the splice pass: the argument is set up directly before the call, after any probe at the call.
 Status add_hidden_parameter(InstrumentationUnit& unit);
 
 }  // namespace lynxpp::ptx

@@ -1,4 +1,4 @@
-// The words of the hidden parameter, as a function of the variant reads them.
+// The slots of the hidden parameter, as a function of the variant reads them.
 #pragma once
 
 #include <cstdint>
@@ -9,18 +9,18 @@
 
 namespace lynxpp::ptx {
 
-// Names lynxpp gives to what it adds. PTX identifiers of programs do not start with these.
+// Names of what lynxpp adds. PTX identifiers of programs do not start with these.
 inline constexpr std::string_view probe_parameter = "__lynxpp_probe";
 inline constexpr std::string_view frame_parameter = "__lynxpp_frame_parameter";
 inline constexpr std::string_view frame_variable = "__lynxpp_frame";
 
 class HiddenWords {
  public:
-  /// The kernel's: its parameter.
+  /// Reads the kernel's parameter.
   HiddenWords() : opcode_("ld.param.b64"), base_(Name{std::string(probe_parameter)}) {}
-  /// A device function's: the frame at the register's address.
+  /// Reads a device function's frame at the register's address.
   explicit HiddenWords(VirtualRegister frame) : opcode_("ld.local.b64"), base_(frame) {}
-  /// Where no register holds the frame's address: loads it for a device function.
+  /// Loads the frame's address in a device function, if no register holds it.
   HiddenWords(bool is_kernel, CodeBuilder& code) : HiddenWords() {
     if (!is_kernel)
       *this = HiddenWords(code.b64("ld.param.b64", {CodeAddress{Name{std::string(frame_parameter)}}}));

@@ -10,7 +10,7 @@
 namespace lynxpp::ptx {
 namespace {
 
-/// The begins of opcodes that end a block.
+/// Prefixes of opcodes that end a block.
 constexpr std::array<std::string_view, 4> block_ends{"bra", "call", "membar", "fence"};
 
 bool may_end_block(const CodeStatement& statement) {
@@ -21,14 +21,14 @@ bool may_end_block(const CodeStatement& statement) {
          });
 }
 
-/// Whether inserted code ends a basic block (guard, branch, call, fence). Text edits do not.
+/// True if inserted code ends a basic block (guard, branch, call, fence). Text edits do not.
 bool may_end_block(const Edit& edit) {
   const Code* const code = edit.code();
   return code != nullptr &&
          std::ranges::any_of(code->statements, [](const CodeStatement& each) { return may_end_block(each); });
 }
 
-/// Of a value, and of the instructions that copy it.
+/// The type of a value and of the instructions that copy it.
 struct ValueType {
   RegisterType reg;
   std::string_view name;
@@ -49,7 +49,7 @@ class KeepContraction {
   explicit KeepContraction(InstrumentationUnit& unit) : unit_(unit) {}
 
   Status run() {
-    // Debug code was assembled without optimization, and has its rounding by now (keep_rounding.h).
+    // Debug code was assembled without optimization, and already has explicit rounding (keep_rounding.h).
     const bool is_debug = unit_.module.target.text.find("debug") != std::string::npos;
     if (!unit_.options.assembler_contracts || is_debug) return success();
     std::vector<std::uint32_t> probes;
@@ -83,7 +83,7 @@ class KeepContraction {
       if (is_new) found->second = keep_factors(contraction.product);
       fuse(contraction, found->second);
       done.insert(contraction.sum);
-      done.insert(contraction.product);  // without uses now
+      done.insert(contraction.product);  // now unused
     }
     for (const std::uint32_t open : stretch.open) {
       if (done.contains(open)) continue;
@@ -95,7 +95,7 @@ class KeepContraction {
 
   using Factors = std::pair<VirtualRegister, VirtualRegister>;
 
-  /// Copies of both, in front of the product: their registers may be written anew before the sum.
+  /// Copies both factors before the product, because their registers may be overwritten before the sum.
   Factors keep_factors(std::uint32_t product) {
     const Instruction& instruction = at(product);
     const ValueType type = value_type(instruction.traits.type);
@@ -107,7 +107,7 @@ class KeepContraction {
     return {first, second};
   }
 
-  /// In the place of the sum.
+  /// Replaces the sum.
   void fuse(const Contraction& contraction, const Factors& factors) {
     const Instruction& sum = at(contraction.sum);
     const bool subtracts = sum.opcode.starts_with("sub");
@@ -121,7 +121,7 @@ class KeepContraction {
     unit_.edits.replace(sum.text, code.take());
   }
 
-  /// `value` with the other sign.
+  /// Emits the negation of `value`.
   static VirtualRegister negated(const Instruction& sum, const CodeOperand& value, CodeBuilder& code) {
     const std::string type(sum.opcode.substr(sum.opcode.rfind('.')));
     return code.compute(value_type(sum.traits.type).reg, "neg" + type, {value});

@@ -5,16 +5,15 @@
 
 namespace lynxpp::ptx {
 
-/// Keeps sums fused with products, or not, as the assembler has them in the original, where a probe that
-/// branches stands between the two:
+/// Preserves the original's contraction of products and sums where a branching probe separates the two:
 ///   mul.f32 %f3, %f1, %f2;        mov.f32 %lynxpp_r0, %f1;
 ///                                 mov.f32 %lynxpp_r1, %f2;
 ///                                 mul.f32 %f3, %f1, %f2;
 ///   …a probe…                ▶    …a probe…
 ///   add.f32 %f5, %f3, %f4;        fma.rn.f32 %f5, %lynxpp_r0, %lynxpp_r1, %f4;
-/// and gives the other products and sums around there the rounding `.rn`. Stretches without such a probe stay
-/// as they are: the assembler treats them as in the original. Runs after the passes that add probes; does
-/// nothing unless unit.options.assembler_contracts.
+/// Other products and sums in the same stretch of code get the rounding modifier `.rn`. Stretches without
+/// such a probe are unchanged: the assembler treats them as in the original. Runs after the passes that add
+/// probes; does nothing unless unit.options.assembler_contracts.
 Status keep_contraction(InstrumentationUnit& unit);
 
 }  // namespace lynxpp::ptx

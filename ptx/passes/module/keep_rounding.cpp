@@ -6,7 +6,8 @@
 namespace lynxpp::ptx {
 namespace {
 
-/// "add.f32" has no rounding, "add.rz.f32" and "add.s32" need none.
+/// True for "add.f32", which has no explicit rounding; false for "add.rz.f32", and for "add.s32", which needs
+/// none.
 bool lacks_rounding(std::string_view opcode) {
   constexpr std::array<std::string_view, 3> mnemonics{"add.", "sub.", "mul."};
   if (std::ranges::none_of(mnemonics,

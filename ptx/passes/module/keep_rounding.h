@@ -5,12 +5,12 @@
 
 namespace lynxpp::ptx {
 
-/// In modules for debugging (`.target …, debug`): gives floating-point sums, differences and products that
-/// name no rounding the one they have, `.rn`.
+/// In debug modules (`.target …, debug`), makes the default rounding `.rn` of floating-point sums,
+/// differences and products explicit.
 ///   mul.f32 %f3, %f1, %f2;   ▶   mul.rn.f32 %f3, %f1, %f2;
-/// Without it the assembler may fuse a product and a sum into one operation with a single rounding. The
-/// program's own code was assembled without optimization, which does not; the variant is not (it lacks the
-/// debug data that goes with `debug`), and its results would differ in the last bit.
+/// Without it, the assembler may contract a product and a sum into one operation with a single rounding. The
+/// program's own code was assembled without optimization and so without contraction; the variant is optimized
+/// (it lacks the debug data that `debug` requires), and its results would differ in the last bit.
 Status keep_rounding(InstrumentationUnit& unit);
 
 }  // namespace lynxpp::ptx

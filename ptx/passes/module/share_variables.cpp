@@ -20,7 +20,7 @@ class ShareVariables {
     if (operand.kind != OperandKind::identifier) return nullptr;
     const auto found = unit_.variant.shared_variables.find(operand.name);
     if (found == unit_.variant.shared_variables.end()) return nullptr;
-    // A register or local variable of the same name hides the module's.
+    // A register or local variable of the same name hides the module's variable.
     const bool is_hidden = body_->find_register(operand.name, scope) != nullptr ||
                            body_->find_variable(operand.name, scope) != nullptr;
     return is_hidden ? nullptr : &found->second;
@@ -47,12 +47,12 @@ class ShareVariables {
       }
     }
     if (opcode.starts_with("ld") && names_constant) {
-      // `ld.const` proper reads what no kernel can write: the non-coherent path may serve it.
+      // `ld.const` reads memory that no kernel can write, so the non-coherent path is safe.
       std::string load(opcode);
       const std::size_t at = load.find(".const");
       rewrite_opcode(instruction, load.replace(at, 6, at == 2 ? ".global.nc" : ".global"));
     } else if (converts_address && (names_constant || immediate_in_conversion)) {
-      // The address is generic already; cvta does not take an immediate either.
+      // The address is generic already, and cvta does not accept an immediate.
       rewrite_opcode(instruction, "mov.b64");
     }
   }
@@ -67,8 +67,7 @@ class ShareVariables {
     if (address == nullptr) return;
     CodeBuilder code(*names_);
     const VirtualRegister target = code.fresh(RegisterType::b64);
-    if (const auto element =
-            array_element(operand)) {  // a[%r1], the address itself where nothing is accessed
+    if (const auto element = array_element(operand)) {  // a[%r1]: the address itself if nothing is accessed
       OperandReader(unit_, *body_, instruction, code).add_element_offset(*element, target);
       code.emit("add.s64", {target, target, *address});
       const bool accesses = instruction.traits.is_memory_access();

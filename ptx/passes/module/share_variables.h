@@ -6,13 +6,13 @@
 namespace lynxpp::ptx {
 
 /// Replaces the names in unit.variant.shared_variables by their addresses, so that the variant and the
-/// original module see the same storage. Constant-space accesses become global ones: the driver gives a
-/// `.const` variable's address in the generic space.
+/// original module use the same storage. Constant-space accesses become global ones, because the driver
+/// reports a `.const` variable's address in the generic space.
 ///   ld.const.f32 %f1, [c+4];   ▶   mov.b64 %lynxpp_rd0, 140000000;
 ///                                  ld.global.nc.f32 %f1, [%lynxpp_rd0+4];
 ///   mov.u64 %rd1, counter;     ▶   mov.u64 %rd1, 140000512;
-/// Runs after the planning passes and before all that insert code, so that an instruction's address is in its
-/// register before whatever they insert in front of the instruction.
+/// Runs after the planning passes and before all passes that insert code, so that an instruction's address is
+/// in its register before any code inserted before the instruction.
 Status replace_shared_variables(InstrumentationUnit& unit);
 
 }  // namespace lynxpp::ptx

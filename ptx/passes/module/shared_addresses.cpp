@@ -8,7 +8,8 @@
 namespace lynxpp::ptx {
 namespace {
 
-/// After the declarations of shared variables: assemblers take no name before it is declared.
+/// Returns a position after the declarations of shared variables, because assemblers require a declaration
+/// before use.
 std::uint32_t behind_declarations(const Function& function) {
   std::uint32_t position = entry_position(function);
   for (const Variable& each : function.body->variables) {

@@ -1,7 +1,7 @@
-// The pass shared-addresses: the variant stores the addresses of the program's shared variables, which are
-// assigned only when it is assembled. By them the counts of words of shared memory find their arrays. One
-// thread of the launch stores those of the kernel; a device function stores its own at every call, since any
-// thread may call it.
+// The shared-addresses pass: the variant stores the addresses of the program's shared variables, which are
+// only assigned during assembly. The host uses them to map word counters of shared memory to arrays. One
+// thread of the launch stores the kernel's addresses; a device function stores its own at every call, because
+// any thread may call it.
 #pragma once
 
 #include "ptx/passes/unit.h"
@@ -11,8 +11,8 @@ namespace lynxpp::ptx {
 
 Status store_shared_addresses(InstrumentationUnit& unit);
 
-/// The names that may stand in SharedAddresses for a function whose code names them: shared variables that
-/// its body declares outside of inner scopes, and for the kernel those of the module. The body is parsed.
+/// Returns the possible SharedAddresses variables of a function: shared variables that its body declares
+/// outside inner scopes and, for the kernel, those of the module. Requires a parsed body.
 std::vector<const Variable*> addressable_shared_variables(const Module& module, const Function& function);
 
 }  // namespace lynxpp::ptx

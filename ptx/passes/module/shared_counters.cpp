@@ -9,7 +9,7 @@ namespace lynxpp::ptx {
 namespace {
 
 constexpr std::int64_t header = BlockCounters::header_bytes;
-/// What a thread clears or reads at once. Header and counters begin and end at multiples of it.
+/// Bytes that a thread clears or reads at once. The header and the counters are aligned to it.
 constexpr std::int64_t piece = 16;
 
 class SharedCountersPass {
@@ -32,7 +32,7 @@ class SharedCountersPass {
   VirtualRegister word(std::uint32_t index) { return HiddenWords().load(index, code_); }
   VirtualRegister low_word(std::uint32_t index) { return code_.b32("cvt.u32.u64", {word(index)}); }
 
-  /// Where an array's counters begin.
+  /// Returns the address of an array's counters.
   VirtualRegister begin_of(const BlockCounters::Array& array) {
     const VirtualRegister dynamic = code_.b32("mov.u32", {Name{variable_name(counters_.variable)}});
     return code_.b32("add.u32", {dynamic, low_word(array.offset_word)});
@@ -50,7 +50,7 @@ class SharedCountersPass {
     return code_.b32("mad.lo.u32", {rows, code_.special("%ntid.x"), code_.special("%tid.x")});
   }
 
-  /// Bytes of one array's counters, a multiple of 16.
+  /// Returns the size of one array's counters, a multiple of 16.
   CodeOperand bytes_of_array() {
     if (has_window()) return counters_.window_bytes;
     const VirtualRegister bytes =
@@ -85,12 +85,12 @@ class SharedCountersPass {
     const VirtualRegister mask = code_.active_mask();
     const VirtualRegister here = code_.b32("popc.b32", {mask});
     const VirtualRegister rank = code_.b32("popc.b32", {code_.lanes_below(mask)});
-    // What this thread has counted is there before it is known to have exited.
+    // Orders this thread's counts before its exit becomes visible.
     code_.emit("membar.cta", {});
     const VirtualRegister left = code_.b32("mov.b32", {0});
     const VirtualRegister leads = code_.pred("setp.eq.u32", {rank, 0});
     code_.emit_if(CodePredicate(leads), "atom.shared.add.u32", {left, CodeAddress{first, -header}, here});
-    // Of the other lanes none has more than 0.
+    // The other lanes hold 0.
     const VirtualRegister reversed = code_.b32("brev.b32", {mask});
     const VirtualRegister leader = code_.b32("clz.b32", {reversed});
     const VirtualRegister before = code_.b32("shfl.sync.idx.b32", {left, leader, 31, mask});
@@ -101,7 +101,7 @@ class SharedCountersPass {
     code_.place(stays);
   }
 
-  /// The lanes that are here take the counters in turns, as many as are in a piece.
+  /// Distributes the counters over the active lanes, one piece per turn.
   void add_array(const BlockCounters::Array& array, VirtualRegister rank, VirtualRegister lanes) {
     const bool in_pieces = counters_.bits == 32;
     const std::uint32_t bytes = in_pieces ? piece : counters_.bits / 8;
@@ -136,7 +136,7 @@ class SharedCountersPass {
     VirtualRegister any = counts[0];
     for (std::uint32_t i = 1; i < together; ++i) any = code_.b32("or.b32", {any, counts[i]});
     code_.branch_if(CodePredicate(code_.pred("setp.eq.u32", {any, 0})), skip);
-    // Where the last piece goes beyond the array, 0 is added to what separates it from the next.
+    // If the last piece extends past the array, 0 is added to the padding before the next array.
     for (std::uint32_t i = 0; i < together; ++i) {
       const VirtualRegister count = array.is_wide ? code_.b64("cvt.u64.u32", {counts[i]}) : counts[i];
       code_.emit(array.is_wide ? "red.global.add.u64" : "red.global.add.u32",
@@ -181,10 +181,10 @@ std::string obstacle_to_shared_counters(const InstrumentationUnit& unit) {
   for (const FunctionUnit& function : unit.reached.functions) {
     for (const Instruction& instruction : function.function->body->instructions) {
       if (&function != &kernel && instruction.traits.is_thread_exit)
-        return "a function that it calls ends the thread";
+        return "a function that it calls exits the thread";
       for (const Operand& operand : instruction.operands) {
         if (operand.name == "%dynamic_smem_size" || operand.name == "%total_smem_size")
-          return "the kernel asks how much shared memory it has";
+          return "the kernel reads the size of its shared memory";
       }
     }
   }

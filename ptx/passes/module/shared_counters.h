@@ -6,15 +6,15 @@
 
 namespace lynxpp::ptx {
 
-/// Counters of words in a block's shared memory (BlockCounters): all threads clear them together when the
-/// block begins, and the lanes that exit last add them to the arrays in device memory. No thread waits for
-/// another one at the end, so threads may exit anywhere.
+/// Word counters in a block's shared memory (BlockCounters): all threads of the block clear them together at
+/// entry, and the last lanes to exit add them to the arrays in device memory. No thread waits for another at
+/// the end, so threads may exit anywhere.
 Status add_shared_counters(InstrumentationUnit& unit);
 
-/// Where the window of the kernel's counters begins in shared memory, of 32 bits.
+/// Returns the 32-bit shared address at which the kernel's counter window begins.
 VirtualRegister begin_of_window(const BlockCounters& counters, CodeBuilder& code);
 
-/// Why a kernel cannot have such counters; empty when it can.
+/// Returns why a kernel cannot have such counters; empty if it can.
 std::string obstacle_to_shared_counters(const InstrumentationUnit& unit);
 
 }  // namespace lynxpp::ptx

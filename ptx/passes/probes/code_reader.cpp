@@ -9,7 +9,7 @@ namespace lynxpp::ptx {
 Result<std::string> declaration_of(const Variable& variable, const std::string& name) {
   const bool is_parameter = variable.space == StateSpace::param;
   if (!is_parameter && variable.space != StateSpace::local)
-    return failure("the variable '" + variable.name + "' has no place in other code");
+    return failure("the variable '" + variable.name + "' cannot be moved into other code");
   std::string text = is_parameter ? ".param" : ".local";
   if (variable.is_array) text += " .align " + std::to_string(variable.alignment);
   if (variable.vector > 1) text += " .v" + std::to_string(variable.vector);
@@ -36,7 +36,7 @@ Status CodeReader::read_all(const std::function<Status(const Instruction&)>& rea
       case StatementKind::instruction: done = read_instruction(body_.instructions[statement.index]); break;
       case StatementKind::scope_begin:
       case StatementKind::scope_end:
-        // Scopes of registers alone are not needed.
+        // Scopes that declare only registers are dropped.
         for (std::uint32_t scope = 1; scope < body_.scopes.size(); ++scope) {
           if (std::ranges::none_of(body_.variables,
                                    [&](const Variable& each) { return declares(each, scope); }))
@@ -169,7 +169,7 @@ std::optional<VirtualRegister> CodeReader::register_of(std::string_view name, st
 }
 
 Failure CodeReader::refuse(const Operand& operand) const {
-  return failure("its operand '" + text_of(operand).text + "' has no place in other code");
+  return failure("its operand '" + text_of(operand).text + "' cannot be moved into other code");
 }
 
 }  // namespace lynxpp::ptx

@@ -1,5 +1,4 @@
-// Takes the body of a function that was compiled elsewhere over as code: a handler's, or that of a function
-// which handlers call.
+// Imports the body of a separately compiled function as code: a handler, or a function that handlers call.
 #pragma once
 
 #include <cstdint>
@@ -16,29 +15,30 @@
 
 namespace lynxpp::ptx {
 
-/// "{space} .align 8 .b8 name[16]", with another name. Failure: neither parameter nor local memory.
+/// Returns "{space} .align 8 .b8 name[16]" with another name. Fails if the variable is neither a parameter
+/// nor in local memory.
 Result<std::string> declaration_of(const Variable& variable, const std::string& name);
 
-/// Reads one body. Registers and labels get numbers in the order in which they occur; `call.uni` becomes
-/// `call`: LLVM writes it everywhere, also where lanes are apart.
+/// Reads one body. Registers and labels are numbered in order of occurrence. `call.uni` becomes `call`,
+/// because LLVM always emits it, even where lanes may have diverged.
 class CodeReader {
  public:
-  /// What a name of the body stands for in the code, and a constant added to it.
+  /// The replacement of a name, and a constant added to it.
   struct Renamed {
     CodeOperand operand;
     std::int64_t offset = 0;
   };
-  /// Asked for each name that is no label; nothing: a register gets a number, others keep their names.
+  /// Called for each name that is not a label. nullopt: a register is numbered, other names are kept.
   using Renaming = std::function<std::optional<Renamed>(std::string_view)>;
 
-  /// The body has been parsed. Everything lives longer than the reader.
+  /// Requires a parsed body. All references must outlive the reader.
   CodeReader(const Module& module, const Body& body, NameSource& names, Renaming renaming);
 
-  /// Variables in local memory are declared elsewhere.
+  /// Omits variables in local memory, which are declared elsewhere.
   void leave_local_memory_out() { leaves_local_memory_out_ = true; }
 
-  /// All of the body, `read_instruction` for each instruction. Failure: something in it has no place in other
-  /// code, such as jumps through tables.
+  /// Reads the body, calling `read_instruction` for each instruction. Fails if it contains something that
+  /// cannot be moved into other code, such as a jump table.
   Status read_all(const std::function<Status(const Instruction&)>& read_instruction, CodeBuilder& code);
   Status read(const Instruction& instruction, CodeBuilder& code);
   Result<CodeOperand> operand(const Operand& operand, std::uint32_t scope);
@@ -54,9 +54,9 @@ class CodeReader {
   Result<CodeOperand> named(const Operand& operand, std::uint32_t scope);
   Result<CodeOperand> address(const Operand& operand, std::uint32_t scope);
   Result<CodeOperand> list(CodeList::Kind kind, const Operand& operand, std::uint32_t scope);
-  /// Nothing: no label.
+  /// nullopt: not a label.
   std::optional<Label> label_of(std::string_view name);
-  /// Nothing: no register, or one that code cannot have.
+  /// nullopt: not a register, or one that code cannot contain.
   std::optional<VirtualRegister> register_of(std::string_view name, std::uint32_t scope);
   Name text_of(const Operand& operand) const { return {std::string(module_.text(operand.text))}; }
   Failure refuse(const Operand& operand) const;
@@ -66,7 +66,7 @@ class CodeReader {
   NameSource& names_;
   const Renaming renaming_;
   bool leaves_local_memory_out_ = false;
-  std::map<std::string_view, std::optional<Label>> labels_;  ///< those of the body
+  std::map<std::string_view, std::optional<Label>> labels_;  ///< labels of the body
   std::map<std::pair<const RegisterDeclaration*, std::string_view>, VirtualRegister> registers_;
 };
 

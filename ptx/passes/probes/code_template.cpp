@@ -3,7 +3,7 @@
 namespace lynxpp::ptx {
 namespace {
 
-/// Makes one copy of a template.
+/// Instantiates a template.
 class Copier {
  public:
   Copier(const CodeTemplate& from, const SiteBinding& binding, NameSource& names)
@@ -23,7 +23,7 @@ class Copier {
  private:
   using Kind = CodeTemplate::Placeholder::Kind;
 
-  /// Nothing: what it writes is not needed.
+  /// nullopt: the result is unused.
   std::optional<CodeInstruction> instruction_of(const CodeInstruction& instruction) const {
     CodeInstruction copy{{}, instruction.opcode, {}};
     if (instruction.guard) copy.guard = copy_of(*instruction.guard);

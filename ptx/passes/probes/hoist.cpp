@@ -15,10 +15,10 @@
 namespace lynxpp::ptx {
 namespace {
 
-/// Special registers that stay the same as long as the thread lives.
+/// Special registers that are constant for the lifetime of a thread.
 constexpr std::array<std::string_view, 2> constant_registers{"%lanemask_lt", "%laneid"};
 
-/// The text of a function's blocks that are in loops: ends by begins.
+/// Returns the text ranges of a function's blocks in loops: ends by begins.
 std::map<std::uint32_t, std::uint32_t> text_of_loops(const FunctionUnit& function, const LoopNest& loops) {
   std::map<std::uint32_t, std::uint32_t> ends;
   const std::vector<Instruction>& instructions = function.function->body->instructions;
@@ -30,12 +30,12 @@ std::map<std::uint32_t, std::uint32_t> text_of_loops(const FunctionUnit& functio
   return ends;
 }
 
-/// The registers of one function that keep what its loops read.
+/// The registers of one function that hold the special registers its loops read.
 class KeptRegisters {
  public:
   explicit KeptRegisters(NameSource& names) : names_(names) {}
 
-  /// In code of a loop.
+  /// Replaces reads in code of a loop.
   void replace_in(Code& code) {
     visit_instructions(code, [this](CodeInstruction& instruction) {
       if (!instruction.opcode.starts_with("mov.")) return;
@@ -50,7 +50,8 @@ class KeptRegisters {
     });
   }
 
-  /// In all code of the function: what reads a copy reads the kept register itself.
+  /// Removes copies of kept registers in all code of the function; their readers use the kept register
+  /// itself.
   void remove_copies(const std::vector<Code*>& codes) {
     keep_what_is_written_twice(codes);
     if (copies_.empty()) return;
@@ -69,7 +70,7 @@ class KeptRegisters {
     }
   }
 
-  /// What fills them.
+  /// Emits the code that sets the registers.
   Code reads() const {
     CodeBuilder code(names_);
     for (std::size_t k = 0; k < kept_.size(); ++k) {
@@ -79,7 +80,7 @@ class KeptRegisters {
   }
 
  private:
-  /// It is no copy. What an instruction writes is part of its first operand.
+  /// A register with several definitions is not a copy. All destinations are in the first operand.
   void keep_what_is_written_twice(const std::vector<Code*>& codes) {
     std::set<VirtualRegister> written;
     const auto note = [&](VirtualRegister reg) {
@@ -99,7 +100,7 @@ class KeptRegisters {
 
   NameSource& names_;
   std::array<std::optional<VirtualRegister>, constant_registers.size()> kept_;
-  std::map<VirtualRegister, VirtualRegister> copies_;  // and what they are copies of
+  std::map<VirtualRegister, VirtualRegister> copies_;  // by copy: the copied register
 };
 
 void hoist(InstrumentationUnit& unit, const FunctionUnit& function) {
@@ -111,7 +112,7 @@ void hoist(InstrumentationUnit& unit, const FunctionUnit& function) {
     auto* const code = std::get_if<Code>(&edit.content);
     if (code == nullptr || edit.range.begin < body.begin || edit.range.begin >= body.end) continue;
     codes.push_back(code);
-    // An insertion before or after an instruction is the instruction's block's.
+    // An insertion before or after an instruction belongs to the instruction's block.
     const auto after = loops.upper_bound(edit.range.begin);
     if (after != loops.begin() && edit.range.begin <= std::prev(after)->second) kept.replace_in(*code);
   }

@@ -1,9 +1,9 @@
-// Special registers that probes read in loops are read once, at the function's entry.
+// Hoists reads of special registers in loops to the function's entry.
 //
-// ptxas reads a special register again wherever the text does; that a lane's number does not change, it does
-// not use. What lynxpp adds inside a loop (handlers, elections of counters) therefore reads a register that
-// the function's entry has filled. Outside of loops nothing changes: one read costs less than a register that
-// lives through the whole function.
+// ptxas rereads a special register wherever the text does, although a lane's number is constant. So the code
+// that lynxpp adds inside a loop (handlers, elections of counters) uses a register that is set at the
+// function's entry. Outside loops nothing changes: one read is cheaper than a register that is live through
+// the function.
 #pragma once
 
 #include "ptx/passes/unit.h"
@@ -11,7 +11,7 @@
 
 namespace lynxpp::ptx {
 
-/// After all passes that add text to bodies. The program's own instructions stay as they are.
+/// Runs after all passes that add code to bodies. The program's own instructions are unchanged.
 Status hoist_special_registers(InstrumentationUnit& unit);
 
 }  // namespace lynxpp::ptx

@@ -46,8 +46,8 @@ KeptCarry::KeptCarry(const Function& function, const ControlFlowGraph& graph)
   }
 }
 
-/// The flag as 0 or 1; adding 2^32 - 1 to it carries when it was set. It is the carry after a subtraction,
-/// too.
+/// Saves the flag as 0 or 1; adding 2^32 - 1 to it sets the carry if the flag was set. This also covers
+/// subtraction, which uses the same flag.
 Code KeptCarry::keep(bool is_live, Code code, NameSource& names) {
   if (!is_live || !loses_carry(code)) return code;
   CodeBuilder kept(names);

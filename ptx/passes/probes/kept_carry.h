@@ -1,7 +1,7 @@
-// The program's carry flag, where added code would lose it.
+// Preserves the program's carry flag across added code.
 //
-// Between `add.cc` and `addc` a probe may stand, and a probe may call a function, which does not preserve the
-// flag, or chain carries of its own.
+// A probe may be inserted between `add.cc` and `addc`. It may call a function, which does not preserve the
+// flag, or contain carry chains of its own.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class KeptCarry {
   Code keep_before(std::uint32_t index, Code code, NameSource& names) const {
     return keep(live_before_[index], std::move(code), names);
   }
-  /// Likewise, directly after the instruction.
+  /// Same, for code directly after the instruction.
   Code keep_behind(std::uint32_t index, Code code, NameSource& names) const {
     return keep(live_behind_[index], std::move(code), names);
   }

@@ -8,12 +8,13 @@
 namespace lynxpp::ptx {
 namespace {
 
-/// Registers of 32 bits that all routines of a function may take: they live as long as the function.
+/// The maximum number of 32-bit registers for all routines of a function: they are live in the entire
+/// function.
 constexpr std::uint32_t most_units = 8;
 
 std::uint32_t units_of(RegisterType type) { return type == RegisterType::b64 ? 2 : 1; }
 
-/// What computes the value, the same for all routines that have it.
+/// Returns the computation of the value, equal for all routines that use it.
 Code computation_of(const ProbeRoutine& routine, std::uint32_t index, const SiteBinding& binding) {
   NameSource names;
   const VirtualRegister result = names.fresh(routine.invariants()[index]);

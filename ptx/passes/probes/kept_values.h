@@ -1,5 +1,5 @@
-// Values that the routines in a function's loops read from registers, filled at the function's entry: one
-// register for each value, shared by all routines.
+// Values that routines in a function's loops read from registers set at the function's entry. Each value has
+// one register, which all routines share.
 #pragma once
 
 #include <vector>
@@ -12,16 +12,16 @@ class KeptValues {
  public:
   KeptValues(InstrumentationUnit& unit, const FunctionUnit& function) : unit_(unit), function_(function) {}
 
-  /// Lets a copy of `routine` in `block` take its invariants from registers; leaves `binding` as it is
-  /// outside of loops and where there are enough registers of this kind already.
+  /// Binds the invariants of a copy of `routine` in `block` to registers. Leaves `binding` unchanged outside
+  /// loops and once enough registers of this kind are in use.
   void bind(const ProbeRoutine& routine, std::uint32_t block, SiteBinding& binding);
 
-  /// Fills the registers. After everything else that is inserted at the entry.
+  /// Inserts the code that sets the registers. Called after everything else at the entry has been inserted.
   void insert();
 
  private:
   struct Kept {
-    Code computation;  ///< with names of its own: equal where the value is
+    Code computation;  ///< with normalized names, so that equal values have equal code
     VirtualRegister reg;
   };
   const Kept* find(const Code& computation) const;
@@ -29,8 +29,8 @@ class KeptValues {
   InstrumentationUnit& unit_;
   const FunctionUnit& function_;
   std::vector<Kept> kept_;
-  Code code_;                ///< that fills them
-  std::uint32_t units_ = 0;  ///< of 32 bits
+  Code code_;                ///< sets the registers
+  std::uint32_t units_ = 0;  ///< number of 32-bit registers
 };
 
 }  // namespace lynxpp::ptx

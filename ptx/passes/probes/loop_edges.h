@@ -1,4 +1,4 @@
-// Where threads enter and exit natural loops.
+// Edges on which threads enter and exit natural loops.
 #pragma once
 
 #include <cstdint>
@@ -12,23 +12,25 @@ namespace lynxpp::ptx {
 /// A CFG edge that enters or exits loops.
 struct LoopEdge {
   std::uint32_t target = no_block;  ///< no_block: out of the function
-  /// Reached without a jump: by a branch whose guard does not hold, after a call, or from block to block.
+  /// True if reached without a jump: by a branch whose guard fails, after a call, or from the preceding
+  /// block.
   bool falls_through = false;
   std::vector<std::uint32_t> left;  ///< in LoopNest::loops(), innermost first
   std::uint32_t entered = no_loop;
 };
 
-/// Out-edges of a block that enter or exit loops; a target reached by jump and by fall-through appears twice.
+/// Returns the out-edges of a block that enter or exit loops. A target reached both by a jump and by falling
+/// through appears twice.
 std::vector<LoopEdge> loop_edges(const ControlFlowGraph& graph, const LoopNest& loops, std::uint32_t block);
 
-/// The loop that begins with the block; no_loop: none does.
+/// Returns the loop whose header is the block, or no_loop.
 std::uint32_t loop_begun_by(const LoopNest& loops, std::uint32_t block);
 
-/// Whether an edge to the block exits the loop.
+/// True if an edge to the block exits the loop.
 bool begins_behind(const ControlFlowGraph& graph, const LoopNest& loops, std::uint32_t loop,
                    std::uint32_t block);
 
-/// Whether the branch at the block's end may lead back to the beginning of a loop that the block is in.
+/// True if the branch at the block's end may take a back edge of a loop around the block.
 bool leads_back(const ControlFlowGraph& graph, const LoopNest& loops, std::uint32_t block);
 
 }  // namespace lynxpp::ptx

@@ -12,7 +12,7 @@ bool is_at_loop(const Probe& probe) {
                            probe.point == ProbePoint::loop_iteration || probe.point == ProbePoint::loop_exit);
 }
 
-/// Whether the instruction may transfer control elsewhere than to the next one.
+/// True if the instruction may transfer control to an instruction other than the next one.
 bool jumps(const Instruction& last) {
   return last.traits.kind == OpcodeClass::branch || last.traits.kind == OpcodeClass::exit;
 }
@@ -58,7 +58,7 @@ void LoopSites::add_behind_end(std::uint32_t block, const Instruction& last, Cod
   }
 }
 
-/// Loops that the edge exits get their counts back to 0, for when they are entered again.
+/// Also resets the iteration counts of the loops that the edge exits, in case they are entered again.
 Code LoopSites::probes_of(const LoopEdge& edge, std::uint32_t block) const {
   CodeBuilder code(names_);
   for (const std::uint32_t loop : edge.left) {
@@ -69,7 +69,7 @@ Code LoopSites::probes_of(const LoopEdge& edge, std::uint32_t block) const {
   return code.take();
 }
 
-/// `probes` for the lanes that the block's last instruction leads to `target`.
+/// Adds `probes` for the lanes that the block's last instruction sends to `target`.
 void LoopSites::add_where_taken(std::uint32_t block, const Instruction& last, std::uint32_t target,
                                 Code probes, CodeBuilder& code) const {
   if (probes.empty()) return;

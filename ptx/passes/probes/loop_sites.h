@@ -1,4 +1,5 @@
-// Routines where threads enter, repeat and exit loops, and how often each thread has begun each loop.
+// Inserts routines where threads enter, repeat and exit loops, and counts each thread's iterations of each
+// loop.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +13,13 @@ namespace lynxpp::ptx {
 
 class SiteValues;
 
-/// The loops of one function. Threads that end within a function that a loop calls do not exit the loop.
+/// The loops of one function. A thread that exits within a callee does not exit the loop.
 class LoopSites {
  public:
-  /// Adds the routines of a point at a loop, in this block.
+  /// Adds the routines of a loop's point in this block.
   using AddProbes = std::function<void(ProbePoint, std::uint32_t loop, std::uint32_t block, CodeBuilder&)>;
 
-  /// The references outlive this.
+  /// The references must outlive this object.
   LoopSites(InstrumentationUnit& unit, const FunctionUnit& function, SiteValues& values, AddProbes add);
 
   /// At the function's entry.

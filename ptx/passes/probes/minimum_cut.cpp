@@ -42,7 +42,7 @@ bool MinimumCut::push_along_shortest_path() {
 
 std::vector<bool> MinimumCut::source_side() {
   while (push_along_shortest_path()) {}
-  // The sink's side is what can still reach it.
+  // The sink side consists of the nodes that can still reach the sink.
   std::vector<bool> on_source_side(edges_from_.size(), true);
   std::vector<std::uint32_t> queue{sink};
   on_source_side[sink] = false;

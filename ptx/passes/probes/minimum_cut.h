@@ -1,4 +1,4 @@
-// Minimum s-t cut of a directed graph (Ford-Fulkerson, shortest augmenting paths).
+// Minimum s-t cut of a directed graph (Edmonds-Karp: shortest augmenting paths).
 #pragma once
 
 #include <cstdint>
@@ -9,26 +9,26 @@ namespace lynxpp::ptx {
 class MinimumCut {
  public:
   static constexpr std::uint32_t source = 0, sink = 1;
-  /// More than any cut costs: such an edge is never cut.
+  /// Exceeds the cost of any cut: such an edge is never cut.
   static constexpr std::uint32_t unbounded = 1u << 30;
 
   MinimumCut() : edges_from_(2) {}
 
-  /// The number of a new node.
+  /// Returns the number of a new node.
   std::uint32_t add_node();
 
-  /// With `from` on the source's side and `to` on the sink's, the cut costs `cost` more.
+  /// Adds `cost` to cuts with `from` on the source side and `to` on the sink side.
   void add_edge(std::uint32_t from, std::uint32_t to, std::uint32_t cost);
 
-  /// By node, whether it is on the source's side; of cuts that cost the same, the one with most nodes there.
-  /// There has to be one without unbounded edges. Takes time in proportion to what the cut costs times the
-  /// edges; once per graph.
+  /// Returns, by node, whether it is on the source side; of the minimum cuts, the one with the most nodes
+  /// there. Requires a cut without unbounded edges. Runs in time proportional to cut cost times edges. Call
+  /// once per graph.
   std::vector<bool> source_side();
 
  private:
   struct Edge {
     std::uint32_t to = 0;
-    /// what still fits through; the edge back stands beside it, at the index with the last bit flipped
+    /// Residual capacity. The reverse edge has the index with the lowest bit flipped.
     std::uint32_t left = 0;
   };
 

@@ -6,7 +6,7 @@
 namespace lynxpp::ptx {
 namespace {
 
-/// ptxas computes offsets of elements modulo 2^32.
+/// ptxas computes element offsets modulo 2^32.
 constexpr std::int64_t low_word = 0xffffffff;
 
 std::uint64_t mask_of(std::uint32_t bytes) {
@@ -18,7 +18,8 @@ bool is_wide_special(std::string_view name) {
          name == "%current_graph_exec";
 }
 
-/// A floating literal as the instruction takes it: decimal ones are doubles until the type says otherwise.
+/// Returns a floating-point literal's bits in the instruction's type: decimal literals are doubles until
+/// then.
 std::uint64_t floating_bits(const Operand& operand, DataType type) {
   if (operand.is_single || type != DataType::f32) return operand.bits;
   return std::bit_cast<std::uint32_t>(static_cast<float>(std::bit_cast<double>(operand.bits)));
@@ -43,14 +44,14 @@ void add_register(const RegisterDeclaration& declared, const Operand& operand, V
   }
 }
 
-/// Bytes of a register of 32 bits that a video instruction picks: `r.b2`, `r.h1`.
+/// The bytes of a 32-bit register that a video instruction selects: `r.b2`, `r.h1`.
 struct Selected {
   std::string reg;
   std::uint32_t first_bit = 0;
   std::uint32_t bits = 0;
 };
 
-/// Nothing of those that pick from two registers: `r.b7210`.
+/// nullopt for selectors of two registers, such as `r.b7210`.
 std::optional<Selected> video_selector(std::string_view name) {
   const std::size_t dot = name.find('.');
   if (name.size() != dot + 3) return std::nullopt;
@@ -101,7 +102,7 @@ bool OperandReader::add_value(const Operand& operand, std::uint32_t most_bytes, 
   return false;
 }
 
-/// False: it names no register, or parts of several.
+/// Returns false if the operand does not name a register, or selects parts of several.
 bool OperandReader::add_named(const Operand& operand, std::uint32_t most_bytes, VirtualRegister target) {
   const RegisterDeclaration* declared = body_.find_register(operand.name, scope_);
   if (declared == nullptr || declared->vector > 1) return false;
@@ -132,7 +133,7 @@ void OperandReader::add_address(const Operand* address, VirtualRegister target) 
   }
 }
 
-/// Of `base`, a name, and `offset`. Addresses in registers of 32 bits wrap around there.
+/// Adds `base`, a name, and `offset`. Addresses in 32-bit registers wrap around.
 void OperandReader::add_base(const Operand& base, std::int64_t offset, VirtualRegister target) {
   const Name name{std::string(base.name)};
   const RegisterDeclaration* declared = body_.find_register(base.name, scope_);

@@ -8,10 +8,10 @@
 
 namespace lynxpp::ptx {
 
-/// Code that sets registers of 64 bits to what operands of one instruction stand for.
+/// Emits code that sets 64-bit registers to the values of an instruction's operands.
 class OperandReader {
  public:
-  /// The references outlive this.
+  /// The references must outlive this object.
   OperandReader(const InstrumentationUnit& unit, const Body& body, const Instruction& instruction,
                 CodeBuilder& code)
       : unit_(unit),
@@ -20,16 +20,16 @@ class OperandReader {
         scope_(body.statements[instruction.statement].scope),
         code_(code) {}
 
-  /// The bits of `operand`, zero-extended from the operand's width, at most `most_bytes` of them (0: all).
-  /// Registers, literals, special registers and names of variables have bits; of 128-bit registers the lower
-  /// half is taken. False, and 0 in `target`: the operand has none (a sink, a label, a list).
+  /// Sets `target` to the operand's bits, zero-extended from its width, limited to `most_bytes` (0: no
+  /// limit). Registers, literals, special registers and variable names have bits; of 128-bit registers the
+  /// lower half is used. Returns false, and sets 0, if the operand has none (a sink, a label, a list).
   bool add_value(const Operand& operand, std::uint32_t most_bytes, VirtualRegister target);
 
-  /// The address that `address` stands for: base and offset. 0 without an operand; of parameters the offset,
-  /// since they have no address.
+  /// Sets `target` to the address: base plus offset. 0 without an operand; for parameters, which have no
+  /// address, the offset.
   void add_address(const Operand* address, VirtualRegister target);
 
-  /// The offset in bytes of an array's element from the array's beginning.
+  /// Sets `target` to the byte offset of an array element from the beginning of the array.
   void add_element_offset(const ArrayElement& element, VirtualRegister target);
 
  private:

@@ -7,7 +7,7 @@
 namespace lynxpp::ptx {
 namespace {
 
-/// Of one probe. Sites whose immediates ask for more get one that has everything as parameters.
+/// Per probe. Sites with further combinations of immediates share a function with all values as parameters.
 constexpr std::size_t most_functions = 16;
 
 std::uint64_t count_sites(const InstrumentationUnit& unit, const Probe& probe) {
@@ -16,7 +16,7 @@ std::uint64_t count_sites(const InstrumentationUnit& unit, const Probe& probe) {
     if (!function.instrumented) continue;
     switch (probe.point) {
       case ProbePoint::kernel_entry:
-      case ProbePoint::kernel_exit: break;  // a few places
+      case ProbePoint::kernel_exit: break;  // a few sites
       case ProbePoint::function_entry:
       case ProbePoint::function_exit: ++sites; break;
       case ProbePoint::loop_entry:
@@ -33,13 +33,13 @@ std::uint64_t count_sites(const InstrumentationUnit& unit, const Probe& probe) {
   return sites;
 }
 
-/// Instructions at a site, with those that add tallies to memory.
+/// Returns the number of instructions at a site, including those that add tallies to memory.
 std::uint64_t length_of_copy(const Probe& probe) {
   constexpr std::uint64_t of_tally = 50;
   return probe.routine.instructions() + of_tally * probe.tallies.size();
 }
 
-/// Immediates that tell sites apart: no function for each of them.
+/// Immediates that identify a site are not specialized.
 bool tells_sites_apart(std::string_view value) {
   return value.ends_with("_id") || value.starts_with("loop_") || value.starts_with("basic_block");
 }
@@ -48,16 +48,16 @@ std::string type_of(const char* opcode, std::uint32_t bytes) {
   return opcode + (".b" + std::to_string(8 * bytes));
 }
 
-/// Parameters and results of one function, and what stands for them on both sides.
+/// Parameters and results of one function, and their values on both sides of the call.
 class Signature {
  public:
-  /// `value` at the site ▶ the register `reg` of the function.
+  /// Passes `value` at the site to register `reg` of the function.
   void add_parameter(VirtualRegister reg, std::uint32_t bytes, CodeOperand value) {
     parameters_.push_back({reg, bytes, std::move(value), {}});
   }
-  /// A word of the hidden parameter ▶ the register `reg` of the function.
+  /// Passes a parameter slot to register `reg` of the function.
   void add_word(VirtualRegister reg, std::uint32_t word) { parameters_.push_back({reg, 8, 0, word}); }
-  /// The register `reg` of the function ▶ `value` at the site.
+  /// Returns register `reg` of the function to `value` at the site.
   void add_result(VirtualRegister reg, std::uint32_t bytes, CodeOperand value) {
     results_.push_back({reg, bytes, std::move(value), {}});
   }
@@ -78,7 +78,7 @@ class Signature {
     code.emit("ret", {});
   }
 
-  /// `binding`: how the site reads words.
+  /// `binding` defines how the site reads parameter slots.
   void add_call(const std::string& callee, const SiteBinding& binding, CodeBuilder& code) const {
     CodeList arguments{CodeList::Kind::arguments, {}};
     code.open_scope();
@@ -110,7 +110,7 @@ class Signature {
     VirtualRegister reg;
     std::uint32_t bytes = 4;
     CodeOperand value;
-    std::optional<std::uint32_t> word;  ///< instead of the value
+    std::optional<std::uint32_t> word;  ///< instead of `value`
   };
   static Name parameter(std::size_t index) { return {"__lynxpp_parameter_" + std::to_string(index)}; }
   static CodeAddress result(std::size_t index) {
@@ -127,7 +127,7 @@ class Signature {
   std::vector<Passed> parameters_, results_;
 };
 
-/// One call: what is passed, and the function that is called.
+/// One call: its arguments, and the called function.
 class OutlinedCall {
  public:
   OutlinedCall(InstrumentationUnit& unit, const Probe& probe, const SiteBinding& binding,
@@ -143,7 +143,7 @@ class OutlinedCall {
     pass_tallies();
   }
 
-  /// Calls with the same key call the same function.
+  /// Calls with equal keys call the same function.
   const std::string& key() const { return key_; }
 
   CodeFunction function() const {
@@ -206,7 +206,7 @@ class OutlinedCall {
     }
   }
 
-  /// Those in registers of the thread go in and come back; those in memory are added there by the function.
+  /// Tallies in thread registers are passed in and returned; those in memory are added by the function.
   void pass_tallies() {
     const std::uint32_t bytes = unit_.counting.plan != nullptr && unit_.counting.plan->is_wide ? 8 : 4;
     for (const SiteTally& tally : tallies_) {
@@ -242,13 +242,13 @@ class OutlinedCall {
 
   VirtualRegister fresh(std::uint32_t bytes) { return inside_.names.fresh(*register_of_bytes(bytes)); }
 
-  /// A tally in memory: what the function adds, and where.
+  /// A tally in memory: the amount that the function adds, and its slot.
   struct Flushed {
     VirtualRegister sum;
     VirtualRegister offset;  ///< of the slot, in bytes
   };
 
-  /// The routine's, in the function.
+  /// The routine's registers inside the function.
   struct Inside {
     NameSource names;
     std::map<std::uint32_t, VirtualRegister> words, states;

@@ -1,11 +1,10 @@
-// Long routines with many sites: one function in the variant, and a call at each site.
+// Outlines long routines with many sites: one function in the variant, and a call at each site.
 //
-// ptxas needs memory and time that grow faster than the code of one function, so copies of a long routine at
-// hundreds of sites make a variant that cannot be assembled. The function gets what the routine reads of its
-// site, of the hidden parameter and of the thread's state by value and hands back what it changes. Values of
-// the site that are immediates and the same at many sites (the size of an access, say) are part of the
-// function, so that it holds what those sites need and no more; there is then a function for each of their
-// combinations.
+// The memory and time of ptxas grow faster than linearly with the size of a function, so a variant with
+// copies of a long routine at hundreds of sites cannot be assembled. The outlined function receives what the
+// routine reads of its site, of the parameter slots and of the thread's state by value, and returns what it
+// changes. Immediates that are equal at many sites (such as the size of an access) are specialized into the
+// function, so that it contains only what those sites need; each combination of them has its own function.
 #pragma once
 
 #include <cstdint>
@@ -22,19 +21,19 @@ class Outliner {
  public:
   explicit Outliner(InstrumentationUnit& unit);
 
-  /// Whether a call stands at a site of the probe with these tallies. Places with all tallies in registers
-  /// run most and are few: they keep copies unless the rule takes every handler.
+  /// True if the sites of the probe with these tallies call the outlined function. Sites with all tallies in
+  /// registers are hot and few: they keep copies unless the rule outlines every handler.
   bool is_outlined(const Probe& probe, const std::vector<SiteTally>& tallies) const;
 
-  /// Adds the call that stands for a copy of the routine with `binding`, whose site_value is asked for all
-  /// values but the tallies.
+  /// Adds the call that replaces a copy of the routine with `binding`, whose `site_value` supplies all values
+  /// except the tallies.
   void add_call(const Probe& probe, const SiteBinding& binding, const std::vector<SiteTally>& tallies,
                 CodeBuilder& code);
 
  private:
   InstrumentationUnit& unit_;
   std::vector<bool> outlined_;  ///< by probe
-  /// by probe, and by what is part of the function
+  /// by probe, and by the values specialized into the function
   std::vector<std::map<std::string, std::uint32_t>> functions_;
 };
 

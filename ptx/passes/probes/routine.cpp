@@ -54,9 +54,9 @@ class RoutineBuilder {
  private:
   using Placeholder = CodeTemplate::Placeholder;
 
-  // ---- what it uses
+  // ---- uses
 
-  /// Each local variable gets its place in the depot; arguments and results of calls stay where they are.
+  /// Assigns each local variable an offset in the depot; arguments and results of calls are kept.
   Status place_variables() {
     for (const Variable& variable : body_.variables) {
       if (variable.space == StateSpace::param) {
@@ -99,7 +99,7 @@ class RoutineBuilder {
         case Placeholder::Kind::word:
           if (instruction.opcode != "mov.b64" || i != 1) {
             return failure("a handler reads '" + std::string(operand.name) +
-                           "' by something else than mov.b64");
+                           "' with an instruction other than mov.b64");
           }
           routine_.words_.insert(value->index);
           break;
@@ -129,9 +129,9 @@ class RoutineBuilder {
     return std::nullopt;
   }
 
-  // ---- its code
+  // ---- code
 
-  /// The renaming of names of the body for a reader of `into`.
+  /// Returns the renaming of the body's names for a reader of `into`.
   CodeReader::Renaming renaming_for(CodeTemplate& into) {
     return [this, &into, known = std::map<std::string, VirtualRegister, std::less<>>()](
                std::string_view name) mutable -> std::optional<CodeReader::Renamed> {
@@ -141,7 +141,7 @@ class RoutineBuilder {
       if (value) {
         auto found = known.find(name);
         if (found == known.end()) {
-          // Of which type does not matter: what stands there in a copy has its own.
+          // The type is irrelevant: the operand that replaces it in a copy has its own.
           found = known.emplace(name, into.names.fresh(RegisterType::b64)).first;
           into.placeholders.emplace(found->second, *value);
         }
@@ -152,7 +152,7 @@ class RoutineBuilder {
     };
   }
 
-  /// All but the instructions that are spared.
+  /// Reads all instructions except the spared ones.
   Status read_body(CodeTemplate& into) {
     CodeReader reader(module_, body_, into.names, renaming_for(into));
     reader.leave_local_memory_out();
@@ -178,7 +178,7 @@ class RoutineBuilder {
     return success();
   }
 
-  /// The copy for loops, and what fills the registers that it reads.
+  /// Adds the copy for loops, and the code that sets the registers it reads.
   Status add_invariants() {
     const RoutineInvariants found = find_invariants(body_, prefixes_.word);
     if (found.values.empty()) return success();
@@ -197,7 +197,7 @@ class RoutineBuilder {
     for (const std::uint32_t at : value.instructions) {
       if (Status read = reader.read(body_.instructions[at], code); !read) return read;
     }
-    // Its result is what the last instruction writes.
+    // The last instruction writes the result.
     const Result<CodeOperand> result =
         reader.operand(body_.instructions[value.instructions.back()].operands[0], 0);
     if (!result) return result.error();
@@ -217,9 +217,9 @@ class RoutineBuilder {
   RoutineFunctions& functions_;
   /// Local variables, arguments and results of calls, callees.
   std::map<std::string, CodeReader::Renamed, std::less<>> renamed_;
-  bool has_arguments_outside_ = false;                            // of scopes of their own
-  std::set<std::uint32_t> spared_;                                // instructions that the copy goes without
-  std::map<std::string, std::uint32_t, std::less<>> invariants_;  // registers that it takes from outside
+  bool has_arguments_outside_ = false;                            // not in scopes of their own
+  std::set<std::uint32_t> spared_;                                // instructions omitted from the copy
+  std::map<std::string, std::uint32_t, std::less<>> invariants_;  // registers supplied from outside
   ProbeRoutine routine_;
 };
 

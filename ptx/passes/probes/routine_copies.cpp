@@ -62,7 +62,7 @@ void RoutineCopies::add(Probe& probe, const Site& site, CodeBuilder& code) {
   ++probe.sites;
   unit_.spliced.routine_functions.use(routine_at(probe, site).functions());
   SiteBinding binding;
-  // Device functions without a frame have no words, either.
+  // Device functions without a frame have no parameter slots either.
   if (!function_.function->is_entry && registers_.frame) binding.words = HiddenWords(*registers_.frame);
   binding.first = probe.first;
   binding.state = [&](std::uint32_t index) { return CodeOperand(registers_.states[index]); };
@@ -74,7 +74,7 @@ void RoutineCopies::add(Probe& probe, const Site& site, CodeBuilder& code) {
 void RoutineCopies::add_routine(const Probe& probe, const Site& site, SiteBinding& binding,
                                 CodeBuilder& code) {
   const std::vector<SiteTally> tallies = tallies_.at(probe, site);
-  // With values of the lanes at hand the routine is short.
+  // With lane values, the routine is short.
   const bool is_short = site.routine != nullptr;
   if (!is_short && outliner_.is_outlined(probe, tallies)) {
     binding.site_value = [&](std::string_view name) { return values_.operand(probe, name, site); };
@@ -101,7 +101,7 @@ void RoutineCopies::add_copy(const Probe& probe, const Site& site, SiteBinding& 
   binding.site_value = [&](std::string_view name) -> std::optional<CodeOperand> {
     if (is_lane_value(name)) return *lane_register(site, name);
     if (site.routine != nullptr && name == "memory_address") {
-      // Addresses that begin sectors are compared with the lane's value once, before a loop.
+      // Addresses at sector boundaries are compared with the lane's value once, before a loop.
       const MemorySite* const known = memory_site(probe, site);
       if (known != nullptr && known->is_even) return 0;
     }
@@ -119,8 +119,8 @@ void RoutineCopies::add_copy(const Probe& probe, const Site& site, SiteBinding& 
 
 // ---- sectors
 
-/// Whether the lanes compute at the access itself which of them is the first in its sector, and nothing else
-/// is to be done there.
+/// True if the only work at the site is to determine, at the access itself, which lane is the first in its
+/// sector.
 bool RoutineCopies::compares_sectors(const Probe& probe, const Site& site) const {
   if (site.instruction == nullptr) return false;
   const MemoryAccesses accesses = memory_accesses(*site.instruction);
@@ -160,7 +160,7 @@ void RoutineCopies::add_sectors(const Probe& probe, const Site& site, const std:
 
 // ---- rows
 
-/// Where warps that are full rows need not be counted: goes by for them to the label, and counts one for
+/// If full-row warps need not be counted, branches to the returned label for them, and counts one for the
 /// others.
 std::optional<Label> RoutineCopies::add_skip_of_rows(const Probe& probe, const Site& site,
                                                      CodeBuilder& code) {
@@ -179,7 +179,7 @@ std::optional<Label> RoutineCopies::add_skip_of_rows(const Probe& probe, const S
   return label;
 }
 
-/// 0 if the warp is as expected.
+/// Returns 0 if the warp is as expected.
 VirtualRegister RoutineCopies::place_in_row(const Probe& probe, const Site& site, const RowSectors& rows,
                                             VirtualRegister row, CodeBuilder& code) {
   if (rows.is_anywhere) return code.b32("and.b32", {row, 1});
@@ -191,8 +191,8 @@ VirtualRegister RoutineCopies::place_in_row(const Probe& probe, const Site& site
 
 // ---- banks
 
-/// Accesses to words have no conflicts where no two lanes share a bank: goes to the label then. Nothing:
-/// there is always something to add.
+/// Accesses to 4-byte words have no conflicts if no two lanes share a bank: branches to the returned label in
+/// that case. nullopt: there is always something to add.
 std::optional<Label> RoutineCopies::add_skip_of_apart(const Probe& probe, const Site& site,
                                                       VirtualRegister lanes, CodeBuilder& code) {
   const std::optional<MemoryAccess> access = probe.access_at(*site.instruction);

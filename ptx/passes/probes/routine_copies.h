@@ -1,5 +1,5 @@
-// Routines at their sites, in one function: which form of a routine stands at a site, what is skipped there,
-// and the copy or the call itself.
+// Inserts routines at their sites in one function: selects the form of a routine, decides what can be
+// skipped, and emits the copy or the call.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@
 
 namespace lynxpp::ptx {
 
-/// The code of one function, block after block.
+/// Emits the code of one function, block by block.
 class RoutineCopies {
  public:
-  /// The references outlive this.
+  /// The references must outlive this object.
   RoutineCopies(InstrumentationUnit& unit, const FunctionUnit& function, Outliner& outliner);
 
   SiteValues& values() { return values_; }
@@ -32,18 +32,18 @@ class RoutineCopies {
   }
   void add_behind(std::uint32_t instruction, CodeBuilder& code) { sectors_.add_behind(instruction, code); }
 
-  /// The site of a probe that stands at the instruction.
+  /// Returns the site of a probe at the instruction.
   Site site_at(const Probe& probe, std::uint32_t block, const Instruction& instruction) const;
   LaneSite lane_site(const Site& site) const;
-  /// The routine's tallies grow at another instruction, or nowhere.
+  /// True if the routine's tallies are incremented at another instruction, or nowhere.
   bool is_measured_elsewhere(const Probe& probe, const Instruction& instruction) const;
 
-  /// The routine of the probe, with what its values need before it.
+  /// Adds the probe's routine, preceded by the computation of its values.
   void add_prepared(Probe& probe, const Site& site, CodeBuilder& code);
-  /// … whose values are there already (SiteValues::add_preparation).
+  /// Same, with values computed earlier (SiteValues::add_preparation).
   void add(Probe& probe, const Site& site, CodeBuilder& code);
 
-  /// After everything else at the function's entry.
+  /// Called after everything else at the function's entry has been inserted.
   void insert() { kept_.insert(); }
 
  private:

@@ -10,7 +10,7 @@
 namespace lynxpp::ptx {
 namespace {
 
-/// Takes a function and those it calls over, callees first.
+/// Imports a function and its callees, callees first.
 class FunctionReader {
  public:
   FunctionReader(const Module& module, const std::vector<std::string_view>& placeholders,
@@ -21,7 +21,7 @@ class FunctionReader {
     if (const auto known = done_.find(name); known != done_.end()) return known->second;
     const Function* function = module_.find_function(name);
     if (function == nullptr || !function->body)
-      return refuse(name, "which has no body here and cannot be part of a variant");
+      return refuse(name, "which is not defined here and cannot be part of a variant");
     if (!open_.insert(function->name).second) return refuse(name, "which calls itself");
     std::set<std::uint32_t> callees;
     std::map<std::string, std::string, std::less<>> names;
@@ -81,8 +81,8 @@ class FunctionReader {
     const Status read =
         reader.read_all([&](const Instruction& instruction) { return reader.read(instruction, code); }, code);
     if (!placeholder.empty()) {
-      return refuse(function.name, "which names '" + placeholder +
-                                       "': what belongs to a site has to come in as a parameter");
+      return refuse(function.name,
+                    "which uses '" + placeholder + "': site values must be passed as parameters");
     }
     if (!read) return refuse(function.name, "and " + read.error().diagnostics.front().message);
     made.code = code.take();

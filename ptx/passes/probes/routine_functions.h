@@ -1,9 +1,8 @@
-// Functions that probe routines call: each stands once in a variant, whatever number of sites, handlers and
-// specifications calls it.
+// Functions that probe routines call. Each appears once in a variant, however many sites, handlers and
+// specifications call it.
 //
-// A function knows nothing of the site it is called from. What it needs of a site, of the hidden parameter's
-// words and of the thread's state comes in by value, and results go back by value, so functions of the same
-// code are the same function.
+// A function does not depend on its call site: what it needs of a site, of the parameter slots and of the
+// thread's state is passed and returned by value. So functions with equal code are the same function.
 #pragma once
 
 #include <cstdint>
@@ -20,17 +19,17 @@ namespace lynxpp::ptx {
 
 class RoutineFunctions {
  public:
-  /// The number of an equal function, else of a new one; it has no name yet. `callees` are numbers of
-  /// functions that it calls, by the names that name() gives them.
+  /// Returns the number of an equal function, or of a new one. `function` has no name yet; `callees` are the
+  /// numbers of the functions that it calls, under the names that name() returns.
   std::uint32_t add(CodeFunction function, std::set<std::uint32_t> callees);
 
-  /// Notes that the variant calls the functions, and so those that they call.
+  /// Marks the functions and, transitively, their callees as used by the variant.
   void use(const std::set<std::uint32_t>& functions);
 
   static std::string name(std::uint32_t function);
-  /// The used ones, callees first: no forward declaration is needed.
+  /// Returns the used functions, callees first, so that no forward declaration is needed.
   std::vector<CodeFunction> definitions() const;
-  /// PTX instructions of the used ones.
+  /// The number of PTX instructions of the used functions.
   std::uint64_t instructions() const;
 
  private:
@@ -42,14 +41,15 @@ class RoutineFunctions {
   std::vector<Entry> entries_;
 };
 
-/// Adds the function `name` of `module`, bodies parsed, with all that it calls. Registers, labels, parameters
-/// and local variables are named anew, so that the same code compiled twice is one function. Failure: it has
-/// no body, calls itself, calls through a pointer, or names what starts with one of `placeholders`.
+/// Adds function `name` of `module`, whose bodies must be parsed, with all its callees. Registers, labels,
+/// parameters and local variables are renamed, so that the same code compiled twice is one function. Fails if
+/// a function has no body, calls itself, calls through a pointer, or uses a name that starts with one of
+/// `placeholders`.
 Result<std::uint32_t> add_function(const Module& module, std::string_view name,
                                    const std::vector<std::string_view>& placeholders,
                                    RoutineFunctions& functions);
 
-/// The names of lynxpp's functions start with it.
+/// The prefix of the names of lynxpp's functions.
 inline constexpr std::string_view routine_function_prefix = "__lynxpp_function_";
 
 }  // namespace lynxpp::ptx

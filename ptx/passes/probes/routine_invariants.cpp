@@ -10,17 +10,18 @@
 namespace lynxpp::ptx {
 namespace {
 
-/// A register of 32 bits that lives through the function has to save as many instructions at each execution.
+/// The number of instructions that a 32-bit register, live in the entire function, must save at each
+/// execution.
 constexpr std::size_t fewest_instructions = 6;
-/// Registers of 32 bits that one routine may ask for.
+/// The maximum number of 32-bit registers of one routine.
 constexpr std::uint32_t most_registers = 4;
-/// More are not looked through: the time grows with the square.
+/// Larger routines are skipped, because the time is quadratic.
 constexpr std::size_t most_instructions = 1000;
 
 constexpr std::array<std::string_view, 12> pure_roots{"mov", "cvt", "add", "sub", "mul", "mad",
                                                       "shl", "shr", "and", "or",  "xor", "not"};
 
-/// Special registers that are the same as long as the thread lives.
+/// True for special registers that are constant for the lifetime of a thread.
 bool is_constant(std::string_view special) {
   const std::string_view root = special.substr(0, special.find('.'));
   return root == "%tid" || root == "%ntid" || root == "%ctaid" || root == "%nctaid" || root == "%laneid" ||
@@ -48,7 +49,7 @@ class InvariantFinder {
   static constexpr std::uint32_t none = 0xffffffff;
   static constexpr std::uint32_t several = none - 1;
 
-  /// The only instruction that writes a register; none of those that several write.
+  /// Finds the only instruction that writes each register; none for registers with several definitions.
   void find_writers() {
     for (std::uint32_t at = 0; at < body_.instructions.size(); ++at) {
       for (const RegisterWrite& write : usage_.writes(at))
@@ -60,7 +61,7 @@ class InvariantFinder {
     return writer_[reg] < several && is_invariant_[writer_[reg]];
   }
 
-  /// What it reads stands before it in the text, or it is taken for something that changes.
+  /// An operand defined later in the text counts as variable.
   bool stays_the_same(std::uint32_t at) const {
     const Instruction& instruction = body_.instructions[at];
     const std::span<const RegisterWrite> writes = usage_.writes(at);
@@ -89,8 +90,7 @@ class InvariantFinder {
 
   RegisterId result_of(std::uint32_t at) const { return usage_.writes(at)[0].reg; }
 
-  /// What a copy still has to compute of all that stays the same, by instruction, where the chosen values lie
-  /// in registers.
+  /// Returns the invariant instructions that a copy must still compute if the chosen values are in registers.
   std::set<std::uint32_t> needed() const {
     std::set<std::uint32_t> result;
     for (std::uint32_t at = 0; at < body_.instructions.size(); ++at) {
@@ -114,8 +114,8 @@ class InvariantFinder {
     }
   }
 
-  /// The cheapest of all choices, at a price of `fewest_instructions` for a register; where that takes too
-  /// many registers, at the price that makes it few enough.
+  /// Finds the cheapest choice at a price of `fewest_instructions` per register; if that needs too many
+  /// registers, raises the price until it does not.
   void choose() {
     const std::size_t all = needed().size();
     if (all > most_instructions) return;
@@ -134,9 +134,9 @@ class InvariantFinder {
     }
   }
 
-  /// Each value is at hand (on the source's side) or is not, and is computed by the copy (likewise) or not.
-  /// What is computed costs one, what is at hand without that costs registers; what is read has to be at
-  /// hand.
+  /// Each value is available (on the source side) or not, and computed by the copy (likewise) or not. A
+  /// computed value costs one, an available value that is not computed costs registers, and a value that is
+  /// read must be available.
   std::set<RegisterId> cheapest_values(std::uint32_t price) const {
     struct Nodes {
       std::uint32_t at_hand = 0, computed = 0;
@@ -166,7 +166,7 @@ class InvariantFinder {
     return result;
   }
 
-  /// Of 32 bits; 0: of another size, which is not kept.
+  /// The number of 32-bit registers; 0 for values of other sizes, which are not kept.
   std::uint32_t units_of(RegisterId reg) const {
     const std::uint32_t bytes = size_of(usage_.registers()[reg].type);
     return bytes == 4 || bytes == 8 ? bytes / 4 : 0;
@@ -191,7 +191,7 @@ class InvariantFinder {
 }  // namespace
 
 RoutineInvariants find_invariants(const Body& body, std::string_view word_prefix) {
-  // Names stand for one register each then.
+  // Each name then denotes a single register.
   const auto is_inner = [](const RegisterDeclaration& declared) { return declared.scope != 0; };
   if (std::ranges::any_of(body.registers, is_inner)) return {};
   return InvariantFinder(body, word_prefix).find();

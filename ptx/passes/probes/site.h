@@ -1,4 +1,4 @@
-// Places in a function where routines stand, and the numbers by which plans name what is there.
+// The sites of routines in a function, and the numbers by which plans refer to them.
 #pragma once
 
 #include <cstdint>
@@ -9,24 +9,24 @@
 
 namespace lynxpp::ptx {
 
-/// A place in a function where routines stand.
+/// A location in a function where routines are inserted.
 struct Site {
   ProbePoint point = ProbePoint::kernel_entry;
   std::uint32_t block = 0;
-  const Instruction* instruction = nullptr;  ///< before or after which, or null
-  std::uint32_t access = 0;                  ///< of memory_accesses(*instruction)
-  const ProbeRoutine* routine = nullptr;     ///< which form; null: Probe::routine
-  std::uint32_t loop = no_loop;              ///< of routines at loops: which one is entered or exited
-  CodeOperand executions = 1;                ///< how many the routine stands for
-  std::optional<CodeOperand> address = {};   ///< which the access had; nothing: the one at the site
+  const Instruction* instruction = nullptr;  ///< the instruction before or after the site, or null
+  std::uint32_t access = 0;                  ///< index in memory_accesses(*instruction)
+  const ProbeRoutine* routine = nullptr;     ///< the form to insert; null: Probe::routine
+  std::uint32_t loop = no_loop;              ///< the loop that is entered or exited, for loop routines
+  CodeOperand executions = 1;                ///< number of executions that the routine represents
+  std::optional<CodeOperand> address = {};   ///< address of that access; nullopt: the one at the site
 };
 
-/// What stands at the site.
+/// Returns the routine to insert at the site.
 inline const ProbeRoutine& routine_at(const Probe& probe, const Site& site) {
   return site.routine != nullptr ? *site.routine : probe.routine;
 }
 
-/// The probe is on, and stands at this point of the instruction.
+/// True if the probe is enabled and has a site at this point of the instruction.
 inline bool stands_at(const Probe& probe, ProbePoint point, const Instruction& instruction) {
   return probe.enabled && probe.point == point && probe.matches(instruction);
 }
@@ -39,17 +39,17 @@ inline bool has_nothing_to_measure(const Probe& probe, const Instruction& instru
   return !access || !access->is_of_lanes();
 }
 
-/// Its position in SplicedCode::probes.
+/// Returns the probe's position in SplicedCode::probes.
 inline std::uint32_t number_of(const InstrumentationUnit& unit, const Probe& probe) {
   return static_cast<std::uint32_t>(&probe - unit.spliced.probes.data());
 }
 
-/// Its position in the function's body.
+/// Returns the instruction's position in the function's body.
 inline std::uint32_t index_of(const FunctionUnit& function, const Instruction& instruction) {
   return static_cast<std::uint32_t>(&instruction - function.function->body->instructions.data());
 }
 
-/// Its id in the unit.
+/// Returns the instruction's id in the unit.
 inline std::uint32_t id_of(const FunctionUnit& function, const Instruction& instruction) {
   return function.first_instruction + index_of(function, instruction);
 }

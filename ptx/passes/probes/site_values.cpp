@@ -27,13 +27,13 @@ bool is_at_instruction(const Site& site) {
   return site.point == ProbePoint::instruction || site.point == ProbePoint::instruction_after;
 }
 
-/// What an instruction has written is of interest after it, what it reads has to be taken before.
+/// Destination operands are read after the instruction, source operands before it.
 bool is_read_behind(std::string_view operand_value, const Site& site) {
   return site.point == ProbePoint::instruction_after &&
          number_at_end(operand_value) < site.instruction->traits.destinations;
 }
 
-/// Sets `target` to one number where the guard holds or is empty, and to another one where it does not.
+/// Sets `target` to `holds` if the guard holds or is empty, otherwise to `fails`.
 void select_by_guard(const Guard& guard, VirtualRegister target, std::uint32_t holds, std::uint32_t fails,
                      CodeBuilder& code) {
   if (guard.predicate.empty()) return code.mov(target, holds);
@@ -131,7 +131,7 @@ void SiteValues::add_loaded_values(const Probe& probe, const Site& site, CodeBui
   }
 }
 
-/// What the instruction has written to its first operand; 0: that is not of the kind asked for.
+/// Reads what the instruction has written to its first operand; 0 if that is not of the requested kind.
 void SiteValues::add_written(std::string_view name, const Site& site, bool is_written, DataType type,
                              CodeBuilder& code) {
   const OperandList& operands = site.instruction->operands;
@@ -145,17 +145,18 @@ void SiteValues::add_operand(std::string_view name, const Site& site, CodeBuilde
   const Instruction& instruction = *site.instruction;
   const std::uint32_t position = number_at_end(name);
   const bool exists = position < instruction.operands.size();
-  // The last operand of mad.wide and the result of mul.wide are twice as wide as the type says.
+  // The last operand of mad.wide and the result of mul.wide are twice as wide as the instruction type.
   const bool is_wide =
       (position == 0 || position == 3) && instruction.opcode.find(".wide") != std::string_view::npos;
   const Operand* const operand = exists ? &instruction.operands[position] : nullptr;
-  // Addresses and registers of memory instructions may be wider than the type; numbers are as wide.
+  // Addresses and registers of memory instructions may be wider than the instruction type; immediates are
+  // not.
   const bool is_whole =
       instruction.traits.is_memory_access() && (operand == nullptr || operand->kind != OperandKind::integer);
   add_bits(name, site, operand, 0, is_wide || is_whole ? 0 : size_of(instruction.traits.type), code);
 }
 
-/// The bits of `operand`, or of that element of a vector, in the register of the value `name`.
+/// Sets the register of the value `name` to the bits of `operand`, or of that element of a vector.
 void SiteValues::add_bits(std::string_view name, const Site& site, const Operand* operand,
                           std::uint32_t element, std::uint32_t most_bytes, CodeBuilder& code) {
   if (operand != nullptr && operand->kind == OperandKind::vector) {
@@ -164,10 +165,11 @@ void SiteValues::add_bits(std::string_view name, const Site& site, const Operand
   if (operand == nullptr || operand->kind == OperandKind::sink) return code.mov(wide(name), 0);
   if (reader_at(site, code).add_value(*operand, most_bytes, wide(name))) return;
   unit_.notes.push_back("PTX line " + std::to_string(site.instruction->line) + ": the value of '" +
-                        std::string(unit_.module.text(operand->text)) + "' is not known; handlers see 0");
+                        std::string(unit_.module.text(operand->text)) + "' is unknown; handlers read 0");
 }
 
-/// The space an address leads to. Windows of other spaces lie in the generic one, global memory is the rest.
+/// Determines the state space of an address. The generic space contains windows for the other spaces; the
+/// rest is global memory.
 void SiteValues::add_space(const MemoryAccess& access, const Site& site, CodeBuilder& code) {
   if (access.space != StateSpace::generic || access.address == nullptr) return;
   const VirtualRegister address = address_register(site.access);
@@ -217,7 +219,7 @@ CodeOperand SiteValues::block_operand(std::string_view name, const Site& site) {
   if (name == "basic_block_instruction_count") return range.size();
   const std::uint32_t guarded = inner_guarded(range) + (guard_at_end(range).predicate.empty() ? 0 : 1);
   if (name == "basic_block_predicated_instruction_count") return guarded;
-  // executed_count: known where the block ends; blocks without guards need no register.
+  // executed_count is known at the end of the block; blocks without guards need no register.
   const bool dynamic = site.point == ProbePoint::block_exit && guarded != 0;
   return dynamic ? CodeOperand(word(executed_count)) : range.size();
 }
@@ -249,8 +251,8 @@ CodeOperand SiteValues::instruction_operand(const Probe& probe, std::string_view
   return probe.constant ? probe.constant(name, instruction) : 0;
 }
 
-/// 0 stands for the block after the branch, where lanes go whose guard does not hold; other blocks for the
-/// first entry that leads there.
+/// 0 represents the block after the branch, where lanes continue whose guard fails; other blocks are
+/// represented by their first entry in the table.
 void SiteValues::add_branch_target(const Site& site, CodeBuilder& code) {
   const Instruction& branch = *site.instruction;
   const VirtualRegister target = word("branch_target");
@@ -263,7 +265,7 @@ void SiteValues::add_branch_target(const Site& site, CodeBuilder& code) {
   if (branch.traits.kind != OpcodeClass::branch || targets.empty()) {
     code.mov(target, 0);
   } else if (!branch.opcode.starts_with("brx") || branch.operands[0].kind == OperandKind::integer) {
-    const bool is_indexed = branch.opcode.starts_with("brx");  // with a constant
+    const bool is_indexed = branch.opcode.starts_with("brx");  // with a constant index
     const std::size_t entry = is_indexed ? static_cast<std::size_t>(branch.operands[0].integer) : 0;
     code.mov(target, entry < targets.size() ? number_of(entry) : 0);
   } else {
@@ -291,7 +293,7 @@ Guard SiteValues::guard_at_end(const BasicBlock& block) const {
   return terminator != nullptr ? terminator->guard : Guard{};
 }
 
-/// Guarded instructions before the block's end.
+/// Returns the number of guarded instructions before the block's end.
 std::uint32_t SiteValues::inner_guarded(const BasicBlock& block) const {
   const std::uint32_t end = block.end - (terminator_of(block) != nullptr ? 1 : 0);
   const auto inner = std::span(body_.instructions).subspan(block.begin, end - block.begin);

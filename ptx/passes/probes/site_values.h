@@ -1,6 +1,6 @@
-// What a routine can know of the place it stands at. Most values are immediates; those that the thread has to
-// compute are put into registers right before the routine, or, for routines after an instruction, before the
-// instruction, which may overwrite what they come from.
+// Values that a routine can read about its site. Most are immediates. Values that the thread must compute are
+// put into registers directly before the routine or, for routines after an instruction, before the
+// instruction, which may overwrite their sources.
 #pragma once
 
 #include <cstdint>
@@ -19,26 +19,26 @@ namespace lynxpp::ptx {
 
 inline constexpr std::string_view loop_trips_value = "loop_trips";
 
-/// The values at the sites of one function. Each has one register there, whatever the site.
+/// The values at the sites of one function. Each value has one register, which all sites share.
 class SiteValues {
  public:
   SiteValues(InstrumentationUnit& unit, const FunctionUnit& function);
 
-  /// What the probe's values need and stands before its site's instruction.
+  /// Adds the computation of the probe's values before the site's instruction.
   void add_preparation(const Probe& probe, const Site& site, CodeBuilder& code);
-  /// What it needs besides, after the instruction.
+  /// Adds the computation of values that are available only after the instruction.
   void add_loaded_values(const Probe& probe, const Site& site, CodeBuilder& code);
-  /// The operand that stands for the value `name`.
+  /// Returns the operand for the value `name`.
   CodeOperand operand(const Probe& probe, std::string_view name, const Site& site);
 
-  /// Whether some routine asks for the value.
+  /// True if some routine reads the value.
   bool wants(std::string_view name) const { return wanted_.contains(name); }
-  /// The register that counts how often the thread has begun a loop since it entered it, of 64 bits.
+  /// The 64-bit register that counts the thread's iterations of a loop since it entered the loop.
   VirtualRegister trips_of(std::uint32_t loop) {
     return wide(std::string(loop_trips_value) + "_" + std::to_string(loop));
   }
 
-  // ---- instructions a thread has executed in a block: guards are counted where they are read, since one may
+  // ---- executed instructions of a block: each guard is counted where it is read, because its predicate may
   // be overwritten
   void add_block_start(std::uint32_t block, CodeBuilder& code);
   /// Before an instruction that does not end its block.
@@ -48,9 +48,9 @@ class SiteValues {
 
  private:
   const BasicBlock& range_of(std::uint32_t block) const { return function_.graph().blocks[block]; }
-  /// The instruction that ends the block and nothing else, or null.
+  /// Returns the instruction whose only effect is to end the block, or null.
   const Instruction* terminator_of(const BasicBlock& block) const;
-  /// Of that instruction; empty: there is none, or it is always executed.
+  /// Returns that instruction's guard; empty if it is unguarded or null.
   Guard guard_at_end(const BasicBlock& block) const;
   std::uint32_t inner_guarded(const BasicBlock& block) const;
   bool counts_guards(const BasicBlock& block) const;
@@ -61,8 +61,8 @@ class SiteValues {
   CodeOperand block_operand(std::string_view name, const Site& site);
   CodeOperand instruction_operand(const Probe& probe, std::string_view name, const Site& site);
   void add_value(std::string_view name, const Site& site, CodeBuilder& code);
-  /// The register of branch_target = where the lane goes from this branch; lanes with the same number go to
-  /// the same block.
+  /// Sets the register of branch_target to the lane's successor at this branch; lanes with equal numbers go
+  /// to the same block.
   void add_branch_target(const Site& site, CodeBuilder& code);
   void add_written(std::string_view name, const Site& site, bool is_written, DataType type,
                    CodeBuilder& code);
@@ -70,11 +70,11 @@ class SiteValues {
   void add_space(const MemoryAccess& access, const Site& site, CodeBuilder& code);
   void add_bits(std::string_view name, const Site& site, const Operand* operand, std::uint32_t element,
                 std::uint32_t most_bytes, CodeBuilder& code);
-  /// The register that holds a value, or what it is made of.
+  /// Returns the register that holds a value or an intermediate result.
   VirtualRegister word(std::string_view value) { return reg(value, RegisterType::b32); }
   VirtualRegister wide(std::string_view value) { return reg(value, RegisterType::b64); }
   VirtualRegister reg(std::string_view value, RegisterType type);
-  /// The two sides of a copy have registers of their own.
+  /// The two sides of a copy have separate registers.
   VirtualRegister address_register(std::uint32_t access);
   VirtualRegister space_register(std::uint32_t access);
   VirtualRegister bytes_register(std::uint32_t access);
@@ -85,7 +85,7 @@ class SiteValues {
   const FunctionUnit& function_;
   const Body& body_;
   const TakingLanes lanes_;
-  std::set<std::string, std::less<>> wanted_;  ///< what some routine asks for
+  std::set<std::string, std::less<>> wanted_;  ///< values that some routine reads
   std::map<std::string, VirtualRegister, std::less<>> registers_;
 };
 

@@ -29,7 +29,7 @@ bool overwrites_guard(const Instruction& instruction) {
   return std::ranges::any_of(std::span(instruction.operands).first(written), writes);
 }
 
-/// Splices one function: finds the places and adds the routines there.
+/// Splices one function: finds the sites and adds the routines there.
 class FunctionSplicer {
  public:
   FunctionSplicer(InstrumentationUnit& unit, const FunctionUnit& function, Outliner& outliner)
@@ -88,8 +88,8 @@ class FunctionSplicer {
     unit_.edits.insert_before(entry_position(*function_.function), code.take());
   }
 
-  /// `.pragma "used_bytes_mask 0xf"` speaks of the next load, and text that loads something may stand between
-  /// the two now. Nothing depends on it.
+  /// Removes `.pragma "used_bytes_mask 0xf"`, which applies to the next load: inserted code may contain a
+  /// load in between. The pragma has no effect on results.
   void drop_masks_of_loads() {
     for (const Statement& statement : body_.statements) {
       const bool is_mask = statement.kind == StatementKind::directive && statement.name == ".pragma" &&
@@ -134,7 +134,7 @@ class FunctionSplicer {
     }
   }
 
-  /// After an instruction: its probes, after the last one the exit of a block, or what follows a call.
+  /// After an instruction: its probes; after the last one, also the exit of a block, or what follows a call.
   void splice_behind(std::uint32_t block, std::uint32_t index, Code probes) {
     const BasicBlock& range = function_.graph().blocks[block];
     const Instruction& instruction = body_.instructions[index];
@@ -162,8 +162,8 @@ class FunctionSplicer {
     code.append(probes.take());
   }
 
-  /// Whether the body ends after the block's last instruction, with threads that come there: it may be a
-  /// branch whose guard does not hold, or a call that returns.
+  /// True if threads may reach the end of the body after the block's last instruction: a branch whose guard
+  /// fails, or a call that returns.
   bool may_run_off_behind(std::uint32_t block, const Instruction& last) const {
     const bool goes_elsewhere = is_exit(last) || last.traits.kind == OpcodeClass::branch;
     return block + 1 == function_.graph().blocks.size() && (last.guarded() || !goes_elsewhere);
@@ -181,7 +181,7 @@ class FunctionSplicer {
     }
   }
 
-  /// Before an exit or a call: exit probes, and the state stored for the caller or the callee.
+  /// Before an exit or a call: exit probes, and the store of the state for the caller or the callee.
   void add_departure(std::uint32_t block, const Instruction& instruction, CodeBuilder& code) {
     const bool ends = is_exit(instruction) && (is_kernel_ || instruction.traits.is_thread_exit);
     if (is_exit(instruction)) {
@@ -226,14 +226,14 @@ class FunctionSplicer {
     return TakingLanes(unit_, function_).predicate(instruction, *access, code);
   }
 
-  /// For threads that exit the function from within a loop.
+  /// For threads that exit the function inside a loop.
   void add_words_before_exit(std::uint32_t block, const Instruction& exit, CodeBuilder& code) {
     CodeBuilder words(names_);
     words_.add_before_exit(block, words);
     add_guarded(predicate_of(exit.guard), words.take(), code);
   }
 
-  /// The probes after an instruction; what they need of the registers before it goes to `before`. None after
+  /// Returns the probes after an instruction, and adds to `before` what they read before it. Empty for
   /// branches and exits.
   Code probes_behind(std::uint32_t block, const Instruction& instruction, CodeBuilder& before) {
     if (instruction.traits.kind == OpcodeClass::branch || is_exit(instruction)) return {};
@@ -258,7 +258,7 @@ class FunctionSplicer {
     return code.take();
   }
 
-  /// `probes` for the lanes whose guard holds.
+  /// Adds `probes` for the lanes whose guard holds.
   static void add_guarded(const std::optional<CodePredicate>& guard, Code probes, CodeBuilder& code) {
     if (probes.empty()) return;
     if (!guard) return code.append(std::move(probes));

@@ -1,5 +1,5 @@
-// The tallies that routines add to: counters of the count plan (ptx/passes/counting), and the code that
-// belongs to them at the places where routines stand.
+// The tallies to which routines add: counters of the count plan (ptx/passes/counting), and the code for them
+// at the routines' sites.
 #pragma once
 
 #include <cstdint>
@@ -12,36 +12,36 @@
 
 namespace lynxpp::ptx {
 
-/// The names of tallies among a site's values start with it.
+/// The prefix of tally names among site values.
 inline constexpr std::string_view tally_prefix = "tally_";
 
-/// A tally of a routine at one site: its name among the site's values, and where its numbers go.
+/// A tally of a routine at one site: its site value's name, and its storage.
 struct SiteTally {
   std::string name;
-  TallyPlace place;     ///< none: not needed
-  VirtualRegister reg;  ///< of one that is no bit
+  TallyPlace place;     ///< null: not needed
+  VirtualRegister reg;  ///< if it is not a bit
 };
 
-/// Of one function.
+/// The tallies of one function.
 class Tallies {
  public:
   Tallies(InstrumentationUnit& unit, const FunctionUnit& function) : unit_(unit), function_(function) {}
 
   std::vector<SiteTally> at(const Probe& probe, const Site& site) const;
-  /// None: warps that are full rows are counted like all others (MemorySite::rows).
+  /// Null: full-row warps are counted like all others (MemorySite::rows).
   TallyPlace exception_at(const Probe& probe, const Site& site) const;
 
   /// Adds one in the lanes in which the predicate holds.
   void add_one(const TallyPlace& tally, VirtualRegister predicate, CodeBuilder& code) const;
-  /// Makes the mark (Tally::is_mark) or exception more than 0 where the predicate holds.
+  /// Sets the mark (Tally::is_mark) or exception to a non-zero value where the predicate holds.
   void add_mark(const TallyPlace& mark, VirtualRegister predicate, CodeBuilder& code) const {
     set_mark(code, context(), mark, predicate);
   }
-  /// Sets the tally's bit where `value` is 1 instead of 0.
+  /// Sets the tally's bit if `value` is 1; `value` is 0 or 1.
   void add_bit(const TallyPlace& tally, VirtualRegister value, CodeBuilder& code) const {
     set_bit_by(code, context(), tally, value);
   }
-  /// After a routine: tallies without a register of their own go to memory.
+  /// After a routine: adds tallies without a register of their own to memory.
   void add_flushes(const Probe& probe, const Site& site, CodeBuilder& code) const;
 
  private:

@@ -1,4 +1,4 @@
-// What the code of one function's counters is made from.
+// Shared inputs of the code generators for one function's counters.
 #pragma once
 
 #include <cstdint>
@@ -25,25 +25,25 @@ struct CountContext {
     return counters.accumulators[counter.accumulator];
   }
   VirtualRegister number(std::uint32_t index) const { return registers.numbers[index]; }
-  /// The register with the bit of an accumulator that is one.
+  /// Returns the register that contains an accumulator's bit.
   VirtualRegister word(const Accumulator& bit) const { return registers.words[bit.index / 32]; }
 };
 
-/// The context of the function with this index in the unit. The registers are declared.
+/// Returns the context of the function with this index in the unit. Its registers must be declared.
 CountContext count_context(InstrumentationUnit& unit, std::uint32_t function);
 
-/// The registers of all functions' accumulators, for KernelCounting::registers.
+/// Declares the accumulator registers of all functions, for KernelCounting::registers.
 std::vector<CounterRegisters> declare_counter_registers(InstrumentationUnit& unit);
 
-/// The address of the slots of the replica that this warp adds to.
+/// Emits the address of the slots of this warp's replica.
 VirtualRegister slots_of_warp(CodeBuilder& code, const CountContext& context);
-/// The same, from a register that has the address of all slots.
+/// Same, from a register with the address of all slots.
 VirtualRegister slots_of_warp(CodeBuilder& code, const CountPlan& plan, VirtualRegister slots);
 
 /// [slots + slot]
 CodeAddress at_slot(VirtualRegister slots, std::uint32_t slot);
 
-/// Adds 1 or `amount` (a register of the same type) to a number.
+/// Adds 1, or `amount` (a register of the same type), to `number`.
 void add_to(CodeBuilder& code, VirtualRegister number, const CodeOperand& amount,
             const std::optional<CodePredicate>& guard);
 

@@ -44,8 +44,7 @@ class FunctionCounting {
   }
 
  private:
-  /// Code at one position stands in this order. What votes for the whole warp comes before what may divide
-  /// it.
+  /// The order of code at one position. Votes of the converged warp precede code that may diverge.
   enum class Rank : std::uint8_t {
     declaration,
     together,
@@ -60,7 +59,7 @@ class FunctionCounting {
   };
   using Position = std::pair<std::uint32_t, Rank>;
 
-  /// Behind what has been written there so far.
+  /// Appends to the code already inserted at `position`.
   CodeBuilder& at(const Position& position) { return codes_.try_emplace(position, names_).first->second; }
 
   Position position_of(const Place& place) const {
@@ -80,7 +79,7 @@ class FunctionCounting {
                                      : Position(last->text.end, Rank::behind);
   }
 
-  /// Those of a word that are set from the start.
+  /// Returns the bits of a register that are initially set.
   std::int32_t first_bits(std::uint32_t word) const {
     std::uint32_t bits = 0;
     for (const Accumulator& each : counters_.accumulators) {
@@ -90,7 +89,7 @@ class FunctionCounting {
     return static_cast<std::int32_t>(bits);
   }
 
-  /// Registers that get a value where a loop begins, before anything reads them.
+  /// Returns the registers that are set at a loop's begin, before any read.
   std::set<std::uint32_t> numbers_set_later() const {
     std::set<std::uint32_t> found;
     for (const LaneMaximum& maximum : counters_.lane_maxima) {
@@ -100,7 +99,7 @@ class FunctionCounting {
     return found;
   }
 
-  /// Numbers and bits as they are at first.
+  /// Initializes accumulators at the function's entry.
   void append_entry() {
     CodeBuilder& code = at({entry_position(function_), Rank::declaration});
     const CounterRegisters& registers = context_.registers;
@@ -115,7 +114,7 @@ class FunctionCounting {
     if (registers.launched) code.emit("activemask.b32", {*registers.launched});
   }
 
-  /// Accumulators of lane maxima that no counter of threads shares.
+  /// Finds the accumulators of lane maxima that no thread counter shares.
   void find_lane_accumulators() {
     for (const LaneMaximum& maximum : counters_.lane_maxima) {
       if (maximum.accumulator == no_index || maximum.start_reg != no_index) continue;
@@ -151,7 +150,7 @@ class FunctionCounting {
     }
   }
 
-  /// Counts lanes that take part in the access.
+  /// Counts the lanes that take part in the access.
   void append_taking(CodeBuilder& code, const Increment& increment, const IncrementedCounters& counters) {
     const Instruction& instruction = instructions_[increment.place.instruction];
     const std::optional<MemoryAccess> access = selecting_access(instruction);
@@ -172,7 +171,7 @@ class FunctionCounting {
     append_surplus(code, context_, counters, takes, bytes, access->bytes);
   }
 
-  /// Lanes for which the guard of a branch holds, and with them the warps whose lanes all take it.
+  /// Counts lanes for which a branch's guard holds, and with them the warps that take the branch as a whole.
   void append_guarded(CodeBuilder& code, const Place& place, const IncrementedCounters& counters) {
     const CodePredicate guard = *predicate_of(instructions_[place.instruction].guard);
     const std::uint32_t next = blocks_[place.block].fall_through;
@@ -202,23 +201,23 @@ class FunctionCounting {
     });
   }
 
-  /// Before the branch, and before anything there may divide the lanes.
+  /// Before the branch and before any code there at which the warp may diverge.
   CodeBuilder& before_branch(const Place& place) { return at({position_of(place).first, Rank::together}); }
 
-  /// The lanes there.
+  /// Returns the mask of active lanes.
   CodeOperand lanes_here(const Place& place) {
     if (context_.unit.options.launch.has_full_warps) return -1;
     return before_branch(place).active_mask();
   }
 
-  /// Holds for the lanes that the branch leads to the target.
+  /// Holds for the lanes that branch to the target.
   CodePredicate takes(const Place& place, std::uint32_t target) const {
     const CodePredicate guard = *predicate_of(instructions_[place.instruction].guard);
     return target == blocks_[place.block].fall_through ? !guard : guard;
   }
 
-  /// Holds for the lanes that the brx.idx leads to the target. All are counted before they diverge: code on
-  /// one of two edges to the same block would keep them apart.
+  /// Holds for the lanes that the brx.idx sends to the target. All targets are counted before the lanes
+  /// diverge: code on one of two parallel edges to the same block would keep the lanes apart.
   CodePredicate goes_to(CodeBuilder& code, const Place& place, std::uint32_t target) const {
     const BasicBlock& block = blocks_[place.block];
     const Instruction& branch = instructions_[place.instruction];
@@ -237,7 +236,7 @@ class FunctionCounting {
     return code.pred(falls ? "or.pred" : "and.pred", {*goes, holds});
   }
 
-  /// What reading the trip count will need.
+  /// Emits the initialization that reading the trip count requires.
   void append_trip_count_starts(const TripCount& trips) {
     if (!trips.is_used) return;
     // No lane has entered the loop yet.
@@ -253,8 +252,8 @@ class FunctionCounting {
     }
   }
 
-  /// After a branch, lanes that entered the loop are already counted, so the loop's begin follows their
-  /// increments; before the branch it precedes them.
+  /// If `begin` follows a branch, the increments of lanes that enter the loop have run, so the loop's begin
+  /// follows them; if it is before the branch, the loop's begin precedes them.
   void append_lane_loop(std::uint32_t index) {
     const auto is_of_loop = [&](const LaneMaximum& maximum) { return maximum.loop == index; };
     if (std::ranges::none_of(counters_.lane_maxima, is_of_loop)) return;
@@ -265,7 +264,7 @@ class FunctionCounting {
     append_lane_loop_end(at({position_of(end).first, Rank::loop_end}), context_, index);
   }
 
-  /// Before every instruction by which a thread exits the function, and where a body ends without one.
+  /// Flushes before each instruction that exits the function, and at the end of a body without one.
   void append_flushes() {
     const auto flush_at = [&](std::uint32_t position, const Guard& guard) {
       append_flush(at({position, Rank::flush}), context_, predicate_of(guard));

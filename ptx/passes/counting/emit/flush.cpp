@@ -15,21 +15,21 @@ using Combine = Counter::Combine;
 using Storage = Accumulator::Storage;
 
 constexpr std::uint32_t warp_lanes = 32;
-constexpr std::size_t few = 2;              // counters that need no turns
-constexpr std::uint32_t bits_of_group = 4;  // that one reduction sums
-/// The largest number of which those of 32 lanes together fit 32 bits.
+constexpr std::size_t few = 2;              // counters that the leader adds alone
+constexpr std::uint32_t bits_of_group = 4;  // bits summed by one reduction
+/// The largest value whose sum over 32 lanes fits in 32 bits.
 constexpr std::uint32_t most_summed = 0xffffffff / warp_lanes;
-/// Spreads four bits to the four bytes of a word, with others that are masked out.
+/// Spreads four bits to the four bytes of a word, along with other bits that are masked out.
 constexpr std::uint32_t spread = 0x00204081;
 constexpr std::uint32_t one_of_each_byte = 0x01010101;
-constexpr std::uint32_t any_of_three = 0xfe;  ///< the table of lop3
+constexpr std::uint32_t any_of_three = 0xfe;  ///< the lop3 lookup table
 
-/// The lanes that flush together, and where their warp adds.
+/// The lanes that flush together, and the replica to which their warp adds.
 struct FlushedWarp {
   CodeOperand mask;
   std::optional<VirtualRegister> slots = {};
-  std::optional<VirtualRegister> rank = {};  ///< how many of the lanes are lower
-  std::optional<CodeOperand> lanes = {};     ///< how many there are
+  std::optional<VirtualRegister> rank = {};  ///< number of lower lanes in the mask
+  std::optional<CodeOperand> lanes = {};     ///< number of lanes in the mask
 
   void find(CodeBuilder& code, const CountContext& context) {
     slots = slots_of_warp(code, context);
@@ -44,19 +44,19 @@ struct FlushedWarp {
   }
 };
 
-/// All that were launched, where they wait for each other; else those that are here.
+/// Returns all launched lanes if they converge at the exit, otherwise the active lanes.
 FlushedWarp flushed_warp(CodeBuilder& code, const CountContext& context) {
   if (!context.counters.converges_at_exit) return {code.active_mask()};
   if (context.unit.options.launch.has_full_warps) return {-1};
   return {*context.registers.launched};
 }
 
-/// Lanes whose sums may not fit 32 bits: see Flush::part_lanes().
+/// The state of lanes whose sums may overflow 32 bits: see Flush::part_lanes().
 struct Apart {
   CodePredicate is_apart;
-  VirtualRegister rank;  ///< as it was found
+  VirtualRegister rank;  ///< the lane's rank before the lanes were separated
   std::optional<VirtualRegister> lanes_together = {};
-  std::optional<VirtualRegister> leads = {};  ///< 0: another lane adds what the warp has once; else 1
+  std::optional<VirtualRegister> leads = {};  ///< 1 in the lane that adds per-warp values, otherwise 0
 };
 
 /// Flushes counters that are flushed together, ascending in slots.
@@ -90,20 +90,20 @@ class Flush {
   }
 
  private:
-  /// Counters of a line that lie in one register; from the first of them on.
+  /// Consecutive counters of a line whose values are in one register.
   struct Totals {
     enum class Kind : std::uint8_t { number, bytes, bits };
     Kind kind = Kind::number;
     std::uint32_t first = 0;  ///< position in the line
     VirtualRegister value;
-    BitUse use = BitUse::any;     ///< of bits
-    std::uint32_t first_bit = 0;  ///< likewise
+    BitUse use = BitUse::any;     ///< for bits
+    std::uint32_t first_bit = 0;  ///< for bits
     std::uint32_t count = 1;
   };
 
   const Accumulator& accumulator(const Counter& counter) const { return context_.accumulator(counter); }
 
-  // ---- which warps have something to flush
+  // ---- skip warps without counts
 
   void leave_unless_first() {
     constexpr const char* indices[] = {"%ctaid.x", "%ctaid.y", "%ctaid.z"};
@@ -129,7 +129,7 @@ class Flush {
     return {found.begin(), found.end()};
   }
 
-  /// The bits that are set in any of these registers of one type.
+  /// Returns the bitwise or of registers of one type.
   VirtualRegister any_bit_of(const std::vector<VirtualRegister>& registers) {
     VirtualRegister all = registers.front();
     for (std::size_t i = 1; i < registers.size(); ++i) {
@@ -145,7 +145,7 @@ class Flush {
     return all;
   }
 
-  /// `any_number_` tells of numbers alone, so that it can be asked again how great they are.
+  /// `any_number_` covers register accumulators only, so that are_great() can test their magnitude.
   void leave_unless_any() {
     std::vector<VirtualRegister> numbers;
     for (const std::uint32_t each : numbers_) numbers.push_back(context_.number(each));
@@ -167,9 +167,9 @@ class Flush {
     code_.branch_if(!CodePredicate(votes), done_);
   }
 
-  // ---- each lane by itself
+  // ---- each lane separately
 
-  /// Every lane adds its own numbers and bits.
+  /// Each lane adds its own register values and bits.
   void append_each_lane() {
     std::optional<CodePredicate> is_lane_0;
     for (const Counter* counter : counters_) {
@@ -186,7 +186,7 @@ class Flush {
     }
   }
 
-  /// Before sm_80 lanes are summed by shuffles, which need all of them.
+  /// Before sm_80, lanes are summed by shuffles, which require a full warp.
   void append_without_reduction() {
     const Label each = code_.fresh_label();
     const CodePredicate is_partial = code_.pred("setp.ne.b32", {warp_.mask, -1});
@@ -198,20 +198,21 @@ class Flush {
     append_each_lane();
   }
 
-  /// The sum of the lanes' numbers may not fit 32 bits.
+  /// Holds if the sum over the lanes may overflow 32 bits.
   CodePredicate are_great() {
     const CodePredicate is_great = code_.pred("setp.gt.u32", {*any_number_, most_summed});
     return code_.pred("vote.sync.any.pred", {is_great, warp_.mask});
   }
 
-  /// Where sums may not fit no lane adds for others: each takes all counters in turn, as if it were alone.
+  /// If sums may overflow, no lane adds for others: each lane handles all counters in turn, as if it were
+  /// alone.
   void part_lanes() {
     if (!any_number_) return;
     apart_ = {are_great(), *warp_.rank};
     warp_.rank = code_.b32("selp.b32", {0, *warp_.rank, apart_->is_apart});
   }
 
-  /// For how many lanes each of them adds.
+  /// Returns the number of lanes that each lane adds for.
   CodeOperand lanes_together() {
     if (!apart_) return *warp_.lanes;
     if (!apart_->lanes_together)
@@ -219,7 +220,7 @@ class Flush {
     return *apart_->lanes_together;
   }
 
-  // ---- the lanes together
+  // ---- lanes cooperatively
 
   void append_together() {
     for (std::size_t first = 0; first < counters_.size(); first += warp_lanes) {
@@ -229,7 +230,7 @@ class Flush {
     }
   }
 
-  /// The lanes that are here take the counters in turn, each one of them at a time.
+  /// Distributes the counters over the active lanes; each lane handles one per round.
   void append_line(const std::vector<const Counter*>& line) {
     std::vector<Totals> totals;
     for (std::uint32_t i = 0; i < line.size(); ++i) {
@@ -246,7 +247,7 @@ class Flush {
     const auto others =
         std::ranges::find_if(totals, [](const Totals& each) { return each.kind != Totals::Kind::number; });
     if (line.size() <= few && others == totals.end()) return append_few(line, totals);
-    // Where all 32 lanes are together, each takes one at most.
+    // With all 32 lanes, each lane handles at most one counter.
     const bool is_full = warp_.lanes == CodeOperand(warp_lanes);
     const bool has_turns = (!is_full || apart_) && line.size() != 1;
     VirtualRegister turn = *warp_.rank;
@@ -274,7 +275,8 @@ class Flush {
     code_.branch_if(goes_on, again);
   }
 
-  /// The number whose position is `turn`, picked bit after bit; any where there are fewer. nullopt: none.
+  /// Selects the value whose position is `turn`, bit by bit; unspecified if `turn` is out of range. Returns
+  /// nullopt if there are no values.
   std::optional<VirtualRegister> number_in_turn(const std::vector<Totals>& totals, VirtualRegister turn) {
     std::vector<VirtualRegister> left;
     for (const Totals& each : totals) left.push_back(each.value);
@@ -289,7 +291,8 @@ class Flush {
     return left.front();
   }
 
-  /// What the lane responsible for one of these counters, or a later one, adds; later calls overwrite it.
+  /// Sets the amount for lanes at or after the first of these counters; later calls overwrite it for later
+  /// lanes.
   void take(const Totals& totals, VirtualRegister turn, VirtualRegister amount) {
     std::optional<CodePredicate> is_here;
     if (totals.first != 0) is_here = code_.pred("setp.ge.u32", {turn, totals.first});
@@ -312,13 +315,13 @@ class Flush {
     code_.mov_if(is_here, amount, bit);
   }
 
-  /// The bits from `position` on. ptxas 13.0 miscompiles `bfe` where the position is in a register
+  /// Returns the bits from `position` on. ptxas 13.0 miscompiles `bfe` with the position in a register
   /// (docs/design/splicing.md).
   VirtualRegister at(CodeOperand value, VirtualRegister position) {
     return code_.b32("shr.u32", {std::move(value), position});
   }
 
-  /// The warp's leader adds one after the other.
+  /// The warp's leader adds the counters one by one.
   void append_few(const std::vector<const Counter*>& line, const std::vector<Totals>& totals) {
     const CodePredicate leads = code_.pred("setp.eq.u32", {*warp_.rank, 0});
     for (const Totals& each : totals) {
@@ -327,7 +330,8 @@ class Flush {
     }
   }
 
-  /// Of a register that nothing else reads; the lane's own value where lanes are apart.
+  /// Returns the sum, or the lane's own value if lanes are separated. Overwrites `value`, which nothing else
+  /// may read.
   VirtualRegister sum_over_lanes(VirtualRegister value) {
     if (context_.has_redux()) {
       std::optional<CodePredicate> is_together;
@@ -342,7 +346,7 @@ class Flush {
     return value;
   }
 
-  /// What the warp has once, in the lane that adds it.
+  /// Returns a per-warp value in the lane that adds it.
   VirtualRegister once(VirtualRegister value) {
     if (!apart_) return value;
     if (!apart_->leads) {
@@ -352,7 +356,8 @@ class Flush {
     return code_.b32("mul.lo.u32", {value, *apart_->leads});
   }
 
-  /// 1 when lane 0 is here, else 0: it alone counts what all lanes count together; it may exit elsewhere.
+  /// 1 if lane 0 is active, otherwise 0. Only lane 0 counts what all lanes execute together; it may exit
+  /// elsewhere.
   VirtualRegister lane_0_is_here() {
     if (!lane_0_) lane_0_ = code_.b32("and.b32", {warp_.mask, 1});
     return *lane_0_;
@@ -374,7 +379,7 @@ class Flush {
                                 : sum_over_lanes(is_shared(each) ? code_.b32("mov.b32", {number}) : number);
   }
 
-  /// Several counters read the number.
+  /// True if several counters read the accumulator.
   bool is_shared(const Accumulator& number) const {
     return std::ranges::count_if(context_.counters.counters, [&](const Counter& counter) {
              const Accumulator& other = accumulator(counter);
@@ -382,7 +387,7 @@ class Flush {
            }) > 1;
   }
 
-  /// How many bits of a group of sums begin at a position of the line.
+  /// Returns the size of the group of summed bits that starts at a position of the line.
   std::uint32_t size_of_group(const std::vector<const Counter*>& line, std::uint32_t first) const {
     const std::uint32_t bit = accumulator(*line[first]).index;
     std::uint32_t size = 0;
@@ -406,9 +411,9 @@ class Flush {
     return {Totals::Kind::bytes, first, sums, BitUse::sum, 0, size};
   }
 
-  // ---- bits that are the same in all lanes, or become so
+  // ---- bits that are uniform, or become so by a vote
 
-  /// Bits that follow each other in their word are taken from one register.
+  /// Takes adjacent bits of a word from one register.
   void add_bits(std::uint32_t position, const Counter& counter, const Accumulator& each,
                 std::vector<Totals>& totals) {
     const bool is_pair = each.storage == Storage::bit_pair;
@@ -426,7 +431,7 @@ class Flush {
     totals.push_back({Totals::Kind::bits, position, uniform_word(each, use), use, each.index % word_bits, 1});
   }
 
-  /// The bits that are set in some lane, or in all.
+  /// Returns the bits that are set in any lane, or in all lanes.
   VirtualRegister uniform_word(const Accumulator& each, BitUse use) {
     const auto any = [&](VirtualRegister word) {
       const auto [place, is_new] = any_.try_emplace(word, word);
@@ -452,7 +457,7 @@ class Flush {
   const Label done_;
   FlushedWarp warp_;
   std::optional<VirtualRegister> any_number_;
-  std::optional<Apart> apart_;  ///< none: lanes never are
+  std::optional<Apart> apart_;  ///< nullopt: sums never overflow
   std::optional<VirtualRegister> lane_0_;
   std::map<VirtualRegister, VirtualRegister> any_;
   bool last_is_pair_ = false;
@@ -470,13 +475,13 @@ void append_flush(CodeBuilder& code, const CountContext& context, const std::opt
   const Label done = code.fresh_label();
   if (guard) code.branch_if(!*guard, done);
   FlushedWarp warp = flushed_warp(code, context);
-  // Bits alone are not flushed by most warps.
+  // Shares the slots' address between both flushes, except for bits alone, which most warps need not flush.
   const bool has_numbers = std::ranges::any_of(
       of_all, [&](const Counter* counter) { return context.accumulator(*counter).storage == Storage::reg; });
   if (has_numbers && !of_first.empty()) warp.find(code, context);
   if (!of_all.empty()) {
     Flush(code, context, warp, std::move(of_all)).append();
-    // Other lanes may have joined after the first flush.
+    // More lanes may have joined after the first flush.
     if (!of_first.empty() && !context.counters.converges_at_exit) warp = flushed_warp(code, context);
   }
   if (!of_first.empty()) Flush(code, context, warp, std::move(of_first)).append();
@@ -495,7 +500,7 @@ void append_flush_of_sum(CodeBuilder& code, const CountContext& context, Virtual
                          CodeAddress slot) {
   if (context.plan.is_wide || !context.has_redux())
     return append_flush_by_lane(code, context.plan.is_wide, number, std::move(slot), {});
-  // In halves, whose sums fit.
+  // Sums the halves separately, so that neither overflows.
   const VirtualRegister mask = code.active_mask();
   const auto half = [&](const char* opcode, std::int64_t operand) {
     const VirtualRegister part = code.b32(opcode, {number, operand});

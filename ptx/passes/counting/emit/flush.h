@@ -1,9 +1,8 @@
-// How the counters of a warp's lanes come together and go to memory when its threads exit.
+// Combines the counters of a warp's lanes and adds them to memory when its threads exit.
 //
-// The warp adds all counters by one access, lane i the i-th of up to 32. Numbers are summed over the lanes by
-// one reduction each, bits four at a time; what is the same in all lanes needs no reduction. Where a sum may
-// not fit 32 bits each lane adds its own numbers instead, one after the other, by the same code. A warp that
-// has counted nothing adds nothing.
+// The warp adds all counters in one access: lane i adds the i-th of up to 32. Register accumulators take one
+// reduction each, bits one reduction per four; uniform values need none. If a sum may overflow 32 bits, each
+// lane adds its own values in turn, by the same code. A warp whose counters are all zero adds nothing.
 #pragma once
 
 #include <optional>
@@ -12,14 +11,15 @@
 
 namespace lynxpp::ptx {
 
-/// Flushes what the function keeps in registers and bits, for the lanes for which the guard holds.
+/// Flushes the function's registers and bits for the lanes for which the guard holds.
 void append_flush(CodeBuilder& code, const CountContext& context, const std::optional<CodePredicate>& guard);
 
-/// Adds a number that few lanes have to the counter's slot: each lane its own. `slots` as of slots_of_warp().
+/// Adds a value that few lanes have to the counter's slot, each lane separately. `slots` is the result of
+/// slots_of_warp().
 void append_flush_by_lane(CodeBuilder& code, bool is_wide, VirtualRegister number, CodeAddress slot,
                           const std::optional<CodePredicate>& guard);
 
-/// Adds the sum of the numbers of all lanes that are here to the slot.
+/// Adds the sum of the active lanes' values to the slot.
 void append_flush_of_sum(CodeBuilder& code, const CountContext& context, VirtualRegister number,
                          CodeAddress slot);
 

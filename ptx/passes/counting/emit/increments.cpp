@@ -12,13 +12,13 @@ namespace {
 using Lanes = Accumulator::Lanes;
 using Storage = Accumulator::Storage;
 
-/// Numbers and bits, each once.
+/// Registers and bits to increment, without duplicates.
 struct Kept {
   std::set<std::uint32_t> numbers;               ///< by index
   std::map<std::uint32_t, std::uint32_t> words;  ///< by index: the bits to change
 };
 
-/// What the code of one place has to do.
+/// The increments of one program point, by kind.
 struct Group {
   Kept every, elected;  ///< see Accumulator::lanes
   IncrementedCounters memory;
@@ -36,7 +36,7 @@ Group group_of(const CountContext& context, const IncrementedCounters& counters)
       case Storage::bit:
       case Storage::cleared_bit: kept.words[accumulator.index / word_bits] |= accumulator.bit_mask(); break;
       case Storage::memory: group.memory.push_back(counter); break;
-      case Storage::bit_pair: break;  // append_divergences
+      case Storage::bit_pair: break;  // see append_divergences
     }
   }
   return group;
@@ -46,14 +46,14 @@ void append_kept(CodeBuilder& code, const CountContext& context, const Kept& kep
                  const std::optional<CodePredicate>& guard) {
   for (const std::uint32_t index : kept.numbers) add_to(code, context.number(index), amount, guard);
   for (const auto& [index, bits] : kept.words) {
-    // Each once: those of Storage::bit become 1, those of Storage::cleared_bit 0.
+    // Each increment runs once: it sets a Storage::bit and clears a Storage::cleared_bit.
     const VirtualRegister word = context.registers.words[index];
     code.emit_if(guard, "xor.b32", {word, word, static_cast<std::int32_t>(bits)});
   }
 }
 
-/// A warp's leader adds what its lanes count: as many as they are, or one; and one where all that were here
-/// came along.
+/// The warp's leader adds the number of lanes, or one per warp; for `whole` it adds one if every lane of
+/// `here` takes the branch.
 void append_to_memory(CodeBuilder& code, const CountContext& context, const IncrementedCounters& counters,
                       VirtualRegister mask, const WholeWarps& whole = {}) {
   if (counters.empty() && whole.counters.empty()) return;
@@ -77,7 +77,7 @@ void append_to_memory(CodeBuilder& code, const CountContext& context, const Incr
     code.emit_if(all, "red.global.add.u64", {at_slot(slots, counter->slot), get_one()});
 }
 
-/// What one of the lanes of `mask` counts for all of them: that for which `leads` holds.
+/// Lets the lane for which `leads` holds count for all lanes of `mask`.
 void append_elected(CodeBuilder& code, const CountContext& context, const Group& group,
                     const CodePredicate& leads, VirtualRegister mask) {
   append_kept(code, context, group.elected, 1, leads);
@@ -116,13 +116,13 @@ void append_guarded_increments(CodeBuilder& code, const CountContext& context,
   append_kept(code, context, group.every, 1, guard);
   if (!group.elects() && whole.counters.empty()) return;
   if (group.memory.empty() && whole.counters.empty()) {
-    // Under the guard the mask has the lanes for which it holds; a vote would wait for the others, too.
+    // Under the guard, activemask yields the lanes for which it holds; a vote would also wait for the others.
     const VirtualRegister mask = code.fresh(RegisterType::b32);
     code.emit_if(guard, "activemask.b32", {mask});
     append_kept(code, context, group.elected, 1, code.elect_leader(mask, guard));
     return;
   }
-  // Lanes that add to memory go there by a branch, so that all others pay for no more than that.
+  // Only lanes that add to memory branch there, so that the others execute nothing but the branch.
   const Label done = code.fresh_label();
   code.branch_if(!guard, done);
   const VirtualRegister mask = code.active_mask();
@@ -145,7 +145,7 @@ void append_divergences(CodeBuilder& code, const CountContext& context, const In
   }
   const Group group = group_of(context, counters);
   if (!group.elects()) return;
-  // The first lane for which the guard holds counts, when there are others for which it does not.
+  // The first lane for which the guard holds counts, if the guard fails for other lanes.
   const VirtualRegister here = code.active_mask();
   const VirtualRegister holds = code.fresh(RegisterType::b32);
   code.emit_if(guard, "activemask.b32", {holds});
@@ -161,7 +161,7 @@ void append_surplus(CodeBuilder& code, const CountContext& context, const Increm
   const VirtualRegister wide = code.b64("cvt.u64.u32", {bytes});
   const VirtualRegister surplus = code.b64("sub.s64", {wide, expected});
   const VirtualRegister is_none = code.pred("setp.eq.s64", {surplus, 0});
-  // The first lane of the warp may have no surplus.
+  // The warp's first lane may have no surplus.
   const VirtualRegister leads = code.elect_leader(code.active_mask());
   code.branch_if(CodePredicate(is_none), done);
   const VirtualRegister slots = slots_of_warp(code, context);

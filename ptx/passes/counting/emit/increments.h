@@ -1,4 +1,4 @@
-// The code of increments that stand at one place.
+// Emits the increments of one program point.
 #pragma once
 
 #include <optional>
@@ -8,11 +8,10 @@
 
 namespace lynxpp::ptx {
 
-/// Counters whose accumulators are incremented at one place on one condition.
+/// Counters whose accumulators are incremented at one program point under one condition.
 using IncrementedCounters = std::vector<const Counter*>;
 
-/// The lanes that come to a place together, and which of them leads; determined once, however much is counted
-/// there.
+/// The active lanes at a program point and their leader, determined once for all counters there.
 class Election {
  public:
   VirtualRegister mask(CodeBuilder& code);
@@ -22,30 +21,31 @@ class Election {
   std::optional<VirtualRegister> mask_, leader_;
 };
 
-/// One for each execution.
+/// Adds one per execution.
 void append_increments(CodeBuilder& code, const CountContext& context, const IncrementedCounters& counters,
                        Election& election);
 
-/// Counters in memory of warps of which all lanes come to a place, `here`, and take one side of its branch.
+/// Counters in memory of warps whose lanes all reach a program point (mask `here`) and take the same side of
+/// its branch.
 struct WholeWarps {
   IncrementedCounters counters;
   CodeOperand here = -1;
 };
 
-/// One for each execution in which the guard holds.
+/// Adds one per execution in which the guard holds.
 void append_guarded_increments(CodeBuilder& code, const CountContext& context,
                                const IncrementedCounters& counters, const CodePredicate& guard,
                                const WholeWarps& whole = {});
 
-/// One for the warp, when the guard holds for some of its lanes and not for others.
+/// Adds one per warp for which the guard holds in some lanes but not in all.
 void append_divergences(CodeBuilder& code, const CountContext& context, const IncrementedCounters& counters,
                         const CodePredicate& guard);
 
-/// Adds the bytes of a lane that takes part minus `expected`, if they differ.
+/// Adds the bytes of a participating lane minus `expected`, if they differ.
 void append_surplus(CodeBuilder& code, const CountContext& context, const IncrementedCounters& counters,
                     const CodePredicate& takes, const CodeOperand& bytes, std::uint32_t expected);
 
-/// By what the trip count reads, for all lanes that are here.
+/// Adds the trip count that `reading` yields, for all active lanes.
 void append_trip_count(CodeBuilder& code, const CountContext& context, const IncrementedCounters& counters,
                        const TripCountReading& reading, Election& election);
 

@@ -5,7 +5,7 @@
 namespace lynxpp::ptx {
 namespace {
 
-/// The register, or of one of 64 bits the low word after it is divided by the power of two in its step.
+/// Returns the register; for 64 bits, its low word after division by the power of two in the step.
 CodeOperand value_of(CodeBuilder& code, const TripCountReading& reading) {
   const Name reg{reading.reg};
   if (!reading.is_long) return reg;
@@ -14,7 +14,7 @@ CodeOperand value_of(CodeBuilder& code, const TripCountReading& reading) {
   return code.b32("cvt.u32.u64", {steps});
 }
 
-/// What a lane has counted since the loop's begin.
+/// Returns the lane's count since the loop's begin.
 CodeOperand lane_number(CodeBuilder& code, const CountContext& context, const LaneMaximum& maximum) {
   if (maximum.trip_count != no_index)
     return read_trip_count(code, context, context.counters.trip_counts[maximum.trip_count].reading);
@@ -23,7 +23,7 @@ CodeOperand lane_number(CodeBuilder& code, const CountContext& context, const La
   return code.b32("sub.u32", {number, context.number(maximum.start_reg)});
 }
 
-/// The counters that grow by a lane maximum.
+/// Returns the counters to which a lane maximum is added.
 IncrementedCounters counters_of(const CountContext& context, std::uint32_t maximum) {
   IncrementedCounters found;
   for (const Counter& counter : context.counters.counters) {
@@ -35,7 +35,7 @@ IncrementedCounters counters_of(const CountContext& context, std::uint32_t maxim
   return found;
 }
 
-/// The mask is read here: a GPU may wrongly reuse one that was read before lanes joined.
+/// Reads the mask here, because a GPU may reuse one that was read before lanes reconverged.
 void append_lane_maximum(CodeBuilder& code, const CountContext& context, const LaneMaximum& maximum,
                          const IncrementedCounters& counters) {
   const CodeOperand number = lane_number(code, context, maximum);
@@ -89,7 +89,7 @@ CodeOperand read_trip_count(CodeBuilder& code, const CountContext& context, cons
   if (!reading.is_long && reading.shift != 0) count = code.b32("shr.u32", {count, reading.shift});
   if (reading.inverse != 1)
     count = code.b32("mul.lo.u32", {count, static_cast<std::int32_t>(reading.inverse)});
-  // Of 32 bits it is known modulo 2^(32 - shift).
+  // 32-bit values are known modulo 2^(32 - shift).
   const std::uint32_t known = reading.is_long ? 0 : ~std::uint32_t{0} >> reading.shift;
   if (reading.runs_once) {
     count = code.b32("sub.u32", {count, 1});

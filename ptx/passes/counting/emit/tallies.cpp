@@ -24,7 +24,7 @@ void set_mark(CodeBuilder& code, const CountContext& context, const TallyPlace& 
     code.emit_if(predicate, "or.b32", {word, word, static_cast<std::int32_t>(mark.accumulator->bit_mask())});
     return;
   }
-  // A number is set, not added to: it cannot wrap around.
+  // The register is set rather than incremented, so it cannot overflow.
   if (!mark.is_shared()) return code.mov_if(predicate, register_of(context, mark), 1);
   const Label done = code.fresh_label();
   code.branch_if(!predicate, done);

@@ -1,18 +1,18 @@
-// What the routines of probes add to (Tally), for the passes that splice them.
+// The registers to which probe routines add (Tally), for the passes that splice them.
 #pragma once
 
 #include "ptx/passes/counting/emit/context.h"
 
 namespace lynxpp::ptx {
 
-/// Where a tally of one function lies. Null members: not asked for.
+/// The storage of a tally in one function. Null members: not requested.
 struct TallyPlace {
   const Counter* counter = nullptr;
   const Accumulator* accumulator = nullptr;
 
   explicit operator bool() const { return counter != nullptr; }
   bool is_bit() const { return accumulator != nullptr && accumulator->is_bit(); }
-  /// It shares a register with others, which is flushed right after the routine.
+  /// True if it shares a register, which is flushed directly after the routine.
   bool is_shared() const {
     return accumulator != nullptr && accumulator->storage == Accumulator::Storage::memory;
   }
@@ -20,19 +20,19 @@ struct TallyPlace {
 
 TallyPlace find_tally(const InstrumentationUnit& unit, const Tally& tally);
 
-/// Its register. Precondition: it is no bit.
+/// Returns the tally's register. Requires that it is not a bit.
 VirtualRegister register_of(const CountContext& context, const TallyPlace& tally);
 
-/// Makes a mark (Tally::is_mark) more than 0 in the lanes where the predicate holds.
+/// Sets a mark (Tally::is_mark) to a non-zero value in the lanes where the predicate holds.
 void set_mark(CodeBuilder& code, const CountContext& context, const TallyPlace& mark,
               const CodePredicate& predicate);
 
-/// Sets the bit of the tally where `value` (32 bits) is 1 instead of 0.
+/// Sets the tally's bit if `value` (32 bits) is 1; `value` is 0 or 1.
 void set_bit_by(CodeBuilder& code, const CountContext& context, const TallyPlace& tally,
                 VirtualRegister value);
 
-/// Adds a shared register to memory, where some lane has more than 0, and sets it to 0. By lane: few lanes
-/// have.
+/// If any lane's shared register is non-zero, adds it to memory and zeroes it. `by_lane`: each lane adds its
+/// own, for registers that few lanes have set.
 void flush_shared(CodeBuilder& code, const CountContext& context, const TallyPlace& tally, bool by_lane);
 
 }  // namespace lynxpp::ptx

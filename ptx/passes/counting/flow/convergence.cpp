@@ -9,7 +9,7 @@
 namespace lynxpp::ptx {
 namespace {
 
-/// Of the functions that the kernel may reach.
+/// True if no function that the kernel may reach makes waiting at the exit unsafe.
 bool are_harmless(const InstrumentationUnit& unit) {
   for (const FunctionUnit& function : unit.reached.functions) {
     for (const Instruction& instruction : function.function->body->instructions) {
@@ -25,8 +25,9 @@ bool are_harmless(const InstrumentationUnit& unit) {
 
 constexpr std::size_t most_visits = 10'000'000;
 
-/// Per block: all lanes of a warp reach it equally often, or none does. False in irreducible loops, and
-/// between a divergent branch and its reconvergence point, including loops that lanes exit separately.
+/// Per block: true if either all lanes of a warp execute it equally often or none does. False in irreducible
+/// loops, and between a divergent branch and its reconvergence point, including loops that lanes exit
+/// separately.
 std::vector<bool> passed_together(const CountedFunction& kernel) {
   const std::vector<BasicBlock>& blocks = kernel.graph().blocks;
   const std::vector<std::uint32_t>& post_dominators = kernel.analyses->post_dominators();
@@ -47,15 +48,15 @@ std::vector<bool> passed_together(const CountedFunction& kernel) {
   return together;
 }
 
-/// Whether the probe stands in the function where lanes come to that need not be all of their warp.
-/// `together`: by block of the kernel, as passed_together().
+/// True if the probe may execute with a partial warp in the function. `together` is indexed by block of the
+/// kernel, as passed_together() returns it.
 bool stands_apart(const InstrumentationUnit& unit, std::uint32_t number, const FunctionUnit& function,
                   const std::vector<bool>& together) {
   const Probe& probe = unit.spliced.probes[number];
   const bool is_kernel = &function == &unit.reached.kernel();
   switch (probe.point) {
     case ProbePoint::kernel_entry:
-    case ProbePoint::kernel_exit: return false;  // all lanes come there
+    case ProbePoint::kernel_exit: return false;  // all lanes reach it
     case ProbePoint::function_entry:
     case ProbePoint::function_exit: return !is_kernel;
     case ProbePoint::instruction:
@@ -71,7 +72,7 @@ bool stands_apart(const InstrumentationUnit& unit, std::uint32_t number, const F
   return false;
 }
 
-/// Whether a handler makes lanes wait for each other where they need not all be.
+/// True if a handler synchronizes lanes at a site that a partial warp may reach.
 bool joins_in_part(const InstrumentationUnit& unit, const std::vector<bool>& together) {
   for (std::uint32_t number = 0; number < unit.spliced.probes.size(); ++number) {
     const Probe& probe = unit.spliced.probes[number];

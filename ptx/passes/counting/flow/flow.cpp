@@ -22,7 +22,7 @@ EdgePlaces::EdgePlaces(const CountedFunction& function)
       likely_(function),
       targets_(graph_.blocks.size()),
       sources_(graph_.blocks.size()) {
-  ++sources_[0];  // from outside
+  ++sources_[0];  // the function's entry
   for (std::uint32_t block = 0; block < graph_.blocks.size(); ++block) {
     if (!is_reachable(block)) continue;
     targets_[block] = graph_.blocks[block].successors;
@@ -41,7 +41,7 @@ bool EdgePlaces::ends_in_call(std::uint32_t block) const {
   return range.size() != 0 && instructions_[range.end - 1].traits.kind == OpcodeClass::call;
 }
 
-/// Of loops around the block.
+/// Returns the number of loops around the block.
 std::uint32_t EdgePlaces::depth(std::uint32_t block) const {
   const LoopNest& loops = function_.analyses->loops();
   return loops.depth_of(block) + (loops.is_irreducible(block) ? 1 : 0);
@@ -56,8 +56,8 @@ bool EdgePlaces::is_short_end(std::uint32_t block) const {
                               graph_.blocks[block].size() <= short_end && !repeats(block));
 }
 
-/// Most threads have something to do, unless two numbers have to be equal for it. A loop exit is no early
-/// exit.
+/// Assumes that most threads have work to do, unless this requires two values to be equal. A loop exit does
+/// not count as an early exit.
 bool EdgePlaces::is_early_exit(std::uint32_t source, std::uint32_t target) const {
   if (repeats(source)) return false;
   const auto is_short = [&](std::uint32_t each) { return is_short_end(each); };
@@ -96,7 +96,7 @@ CounterDraft EdgePlaces::edge(std::uint32_t source, std::uint32_t target) const 
   counter.increments = {increment(source, target)};
   const bool stays = target != outside;
   counter.weight = frequency(source);
-  // Before a branch all lanes run the instruction that counts those that take it.
+  // All lanes execute a counting instruction before a branch, whichever edge they take.
   const bool is_before_branch = counter.increments[0].condition.kind != Condition::Kind::always;
   if (stays && !is_before_branch) counter.weight = std::min(counter.weight, frequency(target));
   if (is_early_exit(source, target)) counter.weight *= rare;
@@ -104,7 +104,7 @@ CounterDraft EdgePlaces::edge(std::uint32_t source, std::uint32_t target) const 
   return counter;
 }
 
-/// On a critical edge, where the block falls through, or before its branch by those that take it.
+/// On a critical edge, counts on the fall-through path, or before the branch under the branch's condition.
 Increment EdgePlaces::increment(std::uint32_t source, std::uint32_t target) const {
   if (targets_[source].size() == 1) return {{Place::Kind::block_end, source, 0}, {}};
   if (target != outside && has_one_source(target)) return {{Place::Kind::block_start, target, 0}, {}};

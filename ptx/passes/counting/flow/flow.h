@@ -1,4 +1,4 @@
-// The flows of threads and of warps through one function: what enters a node leaves it.
+// Flow graphs of threads and of warps through one function: flow into a node equals flow out of it.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,17 @@
 
 namespace lynxpp::ptx {
 
-/// A number that could be counted, before it is decided how.
+/// A candidate counter, before its storage is chosen.
 struct CounterDraft {
   std::vector<Increment> increments;
   bool counts_warps = false;
   double weight = 1;     ///< estimated increments per entry of the function
   bool repeats = false;  ///< perhaps more than one increment per entry of the function
-  /// All launched lanes of a warp make each increment together.
+  /// True if all launched lanes of a warp make each increment together.
   bool is_whole = false;
-  /// A warp makes one increment at most, and all lanes that ever do make it together.
+  /// True if a warp makes at most one increment, and all lanes that ever make it do so together.
   bool is_once = false;
-  VariableId variable = no_variable;  ///< that it measures, once it is known that it is needed
+  VariableId variable = no_variable;  ///< the variable that it measures, once the counter is needed
   std::uint8_t first_in = 0;          ///< see Counter::first_in
 
   bool amounts_to(Increment::Amount amount) const {
@@ -30,40 +30,40 @@ struct CounterDraft {
   }
 };
 
-/// An edge of a flow, and the counter it gets when it has to be counted.
+/// An edge of a flow graph, and its counter if the edge is counted.
 struct CountedEdge {
   FlowEdge flow;
   CounterDraft counter;
   bool is_entry = false;
-  /// Its counter counts the launched warps that do not take it.
+  /// True if the counter counts the launched warps that do not take the edge.
   bool is_complement = false;
-  /// Its flow is `trips` times what enters the loop: it is not counted.
+  /// If not 0, the edge has no counter: its flow is `trips` times the number of entries of the loop.
   std::uint64_t trips = 0;
-  std::uint32_t loop = no_loop;  ///< with `trips`
+  std::uint32_t loop = no_loop;  ///< valid with `trips`
 };
 
-/// Nodes are the blocks, and one in front of each block whose executions are counted on an edge of their own;
-/// number `nodes` is the outside. Unreachable blocks have no edges.
+/// The nodes are the blocks, plus a front node before each block whose executions are counted on an edge of
+/// their own; node `nodes` is the outside of the function. Unreachable blocks have no edges.
 struct FlowGraph {
   std::vector<CountedEdge> edges;
   std::uint32_t nodes = 0;
-  std::vector<std::uint32_t> fronts;  ///< per block: the node that edges to it lead to
+  std::vector<std::uint32_t> fronts;  ///< per block: the target node of its incoming edges
 };
 
-/// Where edges of a function can be counted, and how often they are estimated to be taken.
+/// The program points at which edges of a function can be counted, and estimated edge frequencies.
 class EdgePlaces {
  public:
   explicit EdgePlaces(const CountedFunction& function);
 
-  static constexpr std::uint32_t outside = 0xffffffff;  ///< the target of an edge out of the function
+  static constexpr std::uint32_t outside = 0xffffffff;  ///< the target of edges out of the function
 
   bool is_reachable(std::uint32_t block) const;
   bool ends_in_call(std::uint32_t block) const;
-  /// One edge leads to the block, the entry included.
+  /// True if the block has exactly one incoming edge, including the entry edge.
   bool has_one_source(std::uint32_t block) const { return sources_[block] == 1; }
-  /// Blocks that `block` leads to, and `outside`.
+  /// Returns the successors of `block`, and `outside` if it may exit.
   const std::vector<std::uint32_t>& targets(std::uint32_t block) const { return targets_[block]; }
-  /// The edge's counter. Precondition: it does not exit in a function that `source` calls.
+  /// Returns the edge's counter. Requires that the edge is not an exit in a callee of `source`.
   CounterDraft edge(std::uint32_t source, std::uint32_t target) const;
   CounterDraft block_start(std::uint32_t block) const;
   CounterDraft block_end(std::uint32_t block) const;
@@ -83,11 +83,11 @@ class EdgePlaces {
   const std::vector<Instruction>& instructions_;
   const LikelyBranches likely_;
   std::vector<std::vector<std::uint32_t>> targets_;
-  std::vector<std::uint32_t> sources_;  ///< per block: how many edges lead to it
+  std::vector<std::uint32_t> sources_;  ///< per block: number of incoming edges
 };
 
-/// Each edge of the control flow, the entry, and what the trip counts give; of those that are constant with
-/// `takes_constants` alone.
+/// Returns the flow graph of threads: all control-flow edges, the entry, and the edges that trip counts
+/// define. Constant trip counts are used only with `takes_constants`.
 FlowGraph thread_flow(const CountedFunction& function, const EdgePlaces& places,
                       const std::vector<TripCount>& trip_counts, bool takes_constants);
 

@@ -12,7 +12,7 @@ namespace {
 
 using Kind = Quantity::Kind;
 
-/// Ends in a branch or exit with a guard, and the block after it is only reached by falling through.
+/// True if the block ends in a guarded branch or exit, and its fall-through block has no other predecessor.
 bool guard_follows_from_flow(const CountedFunction& function, std::uint32_t block) {
   const BasicBlock& range = function.graph().blocks[block];
   if (range.fall_through == no_block || range.size() == 0) return false;
@@ -21,7 +21,7 @@ bool guard_follows_from_flow(const CountedFunction& function, std::uint32_t bloc
          std::ranges::find(range.targets, range.fall_through) == range.targets.end();
 }
 
-/// A block and the value of a predicate in it. Guards with the same one hold for the same threads.
+/// A block and the value of a predicate in it. Guards with equal pairs hold for the same threads.
 std::pair<std::uint32_t, ValueId> value_of_guard(const FunctionDraft& draft, std::uint32_t instruction) {
   const Instruction& guarded = draft.function.instructions()[instruction];
   const RegisterId reg = draft.function.analyses->registers().find(guarded.guard.predicate, instruction);
@@ -51,9 +51,9 @@ struct TakingKey {
   Quantity::Kind kind = Kind::thread_taking;
   std::uint32_t block = 0;
   std::uint32_t lanes = 0;
-  std::uint32_t bytes = 0;         ///< if they matter
-  std::pair<ValueId, bool> size;   ///< and whether it is negated
-  std::pair<ValueId, bool> guard;  ///< likewise
+  std::uint32_t bytes = 0;         ///< if relevant
+  std::pair<ValueId, bool> size;   ///< and its negation
+  std::pair<ValueId, bool> guard;  ///< and its negation
   auto operator<=>(const TakingKey&) const = default;
 };
 
@@ -122,7 +122,7 @@ ThreadGuards find_thread_guards(FunctionDraft& draft) {
     blocks.insert(block);
   }
   const bool has_flow = !blocks.empty();
-  std::map<std::pair<std::uint32_t, ValueId>, std::pair<std::size_t, bool>> known;  // and whether negated
+  std::map<std::pair<std::uint32_t, ValueId>, std::pair<std::size_t, bool>> known;  // and its negation
   for (const std::uint32_t instruction : guards) {
     const std::uint32_t block = graph.block_of[instruction];
     if (result.exits.contains(block) && graph.blocks[block].end == instruction + 1) continue;
@@ -171,7 +171,7 @@ void plan_guards(PlanDraft& plan, FunctionDraft& draft, const ThreadGuards& thre
     if (draft.places.is_reachable(block) && draft.regions.diverges(block)) {
       draft.counters.push_back(counter_of_warps(draft, instruction, Condition::Kind::diverges, own));
     } else {
-      // A branch whose outcome is uniform in the warp divides none.
+      // Warps do not diverge at a branch with a warp-uniform condition.
       plan.system().redefine(own, {});
     }
   }

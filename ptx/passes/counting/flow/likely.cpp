@@ -6,7 +6,7 @@ namespace lynxpp::ptx {
 
 LikelyBranches::LikelyBranches(const CountedFunction& function)
     : function_(function), graph_(function.graph()) {
-  // Compiled code defines a predicate once; others are not followed.
+  // Compiled code defines a predicate once. Predicates with several definitions are not followed.
   for (const Instruction& instruction : function.instructions()) {
     if (!instruction.opcode.starts_with("setp.") && !instruction.opcode.ends_with(".pred")) continue;
     if (instruction.operands.empty()) continue;

@@ -1,4 +1,4 @@
-// Predicts the successor of a branch that most warps take. A wrong guess costs only time.
+// Predicts the successor that most warps take at a branch. A wrong prediction costs only time.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,22 @@ namespace lynxpp::ptx {
 
 class LikelyBranches {
  public:
-  /// The function outlives this.
+  /// `function` must outlive this object.
   explicit LikelyBranches(const CountedFunction& function);
 
-  /// Whether threads go from `block` to `target` (or exit, with EdgePlaces::outside) only when two numbers
-  /// are equal, and otherwise in any case. Precondition: `block` has two targets.
+  /// True if threads go from `block` to `target` (or exit, with EdgePlaces::outside) only if two values are
+  /// equal, while the other edge requires no equality. Requires that `block` has two targets.
   bool needs_equality(std::uint32_t block, std::uint32_t target) const;
-  /// The branch at the block's end tests the bounds of an index over all thread blocks, and `target` is where
-  /// those within go, which are most. What only depends on the thread's place in its block often chooses one
-  /// warp.
+  /// True if the branch at the block's end tests the bounds of an index that varies over thread blocks, and
+  /// `target` is the in-bounds side, which most threads take. Excludes tests of the thread's index within its
+  /// block alone, which often select one warp.
   bool is_within_bounds(std::uint32_t block, std::uint32_t target) const;
 
  private:
-  static constexpr int deepest = 8;  ///< conditions that are made of conditions
+  static constexpr int deepest = 8;  ///< maximum nesting of predicate expressions
 
-  /// Whether the guard holds without two numbers being equal, as far as the only definition of its predicate
-  /// tells.
+  /// True if the guard can hold without two values being equal, judged by the single definition of its
+  /// predicate.
   bool is_likely(const Guard& guard) const {
     return !needs_equality(guard.predicate, !guard.negated, deepest);
   }
@@ -35,7 +35,7 @@ class LikelyBranches {
 
   const CountedFunction& function_;
   const ControlFlowGraph& graph_;
-  std::map<std::string_view, const Instruction*> definitions_;  ///< of predicates; null: several, or guarded
+  std::map<std::string_view, const Instruction*> definitions_;  ///< of predicates; null: several or guarded
 };
 
 }  // namespace lynxpp::ptx

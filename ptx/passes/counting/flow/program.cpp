@@ -45,7 +45,8 @@ class FunctionFinder {
     return order;
   }
 
-  /// From which calls threads may not come back because they have exited the kernel. `trap` ends the launch.
+  /// Finds calls from which threads may not return because they exit the kernel. `trap` ends the launch, so
+  /// it does not count as an exit.
   void find_exits() {
     std::vector<bool> may_exit(unit_.reached.functions.size());
     for (bool changed = true; changed;) {
@@ -70,8 +71,8 @@ class FunctionFinder {
     }
   }
 
-  /// Calls `visit(block, call, callee)` for each block that ends in a call of one of the unit's functions by
-  /// name.
+  /// Calls `visit(block, call, callee)` for each block that ends in a direct call of one of the unit's
+  /// functions.
   template <typename Visit>
   void visit_calls(const FunctionUnit& function, const Visit& visit) const {
     const std::vector<BasicBlock>& blocks = function.graph().blocks;
@@ -82,14 +83,14 @@ class FunctionFinder {
     }
   }
 
-  /// Index of the unit's function that the instruction calls by name; no_function: none.
+  /// Returns the index of the directly called function of the unit, or no_function.
   std::uint32_t callee_of(const Instruction& instruction) const {
     if (instruction.traits.kind != OpcodeClass::call) return no_function;
     const FunctionUnit* const callee = unit_.reached.find(direct_callee(unit_.module, instruction));
     return callee == nullptr ? no_function : unit_.reached.position_of(*callee);
   }
 
-  /// Where each call of a function is an execution of a block, its entry needs no counter.
+  /// If each call site of a function is counted by its block, the function's entry needs no counter.
   void find_callers() {
     std::vector<bool> is_counted = recursive_;
     std::vector<std::vector<std::pair<std::size_t, std::uint32_t>>> callers(unit_.reached.functions.size());

@@ -1,4 +1,4 @@
-// The functions of a kernel's variant that are counted, and how control gets into and out of them.
+// The counted functions of a kernel's variant, and how control enters and exits them.
 #pragma once
 
 #include <cstdint>
@@ -10,26 +10,27 @@
 
 namespace lynxpp::ptx {
 
-/// A function of the unit, for planning. Borrows the unit.
+/// A function of the unit, for planning. Refers to the unit.
 struct CountedFunction {
   const FunctionUnit* unit = nullptr;
   FunctionAnalyses* analyses = nullptr;
   std::uint32_t index = 0;  ///< in ReachedFunctions::functions; 0 is the kernel
-  /// How many threads and warps enter is known: from the launch, or from how often `callers` run.
+  /// True if the number of entering threads and warps is known: from the launch, or from the counts of
+  /// `callers`.
   bool entry_is_known = true;
-  /// The calls that lead here, as (position among the counted functions, block); empty for the kernel and
-  /// where the entry is counted.
+  /// The call sites of this function, as (position among the counted functions, block); empty for the kernel
+  /// and if the entry is counted.
   std::vector<std::pair<std::size_t, std::uint32_t>> callers;
-  /// Per block: it ends with a call from which threads may not come back, because they exit the kernel.
+  /// Per block: true if it ends in a call from which threads may not return, because they exit the kernel.
   std::vector<bool> call_may_exit;
-  bool loses_registers = false;  ///< some thread may exit the kernel in a function that this one calls
+  bool loses_registers = false;  ///< a thread may exit the kernel in a callee
 
   bool is_kernel() const { return index == 0; }
   const ControlFlowGraph& graph() const { return unit->graph(); }
   const std::vector<Instruction>& instructions() const { return unit->function->body->instructions; }
 };
 
-/// Callers stand before the functions that they call.
+/// Returns callers before their callees.
 std::vector<CountedFunction> find_counted_functions(InstrumentationUnit& unit);
 
 }  // namespace lynxpp::ptx

@@ -53,7 +53,7 @@ std::uint32_t WarpRegions::outermost_loop(std::uint32_t block) const {
   return loop;
 }
 
-/// Whether lanes may spin in some loop around the block.
+/// True if lanes may spin in a loop around the block.
 bool WarpRegions::may_spin_around(std::uint32_t block) const {
   const std::uint32_t loop = outermost_loop(block);
   return loop != no_loop && spinning_loops_.contains(loop);
@@ -72,7 +72,7 @@ std::optional<std::vector<std::uint32_t>> WarpRegions::region_of(std::uint32_t b
   return blocks_between(begin, end, no_loop);
 }
 
-/// With a loop: that of which `begin` is the header, which may be run again and again.
+/// If `loop` is not no_loop, `begin` is its header, which may be executed repeatedly.
 std::optional<std::vector<std::uint32_t>> WarpRegions::blocks_between(std::uint32_t begin, std::uint32_t end,
                                                                       std::uint32_t loop) {
   if (graph_.blocks[begin].leaves_function || may_spin_around(begin)) return std::nullopt;
@@ -112,7 +112,7 @@ std::uint32_t WarpRegions::end_of_loop(std::uint32_t loop) const {
 }
 
 std::optional<DivergentLoop> WarpRegions::divergent_loop(std::uint32_t loop) {
-  // One inside another is entered often, and a maximum over the lanes each time costs more than it spares.
+  // Inner loops are entered often: a maximum over the lanes per entry would cost more than it saves.
   if (loops_.loops()[loop].depth != 1 || !diverges_at_exit(loop)) return std::nullopt;
   DivergentLoop divergent;
   divergent.loop = loop;
@@ -128,7 +128,7 @@ std::optional<DivergentLoop> WarpRegions::divergent_loop(std::uint32_t loop) {
   return divergent;
 }
 
-/// The block outside of the loop that leads to its header; no_block: there are several.
+/// Returns the header's only predecessor outside the loop; no_block if there are several.
 std::uint32_t WarpRegions::only_entry(std::uint32_t loop) const {
   std::uint32_t preheader = no_block;
   for (const std::uint32_t before : graph_.blocks[loops_.loops()[loop].header].predecessors) {
@@ -157,14 +157,14 @@ bool WarpRegions::passed_together(std::uint32_t loop) {
            places_.ends_in_call(block);
   });
   if (!is_left_by_branches) return false;
-  // Where no lanes diverge, none waits for another one of its warp.
+  // Without divergence, no lane waits for another lane of its warp.
   if (std::ranges::none_of(blocks, [&](std::uint32_t block) { return diverges_[block]; })) return true;
   return !may_spin_around(loops_.loops()[loop].header) &&
          std::ranges::none_of(blocks, [&](std::uint32_t block) { return waits_[block]; }) &&
          lanes_iterate_together(loop);
 }
 
-/// Whether the lanes that diverge in a block of the loop, and stay in it, are together again before the next
+/// True if lanes that diverge in a block of the loop and stay in the loop reconverge before the next
 /// iteration.
 bool WarpRegions::stays_together(std::uint32_t divergence, std::uint32_t loop) {
   const std::vector<std::uint32_t>& targets = graph_.blocks[divergence].successors;
@@ -181,8 +181,8 @@ bool WarpRegions::stays_together(std::uint32_t divergence, std::uint32_t loop) {
   });
 }
 
-/// Where to record the lanes expected at the loop's end: in the end's dominator, or at the loop entry if all
-/// paths to the end go through the loop. False: at neither.
+/// Chooses where to record the lanes expected at the loop's end: in the end's dominator, or at the loop entry
+/// if all paths to the end pass through the loop. Returns false if neither is possible.
 bool WarpRegions::find_begin(DivergentLoop& divergent, std::uint32_t preheader) {
   const std::uint32_t header = loops_.loops()[divergent.loop].header;
   const std::uint32_t above = dominators_.immediate(divergent.end);
@@ -203,13 +203,14 @@ bool WarpRegions::find_begin(DivergentLoop& divergent, std::uint32_t preheader) 
   return region && std::ranges::binary_search(*region, header) && enters_once(divergent, *region);
 }
 
-/// Where the lanes of a block go on: not all that call a function need come back, nor at the same time.
+/// Returns the program point where a block's lanes continue: after a call, some lanes may not return, or may
+/// return at different times.
 Place WarpRegions::place_behind(std::uint32_t block) const {
   if (!places_.ends_in_call(block)) return {Place::Kind::block_end, block, 0};
   return {Place::Kind::behind, block, graph_.blocks[block].end - 1};
 }
 
-/// Whether the lanes of `begin` that enter the loop do so together, not one after the other.
+/// True if the lanes of `begin` that enter the loop do so together rather than one after the other.
 bool WarpRegions::enters_once(const DivergentLoop& divergent, const std::vector<std::uint32_t>& region) {
   const std::uint32_t header = loops_.loops()[divergent.loop].header;
   const auto diverges_before = [&](std::uint32_t block) {
@@ -224,7 +225,7 @@ bool WarpRegions::enters_once(const DivergentLoop& divergent, const std::vector<
          budget_ != 0;
 }
 
-/// Whether a path leads from a block to `target` that does not pass `barrier`.
+/// True if a path from a block to `target` avoids `barrier`.
 bool WarpRegions::reaches(std::uint32_t from, std::uint32_t target, std::uint32_t barrier) {
   return !walk_blocks(graph_, {from}, barrier,
                       [&](std::uint32_t block) { return block != target && spend(); });

@@ -1,10 +1,9 @@
-// Where the lanes of a warp diverge and where they reconverge, for the warp flow (warp_flow.h).
+// Finds where the lanes of a warp diverge and where they reconverge, for the warp flow (warp_flow.h).
 //
-// Two shapes tell how often a block runs without looking at every time it does. A region: lanes diverge at
-// its beginning and all of them come to its end. A divergent loop: the lanes of a warp enter it together,
-// exit it in different iterations, and all of them come to the loop's end. Both are taken only where nothing
-// between makes a lane wait for others or exit the function: then the end runs once for each time the
-// beginning did.
+// Two shapes determine a block's execution count without counting every execution. In a region, lanes diverge
+// in the first block and all of them reach the end. In a divergent loop, the lanes of a warp enter together,
+// exit in different iterations, and all reach the loop's end. Both require that no lane waits for others or
+// exits the function in between: then the end executes once per execution of the beginning.
 #pragma once
 
 #include <cstddef>
@@ -17,39 +16,40 @@
 
 namespace lynxpp::ptx {
 
-/// Lanes in a divergent loop converge at each iteration's start. So for what every full iteration passes
-/// once, the warp's count is the maximum over lanes.
+/// A loop whose lanes reconverge at the start of each iteration. For anything that every full iteration
+/// executes once, the warp's count is the maximum over its lanes.
 struct DivergentLoop {
   std::uint32_t loop = 0;  ///< in LoopNest::loops()
-  std::uint32_t end = 0;   ///< block where all lanes are together again
-  /// Executed once before the loop, by exactly the lanes that come to `end` together.
+  std::uint32_t end = 0;   ///< block where all lanes have reconverged
+  /// Executed once before the loop, by exactly the lanes that reach `end` together.
   Place begin;
-  bool begins_behind_branch = false;  ///< not all lanes of the block before come there
-  std::vector<std::uint32_t> blocks;  ///< ascending: the loop's, and those between it and its end
+  bool begins_behind_branch = false;  ///< some lanes of the preceding block do not reach `begin`
+  std::vector<std::uint32_t> blocks;  ///< ascending: the loop's blocks, and those between it and its end
 };
 
-/// In a loop: may be how a lane waits for others, which have to go on before it then, wherever they are.
+/// True if the instruction, in a loop, may be how a lane waits for others. These must then make progress
+/// first, wherever they are.
 bool may_spin(const Instruction& instruction);
 
-/// Of the blocks of one function.
+/// Analyses the blocks of one function.
 class WarpRegions {
  public:
   WarpRegions(const CountedFunction& function, const EdgePlaces& places);
 
   bool diverges(std::uint32_t block) const { return diverges_[block]; }
-  /// Lanes of the warp that came by different paths may be together after some instruction of the block.
+  /// True if lanes of the warp that arrived on different paths may reconverge at some instruction of the
+  /// block.
   bool may_join(std::uint32_t block) const { return joins_[block]; }
-  /// The blocks (ascending) between a divergence and where all its lanes are together again; nullopt when
-  /// lanes may come in or go elsewhere, or wait.
+  /// Returns the blocks (ascending) between a divergence and the point where all its lanes have reconverged;
+  /// nullopt if lanes may enter from elsewhere, exit to elsewhere, or wait.
   std::optional<std::vector<std::uint32_t>> region_of(std::uint32_t begin, std::uint32_t end);
   /// In no particular order.
   std::vector<DivergentLoop> divergent_loops();
-  /// Whether lanes that enter the loop together begin and end each iteration together, and exit together.
+  /// True if lanes that enter the loop together begin and end each iteration together, and exit together.
   bool passed_together(std::uint32_t loop);
-  /// Whether lanes of a warp may exit the loop in different iterations.
+  /// True if lanes of a warp may exit the loop in different iterations.
   bool diverges_at_exit(std::uint32_t loop) const;
-  /// The block to which all threads come that enter the loop, once for each time they do; no_block: there is
-  /// none.
+  /// Returns the block that each thread reaches exactly once per entry of the loop; no_block if none exists.
   std::uint32_t end_of_loop(std::uint32_t loop) const;
 
  private:
@@ -75,8 +75,8 @@ class WarpRegions {
   const DominatorTree& dominators_;
   const std::vector<std::uint32_t>& post_dominators_;
   std::vector<bool> diverges_, joins_, waits_;
-  std::set<std::uint32_t> spinning_loops_;  ///< outermost ones in which lanes may spin
-  std::size_t budget_;  ///< so that functions with thousands of nested regions take linear time
+  std::set<std::uint32_t> spinning_loops_;  ///< outermost loops in which lanes may spin
+  std::size_t budget_;                      ///< keeps functions with thousands of nested regions linear
 };
 
 }  // namespace lynxpp::ptx

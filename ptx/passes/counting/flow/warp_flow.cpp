@@ -12,19 +12,19 @@
 namespace lynxpp::ptx {
 namespace {
 
-/// Of a count that each lane keeps for itself, relative to an election.
+/// Cost of a count that each lane keeps for itself, relative to an election.
 constexpr double lane_cost = 0.3;
-/// Of lane 0, or all lanes, that count without an election.
+/// Cost of a count by lane 0 or by all lanes without an election.
 constexpr double together_cost = 0.25;
 
-/// What is known of a block.
+/// Properties of a block.
 struct BlockFacts {
-  bool ends = false;                ///< what follows is counted anew
-  bool is_source = false;           ///< its executions by warps begin there
-  bool is_partial = false;          ///< not all launched lanes of a warp come there together
-  bool is_once = false;             ///< a warp executes it at most once, with all lanes that ever come there
-  std::uint32_t end_of = no_block;  ///< the block that runs once for every time this one divides the warp
-  std::uint32_t loop_left = no_loop;  ///< with an exit of a divergent loop: that loop's position
+  bool ends = false;                  ///< flow does not continue to its successors
+  bool is_source = false;             ///< its warp executions are counted at its start
+  bool is_partial = false;            ///< not all launched lanes of a warp reach it together
+  bool is_once = false;               ///< a warp executes it at most once, with all lanes that ever reach it
+  std::uint32_t end_of = no_block;    ///< the block that executes once per divergence in this one
+  std::uint32_t loop_left = no_loop;  ///< for an exiting block of a divergent loop: the loop's position
 };
 
 class WarpFlowBuilder {
@@ -66,8 +66,8 @@ class WarpFlowBuilder {
   }
 
  private:
-  /// Lane 0 counts loops the whole warp runs together; other convergent loops use an elected lane after the
-  /// loop. A constant trip count needs a header that is no source (see count_by_trips).
+  /// Uses lane 0 for loops that a converged warp executes, and an elected lane after the loop for other
+  /// convergent loops. A constant trip count requires a header that is not a source (see count_by_trips).
   TripCountUse use_of(const TripCount& trips) const {
     if (trips.constant && (!takes_constants_ || blocks_[trips.block].is_source)) return TripCountUse::none;
     if (!trips.constant && function_.is_kernel() && !blocks_[trips.block].is_partial &&
@@ -94,10 +94,10 @@ class WarpFlowBuilder {
     }
   }
 
-  /// blocks_[d].end_of = e: e runs once for every time d divides the warp.
+  /// Sets blocks_[d].end_of = e if e executes once per divergence of a warp in d.
   void find_regions() {
     const std::vector<std::uint32_t>& post_dominators = function_.analyses->post_dominators();
-    // Blocks with divergences and headers of divergent loops, by where those end.
+    // Divergent blocks and headers of divergent loops, by the block where they end.
     std::map<std::uint32_t, std::vector<std::uint32_t>> begins;
     for (std::uint32_t block = 0; block < outside_; ++block) {
       if (regions_.diverges(block) && post_dominators[block] != no_block &&
@@ -111,13 +111,13 @@ class WarpFlowBuilder {
 
   void find_regions(std::uint32_t end, std::vector<std::uint32_t>& begins) {
     const DominatorTree& dominators = function_.analyses->dominators();
-    // Outer divergences come first: they dominate the inner ones.
+    // Outer divergences first: they dominate the inner ones.
     std::ranges::stable_sort(begins, {}, [&](std::uint32_t block) { return dominators.order_of(block); });
     std::vector<std::uint32_t*> ends;  // of the outer ones
     std::set<std::uint32_t> inside;    // blocks whose lanes are awaited
     for (const std::uint32_t begin : begins) {
       if (inside.contains(begin)) continue;
-      // A loop stands for a divergence at its header, too.
+      // A loop also covers a divergence at its header.
       const auto loop = loop_of_header_.find(begin);
       const bool is_loop = loop != loop_of_header_.end() && loops()[loop->second].end == end;
       std::optional<std::vector<std::uint32_t>> region =
@@ -147,7 +147,7 @@ class WarpFlowBuilder {
     }
   }
 
-  /// Lanes that exit a loop before others run what lies between it and its end by themselves.
+  /// Lanes that exit a loop early execute the blocks between the loop and its end separately.
   void start_behind_loop(std::uint32_t block) {
     const std::uint32_t index = blocks_[block].loop_left;
     for (const std::uint32_t successor : graph().blocks[block].successors) {
@@ -156,14 +156,15 @@ class WarpFlowBuilder {
     }
   }
 
-  /// What follows `block` is entered by some of its lanes only, or after they may have diverged.
+  /// Only some lanes of `block` reach its successors, or lanes may have diverged in it.
   void start_behind(std::uint32_t block) {
     for (const std::uint32_t successor : graph().blocks[block].successors) {
       const auto end = awaited_.find(successor);
       const bool is_awaited =
           end != awaited_.end() && (blocks_[block].end_of == successor || end->second.contains(block));
       if (is_awaited) continue;
-      // The header of a divergent loop has one edge from outside, which is where to count what enters.
+      // The header of a divergent loop has one incoming edge from outside, so entries are counted on that
+      // edge.
       if (loop_of_header_.contains(successor)) {
         entered_anew_.emplace(block, successor);
       } else {
@@ -185,7 +186,7 @@ class WarpFlowBuilder {
     }
     for (const DivergentLoop& divergent : loops()) {
       for (const std::uint32_t block : divergent.blocks) mark(block);
-      // Only lanes that enter the loop come to its end.
+      // Only lanes that enter the loop reach its end.
       if (divergent.begins_behind_branch) mark(divergent.end);
     }
     while (!pending.empty()) {
@@ -209,7 +210,7 @@ class WarpFlowBuilder {
     }
   }
 
-  /// Blocks that a warp executes at most once, with all lanes that ever come there.
+  /// Finds blocks that a warp executes at most once, with all lanes that ever reach them.
   void find_once() {
     if (!facts_.converges_at_exit) return;
     const DominatorTree& dominators = function_.analyses->dominators();
@@ -267,7 +268,7 @@ class WarpFlowBuilder {
   void enter_loop(std::uint32_t block, std::uint32_t header) {
     if (blocks_[header].is_source) return;
     CounterDraft counter = places_.edge(block, header);
-    // After a call lanes may come back one after the other.
+    // Lanes may return from a call one after the other.
     if (places_.ends_in_call(block))
       counter.increments = {{{Place::Kind::behind, block, graph().blocks[block].end - 1}, {}}};
     add(outside_, header, std::move(counter), false);
@@ -281,8 +282,8 @@ class WarpFlowBuilder {
     }
   }
 
-  /// The last lanes to exit go on as the warp; where others exited before, what is between the loop and its
-  /// end is counted anew.
+  /// The last lanes to exit continue as the warp. If others exited earlier, the blocks between the loop and
+  /// its end are counted separately.
   void leave_loop(std::uint32_t block) {
     const std::uint32_t index = blocks_[block].loop_left;
     for (const std::uint32_t target : places_.targets(block)) {
@@ -294,7 +295,7 @@ class WarpFlowBuilder {
     edges_.push_back(std::move(edge));
   }
 
-  /// Whether each full iteration takes the edge, once.
+  /// True if each full iteration takes the edge exactly once.
   bool is_in_every_iteration(std::uint32_t index, std::uint32_t block, std::uint32_t target) const {
     const Loop& loop = loop_at(index);
     if (!is_in_loop(index, block)) return false;
@@ -308,7 +309,7 @@ class WarpFlowBuilder {
     return is_left && stays == 1 && is_in_loop(index, target) && std::ranges::all_of(loop.latches, is_before);
   }
 
-  /// Each lane counts for itself; the most that a lane counts is what the warp does.
+  /// Each lane counts for itself; the warp's count is the maximum over its lanes.
   void count_by_lanes(CountedEdge& edge, std::uint32_t index) {
     const std::uint32_t end = loops()[index].end;
     edge.flow.weight = edge.counter.weight * lane_cost;
@@ -321,7 +322,7 @@ class WarpFlowBuilder {
     edge.counter.is_once = blocks_[end].is_once;
   }
 
-  /// Whether what goes from `block` to `next` is counted there by other means.
+  /// True if flow from `block` to `next` is counted by other means at `next`.
   bool begins_anew(std::uint32_t block, std::uint32_t next) const {
     if (blocks_[next].is_source || entered_anew_.contains({block, next})) return true;
     const auto end = awaited_.find(next);
@@ -336,11 +337,11 @@ class WarpFlowBuilder {
   const std::uint32_t outside_;
   std::vector<BlockFacts> blocks_;
   std::map<std::uint32_t, std::uint32_t> loop_of_header_;  ///< of divergent loops, by block
-  /// per divergent loop: where the warp goes on after it, or outside_
+  /// per divergent loop: the block where the warp continues after it, or outside_
   std::vector<std::uint32_t> end_of_loop_;
   /// Ends of regions, with the blocks whose lanes are awaited there.
   std::map<std::uint32_t, std::set<std::uint32_t>> awaited_;
-  /// edges into divergent loops that are counted anew
+  /// edges into divergent loops with a counter of their own
   std::set<std::pair<std::uint32_t, std::uint32_t>> entered_anew_;
   std::vector<CountedEdge> edges_;
 };

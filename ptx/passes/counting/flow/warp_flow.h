@@ -1,10 +1,10 @@
-// The flow of warps through one function.
+// The flow graph of warps through one function.
 //
-// A warp's execution of a block is conserved as long as its lanes stay together. After a branch that divides
-// them, after calls, and where lanes may reconverge, an execution begins anew: the block is a source, and an
-// elected lane counts there. Where a divergent region has one beginning and one end in the same loop, its end
-// runs as often as its beginning. In a divergent loop that is in no other loop the lane that iterates most
-// counts for the warp; which one that was, the lanes determine where they reconverge after the loop.
+// Warp executions are conserved along edges while a warp stays converged. After a divergent branch, after
+// calls, and where lanes may reconverge, the flow restarts: the block is a source, and an elected lane counts
+// there. If a divergent region has one beginning and one end in the same loop, its end executes as often as
+// its beginning. In an outermost divergent loop, the lane with the most iterations counts for the warp; the
+// lanes determine it where they reconverge after the loop.
 #pragma once
 
 #include <vector>
@@ -13,25 +13,25 @@
 
 namespace lynxpp::ptx {
 
-/// What refinements have determined before the flows are drawn. Without any of it they are right too.
+/// Results of refinements, available before the flows are built. All are optional.
 struct FlowFacts {
   std::vector<TripCount> trip_counts;
-  /// In which the lane that iterates most counts for the warp (Increment::Amount::lane_maximum, whose
-  /// index is that in this vector).
+  /// Loops in which the lane with the most iterations counts for the warp (Increment::Amount::lane_maximum,
+  /// whose index refers to this vector).
   std::vector<DivergentLoop> divergent_loops;
-  /// The kernel's lanes wait for each other before they exit it (convergence.h), so that a warp may count at
-  /// the exit what it did once.
+  /// True if the kernel's lanes wait for each other before they exit (convergence.h), so that a warp can
+  /// count one-time events at the exit.
   bool converges_at_exit = false;
   bool counts_complements = false;  ///< see complements.h
 };
 
 struct WarpFlow {
   FlowGraph graph;
-  std::vector<bool> once;   ///< per block: CounterDraft::is_once for what is counted there
-  std::vector<bool> whole;  ///< per block: all launched lanes of a warp come there together
+  std::vector<bool> once;   ///< per block: CounterDraft::is_once for counters there
+  std::vector<bool> whole;  ///< per block: all launched lanes of a warp reach it together
 };
 
-/// Of the trip counts it takes those that are constant with `takes_constants` alone.
+/// Constant trip counts are used only with `takes_constants`.
 WarpFlow warp_flow(const CountedFunction& function, const EdgePlaces& places, WarpRegions& regions,
                    const FlowFacts& facts, bool takes_constants);
 

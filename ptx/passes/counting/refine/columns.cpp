@@ -9,7 +9,7 @@
 namespace lynxpp::ptx {
 namespace {
 
-constexpr std::size_t most_terms = 20'000'000;  // of the system, for all columns
+constexpr std::size_t most_terms = 20'000'000;  // visited terms of the system, for all columns together
 
 LinearColumns columns_of(PlanDraft& plan) {
   std::vector<LinearColumns::Use> uses;
@@ -18,9 +18,10 @@ LinearColumns columns_of(PlanDraft& plan) {
   return {plan.system(), uses, most_terms};
 }
 
-/// Counters of one function that share their places.
+/// Counters of one function with the same program points.
 using Sharing = std::vector<std::size_t>;
-/// What tells counters apart: their unit, whether lane 0 may count, which blocks do, and the column.
+/// Properties in which distinct counters differ: their unit, whether lane 0 may count, which blocks count,
+/// and the column.
 using Meaning = std::vector<std::tuple<bool, bool, std::uint8_t, LinearColumns::Column>>;
 
 class FunctionMerge {
@@ -64,7 +65,7 @@ class FunctionMerge {
   }
 
  private:
-  /// What happens at most once is a bit, which is cheaper than a number.
+  /// A counter with at most one increment is a bit, which is cheaper than a register.
   void merge(const std::vector<Sharing>& groups, std::vector<bool>& gone) {
     const auto repeats = [&](const Sharing& group) { return counters_[group.front()].repeats; };
     if (std::ranges::none_of(groups, repeats)) return;

@@ -1,8 +1,8 @@
-// What the sums make of counters: those that no sum takes are not counted, those that all sums take with the
-// same factors are one.
+// Drops counters that contribute to no sum, and merges counters that contribute with equal factors to all
+// sums.
 //
-// Copies of a loop's body (the compiler unrolled it) so cost the registers of one: a register that is
-// incremented wherever either of them would be does for both.
+// For example, the copies of an unrolled loop body need only one register: a register that is incremented
+// wherever any of the copies would be replaces all of them.
 #pragma once
 
 namespace lynxpp::ptx {
@@ -10,8 +10,8 @@ namespace lynxpp::ptx {
 struct PlanDraft;
 
 void drop_unused_counters(PlanDraft& plan);
-/// What is incremented at the same places shares a register already; such counters merge with those of other
-/// places together or not at all.
+/// Counters incremented at the same program points already share a register, so they are merged with those of
+/// other points as a group or not at all.
 void merge_equal_counters(PlanDraft& plan);
 
 }  // namespace lynxpp::ptx

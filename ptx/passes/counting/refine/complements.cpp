@@ -7,7 +7,7 @@ namespace {
 
 constexpr double rare_skip = 0.1;
 
-/// A guarded branch to another block than the next one.
+/// True if the block ends in a guarded branch to a block other than the next one.
 bool ends_in_condition(const CountedFunction& kernel, std::uint32_t block) {
   const BasicBlock& range = kernel.graph().blocks[block];
   if (range.successors.size() != 2 || range.targets.size() != 1) return false;
@@ -15,12 +15,13 @@ bool ends_in_condition(const CountedFunction& kernel, std::uint32_t block) {
   return last.guarded() && last.traits.kind == OpcodeClass::branch && !last.opcode.starts_with("brx");
 }
 
-/// Per block: all lanes of a warp come there together, once, and an edge from it is counted for all of them.
+/// Per block: true if all lanes of a warp reach it together, once, and an edge out of it is counted for all
+/// of them.
 std::vector<bool> blocks_for_votes(const CountedFunction& kernel, const EdgePlaces& places,
                                    const std::vector<CountedEdge>& edges) {
   const ControlFlowGraph& graph = kernel.graph();
   std::vector<bool> found(graph.blocks.size());
-  // A lane maximum is known after its loop only.
+  // A lane maximum is known only after its loop.
   for (const CountedEdge& edge : edges) {
     if (edge.flow.source < graph.blocks.size() && edge.flow.can_count && edge.counter.is_whole &&
         !edge.counter.amounts_to(Increment::Amount::lane_maximum))

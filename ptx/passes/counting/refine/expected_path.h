@@ -1,7 +1,8 @@
-// The path that most threads take through a kernel: it falls through tests of the bounds of an index over all
-// thread blocks, and from any other branch goes on at its reconvergence point. A wrong guess costs only time.
+// The path that most threads take through a kernel: it falls through bounds checks of an index that varies
+// over thread blocks, and continues at the reconvergence point of any other branch. A wrong prediction costs
+// only time.
 //
-// What threads on the path do once is a bit that is set from the start and cleared there
+// Events that threads on the path execute once are counted by a bit that is initially set and cleared there
 // (Accumulator::Storage::cleared_bit): a warp whose lanes all take the path has nothing to flush.
 #pragma once
 
@@ -15,15 +16,15 @@ namespace lynxpp::ptx {
 
 class ExpectedPath {
  public:
-  /// The function outlives this.
+  /// `function` must outlive this object.
   ExpectedPath(const CountedFunction& function, const EdgePlaces& places);
 
-  /// Whether each thread on the path makes the increment.
+  /// True if each thread on the path makes the increment.
   bool includes(const Increment& increment) const;
 
  private:
   const CountedFunction& function_;
-  std::vector<std::uint32_t> next_;  ///< per block: where the path goes on
+  std::vector<std::uint32_t> next_;  ///< per block: the next block of the path
   std::vector<bool> is_on_path_;
 };
 

@@ -10,9 +10,9 @@
 namespace lynxpp::ptx {
 namespace {
 
-constexpr std::size_t most_visited = 10'000'000;  // of blocks
+constexpr std::size_t most_visited = 10'000'000;  // visited blocks
 
-/// Blocks in which lanes may wait for others.
+/// Returns the blocks in which lanes may wait for others.
 std::vector<bool> find_waits(const CountedFunction& kernel, const InstrumentationUnit& unit) {
   const auto waits = [](const Instruction& instruction, bool repeats) {
     return instruction.traits.kind == OpcodeClass::barrier ||
@@ -36,7 +36,7 @@ std::vector<bool> find_waits(const CountedFunction& kernel, const Instrumentatio
   return found;
 }
 
-/// Blocks to which a warp may come divided, because some of its lanes have gone on while others waited.
+/// Returns the blocks that a partial warp may reach because some lanes continued while others waited.
 std::vector<bool> find_divided_warps(const CountedFunction& kernel, const InstrumentationUnit& unit) {
   const ControlFlowGraph& graph = kernel.graph();
   const std::vector<bool> waits = find_waits(kernel, unit);
@@ -47,7 +47,7 @@ std::vector<bool> find_divided_warps(const CountedFunction& kernel, const Instru
   for (std::uint32_t block = 0; block < graph.blocks.size(); ++block) {
     const std::vector<std::uint32_t>& successors = graph.blocks[block].successors;
     const std::uint32_t end = kernel.analyses->post_dominators()[block];
-    // Lanes that do not reconverge wait for no other.
+    // Lanes that do not reconverge do not wait for each other.
     if (successors.size() < 2 || end == no_block ||
         (kernel.analyses->uniformity().of_branch(block) & varies_in_warp) == 0)
       continue;
@@ -58,7 +58,7 @@ std::vector<bool> find_divided_warps(const CountedFunction& kernel, const Instru
   return divided;
 }
 
-/// Places that every thread of a given index comes to equally often in each block of the grid.
+/// Program points that the threads with a given index reach equally often in each block of the grid.
 class UniformPlaces {
  public:
   explicit UniformPlaces(const FunctionDraft& kernel)
@@ -72,7 +72,7 @@ class UniformPlaces {
     for (std::uint32_t block = 0; block < uniform_.size(); ++block) {
       if (varies_behind(block)) pending.push_back(block);
     }
-    // What is executed more or less often passes that on to what depends on its own branch.
+    // If a block's execution count varies, so do the counts of blocks that depend on its branch.
     while (!pending.empty()) {
       const std::uint32_t block = pending.back();
       pending.pop_back();
@@ -100,7 +100,7 @@ class UniformPlaces {
            contain(Increment{loop.begin, {}});
   }
 
-  /// Threads of the same index may go on differently in different blocks of the grid.
+  /// True if threads with the same index may continue differently in different blocks of the grid.
   bool varies_behind(std::uint32_t block) const {
     return (uniformity_.of_branch(block) & varies_over_blocks) != 0 || kernel_.call_may_exit[block];
   }
@@ -117,7 +117,8 @@ class UniformPlaces {
     return reg != no_register && (uniformity_.of_register_read(instruction, reg) & varies_over_blocks) == 0;
   }
 
-  /// Up the tree of post-dominators from where the block leads to, as far as that is not passed anyway.
+  /// Marks the control-dependent blocks: walks up the post-dominator tree from each successor to the block's
+  /// own post-dominator.
   void mark_dependent(std::uint32_t block, std::vector<std::uint32_t>& pending) {
     const std::vector<std::uint32_t>& post_dominators = kernel_.analyses->post_dominators();
     const std::uint32_t end = kernel_.call_may_exit[block] ? no_block : post_dominators[block];

@@ -1,10 +1,11 @@
-// Counters that are the same in every thread block of the grid.
+// Finds counters that are equal in every thread block of the grid.
 //
-// Where no path to a place depends on which block a thread is in, nor on memory, a thread of a given index
-// comes there equally often in every block. What is counted there by the first block of the grid alone, the
-// host multiplies by the number of blocks, and all others have nothing to flush. So does its warp, when lanes
-// that diverged reconverge. Where some of them wait at a barrier before, or spin, the others may go on alone,
-// and how many there are may depend on the block: what warps do after such a place each block counts.
+// If no path to a program point depends on the thread block or on memory, the thread with a given index
+// reaches it equally often in every block. Only the first block of the grid counts there, the host multiplies
+// by the number of blocks, and all other blocks have nothing to flush. The same holds for warp counts if
+// diverged lanes reconverge. If some of them first wait at a barrier or spin, the others may continue alone,
+// and the number of resulting partial warps may differ between blocks: every block then counts the warps
+// after such a point.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,8 @@ struct PlanDraft;
 /// Sets CounterDraft::first_in of the kernel's counters.
 void count_in_first_block(PlanDraft& plan);
 
-/// In which dimensions a block has to be the first to count for others (a set of bits: 1 is x, 2 is y, 4 is
-/// z): those whose index the kernel's text reads anyway, else x.
+/// Returns the dimensions in which only the first block counts (a bit mask: 1 is x, 2 is y, 4 is z): those
+/// whose index the kernel's text reads anyway, otherwise x.
 std::uint8_t counted_dimensions(std::string_view body);
 
 }  // namespace lynxpp::ptx

@@ -11,7 +11,7 @@
 namespace lynxpp::ptx {
 namespace {
 
-constexpr std::size_t most_values = 64;  // that a loop's tests are followed through
+constexpr std::size_t most_values = 64;  // maximum number of values followed from a loop's tests
 
 class ExitTests {
  public:
@@ -50,7 +50,7 @@ class ExitTests {
            predicate != no_register && is_determined(ssa_.read_of(range.end - 1, predicate));
   }
 
-  /// By the loop's variables and what does not change in it.
+  /// True if the value is determined by the loop's induction variables and loop-invariant values.
   bool is_determined(ValueId id) {
     if (id == no_value) return false;
     const Value& value = ssa_.values()[id];
@@ -76,7 +76,7 @@ class ExitTests {
     return true;
   }
 
-  /// The same from the same registers, whenever it is.
+  /// True if the result is a function of the source registers only.
   bool computes(std::uint32_t at) const {
     static constexpr std::array roots = {"setp", "add", "sub", "mul", "mad", "neg", "not",  "and", "or",
                                          "xor",  "shl", "shr", "min", "max", "cvt", "selp", "mov", "abs"};

@@ -12,14 +12,14 @@
 namespace lynxpp::ptx {
 namespace {
 
-/// Relative to other counters of a flow, so that readings are chosen first.
+/// Relative to other counters of a flow, so that readings are preferred.
 constexpr double reading_cost = 0.5;
-/// Relative to lane 0, which needs no election.
+/// Cost relative to an election; lane 0 needs none.
 constexpr double whole_cost = 0.25;
-constexpr std::size_t most_saved = 6;  // registers of a function that keep something for a loop
+constexpr std::size_t most_saved = 6;  // registers per function that keep a value across a loop
 constexpr std::size_t most_steps = 200'000;
-/// Edges in loops of constant trip count come first into the spanning tree: what enters the loop then never
-/// follows from how often it iterates.
+/// Puts edges in loops with a constant trip count into the spanning tree first, so that the number of entries
+/// of such a loop never depends on its number of iterations.
 constexpr double inside_constant_loop = 1e9;
 
 std::size_t registers_of(const TripCount& trips) {
@@ -131,7 +131,7 @@ class TripCountFinder {
     return result;
   }
 
-  /// Of threads that have all entered the loop, or not.
+  /// Reads the register at the loop's end, which threads may also reach without entering the loop.
   std::optional<TripCount> read_at_end(const InductionVariable& variable, ValueId changed, std::uint32_t end,
                                        TripCount result) {
     const Loop& loop = loops_.loops()[variable.loop];
@@ -144,8 +144,8 @@ class TripCountFinder {
         !find_entries(variable, result))
       return std::nullopt;
     if (is_entered) return result;
-    // A step other than one is that of an unrolled loop, in which one more addition costs less than telling
-    // the threads apart.
+    // A step other than one indicates an unrolled loop, in which one more addition costs less than
+    // distinguishing the threads.
     if (is_scaled(result)) return std::nullopt;
     result.above = dominators_.immediate(end);
     if (result.above == no_block || loops_.loop_of(result.above) != loop.parent ||
@@ -154,7 +154,7 @@ class TripCountFinder {
     return result;
   }
 
-  /// Whether differences tell how many steps they are.
+  /// True if a difference determines the number of steps.
   bool find_step(std::int64_t step, TripCount& result) {
     TripCountReading& reading = result.reading;
     reading.decreases = step < 0;
@@ -162,7 +162,7 @@ class TripCountFinder {
         step < 0 ? std::uint64_t{0} - static_cast<std::uint64_t>(step) : static_cast<std::uint64_t>(step);
     reading.shift = power_of_two_in(step);
     const auto odd = static_cast<std::uint32_t>(size >> reading.shift);
-    // Each round doubles the bits that are right.
+    // Newton's iteration: each round doubles the number of correct bits.
     for (int round = 0; round < 5; ++round) reading.inverse *= 2 - odd * reading.inverse;
     if (reading.is_long) return reading.shift <= word_bits;
     if (reading.shift == 0) return true;
@@ -179,7 +179,7 @@ class TripCountFinder {
            });
   }
 
-  /// Outside of the loop, where lanes exit it together by the only edge.
+  /// Returns the program point after the loop's only exit edge, if lanes exit together.
   std::optional<Place> common_exit(std::uint32_t index) const {
     const Loop& loop = loops_.loops()[index];
     if (regions_.diverges_at_exit(index) || loop.exiting.size() != 1) return std::nullopt;
@@ -198,8 +198,8 @@ class TripCountFinder {
     return std::nullopt;
   }
 
-  /// What the variable is when the loop iterates, if one instruction of the loop, in no inner loop, makes
-  /// it.
+  /// Returns the variable's value on the back edge, if a single instruction of the loop, not in an inner
+  /// loop, defines it.
   std::optional<ValueId> changed_value(const InductionVariable& variable) const {
     const auto& predecessors = graph_.blocks[loops_.loops()[variable.loop].header].predecessors;
     const auto inputs = ssa_.phi_inputs(variable.phi);
@@ -218,13 +218,13 @@ class TripCountFinder {
     return changed;
   }
 
-  /// The register's name means the register there.
+  /// True if the register's name refers to this register at the instruction.
   bool is_visible(RegisterId reg, std::uint32_t instruction) const {
     return registers_.find(registers_.registers()[reg].name, instruction) == reg;
   }
 
-  /// At the end the variable is what the loop made it, or what it was before the loop for those that did not
-  /// enter it.
+  /// True if the variable at the end is the loop's final value, or its value before the loop for threads that
+  /// did not enter.
   bool is_known_at_end(const InductionVariable& variable, ValueId changed, std::uint32_t end) const {
     for (const ValueId phi : ssa_.phis(end)) {
       if (ssa_.values()[phi].reg != variable.reg) continue;
@@ -238,7 +238,7 @@ class TripCountFinder {
     return false;
   }
 
-  /// Nothing but one instruction changes the register on any path from the loop's header to the end.
+  /// True if no other instruction changes the register on any path from the loop's header to the end.
   bool is_kept(RegisterId reg, std::uint32_t changing, std::uint32_t header, std::uint32_t end) {
     return walk_blocks(graph_, {header}, end, [&](std::uint32_t block) {
       const BasicBlock& range = graph_.blocks[block];
@@ -253,7 +253,7 @@ class TripCountFinder {
     });
   }
 
-  /// Where its first value can be read.
+  /// Finds the loop's entries, where the initial value can be read.
   bool find_entries(const InductionVariable& variable, TripCount& result) const {
     const std::uint32_t header = loops_.loops()[variable.loop].header;
     for (const std::uint32_t before : graph_.blocks[header].predecessors) {
@@ -280,7 +280,7 @@ class TripCountFinder {
   std::size_t steps_ = 0;
 };
 
-/// One that a flow makes use of.
+/// A trip count that a flow uses.
 struct ChosenTripCount {
   std::uint32_t index = 0;  ///< in the vector of the function's trip counts
   TripCountUse use = TripCountUse::threads;
@@ -300,7 +300,7 @@ std::vector<ChosenTripCount> choose_trip_counts(const std::vector<TripCount>& al
   return chosen;
 }
 
-/// The edge from the front of the block to the block.
+/// Returns the edge from the block's front node to the block.
 CountedEdge trip_edge(const CountedFunction& function, const EdgePlaces& places, const TripCount& trips,
                       const ChosenTripCount& chosen, std::uint32_t front) {
   CountedEdge edge{{front, trips.block}, {}, false};
@@ -322,7 +322,7 @@ CountedEdge trip_edge(const CountedFunction& function, const EdgePlaces& places,
   return edge;
 }
 
-/// Per loop: how many of those around it, it included, have a chosen trip count that is constant.
+/// Per loop: the number of enclosing loops, including itself, with a chosen constant trip count.
 std::vector<std::uint32_t> constant_loops_around(const LoopNest& loops, const std::vector<TripCount>& all,
                                                  const std::vector<ChosenTripCount>& chosen) {
   std::vector<std::uint32_t> count(loops.loops().size());
@@ -370,7 +370,7 @@ std::map<std::uint32_t, std::vector<std::uint32_t>> entries_of_loops(const Count
                                                                      const FlowGraph& flow) {
   const LoopNest& loops = function.analyses->loops();
   const auto blocks = static_cast<std::uint32_t>(flow.fronts.size());
-  std::map<std::uint32_t, std::uint32_t> loop_behind;  // by node in front of the header
+  std::map<std::uint32_t, std::uint32_t> loop_behind;  // by front node of the header
   std::map<std::uint32_t, std::vector<std::uint32_t>> entries;
   for (const CountedEdge& edge : flow.edges) {
     if (edge.trips != 0) loop_behind[edge.flow.source] = edge.loop;

@@ -13,13 +13,13 @@
 namespace lynxpp::ptx {
 namespace {
 
-constexpr std::uint32_t narrow_registers = 24;  // per function, so that the kernel keeps its occupancy
+constexpr std::uint32_t narrow_registers = 24;  // per function, to preserve the kernel's occupancy
 constexpr std::uint32_t wide_registers = 12;
 constexpr std::uint32_t most_bits = 96;
-/// So many likely counters outside of loops are worth a flush.
+/// The number of likely counters outside loops that justifies a flush.
 constexpr std::size_t enough_bits = 4;
 constexpr double likely = 0.5;
-constexpr std::uint32_t line_slots = 16;  // of 8 bytes
+constexpr std::uint32_t line_slots = 16;  // 8 bytes each
 constexpr std::uint32_t most_replicas = 4 * replicas_of_warps;
 constexpr std::uint64_t most_bytes = 256u << 10;  // each launch zeroes and copies them
 
@@ -27,7 +27,7 @@ using Lanes = Accumulator::Lanes;
 using Storage = Accumulator::Storage;
 using Combine = Counter::Combine;
 
-/// How the counter's number is made of what lanes count.
+/// Returns how the counter combines the lanes' values.
 Combine combine_of(const CounterDraft& draft) {
   if (!draft.counts_warps) return Combine::sum;
   if (draft.is_whole) return Combine::lane_0;
@@ -35,12 +35,12 @@ Combine combine_of(const CounterDraft& draft) {
   return draft.amounts_to(Increment::Amount::lane_maximum) ? Combine::max : Combine::any;
 }
 
-/// Whose numbers make it: of a sum over warps each warp makes one.
+/// Lanes that contribute: for a per-warp sum, one elected lane per warp.
 Lanes lanes_of(const CounterDraft& draft, Combine combine) {
   return draft.counts_warps && combine == Combine::sum ? Lanes::elected : Lanes::every;
 }
 
-/// What repeats gets a register before all else, and what is incremented often before what is not.
+/// Orders counters for register allocation: repeating ones first, then by estimated frequency.
 constexpr auto comes_first = [](const auto& a, const auto& b) {
   return a.repeats != b.repeats ? a.repeats : a.weight > b.weight;
 };
@@ -77,7 +77,7 @@ class FunctionStorage {
   }
 
  private:
-  // ---- what lanes count for the warp in divergent loops
+  // ---- lane maxima in divergent loops
 
   /// Replaces per-lane increments in a loop by the lane maximum after it.
   void place_lane_maxima() {
@@ -97,7 +97,8 @@ class FunctionStorage {
     }
   }
 
-  /// The trip count that says at the loop's end how often a lane has made the increment; no_index: none does.
+  /// Returns the trip count that yields the lane's number of increments at the loop's end; no_index if none
+  /// does.
   std::uint32_t reading_of(const Increment& inside, std::uint32_t index) const {
     const DivergentLoop& loop = draft_.facts.divergent_loops[index];
     const bool is_of_block =
@@ -132,7 +133,7 @@ class FunctionStorage {
     for (const CounterDraft& counter : counters_) add(counter);
   }
 
-  /// Whether most lanes make the increment, each of them, and all blocks flush it.
+  /// True if most lanes make the increment, each lane makes its own, and all blocks flush it.
   bool is_cleared_bit(const CounterDraft& draft) const {
     return draft.first_in == 0 && !draft.repeats && draft.increments.size() == 1 &&
            combine_of(draft) != Combine::max && lanes_of(draft, combine_of(draft)) == Lanes::every &&
@@ -142,7 +143,8 @@ class FunctionStorage {
   void add(const CounterDraft& draft) {
     Counter counter{no_index, combine_of(draft), draft.first_in, draft.variable, 0};
     const bool has_bit = is_bit(draft, counter.combine);
-    // Only bits tell whether any lane has set them; of a number the warp's leader makes each increment.
+    // Only bits record whether any lane has made the increment; a register is incremented by the warp's
+    // leader.
     if (!has_bit && counter.combine == Combine::any) counter.combine = Combine::sum;
     const bool counts_others = has_bit && is_cleared_bit(draft);
     if (has_bit) {
@@ -150,7 +152,7 @@ class FunctionStorage {
     } else if (is_number(draft, counter.combine)) {
       counter.accumulator = number_of(lanes_of(draft, counter.combine), draft.increments);
     } else {
-      // A warp's lanes count one each, or its leader does.
+      // Each lane counts one, or the warp's leader does.
       counter.combine = Combine::sum;
       counter.first_in = 0;
       counter.accumulator = add_accumulator({draft.increments, lanes_of(draft, counter.combine)});
@@ -168,7 +170,7 @@ class FunctionStorage {
     result_.counters.push_back(counter);
   }
 
-  /// What is launched and not counted: the counter's variable follows from it.
+  /// Measures the launched threads or warps that are not counted, and defines the counter's variable from it.
   VariableId others_than(const CounterDraft& draft) {
     const CountPlan& plan = *plan_.plan;
     const VariableId others = plan_.system().measure();
@@ -177,7 +179,7 @@ class FunctionStorage {
     return others;
   }
 
-  /// Whether all launched lanes of a warp make the increment together.
+  /// True if all launched lanes of a warp make the increment together.
   bool is_warp_uniform(const Increment& increment) const {
     const std::uint32_t block = increment.place.block;
     return !draft_.whole.empty() && draft_.whole[block] && increment.amount == Increment::Amount::one &&
@@ -185,7 +187,7 @@ class FunctionStorage {
            (increment.place.kind != Place::Kind::behind || !draft_.regions.diverges(block));
   }
 
-  /// What is incremented once at most, where registers are flushed anyway or other blocks need not.
+  /// True for one-time increments if registers are flushed anyway, or if other blocks need no flush.
   bool is_bit(const CounterDraft& draft, Combine combine) const {
     if (limit_ == 0 || draft.repeats || draft.increments.size() != 1 ||
         draft.increments[0].amount != Increment::Amount::one)
@@ -195,20 +197,20 @@ class FunctionStorage {
     return is_pair(draft, combine) ? result_.bit_pairs < most_bits : result_.bits < most_bits;
   }
 
-  /// Whether lanes note for themselves if the guard holds: together they see that a branch divides the warp.
+  /// True if lanes record the guard's outcome individually, so that the flush detects a divergent branch.
   static bool is_pair(const CounterDraft& draft, Combine combine) {
     return combine == Combine::any && draft.increments[0].condition.kind == Condition::Kind::diverges;
   }
 
-  /// Each counter has a bit of its own: those that are flushed equally lie side by side (flush_order).
+  /// Allocates a bit per counter. Bits that are flushed the same way are adjacent (flush_order).
   std::uint32_t add_bit(const CounterDraft& draft, Combine combine) {
     if (is_pair(draft, combine))
       return add_accumulator({draft.increments, Lanes::every, Storage::bit_pair, result_.bit_pairs++});
     return add_accumulator({draft.increments, lanes_of(draft, combine), Storage::bit, result_.bits++});
   }
 
-  /// What repeats is a register, as far as there are some, and what is likely where registers are flushed; a
-  /// maximum over the lanes has to be one.
+  /// True if the counter gets a register: counters that repeat while registers are available, likely counters
+  /// if registers are flushed anyway, and always a maximum over the lanes.
   bool is_number(const CounterDraft& draft, Combine combine) {
     if (combine == Combine::max) return true;
     if (draft.amounts_to(Increment::Amount::surplus)) return false;
@@ -217,7 +219,7 @@ class FunctionStorage {
     return result_.registers < limit_ || numbers_.contains({lanes_of(draft, combine), draft.increments});
   }
 
-  /// The accumulator in a register. Counters that are incremented at the same places share it.
+  /// Returns the register accumulator. Counters with the same increments share it.
   std::uint32_t number_of(Lanes lanes, const std::vector<Increment>& increments) {
     const auto [place, is_new] = numbers_.try_emplace({lanes, increments}, no_index);
     if (is_new) place->second = add_accumulator({increments, lanes, Storage::reg, result_.registers++});
@@ -229,7 +231,8 @@ class FunctionStorage {
     return static_cast<std::uint32_t>(result_.accumulators.size() - 1);
   }
 
-  /// Where threads are counted by the accumulator of a lane maximum, it is not zeroed where the loop begins.
+  /// If a thread counter shares the accumulator of a lane maximum, keeps the accumulator's value at the
+  /// loop's begin instead of zeroing it.
   void keep_starts_of_lane_maxima() {
     for (LaneMaximum& maximum : result_.lane_maxima) {
       if (maximum.accumulator == no_index) continue;
@@ -240,8 +243,8 @@ class FunctionStorage {
 
   // ---- tallies
 
-  /// Those of blocks that repeat get registers first. The others share registers with those of other places,
-  /// since a routine may add to several tallies; what is in such a register is flushed right after it.
+  /// Tallies in repeating blocks get registers first. The others share registers across sites, because a
+  /// routine may add to several tallies; a shared register is flushed directly after the routine.
   void place_tallies() {
     struct Wanted {
       Tally tally;
@@ -272,7 +275,7 @@ class FunctionStorage {
 
   Accumulator place_tally(const Tally& tally, bool repeats) {
     const std::uint32_t index = tally.instruction - draft_.function.unit->first_instruction;
-    // At an exit the registers have been flushed before the routine runs.
+    // At an exit, the registers have been flushed before the routine runs.
     const bool is_at_exit = draft_.function.instructions()[index].traits.kind == OpcodeClass::exit;
     if (limit_ == 0 || is_at_exit) return {};
     const bool is_once = tally.is_mark || (!repeats && plan_.unit.spliced.probes[tally.probe].effect ==
@@ -302,8 +305,8 @@ class FunctionStorage {
     }
   }
 
-  /// The first block's counters are worth a flush of their own where they are numbers, or where no other
-  /// number is flushed: bits come along.
+  /// Counters of the first block only justify a separate flush if they are registers, or if no other register
+  /// is flushed: bits are flushed along with registers.
   void settle_first_blocks() {
     bool has_first = false, has_others = false;
     for (const Counter& counter : result_.counters) {
@@ -314,10 +317,10 @@ class FunctionStorage {
     for (Counter& counter : result_.counters) counter.first_in = 0;
   }
 
-  // ---- the order of what is flushed together
+  // ---- flush order
 
-  /// Registers, bits in the order in which the flush takes them (flush.h), pairs of bits, memory; those that
-  /// only the first block flushes apart.
+  /// Orders registers, bits in the order in which the flush combines them (flush.h), bit pairs, memory;
+  /// counters that only the first block flushes are separate.
   std::tuple<int, int, std::uint32_t> flush_order(const Counter& counter) const {
     const Accumulator& accumulator = result_.accumulators[counter.accumulator];
     const int first = counter.first_in != 0 ? 1 : 0;
@@ -342,7 +345,7 @@ class FunctionStorage {
     }
   }
 
-  /// Bits are numbered in the order of their counters; the first block's begin a word of their own.
+  /// Numbers bits in the order of their counters; the first block's bits start a new register.
   void number_bits() {
     std::uint32_t bits = 0, pairs = 0;
     bool is_first = false;
@@ -363,11 +366,11 @@ class FunctionStorage {
   FunctionDraft& draft_;
   std::vector<CounterDraft>& counters_;
   FunctionCounters& result_;
-  const std::uint32_t position_;  ///< of the function in the plan
-  std::uint32_t limit_ = 0;       ///< of registers
+  const std::uint32_t position_;  ///< position of the function in the plan
+  std::uint32_t limit_ = 0;       ///< maximum number of registers
   bool flushes_ = false;
   std::optional<ExpectedPath> expected_;
-  std::map<std::pair<Lanes, std::vector<Increment>>, std::uint32_t> numbers_;  ///< accumulators in registers
+  std::map<std::pair<Lanes, std::vector<Increment>>, std::uint32_t> numbers_;  ///< register accumulators
 };
 
 }  // namespace

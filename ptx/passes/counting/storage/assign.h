@@ -1,9 +1,8 @@
-// Which counters are kept in registers and bits, and which are added to memory on the spot.
+// Chooses which counters are kept in registers and bits, and which are added to memory directly.
 //
-// A register costs one addition at each increment, and some instructions when it is flushed; an addition to
-// memory on the spot costs an election and an access each time. So what repeats lies in registers, as far as
-// there are some to spare; what happens once is a bit where registers are flushed anyway, or where enough of
-// it is likely.
+// A register costs one addition per increment and a few instructions per flush; a direct addition to memory
+// costs an election and an access per increment. So counters that repeat are kept in registers while some are
+// available; one-time counters are bits if registers are flushed anyway, or if enough of them are likely.
 #pragma once
 
 #include "ptx/passes/counting/counters.h"
@@ -12,10 +11,10 @@ namespace lynxpp::ptx {
 
 struct PlanDraft;
 
-/// How the flush takes a bit, in the order in which bits lie.
+/// How the flush combines a bit, in the order in which bits are allocated.
 enum class BitUse : std::uint8_t {
   sum,          ///< summed over the lanes
-  uniform_sum,  ///< the same in all lanes: counts as many as there are
+  uniform_sum,  ///< uniform over the lanes: counts the active lanes
   lane_0,
   any,
   all,
@@ -23,7 +22,7 @@ enum class BitUse : std::uint8_t {
 };
 BitUse bit_use(const Counter& counter, const Accumulator& accumulator);
 
-/// Fills in the plan's functions, slots and measured variables.
+/// Sets the plan's functions, slots and measured variables.
 void assign_storage(PlanDraft& plan);
 
 }  // namespace lynxpp::ptx

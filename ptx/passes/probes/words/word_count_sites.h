@@ -1,5 +1,5 @@
-// Registers for accesses whose words are counted less often than they are made (memory/word_sites.h), in one
-// function: how often since its loop was entered, and where.
+// Registers for accesses of one function whose words are counted less often than they are executed
+// (memory/word_sites.h): the number of executions since the loop was entered, and the address.
 #pragma once
 
 #include <cstdint>
@@ -18,38 +18,38 @@ class WordCountSites {
     const Instruction* instruction = nullptr;
     std::uint32_t access = 0;
     WordSite site;
-    VirtualRegister executions;  ///< b32; a thread that makes the access 2^32 times in one loop is none
+    VirtualRegister executions;  ///< b32; assumes fewer than 2^32 executions per loop entry
     VirtualRegister address;     ///< b64
-    bool is_counted = false;     ///< executions are: one probe has asked for it
+    bool is_counted = false;     ///< execution counting was requested by a probe
   };
 
   WordCountSites(InstrumentationUnit& unit, const FunctionUnit& function);
 
   void add_entry(CodeBuilder& code) const;
-  /// Null: it is counted each time.
+  /// Null: counted at each execution.
   const WordSite* find(const LaneSite& site) const;
-  /// For all probes that stand there, whichever asks first.
+  /// Counts one execution for all probes at the site; only the first call for a site emits code.
   void add_execution(const LaneSite& site, const CodeOperand& address, CodeBuilder& code);
-  /// For how many lanes one counts, and a predicate that holds in those for which another one does: the
-  /// lowest lane that is here counts for all that have its address, the others count for themselves.
+  /// The number of lanes that a lane counts for, and a predicate for lanes that another lane counts: the
+  /// lowest active lane counts for all lanes with its address, other lanes count for themselves.
   struct OfWarp {
     VirtualRegister number, follows;
   };
   static OfWarp of_warp(const CodeOperand& address, CodeBuilder& code);
   const std::map<LaneSite, Kept>& kept() const { return kept_; }
-  // In the function's first block and after it.
+  // Valid in the function's first block and after it.
   VirtualRegister is_first_thread() const { return in_block_->is_first_thread; }
   VirtualRegister threads() const { return in_block_->threads; }
 
  private:
   struct InBlock {
     VirtualRegister is_first_thread;  ///< a predicate
-    VirtualRegister threads;          ///< how many there are, b32
+    VirtualRegister threads;          ///< number of threads, b32
   };
 
   const InstrumentationUnit& unit_;
   std::map<LaneSite, Kept> kept_;
-  std::optional<InBlock> in_block_;  ///< nothing: the function has no sites
+  std::optional<InBlock> in_block_;  ///< nullopt: the function has no such sites
 };
 
 }  // namespace lynxpp::ptx

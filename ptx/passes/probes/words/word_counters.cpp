@@ -14,13 +14,13 @@ namespace lynxpp::ptx {
 namespace {
 
 constexpr std::size_t most_together = 16;
-constexpr std::uint32_t last_count = 0xffffffff;  // of 32 bits, before it wraps around
+constexpr std::uint32_t last_count = 0xffffffff;  // maximum of a 32-bit count before it overflows
 
 bool is_supported(std::uint32_t bytes) { return bytes != 0 && bytes <= 16 && (bytes & (bytes - 1)) == 0; }
 
 }  // namespace
 
-/// Code that adds to the counts of one probe's words.
+/// Emits code that adds to the word counts of one probe.
 class WordCounters::Additions {
  public:
   Additions(const WordCounters& counters, std::size_t probe, bool in_block, CodeBuilder& code)
@@ -29,13 +29,13 @@ class WordCounters::Additions {
         kept_(counters.kept(probe, in_block, code)),
         code_(code) {}
 
-  /// The predicate holds where all words have counts that follow one another, and `before` holds, too: there
-  /// the accesses are counted.
+  /// Counts the accesses if all their words have contiguous counts and `before` holds; returns this
+  /// predicate.
   VirtualRegister add_in_device(std::vector<Place> places, const CodeOperand& address,
                                 const std::optional<VirtualRegister>& before) {
     const VirtualRegister behind = code_.b64("sub.u64", {base_of(places[0], address), *kept_.begin});
     std::optional<VirtualRegister> also = before;
-    // Between allocations memory may lie that is not of the device.
+    // Between allocations there may be memory that does not belong to the device.
     if (places[0].is_generic) also = code_.pred("isspacep.global", {address});
     const VirtualRegister holds = also ? code_.pred("setp.lt.and.u64", {behind, kept_.bytes, *also})
                                        : code_.pred("setp.lt.u64", {behind, kept_.bytes});
@@ -43,7 +43,7 @@ class WordCounters::Additions {
     return holds;
   }
 
-  /// To counts in device memory; the predicate as above.
+  /// Counts shared memory words in device memory; returns the same predicate.
   VirtualRegister add_of_shared(std::vector<Place> places, const CodeOperand& address) {
     const CodeOperand base = whole_word(base_of(places[0], address), RegisterType::b32, places[0]);
     const VirtualRegister holds = is_inside(places, base);
@@ -51,8 +51,8 @@ class WordCounters::Additions {
     return holds;
   }
 
-  /// To counters in the block's shared memory; goes to `done` where all words are counted. As the routine
-  /// does without a window: where a counter of 32 bits wraps around, 2^32 are added in device memory.
+  /// Adds to counters in the block's shared memory; branches to `done` if all words are counted. Equivalent
+  /// to the routine without a window: if a 32-bit counter overflows, 2^32 is added in device memory.
   void add_in_block(std::vector<Place> places, const CodeOperand& address, Label done) {
     const CodeOperand base = whole_word(base_of(places[0], address), RegisterType::b32, places[0]);
     const CodeOperand behind = kept_.begin ? code_.b32("sub.u32", {base, *kept_.begin}) : base;
@@ -88,7 +88,7 @@ class WordCounters::Additions {
     code_.place(outside);
   }
 
-  /// As WordCounters::add_few().
+  /// See WordCounters::add_few().
   void add_few(const WordRun& run, const CodeOperand& first, const CodeOperand& accesses, std::int64_t most,
                Label elsewhere) {
     const VirtualRegister behind = code_.b64("sub.u64", {first, *kept_.begin});
@@ -108,7 +108,7 @@ class WordCounters::Additions {
   bool has_wide_counts() const { return words_.element_bytes != word_bytes; }
   std::int64_t scale() const { return words_.element_bytes / word_bytes; }
 
-  /// Of an address in shared memory the 32 bits that there are.
+  /// Returns the base; of an address in shared memory, its low 32 bits.
   CodeOperand base_of(const Place& place, const CodeOperand& address) {
     const bool is_wide = !place.base || place.base->is_wide;
     CodeOperand base = place.base ? CodeOperand(place.base->name) : address;
@@ -117,7 +117,7 @@ class WordCounters::Additions {
     return base;
   }
 
-  /// Where the word begins in which less than a word lies.
+  /// Returns the start of the 4-byte word that contains a narrower access.
   CodeOperand whole_word(CodeOperand base, RegisterType type, Place& place) {
     if (place.bytes >= word_bytes) return base;
     const std::string bits = type == RegisterType::b64 ? "64" : "32";
@@ -126,13 +126,13 @@ class WordCounters::Additions {
     return code_.compute(type, "and.b" + bits, {base, -std::int64_t{word_bytes}});
   }
 
-  /// Where the count lies, but for the margin, of what is `distance` bytes behind the first word.
+  /// Returns the address of the count, apart from the margin, at `distance` bytes after the first word.
   VirtualRegister counts_behind(CodeOperand distance) {
     if (has_wide_counts()) distance = code_.b64("shl.b64", {distance, 1});
     return code_.b64("add.u64", {kept_.counts, distance});
   }
 
-  /// Whether all the words have counts.
+  /// Holds if all words have counts.
   VirtualRegister is_inside(const std::vector<Place>& places, const CodeOperand& base) {
     std::int64_t lowest = places[0].offset, highest = places[0].offset;
     for (const Place& each : places) {
@@ -144,7 +144,7 @@ class WordCounters::Additions {
       return code_.b32("add.s32", {base, offset});
     };
     const VirtualRegister below = code_.pred("setp.lt.u32", {at(highest), kept_.bytes});
-    // Of a single access the size divides the address.
+    // A single access is naturally aligned.
     if (places.size() == 1) return below;
     return code_.pred("setp.lt.and.u32", {at(lowest), kept_.bytes, below});
   }
@@ -163,8 +163,8 @@ class WordCounters::Additions {
     }
   }
 
-  /// In launches so long that a count of 32 bits may overflow it saturates: each thread whose addition wraps
-  /// it around sets it to the maximum again.
+  /// In launches so long that a 32-bit count may overflow, saturates it: each thread whose addition overflows
+  /// resets it to the maximum.
   void add_saturating(const CodePredicate& holds, const CodeAddress& count) {
     const VirtualRegister before = code_.b32("mov.b32", {0});
     code_.emit_if(holds, "atom.global.add.u32", {before, count, 1});
@@ -279,8 +279,8 @@ void WordCounters::group(std::size_t probe, std::uint32_t block) {
   }
 }
 
-/// The register of accesses to device memory that may be counted where later ones are; nothing: they are
-/// counted at the first.
+/// Returns the address register of accesses to device memory that may be counted together with later ones;
+/// nullopt: they are counted at the first access.
 std::optional<RegisterId> WordCounters::gathered_base(CountedAccess first) const {
   const std::optional<Place> place = place_of(first);
   const Instruction& access = body_.instructions[first.second];
@@ -294,7 +294,7 @@ std::optional<RegisterId> WordCounters::gathered_base(CountedAccess first) const
 /// A batch ends before the first instruction that overwrites one of its registers.
 void WordCounters::gather(std::size_t probe, std::uint32_t block) {
   const BasicBlock& range = function_.graph().blocks[block];
-  std::vector<std::uint32_t> firsts;  // of the groups of the batch
+  std::vector<std::uint32_t> firsts;  // first accesses of the batch's groups
   std::set<RegisterId> bases;
   std::uint32_t behind = range.begin;  // the first instruction after its accesses
   const auto close = [&](std::uint32_t before) {
@@ -340,8 +340,8 @@ VirtualRegister WordCounters::word(std::uint32_t index, CodeBuilder& code) const
   return HiddenWords(*unit_.thread_registers(*function_.function).frame).load(index, code);
 }
 
-/// Of the variables at which a window begins only the kernel knows the names. Accesses to others would find
-/// no counter there.
+/// Only the kernel resolves the names of the variables in the window. Accesses to other variables have no
+/// counter there.
 bool WordCounters::counts_in_block(const CountedWords& words, std::uint32_t instruction) const {
   const std::vector<std::string_view>& window = unit_.words.block.window;
   if (!words.block_offset_word || window.empty()) return words.block_offset_word.has_value();
@@ -427,7 +427,7 @@ void WordCounters::add_places(std::size_t probe, std::vector<Place> places, bool
   std::optional<Label> elsewhere;
   if (places[0].is_generic) {
     elsewhere = code.fresh_label();
-    // Its number is that of the memory which it leads to, but in shared memory.
+    // A generic address equals the device address unless it is in the shared window.
     CodeBuilder test(unit_.edits.names(*function_.function));
     const VirtualRegister is_shared = test.pred("isspacep.shared", {address});
     test.branch_if(words.is_shared ? !CodePredicate(is_shared) : CodePredicate(is_shared), *elsewhere);

@@ -39,7 +39,7 @@ void WordProbes::add_before(std::uint32_t block, const Instruction& instruction,
   }
 }
 
-/// The probe's routines at these instructions of the block.
+/// Returns the probe's routines at these instructions of the block.
 Code WordProbes::routines_of(Probe& probe, std::uint32_t block,
                              const std::vector<std::uint32_t>& instructions) {
   CodeBuilder code(names_);
@@ -77,7 +77,7 @@ bool WordProbes::add_by_site(Probe& probe, const Site& site, CodeBuilder& code) 
   return true;
 }
 
-/// One thread counts for all of its block.
+/// One thread counts for its block.
 void WordProbes::add_of_block(Probe& probe, Site site, CodeBuilder& code) {
   const Label others = code.fresh_label();
   code.branch_if(!CodePredicate(sites_.is_first_thread()), others);
@@ -86,8 +86,8 @@ void WordProbes::add_of_block(Probe& probe, Site site, CodeBuilder& code) {
   code.place(others);
 }
 
-/// The lowest lane counts for all that are here and at its address; the others for themselves, should
-/// hardware ever bring lanes together that are in different iterations.
+/// The lowest lane counts for all active lanes with its address; other lanes count for themselves, in case
+/// the hardware converges lanes in different iterations.
 void WordProbes::add_of_warp(Probe& probe, Site site, CodeBuilder& code) {
   SiteValues& values = copies_.values();
   values.add_preparation(probe, site, code);
@@ -100,7 +100,7 @@ void WordProbes::add_of_warp(Probe& probe, Site site, CodeBuilder& code) {
   code.place(counted);
 }
 
-/// What the thread has kept of one access since its loop was entered; nothing where it was not.
+/// Counts what the thread has kept of one access since its loop was entered; nothing if it was not entered.
 void WordProbes::add_kept(const WordCountSites::Kept& kept, std::uint32_t block, CodeBuilder& code) {
   const bool is_of_block = kept.site.threads == WordSite::Threads::of_the_block;
   const Label done = code.fresh_label();
@@ -129,7 +129,7 @@ void WordProbes::add_before_exit(std::uint32_t block, CodeBuilder& code) {
   runs_.add_before_exit(block, routine_of_run(block), code);
 }
 
-/// Of accesses that were made before.
+/// Returns routines for earlier accesses.
 WordRunSites::Routine WordProbes::routine_of_run(std::uint32_t block) {
   return [this, block](Probe& probe, std::uint32_t instruction, const CodeOperand& address) {
     CodeBuilder code(names_);
@@ -140,7 +140,7 @@ WordRunSites::Routine WordProbes::routine_of_run(std::uint32_t block) {
   };
 }
 
-/// The routine of an access that was made before, and its site counted there.
+/// Adds the routine of an earlier access, whose site was counted there.
 void WordProbes::add_later(Probe& probe, const Site& site, CodeBuilder& code) {
   copies_.add_prepared(probe, site, code);
   --probe.sites;

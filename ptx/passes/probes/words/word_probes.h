@@ -1,6 +1,6 @@
-// Probes that count words of memory, in one function: by a few instructions at the access, by one thread for
-// all of a block or one lane for its warp, after the loop that repeats the access, or by the routine itself,
-// whichever of these the access allows first.
+// Word-counting probes of one function. Uses the first method that the access allows: inline counters, one
+// thread for its block or one lane for its warp, a count after the loop that repeats the access, or the
+// routine itself.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@
 
 namespace lynxpp::ptx {
 
-/// The code of one function, block after block.
+/// Emits the code of one function, block by block.
 class WordProbes {
  public:
-  /// The references outlive this.
+  /// The references must outlive this object.
   WordProbes(InstrumentationUnit& unit, const FunctionUnit& function, RoutineCopies& copies)
       : unit_(unit),
         function_(function),
@@ -30,19 +30,19 @@ class WordProbes {
 
   /// At the function's entry.
   void add_entry(CodeBuilder& code) const;
-  /// Before the block's first instruction: what was kept in loops that an edge to it exits.
+  /// Before the block's first instruction: counts what was kept in loops that an edge to the block exits.
   void add_block_start(std::uint32_t block, CodeBuilder& code);
-  /// Before an instruction of the block, whatever guards it: what is counted together of those before it.
+  /// Before an instruction of the block, outside its guard: counts batches of earlier accesses.
   void add_before(std::uint32_t block, const Instruction& instruction, CodeBuilder& code);
-  /// At an instruction at which the probe stands. False: the routine is to stand there.
+  /// At an instruction that the probe matches. Returns false if the routine must be inserted.
   bool add(Probe& probe, std::uint32_t block, const Instruction& instruction, CodeBuilder& code);
-  /// Before an instruction that ends the thread or returns, and where the body ends without one: what was
-  /// kept in the loops around it.
+  /// Before an instruction that ends the thread or returns, and at the end of a body without one: counts what
+  /// was kept in the loops around it.
   void add_before_exit(std::uint32_t block, CodeBuilder& code);
-  /// Where the block ends, before its branch, and after it.
+  /// At the block's end, before its branch and after it.
   void add_before_end(std::uint32_t block, CodeBuilder& code) const { runs_.add_before_end(block, code); }
   void add_behind_end(std::uint32_t block, CodeBuilder& code) const { runs_.add_behind_end(block, code); }
-  /// After everything else at the function's entry.
+  /// Called after everything else at the function's entry has been inserted.
   void insert() { counters_.insert(); }
 
  private:

@@ -27,7 +27,7 @@ CodeOperand sum_of(const CodeOperand& left, const CodeOperand& right, CodeBuilde
   return code.b64("add.s64", {left, right});
 }
 
-/// The thread's number in its grid, in which blocks follow one another.
+/// Returns the thread's number in its grid, with blocks in order.
 VirtualRegister thread_number(const LaunchShape& launch, CodeBuilder& code) {
   if (launch.is_linear) {
     return code.b32("mad.lo.u32",
@@ -129,7 +129,7 @@ bool WordRunSites::add_execution(CountedAccess access, CodeBuilder& code) const 
   const Kept& kept = kept_.at(run.run->block);
   const Instruction& instruction = function_.function->body->instructions[access.second];
   const Name base{std::string(memory_accesses(instruction).access[0].address->elements[0].name)};
-  // Of several accesses the first two say how far they are apart, of one the last two iterations.
+  // With several accesses, the first two determine the distance; with one, the last two iterations do.
   const std::size_t tells = run.run->instructions.size() > 1 ? 1 : 0;
   if (run.distance && position == tells) code.emit("sub.s64", {*run.distance, base, run.last});
   if (position != 0) return true;
@@ -166,8 +166,8 @@ void WordRunSites::add_run(const Run& run, const Kept& kept, const Routine& rout
   const Label done = code.fresh_label();
   const Extent extent = extent_of(run, kept, code);
   const VirtualRegister are_many = code.pred("setp.ge.u64", {extent.accesses, fewest});
-  // Lanes whose runs are short mostly access words together that follow one another, which is one addition to
-  // a sector, and a record takes some thirty instructions.
+  // Lanes with short runs mostly access adjacent words together, which costs one addition per sector, whereas
+  // a record takes some thirty instructions.
   if (run.run->distance && fewest * std::abs(*run.run->distance) <= WordCounters::most_distance) {
     const Label many = code.fresh_label();
     code.branch_if(CodePredicate(are_many), many);
@@ -194,7 +194,7 @@ WordRunSites::Extent WordRunSites::extent_of(const Run& run, const Kept& kept, C
   } else if (count > 1) {
     extent.distance = sum_of(*run.distance, run.run->offsets[1] - run.run->offsets[0], code);
   } else {
-    // After one iteration any distance will do.
+    // With one iteration, any distance is correct.
     const VirtualRegister is_one = code.pred("setp.eq.u64", {extent.executions, 1});
     extent.distance = code.b64("selp.b64", {std::int64_t{run.run->bytes}, *run.distance, is_one});
   }
@@ -205,10 +205,10 @@ WordRunSites::Extent WordRunSites::extent_of(const Run& run, const Kept& kept, C
   return extent;
 }
 
-/// The lanes that are here take places for all of them at once.
+/// The active lanes reserve records for all of them with one atomic operation.
 void WordRunSites::add_record(const Run& run, const Extent& extent, Label elsewhere,
                               CodeBuilder& code) const {
-  constexpr std::int64_t greatest = 0xffffff00;  // places that there never are, with room for a warp
+  constexpr std::int64_t greatest = 0xffffff00;  // exceeds any capacity, leaves room for a warp
   const std::uint32_t runs_word = *unit_.spliced.counted_words.at(run.probe).runs_word;
   const VirtualRegister records = counters_.word(runs_word, code);
   const VirtualRegister mask = code.active_mask();
