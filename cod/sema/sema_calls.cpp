@@ -288,7 +288,7 @@ Symbol* Analyser::element_argument(Expression& expression) {
     if (type == Type::none) return nullptr;
     if (type != Type::pointer || argument->pointee == Type::none) {
       const bool is_element = argument->kind == ExpressionKind::index;
-      error(argument->position, "an atomic function needs the address of an element",
+      error(argument->position, "an atomic function needs the address of an array element",
             is_element ? "put '&' before it" : "write '&array[index]' of a 'global' array");
       return nullptr;
     }
@@ -300,12 +300,12 @@ Symbol* Analyser::element_argument(Expression& expression) {
                            argument->symbol->memory == Symbol::Memory::shared ||
                            argument->symbol->memory == Symbol::Memory::indirect);
   if (is_element && argument->symbol->is_const) {
-    error(argument->position, "this points to what is const", "declare the pointer without 'const'");
+    error(argument->position, "this is a pointer to const", "remove 'const' from the pointer's declaration");
     return nullptr;
   }
   if (!is_element) {
-    error(argument->position, "only elements of 'global' and 'shared' arrays can be changed atomically",
-          "other variables belong to one thread; assign to them");
+    error(argument->position, "only elements of 'global' and 'shared' arrays can be modified atomically",
+          "other variables are private to a thread; assign to them directly");
     return nullptr;
   }
   return argument->symbol;
@@ -318,14 +318,14 @@ Type Analyser::atomic_call(Expression& expression, const ApiFunction& api) {
   const Position& position = expression.operands[0]->position;
   if (bytes_of(array->type) < 4) {
     error(position,
-          std::string(api.name) + "() needs elements of 32 or 64 bits, and '" + array->name + "' has " +
-              name_of(array->type),
-          "declare it as unsigned int or unsigned long");
+          std::string(api.name) + "() needs 32-bit or 64-bit elements, but '" + array->name +
+              "' has elements of type " + name_of(array->type),
+          "declare it as 'unsigned int' or 'unsigned long'");
     return Type::none;
   }
   if (is_floating(array->type) && api.api != Api::atomic_add) {
-    error(position,
-          std::string(api.name) + "() needs integers, and '" + array->name + "' has " + name_of(array->type));
+    error(position, std::string(api.name) + "() needs integer elements, but '" + array->name +
+                        "' has elements of type " + name_of(array->type));
     return Type::none;
   }
   switch (api.api) {
@@ -367,7 +367,8 @@ Type Analyser::unique_call(Expression& expression) {
     if (!constant || !is_integer(type)) {
       if (type != Type::none)
         error(expression.operands[1]->position,
-              "whether half warps are counted must be known at compile time", "write true or false");
+              "the second argument, which selects half warps, must be a compile-time constant",
+              "write true or false");
       return Type::none;
     }
     is_half = constant->integer != 0;
@@ -377,8 +378,9 @@ Type Analyser::unique_call(Expression& expression) {
   Symbol* symbol = counted.kind == ExpressionKind::name ? find(counted.text) : nullptr;
   if (symbol == nullptr || symbol->kind != Symbol::Kind::array || symbol->dimensions.empty()) {
     if (expression.elected) {
-      error(expression.position, "uniqueElementCount() under leastActiveThreadInWarp() would see one lane",
-            "count before the 'if' and keep the result in a variable");
+      error(expression.position,
+            "uniqueElementCount() under leastActiveThreadInWarp() would see a single lane",
+            "count before the 'if' and store the result in a variable");
     }
     const Type type = value(counted);
     return require_integer(counted, type, "uniqueElementCount()") ? Type::u32 : Type::none;
@@ -390,8 +392,8 @@ Type Analyser::unique_call(Expression& expression) {
     return Type::none;
   }
   if (!context_.counted.contains(symbol)) {
-    error(counted.position, "no lane has assigned to '" + symbol->name + "' yet",
-          "assign to an element of it above, outside of any condition");
+    error(counted.position, "no statement before this one assigns to '" + symbol->name + "'",
+          "assign to one of its elements first, outside of any condition");
     return Type::none;
   }
   counted.symbol = symbol;
@@ -414,12 +416,14 @@ void Analyser::floating_argument(Expression& argument, const ApiFunction& api) {
   const std::string function = std::string(api.name) + "()";
   if (api.arguments == ApiArguments::bits) {
     if (type != Type::none && !is_integer(type)) {
-      error(argument.position, function + " takes the bits of a number, an integer, not " + name_of(type),
+      error(argument.position,
+            function + " takes the bits of a number as an integer, not a value of type " + name_of(type),
             "write 'asFloat(resultValue())'");
     }
   } else if (type != Type::none && !is_floating(type)) {
-    error(argument.position, function + " takes a float or a double, not " + name_of(type),
-          "for bits write '" + function.substr(0, function.size() - 1) + "asFloat(resultValue()))'");
+    error(argument.position, function + " takes a float or a double, not a value of type " + name_of(type),
+          "to reinterpret bits, write '" + function.substr(0, function.size() - 1) +
+              "asFloat(resultValue()))'");
   }
 }
 
@@ -443,17 +447,18 @@ void Analyser::print_call(Expression& expression) {
   Expression& format = *expression.operands[0];
   for (std::size_t i = 1; i < expression.operands.size(); ++i) text_or_value(*expression.operands[i]);
   if (format.kind != ExpressionKind::string) {
-    return error(format.position, "print() needs a format string first", "write 'print(\"%lu\\n\", value)'");
+    return error(format.position, "the first argument of print() must be a format string",
+                 "write 'print(\"%lu\\n\", value)'");
   }
   std::vector<FormatPiece> pieces;
   std::string unknown;
   if (!parse_format(format.text, pieces, unknown)) {
-    return error(format.position, "'" + unknown + "' is no conversion that print() knows",
+    return error(format.position, "'" + unknown + "' is not a conversion that print() supports",
                  "use %d %u %x %f %e %g %s with flags, width and precision");
   }
   std::erase_if(pieces, [](const FormatPiece& piece) { return piece.kind == FormatPiece::Kind::text; });
   if (pieces.size() + 1 != expression.operands.size()) {
-    return error(format.position, "this format takes " + count_of(pieces.size(), "value") + ", not " +
+    return error(format.position, "this format string takes " + count_of(pieces.size(), "value") + ", not " +
                                       std::to_string(expression.operands.size() - 1));
   }
   for (std::size_t i = 0; i < pieces.size(); ++i) {
@@ -463,11 +468,11 @@ void Analyser::print_call(Expression& expression) {
     const bool wants_text = pieces[i].kind == FormatPiece::Kind::string;
     if (wants_text != (argument.type == Type::text)) {
       error(argument.position,
-            "'" + pieces[i].source + "' does not fit a value of type " + name_of(argument.type),
+            "'" + pieces[i].source + "' cannot format a value of type " + name_of(argument.type),
             wants_text ? "use %d, %u or %f for numbers" : "use %s for strings");
     } else if (wants_floating != is_floating(argument.type)) {
       error(argument.position,
-            "'" + pieces[i].source + "' does not fit a value of type " + name_of(argument.type),
+            "'" + pieces[i].source + "' cannot format a value of type " + name_of(argument.type),
             wants_floating ? "cast it to (double) or use %d or %u" : "cast it to (long) or use %f");
     }
   }
@@ -486,23 +491,25 @@ void Analyser::check_place(const ApiFunction& api, const Position& position, std
                            const std::string& label, bool elected, bool conditional,
                            const std::string& through) {
   const std::string function = std::string(api.name) + "()";
-  const std::string subject = through.empty() ? function : "'" + through + "()' uses " + function + ", which";
+  const std::string subject =
+      through.empty() ? function : "'" + through + "()' calls " + function + ", which";
   if ((api.places & places) != places) {
-    error(position, subject + " has no meaning in " + label, "use it in " + places_text(api.places));
+    error(position, subject + " is not available in " + label, "use it in " + places_text(api.places));
     return;
   }
   if (elected && (is_vote(api.api) || is_about_all_lanes(api.api))) {
     const bool is_taken = is_vote(api.api);
     error(position,
-          subject + (through.empty() ? " under leastActiveThreadInWarp() would see one lane"
-                                     : " would see one lane here"),
-          std::string(is_taken ? "take the vote" : "ask") + " before the 'if' and keep it in a variable");
+          subject + (through.empty() ? " under leastActiveThreadInWarp() would see a single lane"
+                                     : " would see a single lane here"),
+          std::string(is_taken ? "take the vote" : "call it") +
+              " before the 'if' and store the result in a variable");
   }
   if (api.api != Api::sync_threads) return;
   const bool is_end = places == 1u << static_cast<int>(TargetKind::kernel_exit);
   if ((!is_end && places != 1u << static_cast<int>(TargetKind::kernel_entry)) || conditional) {
-    error(position, subject + " is safe only where all threads of the block come by",
-          "use it in ON_KERNEL_ENTRY or ON_KERNEL_EXIT outside any condition");
+    error(position, subject + " is safe only where all threads of the block execute it",
+          "use it in ON_KERNEL_ENTRY or ON_KERNEL_EXIT outside of any condition");
   }
 }
 
@@ -511,8 +518,8 @@ void Analyser::add_use(const ApiFunction& api, HandlerBody& body) {
   if (api.site && std::find(sites.begin(), sites.end(), *api.site) == sites.end()) sites.push_back(*api.site);
   if (api.api == Api::sync_threads && body.sampling.warps > 1) {
     errors.push_back({Severity::error, body.handler.location,
-                      "syncThreads() would wait for the warps that SAMPLE_WARPS leaves out",
-                      "sample thread blocks: 'SAMPLE_BLOCKS(16):'"});
+                      "syncThreads() would wait for the warps that SAMPLE_WARPS skips",
+                      "sample thread blocks instead: 'SAMPLE_BLOCKS(16):'"});
   }
   if (api.api == Api::sync_threads && body.handler.target == TargetKind::kernel_exit)
     body.handler.syncs_at_exit = true;
@@ -527,17 +534,17 @@ void Analyser::check_reachable(const Function& function, const Uses::Helper& cal
   const bool is_host = (places & cod::in_reports) == places;
   if (!is_host && !function.uses.host_variables.empty()) {
     error(call.position, "'" + name + "()' uses '" + function.uses.host_variables.front().first->name +
-                             "', which is a variable of the host");
+                             "', which is a 'host' variable");
   }
   if (places == cod::on_end && !function.uses.launch_data.empty()) {
     error(call.position, "'" + name + "()' uses '" + function.uses.launch_data.front().first +
-                             "', which belongs to a launch and is gone in ON_END");
+                             "', which belongs to a launch and is not available in ON_END");
   }
   if (is_host) {
     for (const auto* used : {&function.uses.states, &function.uses.shared_arrays}) {
       if (used->empty()) continue;
       error(call.position, "'" + name + "()' uses '" + used->front().first->name +
-                               "', which belongs to the threads of the kernel and is gone in ON_REPORT");
+                               "', which belongs to the kernel's threads and is not available in ON_REPORT");
     }
   }
   body.handler.uses_state = body.handler.uses_state || !function.uses.states.empty();

@@ -68,7 +68,7 @@ Symbol* Analyser::resolve_member(Expression& expression, Place& place, bool colu
     return nullptr;
   }
   if (!column && place.indices.size() != index_count(*symbol)) {
-    error(expression.position, "'" + symbol->name + "' is an array", "give an index before the field");
+    error(expression.position, "'" + symbol->name + "' is an array", "add an index before the field");
     return nullptr;
   }
   std::vector<std::string> names;
@@ -122,8 +122,9 @@ Type Analyser::place(Expression& expression) {
     return Type::none;
   }
   if (has_elements && expression.operands.size() != index_count(*symbol)) {
-    error(expression.position, "'" + symbol->name + "' has " + std::to_string(symbol->dimensions.size()) +
-                                   " dimensions, not " + std::to_string(expression.operands.size()));
+    error(expression.position, "wrong number of indices for '" + symbol->name + "': expected " +
+                                   std::to_string(symbol->dimensions.size()) + ", have " +
+                                   std::to_string(expression.operands.size()));
     return Type::none;
   }
   expression.kind = has_elements ? ExpressionKind::index : ExpressionKind::name;

@@ -80,11 +80,12 @@ std::optional<std::uint64_t> Analyser::constant_extent(Expression& expression, c
   const auto constant = evaluate(expression);
   if (!constant || !is_integer(type)) {
     if (what == "global") {
-      error(expression.position, "the extent of a 'global' array is a named extent or a constant integer",
+      error(expression.position,
+            "the extent of a 'global' array must be a named extent or a constant integer",
             "named extents are BASIC_BLOCKS, INSTRUCTIONS, BLOCKS, WARPS, THREADS, SMS and LANES");
     } else {
       error(expression.position, "the extent of this array must be a constant integer",
-            "WARPS_PER_BLOCK and THREADS_PER_BLOCK are the most there can be: 32 and 1024");
+            "WARPS_PER_BLOCK and THREADS_PER_BLOCK are the upper limits, 32 and 1024");
     }
     return std::nullopt;
   }
@@ -94,7 +95,7 @@ std::optional<std::uint64_t> Analyser::constant_extent(Expression& expression, c
     return std::nullopt;
   }
   if (constant->integer > std::uint64_t{1} << 40) {
-    error(expression.position, "this array is larger than any device's memory");
+    error(expression.position, "this array exceeds the memory of any device");
     return std::nullopt;
   }
   return constant->integer;
@@ -111,7 +112,7 @@ std::optional<std::vector<Dimension>> Analyser::constant_dimensions(Declarator& 
     } else if (i == 0 && !declarator.list.empty()) {
       extent = declarator.list.size();
     } else {
-      error(declarator.position, "the array '" + declarator.name + "' needs its extent",
+      error(declarator.position, "the array '" + declarator.name + "' needs an extent",
             "write '" + declarator.name + "[8]'");
     }
     if (!extent) return std::nullopt;
@@ -170,8 +171,8 @@ bool Analyser::check_size(Storage storage, const Variable& variable) {
     case Storage::table: limit = maximum_table_bytes; break;
     case Storage::state:
       if (program_.state.size() + count_of(variable.dimensions) <= maximum_state) return true;
-      error(variable.position, "the variables of a thread are too many",
-            "each element is a register; " + std::to_string(maximum_state) + " are the most");
+      error(variable.position, "too many per-thread variables",
+            "each element is a register; at most " + std::to_string(maximum_state) + " are allowed");
       return false;
     case Storage::host:
       limit = maximum_host_bytes;
@@ -189,8 +190,8 @@ bool Analyser::check_size(Storage storage, const Variable& variable) {
                                 : storage == Storage::host   ? Symbol::Memory::host
                                                              : Symbol::Memory::table;
   error(variable.position, with_article(memory) + " of " + std::to_string(bytes) + " bytes is too large",
-        std::to_string(limit) + " bytes are the most" +
-            (storage == Storage::shared ? ", for all 'shared' arrays together" : "") +
+        std::to_string(limit) + " bytes is the limit" +
+            (storage == Storage::shared ? "for all 'shared' arrays together" : "") +
             "; 'global' arrays may be larger");
   return false;
 }
@@ -248,8 +249,8 @@ Symbol* Analyser::declare_leaf(Storage storage, const Variable& variable) {
                               variable.position);
   symbol->dimensions = variable.dimensions;
   if (!is_arithmetic(variable.type)) {
-    error(variable.position, "an array cannot have elements of type void",
-          "write for example 'global unsigned long " + variable.name + "[THREADS];'");
+    error(variable.position, "an array cannot have elements of type 'void'",
+          "for example, write 'global unsigned long " + variable.name + "[THREADS];'");
     symbol->type = Type::none;
   }
   if (!is_scalar) program_.checks_bounds = true;
@@ -314,8 +315,8 @@ void Analyser::declare_local(Statement& statement, Declarator& declarator) {
   if (symbol == nullptr) return;
   if (declarator.initializer != nullptr) {
     if (symbol->kind != Symbol::Kind::record || !symbol->dimensions.empty()) {
-      return error(declarator.initializer->position, "this does not fit '" + declarator.name + "'",
-                   "write the values in braces");
+      return error(declarator.initializer->position, "this value cannot initialise '" + declarator.name + "'",
+                   "write a list in braces");
     }
     ExpressionPtr copy = record_value(symbol, *declarator.initializer);
     if (copy != nullptr) declarator.assignments.push_back(std::move(copy));
@@ -344,8 +345,8 @@ void Analyser::declare_table(Statement& statement, Declarator& declarator) {
   Symbol* symbol = declare_with_dimensions(Storage::table, statement, declarator, "table");
   if (symbol == nullptr) return;
   if (!declarator.has_list) {
-    return error(declarator.position, "the table '" + declarator.name + "' has no values",
-                 "write '= { ... }' behind it");
+    return error(declarator.position, "the table '" + declarator.name + "' has no initialiser",
+                 "add '= { ... }'");
   }
   for (Spread& each : spread_list(symbol, declarator)) store_constant(each);
 }
@@ -393,7 +394,7 @@ bool Analyser::copy_record(Symbol* target, const Expression& target_place, Symbo
         to->dimensions.begin() + static_cast<std::ptrdiff_t>(target->dimensions.size()),
         to->dimensions.end());
     if (count_of(own) > maximum_copied || out.size() > maximum_assignments) {
-      error(position, "'=' does not copy the array '" + to->name + "'", "copy its elements in a loop");
+      error(position, "'=' cannot copy the array '" + to->name + "'", "copy its elements in a loop");
       return false;
     }
     for (std::uint64_t k = 0; k < count_of(own); ++k) {
@@ -431,8 +432,8 @@ Type Analyser::assign_record(Expression& expression) {
   const Type type = this->expression(source);
   if (type == Type::none) return Type::none;
   if (type != Type::structure || source.structure != target.structure || expression.op != Operator::none) {
-    error(expression.position, "a structure takes a structure of the same type with '='",
-          "or assign its fields");
+    error(expression.position, "a structure can only be assigned a structure of the same type",
+          "assign its fields");
     return Type::none;
   }
   if (!check_target(target)) return Type::none;
@@ -472,8 +473,8 @@ ExpressionPtr Analyser::record_value(Symbol* target, Expression& source) {
   const Type type = expression(source);
   if (type == Type::none) return nullptr;
   if (type == Type::structure && source.structure == target->structure) return record_copy(target, source);
-  error(source.position, "a 'struct " + target->structure + "' is wanted here",
-        "a variable of that type, or a call that gives one");
+  error(source.position, "a 'struct " + target->structure + "' is required here",
+        "pass a variable of that type, or a call that returns one");
   return nullptr;
 }
 

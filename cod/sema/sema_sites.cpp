@@ -41,7 +41,7 @@ void Analyser::label_arguments(Expression& expression, const ApiFunction& api, s
     const Expression& label = *expression.operands[i];
     const bool is_name = label.kind == ExpressionKind::name;
     if (is_name && add_filter(label.text, filter)) continue;
-    error(label.position, std::string(api.name) + "() compares with filter labels",
+    error(label.position, std::string(api.name) + "() takes filter labels",
           is_name ? suggestion(label.text, filter_names()) : "write 'instructionIs(i, MEM_READ, GLOBAL)'");
   }
   program_.asks_for_transfers |= filter.transfers != 0;

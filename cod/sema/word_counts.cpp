@@ -52,7 +52,7 @@ void Analyser::words_argument(Expression& argument, const ApiFunction& api) {
     if (errors.size() == before)
       error(argument.position,
             std::string(api.name) +
-                "() needs an array with an integer of 32 or 64 bits for each word of memory",
+                "() needs an array of 32-bit or 64-bit integers with the extent SHARED_WORDS or DEVICE_WORDS",
             hint);
     return;
   }
@@ -70,8 +70,8 @@ void Analyser::emit_words_call(Expression& expression, const ApiFunction& api) {
     const Expression& text = *expression.operands[i];
     if (text.kind != ExpressionKind::string || text.text.empty())
       error(text.position,
-            i == 0 ? "the name of a result must be a string that is not empty"
-                   : "the unit of a result must be a string that is not empty",
+            i == 0 ? "the name of a result must be a non-empty string"
+                   : "the unit of a result must be a non-empty string",
             "write 'emitWords(\"accesses\", accesses)'");
   }
   Expression& array = *expression.operands[1];

@@ -101,13 +101,13 @@ class FileReader {
     if (const auto start = std::find(open_.begin(), open_.end(), identity); start != open_.end()) {
       errors_.add(name,
                   "this includes the file itself" + way(static_cast<std::size_t>(start - open_.begin())),
-                  "move what both need into a third file");
+                  "move the shared declarations into a third file");
       return;
     }
     if (seen_.contains(identity)) return;
     if (tree_.files.size() >= maximum_files) {
       errors_.add(name, "the specification includes too many files",
-                  std::to_string(maximum_files) + " are the most");
+                  std::to_string(maximum_files) + " files is the limit");
       return;
     }
     Result<std::string> text = read_regular_file(path, maximum_bytes);
@@ -123,8 +123,8 @@ class FileReader {
   std::string way(std::size_t start) const {
     std::string text;
     for (std::size_t i = start + 1; i < open_.size(); ++i) {
-      text += (text.empty() ? ", by way of '" : ", '") + std::filesystem::path(open_[i]).filename().string() +
-              "'";
+      text +=
+          (text.empty() ? ", through '" : ", '") + std::filesystem::path(open_[i]).filename().string() + "'";
     }
     return text;
   }

@@ -45,8 +45,8 @@ std::string expected_tokens(antlr4::Parser& parser) {
 
 std::string reserved_hint(const std::string& word) {
   if (word == "goto") return "use loops, if, switch, break and return";
-  if (word == "union") return "use a struct, or a cast between integers";
-  return "leave it out";
+  if (word == "union") return "use a struct, or a cast between integer types";
+  return "remove it";
 }
 
 /// Where the line begins that the token stands in: the column of its first token.
@@ -96,7 +96,7 @@ bool SyntaxErrors::add_open_brace(antlr4::Parser& parser, antlr4::Token* offendi
   if (open == nullptr) return false;
   add(open, "this '{' is never closed",
       is_end ? std::string()
-             : before->getText() + " of line " + std::to_string(before->getLine()) + " begins within it");
+             : before->getText() + " on line " + std::to_string(before->getLine()) + " is inside it");
   return true;
 }
 
@@ -146,8 +146,8 @@ bool SyntaxErrors::add_unknown_type_before(antlr4::TokenStream& tokens, antlr4::
   const std::string previous = text_before(2);
   const bool begins = !is_cast && (previous == ";" || previous == "{" || previous == "}" || previous == ":");
   if (match.empty() && !begins) return false;
-  add(word, "there is no type '" + word->getText() + "'",
-      match.empty() ? "types are 'unsigned long', 'int', 'double' and others, and what 'typedef' names"
+  add(word, "unknown type name '" + word->getText() + "'",
+      match.empty() ? "use 'unsigned long', 'int', 'double' or another type, or declare it with 'typedef'"
                     : "did you mean '" + match + "'?");
   return true;
 }
@@ -189,12 +189,12 @@ void SyntaxErrors::syntaxError(antlr4::Recognizer* recognizer, antlr4::Token* of
     return add(offending, "'" + word + "' is not part of the language", reserved_hint(word));
   }
   if (offending->getText() == "#") {
-    return add(offending, "there is no preprocessor",
+    return add(offending, "preprocessor directives are not supported",
                "write 'include \"file.cod\"', and 'const' or 'enum' for constants");
   }
   const std::string expected = parser != nullptr ? expected_tokens(*parser) : std::string();
   if (offending->getText().starts_with("\"") && offending->getType() == grammar::CodParser::Unknown) {
-    return add(offending, "this string has no end", "close it with '\"' on the same line");
+    return add(offending, "unterminated string", "terminate it with '\"' on the same line");
   }
   if (parser != nullptr && add_unknown_type(*parser, offending)) return;
   add(offending, "unexpected " + text_of(offending), expected.empty() ? "" : "expected " + expected);

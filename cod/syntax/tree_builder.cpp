@@ -132,7 +132,7 @@ class TreeBuilder {
       result.structure = std::move(type.structure);
       if (type.is_const) {
         errors_.add(context->element->getStart(), "a '" + space + "' array cannot be const",
-                    "leave out 'const', or '" + space + "' for a table");
+                    "remove 'const', or remove '" + space + "' to declare a table");
       }
     }
     result.extents = extents(declarator);
@@ -232,7 +232,7 @@ class TreeBuilder {
           return word != nullptr && word->getSymbol()->getText() == "[";
         });
     if (brackets > 1 || (brackets == 1 && context->pointer() != nullptr)) {
-      errors_.add(name, "a parameter is no array of arrays or of pointers",
+      errors_.add(name, "a parameter cannot be an array of arrays or of pointers",
                   "pass a pointer to the first element");
     }
     result.type = brackets > 0 ? pointer_to(type) : types_.with_stars(type, context->pointer());
@@ -266,7 +266,8 @@ class TreeBuilder {
     if (context->declarator().empty()) {
       const std::string first = context->getStart()->getText();
       const bool defines = context->getStop()->getText() == "}" && (first == "struct" || first == "enum");
-      if (!defines) errors_.add(context->getStart(), "this declares nothing", "write a name behind the type");
+      if (!defines)
+        errors_.add(context->getStart(), "this declaration declares nothing", "write a name after the type");
       return make(StatementKind::empty, context);
     }
     StatementPtr result = make(StatementKind::declaration, context);
@@ -315,15 +316,15 @@ class TreeBuilder {
       StatementPtr result = declaration(each->declaration());
       const bool is_inside = dynamic_cast<CodParser::ItemContext*>(each->parent) == nullptr;
       if (is_inside && each->getStart()->getText() == "static") {
-        errors_.add(each->getStart(), "'static' has no meaning inside a block",
-                    "declare the variable at file scope: it then keeps its value for each thread");
+        errors_.add(each->getStart(), "'static' is not allowed inside a block",
+                    "declare the variable at file scope, where each thread keeps its value");
       }
       return result;
     }
     if (auto* each = dynamic_cast<CodParser::TypedefStatementContext*>(context)) {
       if (each->pointer() != nullptr) {
-        errors_.add(each->pointer()->getStart(), "a typedef names no pointer type",
-                    "write '*' where the pointer is declared");
+        errors_.add(each->pointer()->getStart(), "a typedef cannot name a pointer type",
+                    "write '*' in the pointer's declaration");
       }
       types_.define(each->Identifier()->getText(), types_.read(each->typeName()));
       return make(StatementKind::empty, context);
@@ -462,7 +463,8 @@ class TreeBuilder {
       result->pointee = type.pointee;
       result->to_const = type.to_const;
       if (result->type == Type::structure)
-        errors_.add(each->typeName()->getStart(), "nothing can be cast to a structure", "assign its fields");
+        errors_.add(each->typeName()->getStart(), "a cast to a structure is not allowed",
+                    "assign its fields");
       return result;
     }
     if (auto* each = dynamic_cast<CodParser::MemberExpressionContext*>(context)) {
@@ -482,9 +484,10 @@ class TreeBuilder {
       ExpressionPtr result = make(ExpressionKind::size, context);
       const FullType measured = types_.read_full(each->typeName(), each->pointer());
       if (measured.type == Type::pointer)
-        errors_.add(each->typeName()->getStart(), "a pointer has no size",
-                    "pointers know the array they are from and lie in no memory");
-      if (measured.type == Type::nothing) errors_.add(each->typeName()->getStart(), "void has no size");
+        errors_.add(each->typeName()->getStart(), "'sizeof' cannot be applied to a pointer",
+                    "pointers are not stored in memory");
+      if (measured.type == Type::nothing)
+        errors_.add(each->typeName()->getStart(), "'sizeof' cannot be applied to 'void'");
       result->type = Type::u64;
       result->structure = measured.structure;
       result->value = measured.type == Type::structure ? 0 : bytes_of(measured.type);
@@ -535,7 +538,7 @@ class TreeBuilder {
   std::string string_literal(antlr4::Token* token) {
     std::string problem;
     std::string text = unquoted(text_of(token), problem);
-    if (!problem.empty()) errors_.add(token, problem, "write '\\\\' for a backslash");
+    if (!problem.empty()) errors_.add(token, problem, "to write a backslash, use '\\\\'");
     return text;
   }
 
@@ -550,7 +553,8 @@ class TreeBuilder {
   void character(Expression& result, antlr4::Token* token) {
     const std::string text = string_literal(token);
     if (text.size() != 1) {
-      errors_.add(token, "a character constant holds one character", "strings stand in double quotes");
+      errors_.add(token, "a character constant must contain exactly one character",
+                  "use double quotes for a string");
     }
     const auto value = static_cast<signed char>(text.empty() ? 0 : text[0]);
     result.value = static_cast<std::uint64_t>(static_cast<std::int64_t>(value));

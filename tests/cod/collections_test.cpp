@@ -100,8 +100,8 @@ TEST_P(Collections, TraceCountsWhatFindsNoRoom) {
   for (const double thread : measured.results.at("threads.value")) EXPECT_GT(thread, 0);
   if (loads() > kept) {
     ASSERT_EQ(measured.notes.size(), 1u);
-    EXPECT_EQ(measured.notes[0],
-              "'threads': " + std::to_string(loads() - kept) + " entries found no room in the trace");
+    EXPECT_EQ(measured.notes[0], "'threads': " + std::to_string(loads() - kept) +
+                                     " entries were dropped because the trace was full");
   } else {
     EXPECT_THAT(measured.notes, IsEmpty());
   }
@@ -394,21 +394,21 @@ TEST(CollectionDeclarations, AreRefusedWithAHint) {
       {"global trace int a[THREADS];", "must be a constant"},
       {"global trace int a[4] by int;", "only a map has keys"},
       {"global trace int a[4] = log2();", "only a histogram has bins"},
-      {"global histogram int a[4];", "counts in unsigned long"},
-      {"global histogram a[64];", "beyond 2^62"},
+      {"global histogram int a[4];", "its bins are unsigned long"},
+      {"global histogram a[64];", "exceeds 2^62"},
       {"global histogram a[10] = linear(0, 64);", "write 'linear(0, 70)'"},
-      {"global histogram a[10] = linear(5, 5);", "where the first bin begins"},
+      {"global histogram a[10] = linear(5, 5);", "the lower bound of the first bin"},
       {"global histogram a[10] = linear(x, 5);", "unknown name 'x'"},
-      {"global histogram a[10] = cubic(5);", "'cubic' is no way to make bins"},
-      {"global histogram a[10] = log2(0);", "1 or more"},
-      {"global map int a[4];", "needs the type of its keys"},
-      {"global map int a[4] by double;", "made of integers"},
-      {"struct s { double d; }; global map int a[4] by struct s;", "made of integers"},
+      {"global histogram a[10] = cubic(5);", "'cubic' is not a binning function"},
+      {"global histogram a[10] = log2(0);", "at least 1"},
+      {"global map int a[4];", "needs a key type"},
+      {"global map int a[4] by double;", "must consist of integers"},
+      {"struct s { double d; }; global map int a[4] by struct s;", "must consist of integers"},
       {"global map int a[4] of int;", "expected ';', '[', '=' or 'by'"},
       {"global a[4];", "has no type"},
       {"global int a[4] by int;", "only a map has keys"},
-      {"shared trace int a[4];", "only arrays can be 'shared'"},
-      {"struct s { int x[3]; }; global trace struct s a[4];", "hold numbers, not arrays"},
+      {"shared trace int a[4];", "only an array can be 'shared'"},
+      {"struct s { int x[3]; }; global trace struct s a[4];", "contain numbers, not arrays"},
   };
   for (const auto& [declaration, message] : mistakes)
     EXPECT_THAT(errors_of(std::string(declaration) + "\nON_KERNEL_EXIT: { }"), HasSubstr(message))
@@ -421,30 +421,30 @@ TEST(CollectionUses, AreRefusedWithAHint) {
       "global histogram h[8]; global map long m[8] by struct two; global map long n[8] by int; global int "
       "g[8];\n";
   const std::pair<const char*, const char*> mistakes[] = {
-      {"ON_KERNEL_EXIT: { append(&t, 1); }", "has 2 fields, and this gives 1"},
+      {"ON_KERNEL_EXIT: { append(&t, 1); }", "expected 2, have 1"},
       {"ON_KERNEL_EXIT: { struct { int a[2]; long b; } wrong; append(&t, wrong); }",
-       "is an array, and numbers are wanted"},
-      {"ON_KERNEL_EXIT: { struct { int a[2]; long b; } wrong; m[wrong] += 1; }", "has keys of another type"},
+       "is an array, but a number is needed"},
+      {"ON_KERNEL_EXIT: { struct { int a[2]; long b; } wrong; m[wrong] += 1; }", "has a different key type"},
       {"ON_KERNEL_EXIT: { append(t, 1, 2); }", "needs the address of a trace"},
       {"ON_KERNEL_EXIT: { append(&g, 1); }", "append() needs the address of a trace"},
       {"ON_KERNEL_EXIT: { append(&nothing, 1); }", "unknown name 'nothing'"},
-      {"ON_KERNEL_EXIT: { append(&u, 1); }", "name one: 'u[index]'"},
+      {"ON_KERNEL_EXIT: { append(&u, 1); }", "write 'u[index]'"},
       {"ON_KERNEL_EXIT: { record(&t, 1); }", "needs the address of a histogram"},
-      {"ON_KERNEL_EXIT: { record(&h, 1.5); }", "needs integers"},
+      {"ON_KERNEL_EXIT: { record(&h, 1.5); }", "requires an integer value"},
       {"ON_KERNEL_EXIT: { h[1] += 1; }", "write 'record(&h, value)'"},
-      {"ON_KERNEL_EXIT: { atomicAdd(&m[3], 1); }", "has keys of another type"},
-      {"ON_KERNEL_EXIT: { n[1.5] += 1; }", "the key needs integers"},
-      {"ON_KERNEL_EXIT: { g[0] = length(t); }", "has no meaning in ON_KERNEL_EXIT"},
-      {"ON_REPORT: { append(&t, 1, 2); }", "has no meaning in ON_REPORT"},
-      {"ON_REPORT: { n[3] = 1; }", "are what the kernel left"},
+      {"ON_KERNEL_EXIT: { atomicAdd(&m[3], 1); }", "has a different key type"},
+      {"ON_KERNEL_EXIT: { n[1.5] += 1; }", "the key requires an integer value"},
+      {"ON_KERNEL_EXIT: { g[0] = length(t); }", "is not available in ON_KERNEL_EXIT"},
+      {"ON_REPORT: { append(&t, 1, 2); }", "is not available in ON_REPORT"},
+      {"ON_REPORT: { n[3] = 1; }", "are read-only in a report"},
       {"ON_REPORT: { emit(\"x\", length(h)); }", "needs a trace or a map"},
       {"ON_REPORT: { emit(\"x\", underflow(t)); }", "needs a histogram"},
       {"ON_REPORT: { emit(\"x\", binFrom(t, 0)); }", "needs a histogram"},
-      {"ON_REPORT: { emit(\"x\", entryKey(m, 0)); }", "name a field"},
+      {"ON_REPORT: { emit(\"x\", entryKey(m, 0)); }", "append '.field' to access a field"},
       {"ON_REPORT: { emit(\"x\", entryKey(m, 0).c); }", "has no field 'c'"},
       {"ON_REPORT: { emit(\"x\", entryKey(t, 0)); }", "needs a map"},
       {"ON_REPORT: { emitTop(\"x\", t, 3); }", "emitTop() needs a map"},
-      {"ON_REPORT: { emitTop(\"x\", m, 3, 4); }", "unit of a result must be a string"},
+      {"ON_REPORT: { emitTop(\"x\", m, 3, 4); }", "unit of a result must be a non-empty string"},
   };
   for (const auto& [code, message] : mistakes)
     EXPECT_THAT(errors_of(declarations + code), HasSubstr(message)) << code;

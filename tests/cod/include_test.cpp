@@ -77,10 +77,10 @@ TEST_F(Include, CyclesAreRefused) {
   write("a.cod", "include \"b.cod\"\n");
   write("b.cod", "int y;\ninclude \"lib/../main.cod\"\n");
   EXPECT_EQ(errors("main.cod"),
-            "b.cod:2:9: error: this includes the file itself, by way of 'a.cod', 'b.cod'\n"
+            "b.cod:2:9: error: this includes the file itself, through 'a.cod', 'b.cod'\n"
             "  include \"lib/../main.cod\"\n"
             "          ^~~~~~~~~~~~~~~~~\n"
-            "  hint: move what both need into a third file\n");
+            "  hint: move the shared declarations into a third file\n");
 }
 
 TEST_F(Include, FilesThatAreNoTextsAreRefused) {

@@ -239,7 +239,7 @@ TEST(Ranges, ArraysHaveToFit) {
               HasSubstr("declare 'global unsigned long open[BLOCKS][SHARED_WORDS];'"));
   EXPECT_THAT(errors("emitRanges(\"r\", closed, open, left, left)"),
               HasSubstr("declare 'global unsigned int last[BLOCKS];'"));
-  EXPECT_THAT(errors("emitRanges(\"\", closed, open, left, last)"), HasSubstr("must be a string"));
+  EXPECT_THAT(errors("emitRanges(\"\", closed, open, left, last)"), HasSubstr("must be a non-empty string"));
   EXPECT_THAT(errors("emitRanges(\"r\", closed)"), HasSubstr("takes 5 arguments"));
 }
 

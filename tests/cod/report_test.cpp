@@ -118,7 +118,7 @@ TEST(Report, OutOfRangeReadsYieldZeroAndAreReported) {
       launch);
   EXPECT_EQ(run.number("s"), 11);
   EXPECT_EQ(run.failure,
-            "t.cod:4:37: error: this index is out of range; the access did not happen (3 times)\n"
+            "t.cod:4:37: error: this index is out of range; the access was skipped (3 times)\n"
             "    for (int i = -1; i < 4; i++) s += a[i];\n"
             "                                      ^~~~\n");
 }
@@ -158,8 +158,8 @@ TEST(Report, PrintsIntegersAsC) {
             "44 44 ff -1 1\n"
             "ffffffffffffffff 18446744073709551615 ffffffffffffffff -1\n"
             "-1 7 -1    -1|ffffffff|");
-  EXPECT_THAT(errors_of("ON_REPORT: { print(\"%hhhd\", 1); }"), testing::HasSubstr("is no conversion"));
-  EXPECT_THAT(errors_of("ON_REPORT: { print(\"%lhd\", 1); }"), testing::HasSubstr("is no conversion"));
+  EXPECT_THAT(errors_of("ON_REPORT: { print(\"%hhhd\", 1); }"), testing::HasSubstr("is not a conversion"));
+  EXPECT_THAT(errors_of("ON_REPORT: { print(\"%lhd\", 1); }"), testing::HasSubstr("is not a conversion"));
 }
 
 TEST(Report, RatiosKeepNumeratorAndDenominator) {
@@ -177,9 +177,9 @@ TEST(Report, RatiosKeepNumeratorAndDenominator) {
   EXPECT_EQ(run.number("negative"), -1.5);
   const std::pair<const char*, const char*> mistakes[] = {
       {"emitRatio(\"x\", 1);", "emitRatio() takes 3 to 4 arguments, not 2"},
-      {"emitRatio(5, 1, 2);", "the name of a result must be a string"},
-      {"emitRatio(\"x\", 1, 2, 3);", "the unit of a result must be a string"},
-      {"emitRatio(\"x\", \"y\", 2);", "a string has no value here"},
+      {"emitRatio(5, 1, 2);", "the name of a result must be a non-empty string"},
+      {"emitRatio(\"x\", 1, 2, 3);", "the unit of a result must be a non-empty string"},
+      {"emitRatio(\"x\", \"y\", 2);", "a string is not allowed here"},
   };
   for (const auto& [code, message] : mistakes)
     EXPECT_THAT(errors_of("ON_REPORT: { " + std::string(code) + " }"), testing::HasSubstr(message)) << code;
@@ -188,10 +188,10 @@ TEST(Report, RatiosKeepNumeratorAndDenominator) {
 TEST(Report, AResultThatIsSurelyEmittedTwiceIsRefused) {
   const auto complaint = [](const std::string& code) { return errors_of("global long a[4];\n" + code); };
   EXPECT_EQ(complaint("ON_REPORT: {\n  emit(\"x\", 1);\n  emit(\"x\", 2);\n}"),
-            "t.cod:4:8: error: there is a result 'x' already\n"
+            "t.cod:4:8: error: a result 'x' already exists\n"
             "    emit(\"x\", 2);\n"
             "         ^~~\n"
-            "  hint: line 3 emits it; results have names of their own\n");
+            "  hint: line 3 emits it; choose a unique name\n");
   const char* const refused[] = {
       "ON_REPORT: { emit(\"x\", 1); if (THREADS > 1) emit(\"x\", 2); }",
       "ON_REPORT: emit(\"x\", 1);\nON_REPORT: emit(\"x\", a);",
@@ -200,7 +200,7 @@ TEST(Report, AResultThatIsSurelyEmittedTwiceIsRefused) {
       "ON_END: { emit(\"x\", 1); emit(\"x\", 1); }",
       "ON_REPORT: { switch (a[0]) { case 1: emit(\"x\", 1); if (a[1]) emit(\"x\", 2); } }"};
   for (const char* code : refused)
-    EXPECT_THAT(complaint(code), testing::HasSubstr("there is a result 'x' already")) << code;
+    EXPECT_THAT(complaint(code), testing::HasSubstr("a result 'x' already exists")) << code;
   const char* const accepted[] = {
       "ON_REPORT: { if (THREADS > 1) emit(\"x\", 1); else emit(\"x\", 2); }",
       "ON_REPORT: { if (THREADS == 0) { emit(\"x\", 1); return; } emit(\"x\", 2); }",

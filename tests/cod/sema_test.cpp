@@ -135,7 +135,7 @@ TEST(Specification, ExpansionOfHelpersIsLimited) {
   }
   const auto result = compile(source + "int x = f29(1);", "t.cod");
   ASSERT_FALSE(result.ok());
-  EXPECT_EQ(result.error().diagnostics[0].message, "this handler is too large once its helpers are inlined");
+  EXPECT_EQ(result.error().diagnostics[0].message, "this handler is too large after its helpers are inlined");
 }
 
 TEST(Specification, ChainsOfHelpersAreLimited) {
@@ -144,14 +144,14 @@ TEST(Specification, ChainsOfHelpersAreLimited) {
     source += "int f" + std::to_string(i) + "(int a) { return f" + std::to_string(i - 1) + "(a); }\n";
   const auto result = compile(source + "int x = f199(1);", "t.cod");
   ASSERT_FALSE(result.ok());
-  EXPECT_EQ(result.error().diagnostics[0].message, "helper functions call each other too deeply here");
+  EXPECT_EQ(result.error().diagnostics[0].message, "calls of helper functions are nested too deeply here");
 }
 
 TEST(Specification, MutualRecursionUnderConditionsEnds) {
   EXPECT_THAT(errors_of("int g(int a) { if (a) return h(a); return 0; }\nint h(int a) { if "
                         "(leastActiveThreadInWarp()) return g(a); return 1; }\n"
                         "ON_KERNEL_EXIT: { if (laneId()) int x = g(1); }"),
-              testing::HasSubstr("calls itself"));
+              testing::HasSubstr("is recursive"));
 }
 
 }  // namespace

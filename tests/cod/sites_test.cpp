@@ -105,15 +105,15 @@ TEST(Sites, NumbersThatAreNoneAreReported) {
   EXPECT_EQ(run.number("o"), 0);
   EXPECT_EQ(run.number("b"), 0);
   EXPECT_EQ(run.printed, "[]");
-  EXPECT_THAT(run.failure, HasSubstr("t.cod:2:17: error: there is no instruction of this number"));
-  EXPECT_THAT(run.failure, HasSubstr("t.cod:3:17: error: there is no instruction of this number"));
-  EXPECT_THAT(run.failure, HasSubstr("t.cod:4:17: error: there is no basic block of this number"));
-  EXPECT_THAT(run.failure, HasSubstr("t.cod:5:21: error: there is no instruction of this number"));
+  EXPECT_THAT(run.failure, HasSubstr("t.cod:2:17: error: no instruction has this index"));
+  EXPECT_THAT(run.failure, HasSubstr("t.cod:3:17: error: no instruction has this index"));
+  EXPECT_THAT(run.failure, HasSubstr("t.cod:4:17: error: no basic block has this index"));
+  EXPECT_THAT(run.failure, HasSubstr("t.cod:5:21: error: no instruction has this index"));
 }
 
 TEST(Sites, WithoutATableNothingIsKnown) {
   const ReportRun run = run_report("ON_REPORT: { emit(\"o\", sourceLine(0)); }", LaunchView{});
-  EXPECT_THAT(run.failure, HasSubstr("there is no instruction of this number"));
+  EXPECT_THAT(run.failure, HasSubstr("no instruction has this index"));
 }
 
 TEST(Sites, EmittedArraysKeepTheNamesOfTheirExtents) {
@@ -135,18 +135,18 @@ TEST(Sites, Refusals) {
   EXPECT_THAT(errors_of("ON_REPORT: { emit(\"x\", instructionIs(0, MEM_REED)); }"),
               HasSubstr("did you mean 'MEM_READ'?"));
   EXPECT_THAT(errors_of("ON_REPORT: { emit(\"x\", instructionIs(0, 1)); }"),
-              HasSubstr("instructionIs() compares with filter labels"));
+              HasSubstr("instructionIs() takes filter labels"));
   EXPECT_THAT(errors_of("ON_REPORT: { emit(\"x\", instructionIs(0.5, MEM_READ)); }"),
-              HasSubstr("needs integers, and this is a double"));
+              HasSubstr("requires an integer value, but this has type double"));
   EXPECT_THAT(errors_of("ON_REPORT: { emit(\"x\", 1 + opcode(0)); }"),
-              HasSubstr("a string has no value here"));
-  EXPECT_THAT(errors_of("ON_REPORT: { emit(\"x\", opcode(0)); }"), HasSubstr("a string has no value here"));
+              HasSubstr("a string is not allowed here"));
+  EXPECT_THAT(errors_of("ON_REPORT: { emit(\"x\", opcode(0)); }"), HasSubstr("a string is not allowed here"));
   EXPECT_THAT(errors_of("ON_REPORT: { print(\"%d\", opcode(0)); }"), HasSubstr("use %s for strings"));
   EXPECT_THAT(errors_of("ON_REPORT: { print(\"%s\", 3); }"),
-              HasSubstr("'%s' does not fit a value of type int"));
-  EXPECT_THAT(errors_of("ON_REPORT: { int s = opcode(0); }"), HasSubstr("a string has no value here"));
+              HasSubstr("'%s' cannot format a value of type int"));
+  EXPECT_THAT(errors_of("ON_REPORT: { int s = opcode(0); }"), HasSubstr("a string is not allowed here"));
   EXPECT_THAT(errors_of("ON_INSTRUCTION: { unsigned x = instructionIs(0, MEM_READ); }"),
-              HasSubstr("instructionIs() has no meaning in ON_INSTRUCTION"));
+              HasSubstr("instructionIs() is not available in ON_INSTRUCTION"));
 }
 
 }  // namespace

@@ -288,7 +288,7 @@ class HostGenerator final : public FunctionGenerator {
 };
 
 Failure failure_of(llvm::Error error) {
-  return failure("the native code of ON_REPORT cannot be made: " + llvm::toString(std::move(error)));
+  return failure("cannot generate native code for ON_REPORT: " + llvm::toString(std::move(error)));
 }
 
 void initialize_native_target() {
@@ -430,7 +430,7 @@ Result<std::shared_ptr<const HostReport>> generate_host_report(std::shared_ptr<c
   std::string problem;
   llvm::raw_string_ostream problems(problem);
   if (llvm::verifyModule(*module, &problems)) {
-    return failure("the native code of the report is malformed: " + problem,
+    return failure("internal error: the native code of the report is malformed: " + problem,
                    "please report this specification");
   }
   if (auto error = (*jit)->addIRModule({std::move(module), std::move(context)}))

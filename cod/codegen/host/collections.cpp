@@ -314,9 +314,9 @@ void note_dropped(HostRun& run) {
     const std::uint64_t dropped = total_of(run, *collection, all_of_them, dropped_of);
     if (dropped == 0) continue;
     const bool is_trace = collection->kind == Collection::Kind::trace;
-    run.launch.print(
-        "'" + collection->name + "': " + std::to_string(dropped) +
-        (is_trace ? " entries found no room in the trace" : " updates found no room in the map"));
+    run.launch.print("'" + collection->name + "': " + std::to_string(dropped) +
+                     (is_trace ? " entries were dropped because the trace was full"
+                               : " updates were dropped because the map was full"));
   }
 }
 

@@ -133,8 +133,8 @@ LaunchExtents extents_of(const LaunchView& launch) {
 
 Status check_arrays(const Program& program, const LaunchView& launch, HostRun& run) {
   if (launch.arrays.size() != program.arrays.size()) {
-    return failure("the launch brings " + std::to_string(launch.arrays.size()) +
-                   " arrays, and the specification has " + std::to_string(program.arrays.size()));
+    return failure("the launch has " + std::to_string(launch.arrays.size()) +
+                   " arrays, but the specification has " + std::to_string(program.arrays.size()));
   }
   for (std::size_t i = 0; i < program.arrays.size(); ++i) {
     const GlobalArray& array = program.arrays[i];
@@ -184,11 +184,11 @@ const std::string* host_launch_text(HostRun* run, std::uint64_t api) {
 void* host_variable(HostRun* run, std::uint64_t offset) { return run->host + offset; }
 
 void host_out_of_range(HostRun* run, const Expression* place) {
-  run->add_mishap(place, "this index is out of range; the access did not happen");
+  run->add_mishap(place, "this index is out of range; the access was skipped");
 }
 
 void host_endless_loop(HostRun* run, const Position* place) {
-  run->add_mishap(place, "this loop does not come to an end; the report was stopped after 2^30 rounds");
+  run->add_mishap(place, "this loop does not terminate; the report was stopped after 2^30 iterations");
 }
 
 void host_division_by_zero(HostRun* run, const Expression* place) {

@@ -12,7 +12,7 @@ namespace {
 const SiteTable::Instruction* find_instruction(HostRun& run, const Expression* call, std::uint64_t index) {
   const SiteTable* sites = run.launch.sites;
   if (sites != nullptr && index < sites->instructions.size()) return &sites->instructions[index];
-  run.add_mishap(call, "there is no instruction of this number; the result was taken as 0");
+  run.add_mishap(call, "no instruction has this index; the result was taken as 0");
   return nullptr;
 }
 
@@ -21,7 +21,7 @@ std::uint64_t first_of_block(HostRun& run, const Expression* call, std::uint64_t
   const SiteTable* sites = run.launch.sites;
   if (sites != nullptr && block < sites->blocks.size()) return sites->blocks[block].first_instruction;
   if (sites != nullptr && block == sites->blocks.size()) return sites->instructions.size();
-  run.add_mishap(call, "there is no basic block of this number; the result was taken as 0");
+  run.add_mishap(call, "no basic block has this index; the result was taken as 0");
   return 0;
 }
 

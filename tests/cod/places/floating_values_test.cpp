@@ -148,22 +148,23 @@ TEST(Results, AreWhatHasBeenWritten) {
 }
 
 TEST(Results, OfMistakes) {
-  EXPECT_EQ(
-      errors_of("ON_INSTRUCTION: RESULT(\"f33\"): { }"),
-      "t.cod:1:24: error: 'f33' is no type of a result\n"
-      "  ON_INSTRUCTION: RESULT(\"f33\"): { }\n"
-      "                         ^~~~~\n"
-      "  hint: types are PTX's: \"f32\", \"f64\", \"f16\", \"f16x2\", \"bf16\", \"bf16x2\", \"s32\", …\n");
+  EXPECT_EQ(errors_of("ON_INSTRUCTION: RESULT(\"f33\"): { }"),
+            "t.cod:1:24: error: 'f33' is not a result type\n"
+            "  ON_INSTRUCTION: RESULT(\"f33\"): { }\n"
+            "                         ^~~~~\n"
+            "  hint: expected a PTX type: \"f32\", \"f64\", \"f16\", \"f16x2\", \"bf16\", \"bf16x2\", "
+            "\"s32\", …\n");
   EXPECT_EQ(errors_of("ON_KERNEL_ENTRY: { int n = isNan(1); }"),
-            "t.cod:1:34: error: isNan() takes a float or a double, not int\n"
+            "t.cod:1:34: error: isNan() takes a float or a double, not a value of type int\n"
             "  ON_KERNEL_ENTRY: { int n = isNan(1); }\n"
             "                                   ^\n"
-            "  hint: for bits write 'isNan(asFloat(resultValue()))'\n");
-  EXPECT_EQ(errors_of("ON_KERNEL_ENTRY: { float x = asFloat(1.5); }"),
-            "t.cod:1:38: error: asFloat() takes the bits of a number, an integer, not double\n"
-            "  ON_KERNEL_ENTRY: { float x = asFloat(1.5); }\n"
-            "                                       ^~~\n"
-            "  hint: write 'asFloat(resultValue())'\n");
+            "  hint: to reinterpret bits, write 'isNan(asFloat(resultValue()))'\n");
+  EXPECT_EQ(
+      errors_of("ON_KERNEL_ENTRY: { float x = asFloat(1.5); }"),
+      "t.cod:1:38: error: asFloat() takes the bits of a number as an integer, not a value of type double\n"
+      "  ON_KERNEL_ENTRY: { float x = asFloat(1.5); }\n"
+      "                                       ^~~\n"
+      "  hint: write 'asFloat(resultValue())'\n");
 }
 
 }  // namespace

@@ -63,20 +63,20 @@ TEST(WordScheme, SaysWhatIsWrongAndWhere) {
     EXPECT_NE(complaint(text).find("--words:1:" + column + ": error: " + words), std::string::npos)
         << complaint(text);
   };
-  expect_place("statc", "1", "there is no scheme 'statc'");
+  expect_place("statc", "1", "unknown scheme 'statc'");
   EXPECT_NE(complaint("statc").find("did you mean 'static'?"), std::string::npos);
-  expect_place("static,basic", "8", "'basic' and 'static' exclude each other");
-  expect_place("plain,plain", "7", "'plain' is given twice");
+  expect_place("static,basic", "8", "'basic' and 'static' cannot be combined");
+  expect_place("plain,plain", "7", "'plain' is specified twice");
   expect_place("plain=1", "1", "'plain' takes no number");
-  expect_place("plain,shared=12", "7", "counters in shared memory have 8, 16 or 32 bits");
-  expect_place("threshold=0", "1", "a threshold is a number");
-  expect_place("threshold=4294967296", "1", "a threshold is a number");
-  expect_place("sample=1", "1", "of how many accesses");
-  expect_place("sample=ten", "1", "of how many accesses");
-  expect_place("seed=4", "1", "a seed is for sampling");
+  expect_place("plain,shared=12", "7", "counters in shared memory must have 8, 16 or 32 bits");
+  expect_place("threshold=0", "1", "'threshold' must be between 1 and 2147483647");
+  expect_place("threshold=4294967296", "1", "'threshold' must be between 1 and 2147483647");
+  expect_place("sample=1", "1", "'sample' must be at least 2");
+  expect_place("sample=ten", "1", "'sample' must be at least 2");
+  expect_place("seed=4", "1", "'seed' requires 'sample'");
   expect_place("plain,sample=10", "1", "sampling counts accesses one by one");
   expect_place("static,sample=10", "1", "sampling counts accesses one by one");
-  expect_place("global,shared=8", "1", "'global' and 'shared' exclude each other");
+  expect_place("global,shared=8", "1", "'global' and 'shared' cannot be combined");
   expect_place("shared=8,threshold=256", "1", "a counter of 8 bits does not reach 256");
 }
 
