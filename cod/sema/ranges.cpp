@@ -1,4 +1,4 @@
-// emitRanges(name, closed, open, left, last): what the arrays have to be.
+// Checks emitRanges(name, closed, open, left, last) and its arrays.
 #include <algorithm>
 #include <array>
 

@@ -116,14 +116,14 @@ std::vector<Dimension> Analyser::global_dimensions(const Item& item) {
     }
     const auto constant =
         extent == nullptr ? open_extent(item, dimensions.size()) : constant_extent(*extent, "global");
-    // After an error any extent does, so that uses of the array bring no further ones.
+    // After an error any extent will do: uses of the array must not cause further errors.
     const std::uint64_t extent_value = constant.value_or(1);
     dimensions.push_back({Extent::constant, extent_value, std::to_string(extent_value)});
   }
   return dimensions;
 }
 
-/// Of `[]`.
+/// The extent of `[]`.
 std::optional<std::uint64_t> Analyser::open_extent(const Item& item, std::size_t dimension) {
   if (dimension == 0 && !item.initial.list.empty()) return item.initial.list.size();
   error(item.position, "the array '" + item.name + "' needs an extent",
@@ -163,14 +163,14 @@ void Analyser::declare_shared_array(const Item& item) {
   for (std::size_t i = 0; i < item.extents.size(); ++i) {
     const auto constant =
         item.extents[i] == nullptr ? open_extent(item, i) : constant_extent(*item.extents[i], "shared");
-    // After an error any extent does, so that uses of the array bring no further ones.
+    // After an error any extent will do: uses of the array must not cause further errors.
     const std::uint64_t extent_value = constant.value_or(1);
     dimensions.push_back({Extent::constant, extent_value, std::to_string(extent_value)});
   }
   declare_variable(Storage::shared, {item.name, item.type, item.structure, dimensions, item.position});
 }
 
-/// Lynx's untyped arrays are there for who uses their names without declaring them.
+/// Declares Lynx's untyped arrays if their names are used without a declaration.
 void Analyser::declare_lynx_arrays() {
   const auto is_named = [&](const std::string& name) {
     return scopes_.front().count(name) == 0 && program_.tree.names.contains(name);
@@ -179,7 +179,7 @@ void Analyser::declare_lynx_arrays() {
     declare_variable(Storage::global, {"globalMem", Type::u64, {}, {{Extent::lynx, 1, "globalMem"}}, {}});
     used_extents_.insert(Extent::lynx);
   }
-  // One element for each thread and one warp more: the paper indexes with blockDim().
+  // One element per thread plus one warp, because the paper uses blockDim() as an index.
   if (is_named("sharedMem"))
     declare_variable(Storage::shared, {"sharedMem", Type::u64, {}, {{Extent::constant, 1056, "1056"}}, {}});
 }
@@ -215,7 +215,7 @@ Symbol* Analyser::make_parameter(const Parameter& parameter) {
   Symbol* symbol = type.type == Type::pointer
                        ? make_pointer(parameter.name, type, parameter.position)
                        : new_symbol(Symbol::Kind::local, parameter.name, type.type, parameter.position);
-  symbol->assignments = 1;  // differs from call to call
+  symbol->assignments = 1;  // a parameter's value differs between calls
   symbol->is_const = parameter.is_const;
   return symbol;
 }
@@ -253,7 +253,7 @@ void Analyser::declare_file_scope(Statement& statement) {
   }
 }
 
-/// `host` variables: they keep their values from launch to launch.
+/// `host` variables keep their values across launches.
 void Analyser::declare_host(Statement& statement) {
   if (statement.is_const)
     error(statement.position, "a 'host' variable cannot be const", "remove 'host' to declare a constant");
@@ -299,7 +299,7 @@ void Analyser::declare_constant(const Statement& statement, Declarator& declarat
 }
 
 void Analyser::analyse_functions() {
-  std::vector<Symbol*> helpers;  // a list of its own: bodies declare further symbols
+  std::vector<Symbol*> helpers;  // a copy, because analysing bodies declares further symbols
   for (const auto& symbol : program_.symbols) {
     if (symbol->kind == Symbol::Kind::function) helpers.push_back(symbol.get());
   }
@@ -372,7 +372,7 @@ HandlerBody& Analyser::entry_handler(const Position& position) {
   return body;
 }
 
-/// Each initialiser becomes an assignment in one handler that runs before all others.
+/// Turns each initialiser into an assignment in one handler that runs before all others.
 void Analyser::analyse_initializers() {
   if (initialized_.empty()) return;
   HandlerBody& body = entry_handler(initialized_.front()->position);
@@ -421,7 +421,7 @@ void Analyser::analyse_handler(Item& item) {
   bool is_report = false;
   HandlerBody body;
   body.handler.location = program_.locate(item.position);
-  if (!resolve_labels(item, body, is_report)) return;  // what the code may use is unknown
+  if (!resolve_labels(item, body, is_report)) return;  // the available functions are unknown
   if (is_report) {
     const bool is_end = body.is_end;
     std::vector<HandlerBody>& bodies = is_end ? program_.ends : program_.reports;
@@ -447,7 +447,7 @@ void Analyser::analyse_body(HandlerBody& body, std::uint32_t places, const std::
   body.statements.push_back(&code);
 }
 
-/// Follows the helpers that the handler calls, and fills in what the contract says about it.
+/// Follows the helpers that the handler calls and fills in the handler's public properties.
 void Analyser::finish_handler(HandlerBody& body, std::uint32_t places, const std::string& label) {
   std::set<ReachedFunction> seen;
   std::uint64_t nodes = body.uses.nodes;
@@ -467,8 +467,8 @@ void Analyser::finish_handler(HandlerBody& body, std::uint32_t places, const std
   }
 }
 
-/// One word per array, then one per named extent in use, then the counter of dropped accesses. The same for
-/// every lowering.
+/// Parameter slots, in an order that is the same for every lowering: one per array, one per named extent in
+/// use, then the counter of dropped accesses.
 void Analyser::make_words() {
   for (std::uint32_t i = 0; i < program_.arrays.size(); ++i) {
     program_.words.push_back({Word::Kind::array_address, i, Extent::constant});

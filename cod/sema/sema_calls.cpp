@@ -1,4 +1,4 @@
-// Calls: helper functions, the functions of the language (api.def) and where they have a meaning.
+// Calls: helper functions, API functions (api.def) and the contexts in which they are available.
 #include <algorithm>
 
 #include "cod/sema/analyser.h"
@@ -12,7 +12,7 @@ std::string count_of(std::size_t number, const std::string& what) {
   return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
 }
 
-/// What the active lanes say together: nothing that one lane could.
+/// True if the result is a vote: a single lane cannot compute it.
 bool is_vote(Api api) {
   switch (api) {
     case Api::ballot:
@@ -26,7 +26,7 @@ bool is_vote(Api api) {
   }
 }
 
-/// What is known of all active lanes, or found out about their accesses.
+/// True if the result describes all active lanes or their accesses.
 bool is_about_all_lanes(Api api) {
   switch (api) {
     case Api::active_mask:
@@ -130,8 +130,8 @@ Type Analyser::helper_call(Expression& expression, Symbol& symbol) {
   return symbol.type == Type::structure ? structure_result(expression, symbol) : symbol.type;
 }
 
-/// The argument is copied twice: computing another argument may call the same function, which overwrites the
-/// parameter.
+/// Copies the argument twice, because evaluating another argument may call the same function and overwrite
+/// the parameter.
 void Analyser::structure_argument(Expression& call, std::size_t index, Symbol* parameter) {
   Symbol* kept = hidden_record(parameter->structure, call.operands[index]->position);
   ExpressionPtr first = record_value(kept, *call.operands[index]);
@@ -143,8 +143,7 @@ void Analyser::structure_argument(Expression& call, std::size_t index, Symbol* p
   call.setup.push_back(std::move(second));
 }
 
-/// `call` becomes the place of a hidden variable that the function's result is copied to before the next
-/// call.
+/// Turns `call` into an access to a hidden variable that receives the function's result before the next call.
 Type Analyser::structure_result(Expression& call, const Symbol& function) {
   const Position position = call.position;
   Symbol* kept = hidden_record(function.structure, position);
@@ -165,7 +164,7 @@ Type Analyser::api_call(Expression& expression, const ApiFunction& named) {
   expression.api = &api;
   expression.elected = context_.elections > 0;
   if (api.api == Api::divergent_warp && expression.operands.empty()) {
-    // Without a condition: do the lanes disagree about the guard of this instruction?
+    // Without an argument it tests whether the lanes disagree about the guard of this instruction.
     auto guard = std::make_unique<Expression>();
     guard->kind = ExpressionKind::call;
     guard->text = "getPredicateValue";
@@ -174,18 +173,18 @@ Type Analyser::api_call(Expression& expression, const ApiFunction& named) {
   }
   context_.uses->calls.push_back(
       {&api, expression.position, context_.elections > 0, context_.conditions > 0});
-  // not a constant at file scope either
+  // Constants at file scope are checked like handlers, not like helpers.
   const bool is_handler = context_.helper == nullptr && !context_.label.empty();
   const std::size_t before = errors.size();
   if (is_handler) {
     check_place(api, expression.position, context_.places, context_.label, context_.elections > 0,
                 context_.conditions > 0, "");
   }
-  if (errors.size() != before) return Type::none;  // it means nothing here, whatever its arguments are
+  if (errors.size() != before) return Type::none;  // not available here, whatever its arguments are
   return check_arguments(expression, api) ? call_by_arguments(expression, api) : Type::none;
 }
 
-/// There are as many arguments as the function takes: what each has to be.
+/// Checks the arguments; their number is already correct.
 Type Analyser::call_by_arguments(Expression& expression, const ApiFunction& api) {
   switch (api.arguments) {
     case ApiArguments::none: break;
@@ -268,7 +267,7 @@ bool Analyser::check_arguments(Expression& expression, const ApiFunction& api) {
   return false;
 }
 
-/// Behind an error in the call itself: the arguments may hold errors of their own.
+/// Analyses the arguments of an invalid call to find errors in them.
 void Analyser::analyse_operands(Expression& expression) {
   for (const ExpressionPtr& operand : expression.operands) {
     const bool is_address = operand->kind == ExpressionKind::unary && operand->op == Operator::address_of;
@@ -276,7 +275,7 @@ void Analyser::analyse_operands(Expression& expression) {
   }
 }
 
-/// `&counts[i]` ▶ the element itself; null after an error.
+/// `&counts[i]` ▶ the element; null after an error.
 Symbol* Analyser::element_argument(Expression& expression) {
   ExpressionPtr& argument = expression.operands[0];
   if (argument->kind == ExpressionKind::unary && argument->op == Operator::address_of) {
@@ -336,8 +335,8 @@ Type Analyser::atomic_call(Expression& expression, const ApiFunction& api) {
   return array->type;
 }
 
-/// The 'global' array that the argument names, perhaps a field of an array of structures; null when it is
-/// something else.
+/// Returns the 'global' array that the argument names, possibly a field of an array of structures; null if it
+/// is something else.
 Symbol* Analyser::array_argument(Expression& argument) {
   const Expression* base = &argument;
   while (base->kind == ExpressionKind::member) base = base->operands[0].get();
@@ -356,8 +355,8 @@ Symbol* Analyser::array_argument(Expression& argument) {
   return use_launch_data(symbol->name, argument.position) ? symbol : nullptr;
 }
 
-/// uniqueElementCount(value, half) or, as in the paper, uniqueElementCount(array, half): of what the lanes
-/// have last assigned to it.
+/// uniqueElementCount(value, half) or, as in the paper, uniqueElementCount(array, half) for the values that
+/// the lanes last assigned to the array.
 Type Analyser::unique_call(Expression& expression) {
   bool is_half = false;
   if (expression.operands.size() > 1) {
@@ -401,7 +400,7 @@ Type Analyser::unique_call(Expression& expression) {
   return Type::u32;
 }
 
-/// Sums are kept in 64 bits, extremes in the value's own type.
+/// Sums are computed in 64 bits, minima and maxima in the value's own type.
 Type Analyser::warp_value_call(Expression& expression, const ApiFunction& api) {
   const Type type = value(*expression.operands[0]);
   if (type == Type::none) return Type::none;
@@ -478,14 +477,14 @@ void Analyser::print_call(Expression& expression) {
   }
 }
 
-/// A string, literals included, or a number.
+/// Accepts a string (literals included) or a number.
 void Analyser::text_or_value(Expression& argument) {
   const Type type = expression(argument);
   if (argument.kind == ExpressionKind::string) argument.type = Type::text;
   if (argument.type != Type::text) static_cast<void>(number(argument, type));
 }
 
-// ---------------------------------------------------------------- places
+// ---------------------------------------------------------------- availability
 
 void Analyser::check_place(const ApiFunction& api, const Position& position, std::uint32_t places,
                            const std::string& label, bool elected, bool conditional,
@@ -526,7 +525,7 @@ void Analyser::add_use(const ApiFunction& api, HandlerBody& body) {
   body.handler.needs_convergence = body.handler.needs_convergence || needs_all_lanes(api);
 }
 
-/// What a helper does has to have a meaning where it is called.
+/// Checks that everything a helper uses is available where it is called.
 void Analyser::check_reachable(const Function& function, const Uses::Helper& call, std::uint32_t places,
                                const std::string& label, std::set<ReachedFunction>& seen, HandlerBody& body) {
   if (!seen.emplace(&function, call.elected, call.conditional).second) return;

@@ -1,4 +1,4 @@
-// Traces, histograms and maps: their declarations, and the functions that take them.
+// Traces, histograms and maps: declarations, and the functions on them.
 #include <algorithm>
 #include <bit>
 
@@ -30,7 +30,7 @@ std::string example_of(Collection::Kind kind, const std::string& name) {
   return "global map unsigned long " + name + "[4096] by unsigned long;";
 }
 
-/// The innermost of a[i][j] ▶ a; the indices in order.
+/// a[i][j] ▶ a, and the indices in order.
 Expression* base_of(Expression& expression, std::vector<ExpressionPtr*>& indices) {
   Expression* base = &expression;
   while (base->kind == ExpressionKind::index && base->operands.size() == 2) {
@@ -101,7 +101,7 @@ void Analyser::declare_collection(const Item& item) {
   program_.collections.push_back(std::move(owned));
 }
 
-/// An array that no one can name.
+/// Creates an array that specifications cannot name.
 Symbol* Analyser::hidden_array(Collection& collection, const std::string& part,
                                std::vector<Dimension> dimensions, const Position& position) {
   Symbol* symbol = declare_leaf(
@@ -111,7 +111,7 @@ Symbol* Analyser::hidden_array(Collection& collection, const std::string& part,
   return symbol;
 }
 
-/// Keeps the arrays that `content` consists of; they are results only through the collection.
+/// Registers the arrays that `content` consists of; they are results only through the collection.
 void Analyser::add_leaves(Symbol* content, Collection& collection, const Position& position) {
   content->collection = &collection;
   if (content->kind == Symbol::Kind::record) {
@@ -245,8 +245,7 @@ void Analyser::declare_map(const Item& item, Collection& collection) {
     collection.key.clear();
     collection.key.push_back({"", Type::u64});
   }
-  // Twice the room, so that a way to a free place is short as long as there are no more keys than were asked
-  // for.
+  // Twice the requested capacity keeps probe sequences short.
   collection.capacity = std::bit_ceil(collection.capacity * 2);
   std::vector<Dimension> dimensions = collection.leading;
   dimensions.push_back({Extent::constant, collection.stride(), std::to_string(collection.stride())});
@@ -262,7 +261,7 @@ void Analyser::declare_map(const Item& item, Collection& collection) {
 
 // ---------------------------------------------------------------- uses
 
-/// The key of map[key]: a number, or a structure, of which every field becomes an index.
+/// Appends the key of map[key]: a number, or a structure whose fields become one index each.
 void Analyser::push_key(Expression& key, Collection& collection, std::vector<ExpressionPtr>& indices) {
   const bool is_number = collection.key.size() == 1 && collection.key[0].name.empty();
   const Type type = is_number ? value(key) : expression(key);
@@ -290,7 +289,7 @@ void Analyser::push_key(Expression& key, Collection& collection, std::vector<Exp
   for (ExpressionPtr& field : fields_of(key, key.position)) indices.push_back(std::move(field));
 }
 
-/// One expression for each field of a structure; none after an error.
+/// Returns one expression for each field of a structure; empty after an error.
 std::vector<ExpressionPtr> Analyser::fields_of(Expression& record, const Position& position) {
   std::vector<ExpressionPtr> values;
   if (std::any_of(record.operands.begin(), record.operands.end(),
@@ -332,7 +331,8 @@ bool Analyser::check_collection_use(const Expression& expression, const Symbol& 
   return false;
 }
 
-/// `&accesses[i]`, or `accesses[i]` in a report ▶ the element of the counter array. Null after an error.
+/// `&accesses[i]`, or `accesses[i]` in a report ▶ the element of the counter array. Returns null after an
+/// error.
 Collection* Analyser::collection_argument(ExpressionPtr& argument, std::optional<Collection::Kind> kind,
                                           bool is_address, const ApiFunction& api) {
   const std::string what = kind ? "a " + name_of(*kind) : "a trace, a histogram or a map";
@@ -432,7 +432,7 @@ Type Analyser::collection_call(Expression& expression, const ApiFunction& api) {
   std::optional<Collection::Kind> kind;
   if (api.api != Api::length && api.api != Api::dropped) kind = Collection::Kind::histogram;
   if (api.arguments == ApiArguments::bin) {
-    // The bins are the same for every leading index, which may be left out.
+    // The bins are the same for all leading indices, which may be omitted.
     Expression& bin = *expression.operands[1];
     const bool is_number = require_integer(bin, value(bin), "the number of a bin");
     const Expression& name = *expression.operands[0];
@@ -455,7 +455,7 @@ Type Analyser::collection_call(Expression& expression, const ApiFunction& api) {
   return api.result;
 }
 
-/// entryKey(map, i), entryValue(map, i), and with a field of the structure behind them.
+/// entryKey(map, i), entryValue(map, i), and with a structure field: entryKey(map, i).field.
 Type Analyser::entry_call(Expression& expression, const ApiFunction& api, const std::string* field) {
   if (field != nullptr) {
     expression.api = &api;
@@ -492,7 +492,7 @@ Type Analyser::entry_call(Expression& expression, const ApiFunction& api, const 
   return types[position];
 }
 
-/// The trace, histogram or map that the argument of emit() names.
+/// Returns the trace, histogram or map that is the argument of emit(); null if it is something else.
 const Collection* Analyser::emitted_collection(Expression& argument) {
   Symbol* symbol = argument.kind == ExpressionKind::name ? find(argument.text) : nullptr;
   if (symbol == nullptr || symbol->collection == nullptr) return nullptr;

@@ -5,7 +5,7 @@
 namespace lynxpp::cod {
 namespace {
 
-/// Null when it is no call of entryKey() or entryValue().
+/// Returns null if it is not a call of entryKey() or entryValue().
 const ApiFunction* entry_function(const Expression& expression) {
   const ApiFunction* api = expression.kind == ExpressionKind::call ? find_api(expression.text) : nullptr;
   return api != nullptr && api->arguments == ApiArguments::entry ? api : nullptr;
@@ -137,7 +137,7 @@ Type Analyser::name(Expression& expression) {
   return use(expression, symbol);
 }
 
-/// `expression` names the whole of what `symbol` stands for: its kind and indices are in order.
+/// `expression` names all of `symbol`; its kind and indices are valid.
 Type Analyser::use(Expression& expression, Symbol* symbol) {
   expression.symbol = symbol;
   const auto gone = [&](const std::string& owner) {
@@ -189,7 +189,7 @@ Type Analyser::use(Expression& expression, Symbol* symbol) {
   return symbol->type;
 }
 
-/// Of the device; what a map drops it counts itself.
+/// Registers an access by device code; a map counts its dropped updates itself.
 void Analyser::note_access(const Expression& expression, const Symbol& array) {
   constexpr std::size_t most = 255;
   const bool is_map = array.collection != nullptr && array.collection->kind == Collection::Kind::map;
@@ -198,7 +198,7 @@ void Analyser::note_access(const Expression& expression, const Symbol& array) {
     program_.accesses.emplace_back(expression.position, array.name);
 }
 
-/// Arrays and extents of a launch are there while it is reported.
+/// Arrays and extents of a launch are available only in its report.
 bool Analyser::use_launch_data(const std::string& name, const Position& position) {
   context_.uses->launch_data.emplace_back(name, position);
   if (!context_.at_end()) return true;
@@ -223,7 +223,7 @@ bool Analyser::require_integer(const Expression& expression, Type type, const st
 }
 
 void Analyser::convertible(const Expression& expression, Type from, Type to) {
-  // Every arithmetic type converts to every other; value() has reported what is none.
+  // All arithmetic types convert to each other; value() has already reported other types.
   if (from != Type::none && is_arithmetic(from) && !is_arithmetic(to))
     error(expression.position, "this cannot be converted to 'void'");
 }
@@ -241,7 +241,7 @@ Type Analyser::unary(Expression& expression) {
   return promote(type);
 }
 
-/// ++ and --, before or behind.
+/// Prefix and postfix ++ and --.
 Type Analyser::step(Expression& expression) {
   Expression& target = *expression.operands[0];
   const Type type = this->expression(target);
@@ -260,13 +260,13 @@ Type Analyser::step(Expression& expression) {
   return type;
 }
 
-/// `a[i] op= x`: the lanes may add up first, for which they have to be together.
+/// `a[i] op= x`: lanes may combine their values first, which requires convergence.
 void Analyser::note_update(Expression& target) {
   target.elected = context_.elections > 0;
   context_.uses->updates_memory = context_.uses->updates_memory || target.kind == ExpressionKind::index;
 }
 
-/// Whose launches can be added up follows from what the kernel does to an element.
+/// How the kernel modifies an element determines how results of several launches are combined.
 void Analyser::note_change(const Expression& target, std::uint8_t change) {
   if (target.symbol != nullptr) target.symbol->changes |= change;
 }
@@ -398,7 +398,7 @@ Type Analyser::assignment(Expression& expression) {
   return type;
 }
 
-/// The size of a type, of an array or of an expression's type; the expression is not computed.
+/// The size of a type, of an array or of an expression's type; the expression is not evaluated.
 Type Analyser::size(Expression& expression) {
   std::uint64_t bytes = expression.value;
   if (!expression.operands.empty()) {

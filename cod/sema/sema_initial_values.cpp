@@ -1,4 +1,4 @@
-// What variables begin with.
+// Initial values of variables.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -16,7 +16,7 @@ std::uint64_t pattern_of(const Constant& value) {
 
 }  // namespace
 
-/// A value known at compile time, of a table, a 'host' variable or a 'global' array.
+/// Stores a compile-time value of a table, a 'host' variable or a 'global' array.
 void Analyser::store_constant(const Spread& each) {
   Uses unused;
   context_ = Context{};
@@ -41,7 +41,7 @@ void Analyser::store_constant(const Spread& each) {
   std::memcpy(place_of(*each.leaf, position), &bits, bytes);
 }
 
-/// Where the element's initial value is kept.
+/// The bytes that hold the element's initial value.
 std::uint8_t* Analyser::place_of(const Symbol& leaf, std::uint64_t element) {
   const std::uint64_t begin = element * bytes_of(leaf.type);
   if (leaf.memory == Symbol::Memory::host) return program_.host_initial.data() + leaf.index + begin;
@@ -51,7 +51,7 @@ std::uint8_t* Analyser::place_of(const Symbol& leaf, std::uint64_t element) {
   return initial.data() + begin;
 }
 
-/// A list for as many first elements, or one value that all have.
+/// A list initialises the first elements, a single value all of them.
 void Analyser::set_initial_values(Item& item, Symbol* symbol) {
   const auto has = [&](const auto& is_wanted) { return std::ranges::any_of(symbol->dimensions, is_wanted); };
   const bool is_of_words = has([](const Dimension& each) {
@@ -90,7 +90,8 @@ std::vector<Analyser::Spread> Analyser::spread_list(Symbol* symbol, Declarator& 
   return result;
 }
 
-/// C's rules: a list in braces is for one array or structure; without braces the values run on.
+/// C's rules: a list in braces initialises one array or structure; without braces, its elements take values
+/// from the enclosing list.
 void Analyser::spread(Symbol* symbol, std::vector<std::uint64_t> indices, Cursor& cursor,
                       std::vector<Spread>& out) {
   const auto part = [&](Symbol* inner, std::vector<std::uint64_t> inner_indices) {

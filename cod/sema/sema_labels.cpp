@@ -146,7 +146,7 @@ std::optional<std::uint64_t> Analyser::positive_argument(const Label& label, std
   return std::nullopt;
 }
 
-/// The regular expression that a label names; nullopt after an error.
+/// Compiles the regular expression in a label; nullopt after an error.
 std::optional<NamePattern> Analyser::name_pattern(const Label& label, const std::string& pattern) {
   Result<NamePattern> parsed = NamePattern::parse(pattern);
   if (parsed) return std::move(*parsed);

@@ -1,5 +1,5 @@
-// Pointers. A pointer knows the array it was made from; what it points to is an element of a symbol of its
-// own, `Symbol::target`, whose first dimension is the place behind the pointer. So the rest of semantic
+// Pointers. A pointer knows the array that it was derived from. Its target is an element of a separate
+// symbol, `Symbol::target`, whose first dimension is the offset from the pointer, so the rest of semantic
 // analysis sees elements of arrays.
 #include "cod/sema/analyser.h"
 #include "cod/sema/constant.h"
@@ -31,7 +31,7 @@ bool same_pointee(const FullType& a, const FullType& b) {
   return a.pointee == b.pointee && a.structure == b.structure;
 }
 
-/// A variable without dimensions, or the numbers of one: it may change through the pointer.
+/// Marks a scalar, or the leaves of a record, as possibly modified through a pointer.
 void mark_addressed(Symbol& symbol) {
   ++symbol.assignments;
   symbol.is_set = true;
@@ -109,7 +109,8 @@ void Analyser::declare_pointer(const Statement& statement, Declarator& declarato
 
 // ---------------------------------------------------------------- values
 
-/// The array that `expression` names with one index too few; null when it is something else. Changes nothing.
+/// Returns the array that `expression` names with one index too few; null if it is something else. Has no
+/// side effects.
 const Symbol* Analyser::whole_array(const Expression& expression, std::size_t& indices) const {
   switch (expression.kind) {
     case ExpressionKind::name: return find(expression.text);
@@ -133,7 +134,7 @@ const Symbol* Analyser::whole_array(const Expression& expression, std::size_t& i
   return symbol != nullptr && symbol->target != nullptr && indices == 1 ? symbol->target : symbol;
 }
 
-/// An array where a pointer may stand is one to its first element.
+/// Converts an array to a pointer to its first element.
 void Analyser::decay(Expression& expression) {
   std::size_t indices = 0;
   const Symbol* symbol = whole_array(expression, indices);
@@ -254,7 +255,7 @@ Type Analyser::assign_pointer(Expression& expression) {
   return require_integer(assigned, moved, "moving a pointer") ? Type::pointer : Type::none;
 }
 
-/// Both sides are analysed, and one is a pointer.
+/// Precondition: both sides are analysed, and one is a pointer.
 Type Analyser::pointer_binary(Expression& expression) {
   ExpressionPtr& left = expression.operands[0];
   ExpressionPtr& right = expression.operands[1];
@@ -301,7 +302,7 @@ Type Analyser::pointer_conditional(Expression& expression) {
 Type Analyser::pointer_cast(Expression& expression) {
   const FullType wanted = full_type(expression);
   FullType constant = wanted;
-  constant.to_const = true;  // a cast may add 'const', and the result says so
+  constant.to_const = true;  // a cast may add 'const', which the result then has
   if (!pointer_value(*expression.operands[0], constant)) return Type::none;
   if (expression.operands[0]->to_const && !wanted.to_const) {
     error(expression.position, "a cast cannot remove 'const'", "cast to '" + describe(constant) + "'");

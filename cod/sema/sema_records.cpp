@@ -1,5 +1,5 @@
-// Arrays and structures. A structure becomes one symbol for each of its fields, an array of structures one
-// array for each field, so that behind semantic analysis there are numbers and arrays of numbers alone.
+// Arrays and structures. A structure becomes one symbol per field, and an array of structures one array per
+// field. After semantic analysis only numbers and arrays of numbers remain.
 #include <algorithm>
 
 #include "cod/sema/analyser.h"
@@ -13,12 +13,12 @@ constexpr std::uint64_t maximum_shared_bytes = 48 * 1024;
 constexpr std::uint64_t maximum_table_bytes = 64 * 1024;
 constexpr std::uint64_t maximum_host_bytes = std::uint64_t{64} << 20;
 constexpr std::uint64_t maximum_leaves = 4096;
-constexpr std::uint64_t maximum_copied = 256;      ///< elements of arrays inside a structure that `=` copies
-constexpr std::size_t maximum_assignments = 4096;  ///< that a copy becomes
+constexpr std::uint64_t maximum_copied = 256;      ///< elements of an array in a structure that `=` copies
+constexpr std::size_t maximum_assignments = 4096;  ///< per copy
 constexpr int maximum_structure_depth = 32;
-constexpr std::size_t maximum_state = 128;  ///< registers of every thread
+constexpr std::size_t maximum_state = 128;  ///< registers per thread
 
-/// Of constant extents; a product beyond 2^40 counts as 2^40.
+/// The product of constant extents, saturated at 2^40.
 std::uint64_t count_of(const std::vector<Dimension>& dimensions) {
   constexpr std::uint64_t limit = std::uint64_t{1} << 40;
   std::uint64_t count = 1;
@@ -101,7 +101,7 @@ std::optional<std::uint64_t> Analyser::constant_extent(Expression& expression, c
   return constant->integer;
 }
 
-/// `[]` takes its extent from the initial values.
+/// The extent of `[]` is the number of initial values.
 std::optional<std::vector<Dimension>> Analyser::constant_dimensions(Declarator& declarator,
                                                                     const std::string& what) {
   std::vector<Dimension> dimensions;
@@ -196,7 +196,7 @@ bool Analyser::check_size(Storage storage, const Variable& variable) {
   return false;
 }
 
-/// The symbol is in scope; never null.
+/// Adds the symbol to the scope; never null.
 Symbol* Analyser::declare_variable(Storage storage, const Variable& variable) {
   Symbol* symbol = make_variable(storage, variable);
   add_to_scope(symbol);
@@ -279,7 +279,7 @@ Symbol* Analyser::declare_leaf(Storage storage, const Variable& variable) {
     case Storage::host:
       symbol->memory = Symbol::Memory::host;
       symbol->index = static_cast<std::uint32_t>(program_.host_initial.size());
-      // Each begins at a multiple of 8 bytes.
+      // Each starts at a multiple of 8 bytes.
       program_.host_initial.resize(
           (symbol->index + bytes_of(variable.type) * count_of(variable.dimensions) + 7) / 8 * 8);
       break;
@@ -309,7 +309,7 @@ Symbol* Analyser::declare_with_dimensions(Storage storage, const Statement& stat
   return dimensions && errors.size() == before ? declarator.symbol : nullptr;
 }
 
-/// An array or structure of a handler. It starts at zero; what the initialiser says is assigned.
+/// An array or structure of a handler. It is zeroed, then its initialiser is assigned.
 void Analyser::declare_local(Statement& statement, Declarator& declarator) {
   Symbol* symbol = declare_with_dimensions(Storage::local, statement, declarator, "local");
   if (symbol == nullptr) return;
@@ -327,7 +327,7 @@ void Analyser::declare_local(Statement& statement, Declarator& declarator) {
   if (statement.is_const) set_const(*symbol);
 }
 
-/// One assignment for each value of the list.
+/// Appends one assignment for each value of the list.
 void Analyser::assign_list(Symbol* symbol, Declarator& declarator, std::vector<ExpressionPtr>& out) {
   for (Spread& each : spread_list(symbol, declarator)) {
     const std::size_t before = errors.size();
@@ -353,7 +353,7 @@ void Analyser::declare_table(Statement& statement, Declarator& declarator) {
 
 // ---------------------------------------------------------------- copies
 
-/// An assignment of a number, analysed.
+/// Returns an analysed assignment of a scalar.
 ExpressionPtr Analyser::assign_leaf(Symbol* leaf, std::vector<ExpressionPtr> indices, ExpressionPtr value,
                                     const Position& position) {
   auto target = std::make_unique<Expression>();
@@ -379,7 +379,7 @@ ExpressionPtr Analyser::assign_leaf(Symbol* leaf, std::vector<ExpressionPtr> ind
   return result;
 }
 
-/// One assignment for each field; false after an error.
+/// Appends one assignment for each field; false after an error.
 bool Analyser::copy_record(Symbol* target, const Expression& target_place, Symbol* source,
                            const Expression& source_place, std::vector<ExpressionPtr>& out) {
   const Position& position = target_place.position;
@@ -425,7 +425,7 @@ bool Analyser::copy_record(Symbol* target, const Expression& target_place, Symbo
   return true;
 }
 
-/// `a = b` for whole structures becomes assignments of the fields.
+/// Expands `a = b` for structures into assignments of their fields.
 Type Analyser::assign_record(Expression& expression) {
   Expression& target = *expression.operands[0];
   Expression& source = *expression.operands[1];
@@ -444,7 +444,7 @@ Type Analyser::assign_record(Expression& expression) {
   return Type::nothing;
 }
 
-/// What the indices and pointers do besides having a value is done once, before the numbers are copied.
+/// Side effects of indices and pointers are evaluated once, before the fields are copied.
 bool Analyser::copy_whole(Expression& target, Expression& source, std::vector<ExpressionPtr>& out) {
   for (Expression* place : {&target, &source}) {
     for (ExpressionPtr& each : place->setup) out.push_back(std::move(each));
@@ -478,7 +478,7 @@ ExpressionPtr Analyser::record_value(Symbol* target, Expression& source) {
   return nullptr;
 }
 
-/// The whole of a variable without dimensions.
+/// Returns an access to a whole variable without dimensions.
 ExpressionPtr Analyser::record_place(Symbol* record, const Position& position) {
   auto place = std::make_unique<Expression>();
   place->kind = ExpressionKind::index;

@@ -1,4 +1,4 @@
-// What ON_REPORT and ON_END emit.
+// Results that ON_REPORT and ON_END emit.
 #include <algorithm>
 
 #include "cod/sema/analyser.h"
@@ -12,8 +12,8 @@ void Analyser::emitted_text(Expression& argument, const std::string& what) {
         "write 'emit(\"cycles\", value, \"cycles\")'");
 }
 
-/// Refuses a name that has been emitted whenever this call is reached: by a call further up that stands under
-/// no branch but those around this one.
+/// Rejects a name that is certainly already emitted when this call is reached: by an earlier call all of
+/// whose enclosing branches also enclose this one.
 void Analyser::note_emitted(const Expression& name, bool is_table) {
   if (name.kind != ExpressionKind::string || context_.helper != nullptr) {
     emits_other_names_ = true;
@@ -73,7 +73,7 @@ void Analyser::emit_table_call(Expression& expression) {
   }
 }
 
-/// fold(name, how): says it of all launches' results of that name, wherever it stands.
+/// fold(name, how) applies to the results with that name of all launches, wherever the call is.
 void Analyser::fold_call(Expression& expression) {
   static const std::map<std::string, Folding, std::less<>> ways{
       {"sum", Folding::sum},      {"mean", Folding::mean}, {"min", Folding::least},
@@ -98,7 +98,7 @@ void Analyser::fold_call(Expression& expression) {
   folds_.push_back(&expression);
 }
 
-/// When it is known what is emitted.
+/// Runs once all emitted names are known.
 void Analyser::check_folds() {
   for (const Expression* call : folds_) {
     const Expression& name = *call->operands[0];
@@ -153,7 +153,7 @@ void Analyser::emit_call(Expression& expression, const ApiFunction& api) {
   if (result.symbol == nullptr && errors.size() == before) static_cast<void>(value(result));
 }
 
-/// An array of structures is a table: a column for each field.
+/// Emits an array of structures as a table with one column per field.
 void Analyser::emit_record(Expression& result, Symbol* record) {
   std::vector<Symbol*> leaves;
   const auto add = [&](const auto& self, const Symbol* each) -> void {

@@ -5,7 +5,7 @@
 #include "cod/sema/constant.h"
 
 namespace lynxpp::cod {
-/// Whether only an elected lane finds the condition to hold, or not to hold.
+/// True if only an elected lane finds that the condition holds (does not hold).
 bool elects(const Expression& condition, bool holds) {
   switch (condition.kind) {
     case ExpressionKind::call:
@@ -46,7 +46,7 @@ void Analyser::statement(Statement& statement) {
 }
 
 void Analyser::warn_of_unused_value(const Expression& expression) {
-  if (!expression.setup.empty()) return;  // a call whose result is a structure
+  if (!expression.setup.empty()) return;  // a call that returns a structure
   switch (expression.kind) {
     case ExpressionKind::assign:
     case ExpressionKind::postfix:
@@ -105,8 +105,8 @@ void Analyser::switch_statement(Statement& statement) {
   context_.switched = outer_type;
 }
 
-/// A jump to a case passes by the declarations before it: lanes that come this way have 0 in those variables,
-/// not their initial value.
+/// A jump to a case skips the declarations before it: on this path the variables are 0 instead of
+/// initialised.
 void Analyser::forget_initial_values() {
   for (std::size_t i = context_.switch_scope; i < scopes_.size(); ++i) {
     for (const auto& [name, symbol] : scopes_[i]) symbol->initializer = nullptr;
@@ -239,7 +239,7 @@ void Analyser::return_statement(Statement& statement) {
     return error(statement.expression->position, "a void function cannot return a value", "write 'return;'");
   }
   if (context_.result.type == Type::structure) {
-    // The copy into the function's result; the caller takes it from there.
+    // Copies into the function's result variable, where the caller reads it.
     ExpressionPtr copy = record_value(context_.helper->result, *statement.expression);
     if (copy != nullptr) statement.expression = std::move(copy);
     return;

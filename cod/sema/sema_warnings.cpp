@@ -1,4 +1,4 @@
-// What is no error and yet not meant.
+// Warnings: code that is valid but probably a mistake.
 #include <algorithm>
 
 #include "cod/sema/analyser.h"
@@ -7,7 +7,7 @@
 namespace lynxpp::cod {
 namespace {
 
-/// Whether a 'break' within the statement leaves the loop that the statement is the body of.
+/// True if a 'break' in the statement leaves the loop whose body it is.
 bool contains_break(const Statement& statement) {
   switch (statement.kind) {
     case StatementKind::break_loop: return true;
@@ -28,7 +28,7 @@ std::optional<std::uint64_t> fixed_extent(const Dimension& dimension) {
 
 }  // namespace
 
-/// Some code is analysed more than once.
+/// Some code is analysed more than once; its warnings are not repeated.
 void Analyser::warn(const Position& position, std::string message, std::string hint) {
   Diagnostic warning{Severity::warning, program_.locate(position), std::move(message), std::move(hint)};
   const auto is_same = [&](const Diagnostic& other) {
@@ -45,7 +45,7 @@ void Analyser::warn_of_zero_divisor(const Expression& divisor, Type type) {
     warn(divisor.position, "division by zero yields 0", "");
 }
 
-/// Of the element of an array: its indices that are constants.
+/// Checks the constant indices of an array element.
 void Analyser::warn_of_indices(const Expression& element) {
   const Symbol& array = *element.symbol;
   const bool is_map = array.collection != nullptr && array.collection->kind == Collection::Kind::map;
@@ -74,7 +74,7 @@ void Analyser::warn_of_endless_loop(const Statement& loop) {
   warn(loop.position, "this loop is infinite", "add a condition, or a 'break' or 'return'");
 }
 
-/// What is only read and updated.
+/// Warns of shared arrays that are read and updated but never set.
 void Analyser::warn_of_unset_arrays() {
   for (const auto& symbol : program_.symbols) {
     const bool is_shared = symbol->kind == Symbol::Kind::array && symbol->memory == Symbol::Memory::shared;

@@ -7,7 +7,7 @@
 namespace lynxpp::cod {
 namespace {
 
-/// False: the statement does something else. Arrays are appended.
+/// Returns false if the statement does anything else. Appends the arrays.
 bool only_counts(const Statement& statement, std::vector<std::uint32_t>& arrays) {
   switch (statement.kind) {
     case StatementKind::empty: return true;
@@ -38,7 +38,7 @@ void find_counted_words(Program& program) {
   }
 }
 
-/// The name of a `global` array of integers with one extent, SHARED_WORDS or DEVICE_WORDS.
+/// Checks the name of a `global` integer array with one extent, SHARED_WORDS or DEVICE_WORDS.
 void Analyser::words_argument(Expression& argument, const ApiFunction& api) {
   const std::string hint = "declare 'global unsigned int accesses[SHARED_WORDS];', or [DEVICE_WORDS]";
   const std::size_t before = errors.size();
