@@ -17,7 +17,7 @@ bool is_integer_suffix(std::string suffix) {
   return suffix.empty() || suffix == "l" || suffix == "L" || suffix == "ll" || suffix == "LL";
 }
 
-/// Of one letter behind a backslash; -1 when there is none.
+/// The value of an escape sequence of one letter; -1 if it does not exist.
 int simple_escape(char c) {
   switch (c) {
     case 'n': return '\n';
@@ -35,7 +35,7 @@ int simple_escape(char c) {
   }
 }
 
-/// A number of at most `most` digits from `next` on; -1 when there is none or it does not fit a byte.
+/// Parses a number of at most `most` digits from `next`; -1 if it is missing or does not fit in a byte.
 int numeric_escape(const std::string& text, std::size_t& next, int base, std::size_t most) {
   int value = 0;
   const char* begin = text.data() + next;
@@ -87,7 +87,7 @@ std::pair<Type, double> floating_literal(const std::string& text, std::string& p
   double value = 0;
   std::errc error;
   if (is_float) {
-    // Rounded once: by way of double it would be twice.
+    // Parsed as float directly, because rounding through double would round twice.
     float single = 0;
     error = std::from_chars(begin, end, single, format).ec;
     value = static_cast<double>(single);

@@ -34,7 +34,8 @@ class DepthLimit final : public antlr4::tree::ParseTreeListener {
   int depth_ = 0;
 };
 
-/// ANTLR wants UTF-8 and counts code points; a byte for a byte keeps columns right and any input valid.
+/// Replaces each non-ASCII byte by one character: ANTLR expects UTF-8 and counts code points, so this keeps
+/// columns correct and accepts any input.
 std::string printable(const std::string& source) {
   std::string text = source;
   for (char& c : text) {
@@ -43,7 +44,7 @@ std::string printable(const std::string& source) {
   return text;
 }
 
-/// Reads the specification and what it includes, each file once.
+/// Reads the specification and the files that it includes, each once.
 class FileReader {
  public:
   FileReader(SyntaxTree& tree, SyntaxErrors& errors) : tree_(tree), errors_(errors) {}
@@ -119,7 +120,7 @@ class FileReader {
     file.included[name] = read(path, std::move(*text));
   }
 
-  /// ", by way of 'b.cod'": the files between.
+  /// ", through 'b.cod'": the files between.
   std::string way(std::size_t start) const {
     std::string text;
     for (std::size_t i = start + 1; i < open_.size(); ++i) {
@@ -132,7 +133,7 @@ class FileReader {
   SyntaxTree& tree_;
   SyntaxErrors& errors_;
   std::set<std::string> seen_;
-  std::vector<std::string> open_;  ///< being read, the specification first
+  std::vector<std::string> open_;  ///< currently being read, the specification first
 };
 
 }  // namespace

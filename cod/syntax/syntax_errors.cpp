@@ -23,7 +23,7 @@ std::string text_of(antlr4::Token* token) {
   return "'" + text + "'";
 }
 
-/// What a reader would write there: the token itself, or what kind of word it is.
+/// The text that a user would write there: the token itself, or the kind of word.
 std::string expected_name(const antlr4::dfa::Vocabulary& vocabulary, std::size_t type) {
   switch (type) {
     case grammar::CodParser::Identifier: return "a name";
@@ -49,15 +49,15 @@ std::string reserved_hint(const std::string& word) {
   return "remove it";
 }
 
-/// Where the line begins that the token stands in: the column of its first token.
+/// The indentation of the token's line: the column of its first token.
 std::size_t indentation_of(antlr4::TokenStream& tokens, antlr4::Token* token) {
   std::size_t index = token->getTokenIndex();
   while (index > 0 && tokens.get(index - 1)->getLine() == token->getLine()) --index;
   return tokens.get(index)->getCharPositionInLine();
 }
 
-/// The brace before token number `end` that nobody closes; null: there is none. Where one is missing, the
-/// brace that stands further to the left belongs to an outer one.
+/// Returns the unmatched opening brace before token `end`; null if all are matched. If a closing brace is
+/// missing, indentation decides: the brace with the smaller column belongs to an outer block.
 antlr4::Token* open_brace(antlr4::TokenStream& tokens, std::size_t end) {
   std::vector<antlr4::Token*> open;
   antlr4::Token* forgotten = nullptr;
@@ -75,7 +75,7 @@ antlr4::Token* open_brace(antlr4::TokenStream& tokens, std::size_t end) {
   return forgotten != nullptr ? forgotten : open.back();
 }
 
-/// The construct at file scope that the parser is in; null between two.
+/// The construct at file scope that the parser is in; null between constructs.
 antlr4::ParserRuleContext* item_of(antlr4::Parser& parser) {
   antlr4::RuleContext* context = parser.getContext();
   while (context != nullptr && context->getRuleIndex() != grammar::CodParser::RuleItem)
@@ -100,8 +100,8 @@ bool SyntaxErrors::add_open_brace(antlr4::Parser& parser, antlr4::Token* offendi
   return true;
 }
 
-/// One error for each construct at file scope: behind it the parser looks for a place to go on, and what it
-/// meets on the way is no mistake of the user's. Braces that are left over then stand between constructs.
+/// Reports one error per construct at file scope: during error recovery, further unexpected tokens are not
+/// the user's mistakes. Leftover braces then appear between constructs.
 bool SyntaxErrors::follows_error(antlr4::Parser& parser, antlr4::Token* offending) {
   antlr4::ParserRuleContext* item = item_of(parser);
   const bool is_same_line = offending->getLine() == last_line_;
@@ -113,9 +113,9 @@ bool SyntaxErrors::follows_error(antlr4::Parser& parser, antlr4::Token* offendin
   return follows;
 }
 
-/// `adress x`, two names in a row where a statement begins; or, when a type has a similar name, `f(adress x)`
-/// and `(adress)x`. The parser stumbles over the second name, or already over the first one where only a type
-/// may stand.
+/// Handles `adress x`, two names in a row at the start of a statement, and, if a type has a similar name,
+/// `f(adress x)` and `(adress)x`. The parser fails at the second name, or at the first one if only a type is
+/// allowed there.
 bool SyntaxErrors::add_unknown_type(antlr4::Parser& parser, antlr4::Token* offending) {
   antlr4::TokenStream& tokens = *parser.getTokenStream();
   antlr4::Token* next =

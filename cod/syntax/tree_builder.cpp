@@ -48,12 +48,12 @@ class TreeBuilder {
 
  private:
   std::string text_of(antlr4::Token* token) const {
-    // From the source, not from ANTLR: there bytes beyond ASCII have been replaced.
+    // Read from the source, because ANTLR's text has non-ASCII bytes replaced.
     return tree_.files[errors_.file()].text.substr(token->getStartIndex(),
                                                    token->getStopIndex() - token->getStartIndex() + 1);
   }
   Position position_of(antlr4::Token* token) const { return errors_.position_of(token); }
-  /// Underlines the whole construct when it stands on one line.
+  /// Covers the whole construct if it is on one line.
   Position position_of(antlr4::ParserRuleContext* context) const {
     Position position = position_of(context->getStart());
     antlr4::Token* stop = context->getStop();
@@ -65,7 +65,7 @@ class TreeBuilder {
     return position;
   }
 
-  /// `host` is no reserved word, hence told apart here.
+  /// `host` is not a reserved word, so it is checked here.
   Item host_variables(CodParser::HostDeclarationContext* context) {
     Item result;
     const std::string word = text_of(context->word);
@@ -81,7 +81,7 @@ class TreeBuilder {
     return result;
   }
 
-  /// `global unsigned long a, b[4];`: one for each name.
+  /// `global unsigned long a, b[4];`: one item per name.
   std::vector<Item> items(CodParser::ItemContext* context) {
     std::vector<Item> result;
     auto* global = context->globalDeclaration();
@@ -123,7 +123,7 @@ class TreeBuilder {
     result.kind = space == "shared" ? Item::Kind::shared_array : Item::Kind::global_array;
     result.name = text_of(declarator->Identifier()->getSymbol());
     result.position = position_of(declarator->Identifier()->getSymbol());
-    if (first != nullptr) {  // types are read once: they may define a structure
+    if (first != nullptr) {  // types are read once, because they may define a structure
       result.type = first->type;
       result.structure = first->structure;
     } else if (context->element != nullptr) {
@@ -141,7 +141,7 @@ class TreeBuilder {
     return result;
   }
 
-  /// `= linear(0, 100)` says how a histogram makes its bins; elsewhere it is what the elements begin with.
+  /// `= linear(0, 100)` selects the bins of a histogram; otherwise it is the initialiser.
   void read_initial(CodParser::InitializerContext* context, Item& item) {
     Initializer initial = initializer(context);
     Expression* const call = initial.expression.get();
@@ -159,12 +159,12 @@ class TreeBuilder {
     clause.bounds = std::move(call->operands);
   }
 
-  /// What stands between the brackets of a declaration; null for `[]`.
+  /// The expressions in the brackets of a declaration; null for `[]`.
   std::vector<ExpressionPtr> extents(antlr4::ParserRuleContext* context) {
     std::vector<ExpressionPtr> result;
     bool is_open = false;
     for (auto* child : context->children) {
-      // Of words only: the text of an expression may be deeply nested.
+      // Compares single tokens only, because the text of an expression may be deeply nested.
       auto* word = dynamic_cast<antlr4::tree::TerminalNode*>(child);
       const std::string text = word != nullptr ? word->getSymbol()->getText() : std::string();
       if (auto* extent = dynamic_cast<CodParser::ExpressionContext*>(child)) {
@@ -180,7 +180,7 @@ class TreeBuilder {
     return result;
   }
 
-  /// trace, histogram and map are no reserved words, hence told apart here.
+  /// trace, histogram and map are not reserved words, so they are checked here.
   StorageClause storage(CodParser::GlobalDeclarationContext* context, const Position& name,
                         const Item* first) {
     StorageClause result;
@@ -410,8 +410,8 @@ class TreeBuilder {
     return result;
   }
 
-  /// DepthLimit does not see chains such as `a + b + c + …`, which ANTLR parses without recursion; the tree
-  /// is as deep all the same.
+  /// DepthLimit does not see chains such as `a + b + c + …`, which ANTLR parses without recursion, but the
+  /// tree is equally deep.
   ExpressionPtr expression(CodParser::ExpressionContext* context) {
     if (++depth_ > maximum_rule_depth) throw TooDeep{position_of(context->getStart())};
     ExpressionPtr result = any_expression(context);
@@ -500,7 +500,7 @@ class TreeBuilder {
                        {each->expression(0), each->expression(1), each->expression(2)});
     }
     auto* each = dynamic_cast<CodParser::AssignExpressionContext*>(context);
-    // only behind a reported syntax error
+    // Only after a reported syntax error.
     if (each == nullptr) return make(ExpressionKind::integer, context);
     const std::string op = each->op->getText();
     return operation(ExpressionKind::assign,

@@ -46,7 +46,7 @@ ExpressionPtr int_literal(std::uint64_t value, const Position& position) {
   return result;
 }
 
-/// The enumerator behind `previous`.
+/// The value of the enumerator after `previous`.
 ExpressionPtr next_value(const std::string& previous, const Position& position) {
   auto result = std::make_unique<Expression>();
   result->kind = ExpressionKind::binary;
@@ -165,7 +165,7 @@ void TypeReader::read_field(CodParser::FieldContext* context, Structure& structu
                     [&](const Field& each) { return each.name == field.name; })) {
       errors_.add(name, "the field '" + field.name + "' is already declared");
     }
-    // As many expressions as brackets, or one is empty.
+    // One expression per pair of brackets, unless one is empty.
     for (auto* extent : declarator->expression()) field.dimensions.push_back(read_expression_(extent));
     const auto brackets = std::count_if(declarator->children.begin(), declarator->children.end(),
                                         [](antlr4::tree::ParseTree* child) {
@@ -178,7 +178,7 @@ void TypeReader::read_field(CodParser::FieldContext* context, Structure& structu
   }
 }
 
-/// Enumerators are constants of type int; the enumeration is int.
+/// Enumerators are constants of type int, and so is the enumeration.
 TypeSpecification TypeReader::enumeration(CodParser::EnumerationContext* context) {
   std::string previous;
   for (auto* each : context->enumerator()) {
