@@ -1,5 +1,5 @@
 // emitRanges(): summarizes live ranges of words for each of the program's arrays, and emits a table of
-// records, each of which combines the words of an array that were live during the same interval.
+// records. A record combines the words of an array that were live during the same interval.
 #include <algorithm>
 #include <cstring>
 #include <map>
