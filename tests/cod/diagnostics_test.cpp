@@ -1,4 +1,4 @@
-// The exact text of what a user sees.
+// The exact text of diagnostics.
 #include <gtest/gtest.h>
 
 #include "tests/cod/test_support.h"
@@ -7,7 +7,7 @@
 namespace lynxpp::cod {
 namespace {
 
-TEST(Diagnostics, UnknownNameWithSuggestion) {
+TEST(Diagnostics, UnknownNameHasASuggestion) {
   EXPECT_EQ(errors_of("unsigned long counter;\nON_BASIC_BLOCK_EXIT: { counetr += 1; }\n"),
             "t.cod:2:24: error: unknown name 'counetr'\n"
             "  ON_BASIC_BLOCK_EXIT: { counetr += 1; }\n"
@@ -15,7 +15,7 @@ TEST(Diagnostics, UnknownNameWithSuggestion) {
             "  hint: did you mean 'counter'?\n");
 }
 
-TEST(Diagnostics, UnknownFunctionWithSuggestion) {
+TEST(Diagnostics, UnknownFunctionHasASuggestion) {
   EXPECT_EQ(errors_of("ON_KERNEL_EXIT: { int x = blockID(); }"),
             "t.cod:1:27: error: unknown function 'blockID()'\n"
             "  ON_KERNEL_EXIT: { int x = blockID(); }\n"
@@ -23,7 +23,7 @@ TEST(Diagnostics, UnknownFunctionWithSuggestion) {
             "  hint: did you mean 'blockId'?\n");
 }
 
-TEST(Diagnostics, UnknownLabelWithSuggestion) {
+TEST(Diagnostics, UnknownLabelHasASuggestion) {
   EXPECT_EQ(errors_of("ON_BASICBLOCK_EXIT: { memoryAddress(); }"),
             "t.cod:1:1: error: unknown label 'ON_BASICBLOCK_EXIT'\n"
             "  ON_BASICBLOCK_EXIT: { memoryAddress(); }\n"
@@ -31,7 +31,7 @@ TEST(Diagnostics, UnknownLabelWithSuggestion) {
             "  hint: did you mean 'ON_BASIC_BLOCK_EXIT'?\n");
 }
 
-TEST(Diagnostics, MissingSemicolon) {
+TEST(Diagnostics, MissingSemicolonIsLocated) {
   EXPECT_EQ(errors_of("ON_KERNEL_ENTRY: {\n  break\n}\n"),
             "t.cod:3:1: error: unexpected '}'\n"
             "  }\n"
@@ -39,7 +39,7 @@ TEST(Diagnostics, MissingSemicolon) {
             "  hint: expected ';'\n");
 }
 
-TEST(Diagnostics, ReservedWords) {
+TEST(Diagnostics, ReservedWordsAreRejected) {
   EXPECT_EQ(errors_of("ON_KERNEL_ENTRY: { goto end; }"),
             "t.cod:1:20: error: 'goto' is not part of the language\n"
             "  ON_KERNEL_ENTRY: { goto end; }\n"
@@ -47,14 +47,14 @@ TEST(Diagnostics, ReservedWords) {
             "  hint: use loops, if, switch, break and return\n");
 }
 
-TEST(Diagnostics, AnUnfinishedFile) {
+TEST(Diagnostics, UnfinishedFileIsRejected) {
   EXPECT_EQ(errors_of("ON_KERNEL_ENTRY: { return; "),
             "t.cod:1:18: error: this '{' is never closed\n"
             "  ON_KERNEL_ENTRY: { return; \n"
             "                   ^\n");
 }
 
-TEST(Diagnostics, SeveralErrorsInOneRun) {
+TEST(Diagnostics, ReportsSeveralErrorsAtOnce) {
   EXPECT_EQ(errors_of("ON_KERNEL_ENTRY: { a = 1; }\nON_KERNEL_EXIT: { b = 2; memoryAddress(); }\n"),
             "t.cod:1:20: error: unknown name 'a'\n"
             "  ON_KERNEL_ENTRY: { a = 1; }\n"
@@ -68,7 +68,7 @@ TEST(Diagnostics, SeveralErrorsInOneRun) {
             "  hint: use it in ON_INSTRUCTION or ON_INSTRUCTION_AFTER\n");
 }
 
-TEST(Diagnostics, SyncThreadsUnderACondition) {
+TEST(Diagnostics, SyncThreadsIsRejectedUnderACondition) {
   EXPECT_EQ(errors_of("ON_KERNEL_EXIT: { if (laneId() == 0) syncThreads(); }"),
             "t.cod:1:38: error: syncThreads() is safe only where all threads of the block execute it\n"
             "  ON_KERNEL_EXIT: { if (laneId() == 0) syncThreads(); }\n"
@@ -76,7 +76,7 @@ TEST(Diagnostics, SyncThreadsUnderACondition) {
             "  hint: use it in ON_KERNEL_ENTRY or ON_KERNEL_EXIT outside of any condition\n");
 }
 
-TEST(Diagnostics, Pointers) {
+TEST(Diagnostics, PointerMisuseIsExplained) {
   EXPECT_EQ(
       errors_of(
           "struct v { int x; }; global struct v a[4];\n"
@@ -94,7 +94,7 @@ TEST(Diagnostics, Pointers) {
       "  hint: write '*' before it to access its target; the difference of two pointers is a number\n");
 }
 
-TEST(Diagnostics, AnExtentThatIsWrongBringsNoFurtherErrors) {
+TEST(Diagnostics, InvalidExtentCausesNoFurtherErrors) {
   EXPECT_EQ(errors_of("shared int s[BLOCKS]; ON_KERNEL_EXIT: { s[0] = 1; }"),
             "t.cod:1:14: error: the extent of this array must be a constant integer\n"
             "  shared int s[BLOCKS]; ON_KERNEL_EXIT: { s[0] = 1; }\n"
@@ -102,7 +102,7 @@ TEST(Diagnostics, AnExtentThatIsWrongBringsNoFurtherErrors) {
             "  hint: WARPS_PER_BLOCK and THREADS_PER_BLOCK are the upper limits, 32 and 1024\n");
 }
 
-TEST(Diagnostics, OneErrorForEachConstructAtFileScope) {
+TEST(Diagnostics, ReportsOneErrorPerConstructAtFileScope) {
   EXPECT_EQ(errors_of("ON_KERNEL_EXIT: { goto end; int x = ; } }\nON_KERNEL_ENTRY: { int y = ; }\n"),
             "t.cod:1:19: error: 'goto' is not part of the language\n"
             "  ON_KERNEL_EXIT: { goto end; int x = ; } }\n"
@@ -113,7 +113,7 @@ TEST(Diagnostics, OneErrorForEachConstructAtFileScope) {
             "                             ^\n");
 }
 
-TEST(Diagnostics, AVoteUnderAnElection) {
+TEST(Diagnostics, VoteIsRejectedUnderAnElection) {
   EXPECT_EQ(
       errors_of(
           "int n;\nON_INSTRUCTION: {\n  if (leastActiveThreadInWarp()) n += divergentWarp(laneId() < 4);\n}"),
@@ -123,13 +123,13 @@ TEST(Diagnostics, AVoteUnderAnElection) {
       "  hint: take the vote before the 'if' and store the result in a variable\n");
 }
 
-TEST(Diagnostics, AnEmptySpecification) {
+TEST(Diagnostics, EmptySpecificationIsRejected) {
   EXPECT_EQ(errors_of("// nothing\n"),
             "t.cod: error: the specification does nothing\n"
             "  hint: write a handler, for example 'ON_BASIC_BLOCK_EXIT: { ... }'\n");
 }
 
-TEST(Diagnostics, WarningsOfASuccessfulCompilation) {
+TEST(Diagnostics, SuccessfulCompilationReturnsWarnings) {
   Diagnostics warnings;
   const std::string source = "int x;\nON_KERNEL_EXIT: { x == 1; }";
   ASSERT_TRUE(compile(source, "t.cod", &warnings).ok());
@@ -147,7 +147,7 @@ struct Refused {
 
 class RefusedSpecification : public testing::TestWithParam<Refused> {};
 
-TEST_P(RefusedSpecification, SaysWhy) {
+TEST_P(RefusedSpecification, ReportsTheReason) {
   const auto result = compile(GetParam().source, "t.cod");
   ASSERT_FALSE(result.ok()) << GetParam().source;
   EXPECT_EQ(result.error().diagnostics[0].message, GetParam().message) << GetParam().source;
@@ -359,7 +359,7 @@ struct Misspelt {
   const char* meant;
 };
 
-/// Wherever a name can stand that nobody has declared.
+/// All positions where an undeclared name may appear.
 TEST(Diagnostics, EveryKindOfNameHasSuggestions) {
   const Misspelt cases[] = {
       {"struct visit { int n; }; struct vist v;", "unknown type 'struct vist'", "struct visit"},
@@ -414,7 +414,7 @@ TEST(Diagnostics, EveryKindOfNameHasSuggestions) {
   }
 }
 
-TEST(Diagnostics, ATypeLikeNoOther) {
+TEST(Diagnostics, TypeWithoutASimilarNameListsTypes) {
   EXPECT_EQ(errors_of("ON_KERNEL_EXIT: { quaternion q = 1; }"),
             "t.cod:1:19: error: unknown type name 'quaternion'\n"
             "  ON_KERNEL_EXIT: { quaternion q = 1; }\n"

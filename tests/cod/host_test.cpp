@@ -1,5 +1,5 @@
-// The host part: variables that live from launch to launch, ON_END, tables, what is known of the launch and
-// the device.
+// Host code: variables that persist across launches, ON_END, tables, and queries about the launch and the
+// device.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// Reports some launches and then the end, with one state.
+/// Reports several launches and then the end, with one state.
 struct Session {
   explicit Session(const std::string& source) : specification(compiled(source)) {
     if (specification == nullptr) return;
@@ -58,7 +58,7 @@ double number_in(const Emitted& emitted, std::size_t index = 0) {
                     emitted.values);
 }
 
-TEST(HostVariables, KeepTheirValuesFromLaunchToLaunch) {
+TEST(HostVariables, PersistAcrossLaunches) {
   Session session(
       "global unsigned long a[3];\nhost unsigned long total = 5, launches; host double worst = 1e30;\n"
       "host int seen[2][2] = {{1}, {2, 3}}; host struct { char tag; float mean; } last;\n"
@@ -86,7 +86,7 @@ TEST(HostVariables, KeepTheirValuesFromLaunchToLaunch) {
   EXPECT_EQ(session.failure, "");
 }
 
-TEST(HostVariables, WithoutOnReportEveryArrayIsAResultAllTheSame) {
+TEST(HostVariables, WithoutOnReportEveryArrayIsStillAResult) {
   Session session("global unsigned long a;\nON_KERNEL_EXIT: { a = 1; }\nON_END: { emit(\"done\", 1); }");
   EXPECT_EQ(session.run({7}).at(0).name, "a");
   EXPECT_EQ(session.end().at(0).name, "done");
@@ -133,7 +133,7 @@ TEST(HostVariables, MistakesAreLocated) {
     EXPECT_THAT(errors_of(declarations + code), HasSubstr(message)) << code;
 }
 
-TEST(HostVariables, HostStaysAName) {
+TEST(HostVariables, HostIsNotReserved) {
   EXPECT_EQ(errors_of("long host; ON_KERNEL_EXIT: { host += 1; long x = host; }"), "");
 }
 
@@ -159,7 +159,7 @@ TEST(HostTables, HaveAColumnForEachArrayOrField) {
   EXPECT_EQ(number_in(emitted[3], 1), 2.5);
 }
 
-TEST(HostLaunch, IsKnownToTheReport) {
+TEST(HostLaunch, ExposesItsProperties) {
   Session session(
       "ON_REPORT: { print(\"%s %s %u %u %lu\", kernelName(), deviceName(), multiprocessorCount(), "
       "computeCapability(), "

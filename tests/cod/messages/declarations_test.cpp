@@ -1,4 +1,4 @@
-// What is wrong with initial values, and with how launches are to be folded.
+// Errors in initial values and in fold().
 #include <gtest/gtest.h>
 
 #include "tests/cod/test_support.h"
@@ -6,7 +6,7 @@
 namespace lynxpp::cod {
 namespace {
 
-TEST(InitialValues, AreKnownWhenTheFileIsCompiled) {
+TEST(InitialValues, MustBeCompileTimeConstants) {
   EXPECT_EQ(errors_of("host int n;\nglobal int a[2] = {1, n};\nON_KERNEL_EXIT: { a[0] = 1; }"),
             "t.cod:2:23: error: 'n' is a 'host' variable\n"
             "  global int a[2] = {1, n};\n"
@@ -18,7 +18,7 @@ TEST(InitialValues, AreKnownWhenTheFileIsCompiled) {
             "                          ^~~~~~~~\n");
 }
 
-TEST(InitialValues, FitTheArray) {
+TEST(InitialValues, MustFitTheArray) {
   EXPECT_EQ(errors_of("global int a[2] = {1, 2, 3};\nON_KERNEL_EXIT: { a[0] = 1; }"),
             "t.cod:1:26: error: 'a' has more initialisers than elements\n"
             "  global int a[2] = {1, 2, 3};\n"
@@ -41,7 +41,7 @@ TEST(InitialValues, FitTheArray) {
       "  hint: write a list in braces\n");
 }
 
-TEST(InitialValues, BelongToArraysInDeviceMemory) {
+TEST(InitialValues, AreOnlyForArraysInDeviceMemory) {
   EXPECT_EQ(errors_of("shared int a[2] = {1, 2};\nON_KERNEL_EXIT: { a[0] = 1; }"),
             "t.cod:1:19: error: a 'shared' array cannot have an initialiser\n"
             "  shared int a[2] = {1, 2};\n"
@@ -59,7 +59,7 @@ TEST(InitialValues, BelongToArraysInDeviceMemory) {
       "                                        ^\n");
 }
 
-TEST(Folds, NameAResultAndAWay) {
+TEST(Folds, NeedAResultAndAKnownFunction) {
   const std::string file =
       "global unsigned long n[BLOCKS];\nglobal trace int seen[8];\nON_KERNEL_EXIT: { n[0] = 1; "
       "append(&seen, 1); }\n";

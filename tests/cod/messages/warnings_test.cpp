@@ -1,4 +1,5 @@
-// The exact text of warnings, of braces that nobody closes, and what stops a report that does not end.
+// The exact text of warnings and of errors about unmatched braces, and the limit for reports that do not
+// terminate.
 #include <gtest/gtest.h>
 
 #include "tests/cod/test_support.h"
@@ -12,7 +13,7 @@ std::string warnings_of(const std::string& source) {
   return compiled ? render(warnings, source) : render(compiled.error().diagnostics, source);
 }
 
-TEST(Warnings, ADivisionByZero) {
+TEST(Warnings, ReportDivisionByZero) {
   EXPECT_EQ(
       warnings_of(
           "global int n;\nconst int none = 2 - 2;\nON_KERNEL_EXIT: { n = 5 / none; n %= 0; n = 5 / 2; }"),
@@ -25,7 +26,7 @@ TEST(Warnings, ADivisionByZero) {
   EXPECT_EQ(warnings_of("global float x;\nON_KERNEL_EXIT: { x = 1 / 0.0; }"), "");
 }
 
-TEST(Warnings, AnIndexOutOfBounds) {
+TEST(Warnings, ReportAnIndexOutOfBounds) {
   EXPECT_EQ(warnings_of("global int n[4][LANES];\nON_KERNEL_EXIT: { n[3][31] = 1; n[4][32] = 1; int x = "
                         "n[0][-1]; x = x; }"),
             "t.cod:2:35: warning: index 4 is out of range for 'n', whose extent is 4\n"
@@ -45,7 +46,7 @@ TEST(Warnings, AnIndexOutOfBounds) {
             "");
 }
 
-TEST(Warnings, ASharedArrayThatNothingSets) {
+TEST(Warnings, ReportASharedArrayThatIsNeverSet) {
   EXPECT_EQ(
       warnings_of("shared int seen[32];\nglobal int n;\nON_KERNEL_EXIT: { seen[0] += 1; n = seen[0]; }"),
       "t.cod:1:12: warning: 'seen' is never set, and the initial contents of a 'shared' array are undefined\n"
@@ -60,7 +61,7 @@ TEST(Warnings, ASharedArrayThatNothingSets) {
             "");
 }
 
-TEST(Warnings, ALoopThatNeverEnds) {
+TEST(Warnings, ReportAnInfiniteLoop) {
   EXPECT_EQ(warnings_of("global int n;\nON_KERNEL_EXIT: { while (1) { for (;;) break; n++; } }"),
             "t.cod:2:19: warning: this loop is infinite\n"
             "  ON_KERNEL_EXIT: { while (1) { for (;;) break; n++; } }\n"
@@ -71,14 +72,14 @@ TEST(Warnings, ALoopThatNeverEnds) {
             "");
 }
 
-TEST(Reports, ThatDoNotEndAreStopped) {
+TEST(Reports, ThatDoNotTerminateAreStopped) {
   LaunchView launch;
   const ReportRun run = run_report(
       "ON_REPORT: {\n  emit(\"before\", 1);\n  for (unsigned int i = 0; i < 10; ++i) i = i & 7;\n  "
-      "emit(\"behind\", 2);\n}",
+      "emit(\"after\", 2);\n}",
       launch);
   EXPECT_EQ(run.number("before"), 1);
-  EXPECT_EQ(run.find("behind"), nullptr);
+  EXPECT_EQ(run.find("after"), nullptr);
   EXPECT_NE(
       run.failure.find(
           "t.cod:3:3: error: this loop does not terminate; the report was stopped after 2^30 iterations"),
@@ -86,7 +87,7 @@ TEST(Reports, ThatDoNotEndAreStopped) {
       << run.failure;
 }
 
-TEST(Braces, ThatNobodyClosesAreNamed) {
+TEST(Braces, ThatAreNotClosedAreReported) {
   EXPECT_EQ(errors_of("ON_KERNEL_ENTRY: {\n  if (laneId() == 0) {\n    syncWarp();\n}\n\nON_KERNEL_EXIT: {\n "
                       " syncWarp();\n}\n"),
             "t.cod:2:22: error: this '{' is never closed\n"

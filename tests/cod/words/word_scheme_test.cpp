@@ -1,4 +1,4 @@
-// What LYNXPP_WORDS and --words may say, and where they are wrong.
+// Values of LYNXPP_WORDS and --words, and the locations of their errors.
 #include "cod/word_scheme.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ std::string complaint(const std::string& text) {
   return scheme ? "understood" : render(scheme.error().diagnostics);
 }
 
-TEST(WordScheme, NothingIsTheExactDefault) {
+TEST(WordScheme, EmptyTextIsTheExactDefault) {
   EXPECT_EQ(read(""), WordScheme{});
   EXPECT_EQ(read(" , "), WordScheme{});
   EXPECT_EQ(read("replay"), WordScheme{});
@@ -32,7 +32,7 @@ TEST(WordScheme, OnlyTheDefaultUsesSpareSharedMemory) {
     EXPECT_FALSE(read(text).spare_counters()) << text;
 }
 
-TEST(WordScheme, TakesEachScheme) {
+TEST(WordScheme, AcceptsEachScheme) {
   EXPECT_EQ(read("basic").analysis, WordScheme::Analysis::none);
   EXPECT_EQ(read("static").analysis, WordScheme::Analysis::invariants);
   EXPECT_TRUE(read("plain").is_estimate());
@@ -45,7 +45,7 @@ TEST(WordScheme, TakesEachScheme) {
   EXPECT_EQ(sampled.seed, 9u);
 }
 
-TEST(WordScheme, SmallCountersStopAtTheirGreatestNumber) {
+TEST(WordScheme, SmallCountersSaturateAtTheirMaximum) {
   EXPECT_EQ(read("shared=8").threshold, 255u);
   EXPECT_EQ(read("shared=16").threshold, 65535u);
   EXPECT_EQ(read("shared=8,threshold=9").threshold, 9u);
@@ -58,7 +58,7 @@ TEST(WordScheme, IsWrittenAsItIsRead) {
     EXPECT_EQ(text_of(read(text)), text);
 }
 
-TEST(WordScheme, SaysWhatIsWrongAndWhere) {
+TEST(WordScheme, ReportsTheErrorAndItsLocation) {
   const auto expect_place = [](const std::string& text, const std::string& column, const std::string& words) {
     EXPECT_NE(complaint(text).find("--words:1:" + column + ": error: " + words), std::string::npos)
         << complaint(text);
