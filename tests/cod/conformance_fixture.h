@@ -16,7 +16,7 @@ namespace lynxpp::cod {
 /// The results of a launch: every number and array that ON_REPORT emitted.
 struct Measured {
   std::map<std::string, std::vector<double>> results;
-  std::map<std::string, Emitted> emitted;  ///< the same as emitted
+  std::map<std::string, Emitted> emitted;  ///< the same results as emitted
   std::vector<std::string> notes;
   std::vector<std::vector<std::uint64_t>> arrays;     ///< contents of the `global` arrays in memory
   std::uint64_t dropped = 0;                          ///< accesses out of bounds

@@ -102,8 +102,8 @@ bool compute_expected(std::vector<Batch>& batches) {
   return true;
 }
 
-/// Ignores the sign of zero: GCC 12 compiles -x as `0 - x` for an x converted from an integer, which yields 0
-/// instead of -0 for x = 0.
+/// Ignores the sign of zero: GCC 12 compiles `0 - x` as -x for an x converted from an integer, which yields
+/// -0 instead of 0 for x = 0.
 bool is_same(double a, double b) {
   if (a == 0 && b == 0) return true;
   return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b) ||

@@ -117,7 +117,7 @@ std::string MeasuredLaunch::check(bool lane_values) {
     return {};
   }
   run(**module, words, nullptr);
-  EXPECT_EQ(data_, native_) << "the variant computes something else";
+  EXPECT_EQ(data_, native_) << "the variant computes a different result";
   std::vector<std::span<std::byte>> views;
   views.reserve(arrays.size());
   for (auto& array : arrays) views.push_back(bytes_of_vector(array));

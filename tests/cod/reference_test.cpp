@@ -328,7 +328,7 @@ std::vector<double> numbers_of(const std::string& cost) {
   return numbers;
 }
 
-TEST(Reference, CostsMatchTheGeneratedCode) {
+TEST(Reference, CostsMatchTheCode) {
   for (const Row& row : rows()) {
     if (is_report(row)) continue;
     const std::vector<double> numbers = numbers_of(row.cost);

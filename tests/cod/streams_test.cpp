@@ -221,7 +221,7 @@ class StreamRun {
     }
     for (std::uint32_t i = 0; i < out.size(); ++i) {
       const std::uint32_t trips = how_.trips - (how_.divides ? i % 2 : 0);
-      ASSERT_EQ(out[i], i * trips) << "the kernel computes something else";
+      ASSERT_EQ(out[i], i * trips) << "the kernel computes a different result";
     }
   }
 
