@@ -159,7 +159,7 @@ struct ModuleVariable {
   std::vector<std::uint8_t> initial;  ///< tables: `bytes` bytes
 };
 
-/// An array element access in a handler, if it exists.
+/// An access to an array element in a handler.
 struct CheckedAccess {
   std::string array;
   SourceLocation location;
@@ -317,8 +317,8 @@ struct Tally {
   std::uint32_t array = 0;            ///< in Specification::arrays()
   std::vector<CounterIndex> indices;  ///< one per dimension, in range
   bool adds_one = false;              ///< always adds 1
-  /// Adds bankConflicts() or bankGroupsSpared(): at most 31 per more than 31 instructions. The register
-  /// cannot wrap in fewer than 2^32 cycles, so it needs no second one.
+  /// Adds bankConflicts() or bankGroupsSpared(): each addition is at most 31 and follows more than 31
+  /// instructions. The register cannot wrap in fewer than 2^32 cycles, so it needs no second one.
   bool is_paced = false;
   bool is_wide_only = false;  ///< adds 0 at accesses of up to 4 bytes
 };

@@ -6,8 +6,8 @@
 // of the ring after the previous entry of that slot was consumed; the host counts the entries that it has
 // consumed, in order, in StreamRing::taken. A lane that finds its slot occupied waits. If the host consumes
 // nothing for the duration of the patience, no lane waits again in this launch, and entries without a free
-// slot are not streamed. The host must therefore not block on anything that depends on the kernel while it
-// consumes entries.
+// slot are not streamed. Therefore nothing that the host waits for while it consumes entries may itself wait for
+// the host.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct TraceStream {
   };
   std::string name;
   std::uint32_t counter = 0;      ///< in Specification::arrays(): the number of appended entries
-  std::uint64_t capacity = 0;     ///< entries up to this number are in the trace's own arrays as well
+  std::uint64_t capacity = 0;     ///< entries below this number are also in the trace's own arrays
   std::uint32_t entry_bytes = 0;  ///< in the ring, a multiple of 8
   std::vector<Field> fields;
 };

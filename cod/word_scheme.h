@@ -26,7 +26,7 @@ struct WordScheme {
   std::uint32_t shared_bits = 0;
   bool stays_global = false;    ///< disables spare_counters()
   std::uint32_t threshold = 0;  ///< TH: counters saturate here; 0: no limit
-  std::uint32_t sample = 1;     ///< counts one of `sample` accesses of a thread and adds `sample`
+  std::uint32_t sample = 1;     ///< one of this many accesses of a thread is counted and represents all
   std::uint32_t seed = 1;       ///< of the random sequence that selects them
 
   auto operator<=>(const WordScheme&) const = default;

@@ -98,7 +98,7 @@ struct Expression {
   std::uint64_t value = 0;
   double real = 0;
   std::vector<std::unique_ptr<Expression>> operands;
-  /// index, name: evaluated once before the operands; assigns a hidden variable that `symbol` owns. Call of a
+  /// index, name: evaluated once before the operands; assigns the hidden variable that `symbol` is in. Call of a
   /// helper: evaluated after the operands; copies structures into its parameters.
   std::vector<std::unique_ptr<Expression>> setup;
 
