@@ -6,8 +6,8 @@
 // of the ring after the previous entry of that slot was consumed; the host counts the entries that it has
 // consumed, in order, in StreamRing::taken. A lane that finds its slot occupied waits. If the host consumes
 // nothing for the duration of the patience, no lane waits again in this launch, and entries without a free
-// slot are not streamed. Therefore nothing that the host waits for while it consumes entries may itself wait for
-// the host.
+// slot are not streamed. Therefore nothing that the host waits for while it consumes entries may itself wait
+// for the host.
 #pragma once
 
 #include <cstdint>

@@ -299,7 +299,8 @@ Symbol* Analyser::element_argument(Expression& expression) {
                            argument->symbol->memory == Symbol::Memory::shared ||
                            argument->symbol->memory == Symbol::Memory::indirect);
   if (is_element && argument->symbol->is_const) {
-    error(argument->position, "this is a pointer to const", "remove 'const' from the pointer's declaration");
+    error(argument->position, "an atomic function cannot modify the target of a pointer to const",
+          "remove 'const' from the pointer's declaration");
     return nullptr;
   }
   if (!is_element) {
@@ -386,7 +387,7 @@ Type Analyser::unique_call(Expression& expression) {
   }
   if (symbol->memory != Symbol::Memory::shared || context_.helper != nullptr) {
     error(counted.position,
-          "uniqueElementCount() counts a value, or what a handler assigned to a 'shared' array",
+          "uniqueElementCount() takes a value, or a 'shared' array that the handler assigns to",
           "write 'uniqueElementCount(value)'");
     return Type::none;
   }

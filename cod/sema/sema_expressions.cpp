@@ -283,8 +283,8 @@ bool Analyser::check_target(Expression& target) {
   if (symbol->is_const) {
     const bool is_pointed_to = symbol->pointer != nullptr;
     error(target.position,
-          is_pointed_to ? "'" + symbol->pointer->name + "' is a pointer to const"
-                        : "'" + symbol->name + "' is const",
+          is_pointed_to ? "cannot assign through '" + symbol->pointer->name + "', which is a pointer to const"
+                        : "cannot assign to '" + symbol->name + "', which is const",
           is_pointed_to ? "" : "remove 'const' from its declaration");
     return false;
   }
@@ -435,7 +435,7 @@ Type Analyser::size(Expression& expression) {
       }
     }
     if (type == Type::nothing) {
-      error(expression.position, "'sizeof' cannot be applied to this");
+      error(expression.position, "'sizeof' cannot be applied to a void expression");
       return Type::none;
     }
   } else if (!expression.structure.empty()) {

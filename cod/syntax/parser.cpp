@@ -114,7 +114,7 @@ class FileReader {
     Result<std::string> text = read_regular_file(path, maximum_bytes);
     if (!text) {
       errors_.add(name, "'" + path + "' cannot be read",
-                  "names are relative to the file that includes; a file has at most 1 MiB");
+                  "paths are relative to the including file; a file may have at most 1 MiB");
       return;
     }
     file.included[name] = read(path, std::move(*text));

@@ -85,7 +85,7 @@ TEST(Diagnostics, PointerMisuseIsExplained) {
       "  ON_KERNEL_EXIT: { struct v *p = &a[0]; p.x = 1; const struct v *q = p; q->x = 1; int n = p; }\n"
       "                                         ^~~\n"
       "  hint: write 'p->x'\n"
-      "t.cod:2:72: error: 'q' is a pointer to const\n"
+      "t.cod:2:72: error: cannot assign through 'q', which is a pointer to const\n"
       "  ON_KERNEL_EXIT: { struct v *p = &a[0]; p.x = 1; const struct v *q = p; q->x = 1; int n = p; }\n"
       "                                                                         ^~~~\n"
       "t.cod:2:90: error: a pointer cannot be used as a number\n"
@@ -172,7 +172,7 @@ const Refused refused[] = {
     {"b[0] = 1;", "unknown name 'b'"},
     {"THREADS = 1;", "an extent is not assignable"},
     {"1 = 2;", "this expression is not assignable"},
-    {"const int c = 1; c = 2;", "'c' is const"},
+    {"const int c = 1; c = 2;", "cannot assign to 'c', which is const"},
     {"const int c; int x = c;", "the constant 'c' has no initialiser"},
     {"const int c = laneId(); int x = c;",
      "the initialiser of a 'const' at file scope must be a compile-time constant"},
@@ -261,12 +261,13 @@ const Refused refused[] = {
     {"{ int x; int *p = &x; long *q; x = p == q; }", "these operands cannot be compared"},
     {"{ int *p = &3; }", "only variables and elements of arrays have an address"},
     {"{ int *p = &THREADS; }", "only variables and elements of arrays have an address"},
-    {"{ int x; int *const p = &x; p = &x; }", "'p' is const"},
+    {"{ int x; int *const p = &x; p = &x; }", "cannot assign to 'p', which is const"},
     {"{ int x; int *p = &x; x = sizeof p; }", "'sizeof' cannot be applied to a pointer"},
     {"{ int x; atomicAdd(x, 1); }", "an atomic function needs the address of an array element"},
     {"const int t[2] = {1, 2}; atomicAdd(&t[0], 1);",
      "only elements of 'global' and 'shared' arrays can be modified atomically"},
-    {"global int a[2]; { const int *p = a; atomicAdd(p, 1); }", "this is a pointer to const"},
+    {"global int a[2]; { const int *p = a; atomicAdd(p, 1); }",
+     "an atomic function cannot modify the target of a pointer to const"},
     {"void f(int a[2][2]) { } f(0);", "a parameter cannot be an array of arrays or of pointers"},
     {"volatile int x; x = 1;", "'volatile' is not supported"},
     {"#define N 3\nint x;", "preprocessor directives are not supported"},
@@ -296,10 +297,10 @@ const Refused refused[] = {
     {"shared int a[4]; ON_REPORT: { emit(\"x\", a[0]); }",
      "'a' belongs to the thread blocks of the kernel and is not available in ON_REPORT"},
     {"const int t[4]; int x = t[0];", "the table 't' has no initialiser"},
-    {"const int t[2] = {1, 2}; t[0] = 3;", "'t' is const"},
+    {"const int t[2] = {1, 2}; t[0] = 3;", "cannot assign to 't', which is const"},
     {"const int t[2] = {laneId()}; int x = t[0];",
      "the initialisers of a table must be compile-time constants"},
-    {"{ const int t[2] = {1, 2}; t[0] = 3; }", "'t' is const"},
+    {"{ const int t[2] = {1, 2}; t[0] = 3; }", "cannot assign to 't', which is const"},
     {"switch (1.5) { }", "a switch requires an integer value, but this has type double"},
     {"switch (1) { case 1: case 1: ; }", "duplicate case value"},
     {"switch (1) { default: ; default: ; }", "this switch has more than one 'default'"},
