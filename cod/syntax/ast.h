@@ -98,8 +98,8 @@ struct Expression {
   std::uint64_t value = 0;
   double real = 0;
   std::vector<std::unique_ptr<Expression>> operands;
-  /// index, name: evaluated once before the operands; assigns the hidden variable that `symbol` is in. Call of
-  /// a helper: evaluated after the operands; copies structures into its parameters.
+  /// index, name: evaluated once before the operands; assigns the hidden variable that `symbol` is in. Call
+  /// of a helper: evaluated after the operands; copies structures into its parameters.
   std::vector<std::unique_ptr<Expression>> setup;
 
   Symbol* symbol = nullptr;          ///< name, call of a helper; index: the array, on the outermost index
