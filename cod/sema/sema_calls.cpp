@@ -173,7 +173,7 @@ Type Analyser::api_call(Expression& expression, const ApiFunction& named) {
   }
   context_.uses->calls.push_back(
       {&api, expression.position, context_.elections > 0, context_.conditions > 0});
-  // Constants at file scope are checked like handlers, not like helpers.
+  // False for constants at file scope as well.
   const bool is_handler = context_.helper == nullptr && !context_.label.empty();
   const std::size_t before = errors.size();
   if (is_handler) {

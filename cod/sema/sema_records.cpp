@@ -38,7 +38,7 @@ std::vector<ExpressionPtr> clones(const std::vector<ExpressionPtr>& expressions)
 std::string with_article(Symbol::Memory memory) {
   switch (memory) {
     case Symbol::Memory::shared: return "a 'shared' array";
-    case Symbol::Memory::local: return "an array of a handler";
+    case Symbol::Memory::local: return "a local array";
     case Symbol::Memory::host: return "a 'host' array";
     default: return "a table";
   }

@@ -291,7 +291,7 @@ const Refused refused[] = {
     {"{ int a[2] = {1, 2, 3}; }", "'a' has more initialisers than elements"},
     {"{ int a[2][2] = {{1, 2, 3}}; }", "this list has more values than elements"},
     {"{ int a = {1}; }", "'a' is a scalar, so its initialiser cannot be a list"},
-    {"{ int a[5000]; }", "an array of a handler of 20000 bytes is too large"},
+    {"{ int a[5000]; }", "a local array of 20000 bytes is too large"},
     {"shared int a[THREADS]; a[0] = 1;", "the extent of this array must be a constant integer"},
     {"shared long a[7000]; a[0] = 1;", "a 'shared' array of 56000 bytes is too large"},
     {"shared int a[4]; ON_REPORT: { emit(\"x\", a[0]); }",
