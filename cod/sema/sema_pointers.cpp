@@ -218,8 +218,7 @@ bool Analyser::pointer_value(Expression& expression, const FullType& wanted) {
   }
   const FullType given = full_type(expression);
   if (!same_pointee(given, wanted)) {
-    error(expression.position,
-          "a '" + describe(given) + "' cannot be converted to '" + describe(wanted) + "'");
+    error(expression.position, "cannot convert '" + describe(given) + "' to '" + describe(wanted) + "'");
     return false;
   }
   if (given.to_const && !wanted.to_const) {

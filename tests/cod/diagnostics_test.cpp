@@ -252,7 +252,7 @@ const Refused refused[] = {
     {"struct s { int *p; };", "a structure cannot contain pointers"},
     {"typedef int *link;", "a typedef cannot name a pointer type"},
     {"{ void *p = 0; }", "a pointer needs a type to point to"},
-    {"{ int x; long *p = &x; }", "a 'int *' cannot be converted to 'long *'"},
+    {"{ int x; long *p = &x; }", "cannot convert 'int *' to 'long *'"},
     {"{ const int x[2] = {1}; int *p = x; }", "this conversion discards 'const'"},
     {"{ int x; int *p = x; }", "expected a pointer here, not a value of type int"},
     {"{ int x; int *p = &x; p *= 2; }", "this operator does not apply to a pointer"},

@@ -108,7 +108,7 @@ again:
   EXPECT_EQ(measured["arrays.outside"], 0);
 }
 
-TEST(Ranges, DataThatIsNotStoredEndsAsOverwritten) {
+TEST(Ranges, DataThatIsNotStoredIsOverwrittenOrOpenAtExit) {
   const Measured measured = ranges_of(R"(
   ld.global.u32 %r3, [%rd3];
   st.shared.u32 [%r2], %r3;

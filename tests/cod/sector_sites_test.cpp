@@ -174,7 +174,7 @@ TEST(SectorSites, TallyRowsThatAreNotAligned) {
   EXPECT_FALSE(launch.adds_nothing);
 }
 
-TEST(SectorSites, AreExpectedOfWarpsThatReconverge) {
+TEST(SectorSites, AreExpectedOfConvergedWarps) {
   const auto exceptions = [](const std::string& condition) {
     MeasuredLaunch launch(
         access_module("setp.gt.u32 %p1, " + condition +
