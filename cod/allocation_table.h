@@ -1,4 +1,4 @@
-// From an address of device memory to the allocation that holds it: what allocationId() searches.
+// Maps an address of device memory to the allocation that holds it; allocationId() searches this table.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,16 @@ namespace lynxpp::cod {
 struct AllocatedRange {
   std::uint64_t begin = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t id = 0;  ///< what allocationId() gives
+  std::uint64_t id = 0;  ///< result of allocationId()
 };
 
-/// Where no range holds the address.
+/// The result if no range holds the address.
 inline constexpr std::uint64_t no_allocation = ~std::uint64_t{0};
-/// Of a variable of the program's module that no allocation holds: this and its number. Allocations have
-/// theirs (device::LiveAllocation::number).
+/// A module variable outside all allocations has this plus its index as its id. Allocations have their own
+/// ids (device::LiveAllocation::number).
 inline constexpr std::uint64_t first_variable_id = std::uint64_t{1} << 32;
 
-/// Their number, then begin, end and id of each, ascending. Precondition: no two share an address.
+/// The number of ranges, then begin, end and id of each, ascending. Precondition: no two ranges overlap.
 std::vector<std::uint64_t> allocation_table(std::vector<AllocatedRange> ranges);
 
 }  // namespace lynxpp::cod

@@ -11,12 +11,12 @@
 namespace lynxpp::cod {
 namespace {
 
-// Of a map and a trace: room for so many, as far as a launch needs no more than some MiB for it.
+// Capacities of maps and traces, chosen so that a launch needs only a few MiB for them.
 constexpr const char* map_entries = "16384";
 constexpr const char* trace_entries = "65536";
 constexpr const char* histogram_bins = "62";
 
-/// The extent whose elements a function numbers; empty: none.
+/// The extent that a function's result indexes; empty if none.
 std::string extent_of(const Expression& index) {
   static const std::map<std::string, std::string> extents{{"basicBlockId", "BASIC_BLOCKS"},
                                                           {"instructionId", "INSTRUCTIONS"},
@@ -45,12 +45,12 @@ bool is_negative_value(const Expression& value) {
 
 enum class Storage { element, array, map, histogram, trace };
 
-/// How one name is used, all its uses together.
+/// All uses of one name, combined.
 struct Use {
   std::string name;
   Position position;
   Storage storage = Storage::element;
-  std::vector<std::string> extents;  ///< of the indices; of a map without its key's
+  std::vector<std::string> extents;  ///< of the indices; for a map without that of its key
   std::vector<std::string> fields;   ///< trace
   bool is_floating = false;
   bool is_signed = false;
@@ -75,7 +75,7 @@ struct Use {
   }
 };
 
-/// Walks a specification and collects what it changes without declaring it.
+/// Collects the names that a specification modifies but does not declare.
 class UndeclaredNames {
  public:
   explicit UndeclaredNames(const SyntaxTree& tree) : tree_(tree) {}
@@ -137,7 +137,7 @@ class UndeclaredNames {
     if (is_update) changed(target, value, value != nullptr && is_negative_value(*value));
   }
 
-  /// The name that `target` is an element of, with its indices; null: declared, or no name.
+  /// Returns the base name of `target` and its indices; null if it is declared or not a name.
   const Expression* undeclared(const Expression& target, std::vector<const Expression*>& indices) const {
     const Expression* base = &target;
     while (base->kind == ExpressionKind::index && base->operands.size() == 2) {
@@ -174,7 +174,7 @@ class UndeclaredNames {
       use.extents = std::move(extents);
     } else if (use.storage == Storage::array && indices.size() == use.extents.size() &&
                (has_key || extents != use.extents)) {
-      // Indexed by this and by that: what all of these have in common is that they are numbers.
+      // Indexed in different ways: all they have in common is that they are numbers.
       use.storage = Storage::map;
       use.extents.pop_back();
     }
@@ -205,7 +205,8 @@ class UndeclaredNames {
 
   bool check(const Expression& name, const std::vector<std::string>& extents) {
     if (std::ranges::count(extents, std::string()) == 0) return true;
-    fail(name, "'" + name.text + "' cannot be declared by this use: only its last index may be any number",
+    fail(name,
+         "'" + name.text + "' cannot be declared implicitly: only its last index may be an arbitrary value",
          "declare it, for example 'global unsigned long " + name.text + "[32][1024];'");
     return false;
   }
@@ -214,8 +215,8 @@ class UndeclaredNames {
     std::vector<const Expression*> indices;
     const Expression* name = undeclared(target, indices);
     if (name == nullptr) return;
-    fail(*name, "the least value of '" + name->text + "' would always be the zero that it begins with",
-         "use record(&" + name->text + ", value) for how the values are distributed");
+    fail(*name, "the minimum of '" + name->text + "' would always be its initial value, 0",
+         "use record(&" + name->text + ", value) to collect a histogram of the values");
   }
 
   void fail(const Expression& place, std::string message, std::string hint) {

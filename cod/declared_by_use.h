@@ -1,4 +1,4 @@
-// One-liners: what they change without having declared it.
+// Declarations for one-liners, derived from how undeclared names are used.
 #pragma once
 
 #include <string>
@@ -7,17 +7,17 @@
 
 namespace lynxpp::cod {
 
-/// Declarations, on one line, of what `source` changes and does not declare; empty when there is nothing to
-/// declare or the text has syntax errors, which compile() tells. They belong behind the text, on a line of
-/// their own, so that places in the text stay right.
-///   a[basicBlockId()]++      an array with the extent that belongs to the index
-///   a[x]++                   a map; further indices before the last must belong to extents
+/// Returns declarations, on one line, of the names that `source` modifies but does not declare. Empty if
+/// nothing is missing or the text has syntax errors, which compile() reports. Append them after the text on a
+/// line of their own, so that source locations stay valid.
+///   a[basicBlockId()]++      an array with the extent that matches the index
+///   a[x]++                   a map; all indices but the last must match extents
 ///   a++, a += x              one element
 ///   record(&a, x)            a histogram
 ///   append(&a, x, y)         a trace
-/// Elements are `unsigned long`; `long` where something is taken away, `double` where a floating-point
-/// constant
-/// or conversion is added. Failure: an array that cannot be declared by its use, with its place in `name`.
+/// Elements are `unsigned long`; `long` if something is subtracted, `double` if a floating-point constant or
+/// conversion is added. Fails if a use does not determine the declaration; the error has its location in
+/// `name`.
 Result<std::string> declared_by_use(const std::string& source, const std::string& name);
 
 }  // namespace lynxpp::cod

@@ -88,7 +88,7 @@ class CompiledSpecification final : public Specification {
   bool asks_for_transfers() const override { return program_->asks_for_transfers; }
 
   Result<DeviceCode> lower_device(const DeviceTarget& target) const override {
-    // Once per compute capability: a program's kernels are mostly made for one.
+    // One result per compute capability: most programs' kernels are compiled for one.
     const std::lock_guard lock(mutex_);
     const auto key = std::tuple(target.sm, target.plain_counters, target.wide_counters, target.lane_values,
                                 target.words, target.streams_traces, target.has_lane_sizes);
@@ -145,8 +145,8 @@ std::uint64_t value_of(const Dimension& dimension, const LaunchExtents& extents)
     case Extent::shared_words: return extents.shared_words;
     case Extent::device_words: return extents.device_words;
     case Extent::lynx: {
-      // What the formulas of the Lynx paper's specifications reach: one slot for each pair of basic blocks
-      // and each thread, two for each thread block and warp, and those of its `(blockDim() * blockDim() +
+      // Upper bounds of the index formulas in the Lynx paper's specifications: one slot for each pair of
+      // basic blocks and each thread, two for each thread block and warp, and its `(blockDim() * blockDim() +
       // blockDim()) >> 5` for 1024 threads.
       constexpr std::uint64_t largest_paper_warp = (1024 * 1024 + 1024) >> 5;
       return std::max({extents.basic_blocks * extents.basic_blocks + extents.threads, 2 * extents.warps,

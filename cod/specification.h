@@ -1,10 +1,10 @@
-// C-on-Demand: a specification (.cod text) ▶ what the splice pass and the report need.
+// C-on-Demand: compiles a specification (.cod text) for the splice pass and the report.
 //
-//   parse + analyse  ▶ Specification (targets, filters, storage, per-thread state; AST kept inside)
+//   parse + analyse  ▶ Specification (targets, filters, storage, per-thread state; keeps the AST)
 //   lower_device     ▶ one PTX routine per handler (LLVM O2, NVPTX)
-//   compile_host     ▶ the ON_REPORT part, native code through LLVM ORC
+//   compile_host     ▶ ON_REPORT as native code, through LLVM ORC
 //
-// No ANTLR or LLVM type leaves cod/*.cpp. Everything here is immutable after creation and thread safe.
+// No ANTLR or LLVM type leaves cod/*.cpp. All objects are immutable after creation and thread safe.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +26,10 @@
 
 namespace lynxpp::cod {
 
-// ---------------------------------------------------------------- where a handler goes
+// ---------------------------------------------------------------- instrumentation points
 
-/// loop_iteration: where the loop's first block begins, the first time included; instruction: before it;
-/// instruction_after: behind it, for the lanes that executed it
+/// loop_iteration: at the start of the loop header, including the first iteration. instruction: before the
+/// instruction. instruction_after: after it, for the lanes that executed it.
 enum class TargetKind {
   kernel_entry,
   kernel_exit,
@@ -43,7 +43,7 @@ enum class TargetKind {
   instruction,
   instruction_after
 };
-std::string_view name_of(TargetKind target);  ///< its label, "ON_KERNEL_ENTRY"
+std::string_view name_of(TargetKind target);  ///< the target's label, "ON_KERNEL_ENTRY"
 constexpr bool is_instruction(TargetKind target) { return target >= TargetKind::instruction; }
 constexpr bool is_at_loop(TargetKind target) {
   return target >= TargetKind::loop_entry && target <= TargetKind::loop_exit;
@@ -60,8 +60,8 @@ enum InstructionClass : std::uint32_t {
   arithmetic = 1u << 6,
   predicated = 1u << 7,
   async_copy = 1u << 8,  ///< copies between state spaces, completed by a group or a barrier
-  bulk = 1u << 9,        ///< an operand gives the number of bytes that one lane copies
-  unsized = 1u << 10,    ///< neither opcode nor operands give the number of bytes
+  bulk = 1u << 9,        ///< the number of bytes that each lane copies is an operand
+  unsized = 1u << 10,    ///< neither the opcode nor an operand determines the number of bytes
 };
 enum AddressSpace : std::uint32_t {
   space_global = 1u << 0,
@@ -73,10 +73,10 @@ enum AddressSpace : std::uint32_t {
   space_generic = 1u << 6,
 };
 enum DataKind : std::uint32_t { integer = 1u << 0, floating_point = 1u << 1 };
-/// Ends of transfers between device memory and shared memory (ptx/analysis/transfers).
+/// Directions of transfers between device memory and shared memory (ptx/analysis/transfers).
 enum TransferKind : std::uint32_t { transfer_in = 1u << 0, transfer_out = 1u << 1 };
 
-/// Within a kind the bits add up, between kinds they narrow; a kind without a bit does not narrow.
+/// Bits of one kind are alternatives; kinds are combined with "and". A kind without bits does not restrict.
 struct InstructionFilter {
   std::uint32_t classes = 0;
   std::uint32_t spaces = 0;
@@ -87,32 +87,32 @@ struct InstructionFilter {
   bool matches(const ptx::OpcodeTraits& traits, bool guarded) const {
     return matches(labels_of(traits, guarded));
   }
-  /// Which side of a copy the filter chooses, its source (0) before its destination (1); of other
-  /// instructions 0. Null: none.
+  /// Returns which operand of a copy the filter selects: its source (0), else its destination (1); 0 for any
+  /// other selected instruction. nullopt if the filter does not select it.
   std::optional<std::uint32_t> choose(const LabelSets& labels) const;
 
-  std::vector<std::string> opcodes;    ///< patterns with * and ? for the whole opcode; one has to fit
-  std::vector<ptx::DataType> results;  ///< of what the instruction writes (ptx::result_type); one has to fit
+  std::vector<std::string> opcodes;    ///< patterns with * and ? for the whole opcode; one must match
+  std::vector<ptx::DataType> results;  ///< types of the result (ptx::result_type); one must match
   struct SourceLines {
-    std::string file;  ///< the end of the path, whole components: "kernel.cu", "src/kernel.cu"
+    std::string file;  ///< trailing path components: "kernel.cu", "src/kernel.cu"
     std::uint32_t first = 0;
     std::uint32_t last = 0;
   };
-  std::vector<SourceLines> sources;  ///< one has to fit
-  /// one has to be found in the name, mangled or not, of the function called
+  std::vector<SourceLines> sources;  ///< one must match
+  /// Patterns for the callee's name, mangled or demangled; one must match.
   std::vector<NamePattern> call_targets;
 
   bool matches_opcode(std::string_view opcode) const;
-  /// `callee` is null when the instruction calls nothing, or calls through a pointer.
+  /// `callee` is null if the instruction does not call, or calls through a pointer.
   bool matches_callee(const std::string* callee) const;
-  /// `file` is null when the instruction's place is not known.
+  /// `file` is null if the instruction's source location is unknown.
   bool matches_source(const std::string* file, std::uint32_t line) const;
 };
 
 // ---------------------------------------------------------------- storage
 
-/// shared_words, device_words: 4-byte words of a thread block's shared memory, of the device memory that the
-/// program has allocated; lynx: of Lynx's untyped globalMem, see value_of().
+/// shared_words: 4-byte words of a thread block's shared memory. device_words: 4-byte words of the device
+/// memory that the program has allocated. lynx: of Lynx's untyped globalMem, see value_of().
 enum class Extent {
   constant,
   basic_blocks,
@@ -133,58 +133,58 @@ struct Dimension {
   std::string name;  ///< as written: "BASIC_BLOCKS", "4"
 };
 
-/// Scalar types of the language, on device and host alike.
+/// Scalar types of the language, identical on device and host.
 enum class ScalarType { i8, u8, i16, u16, i32, u32, i64, u64, f32, f64 };
 std::uint32_t size_of(ScalarType type);
 
-/// `global unsigned long counts[THREADS];` No dimension: one element. Zero when a launch begins, but for what
-/// set_initial_values() writes.
+/// `global unsigned long counts[THREADS];` Without dimensions it has one element. Elements are zero when a
+/// launch begins, except those that set_initial_values() writes.
 struct GlobalArray {
   std::string name;
   ScalarType type = ScalarType::u64;
   std::vector<Dimension> dimensions;
-  bool is_hidden = false;  ///< belongs to a trace, histogram or map and is no result by itself
+  bool is_hidden = false;                  ///< belongs to a trace, histogram or map; not a result by itself
   std::vector<std::uint8_t> initial = {};  ///< bytes of the first elements
-  bool fills = false;                      ///< … of one element, which all begin with
+  bool fills = false;                      ///< `initial` is one element, the initial value of all
   bool counts_words = false;               ///< countWords() adds to it
 };
 
-/// Memory that the variant declares for the handlers, which name it `__lynxpp_memory_<index>`: a `shared`
-/// array, one for each thread block and with undefined contents at first, or a constant table in the global
-/// state space.
+/// A variable that the instrumented variant declares for the handlers, which refer to it as
+/// `__lynxpp_memory_<index>`: a `shared` array, one per thread block with undefined initial contents, or a
+/// constant table in the global state space.
 struct ModuleVariable {
   std::string name;
   bool is_shared = true;
-  std::uint64_t bytes = 0;            ///< 0: no handler needs it
-  std::vector<std::uint8_t> initial;  ///< of tables: `bytes` of them
+  std::uint64_t bytes = 0;            ///< 0 if no handler needs it
+  std::vector<std::uint8_t> initial;  ///< tables: `bytes` bytes
 };
 
-/// A place in a handler where an element of an array is accessed, if there is one of that number.
+/// An access to an array element in a handler.
 struct CheckedAccess {
   std::string array;
   SourceLocation location;
 };
 
-/// A 64-bit word of the hidden kernel parameter, which a handler reads as `__lynxpp_word_<index>`.
+/// A 64-bit parameter slot of the instrumented kernel, which a handler reads as `__lynxpp_word_<index>`.
 struct Word {
   enum class Kind {
     array_address,  ///< device address of arrays()[index]
     extent,         ///< value of `extent` for the launch
-    /// Address of 64-bit counts of accesses out of bounds: that of all others, and one for each of
-    /// checked_accesses().
+    /// Address of 64-bit counts of out-of-bounds accesses: first of all accesses not listed in
+    /// checked_accesses(), then one per entry of it.
     dropped,
-    word_map,  ///< what leads from an address to its element: WordMap::word(index)
-    /// Bytes from the beginning of dynamic shared memory to the counters that stand for arrays()[index] there
-    /// (WordScheme::shared_bits); 0 where there are none.
+    word_map,  ///< address map for DEVICE_WORDS: WordMap::word(index)
+    /// Byte offset in dynamic shared memory of the counters that replace arrays()[index]
+    /// (WordScheme::shared_bits); 0 if they do not exist.
     shared_counters,
-    allocations,  ///< address of what allocation_table() gives
+    allocations,  ///< address of allocation_table()
   };
   Kind kind = Kind::array_address;
   std::uint32_t index = 0;
   Extent extent = Extent::constant;
 };
 
-/// A per-thread variable at file scope. Lives in the register `__lynxpp_state_<index>`; zero before the
+/// A per-thread variable at file scope, held in the register `__lynxpp_state_<index>`. Zero before its
 /// initialiser runs.
 struct StateVariable {
   std::string name;
@@ -193,14 +193,14 @@ struct StateVariable {
 
 // ---------------------------------------------------------------- device code
 
-/// Names a handler's PTX may contain as an operand of `mov`; the splice pass replaces each for every site.
-/// `<name>` stands for one of site_value_names().
-///   mov.b64 %rd1, __lynxpp_word_3;         the word (u64)
-///   mov.b64 %rd1, __lynxpp_state_0;        read of a state register: b32 for types up to 32 bits, b64
-///                                          else; f32 and f64 likewise by size
+/// Names that a handler's PTX may contain as an operand of `mov`; the splice pass replaces each at every
+/// site. `<name>` is one of site_value_names().
+///   mov.b64 %rd1, __lynxpp_word_3;         parameter slot (u64)
+///   mov.b64 %rd1, __lynxpp_state_0;        read of a state register: b32 for types up to 32 bits, else b64;
+///                                          f32 and f64 likewise by size
 ///   mov.b64 __lynxpp_state_0, %rd1;        write
 ///   mov.b64 %rd1, __lynxpp_memory_0;       address of a module variable in its own state space
-///   mov.b32 %r1, __lynxpp_site_<name>;     a site value; u32, or u64 when is_wide(value)
+///   mov.b32 %r1, __lynxpp_site_<name>;     a site value; u32, or u64 if is_wide(value)
 inline constexpr std::string_view handler_function = "lynxpp_handler";
 inline constexpr std::string_view word_prefix = "__lynxpp_word_";
 inline constexpr std::string_view state_prefix = "__lynxpp_state_";
@@ -208,53 +208,54 @@ inline constexpr std::string_view site_prefix = "__lynxpp_site_";
 inline constexpr std::string_view memory_prefix = "__lynxpp_memory_";
 
 enum class SiteValue {
-  basic_block_id,  ///< index of the block in the kernel and what it calls, from 0
+  basic_block_id,  ///< index of the block in the kernel and its callees, 0-based
   basic_block_count,
   basic_block_instruction_count,  ///< instructions of the block
-  /// those whose guard held, counted by this thread in this pass through the block
+  /// Instructions that are not guarded or whose guard held, counted by this thread in this execution of the
+  /// block.
   basic_block_executed_instruction_count,
   basic_block_predicated_instruction_count,  ///< guarded instructions of the block
-  instruction_id,  ///< index of the instruction in the kernel and what it calls, from 0
+  instruction_id,  ///< index of the instruction in the kernel and its callees, 0-based
   instruction_count,
   function_id,     ///< index of the function's first block
-  loop_id,         ///< index of the first block of the loop; outside of loops basic_block_count
-  loop_depth,      ///< 0: in no loop
-  loop_trips,      ///< how often the thread has begun the loop's first block since it entered the loop, u64
-  is_back_edge,    ///< 1 when the branch may lead back to the first block of a loop that it is in
-  memory_address,  ///< address of this access with its offset, u64 (instruction targets, as all that follow)
-  access_size,     ///< bytes this thread accesses; in a register if DeviceTarget::has_lane_sizes
-  access_kind,     ///< 0 reads memory, 1 writes it, 2 is atomic
+  loop_id,         ///< index of the loop header; basic_block_count outside loops
+  loop_depth,      ///< 0 outside loops
+  loop_trips,      ///< times that the thread has executed the header since it entered the loop, u64
+  is_back_edge,    ///< 1 if the branch may take a back edge of an enclosing loop
+  memory_address,  ///< address of this access with offset, u64 (instruction targets, as all that follow)
+  access_size,     ///< bytes that this thread accesses; in a register if DeviceTarget::has_lane_sizes
+  access_kind,     ///< 0 read, 1 write, 2 atomic
   is_of_lanes,     ///< 1 if sectors and banks follow from the lanes' addresses and access_size
-  branch_target,   ///< of a branch: where this lane goes; the same number for the same block
-  access_space,    ///< bit of AddressSpace; of a generic access the space its address leads to
-  bulk_size,       ///< bytes of a bulk copy, u64; 0 of all else
+  branch_target,   ///< target of a branch for this lane; one number per target block
+  access_space,    ///< bit of AddressSpace; for a generic access, the space that its address is in
+  bulk_size,       ///< bytes of a bulk copy, u64; 0 for all other instructions
   vector_width,    ///< elements per thread
-  source_line,     ///< 0: not known
+  source_line,     ///< 0 if unknown
   ptx_line,        ///< of the original module
-  source_id,       ///< first_of_groups() of SiteGrouping::source_line, and so on
+  source_id,       ///< first_of_groups() with SiteGrouping::source_line; the following values likewise
   source_file_id,
   opcode_id,
   call_target_id,
-  instruction_is,  ///< 1 when a filter fits; the parameter is the filter, packed
-  loaded_value,    ///< bits of element <parameter> that was read, u64 (behind the instruction)
-  stored_value,    ///< bits of element <parameter> that is written, u64
-  operand_value,   ///< bits of operand <parameter>, as written from 0, u64
-  result_value,    ///< bits of element <parameter> of what was written, u64 (behind the instruction)
-  // What the lanes have found out about the differences of their addresses before (lower_lane_value):
-  sector_threshold,     ///< the lane is the first in its sector when its address modulo 32 is less than this
-  hoisted_banks,        ///< of this access bankConflicts() + 65536 * bankGroupsSpared()
-  bank_lanes,           ///< lanes that would meet this one at a bank; 0 in all lanes: none do
-  banks_of_some_lanes,  ///< hoisted_banks, found out at the access from bank_lanes
-  lane_result,          ///< a register that the routine of one of these four writes
-  predicate_value,      ///< 1 when the instruction's guard holds or it has none
-  executions,           ///< how many executions of the access the routine stands for; 1 but with
+  instruction_is,  ///< 1 if the filter matches; the parameter is the packed filter
+  loaded_value,    ///< bits of element <parameter> that was read, u64 (after the instruction)
+  stored_value,    ///< bits of element <parameter> to be written, u64
+  operand_value,   ///< bits of operand <parameter>, in source order from 0, u64
+  result_value,    ///< bits of result element <parameter>, u64 (after the instruction)
+  // Hoisted results about the differences between the lanes' addresses (lower_lane_value):
+  sector_threshold,     ///< the lane is first in its sector if its address modulo 32 is below this
+  hoisted_banks,        ///< bankConflicts() + 65536 * bankGroupsSpared() of this access
+  bank_lanes,           ///< lanes that conflict with this one at a bank; 0 in all lanes if none do
+  banks_of_some_lanes,  ///< hoisted_banks, computed at the access from bank_lanes
+  lane_result,          ///< the register that a routine for one of these four values writes
+  predicate_value,      ///< 1 if the instruction is not guarded or its guard holds
+  executions,           ///< executions of the access that one run of the routine represents; 1 except with
                         ///< WordScheme::Analysis::invariants
 };
 std::string_view name_of(SiteValue value);  ///< "basic_block_id"
 bool is_wide(SiteValue value);
-/// Those with a parameter are named "<name>_<parameter>": "operand_value_2".
+/// A value with a parameter is named "<name>_<parameter>": "operand_value_2".
 bool has_parameter(SiteValue value);
-/// "instruction_is_17" ▶ the filter that is asked about; null for other values.
+/// "instruction_is_17" ▶ the filter that it tests; nullopt for other values.
 std::optional<InstructionFilter> filter_of_value(std::string_view name);
 
 /// One index of a counted element.
@@ -264,9 +265,8 @@ struct CounterIndex {
   std::uint64_t constant = 0;
 };
 
-/// A statement that adds to an array for every execution of its handler's places and does nothing else. There
-/// is no device code for it: the engine finds out how often each place was executed and fills the array
-/// before ON_REPORT runs.
+/// A statement that only adds to an array at every execution of its handler's sites. It has no device code:
+/// the engine counts executions of each site and fills the array before ON_REPORT runs.
 struct SiteCounter {
   enum class Addend : std::uint8_t {
     constant,
@@ -276,184 +276,184 @@ struct SiteCounter {
     access_size,   ///< accessSize()
     bank_groups,   ///< bankGroups()
   };
-  std::uint32_t handler = 0;          ///< in Specification::handlers(): which places
+  std::uint32_t handler = 0;          ///< in Specification::handlers(): determines the sites
   std::uint32_t array = 0;            ///< in Specification::arrays()
-  std::vector<CounterIndex> indices;  ///< one for each dimension, in range
+  std::vector<CounterIndex> indices;  ///< one per dimension, in range
   bool counts_warps = false;          ///< once per warp instead of once per thread
-  bool counts_divisions = false;      ///< … of those executions of a `bra` that divide the warp
+  bool counts_divisions = false;      ///< only executions of a `bra` at which the warp diverges
   Addend addend = Addend::constant;
   std::uint64_t constant = 1;
   SourceLocation location;  ///< of the statement
 };
 
-/// Of so many launches, thread blocks and warps one is measured: those whose number is divisible by it.
-/// Numbers are never scaled up.
+/// Measures every n-th launch, thread block and warp: those whose index is divisible by n. Counts are never
+/// scaled up.
 struct Sampling {
   std::uint32_t launches = 1;
   std::uint32_t blocks = 1;
   std::uint32_t warps = 1;
   bool operator==(const Sampling&) const = default;
 };
-/// "1 of 4 launches, 1 of 16 thread blocks"; empty when everything is measured.
+/// "1 of 4 launches, 1 of 16 thread blocks"; empty if everything is measured.
 std::string describe(const Sampling& sampling);
 struct HandlerSampling {
   std::uint32_t line = 0;  ///< of the handler's label
   Sampling sampling;
 };
-/// The rarest of each.
+/// The sparsest sampling of each kind.
 Sampling rarest(const std::vector<HandlerSampling>& handlers);
-/// Whether all measure the same thread blocks and warps.
+/// True if all handlers measure the same thread blocks and warps.
 bool are_sampled_equally(const std::vector<HandlerSampling>& handlers);
-/// The same for all: as above. Else "1 of 4 launches; handler of line 3: 1 of 16 thread blocks; handler of
-/// line 7: all".
+/// If all handlers sample equally: as above. Otherwise "1 of 4 launches; handler of line 3: 1 of 16 thread
+/// blocks; handler of line 7: all".
 std::string describe(const std::vector<HandlerSampling>& handlers);
 
-/// A statement that adds an unsigned number, found out on the device, to an element that its place tells. The
-/// routine adds to the registers which the site values `tally_<index>` and, where a number may be greater
-/// than 1, `tally_high_<index>` name; the engine fills the array before ON_REPORT runs. The second register
-/// counts how often the first has wrapped around. With DeviceTarget::wide_counters there is only the first,
-/// of 64 bits.
+/// A statement that adds an unsigned value, computed on the device, to an element that the site determines.
+/// The routine adds to the registers named by the site values `tally_<index>` and, if an addend may exceed 1,
+/// `tally_high_<index>`, which counts wrap-arounds of the first. The engine fills the array before ON_REPORT
+/// runs. With DeviceTarget::wide_counters only the first exists and has 64 bits.
 struct Tally {
-  std::uint32_t handler = 0;          ///< in Specification::handlers(): which instructions
+  std::uint32_t handler = 0;          ///< in Specification::handlers(): determines the instructions
   std::uint32_t array = 0;            ///< in Specification::arrays()
-  std::vector<CounterIndex> indices;  ///< one for each dimension, in range
-  bool adds_one = false;              ///< each time
-  /// Adds what bankConflicts() or bankGroupsSpared() gives: at most 31 behind more than 31 instructions, so
-  /// that the register cannot wrap in fewer than 2^32 cycles and needs no second one.
+  std::vector<CounterIndex> indices;  ///< one per dimension, in range
+  bool adds_one = false;              ///< always adds 1
+  /// Adds bankConflicts() or bankGroupsSpared(): each addition is at most 31 and follows more than 31
+  /// instructions. The register cannot wrap in fewer than 2^32 cycles, so it needs no second one.
   bool is_paced = false;
-  bool is_wide_only = false;  ///< adds nothing at accesses of up to 4 bytes
+  bool is_wide_only = false;  ///< adds 0 at accesses of up to 4 bytes
 };
 inline constexpr std::string_view tally_value = "tally_";
 inline constexpr std::string_view high_tally_value = "tally_high_";
 
 struct Handler {
-  /// What all of its code does.
+  /// The only kind of work that a handler's code does.
   enum class Measures : std::uint8_t {
     anything,
-    /// Adds to tallies numbers that follow from which lanes are active, the size and kind of the access and
-    /// the differences between the lanes' addresses, for accesses of 4 bytes and more.
+    /// Adds to tallies values that depend only on the active lanes, the size and kind of the access, and the
+    /// differences between the lanes' addresses, for accesses of at least 4 bytes.
     banks,
-    sectors  ///< adds one to tallies where firstInSector() is 1
+    sectors  ///< adds one to tallies if firstInSector() is 1
   };
   TargetKind target = TargetKind::kernel_entry;
-  InstructionFilter filter;     ///< of instruction targets
-  bool is_initializer = false;  ///< initialisers of state variables: runs before all other entry handlers
-  SourceLocation location;      ///< of the target label
-  std::vector<SiteValue> site_values;  ///< which ones its code reads
+  InstructionFilter filter;            ///< of instruction targets
+  bool is_initializer = false;         ///< initialises state variables; runs before all other entry handlers
+  SourceLocation location;             ///< of the target label
+  std::vector<SiteValue> site_values;  ///< those that its code reads
   bool uses_state = false;
   bool needs_convergence = false;  ///< uses warp votes, shuffles or syncWarp
-  /// Has shorter code where differences of the lanes' addresses are known: DeviceTarget::lane_values.
+  /// Has shorter code if differences between the lanes' addresses are known: DeviceTarget::lane_values.
   bool can_use_lane_values = false;
-  /// A kernel-exit handler with syncThreads(): only for kernels that all threads of a block leave together.
+  /// A kernel-exit handler with syncThreads(): only for kernels in which all threads of a block exit
+  /// together.
   bool syncs_at_exit = false;
   Measures measures = Measures::anything;
-  /// All its code is countWords() of these arrays: there is nothing to splice where the engine finds the
-  /// addresses out by itself. In Specification::arrays().
+  /// Indices in Specification::arrays(). If not empty, the handler only calls countWords() on these arrays,
+  /// and nothing is spliced where the engine computes the addresses itself.
   std::vector<std::uint32_t> counted_words;
-  /// All its code is counters: nothing to splice, unless they are lowered as well
+  /// True if all its code is counters: nothing is spliced unless they are lowered as well
   /// (DeviceTarget::plain_counters).
   bool is_counted = false;
-  /// Regular expressions; the handler is for kernels whose name, mangled or not, one of them finds. None: for
-  /// all.
+  /// Regular expressions; one must match the kernel's name, mangled or demangled. Empty: all kernels.
   std::vector<NamePattern> kernels;
 
   bool wants_kernel(const std::string& mangled_name) const;
 };
 
-/// PTX of one handler: the text of a module with the `.func` handler_function, without parameters, whose body
-/// is to be spliced, and the functions that it calls, which stand once in a variant and know nothing of
-/// sites. The body falls to a single `ret;` at its end or has several; each means "end of handler".
+/// PTX of one handler: a module with the `.func` handler_function, without parameters, whose body is spliced,
+/// and the functions that it calls, which a variant contains once and which do not read site values. The body
+/// ends with a single `ret;` or contains several; each ends the handler.
 struct HandlerCode {
   std::string ptx;
 };
 
 struct DeviceTarget {
-  int sm = 75;  ///< the code may use what this compute capability has, e.g. redux.sync from 80
-  bool plain_counters = false;  ///< counters() and tallies() become code like all other statements
+  int sm = 75;  ///< the code may use features of this compute capability, such as redux.sync from 80
+  bool plain_counters = false;  ///< lowers counters() and tallies() like all other statements
   bool wide_counters = false;   ///< registers of tallies() have 64 bits
-  /// Only handlers that can_use_lane_values are lowered, to code that reads sector_threshold and its kin.
+  /// Lowers only handlers with can_use_lane_values, to code that reads sector_threshold and the values after
+  /// it.
   bool lane_values = false;
-  /// Of countWords(). Routines that sample keep their place in the random sequence in one more state register
-  /// of 32 bits behind those of state(); those with counters in shared memory name one more variable behind
-  /// those of variables(), which is where dynamic shared memory begins.
+  /// Scheme of countWords(). Routines that sample keep their position in the random sequence in one more
+  /// 32-bit state register after those of state(). Routines with counters in shared memory use one more
+  /// variable after those of variables(), the start of dynamic shared memory.
   WordScheme words = {};
-  bool streams_traces = false;  ///< the code streams entries where StreamControl says so
+  bool streams_traces = false;  ///< the code streams entries if StreamControl enables it
   bool has_lane_sizes = false;  ///< true if access_size may differ between lanes
 };
 
 struct DeviceCode {
-  /// One per Specification::handlers(), same order; empty where the handler is counted.
+  /// One per Specification::handlers(), in the same order; empty if the handler is counted.
   std::vector<HandlerCode> handlers;
-  int minimum_sm = 0;   ///< the least `.target` the code needs (70 match, 80 redux)
-  int minimum_ptx = 0;  ///< the least `.version` × 10 (62 activemask, 70 redux)
+  int minimum_sm = 0;   ///< the lowest `.target` that the code needs (70 match, 80 redux)
+  int minimum_ptx = 0;  ///< the lowest `.version` × 10 that the code needs (62 activemask, 70 redux)
 };
 
-/// The routine that finds out a site value of the four that lanes tell of their addresses' differences. It
-/// reads memory_address, which may be the address or anything that differs from it by the same number in all
-/// active lanes, and of those about banks access_size and access_kind; banks_of_some_lanes also reads
-/// bank_lanes. It writes lane_result. All lanes that make the access run it together; bank_lanes may be found
-/// out by more, not for loads of more than 4 bytes, whose groups of lanes depend on which are there. Kept for
-/// each compute capability.
+/// Returns the routine that computes one of the four site values about differences between the lanes'
+/// addresses. It reads memory_address, which may be offset by any amount that is the same in all active
+/// lanes. Values about banks also read access_size and access_kind; banks_of_some_lanes reads bank_lanes,
+/// too. It writes lane_result. All lanes of the access run it together. bank_lanes may be computed by a
+/// superset of those lanes, except for loads of more than 4 bytes, whose lane groups depend on the active
+/// lanes. Results are cached per compute capability.
 Result<HandlerCode> lower_lane_value(SiteValue value, int sm);
 
 // ---------------------------------------------------------------- host code
 
-/// How launches' values of a result become one, where the result says so itself.
+/// How values of a result are combined across launches, if the result determines it.
 enum class Folding : std::uint8_t {
   by_name,
   sum,
   mean,
   least,
   greatest,
-  same,   ///< no amount
-  key,    ///< of a column that names the rows of its table
-  first,  ///< of the first launch
+  same,   ///< not a quantity
+  key,    ///< a column that identifies the rows of its table
+  first,  ///< the first launch's value
   last,
-  concatenate,  ///< rows of a table, one launch's behind the other's
+  concatenate,  ///< table rows, launch after launch
 };
 
-/// One result of a launch; their names differ. `values` in row-major order of `dimensions`; no dimension: a
-/// number.
+/// One result of a launch, with a unique name. `values` is in row-major order of `dimensions`; without
+/// dimensions it is one number.
 struct Emitted {
   std::string name;
   std::vector<std::uint64_t> dimensions;
   std::variant<std::vector<double>, std::vector<std::int64_t>, std::vector<std::uint64_t>> values;
   std::string unit;
-  std::vector<std::string> dimension_names = {};  ///< as declared: "BASIC_BLOCKS", "4"; for each dimension
-  /// Columns of one table, all of one length, have the same `table`; their `name` is "TABLE.COLUMN".
+  std::vector<std::string> dimension_names = {};  ///< as declared: "BASIC_BLOCKS", "4"; one per dimension
+  /// Columns of one table have the same `table` and the same length; their `name` is "TABLE.COLUMN".
   std::string table = {};
-  /// Histogram: bin k of the last dimension is for values from bounds[k] up to, not including, bounds[k + 1].
+  /// Histogram: bin k of the last dimension covers values from bounds[k] up to but excluding bounds[k + 1].
   std::vector<std::int64_t> bounds = {};
-  /// Values below the first bin and beyond the last one, one each for every index of the dimensions before
-  /// the last.
+  /// Counts of values below the first bin and above the last one, for each index of all dimensions but the
+  /// last.
   std::vector<std::uint64_t> underflow = {};
   std::vector<std::uint64_t> overflow = {};
-  std::vector<std::string> labels = {};  ///< of the indices of the first dimension; none: their numbers
-  std::vector<std::string> texts = {};   ///< column: what its values stand for, as many; or none
-  /// Of a ratio, whose `values` are its numerators.
+  std::vector<std::string> labels = {};  ///< of the first dimension's indices; empty: the index itself
+  std::vector<std::string> texts = {};   ///< column: text of each value, or empty
+  /// Ratio: its denominators; `values` are the numerators.
   std::optional<std::variant<std::vector<double>, std::vector<std::int64_t>, std::vector<std::uint64_t>>>
       denominators = {};
   Folding folding = Folding::by_name;
-  std::uint64_t left_out = 0;  ///< column: so many rows of the table are not here
+  std::uint64_t left_out = 0;  ///< column: rows of the table that are omitted here
 };
 
 /// An array of the program in memory whose words are counted.
 struct MemoryArray {
-  std::string name;         ///< PTX symbol, "dynamic", or what tells an allocation from others
-  std::uint64_t first = 0;  ///< element of arrays with the extent SHARED_WORDS or DEVICE_WORDS
+  std::string name;         ///< PTX symbol, "dynamic", or a name that distinguishes allocations
+  std::uint64_t first = 0;  ///< its first element in arrays with the extent SHARED_WORDS or DEVICE_WORDS
   std::uint64_t words = 0;
 };
 
-/// Where an array of the program lies when a launch is made.
+/// The address of a program array at a launch.
 struct PlacedArray {
-  std::string name;           ///< as MemoryArray's
-  std::uint64_t address = 0;  ///< of shared memory: in its own window
+  std::string name;           ///< same as MemoryArray::name
+  std::uint64_t address = 0;  ///< shared memory: in the shared window
   std::uint64_t bytes = 0;
   bool is_shared = false;
-  std::uint64_t id = 0;  ///< of device memory: what allocationId() gives
+  std::uint64_t id = 0;  ///< device memory: result of allocationId()
 };
 
-/// What ON_REPORT sees of one launch. Pointers are borrowed for the call.
+/// The data of one launch that ON_REPORT can access. Pointers are borrowed for the call.
 struct LaunchView {
   std::string_view kernel;
   std::uint32_t grid[3] = {1, 1, 1};
@@ -461,20 +461,20 @@ struct LaunchView {
   std::uint64_t basic_blocks = 0;
   std::uint64_t instructions = 0;
   std::uint64_t sms = 0;
-  std::uint32_t clock_khz = 0;  ///< SM clock, 0 when unknown
+  std::uint32_t clock_khz = 0;  ///< SM clock, 0 if unknown
   std::string_view device;      ///< its name
   std::uint32_t multiprocessors = 0;
   std::uint32_t compute_capability = 0;  ///< × 10
-  std::uint64_t launch = 0;              ///< number of this launch of the kernel
+  std::uint64_t launch = 0;              ///< index of this launch of the kernel
   std::uint64_t shared_words = 0;        ///< LaunchExtents::shared_words
   std::uint64_t device_words = 0;
-  std::vector<MemoryArray> shared_arrays, device_arrays;  ///< whose words these are
-  std::vector<PlacedArray> placed_arrays;  ///< where lists_arrays(): shared ones, then all of device memory
-  /// The host's variables, of HostReport::initial_state()'s size; empty: this report has its own that nobody
-  /// sees later.
+  std::vector<MemoryArray> shared_arrays, device_arrays;  ///< arrays that own the words
+  std::vector<PlacedArray> placed_arrays;  ///< if lists_arrays(): shared arrays, then all of device memory
+  /// Host variables, of the size of HostReport::initial_state(). Empty: this report uses its own, which are
+  /// discarded.
   std::span<std::byte> host;
-  const SiteTable* sites = nullptr;  ///< null: nothing is known of the instructions
-  /// contents of Specification::arrays(), same order; ON_REPORT may change them
+  const SiteTable* sites = nullptr;  ///< null if instructions are unknown
+  /// Contents of Specification::arrays(), in the same order; ON_REPORT may modify them.
   std::vector<std::span<std::byte>> arrays;
   std::function<void(Emitted)> emit;            ///< receives emit(…)
   std::function<void(std::string_view)> print;  ///< receives print(…)
@@ -483,13 +483,12 @@ struct LaunchView {
 class HostReport {
  public:
   virtual ~HostReport() = default;
-  /// Runs ON_REPORT once. Out-of-bounds reads of arrays yield 0 and are reported in the failure.
+  /// Runs ON_REPORT once. Out-of-bounds reads of arrays yield 0 and are reported as a failure.
   virtual Status run(const LaunchView& launch) const = 0;
 
-  /// What LaunchView::host holds before the first report. Whoever attaches a specification keeps it from
-  /// launch to launch.
+  /// Initial contents of LaunchView::host. The owner of the attached specification keeps it across launches.
   virtual std::vector<std::byte> initial_state() const = 0;
-  /// ON_END: once, behind the last report. Reads `host`, calls `emit` and `print`; nothing else of the view.
+  /// ON_END: runs once, after the last report. Uses only `host`, `emit` and `print` of the view.
   virtual bool has_end() const = 0;
   virtual Status end(const LaunchView& view) const = 0;
 };
@@ -504,9 +503,9 @@ class Specification {
   virtual const std::string& summary() const = 0;  ///< the first comment line of the file
   virtual const std::string& source() const = 0;
   virtual const std::vector<Handler>& handlers() const = 0;
-  /// The rarest sampling among the handlers; that of launches is the same for all.
+  /// The sparsest sampling among the handlers; all have the same sampling of launches.
   virtual Sampling sampling() const = 0;
-  /// Of the handlers for a kernel, mangled (empty: for any), in their order, without initialisers.
+  /// Sampling of the handlers for a kernel (mangled; empty: any), in order, without initialisers.
   virtual std::vector<HandlerSampling> samplings(const std::string& kernel) const = 0;
   virtual const std::vector<GlobalArray>& arrays() const = 0;
   virtual const std::vector<StateVariable>& state() const = 0;
@@ -515,27 +514,29 @@ class Specification {
   virtual const std::vector<SiteCounter>& counters() const = 0;
   virtual const std::vector<Tally>& tallies() const = 0;
   virtual const std::vector<CheckedAccess>& checked_accesses() const = 0;
-  /// Those that can be streamed: of one dimension and not too few entries, of which device code names none.
+  /// Traces that can be streamed: one-dimensional, with at least least_streamed_entries entries, and not read
+  /// by device code.
   virtual const std::vector<TraceStream>& streams() const = 0;
-  /// Whether it asks where the program's arrays are: LaunchView::placed_arrays.
+  /// True if it queries the program's arrays: LaunchView::placed_arrays.
   virtual bool lists_arrays() const = 0;
-  /// Whether tables that it emits have a column of addresses, by its name.
+  /// True if a table that it emits has a column of addresses, judged by the column's name.
   virtual bool emits_addresses() const = 0;
-  /// Whether some filter asks which instructions transfer.
+  /// True if a filter or query uses transfer labels.
   virtual bool asks_for_transfers() const = 0;
 
   virtual Result<DeviceCode> lower_device(const DeviceTarget& target) const = 0;
 
-  /// Native code of ON_REPORT. Without an ON_REPORT the report emits every array under its own name.
+  /// Compiles ON_REPORT to native code. Without an ON_REPORT, the report emits every array under its own
+  /// name.
   virtual Result<std::shared_ptr<const HostReport>> compile_host() const = 0;
 };
 
-/// `name` is the file's path for diagnostics. Failure: every error found, each with a place. Warnings of a
-/// successful compilation are appended to `warnings` when it is not null.
+/// `name` is the file's path for diagnostics. Fails with all errors found, each with a location. Warnings of
+/// a successful compilation are appended to `warnings` unless it is null.
 Result<std::shared_ptr<const Specification>> compile(std::string source, const std::string& name,
                                                      Diagnostics* warnings = nullptr);
 
-/// The value of an extent for a launch.
+/// The values of all extents for a launch.
 struct LaunchExtents {
   std::uint64_t basic_blocks = 0;
   std::uint64_t instructions = 0;
@@ -547,13 +548,13 @@ struct LaunchExtents {
   std::uint64_t device_words = 0;
 };
 std::uint64_t value_of(const Dimension& dimension, const LaunchExtents& extents);
-/// Elements of the array; 0 when the product does not fit 64 bits.
+/// Number of elements of the array; 0 if the product does not fit 64 bits.
 std::uint64_t element_count(const GlobalArray& array, const LaunchExtents& extents);
-/// Bytes at the beginning of an array of `bytes` bytes that are not zero when a launch begins.
+/// Size of the prefix of an array of `bytes` bytes that is not zero when a launch begins.
 std::uint64_t initial_bytes(const GlobalArray& array, std::uint64_t bytes);
-/// Writes them. Precondition: `elements` has at least so many bytes, and holds zeros.
+/// Writes the initial values. Precondition: `elements` has at least initial_bytes() bytes, all zero.
 void set_initial_values(const GlobalArray& array, std::span<std::byte> elements);
-/// Whether an extent is SHARED_WORDS or DEVICE_WORDS: elements stand for words of memory.
+/// True if the array has the extent SHARED_WORDS or DEVICE_WORDS: its elements correspond to memory words.
 bool is_of_words(const GlobalArray& array);
 
 }  // namespace lynxpp::cod

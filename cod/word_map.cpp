@@ -7,15 +7,15 @@ namespace {
 
 constexpr std::uint64_t pages_of_region = std::uint64_t{1} << (WordMap::region_bits - WordMap::page_bits);
 
-/// Pages, ends excluded.
+/// A half-open range of pages.
 struct Stretch {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
-  std::uint64_t used = 0;   ///< pages that ranges have a part of
-  std::uint64_t bytes = 0;  ///< of ranges
+  std::uint64_t used = 0;   ///< pages that overlap a range
+  std::uint64_t bytes = 0;  ///< total size of the ranges
 };
 
-/// Ascending, none touch.
+/// Ascending and not adjacent.
 std::vector<Stretch> stretches_of(const std::vector<std::pair<std::uint64_t, std::uint64_t>>& ranges) {
   std::vector<Stretch> stretches;
   for (const auto& [begin, bytes] : ranges) {
@@ -31,10 +31,11 @@ std::vector<Stretch> stretches_of(const std::vector<std::pair<std::uint64_t, std
   return stretches;
 }
 
-/// The stretch that most of the memory lies in, where elements of gaps are worth their memory: at most as
-/// many as are used, and 4 MiB. Gaps of one page are always part of it, since margins must be free.
+/// Returns the stretch that covers most of the memory. It includes gaps if their elements are worth the
+/// memory: no more gap pages than used pages, at most 4 MiB. Gaps of one page are always included, because
+/// margins must be unused.
 Stretch find_window(const std::vector<Stretch>& stretches) {
-  constexpr std::uint64_t most_gap = 32;    // of pages: what a driver leaves free behind a small allocation
+  constexpr std::uint64_t most_gap = 32;    // pages: what a driver leaves free after a small allocation
   constexpr std::uint64_t most_spare = 64;  // likewise
   Stretch best, now;
   for (const Stretch& each : stretches) {
@@ -73,7 +74,7 @@ WordMap::WordMap(std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges) {
   }
 }
 
-/// Gives the next element to the page's first word.
+/// Assigns the next element to the page's first word.
 void WordMap::number(std::uint64_t page) {
   const std::uint64_t region = header_entries + page / pages_of_region - entries_[0];
   if (entries_[region] == none) {

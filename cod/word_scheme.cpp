@@ -54,12 +54,12 @@ class SchemeReader {
     const auto& names = item_names();
     if (std::ranges::find(names, name) == names.end()) {
       const std::string close = closest_match(name, names);
-      return wrong("there is no scheme '" + name + "'",
-                   close.empty() ? "there are replay, basic, static, plain, shared, global, threshold, "
+      return wrong("unknown scheme '" + name + "'",
+                   close.empty() ? "expected replay, basic, static, plain, shared, global, threshold, "
                                    "sample, seed"
                                  : "did you mean '" + close + "'?");
     }
-    if (!seen_.insert(name).second) return wrong("'" + name + "' is given twice", "name it once");
+    if (!seen_.insert(name).second) return wrong("'" + name + "' is specified twice", "remove one of them");
     const bool takes_number = name == "shared" || name == "threshold" || name == "sample" || name == "seed";
     if (!takes_number && value) return wrong("'" + name + "' takes no number", "write '" + name + "'");
     if (name == "plain") scheme_.is_plain = true;
@@ -70,7 +70,7 @@ class SchemeReader {
 
   Status read_analysis(const std::string& name) {
     if (!analysis_.empty())
-      return wrong("'" + name + "' and '" + analysis_ + "' exclude each other", "choose one of them");
+      return wrong("'" + name + "' and '" + analysis_ + "' cannot be combined", "choose one of them");
     analysis_ = name;
     if (name == "basic") scheme_.analysis = WordScheme::Analysis::none;
     if (name == "static") scheme_.analysis = WordScheme::Analysis::invariants;
@@ -88,18 +88,17 @@ class SchemeReader {
     const bool is_number = !digits.empty() && error == std::errc{} && end == digits.data() + digits.size();
     if (name == "shared") {
       if (!is_number || (value != 8 && value != 16 && value != 32))
-        return wrong("counters in shared memory have 8, 16 or 32 bits", "write 'shared=8'");
+        return wrong("counters in shared memory must have 8, 16 or 32 bits", "write 'shared=8'");
       scheme_.shared_bits = value;
     } else if (name == "threshold") {
       if (!is_number || value == 0 || value > greatest_threshold)
-        return wrong("a threshold is a number from 1 to 2147483647", "write 'threshold=255'");
+        return wrong("'threshold' must be between 1 and 2147483647", "write 'threshold=255'");
       scheme_.threshold = value;
     } else if (name == "sample") {
-      if (!is_number || value < 2)
-        return wrong("of how many accesses one is counted is a number from 2 on", "write 'sample=100'");
+      if (!is_number || value < 2) return wrong("'sample' must be at least 2", "write 'sample=100'");
       scheme_.sample = value;
     } else {
-      if (!is_number) return wrong("a seed is a number of 32 bits", "write 'seed=1'");
+      if (!is_number) return wrong("'seed' must be a 32-bit number", "write 'seed=1'");
       scheme_.seed = value;
     }
     return success();
@@ -107,21 +106,21 @@ class SchemeReader {
 
   Status finish() {
     if (scheme_.stays_global && scheme_.shared_bits != 0)
-      return wrong("'global' and 'shared' exclude each other", "choose one of them");
+      return wrong("'global' and 'shared' cannot be combined", "choose one of them");
     if (scheme_.sample > 1) {
       if (scheme_.is_plain || analysis_ == "static" || analysis_ == "replay")
         return wrong("sampling counts accesses one by one and with atomic operations",
-                     "leave '" + std::string(scheme_.is_plain ? "plain" : analysis_) + "' out");
+                     "remove '" + std::string(scheme_.is_plain ? "plain" : analysis_) + "'");
       scheme_.analysis = WordScheme::Analysis::none;
     } else if (seen_.contains("seed")) {
-      return wrong("a seed is for sampling", "add 'sample=100'");
+      return wrong("'seed' requires 'sample'", "add 'sample=100'");
     }
     if (scheme_.shared_bits == 0 || scheme_.shared_bits == 32) return success();
     const std::uint32_t greatest = (1u << scheme_.shared_bits) - 1;
     if (scheme_.threshold > greatest)
       return wrong("a counter of " + std::to_string(scheme_.shared_bits) + " bits does not reach " +
                        std::to_string(scheme_.threshold),
-                   "its greatest number is " + std::to_string(greatest));
+                   "its maximum is " + std::to_string(greatest));
     if (scheme_.threshold == 0) scheme_.threshold = greatest;
     return success();
   }

@@ -14,7 +14,7 @@ llvm::AllocaInst* FunctionGenerator::new_slot(llvm::Type* type, const std::strin
   return entry.CreateAlloca(type, nullptr, name);
 }
 
-/// A bool is kept as a byte, so that pointers to it are pointers to bytes.
+/// A bool is stored as a byte, so that pointers to it are pointers to bytes.
 llvm::Value* FunctionGenerator::load_slot(llvm::AllocaInst* slot, Type type) {
   llvm::Value* value = builder_.CreateLoad(storage_type(type), slot);
   return type == Type::boolean ? builder_.CreateICmpNE(value, builder_.getInt8(0)) : value;
@@ -104,7 +104,7 @@ llvm::Value* FunctionGenerator::helper_call(const Expression& expression) {
   return frame.result != nullptr ? builder_.CreateLoad(llvm_type(frame.type), frame.result) : nullptr;
 }
 
-/// A helper is expanded where it is called, with variables of its own for every call.
+/// Expands a helper at its call site, with separate variables for every call.
 void FunctionGenerator::expand(const Expression& call, Frame& frame) {
   const Symbol& symbol = *call.symbol;
   const Function& function = *symbol.function;
@@ -113,7 +113,7 @@ void FunctionGenerator::expand(const Expression& call, Frame& frame) {
   for (std::size_t i = 0; i < function.parameters.size(); ++i) {
     const Type type = function.parameters[i]->type;
     pointers.push_back(type == Type::pointer ? pointer(*call.operands[i]) : Pointer{});
-    // A structure's argument is a copy, made for its effect.
+    // A structure argument is a copy, evaluated for its side effect.
     numbers.push_back(type == Type::pointer ? nullptr : expression_as(*call.operands[i], type));
   }
   for (std::size_t i = 0; i < function.parameters.size(); ++i) {
@@ -152,7 +152,7 @@ void FunctionGenerator::set_up(const Expression& expression) {
   for (const ExpressionPtr& each : expression.setup) static_cast<void>(this->expression(*each));
 }
 
-/// A variable's slot is zero from the start: a jump into a switch may pass by its declaration.
+/// A variable's slot is zero from the start, because a jump into a switch may skip its declaration.
 llvm::AllocaInst* FunctionGenerator::slot_of(const Symbol& symbol, bool assigned) {
   if (symbol.kind == Symbol::Kind::state || symbol.memory == Symbol::Memory::thread)
     return state_slot(symbol, assigned);

@@ -1,10 +1,9 @@
-// Statements and expressions ▶ LLVM IR, for device and host alike. What differs (arrays, state, functions
-// of the language) is left to DeviceGenerator and HostGenerator. Shows LLVM types: included by the code
+// Lowers statements and expressions to LLVM IR, for device and host. DeviceGenerator and HostGenerator
+// implement the differences: arrays, state, API functions. Exposes LLVM types: included by the code
 // generators only.
 //
-// Arithmetic is C's with every undefined case defined: signed overflow wraps, division by zero yields 0,
-// shift counts are taken modulo the width, conversions from floating point saturate, variables start at
-// zero.
+// Arithmetic is C's, with every undefined case defined: signed overflow wraps, division by zero yields 0,
+// shift counts are taken modulo the width, conversions from floating point saturate, variables start at zero.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -28,55 +27,56 @@ class FunctionGenerator {
   FunctionGenerator& operator=(const FunctionGenerator&) = delete;
 
  protected:
-  /// An element of an array: its address, and whether it exists (null: it surely does).
+  /// An element of an array: its address, and whether it exists (null: always).
   struct Element {
     llvm::Value* address = nullptr;
     llvm::Value* in_range = nullptr;
     Type type = Type::none;
     Symbol::Memory memory = Symbol::Memory::global;
-    llvm::Value* is_shareable = nullptr;  ///< i1: other threads can see it; null: it is known from `memory`
+    llvm::Value* is_shareable = nullptr;  ///< i1: other threads can access it; null: known from `memory`
   };
-  /// A pointer: the array it was made from, and where in it it stands. So no access leaves the array.
+  /// A pointer: the array that it was derived from, and an index into it, so that no access leaves the array.
   struct Pointer {
-    std::vector<llvm::Value*> bases;      ///< one for each number of what it points to; none: a null pointer
+    std::vector<llvm::Value*> bases;      ///< one per scalar of the pointee; empty: a null pointer
     llvm::Value* count = nullptr;         ///< i64: elements of the array
     llvm::Value* index = nullptr;         ///< i64
     llvm::Value* is_shareable = nullptr;  ///< i1, see Element
   };
 
-  /// A place in an array, counted in elements, and whether it exists (null: it surely does).
+  /// A position in an array, in elements, and whether it exists (null: always).
   struct Place {
     llvm::Value* offset = nullptr;
     llvm::Value* in_range = nullptr;
   };
 
-  /// Makes `function`'s blocks "entry" (allocas, and what is computed once), "body" and "exit"; generates
-  /// `statements`; ends in `exit` with the builder there.
+  /// Creates `function`'s blocks "entry" (allocas and hoisted values), "body" and "exit", generates
+  /// `statements`, and leaves the builder at the end of "exit".
   void generate_body(llvm::Function& function, const std::vector<const Statement*>& statements);
 
-  // ---- what device and host do differently
-  virtual llvm::Value* array_base(const Symbol& array) = 0;     ///< pointer to element 0 of a global array
-  virtual llvm::Value* variable_base(const Symbol& array) = 0;  ///< of a shared array or a table
-  virtual llvm::Value* extent_value(Extent extent) = 0;         ///< i64
+  // ---- differences between device and host
+  virtual llvm::Value* array_base(const Symbol& array) = 0;  ///< pointer to element 0 of a global array
+  virtual llvm::Value* variable_base(
+      const Symbol& array) = 0;  ///< pointer to element 0 of a shared array or a table
+  virtual llvm::Value* extent_value(Extent extent) = 0;  ///< i64
   virtual bool surely_in_range(const Expression& index, const Dimension& dimension);
   virtual void out_of_range(const Expression& element) = 0;  ///< records a dropped access
   virtual void division_by_zero(llvm::Value* is_zero, const Expression& expression) = 0;
-  virtual llvm::AllocaInst* state_slot(const Symbol& state, bool assigned) = 0;  ///< also of arrays
+  virtual llvm::AllocaInst* state_slot(const Symbol& state, bool assigned) = 0;  ///< also for arrays
   virtual llvm::Value* call_api(const Expression& call) = 0;
-  /// Where in the arrays of a map the key of `index` is, as an i64; all ones: nowhere. Has counted what finds
-  /// no room.
+  /// Returns the index of `index`'s key in the arrays of a map, as an i64; all ones if it has no slot, which
+  /// is counted if the map is full.
   virtual llvm::Value* find_entry(const Expression& index, const Collection& map, bool inserts) = 0;
-  virtual void add_to_tally(const Statement&) {}  ///< statements with a tally: on the device only
-  /// Behind the start of the body, before its first statement.
+  virtual void add_to_tally(const Statement&) {}  ///< statements with a tally: device only
+  /// Called after the start of the body, before its first statement.
   virtual void begin_body() {}
-  /// Behind the start of each round of a loop.
+  /// Called after the start of each iteration of a loop.
   virtual void begin_round(const Statement& /*loop*/) {}
-  // ---- `a[i] op= x`, ++ and -- where several threads may meet (atomics.cpp)
+  // ---- `a[i] op= x`, ++ and --, where several threads may conflict (atomics.cpp)
   using Update = std::function<llvm::Value*(llvm::Value*)>;  ///< the old value ▶ the new one
   virtual bool updates_atomically(const Expression& /*target*/) { return false; }
   virtual bool has_threads() const { return false; }
   enum class Wanted { nothing, old_value, new_value };
-  /// `addend` null: 1.
+  /// Adds 1 if `addend` is null.
   virtual llvm::Value* add_atomically(const Element&, const Expression& /*target*/,
                                       const Expression* /*addend*/, bool /*subtracts*/, Wanted) {
     return nullptr;
@@ -85,17 +85,17 @@ class FunctionGenerator {
                                             const Update&) {
     return nullptr;
   }
-  /// A plain assignment to an element of `array` by all lanes that are here.
+  /// Called for a plain assignment to an element of `array` by all active lanes.
   virtual void note_assignment(const Symbol& /*array*/, llvm::Value* /*value*/) {}
-  // ---- which lanes are here (lanes_here.cpp)
-  /// What follows, up to end_part(), is for some of the lanes that are here, or for all of them.
+  // ---- active lanes (lanes_here.cpp)
+  /// The code up to end_part() is for some of the active lanes, or for all of them (`for_all`).
   virtual void begin_part(bool /*for_all*/) {}
   virtual void end_part() {}
-  virtual void lanes_have_left() {}  ///< some lanes do not come to what follows in this part
-  /// The lanes that have come here by several paths reconverge, and diverge by the condition alone: what to
-  /// branch by next, instead of the argument.
+  virtual void lanes_have_left() {}  ///< some lanes do not reach the rest of this part
+  /// Reconverges the lanes that arrive by different paths, so that they diverge by the condition alone.
+  /// Returns the value to branch on instead of the argument.
   virtual llvm::Value* join_lanes(llvm::Value* condition) { return condition; }
-  virtual bool minds_lanes() const { return false; }  ///< join_lanes() does something
+  virtual bool minds_lanes() const { return false; }  ///< true if join_lanes() emits code
 
   // ---- expressions (generator_expressions.cpp)
   llvm::Value* expression(const Expression& expression);  ///< of expression.type; null for void
@@ -103,19 +103,18 @@ class FunctionGenerator {
   llvm::Value* truth(const Expression& expression);  ///< i1
   llvm::Value* convert(llvm::Value* value, Type from, Type to);
   llvm::Type* llvm_type(Type type);
-  /// asFloat(), isNan() and their kin.
+  /// asFloat(), isNan() and similar functions.
   llvm::Value* floating_call(const Expression& call);
-  llvm::Type* storage_type(Type type);  ///< as llvm_type, but i8 for bool
-  /// `is_changed`: also, a key that a map does not have yet gets a place.
+  llvm::Type* storage_type(Type type);  ///< same as llvm_type, but i8 for bool
+  /// `is_changed`: inserts the key into a map if it is missing.
   Element element(const Expression& index, bool is_changed = true);
-  /// Of the operands, one for each dimension, from number `first` on.
+  /// Linearizes the operands, one per dimension, from index `first`.
   Place place_of(const std::vector<Dimension>& dimensions, const Expression& index, std::size_t first = 0);
   llvm::Value* load(const Element& element, const Expression& place, bool counted);
   void store(const Element& element, llvm::Value* value, const Expression& place);
   llvm::Value* base_of(const Symbol& array, bool is_changed = true);
   std::vector<llvm::Value*> key_words(const Expression& index, const Collection& map);  ///< i64 each
-  /// Runs `inside` when the element exists, else out_of_range() when `counted`. The builder is behind both
-  /// then.
+  /// Runs `inside` if the element exists, else out_of_range() if `counted`. Leaves the builder after both.
   template <typename Inside>
   void when_in_range(const Element& element, const Expression& place, bool counted, Inside inside);
 
@@ -133,23 +132,23 @@ class FunctionGenerator {
   const Program& program_;
   llvm::IRBuilder<> builder_;
   llvm::Function* function_ = nullptr;
-  llvm::BasicBlock* entry_ = nullptr;  ///< without a terminator until the body is complete
+  llvm::BasicBlock* entry_ = nullptr;  ///< not terminated until the body is complete
   llvm::BasicBlock* exit_ = nullptr;
-  bool skips_counted_ = true;  ///< no code for statements that the engine counts
+  bool skips_counted_ = true;  ///< emits no code for statements that the engine counts
 
  private:
-  /// Why a lane does not come to the next statement: what the slot `jump_` holds.
+  /// The reason a lane does not execute the next statement; the value of the slot `jump_`.
   enum class Jump : std::uint8_t { none, breaks, continues, returns };
-  /// A list of statements around: a handler, a helper, the body of a loop or a switch, a part of an `if`.
+  /// An enclosing list of statements: a handler, a helper, the body of a loop or a switch, a part of an `if`.
   struct Level {
-    /// Where the lanes that have left it wait for the others, so that all that go on do so together.
+    /// The block where the lanes that left the list reconverge with the others.
     llvm::BasicBlock* end = nullptr;
     bool is_part = false;  ///< of an `if`
   };
-  /// Where `return` leaves its value.
+  /// The locations that receive the value of `return`.
   struct Frame {
-    llvm::AllocaInst* result = nullptr;  ///< of a number
-    const Symbol* variable = nullptr;    ///< of a pointer
+    llvm::AllocaInst* result = nullptr;  ///< a scalar
+    const Symbol* variable = nullptr;    ///< a pointer
     Type type = Type::nothing;
   };
   struct PointerSlots {
@@ -203,7 +202,7 @@ class FunctionGenerator {
                        Type result, const Expression& place);
   llvm::AllocaInst* slot_of(const Symbol& symbol, bool assigned);
 
-  /// What the two choices of `condition ? left : right` give, and the blocks where they are known.
+  /// The values of the two alternatives of `condition ? left : right`, and the blocks that define them.
   template <typename Value>
   struct Alternatives {
     Value left;
@@ -211,7 +210,7 @@ class FunctionGenerator {
     Value right;
     llvm::BasicBlock* right_end = nullptr;
 
-    /// `left_value` or `right_value`, as the condition says.
+    /// Selects `left_value` or `right_value` by the condition.
     llvm::Value* merged(llvm::IRBuilder<>& builder, llvm::Value* left_value, llvm::Value* right_value) const {
       llvm::PHINode* result = builder.CreatePHI(left_value->getType(), 2);
       result->addIncoming(left_value, left_end);
@@ -219,7 +218,7 @@ class FunctionGenerator {
       return result;
     }
   };
-  /// `evaluate` generates the code of one choice. The builder is behind both then.
+  /// `evaluate` generates the code of one alternative. Leaves the builder after both.
   template <typename Evaluate>
   auto alternatives(const Expression& expression, Evaluate evaluate);
 
@@ -237,7 +236,7 @@ class FunctionGenerator {
   llvm::Value* update_through_pointer(const Element& place, const Expression& target, bool yields_old,
                                       const Update& update);
   llvm::Value* pointer_binary(const Expression& expression);  ///< a comparison or a difference
-  llvm::Value* points_somewhere(const Pointer& pointer);      ///< i1
+  llvm::Value* points_somewhere(const Pointer& pointer);      ///< i1: not null
 
   std::map<const Symbol*, llvm::AllocaInst*> slots_;
   std::map<const Symbol*, PointerSlots> pointer_slots_;

@@ -1,7 +1,6 @@
-// Statements that decide what comes next. A GPU reconverges the lanes of a warp where all paths from a branch
-// join. So no jump leaves more than one list of statements at once: it goes to that list's end, where the
-// lanes that jump on diverge from those that stay. All lanes that are to execute a statement then reach it
-// together.
+// Control flow. A GPU reconverges the lanes of a warp where all paths from a branch join. Therefore no jump
+// leaves more than one list of statements at a time: it branches to that list's end, where the lanes that
+// jump further diverge from those that stay. All lanes that execute a statement then reach it together.
 #include <algorithm>
 
 #include "cod/codegen/function_generator.h"
@@ -14,8 +13,8 @@ bool is_jump(const Statement& statement) {
          statement.kind == StatementKind::return_value;
 }
 
-/// Whether some lanes may leave a part of an `if` and others reach its end. A jump of its own is the last
-/// that any lane does there.
+/// True if some lanes may leave a part of an `if` while others reach its end. A jump directly in the part is
+/// the last statement of all its lanes.
 bool parts_lanes(const Statement& part) {
   if (part.kind == StatementKind::block) {
     return std::ranges::any_of(part.children, [](const StatementPtr& child) { return parts_lanes(*child); });
@@ -23,7 +22,7 @@ bool parts_lanes(const Statement& part) {
   return !is_jump(part) && lets_lanes_leave(part);
 }
 
-/// Whether a `continue` of the loop whose body this is stands in it.
+/// True if the loop body contains a `continue` of this loop.
 bool continues_loop(const Statement& statement) {
   switch (statement.kind) {
     case StatementKind::continue_loop: return true;
@@ -36,7 +35,7 @@ bool continues_loop(const Statement& statement) {
   }
 }
 
-/// Labels of a switch inside it, those of inner switches left out.
+/// True if it contains labels of a switch, excluding nested switches.
 bool contains_label(const Statement& statement) {
   if (statement.kind == StatementKind::case_label) return true;
   return statement.kind != StatementKind::switch_case &&
@@ -48,7 +47,7 @@ const Statement& behind_labels(const Statement& statement) {
   return statement.kind == StatementKind::case_label ? behind_labels(*statement.children[0]) : statement;
 }
 
-/// Whether the labels of a switch stand in its own list of statements, not in loops or blocks within.
+/// True if the labels of a switch are in its own list of statements, not in nested loops or blocks.
 bool has_plain_labels(const Statement& body) {
   if (body.kind != StatementKind::block) return !contains_label(behind_labels(body));
   return std::ranges::none_of(
@@ -67,18 +66,18 @@ llvm::AllocaInst* FunctionGenerator::jump_slot() {
   return jump_;
 }
 
-/// Leaves the list of statements that it stands in. Of a part of an `if` it is the last statement, so the
-/// list around goes on without these lanes at once.
+/// Leaves the enclosing list of statements. In a part of an `if` it is the last statement, so the enclosing
+/// list continues without these lanes immediately.
 void FunctionGenerator::jump(Jump kind) {
   llvm::Value* number = builder_.getInt8(static_cast<std::uint8_t>(kind));
   builder_.CreateStore(number, jump_slot());
   const Level& left = levels_.back().is_part ? levels_[levels_.size() - 2] : levels_.back();
   builder_.CreateBr(left.end);
-  // What follows cannot be reached; LLVM drops it.
+  // The code that follows is unreachable; LLVM removes it.
   builder_.SetInsertPoint(new_block("unreached"));
 }
 
-/// Behind a statement that some lanes jump out of: those go on to `end`.
+/// Emitted after a statement that some lanes jump out of: those branch to `end`.
 void FunctionGenerator::part_from_jumping(llvm::BasicBlock* end) {
   llvm::Value* kind = builder_.CreateLoad(builder_.getInt8Ty(), jump_slot());
   llvm::BasicBlock* stay = new_block("stay");
@@ -86,7 +85,7 @@ void FunctionGenerator::part_from_jumping(llvm::BasicBlock* end) {
   builder_.SetInsertPoint(stay);
 }
 
-/// A jump of this kind has come to its end.
+/// Resets the slot once a jump of this kind has reached its target.
 void FunctionGenerator::forget_jump(Jump kind) {
   llvm::Value* number = builder_.CreateLoad(builder_.getInt8Ty(), jump_slot());
   llvm::Value* is_over = builder_.CreateICmpEQ(number, builder_.getInt8(static_cast<std::uint8_t>(kind)));
@@ -158,7 +157,8 @@ void FunctionGenerator::loop_statement(const Statement& statement) {
   end_part();
   builder_.SetInsertPoint(body);
   begin_round(statement);
-  // Lanes that leave the loop in the middle of a round must not keep those that begin the next one apart.
+  // Lanes that leave the loop during an iteration must not keep lanes that start the next one from
+  // reconverging.
   llvm::BasicBlock* round_end = continues_loop(repeated) ? new_block("endround") : nullptr;
   levels_.push_back({round_end != nullptr ? round_end : end, false});
   begin_part(false);
@@ -215,7 +215,7 @@ void FunctionGenerator::case_label(const Statement& statement) {
   llvm::BasicBlock* here = new_block("case");
   branch_to(here);
   builder_.SetInsertPoint(here);
-  lanes_have_left();  // others are here
+  lanes_have_left();  // different lanes are active here
   const Switch& innermost = switches_.back();
   if (statement.condition == nullptr) {
     innermost.instruction->setDefaultDest(here);
@@ -227,7 +227,7 @@ void FunctionGenerator::case_label(const Statement& statement) {
   this->statement(*statement.children[0]);
 }
 
-/// What stands between two labels. Nothing comes to what stands before the first one.
+/// The statements between two labels. Statements before the first label are unreachable.
 std::vector<FunctionGenerator::Section> FunctionGenerator::sections_of(const Statement& body) {
   std::vector<Section> sections;
   const auto add = [&](const Statement& statement) {
@@ -246,8 +246,8 @@ std::vector<FunctionGenerator::Section> FunctionGenerator::sections_of(const Sta
   return sections;
 }
 
-/// One section after the other, each for the lanes that begin there or come from the one before. A tree of
-/// comparisons would send lanes to one label by several paths.
+/// Emits section after section, each for the lanes that start there or arrive from the previous one. A tree
+/// of comparisons would send lanes to one label by several paths.
 void FunctionGenerator::switch_in_sections(const Statement& statement) {
   const std::vector<Section> sections = sections_of(*statement.children[0]);
   const Type type = promote(statement.condition->type);

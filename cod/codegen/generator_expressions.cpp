@@ -1,4 +1,4 @@
-// The expressions of FunctionGenerator.
+// Lowers expressions (FunctionGenerator).
 #include <llvm/IR/Intrinsics.h>
 
 #include "cod/codegen/function_generator.h"
@@ -6,7 +6,7 @@
 namespace lynxpp::cod {
 namespace {
 
-/// Whether adding the value, converted to the element's type, gives what C's `+=` gives.
+/// True if adding the value, converted to the element's type, yields the result of C's `+=`.
 bool is_addable(Type element, Type value) {
   if (bytes_of(element) < 4 || element == Type::boolean) return false;
   return is_floating(element) ? common_type(element, value) == element : is_integer(value);
@@ -44,7 +44,7 @@ llvm::Value* FunctionGenerator::convert(llvm::Value* value, Type from, Type to) 
   return builder_.CreateIntCast(value, type, is_signed(from));
 }
 
-/// On the bits: no target flushes or compares them in its own way.
+/// Computed on the bits, so that flushing and comparison do not depend on the target.
 llvm::Value* FunctionGenerator::floating_call(const Expression& call) {
   const Expression& argument = *call.operands[0];
   if (call.api->arguments == ApiArguments::bits) {
@@ -85,7 +85,7 @@ llvm::Value* FunctionGenerator::truth(const Expression& expression) {
 
 llvm::Value* FunctionGenerator::expression(const Expression& expression) {
   if (expression.type == Type::pointer) {
-    static_cast<void>(pointer(expression));  // for its effect
+    static_cast<void>(pointer(expression));  // for its side effects
     return nullptr;
   }
   switch (expression.kind) {
@@ -94,7 +94,7 @@ llvm::Value* FunctionGenerator::expression(const Expression& expression) {
     case ExpressionKind::floating: return literal(expression);
     case ExpressionKind::string:
     case ExpressionKind::null:
-    case ExpressionKind::member: return nullptr;  // sema has made an index or a name of it
+    case ExpressionKind::member: return nullptr;  // sema has turned it into an index or a name
     case ExpressionKind::comma: {
       llvm::Value* last = nullptr;
       for (const ExpressionPtr& each : expression.operands) last = this->expression(*each);
@@ -111,7 +111,7 @@ llvm::Value* FunctionGenerator::expression(const Expression& expression) {
       return expression.api != nullptr ? call_api(expression) : helper_call(expression);
     case ExpressionKind::index:
       if (expression.type == Type::structure) {
-        set_up(expression);  // a statement of its own; nobody wants it
+        set_up(expression);  // an expression statement: the value is unused
         return nullptr;
       }
       return load(element(expression, false), expression, true);
@@ -192,7 +192,7 @@ llvm::Value* FunctionGenerator::binary(const Expression& expression) {
   return combine(expression.op, value, left.type, *expression.operands[1], expression.type, expression);
 }
 
-/// `left op right` with C's conversions, as `result`.
+/// Computes `left op right` with C's conversions, as `result`.
 llvm::Value* FunctionGenerator::combine(Operator op, llvm::Value* left, Type left_type,
                                         const Expression& right, Type result, const Expression& place) {
   return combine(op, left, left_type, expression(right), right.type, result, place);
@@ -243,7 +243,7 @@ llvm::Value* FunctionGenerator::assignment(const Expression& expression) {
   const Expression& value = *expression.operands[1];
   const Type type = target.type;
   if (target.kind != ExpressionKind::index) {
-    // The right side first: it may change the target itself.
+    // Evaluates the right side first: it may modify the target.
     llvm::Value* assigned = nullptr;
     if (expression.op == Operator::none) {
       assigned = expression_as(value, type);
@@ -263,7 +263,7 @@ llvm::Value* FunctionGenerator::element_assignment(const Expression& expression)
   const Symbol& array = *target.symbol;
   const bool is_unread = array.memory == Symbol::Memory::shared && program_.variables[array.index].bytes == 0;
   if (is_unread) {
-    // Nothing reads its elements; only what is assigned counts.
+    // The elements are never read; only the assigned values matter.
     llvm::Value* assigned = expression_as(value, target.type);
     if (!expression.conditional) note_assignment(array, assigned);
     return assigned;
@@ -346,7 +346,7 @@ llvm::Value* FunctionGenerator::divide(Operator op, llvm::Value* left, llvm::Val
   llvm::Value* safe = builder_.CreateSelect(is_zero, one, right);
   llvm::Value* result = nullptr;
   if (is_signed(type)) {
-    // The least value divided by -1 does not fit; it wraps.
+    // The minimum divided by -1 overflows; it wraps.
     llvm::Value* is_minus_one =
         builder_.CreateICmpEQ(right, llvm::Constant::getAllOnesValue(llvm_type(type)));
     safe = builder_.CreateSelect(is_minus_one, one, safe);
@@ -417,7 +417,7 @@ FunctionGenerator::Element FunctionGenerator::element(const Expression& index, b
   return result;
 }
 
-/// The key in the words that Collection describes, none of which is zero but key 0 of 64 bits.
+/// Returns the key as the words that Collection describes; none is zero except key 0 of 64 bits.
 std::vector<llvm::Value*> FunctionGenerator::key_words(const Expression& index, const Collection& map) {
   const unsigned chunk = map.has_zero_place() ? 64 : 63;
   std::vector<llvm::Value*> words(map.key_words.size(), builder_.getInt64(0));

@@ -1,10 +1,10 @@
-// The pointers of FunctionGenerator.
+// Lowers pointers (FunctionGenerator).
 #include "cod/codegen/function_generator.h"
 
 namespace lynxpp::cod {
 namespace {
 
-/// The numbers of a variable, in order.
+/// Appends the scalars of a variable, in order.
 void append_leaves(const Symbol& symbol, std::vector<const Symbol*>& leaves) {
   if (symbol.kind != Symbol::Kind::record) leaves.push_back(&symbol);
   for (const auto& [name, field] : symbol.fields) append_leaves(*field, leaves);
@@ -69,7 +69,7 @@ FunctionGenerator::Pointer FunctionGenerator::address(const Expression& place) {
   const bool is_indirect = symbol.pointer != nullptr;
   const std::vector<const Symbol*> leaves = leaves_of(symbol);
   Pointer result;
-  Element unchecked;  // where it is used decides whether it is in range
+  Element unchecked;  // checked where the pointer is used
   if (is_indirect) {
     const Pointer start = load_pointer(*symbol.pointer);
     for (const Symbol* leaf : leaves) result.bases.push_back(start.bases[leaf->leaf]);
@@ -134,7 +134,7 @@ FunctionGenerator::Pointer FunctionGenerator::pointer_choice(const Expression& e
 
 // ---------------------------------------------------------------- variables
 
-/// Null from the start, as numbers are zero.
+/// Null from the start, as scalars are zero.
 FunctionGenerator::PointerSlots& FunctionGenerator::pointer_slots(const Symbol& symbol) {
   PointerSlots& slots = pointer_slots_[&symbol];
   if (slots.count != nullptr) return slots;
@@ -176,8 +176,8 @@ void FunctionGenerator::store_pointer(const Symbol& symbol, const Pointer& point
 
 // ---------------------------------------------------------------- uses
 
-/// What a pointer points to. A null pointer's array has no elements, so that every access through it is out
-/// of range.
+/// The target of a pointer. A null pointer's array has no elements, so every access through it is out of
+/// range.
 FunctionGenerator::Element FunctionGenerator::indirect_element(const Expression& place) {
   const Symbol& symbol = *place.symbol;
   const Pointer start = load_pointer(*symbol.pointer);
@@ -196,7 +196,7 @@ FunctionGenerator::Element FunctionGenerator::indirect_element(const Expression&
   return result;
 }
 
-/// `p->n op= x`, ++ and --: atomic where other threads see what `p` points to, as for the array itself.
+/// `p->n op= x`, ++ and --: atomic if other threads can access the target of `p`, as for the array itself.
 llvm::Value* FunctionGenerator::update_through_pointer(const Element& place, const Expression& target,
                                                        bool yields_old, const Update& update) {
   llvm::AllocaInst* result = new_slot(llvm_type(place.type), "result");
@@ -217,7 +217,8 @@ llvm::Value* FunctionGenerator::update_through_pointer(const Element& place, con
   return builder_.CreateLoad(llvm_type(place.type), result);
 }
 
-/// Comparisons and differences. Pointers into one array have the same bases, whatever way they were made.
+/// Comparisons and differences. Pointers into one array have the same bases, regardless of how they were
+/// derived.
 llvm::Value* FunctionGenerator::pointer_binary(const Expression& expression) {
   const Expression& left_side = *expression.operands[0];
   const Expression& right_side = *expression.operands[1];

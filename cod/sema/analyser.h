@@ -1,5 +1,5 @@
-// The state of one semantic analysis. Shared by sema.cpp (declarations and
-// handlers) and the sema_*.cpp; everyone else includes sema.h.
+// The state of one semantic analysis. Shared by sema.cpp (declarations and handlers) and sema_*.cpp; all
+// other files include sema.h.
 #pragma once
 
 #include <map>
@@ -13,9 +13,9 @@
 
 namespace lynxpp::cod {
 
-/// Whether computing it twice is not as good as once.
+/// True if evaluating it twice differs from evaluating it once.
 bool has_effects(const Expression& expression);
-/// Whether the condition holds (does not hold) for the lane that leastActiveThreadInWarp() elects alone.
+/// True if the condition holds (does not hold) only for the lane that leastActiveThreadInWarp() elects.
 bool elects(const Expression& condition, bool holds);
 struct ApiFunction;
 const ApiFunction& overload_of(const Expression& call, const ApiFunction& here);
@@ -29,27 +29,27 @@ class Analyser {
 
  private:
   using Scope = std::map<std::string, Symbol*>;
-  /// and whether under an election, under a condition
+  /// The function, and whether it is called under an election and under a condition.
   using ReachedFunction = std::tuple<const Function*, bool, bool>;
 
-  /// Where the code being analysed stands.
+  /// The context of the code being analysed.
   struct Context {
-    /// where API functions are used; anywhere in helpers, which are checked where they are called
+    /// Contexts in which the code may run; `anywhere` in helpers, which are checked at their callers.
     std::uint32_t places = anywhere;
     std::string label;  ///< "ON_KERNEL_ENTRY"; empty in helpers
     Function* helper = nullptr;
     FullType result{Type::nothing, {}, Type::none, false};
     Uses* uses = nullptr;
     int loops = 0;
-    int switches = 0;                          ///< around
-    std::size_t switch_scope = 0;              ///< number of the innermost switch's scope
-    std::set<std::uint64_t>* cases = nullptr;  ///< values of the innermost switch so far
+    int switches = 0;                          ///< number of enclosing switches
+    std::size_t switch_scope = 0;              ///< index of the innermost switch's scope
+    std::set<std::uint64_t>* cases = nullptr;  ///< case values of the innermost switch so far
     bool has_default = false;
-    Type switched = Type::none;       ///< what it compares
-    std::set<const Symbol*> counted;  ///< arrays that every lane has assigned to in this handler
-    int conditions = 0;               ///< if, loops and short-circuit operators around
-    int elections = 0;                ///< conditions around that hold for an elected lane alone
-    std::vector<int> branches;        ///< arms of if, bodies of loops, cases around, each with its own number
+    Type switched = Type::none;       ///< type of the switch condition
+    std::set<const Symbol*> counted;  ///< arrays that all lanes have assigned to in this handler
+    int conditions = 0;               ///< enclosing if, loops and short-circuit operators
+    int elections = 0;                ///< enclosing conditions that hold only for an elected lane
+    std::vector<int> branches;        ///< unique numbers of the enclosing if arms, loop bodies and cases
     bool on_host() const { return places == on_host_only || at_end(); }
     bool at_end() const { return places == static_cast<std::uint32_t>(cod::on_end); }
     static constexpr std::uint32_t on_host_only = static_cast<std::uint32_t>(cod::on_host);
@@ -79,10 +79,10 @@ class Analyser {
   void make_words();
 
   // sema_labels.cpp
-  /// `is_report`: or ON_END.
-  bool resolve_labels(const Item& item, HandlerBody& body,
-                      bool& is_report);                                      ///< false: the target is unknown
-  bool resolve_label_with_arguments(const Label& label, HandlerBody& body);  ///< false: none of that name
+  /// Returns false if the target is unknown. `is_report` is also set for ON_END.
+  bool resolve_labels(const Item& item, HandlerBody& body, bool& is_report);
+  /// Returns false if the label does not exist.
+  bool resolve_label_with_arguments(const Label& label, HandlerBody& body);
   bool resolve_sampling(const Label& label, HandlerBody& body);
   std::optional<std::uint64_t> positive_argument(const Label& label, std::size_t index);
   const std::string* string_argument(const Label& label, std::size_t index);
@@ -106,7 +106,7 @@ class Analyser {
   Symbol* find(const std::string& name) const;
   std::vector<std::string> visible_names() const;
 
-  // sema_records.cpp: arrays and structures. One symbol for each field: structures are gone behind sema.
+  // sema_records.cpp: arrays and structures. Each field becomes a symbol: sema removes structures.
   enum class Storage { state, local, global, shared, table, indirect, host };
   struct Variable {
     std::string name;
@@ -117,12 +117,12 @@ class Analyser {
   };
   struct StructureInfo {
     const Structure* structure = nullptr;
-    std::vector<std::vector<Dimension>> dimensions;  ///< of every field
+    std::vector<std::vector<Dimension>> dimensions;  ///< of each field
     std::uint64_t bytes = 0;
     std::uint64_t alignment = 1;
     std::uint64_t leaves = 0;
   };
-  /// A value and the element it is for.
+  /// An initial value and the element that it initialises.
   struct Spread {
     Symbol* leaf = nullptr;
     std::vector<std::uint64_t> indices;
@@ -133,19 +133,19 @@ class Analyser {
     std::size_t next = 0;
     bool ended() const { return next >= list->size(); }
   };
-  /// An element of a variable, or all of it.
+  /// An element of a variable, or the whole variable.
   struct Place {
     std::vector<ExpressionPtr> indices;
     std::vector<ExpressionPtr> setup;  ///< see Expression::setup
   };
   Symbol* declare_variable(Storage storage, const Variable& variable);
-  Symbol* make_variable(Storage storage, const Variable& variable);  ///< not in scope
+  Symbol* make_variable(Storage storage, const Variable& variable);  ///< does not add it to the scope
   Symbol* declare_leaf(Storage storage, const Variable& variable);
   bool check_size(Storage storage, const Variable& variable);
   const StructureInfo* structure_info(const std::string& name, const Position& position, int depth = 0);
   std::optional<std::uint64_t> constant_extent(Expression& expression, const std::string& what);
   std::optional<std::vector<Dimension>> constant_dimensions(Declarator& declarator, const std::string& what);
-  /// Null where something is wrong with the dimensions or the type, which is in `errors` then.
+  /// Returns null if the dimensions or the type are invalid; the error is in `errors`.
   Symbol* declare_with_dimensions(Storage storage, const Statement& statement, Declarator& declarator,
                                   const std::string& what);
   void declare_local(Statement& statement, Declarator& declarator);
@@ -164,7 +164,7 @@ class Analyser {
                             const Position& position);
   bool copy_record(Symbol* target, const Expression& target_place, Symbol* source,
                    const Expression& source_place, std::vector<ExpressionPtr>& out);
-  /// `*target = source`, both analysed, as one assignment for each number; false after an error.
+  /// Expands `*target = source`, both analysed, into one assignment per scalar; false after an error.
   bool copy_whole(Expression& target, Expression& source, std::vector<ExpressionPtr>& out);
   void hoist_effects(Expression& place, std::vector<ExpressionPtr>& out);
   /// The same for a variable; null after an error. record_value() analyses the source first.
@@ -174,7 +174,7 @@ class Analyser {
   Symbol* hidden_record(const std::string& structure, const Position& position);
 
   // sema_places.cpp
-  Type place(Expression& expression);  ///< of kind index or member, or a dereference
+  Type place(Expression& expression);  ///< an index or member expression, or a dereference
   Symbol* resolve(Expression& expression, Place& place, bool column);
   Symbol* resolve_member(Expression& expression, Place& place, bool column);
   Symbol* resolve_value(Expression& expression, Place& place);
@@ -208,8 +208,8 @@ class Analyser {
 
   // sema_expressions.cpp
   Type expression(Expression& expression);
-  Type value(Expression& expression);  ///< as expression(), but an error when it has no arithmetic value
-  Type number(const Expression& expression, Type type);  ///< the check of value()
+  Type value(Expression& expression);  ///< same as expression(), but requires an arithmetic value
+  Type number(const Expression& expression, Type type);  ///< the check that value() performs
   Type name(Expression& expression);
   Type unary(Expression& expression);
   Type step(Expression& expression);
@@ -223,20 +223,20 @@ class Analyser {
   void note_update(Expression& target);
   static void note_change(const Expression& target, std::uint8_t change);
   void convertible(const Expression& expression, Type from, Type to);
-  bool has_value(const Expression& expression, Type type);  ///< an error otherwise
+  bool has_value(const Expression& expression, Type type);  ///< reports an error if false
 
   // sema_pointers.cpp
-  /// As value(), but a pointer is right too, and arrays become pointers.
+  /// Same as value(), but accepts pointers, and arrays decay to pointers.
   Type operand(Expression& expression);
   Symbol* make_pointer(const std::string& name, const FullType& type, const Position& position);
   Symbol* hidden_pointer(const Expression& value);
   void decay(Expression& expression);
   const Symbol* whole_array(const Expression& expression, std::size_t& indices) const;
   Type address(Expression& expression);
-  ExpressionPtr dereferenced(ExpressionPtr pointer);                   ///< of an analysed pointer
-  bool pointer_value(Expression& expression, const FullType& wanted);  ///< analyses; false after an error
+  ExpressionPtr dereferenced(ExpressionPtr pointer);                   ///< takes an analysed pointer
+  bool pointer_value(Expression& expression, const FullType& wanted);  ///< analyses it; false after an error
   void initial_value(Expression& expression,
-                     const FullType& wanted);  ///< of a variable, a parameter, a result
+                     const FullType& wanted);  ///< of a variable, parameter or result
   Type assign_pointer(Expression& expression);
   Type pointer_binary(Expression& expression);
   Type pointer_conditional(Expression& expression);
@@ -304,8 +304,8 @@ class Analyser {
   std::vector<Scope> scopes_;
   Context context_;
   std::map<std::string, StructureInfo> structures_;
-  std::uint64_t leaves_ = 0;       ///< symbols that arrays and structures have been made of
-  std::set<Extent> used_extents_;  ///< of arrays and of code on the device
+  std::uint64_t leaves_ = 0;       ///< symbols created for arrays and structures
+  std::set<Extent> used_extents_;  ///< by arrays and by device code
   struct EmittedName {
     std::string name;
     std::vector<int> branches;  ///< Context::branches of the call
@@ -313,10 +313,10 @@ class Analyser {
     bool at_end = false;
     bool is_table = false;
   };
-  std::vector<EmittedName> emitted_;      ///< names that reports spell out, in order
-  bool emits_other_names_ = false;        ///< or helper functions do
+  std::vector<EmittedName> emitted_;      ///< names that reports emit as literals, in order
+  bool emits_other_names_ = false;        ///< true if other names may be emitted, or by helper functions
   std::vector<const Expression*> folds_;  ///< calls of fold()
-  int branches_ = 0;                      ///< numbers of branches given so far
+  int branches_ = 0;                      ///< branch numbers assigned so far
   std::vector<Declarator*> initialized_;  ///< state variables with an initialiser, in order
 };
 

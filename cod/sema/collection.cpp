@@ -5,7 +5,7 @@
 
 namespace lynxpp::cod {
 
-/// Whether ON_REPORT knows a text for each of its values.
+/// True if ON_REPORT has a name for each of its values.
 static bool stands_for_text(Api api) {
   switch (api) {
     case Api::source_id:
@@ -55,7 +55,7 @@ std::optional<TraceStream> Collection::stream() const {
 }
 
 std::int64_t Collection::bin_bound(std::uint64_t bin) const {
-  // Unsigned: the declaration has made sure that the bounds themselves fit.
+  // Unsigned arithmetic cannot overflow: the declaration has checked that the bounds fit.
   const auto start = static_cast<std::uint64_t>(first);
   return static_cast<std::int64_t>(is_linear ? start + bin * width : start << bin);
 }

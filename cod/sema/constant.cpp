@@ -6,7 +6,7 @@
 namespace lynxpp::cod {
 namespace {
 
-/// Cuts to the width of `type` and extends again.
+/// Truncates to the width of `type` and extends again.
 std::uint64_t normalize(std::uint64_t value, Type type) {
   const std::uint32_t bits = bits_of(type);
   if (bits >= 64) return value;
@@ -21,7 +21,7 @@ double as_real(const Constant& value) {
                                : static_cast<double>(value.integer);
 }
 
-/// Out of range saturates, as the code generators do.
+/// Saturates out-of-range values, like the code generators.
 std::uint64_t truncated(double real, Type type) {
   if (std::isnan(real)) return 0;
   const int bits = static_cast<int>(bits_of(type));

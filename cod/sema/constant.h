@@ -1,5 +1,4 @@
-// Evaluation of constant expressions with C's arithmetic: extents of arrays and `const` variables at file
-// scope.
+// Evaluates constant expressions with C's arithmetic: extents of arrays and `const` variables at file scope.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +8,7 @@
 
 namespace lynxpp::cod {
 
-/// An integer is kept sign or zero extended to 64 bits according to its type.
+/// Integers are sign- or zero-extended to 64 bits according to their type.
 struct Constant {
   Type type = Type::none;
   std::uint64_t integer = 0;
@@ -18,7 +17,7 @@ struct Constant {
 
 Constant convert(const Constant& value, Type type);
 
-/// Nothing when the expression is not constant or divides by zero. Precondition: analysed without error.
+/// nullopt if the expression is not constant or divides by zero. Precondition: analysed without errors.
 std::optional<Constant> evaluate(const Expression& expression);
 
 }  // namespace lynxpp::cod

@@ -33,7 +33,7 @@ bool has_known_extents(const Symbol& array) {
   return true;
 }
 
-/// The array and indices of `array[…][…]`.
+/// Reads the array and the indices of `array[…][…]`.
 bool read_place(const Expression& place, SiteCounter& counter, const Symbol*& array) {
   array = place.symbol;
   const bool fits = place.kind == ExpressionKind::index && array != nullptr &&
@@ -41,7 +41,7 @@ bool read_place(const Expression& place, SiteCounter& counter, const Symbol*& ar
                     array->memory == Symbol::Memory::global && is_integer(array->type) &&
                     bytes_of(array->type) >= 4 && has_known_extents(*array);
   if (!fits || !place.setup.empty()) return false;
-  // Behind sema the operands are the indices, outermost first.
+  // After sema the operands are the indices, outermost first.
   if (place.operands.size() != array->dimensions.size()) return false;
   for (std::size_t i = 0; i < place.operands.size(); ++i) {
     const std::optional<CounterIndex> index = index_of(*place.operands[i], array->dimensions[i]);
@@ -75,8 +75,8 @@ bool read_addend(const Expression& addend, Type type, SiteCounter& counter) {
   return true;
 }
 
-/// The function of the language whose result the expression is, through variables that have nothing else as
-/// their value. Null: none.
+/// Returns the API function whose result the expression is, possibly through variables that hold only that
+/// result; else null.
 const ApiFunction* source_of(const Expression& expression) {
   if (expression.kind == ExpressionKind::call) return expression.api;
   const Symbol* symbol = expression.kind == ExpressionKind::name ? expression.symbol : nullptr;
@@ -85,7 +85,7 @@ const ApiFunction* source_of(const Expression& expression) {
   return is_copy ? source_of(*symbol->initializer) : nullptr;
 }
 
-/// Whether it is the result of firstInSector(), through variables that have nothing else as their value.
+/// True if it is the result of firstInSector(), possibly through variables that hold only that result.
 bool is_first_in_sector(const Expression& expression) {
   if (!expression.setup.empty()) return false;
   if (expression.kind == ExpressionKind::cast)
@@ -97,8 +97,8 @@ bool is_first_in_sector(const Expression& expression) {
          is_first_in_sector(*symbol->initializer);
 }
 
-/// Whether it gives the same wherever the same lanes make an access of the same size whose addresses differ
-/// in the same way.
+/// True if the value depends only on the active lanes, the size of the access and the differences between the
+/// lanes' addresses.
 bool follows_from_banks(const Expression& expression) {
   if (!expression.setup.empty()) return false;
   switch (expression.kind) {
@@ -135,7 +135,7 @@ bool asks_for_banks(const Uses::Call& call) {
          call.api->api == Api::bank_groups_spared;
 }
 
-/// Of every execution of the handler's places, and of all lanes that make it.
+/// True if banks are queried at every execution of the handler's sites and by all lanes of it.
 bool asks_all_lanes_for_banks(const Uses& uses) {
   return std::ranges::any_of(uses.calls, asks_for_banks) &&
          std::ranges::none_of(
@@ -154,8 +154,8 @@ bool is_division(const Expression* expression) {
          expression->operands.size() == 1 && is_call_of(*expression->operands[0], Api::branch_target);
 }
 
-/// `divides && leastActiveThreadInWarp()` in this or the other order, with a variable that is never anything
-/// but a division.
+/// Matches `diverges && leastActiveThreadInWarp()` in either order, where the variable is only ever assigned
+/// a divergence vote.
 bool elects_for_division(const Expression& condition) {
   if (condition.kind != ExpressionKind::binary || condition.op != Operator::logical_and) return false;
   const auto is_known = [](const Expression& each) {
@@ -270,7 +270,7 @@ class CounterFinder {
     return is_integer(addend.type) && !is_signed(addend.type) && bits_of(addend.type) <= 32;
   }
 
-  /// The statements at the top level of a handler.
+  /// Searches the statements at the top level of a handler.
   void find_in(Statement& statement) {
     if (returned_) return;
     if (statement.kind == StatementKind::block) {
@@ -320,7 +320,7 @@ class CounterFinder {
     candidates_.push_back(std::move(candidate));
   }
 
-  /// The arrays that code on the device names outside of the candidates.
+  /// Collects the arrays that device code refers to outside of the candidates.
   void find_touched() {
     for (const HandlerBody& body : program_.handlers) {
       for (const Statement* statement : body.statements) visit(*statement, known_);
@@ -354,7 +354,7 @@ class CounterFinder {
     for (const auto& [name, field] : symbol.fields) touch(*field);
   }
 
-  /// Whether all that a statement does is to add to tallies what bankConflicts() and bankGroupsSpared() give.
+  /// True if the statement only adds results of bankConflicts() and bankGroupsSpared() to tallies.
   bool measures_banks(const Statement& statement) const {
     if (statement.is_counted) return true;
     if (statement.condition && !follows_from_banks(*statement.condition)) return false;
@@ -375,8 +375,8 @@ class CounterFinder {
                                [this](const StatementPtr& child) { return measures_banks(*child); });
   }
 
-  /// Whether all that a statement does is to add one to tallies in the first lane of a sector; `is_first`:
-  /// only those lanes come to it.
+  /// True if the statement only adds one to tallies in the first lane of each sector. `is_first`: only those
+  /// lanes reach it.
   bool measures_sectors(const Statement& statement, bool is_first) const {
     switch (statement.kind) {
       case StatementKind::empty: return true;
@@ -398,7 +398,7 @@ class CounterFinder {
     }
   }
 
-  /// Whether no code is left of a statement; an `if` around counters alone goes with them.
+  /// True if no code of the statement remains; an `if` that contains only counters is removed with them.
   static bool is_all_counted(Statement& statement, bool& holds_counter) {
     if (statement.kind == StatementKind::empty) return true;
     if (statement.is_counted) return holds_counter = true;
@@ -420,10 +420,10 @@ class CounterFinder {
 
   Program& program_;
   std::uint32_t handler_ = 0;
-  bool returned_ = false;  ///< some lanes may be through with the handler
+  bool returned_ = false;  ///< some lanes may have left the handler
   std::vector<Candidate> candidates_;
   std::vector<TallyCandidate> tallies_;
-  std::set<const Statement*> known_;  ///< statements of both
+  std::set<const Statement*> known_;  ///< statements of both lists
   std::set<const Symbol*> touched_;
 };
 

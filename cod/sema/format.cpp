@@ -11,7 +11,7 @@ namespace {
 
 constexpr int maximum_width = 512;
 
-/// A width or precision; false when it is unreasonably large.
+/// Skips a width or precision; false if it is unreasonably large.
 bool skip_number(const std::string& format, std::size_t& at) {
   int number = 0;
   while (at < format.size() && std::isdigit(static_cast<unsigned char>(format[at])) != 0) {
@@ -21,7 +21,7 @@ bool skip_number(const std::string& format, std::size_t& at) {
   return true;
 }
 
-/// "hh" ▶ 1; false when the letters are no length.
+/// "hh" ▶ 1; false if the letters are not a length modifier.
 bool parse_length(const std::string& format, std::size_t& at, std::uint32_t& bytes) {
   const std::size_t begin = at;
   while (at < format.size() && std::string_view("hlzjt").find(format[at]) != std::string_view::npos) ++at;
@@ -34,7 +34,7 @@ bool parse_length(const std::string& format, std::size_t& at, std::uint32_t& byt
   return letters.empty() || bytes != 0;
 }
 
-/// The lowest bytes, extended as the conversion's sign has it.
+/// Truncates to the lowest bytes and extends with the conversion's signedness.
 unsigned long long cut(unsigned long long bits, std::uint32_t bytes, bool is_signed) {
   if (bytes >= 8) return bits;
   const unsigned unused = 64 - 8 * bytes;

@@ -10,7 +10,7 @@ bool is_about_accesses(const Uses::Call& call) {
          call.api->api == Api::bank_conflicts || call.api->api == Api::bank_groups_spared;
 }
 
-/// Helpers do not call each other in circles.
+/// Terminates because helpers are not recursive.
 bool asks_about_accesses(const Uses& uses) {
   return std::ranges::any_of(uses.calls, is_about_accesses) ||
          std::ranges::any_of(uses.helpers, [](const Uses::Helper& helper) {

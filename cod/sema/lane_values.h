@@ -1,12 +1,12 @@
-// Which handlers may take what lanes have found out about their addresses before.
+// Finds the handlers that can use hoisted results about the lanes' addresses.
 #pragma once
 
 #include "cod/sema/program.h"
 
 namespace lynxpp::cod {
 
-/// Sets Handler::can_use_lane_values where firstInSector() and its kin are asked for by all lanes of the
-/// access: under no condition, in no helper function, and in a handler that no lane leaves early.
+/// Sets Handler::can_use_lane_values if all lanes of the access call firstInSector() and similar functions:
+/// not under a condition, not in a helper function, and not in a handler that a lane may leave early.
 void find_lane_values(Program& program);
 
 }  // namespace lynxpp::cod

@@ -5,7 +5,7 @@
 namespace lynxpp::cod {
 namespace {
 
-/// `in_loop`, `in_switch`: the loop or switch that `continue` or `break` is for lies within.
+/// `in_loop`, `in_switch`: the statement contains the loop or switch that a `continue` or `break` refers to.
 bool leaves(const Statement& statement, bool in_loop, bool in_switch) {
   switch (statement.kind) {
     case StatementKind::return_value: return true;
@@ -47,7 +47,7 @@ bool means_lanes(Api api) {
   }
 }
 
-/// Helpers do not call each other in circles.
+/// Terminates because helpers are not recursive.
 bool asks_about_lanes(const Uses& uses) {
   return std::ranges::any_of(uses.calls, [](const Uses::Call& call) { return means_lanes(call.api->api); }) ||
          std::ranges::any_of(uses.helpers, [](const Uses::Helper& helper) {

@@ -1,4 +1,4 @@
-// An analysed specification: what semantic analysis hands to code generation.
+// An analysed specification: the output of semantic analysis and the input of code generation.
 #pragma once
 
 #include <map>
@@ -17,11 +17,10 @@ namespace lynxpp::cod {
 struct Function;
 struct Symbol;
 
-/// A trace, a histogram or a map: arrays that have ways of their own to their elements. All are 'global' and
-/// zero at launch.
+/// A trace, a histogram or a map, and the arrays that implement it. All are 'global' and zero at launch.
 struct Collection {
   enum class Kind : std::uint8_t { trace, histogram, map };
-  /// The function that gives all numbers of a column, if it is one that stands for a text in the report.
+  /// The function whose results are all values of a column, if it has names for them in the report.
   struct Naming {
     bool is_given = false;
     const ApiFunction* function = nullptr;
@@ -34,21 +33,21 @@ struct Collection {
   };
   Kind kind = Kind::trace;
   std::string name;
-  std::vector<Dimension> leading;  ///< there is one for each index of these
-  std::uint64_t capacity = 0;      ///< entries of a trace, bins, places of a map (a power of two)
-  std::vector<Symbol*> leaves;     ///< fields of the elements: arrays of the leading dimensions and stride()
-  std::vector<Naming> namings;     ///< trace: of the leaves
-  bool has_named_entries = false;  ///< code of the device reads or writes some entry by its index
-  /// Arrays of the leading dimensions. Trace: appends so far, those without room included. Histogram: values
-  /// below the first bin. Map: updates that found no room.
+  std::vector<Dimension> leading;  ///< one collection for each index of these
+  std::uint64_t capacity = 0;      ///< entries of a trace, bins, slots of a map (a power of two)
+  std::vector<Symbol*> leaves;     ///< element fields: arrays with the leading dimensions and stride()
+  std::vector<Naming> namings;     ///< trace: one per leaf
+  bool has_named_entries = false;  ///< device code accesses an entry by its index
+  /// Arrays with the leading dimensions. Trace: appends so far, including dropped ones. Histogram: values
+  /// below the first bin. Map: dropped updates.
   Symbol* counter = nullptr;
-  Symbol* overflow = nullptr;  ///< histogram: values beyond the last bin
-  // Map. A key is packed from the lowest bit on and cut into words, each of which is never zero in a place
-  // that is taken: a key of 64 bits is one word as it is, and key 0 has the place behind the others; all
-  // others have bit 63 set and 63 bits of the key.
+  Symbol* overflow = nullptr;  ///< histogram: values above the last bin
+  // Map. A key is packed from the lowest bit up and split into words that are never zero in an occupied slot.
+  // A 64-bit key is stored as is in one word, and key 0 has a dedicated slot after all others. Any other key
+  // is stored in words with bit 63 set and 63 bits of the key.
   std::vector<KeyField> key;
   std::vector<Symbol*> key_words;
-  // Histogram: bin k begins at first + k * width, or at first << k.
+  // Histogram: the lower bound of bin k is first + k * width, or first << k.
   bool is_linear = false;
   std::int64_t first = 1;
   std::uint64_t width = 1;
@@ -56,57 +55,58 @@ struct Collection {
   std::uint64_t stride() const { return kind == Kind::map ? capacity + 1 : capacity; }
   std::uint32_t key_bits() const;
   bool has_zero_place() const { return key_bits() == 64; }
-  /// Of a trace that can be streamed.
+  /// nullopt if the trace cannot be streamed.
   std::optional<TraceStream> stream() const;
-  std::int64_t bin_bound(std::uint64_t bin) const;  ///< where bin `bin` begins; precondition: bin <= capacity
+  /// Lower bound of bin `bin`. Precondition: bin <= capacity.
+  std::int64_t bin_bound(std::uint64_t bin) const;
 };
 
 /// A declared name. Owned by Program::symbols.
 struct Symbol {
-  /// record: a variable whose type is a structure; its fields are symbols of their own
+  /// record: a variable of structure type; each of its fields is a symbol.
   enum class Kind : std::uint8_t { local, state, constant, array, record, function };
-  /// thread: an array of thread variables; indirect: where a pointer points to
+  /// thread: an array of per-thread variables; indirect: the target of a pointer.
   enum class Memory : std::uint8_t { global, shared, local, table, thread, indirect, host };
   Kind kind = Kind::local;
   std::string name;
-  Type type = Type::none;  ///< array: of its elements; function: result
+  Type type = Type::none;  ///< array: element type; function: result type
   Position position;
   bool is_const = false;
   Memory memory = Memory::global;     ///< array
-  std::vector<Dimension> dimensions;  ///< array, record: those of enclosing records first
-  std::string structure;              ///< record; pointer: of what it points to
+  std::vector<Dimension> dimensions;  ///< array, record: preceded by those of enclosing records
+  std::string structure;              ///< record; pointer: the pointee
   Type pointee = Type::none;          ///< pointer
   bool to_const = false;              ///< pointer
-  /// pointer: `p[i]` is an element of this, an array or a record whose first dimension has no end
+  /// pointer: `p[i]` is an element of this array or record, whose first dimension is unbounded.
   Symbol* target = nullptr;
   const Symbol* pointer = nullptr;                      ///< array in Memory::indirect
-  std::uint32_t leaf = 0;                               ///< …: which number of what the pointer points to
+  std::uint32_t leaf = 0;                               ///< …: index of the leaf in the pointee
   std::vector<std::pair<std::string, Symbol*>> fields;  ///< record
-  /// state, array of Memory::thread: in Program::state; array: in Program::arrays, or in Program::variables
-  /// when shared or a table; on the host its offset in Program::host_initial
+  /// state, array of Memory::thread: in Program::state. array: in Program::arrays, or in Program::variables
+  /// if it is shared or a table; on the host its offset in Program::host_initial.
   std::uint32_t index = 0;
   std::uint32_t reads = 0;      ///< shared array: uses other than plain assignments
-  bool is_set = false;          ///< array: some element is assigned to, perhaps through a pointer
-  bool counted_whole = false;   ///< array: uniqueElementCount(array) wants its last values counted, in warps
-  bool counted_halves = false;  ///< … and in half warps
-  /// array: how the device changes its elements, bits of these
+  bool is_set = false;          ///< array: an element is assigned, possibly through a pointer
+  bool counted_whole = false;   ///< array: uniqueElementCount(array) counts its last values, per warp
+  bool counted_halves = false;  ///< … per half warp
+  /// array: bits for the ways in which device code modifies its elements
   enum Change : std::uint8_t { added = 1, maximised = 2, minimised = 4, changed_otherwise = 8 };
   std::uint8_t changes = 0;
-  std::uint32_t assignments = 0;            ///< local: writes besides the initialiser
+  std::uint32_t assignments = 0;            ///< local: writes other than the initialiser
   const Expression* initializer = nullptr;  ///< local
-  std::uint64_t value = 0;                  ///< constant of an integer type, sign extended
-  double real = 0;                          ///< constant of a floating type
+  std::uint64_t value = 0;                  ///< constant of integer type, sign extended
+  double real = 0;                          ///< constant of floating-point type
   Function* function = nullptr;
-  Collection* collection = nullptr;  ///< array, record: it is a part of this
+  Collection* collection = nullptr;  ///< array, record: the collection that it is part of
 };
 
-/// What a piece of code refers to, helper functions not followed.
+/// Names that a piece of code uses, excluding the helper functions that it calls.
 struct Uses {
   struct Call {
     const ApiFunction* api;
     Position position;
-    bool elected;      ///< stands under a condition that holds for an elected lane alone
-    bool conditional;  ///< stands under any condition
+    bool elected;      ///< under a condition that holds only for an elected lane
+    bool conditional;  ///< under a condition
   };
   struct Helper {
     Symbol* symbol;
@@ -127,17 +127,17 @@ struct Uses {
 struct Function {
   const Item* item = nullptr;
   std::vector<Symbol*> parameters;
-  Symbol* result = nullptr;  ///< a variable for the result, when that is a structure or a pointer
+  Symbol* result = nullptr;  ///< variable for the result if it is a structure or a pointer
   Uses uses;
-  std::uint64_t expanded_nodes = 0;  ///< with the helpers it calls, inlined
+  std::uint64_t expanded_nodes = 0;  ///< including the helpers that are inlined into it
   int depth = 0;                     ///< levels of helpers below it
-  int visit = 0;                     ///< of the search for recursion: 0 not seen, 1 open, 2 done
+  int visit = 0;                     ///< of the recursion check: 0 not visited, 1 open, 2 done
 };
 
-/// A handler and its code; of the host when it is ON_REPORT.
+/// A handler and its code; host code if it is ON_REPORT or ON_END.
 struct HandlerBody {
   Handler handler;
-  bool is_end = false;  ///< of the host: ON_END, not ON_REPORT
+  bool is_end = false;  ///< host code of ON_END instead of ON_REPORT
   Sampling sampling;    ///< of thread blocks and warps
   std::vector<Statement*> statements;
   Uses uses;
@@ -146,7 +146,7 @@ struct HandlerBody {
 struct Program {
   std::string file;
   SyntaxTree tree;
-  std::vector<StatementPtr> synthesized;  ///< assignments made of initialisers
+  std::vector<StatementPtr> synthesized;  ///< assignments that implement initialisers
   std::vector<std::unique_ptr<Symbol>> symbols;
   std::vector<std::unique_ptr<Function>> functions;
   std::vector<std::unique_ptr<Collection>> collections;
@@ -157,19 +157,19 @@ struct Program {
   std::vector<std::pair<Position, std::string>> accesses;  ///< Specification::checked_accesses()
   std::uint32_t every_launch = 1;
   bool asks_for_transfers = false;
-  bool checks_bounds = false;      ///< some array's accesses may have to be dropped and counted
-  bool lists_arrays = false;       ///< it asks where the program's arrays are
-  bool emits_addresses = false;    ///< a trace or a map has a field that is an address by its name
-  bool finds_allocations = false;  ///< … on the device, which allocation holds an address
+  bool checks_bounds = false;      ///< accesses to an array may be out of bounds, to be dropped and counted
+  bool lists_arrays = false;       ///< queries the program's arrays
+  bool emits_addresses = false;    ///< a field of a trace or a map is an address, judged by its name
+  bool finds_allocations = false;  ///< device code looks up the allocation of an address
   std::vector<HandlerBody> handlers;
   std::vector<HandlerBody> reports;        ///< ON_REPORT parts, in order
   std::vector<HandlerBody> ends;           ///< ON_END parts, in order
-  std::vector<std::uint8_t> host_initial;  ///< 'host' variables, as they are before the first launch
+  std::vector<std::uint8_t> host_initial;  ///< 'host' variables before the first launch
   std::vector<SiteCounter> counters;
   std::vector<Tally> tallies;
-  std::map<std::string, Folding, std::less<>> folds;  ///< by name of a result, a table or a column
+  std::map<std::string, Folding, std::less<>> folds;  ///< by name of a result, table or column
 
-  /// Where drops of the access are counted: its number in `accesses` + 1, or 0.
+  /// The counter of the access's dropped executions: its index in `accesses` + 1, or 0.
   std::uint64_t count_of_drops(const Position& access) const;
   SourceLocation locate(const Position& position) const { return location_of(tree.files, position); }
 };

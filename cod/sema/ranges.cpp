@@ -1,4 +1,4 @@
-// emitRanges(name, closed, open, left, last): what the arrays have to be.
+// Checks emitRanges(name, closed, open, left, last) and its arrays.
 #include <algorithm>
 #include <array>
 
@@ -28,12 +28,12 @@ void Analyser::emit_ranges_call(Expression& expression) {
   Expression& name = *expression.operands[0];
   note_emitted(name);
   if (name.kind != ExpressionKind::string || name.text.empty())
-    error(name.position, "the name of a result must be a string that is not empty",
+    error(name.position, "the name of a result must be a non-empty string",
           "write 'emitRanges(\"arrays\", closed, open, left, last)'");
   Expression& closed = *expression.operands[1];
   if (!is_trace_of_ranges(emitted_collection(closed)))
     error(closed.position, "emitRanges() needs a trace of ranges",
-          "its entries have the fields word, block, begin, end, left and accesses, each an unsigned int");
+          "the entries need the unsigned int fields word, block, begin, end, left and accesses");
   const auto check = [&](std::size_t index, Type type, std::initializer_list<Extent> extents,
                          const char* declaration) {
     Expression& argument = *expression.operands[index];
@@ -43,7 +43,7 @@ void Analyser::emit_ranges_call(Expression& expression) {
     const bool fits = array != nullptr && array->memory == Symbol::Memory::global && array->type == type &&
                       array->collection == nullptr && has_extents(*array, extents);
     if (!fits && errors.size() == before)
-      error(argument.position, "emitRanges() needs another array here",
+      error(argument.position, "emitRanges() needs an array of another type or extent here",
             std::string("declare 'global ") + declaration + ";'");
   };
   check(2, Type::u64, {Extent::blocks, Extent::shared_words}, "unsigned long open[BLOCKS][SHARED_WORDS]");

@@ -44,10 +44,10 @@ Symbol* Analyser::new_symbol(Symbol::Kind kind, const std::string& name, Type ty
 bool Analyser::add_to_scope(Symbol* symbol) {
   const auto [place, added] = scopes_.back().emplace(symbol->name, symbol);
   if (!added) {
-    error(symbol->position, "'" + symbol->name + "' is declared twice",
-          "the first declaration is in line " + std::to_string(place->second->position.line));
+    error(symbol->position, "'" + symbol->name + "' is already declared",
+          "the previous declaration is on line " + std::to_string(place->second->position.line));
   } else if (find_extent(symbol->name) || find_limit(symbol->name)) {
-    error(symbol->position, "'" + symbol->name + "' is the name of an extent", "choose another name");
+    error(symbol->position, "'" + symbol->name + "' is a predefined extent", "choose another name");
   }
   return added;
 }
@@ -116,18 +116,18 @@ std::vector<Dimension> Analyser::global_dimensions(const Item& item) {
     }
     const auto constant =
         extent == nullptr ? open_extent(item, dimensions.size()) : constant_extent(*extent, "global");
-    // After an error any extent does, so that uses of the array bring no further ones.
+    // After an error any extent will do: uses of the array must not cause further errors.
     const std::uint64_t extent_value = constant.value_or(1);
     dimensions.push_back({Extent::constant, extent_value, std::to_string(extent_value)});
   }
   return dimensions;
 }
 
-/// Of `[]`.
+/// The extent of `[]`.
 std::optional<std::uint64_t> Analyser::open_extent(const Item& item, std::size_t dimension) {
   if (dimension == 0 && !item.initial.list.empty()) return item.initial.list.size();
-  error(item.position, "the array '" + item.name + "' needs its extent",
-        "write '" + item.name + "[8]', or its values in braces");
+  error(item.position, "the array '" + item.name + "' needs an extent",
+        "write '" + item.name + "[8]', or initial values in braces");
   return std::nullopt;
 }
 
@@ -136,7 +136,7 @@ void Analyser::declare_array(Item& item) {
   if (!clause.kind.empty()) return declare_collection(item);
   if (!clause.has_type) {
     return error(item.position, "'" + item.name + "' has no type",
-                 "write for example 'global unsigned long " + item.name + "[THREADS];'");
+                 "for example, write 'global unsigned long " + item.name + "[THREADS];'");
   }
   if (clause.has_key || !clause.binning.empty()) {
     error(clause.has_key ? item.position : clause.binning_position,
@@ -153,24 +153,24 @@ void Analyser::declare_array(Item& item) {
 void Analyser::declare_shared_array(const Item& item) {
   const StorageClause& clause = item.storage;
   if (!clause.kind.empty() || clause.has_key || !clause.binning.empty() || !clause.has_type) {
-    return error(item.position, "only arrays can be 'shared'",
+    return error(item.position, "only an array can be 'shared'",
                  "write 'global' before a trace, histogram or map");
   }
   if (item.has_initial)
-    error(item.initial.position, "what a 'shared' array holds at first is undefined",
-          "set it in ON_KERNEL_ENTRY, and let the block wait there: 'syncThreads();'");
+    error(item.initial.position, "a 'shared' array cannot have an initialiser",
+          "assign its elements in ON_KERNEL_ENTRY and call 'syncThreads();' there");
   std::vector<Dimension> dimensions;
   for (std::size_t i = 0; i < item.extents.size(); ++i) {
     const auto constant =
         item.extents[i] == nullptr ? open_extent(item, i) : constant_extent(*item.extents[i], "shared");
-    // After an error any extent does, so that uses of the array bring no further ones.
+    // After an error any extent will do: uses of the array must not cause further errors.
     const std::uint64_t extent_value = constant.value_or(1);
     dimensions.push_back({Extent::constant, extent_value, std::to_string(extent_value)});
   }
   declare_variable(Storage::shared, {item.name, item.type, item.structure, dimensions, item.position});
 }
 
-/// Lynx's untyped arrays are there for who uses their names without declaring them.
+/// Declares Lynx's untyped arrays if their names are used without a declaration.
 void Analyser::declare_lynx_arrays() {
   const auto is_named = [&](const std::string& name) {
     return scopes_.front().count(name) == 0 && program_.tree.names.contains(name);
@@ -179,7 +179,7 @@ void Analyser::declare_lynx_arrays() {
     declare_variable(Storage::global, {"globalMem", Type::u64, {}, {{Extent::lynx, 1, "globalMem"}}, {}});
     used_extents_.insert(Extent::lynx);
   }
-  // One element for each thread and one warp more: the paper indexes with blockDim().
+  // One element per thread plus one warp, because the paper uses blockDim() as an index.
   if (is_named("sharedMem"))
     declare_variable(Storage::shared, {"sharedMem", Type::u64, {}, {{Extent::constant, 1056, "1056"}}, {}});
 }
@@ -198,7 +198,7 @@ void Analyser::declare_function(const Item& item) {
   if (result.type == Type::structure) function.result = hidden_record(result.structure, item.position);
   for (const Parameter& parameter : item.parameters) function.parameters.push_back(make_parameter(parameter));
   if (find_api(item.name) != nullptr) {
-    error(item.position, "'" + item.name + "' is a function of the language", "choose another name");
+    error(item.position, "'" + item.name + "' is a built-in function", "choose another name");
   }
   add_to_scope(symbol);
 }
@@ -211,22 +211,22 @@ Symbol* Analyser::make_parameter(const Parameter& parameter) {
     if (parameter.is_const) set_const(*record);
     return record;
   }
-  if (type.type == Type::nothing) error(parameter.position, "a parameter cannot have type void");
+  if (type.type == Type::nothing) error(parameter.position, "a parameter cannot have type 'void'");
   Symbol* symbol = type.type == Type::pointer
                        ? make_pointer(parameter.name, type, parameter.position)
                        : new_symbol(Symbol::Kind::local, parameter.name, type.type, parameter.position);
-  symbol->assignments = 1;  // differs from call to call
+  symbol->assignments = 1;  // a parameter's value differs between calls
   symbol->is_const = parameter.is_const;
   return symbol;
 }
 
 void Analyser::declare_file_scope(Statement& statement) {
-  if (statement.type == Type::nothing) return error(statement.position, "a variable cannot have type void");
+  if (statement.type == Type::nothing) return error(statement.position, "a variable cannot have type 'void'");
   for (Declarator& declarator : statement.declarators) {
     const bool is_aggregate = statement.type == Type::structure || !declarator.dimensions.empty();
     if (declarator.is_pointer) {
-      error(declarator.position, "a variable of a thread is no pointer",
-            "keep an index, or declare the pointer inside a handler");
+      error(declarator.position, "a per-thread variable cannot be a pointer",
+            "store an index, or declare the pointer inside a handler");
     } else if (is_aggregate && statement.is_const) {
       declare_table(statement, declarator);
     } else if (statement.is_const) {
@@ -240,8 +240,8 @@ void Analyser::declare_file_scope(Statement& statement) {
       const auto dimensions = constant_dimensions(declarator, "state");
       if (is_aggregate != declarator.has_list && (declarator.has_list || declarator.initializer != nullptr)) {
         error(declarator.position,
-              is_aggregate ? "the values of '" + declarator.name + "' stand in braces"
-                           : "'" + declarator.name + "' is one value, not a list",
+              is_aggregate ? "the initialiser of '" + declarator.name + "' must be a list in braces"
+                           : "'" + declarator.name + "' is a scalar, so its initialiser cannot be a list",
               is_aggregate ? "write '= { ... }'" : "");
       }
       declarator.symbol = declare_variable(
@@ -253,15 +253,15 @@ void Analyser::declare_file_scope(Statement& statement) {
   }
 }
 
-/// `host` variables: they keep their values from launch to launch.
+/// `host` variables keep their values across launches.
 void Analyser::declare_host(Statement& statement) {
   if (statement.is_const)
-    error(statement.position, "a 'host' variable changes", "leave out 'host' for a constant");
+    error(statement.position, "a 'host' variable cannot be const", "remove 'host' to declare a constant");
   for (Declarator& declarator : statement.declarators) {
     if (declarator.is_pointer) {
       error(declarator.position,
-            "a 'host' variable is no pointer: what it points to is gone after the report",
-            "keep an index instead");
+            "a 'host' variable cannot be a pointer: its target does not outlive the report",
+            "store an index instead");
       continue;
     }
     Symbol* symbol = declare_with_dimensions(Storage::host, statement, declarator, "host");
@@ -270,8 +270,8 @@ void Analyser::declare_host(Statement& statement) {
         symbol->dimensions.empty()) {
       store_constant({symbol, {}, std::move(declarator.initializer)});
     } else if (declarator.initializer != nullptr) {
-      error(declarator.initializer->position, "this does not fit '" + declarator.name + "'",
-            "write the values in braces");
+      error(declarator.initializer->position, "this value cannot initialise '" + declarator.name + "'",
+            "write a list in braces");
     }
     for (Spread& each : spread_list(symbol, declarator)) store_constant(each);
   }
@@ -279,7 +279,7 @@ void Analyser::declare_host(Statement& statement) {
 
 void Analyser::declare_constant(const Statement& statement, Declarator& declarator, Symbol& symbol) {
   if (!declarator.initializer) {
-    return error(declarator.position, "the constant '" + declarator.name + "' has no value",
+    return error(declarator.position, "the constant '" + declarator.name + "' has no initialiser",
                  "write '= value'");
   }
   Uses uses;
@@ -290,8 +290,8 @@ void Analyser::declare_constant(const Statement& statement, Declarator& declarat
   const auto constant = evaluate(*declarator.initializer);
   if (!constant) {
     return error(declarator.initializer->position,
-                 "a 'const' at file scope needs a value known at compile time",
-                 "leave out 'const' for a value of each thread");
+                 "the initialiser of a 'const' at file scope must be a compile-time constant",
+                 "remove 'const' to give each thread its own value");
   }
   const Constant converted = convert(*constant, statement.type);
   symbol.value = converted.integer;
@@ -299,7 +299,7 @@ void Analyser::declare_constant(const Statement& statement, Declarator& declarat
 }
 
 void Analyser::analyse_functions() {
-  std::vector<Symbol*> helpers;  // a list of its own: bodies declare further symbols
+  std::vector<Symbol*> helpers;  // a copy, because analysing bodies declares further symbols
   for (const auto& symbol : program_.symbols) {
     if (symbol->kind == Symbol::Kind::function) helpers.push_back(symbol.get());
   }
@@ -325,8 +325,8 @@ bool Analyser::find_recursion(Function& function) {
   for (const Uses::Helper& call : function.uses.helpers) {
     Function& callee = *call.symbol->function;
     if (find_recursion(callee)) {
-      error(call.position, "'" + call.symbol->name + "' calls itself",
-            "helper functions are inlined; use a loop");
+      error(call.position, "'" + call.symbol->name + "' is recursive",
+            "helper functions are inlined and cannot be recursive; use a loop");
       break;
     }
     function.depth = std::max(function.depth, callee.depth + 1);
@@ -335,8 +335,8 @@ bool Analyser::find_recursion(Function& function) {
   }
   function.visit = 2;
   if (function.depth == maximum_depth) {
-    error(function.item->position, "helper functions call each other too deeply here",
-          "at most " + std::to_string(maximum_depth) + " levels; they are inlined");
+    error(function.item->position, "calls of helper functions are nested too deeply here",
+          "helper functions are inlined, at most " + std::to_string(maximum_depth) + " levels deep");
   }
   return false;
 }
@@ -372,7 +372,7 @@ HandlerBody& Analyser::entry_handler(const Position& position) {
   return body;
 }
 
-/// Each initialiser becomes an assignment in one handler that runs before all others.
+/// Turns each initialiser into an assignment in one handler that runs before all others.
 void Analyser::analyse_initializers() {
   if (initialized_.empty()) return;
   HandlerBody& body = entry_handler(initialized_.front()->position);
@@ -421,7 +421,7 @@ void Analyser::analyse_handler(Item& item) {
   bool is_report = false;
   HandlerBody body;
   body.handler.location = program_.locate(item.position);
-  if (!resolve_labels(item, body, is_report)) return;  // what the code may use is unknown
+  if (!resolve_labels(item, body, is_report)) return;  // the available functions are unknown
   if (is_report) {
     const bool is_end = body.is_end;
     std::vector<HandlerBody>& bodies = is_end ? program_.ends : program_.reports;
@@ -447,7 +447,7 @@ void Analyser::analyse_body(HandlerBody& body, std::uint32_t places, const std::
   body.statements.push_back(&code);
 }
 
-/// Follows the helpers that the handler calls, and fills in what the contract says about it.
+/// Follows the helpers that the handler calls and fills in the handler's public properties.
 void Analyser::finish_handler(HandlerBody& body, std::uint32_t places, const std::string& label) {
   std::set<ReachedFunction> seen;
   std::uint64_t nodes = body.uses.nodes;
@@ -461,14 +461,14 @@ void Analyser::finish_handler(HandlerBody& body, std::uint32_t places, const std
   std::sort(body.handler.site_values.begin(), body.handler.site_values.end());
   if (nodes > maximum_nodes) {
     Diagnostic diagnostic{Severity::error, body.handler.location,
-                          "this handler is too large once its helpers are inlined",
+                          "this handler is too large after its helpers are inlined",
                           "at most " + std::to_string(maximum_nodes) + " operations; use loops"};
     errors.push_back(std::move(diagnostic));
   }
 }
 
-/// One word per array, then one per named extent in use, then the counter of dropped accesses. The same for
-/// every lowering.
+/// Parameter slots, in an order that is the same for every lowering: one per array, one per named extent in
+/// use, then the counter of dropped accesses.
 void Analyser::make_words() {
   for (std::uint32_t i = 0; i < program_.arrays.size(); ++i) {
     program_.words.push_back({Word::Kind::array_address, i, Extent::constant});

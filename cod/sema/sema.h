@@ -1,4 +1,4 @@
-// Semantic analysis: names, types, places. Syntax tree ▶ program.
+// Semantic analysis: checks names, types and contexts, and turns the syntax tree into a program.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace lynxpp::cod {
 
-/// Failure: every error found. Warnings of a successful analysis are appended to `warnings`.
+/// Fails with all errors found. Warnings of a successful analysis are appended to `warnings`.
 Result<std::shared_ptr<const Program>> analyse(SyntaxTree tree, const std::string& file,
                                                Diagnostics& warnings);
 

@@ -1,4 +1,4 @@
-// Calls: helper functions, the functions of the language (api.def) and where they have a meaning.
+// Calls: helper functions, API functions (api.def) and the contexts in which they are available.
 #include <algorithm>
 
 #include "cod/sema/analyser.h"
@@ -12,7 +12,7 @@ std::string count_of(std::size_t number, const std::string& what) {
   return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
 }
 
-/// What the active lanes say together: nothing that one lane could.
+/// True if the result is a vote: a single lane cannot compute it.
 bool is_vote(Api api) {
   switch (api) {
     case Api::ballot:
@@ -26,7 +26,7 @@ bool is_vote(Api api) {
   }
 }
 
-/// What is known of all active lanes, or found out about their accesses.
+/// True if the result describes all active lanes or their accesses.
 bool is_about_all_lanes(Api api) {
   switch (api) {
     case Api::active_mask:
@@ -130,8 +130,8 @@ Type Analyser::helper_call(Expression& expression, Symbol& symbol) {
   return symbol.type == Type::structure ? structure_result(expression, symbol) : symbol.type;
 }
 
-/// The argument is copied twice: computing another argument may call the same function, which overwrites the
-/// parameter.
+/// Copies the argument twice, because evaluating another argument may call the same function and overwrite
+/// the parameter.
 void Analyser::structure_argument(Expression& call, std::size_t index, Symbol* parameter) {
   Symbol* kept = hidden_record(parameter->structure, call.operands[index]->position);
   ExpressionPtr first = record_value(kept, *call.operands[index]);
@@ -143,8 +143,7 @@ void Analyser::structure_argument(Expression& call, std::size_t index, Symbol* p
   call.setup.push_back(std::move(second));
 }
 
-/// `call` becomes the place of a hidden variable that the function's result is copied to before the next
-/// call.
+/// Turns `call` into an access to a hidden variable that receives the function's result before the next call.
 Type Analyser::structure_result(Expression& call, const Symbol& function) {
   const Position position = call.position;
   Symbol* kept = hidden_record(function.structure, position);
@@ -165,7 +164,7 @@ Type Analyser::api_call(Expression& expression, const ApiFunction& named) {
   expression.api = &api;
   expression.elected = context_.elections > 0;
   if (api.api == Api::divergent_warp && expression.operands.empty()) {
-    // Without a condition: do the lanes disagree about the guard of this instruction?
+    // Without an argument it tests whether the lanes disagree about the guard of this instruction.
     auto guard = std::make_unique<Expression>();
     guard->kind = ExpressionKind::call;
     guard->text = "getPredicateValue";
@@ -174,18 +173,18 @@ Type Analyser::api_call(Expression& expression, const ApiFunction& named) {
   }
   context_.uses->calls.push_back(
       {&api, expression.position, context_.elections > 0, context_.conditions > 0});
-  // not a constant at file scope either
+  // False for constants at file scope as well.
   const bool is_handler = context_.helper == nullptr && !context_.label.empty();
   const std::size_t before = errors.size();
   if (is_handler) {
     check_place(api, expression.position, context_.places, context_.label, context_.elections > 0,
                 context_.conditions > 0, "");
   }
-  if (errors.size() != before) return Type::none;  // it means nothing here, whatever its arguments are
+  if (errors.size() != before) return Type::none;  // not available here, whatever its arguments are
   return check_arguments(expression, api) ? call_by_arguments(expression, api) : Type::none;
 }
 
-/// There are as many arguments as the function takes: what each has to be.
+/// Checks the arguments; their number is already correct.
 Type Analyser::call_by_arguments(Expression& expression, const ApiFunction& api) {
   switch (api.arguments) {
     case ApiArguments::none: break;
@@ -268,7 +267,7 @@ bool Analyser::check_arguments(Expression& expression, const ApiFunction& api) {
   return false;
 }
 
-/// Behind an error in the call itself: the arguments may hold errors of their own.
+/// Analyses the arguments of an invalid call to find errors in them.
 void Analyser::analyse_operands(Expression& expression) {
   for (const ExpressionPtr& operand : expression.operands) {
     const bool is_address = operand->kind == ExpressionKind::unary && operand->op == Operator::address_of;
@@ -276,7 +275,7 @@ void Analyser::analyse_operands(Expression& expression) {
   }
 }
 
-/// `&counts[i]` ▶ the element itself; null after an error.
+/// `&counts[i]` ▶ the element; null after an error.
 Symbol* Analyser::element_argument(Expression& expression) {
   ExpressionPtr& argument = expression.operands[0];
   if (argument->kind == ExpressionKind::unary && argument->op == Operator::address_of) {
@@ -288,7 +287,7 @@ Symbol* Analyser::element_argument(Expression& expression) {
     if (type == Type::none) return nullptr;
     if (type != Type::pointer || argument->pointee == Type::none) {
       const bool is_element = argument->kind == ExpressionKind::index;
-      error(argument->position, "an atomic function needs the address of an element",
+      error(argument->position, "an atomic function needs the address of an array element",
             is_element ? "put '&' before it" : "write '&array[index]' of a 'global' array");
       return nullptr;
     }
@@ -300,12 +299,13 @@ Symbol* Analyser::element_argument(Expression& expression) {
                            argument->symbol->memory == Symbol::Memory::shared ||
                            argument->symbol->memory == Symbol::Memory::indirect);
   if (is_element && argument->symbol->is_const) {
-    error(argument->position, "this points to what is const", "declare the pointer without 'const'");
+    error(argument->position, "an atomic function cannot modify the target of a pointer to const",
+          "remove 'const' from the pointer's declaration");
     return nullptr;
   }
   if (!is_element) {
-    error(argument->position, "only elements of 'global' and 'shared' arrays can be changed atomically",
-          "other variables belong to one thread; assign to them");
+    error(argument->position, "only elements of 'global' and 'shared' arrays can be modified atomically",
+          "other variables are private to a thread; assign to them directly");
     return nullptr;
   }
   return argument->symbol;
@@ -318,14 +318,14 @@ Type Analyser::atomic_call(Expression& expression, const ApiFunction& api) {
   const Position& position = expression.operands[0]->position;
   if (bytes_of(array->type) < 4) {
     error(position,
-          std::string(api.name) + "() needs elements of 32 or 64 bits, and '" + array->name + "' has " +
-              name_of(array->type),
-          "declare it as unsigned int or unsigned long");
+          std::string(api.name) + "() needs 32-bit or 64-bit elements, but '" + array->name +
+              "' has elements of type " + name_of(array->type),
+          "declare it as 'unsigned int' or 'unsigned long'");
     return Type::none;
   }
   if (is_floating(array->type) && api.api != Api::atomic_add) {
-    error(position,
-          std::string(api.name) + "() needs integers, and '" + array->name + "' has " + name_of(array->type));
+    error(position, std::string(api.name) + "() needs integer elements, but '" + array->name +
+                        "' has elements of type " + name_of(array->type));
     return Type::none;
   }
   switch (api.api) {
@@ -336,8 +336,8 @@ Type Analyser::atomic_call(Expression& expression, const ApiFunction& api) {
   return array->type;
 }
 
-/// The 'global' array that the argument names, perhaps a field of an array of structures; null when it is
-/// something else.
+/// Returns the 'global' array that the argument names, possibly a field of an array of structures; null if it
+/// is something else.
 Symbol* Analyser::array_argument(Expression& argument) {
   const Expression* base = &argument;
   while (base->kind == ExpressionKind::member) base = base->operands[0].get();
@@ -356,8 +356,8 @@ Symbol* Analyser::array_argument(Expression& argument) {
   return use_launch_data(symbol->name, argument.position) ? symbol : nullptr;
 }
 
-/// uniqueElementCount(value, half) or, as in the paper, uniqueElementCount(array, half): of what the lanes
-/// have last assigned to it.
+/// uniqueElementCount(value, half) or, as in the paper, uniqueElementCount(array, half) for the values that
+/// the lanes last assigned to the array.
 Type Analyser::unique_call(Expression& expression) {
   bool is_half = false;
   if (expression.operands.size() > 1) {
@@ -367,7 +367,8 @@ Type Analyser::unique_call(Expression& expression) {
     if (!constant || !is_integer(type)) {
       if (type != Type::none)
         error(expression.operands[1]->position,
-              "whether half warps are counted must be known at compile time", "write true or false");
+              "the second argument, which selects half warps, must be a compile-time constant",
+              "write true or false");
       return Type::none;
     }
     is_half = constant->integer != 0;
@@ -377,21 +378,22 @@ Type Analyser::unique_call(Expression& expression) {
   Symbol* symbol = counted.kind == ExpressionKind::name ? find(counted.text) : nullptr;
   if (symbol == nullptr || symbol->kind != Symbol::Kind::array || symbol->dimensions.empty()) {
     if (expression.elected) {
-      error(expression.position, "uniqueElementCount() under leastActiveThreadInWarp() would see one lane",
-            "count before the 'if' and keep the result in a variable");
+      error(expression.position,
+            "uniqueElementCount() under leastActiveThreadInWarp() would see a single lane",
+            "count before the 'if' and store the result in a variable");
     }
     const Type type = value(counted);
     return require_integer(counted, type, "uniqueElementCount()") ? Type::u32 : Type::none;
   }
   if (symbol->memory != Symbol::Memory::shared || context_.helper != nullptr) {
     error(counted.position,
-          "uniqueElementCount() counts a value, or what a handler assigned to a 'shared' array",
+          "uniqueElementCount() takes a value, or a 'shared' array that the handler assigns to",
           "write 'uniqueElementCount(value)'");
     return Type::none;
   }
   if (!context_.counted.contains(symbol)) {
-    error(counted.position, "no lane has assigned to '" + symbol->name + "' yet",
-          "assign to an element of it above, outside of any condition");
+    error(counted.position, "no statement before this one assigns to '" + symbol->name + "'",
+          "assign to one of its elements first, outside of any condition");
     return Type::none;
   }
   counted.symbol = symbol;
@@ -399,7 +401,7 @@ Type Analyser::unique_call(Expression& expression) {
   return Type::u32;
 }
 
-/// Sums are kept in 64 bits, extremes in the value's own type.
+/// Sums are computed in 64 bits, minima and maxima in the value's own type.
 Type Analyser::warp_value_call(Expression& expression, const ApiFunction& api) {
   const Type type = value(*expression.operands[0]);
   if (type == Type::none) return Type::none;
@@ -414,12 +416,14 @@ void Analyser::floating_argument(Expression& argument, const ApiFunction& api) {
   const std::string function = std::string(api.name) + "()";
   if (api.arguments == ApiArguments::bits) {
     if (type != Type::none && !is_integer(type)) {
-      error(argument.position, function + " takes the bits of a number, an integer, not " + name_of(type),
+      error(argument.position,
+            function + " takes the bits of a number as an integer, not a value of type " + name_of(type),
             "write 'asFloat(resultValue())'");
     }
   } else if (type != Type::none && !is_floating(type)) {
-    error(argument.position, function + " takes a float or a double, not " + name_of(type),
-          "for bits write '" + function.substr(0, function.size() - 1) + "asFloat(resultValue()))'");
+    error(argument.position, function + " takes a float or a double, not a value of type " + name_of(type),
+          "to reinterpret bits, write '" + function.substr(0, function.size() - 1) +
+              "asFloat(resultValue()))'");
   }
 }
 
@@ -443,17 +447,18 @@ void Analyser::print_call(Expression& expression) {
   Expression& format = *expression.operands[0];
   for (std::size_t i = 1; i < expression.operands.size(); ++i) text_or_value(*expression.operands[i]);
   if (format.kind != ExpressionKind::string) {
-    return error(format.position, "print() needs a format string first", "write 'print(\"%lu\\n\", value)'");
+    return error(format.position, "the first argument of print() must be a format string",
+                 "write 'print(\"%lu\\n\", value)'");
   }
   std::vector<FormatPiece> pieces;
   std::string unknown;
   if (!parse_format(format.text, pieces, unknown)) {
-    return error(format.position, "'" + unknown + "' is no conversion that print() knows",
+    return error(format.position, "'" + unknown + "' is not a conversion that print() supports",
                  "use %d %u %x %f %e %g %s with flags, width and precision");
   }
   std::erase_if(pieces, [](const FormatPiece& piece) { return piece.kind == FormatPiece::Kind::text; });
   if (pieces.size() + 1 != expression.operands.size()) {
-    return error(format.position, "this format takes " + count_of(pieces.size(), "value") + ", not " +
+    return error(format.position, "this format string takes " + count_of(pieces.size(), "value") + ", not " +
                                       std::to_string(expression.operands.size() - 1));
   }
   for (std::size_t i = 0; i < pieces.size(); ++i) {
@@ -463,46 +468,48 @@ void Analyser::print_call(Expression& expression) {
     const bool wants_text = pieces[i].kind == FormatPiece::Kind::string;
     if (wants_text != (argument.type == Type::text)) {
       error(argument.position,
-            "'" + pieces[i].source + "' does not fit a value of type " + name_of(argument.type),
+            "'" + pieces[i].source + "' cannot format a value of type " + name_of(argument.type),
             wants_text ? "use %d, %u or %f for numbers" : "use %s for strings");
     } else if (wants_floating != is_floating(argument.type)) {
       error(argument.position,
-            "'" + pieces[i].source + "' does not fit a value of type " + name_of(argument.type),
+            "'" + pieces[i].source + "' cannot format a value of type " + name_of(argument.type),
             wants_floating ? "cast it to (double) or use %d or %u" : "cast it to (long) or use %f");
     }
   }
 }
 
-/// A string, literals included, or a number.
+/// Accepts a string (literals included) or a number.
 void Analyser::text_or_value(Expression& argument) {
   const Type type = expression(argument);
   if (argument.kind == ExpressionKind::string) argument.type = Type::text;
   if (argument.type != Type::text) static_cast<void>(number(argument, type));
 }
 
-// ---------------------------------------------------------------- places
+// ---------------------------------------------------------------- availability
 
 void Analyser::check_place(const ApiFunction& api, const Position& position, std::uint32_t places,
                            const std::string& label, bool elected, bool conditional,
                            const std::string& through) {
   const std::string function = std::string(api.name) + "()";
-  const std::string subject = through.empty() ? function : "'" + through + "()' uses " + function + ", which";
+  const std::string subject =
+      through.empty() ? function : "'" + through + "()' calls " + function + ", which";
   if ((api.places & places) != places) {
-    error(position, subject + " has no meaning in " + label, "use it in " + places_text(api.places));
+    error(position, subject + " is not available in " + label, "use it in " + places_text(api.places));
     return;
   }
   if (elected && (is_vote(api.api) || is_about_all_lanes(api.api))) {
     const bool is_taken = is_vote(api.api);
     error(position,
-          subject + (through.empty() ? " under leastActiveThreadInWarp() would see one lane"
-                                     : " would see one lane here"),
-          std::string(is_taken ? "take the vote" : "ask") + " before the 'if' and keep it in a variable");
+          subject + (through.empty() ? " under leastActiveThreadInWarp() would see a single lane"
+                                     : " would see a single lane here"),
+          std::string(is_taken ? "take the vote" : "call it") +
+              " before the 'if' and store the result in a variable");
   }
   if (api.api != Api::sync_threads) return;
   const bool is_end = places == 1u << static_cast<int>(TargetKind::kernel_exit);
   if ((!is_end && places != 1u << static_cast<int>(TargetKind::kernel_entry)) || conditional) {
-    error(position, subject + " is safe only where all threads of the block come by",
-          "use it in ON_KERNEL_ENTRY or ON_KERNEL_EXIT outside any condition");
+    error(position, subject + " is safe only where all threads of the block execute it",
+          "use it in ON_KERNEL_ENTRY or ON_KERNEL_EXIT outside of any condition");
   }
 }
 
@@ -511,15 +518,15 @@ void Analyser::add_use(const ApiFunction& api, HandlerBody& body) {
   if (api.site && std::find(sites.begin(), sites.end(), *api.site) == sites.end()) sites.push_back(*api.site);
   if (api.api == Api::sync_threads && body.sampling.warps > 1) {
     errors.push_back({Severity::error, body.handler.location,
-                      "syncThreads() would wait for the warps that SAMPLE_WARPS leaves out",
-                      "sample thread blocks: 'SAMPLE_BLOCKS(16):'"});
+                      "syncThreads() would wait for the warps that SAMPLE_WARPS skips",
+                      "sample thread blocks instead: 'SAMPLE_BLOCKS(16):'"});
   }
   if (api.api == Api::sync_threads && body.handler.target == TargetKind::kernel_exit)
     body.handler.syncs_at_exit = true;
   body.handler.needs_convergence = body.handler.needs_convergence || needs_all_lanes(api);
 }
 
-/// What a helper does has to have a meaning where it is called.
+/// Checks that everything a helper uses is available where it is called.
 void Analyser::check_reachable(const Function& function, const Uses::Helper& call, std::uint32_t places,
                                const std::string& label, std::set<ReachedFunction>& seen, HandlerBody& body) {
   if (!seen.emplace(&function, call.elected, call.conditional).second) return;
@@ -527,17 +534,17 @@ void Analyser::check_reachable(const Function& function, const Uses::Helper& cal
   const bool is_host = (places & cod::in_reports) == places;
   if (!is_host && !function.uses.host_variables.empty()) {
     error(call.position, "'" + name + "()' uses '" + function.uses.host_variables.front().first->name +
-                             "', which is a variable of the host");
+                             "', which is a 'host' variable");
   }
   if (places == cod::on_end && !function.uses.launch_data.empty()) {
     error(call.position, "'" + name + "()' uses '" + function.uses.launch_data.front().first +
-                             "', which belongs to a launch and is gone in ON_END");
+                             "', which belongs to a launch and is not available in ON_END");
   }
   if (is_host) {
     for (const auto* used : {&function.uses.states, &function.uses.shared_arrays}) {
       if (used->empty()) continue;
       error(call.position, "'" + name + "()' uses '" + used->front().first->name +
-                               "', which belongs to the threads of the kernel and is gone in ON_REPORT");
+                               "', which belongs to the kernel's threads and is not available in ON_REPORT");
     }
   }
   body.handler.uses_state = body.handler.uses_state || !function.uses.states.empty();

@@ -1,4 +1,4 @@
-// Traces, histograms and maps: their declarations, and the functions that take them.
+// Traces, histograms and maps: declarations, and the functions on them.
 #include <algorithm>
 #include <bit>
 
@@ -30,7 +30,7 @@ std::string example_of(Collection::Kind kind, const std::string& name) {
   return "global map unsigned long " + name + "[4096] by unsigned long;";
 }
 
-/// The innermost of a[i][j] ▶ a; the indices in order.
+/// a[i][j] ▶ a, and the indices in order.
 Expression* base_of(Expression& expression, std::vector<ExpressionPtr*>& indices) {
   Expression* base = &expression;
   while (base->kind == ExpressionKind::index && base->operands.size() == 2) {
@@ -60,36 +60,37 @@ void Analyser::declare_collection(const Item& item) {
                                    "struct",  "float",     "double",  "size_t",  "bool",
                                    "int32_t", "uint32_t",  "int64_t", "uint64_t"};
     words.insert(words.end(), program_.tree.types.begin(), program_.tree.types.end());
-    return error(clause.position, "'" + clause.kind + "' is no type and no kind of storage",
+    return error(clause.position, "'" + clause.kind + "' is neither a type nor a kind of storage",
                  suggestion(clause.kind, words));
   }
   collection.name = item.name;
-  const std::string hint = "write for example '" + example_of(collection.kind, item.name) + "'";
+  const std::string hint = "for example, write '" + example_of(collection.kind, item.name) + "'";
   const bool wants_type = collection.kind != Collection::Kind::histogram;
   if (clause.has_type != wants_type) {
-    return error(
-        item.position,
-        "a " + name_of(collection.kind) + (wants_type ? " needs a type" : " counts in unsigned long"), hint);
+    return error(item.position,
+                 "a " + name_of(collection.kind) +
+                     (wants_type ? " needs a type" : " has no element type: its bins are unsigned long"),
+                 hint);
   }
   if (clause.has_key != (collection.kind == Collection::Kind::map)) {
-    return error(item.position, clause.has_key ? "only a map has keys" : "a map needs the type of its keys",
-                 hint);
+    return error(item.position, clause.has_key ? "only a map has keys" : "a map needs a key type", hint);
   }
   if (!clause.binning.empty() && collection.kind != Collection::Kind::histogram)
     return error(clause.binning_position, "only a histogram has bins", hint);
   if (item.has_initial)
-    error(item.initial.position, "a " + name_of(collection.kind) + " begins empty",
+    error(item.initial.position,
+          "a " + name_of(collection.kind) + " starts empty and cannot have an initialiser",
           collection.kind == Collection::Kind::histogram
-              ? "its bins are made by 'linear(0, 100)' or 'log2(1)'"
-              : "only arrays begin with values");
+              ? "to define its bins, write 'linear(0, 100)' or 'log2(1)'"
+              : "only arrays can have an initialiser");
   std::vector<Dimension> dimensions = global_dimensions(item);
   if (dimensions.empty() || dimensions.back().extent != Extent::constant) {
-    return error(item.position, "how many entries '" + item.name + "' has must be a constant",
-                 hint + ", with extents of other kinds before it");
+    return error(item.position, "the number of entries of '" + item.name + "' must be a constant",
+                 hint + ", with named extents before the number of entries");
   }
   collection.capacity = dimensions.back().constant;
   if (collection.capacity > maximum_capacity)
-    return error(item.position, "'" + item.name + "' is larger than 2^30 entries");
+    return error(item.position, "'" + item.name + "' has more than 2^30 entries");
   dimensions.pop_back();
   collection.leading = std::move(dimensions);
   switch (collection.kind) {
@@ -100,7 +101,7 @@ void Analyser::declare_collection(const Item& item) {
   program_.collections.push_back(std::move(owned));
 }
 
-/// An array that no one can name.
+/// Creates an array that specifications cannot name.
 Symbol* Analyser::hidden_array(Collection& collection, const std::string& part,
                                std::vector<Dimension> dimensions, const Position& position) {
   Symbol* symbol = declare_leaf(
@@ -110,7 +111,7 @@ Symbol* Analyser::hidden_array(Collection& collection, const std::string& part,
   return symbol;
 }
 
-/// Keeps the arrays that `content` consists of; they are results only through the collection.
+/// Registers the arrays that `content` consists of; they are results only through the collection.
 void Analyser::add_leaves(Symbol* content, Collection& collection, const Position& position) {
   content->collection = &collection;
   if (content->kind == Symbol::Kind::record) {
@@ -119,8 +120,8 @@ void Analyser::add_leaves(Symbol* content, Collection& collection, const Positio
   }
   if (content->type == Type::none) return;
   if (content->dimensions.size() != collection.leading.size() + 1)
-    return error(position, "the entries of '" + collection.name + "' hold numbers, not arrays",
-                 "name the fields one by one");
+    return error(position, "the entries of '" + collection.name + "' contain numbers, not arrays",
+                 "access the fields one by one");
   collection.leaves.push_back(content);
   program_.arrays[content->index].is_hidden = true;
   program_.emits_addresses |= content->name.ends_with(".address") || content->name.ends_with("_address");
@@ -147,7 +148,7 @@ std::optional<std::int64_t> Analyser::constant_bound(Expression& expression) {
   const bool is_negative = is_signed(type) && constant && static_cast<std::int64_t>(constant->integer) < 0;
   const std::uint64_t size = constant ? (is_negative ? -constant->integer : constant->integer) : 0;
   if (!constant || !is_integer(type) || size > static_cast<std::uint64_t>(maximum_bound)) {
-    error(expression.position, "a bound of a histogram is a constant integer of at most 2^62");
+    error(expression.position, "a histogram bound must be a constant integer of magnitude at most 2^62");
     return std::nullopt;
   }
   return static_cast<std::int64_t>(constant->integer);
@@ -164,21 +165,23 @@ bool Analyser::read_bounds(const StorageClause& clause, Collection& collection) 
   collection.is_linear = clause.binning == "linear";
   if (!collection.is_linear && clause.binning != "log2" && !clause.binning.empty()) {
     const std::string hint = suggestion(clause.binning, {"linear", "log2"});
-    error(clause.binning_position, "'" + clause.binning + "' is no way to make bins",
+    error(clause.binning_position, "'" + clause.binning + "' is not a binning function",
           hint.empty() ? "write 'linear(0, " + count + ")', 'log2()' or 'log2(16)'" : hint);
     return false;
   }
   if (collection.is_linear) {
     if (bounds.size() != 2 || bounds[0] >= bounds[1]) {
-      error(clause.binning_position, "linear() takes where the first bin begins and where the last one ends",
-            "write for example 'linear(0, " + count + ")'");
+      error(clause.binning_position,
+            "linear() takes the lower bound of the first bin and the upper bound of the last one",
+            "for example, write 'linear(0, " + count + ")'");
       return false;
     }
     const std::uint64_t range = static_cast<std::uint64_t>(bounds[1]) - static_cast<std::uint64_t>(bounds[0]);
     if (range % collection.capacity != 0) {
       const std::uint64_t width = range / collection.capacity + 1;
       error(clause.binning_position,
-            "bins of whole numbers: " + std::to_string(range) + " values do not divide into " + count,
+            "bins must have integer widths: " + std::to_string(range) + " values do not divide evenly into " +
+                count,
             "write 'linear(" + std::to_string(bounds[0]) + ", " +
                 std::to_string(bounds[0] + static_cast<std::int64_t>(width * collection.capacity)) + ")'");
       return false;
@@ -189,12 +192,12 @@ bool Analyser::read_bounds(const StorageClause& clause, Collection& collection) 
   }
   if (!bounds.empty()) collection.first = bounds[0];
   if (bounds.size() > 1 || collection.first < 1) {
-    error(clause.binning_position, "log2() takes where the first bin begins, which is 1 or more");
+    error(clause.binning_position, "log2() takes the lower bound of the first bin, which must be at least 1");
     return false;
   }
   if (collection.capacity > 62 || collection.first > maximum_bound >> collection.capacity) {
-    error(clause.binning_position, "the last bin ends beyond 2^62",
-          "each bin ends at twice its begin; use fewer bins");
+    error(clause.binning_position, "the upper bound of the last bin exceeds 2^62",
+          "each bin's upper bound is twice its lower bound; use fewer bins");
     return false;
   }
   return true;
@@ -218,7 +221,7 @@ bool Analyser::read_key(const Item& item, Collection& collection) {
       collection.key.push_back({name, type});
       return true;
     }
-    error(item.position, "a key is made of integers", "write for example 'by unsigned long'");
+    error(item.position, "a key must consist of integers", "for example, write 'by unsigned long'");
     return false;
   };
   if (clause.key != Type::structure) return add("", clause.key);
@@ -226,12 +229,12 @@ bool Analyser::read_key(const Item& item, Collection& collection) {
   if (info == nullptr) return false;
   for (const Field& field : info->structure->fields) {
     if (!field.dimensions.empty() || !add(field.name, field.type)) {
-      if (!field.dimensions.empty()) error(item.position, "a key is made of integers, not of arrays");
+      if (!field.dimensions.empty()) error(item.position, "a key must consist of integers, not arrays");
       return false;
     }
   }
   if (collection.key_bits() > maximum_key_bits || collection.key.empty()) {
-    error(item.position, "a key has 1 to " + std::to_string(maximum_key_bits / 8) + " bytes");
+    error(item.position, "a key must have 1 to " + std::to_string(maximum_key_bits / 8) + " bytes");
     return false;
   }
   return true;
@@ -242,8 +245,7 @@ void Analyser::declare_map(const Item& item, Collection& collection) {
     collection.key.clear();
     collection.key.push_back({"", Type::u64});
   }
-  // Twice the room, so that a way to a free place is short as long as there are no more keys than were asked
-  // for.
+  // Twice the requested capacity keeps probe sequences short.
   collection.capacity = std::bit_ceil(collection.capacity * 2);
   std::vector<Dimension> dimensions = collection.leading;
   dimensions.push_back({Extent::constant, collection.stride(), std::to_string(collection.stride())});
@@ -259,7 +261,7 @@ void Analyser::declare_map(const Item& item, Collection& collection) {
 
 // ---------------------------------------------------------------- uses
 
-/// The key of map[key]: a number, or a structure, of which every field becomes an index.
+/// Appends the key of map[key]: a number, or a structure whose fields become one index each.
 void Analyser::push_key(Expression& key, Collection& collection, std::vector<ExpressionPtr>& indices) {
   const bool is_number = collection.key.size() == 1 && collection.key[0].name.empty();
   const Type type = is_number ? value(key) : expression(key);
@@ -279,20 +281,20 @@ void Analyser::push_key(Expression& key, Collection& collection, std::vector<Exp
                                });
   if (!fits) {
     if (type != Type::none)
-      error(key.position, "'" + collection.name + "' has keys of another type",
-            "give a variable of the structure that stands behind 'by'");
+      error(key.position, "'" + collection.name + "' has a different key type",
+            "pass a variable of the structure type named after 'by'");
     for (std::size_t i = 0; i < collection.key.size(); ++i) indices.push_back(std::make_unique<Expression>());
     return;
   }
   for (ExpressionPtr& field : fields_of(key, key.position)) indices.push_back(std::move(field));
 }
 
-/// One expression for each field of a structure; none after an error.
+/// Returns one expression for each field of a structure; empty after an error.
 std::vector<ExpressionPtr> Analyser::fields_of(Expression& record, const Position& position) {
   std::vector<ExpressionPtr> values;
   if (std::any_of(record.operands.begin(), record.operands.end(),
                   [](const ExpressionPtr& index) { return has_effects(*index); })) {
-    error(position, "this index would be computed once for each field", "keep it in a variable before");
+    error(position, "this index would be evaluated once per field", "store it in a variable first");
     return values;
   }
   const auto add = [&](const auto& self, Symbol* symbol) -> void {
@@ -302,8 +304,8 @@ std::vector<ExpressionPtr> Analyser::fields_of(Expression& record, const Positio
         continue;
       }
       if (field->dimensions.size() != record.operands.size()) {
-        error(position, "'" + field->name + "' is an array, and numbers are wanted",
-              "name the fields one by one");
+        error(position, "'" + field->name + "' is an array, but a number is needed",
+              "access the fields one by one");
         continue;
       }
       auto value = std::make_unique<Expression>();
@@ -324,12 +326,13 @@ bool Analyser::check_collection_use(const Expression& expression, const Symbol& 
   if (collection == nullptr || context_.on_host()) return true;
   collection->has_named_entries = true;
   if (collection->kind != Collection::Kind::histogram) return true;
-  error(expression.position, "the bins of '" + collection->name + "' are there in ON_REPORT only",
+  error(expression.position, "the bins of '" + collection->name + "' are accessible only in ON_REPORT",
         "write 'record(&" + collection->name + ", value)'");
   return false;
 }
 
-/// `&accesses[i]`, or `accesses[i]` in a report ▶ the element of the counter array. Null after an error.
+/// `&accesses[i]`, or `accesses[i]` in a report ▶ the element of the counter array. Returns null after an
+/// error.
 Collection* Analyser::collection_argument(ExpressionPtr& argument, std::optional<Collection::Kind> kind,
                                           bool is_address, const ApiFunction& api) {
   const std::string what = kind ? "a " + name_of(*kind) : "a trace, a histogram or a map";
@@ -352,10 +355,9 @@ Collection* Analyser::collection_argument(ExpressionPtr& argument, std::optional
   const bool is_total = !is_address && indices.empty() && api.arguments == ApiArguments::collection;
   if (indices.size() != collection->leading.size() && !is_total) {
     error(place.position,
-          "there is one '" + collection->name + "' for each index of " +
-              std::to_string(collection->leading.size()) + " dimensions, and this names " +
-              std::to_string(indices.size()),
-          "name one: '" + collection->name + "[index]'");
+          "wrong number of indices for '" + collection->name + "': expected " +
+              std::to_string(collection->leading.size()) + ", have " + std::to_string(indices.size()),
+          "write '" + collection->name + "[index]'");
     return nullptr;
   }
   auto counter = std::make_unique<Expression>();
@@ -384,7 +386,7 @@ Type Analyser::append_call(Expression& expression, const ApiFunction& api) {
       for (ExpressionPtr& field : fields_of(operand, operand.position)) values.push_back(std::move(field));
     } else {
       if (!is_arithmetic(type)) {
-        error(operand.position, "an entry of a trace is made of numbers");
+        error(operand.position, "the fields of a trace entry must be numbers");
         return Type::none;
       }
       values.push_back(std::move(expression.operands[i]));
@@ -392,8 +394,8 @@ Type Analyser::append_call(Expression& expression, const ApiFunction& api) {
   }
   if (trace == nullptr) return Type::none;
   if (values.size() != trace->leaves.size()) {
-    error(expression.position, "an entry of '" + trace->name + "' has " +
-                                   std::to_string(trace->leaves.size()) + " fields, and this gives " +
+    error(expression.position, "wrong number of fields for an entry of '" + trace->name + "': expected " +
+                                   std::to_string(trace->leaves.size()) + ", have " +
                                    std::to_string(values.size()));
     return Type::none;
   }
@@ -430,7 +432,7 @@ Type Analyser::collection_call(Expression& expression, const ApiFunction& api) {
   std::optional<Collection::Kind> kind;
   if (api.api != Api::length && api.api != Api::dropped) kind = Collection::Kind::histogram;
   if (api.arguments == ApiArguments::bin) {
-    // The bins are the same for every leading index, which may be left out.
+    // The bins are the same for all leading indices, which may be omitted.
     Expression& bin = *expression.operands[1];
     const bool is_number = require_integer(bin, value(bin), "the number of a bin");
     const Expression& name = *expression.operands[0];
@@ -453,7 +455,7 @@ Type Analyser::collection_call(Expression& expression, const ApiFunction& api) {
   return api.result;
 }
 
-/// entryKey(map, i), entryValue(map, i), and with a field of the structure behind them.
+/// entryKey(map, i), entryValue(map, i), and with a structure field: entryKey(map, i).field.
 Type Analyser::entry_call(Expression& expression, const ApiFunction& api, const std::string* field) {
   if (field != nullptr) {
     expression.api = &api;
@@ -481,7 +483,7 @@ Type Analyser::entry_call(Expression& expression, const ApiFunction& api, const 
   if (field == nullptr && !is_number_itself) return Type::structure;
   const auto found = std::find(names.begin(), names.end(), field != nullptr ? *field : "");
   if (found == names.end()) {
-    error(expression.position, "an entry of '" + map->name + "' has no field '" + *field + "'",
+    error(expression.position, "the entry of '" + map->name + "' has no field '" + *field + "'",
           suggestion(*field, names));
     return Type::none;
   }
@@ -490,7 +492,7 @@ Type Analyser::entry_call(Expression& expression, const ApiFunction& api, const 
   return types[position];
 }
 
-/// The trace, histogram or map that the argument of emit() names.
+/// Returns the trace, histogram or map that is the argument of emit(); null if it is something else.
 const Collection* Analyser::emitted_collection(Expression& argument) {
   Symbol* symbol = argument.kind == ExpressionKind::name ? find(argument.text) : nullptr;
   if (symbol == nullptr || symbol->collection == nullptr) return nullptr;

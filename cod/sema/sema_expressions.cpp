@@ -5,7 +5,7 @@
 namespace lynxpp::cod {
 namespace {
 
-/// Null when it is no call of entryKey() or entryValue().
+/// Returns null if it is not a call of entryKey() or entryValue().
 const ApiFunction* entry_function(const Expression& expression) {
   const ApiFunction* api = expression.kind == ExpressionKind::call ? find_api(expression.text) : nullptr;
   return api != nullptr && api->arguments == ApiArguments::entry ? api : nullptr;
@@ -18,8 +18,8 @@ Type Analyser::value(Expression& expression) { return number(expression, this->e
 Type Analyser::number(const Expression& expression, Type type) {
   if (!has_value(expression, type)) return Type::none;
   if (type == Type::pointer) {
-    error(expression.position, "a pointer is no number",
-          "put '*' before it for what it points to; the difference of two pointers is an index");
+    error(expression.position, "a pointer cannot be used as a number",
+          "write '*' before it to access its target; the difference of two pointers is a number");
     return Type::none;
   }
   return type;
@@ -27,11 +27,11 @@ Type Analyser::number(const Expression& expression, Type type) {
 
 bool Analyser::has_value(const Expression& expression, Type type) {
   if (expression.kind == ExpressionKind::string || type == Type::text) {
-    error(expression.position, "a string has no value here", "strings are for emit() and print()");
+    error(expression.position, "a string is not allowed here", "only emit() and print() take strings");
   } else if (type == Type::nothing) {
-    error(expression.position, "this has no value");
+    error(expression.position, "this expression has no value");
   } else if (type == Type::structure) {
-    error(expression.position, "a whole structure is no number", "name a field: '.field' behind it");
+    error(expression.position, "a structure cannot be used as a number", "append '.field' to access a field");
   } else {
     return type != Type::none;
   }
@@ -53,7 +53,8 @@ Type Analyser::expression(Expression& expression) {
       expression.operands.back()->discarded = expression.discarded;
       expression.type = this->expression(*expression.operands.back());
       if (expression.type == Type::structure) {
-        error(expression.position, "a whole structure is no number", "name a field: '.field' behind it");
+        error(expression.position, "a structure cannot be used as a number",
+              "append '.field' to access a field");
         expression.type = Type::none;
       }
       expression.pointee = expression.operands.back()->pointee;
@@ -130,19 +131,20 @@ Type Analyser::name(Expression& expression) {
   if (is_array && !symbol->dimensions.empty()) {
     expression.symbol = symbol;
     error(expression.position, "'" + symbol->name + "' is an array",
-          "give an index: '" + symbol->name + "[...]'");
+          "add an index: '" + symbol->name + "[...]'");
     return Type::none;
   }
   return use(expression, symbol);
 }
 
-/// `expression` names the whole of what `symbol` stands for: its kind and indices are in order.
+/// `expression` names all of `symbol`; its kind and indices are valid.
 Type Analyser::use(Expression& expression, Symbol* symbol) {
   expression.symbol = symbol;
   const auto gone = [&](const std::string& owner) {
-    error(expression.position,
-          "'" + symbol->name + "' belongs to the " + owner + " of the kernel and is gone in ON_REPORT",
-          "add it to a 'global' array in ON_KERNEL_EXIT");
+    error(
+        expression.position,
+        "'" + symbol->name + "' belongs to the " + owner + " of the kernel and is not available in ON_REPORT",
+        "in ON_KERNEL_EXIT, add it to a 'global' array");
     return Type::none;
   };
   switch (symbol->kind) {
@@ -187,7 +189,7 @@ Type Analyser::use(Expression& expression, Symbol* symbol) {
   return symbol->type;
 }
 
-/// Of the device; what a map drops it counts itself.
+/// Registers an access by device code; a map counts its dropped updates itself.
 void Analyser::note_access(const Expression& expression, const Symbol& array) {
   constexpr std::size_t most = 255;
   const bool is_map = array.collection != nullptr && array.collection->kind == Collection::Kind::map;
@@ -196,11 +198,11 @@ void Analyser::note_access(const Expression& expression, const Symbol& array) {
     program_.accesses.emplace_back(expression.position, array.name);
 }
 
-/// Arrays and extents of a launch are there while it is reported.
+/// Arrays and extents of a launch are available only in its report.
 bool Analyser::use_launch_data(const std::string& name, const Position& position) {
   context_.uses->launch_data.emplace_back(name, position);
   if (!context_.at_end()) return true;
-  error(position, "'" + name + "' belongs to a launch and is gone in ON_END",
+  error(position, "'" + name + "' belongs to a launch and is not available in ON_END",
         "add it to a 'host' variable in ON_REPORT");
   return false;
 }
@@ -208,22 +210,22 @@ bool Analyser::use_launch_data(const std::string& name, const Position& position
 bool Analyser::use_host_variable(Symbol* symbol, const Position& position) {
   context_.uses->host_variables.emplace_back(symbol, position);
   if (context_.on_host() || context_.helper != nullptr) return true;
-  error(position, "'" + symbol->name + "' is a variable of the host", "use it in ON_REPORT and ON_END");
+  error(position, "'" + symbol->name + "' is a 'host' variable", "use it only in ON_REPORT and ON_END");
   return false;
 }
 
 bool Analyser::require_integer(const Expression& expression, Type type, const std::string& what) {
   if (type == Type::none) return false;
   if (is_integer(type)) return true;
-  error(expression.position, what + " needs integers, and this is a " + name_of(type),
+  error(expression.position, what + " requires an integer value, but this has type " + name_of(type),
         "cast it, for example to (long)");
   return false;
 }
 
 void Analyser::convertible(const Expression& expression, Type from, Type to) {
-  // Every arithmetic type converts to every other; value() has reported what is none.
+  // All arithmetic types convert to each other; value() has already reported other types.
   if (from != Type::none && is_arithmetic(from) && !is_arithmetic(to))
-    error(expression.position, "this cannot be converted to void");
+    error(expression.position, "this cannot be converted to 'void'");
 }
 
 Type Analyser::unary(Expression& expression) {
@@ -239,7 +241,7 @@ Type Analyser::unary(Expression& expression) {
   return promote(type);
 }
 
-/// ++ and --, before or behind.
+/// Prefix and postfix ++ and --.
 Type Analyser::step(Expression& expression) {
   Expression& target = *expression.operands[0];
   const Type type = this->expression(target);
@@ -252,19 +254,19 @@ Type Analyser::step(Expression& expression) {
     expression.to_const = target.to_const;
   }
   if (type == Type::boolean) {
-    error(expression.position, "a bool cannot be stepped", "assign true or false");
+    error(expression.position, "a bool cannot be incremented or decremented", "assign true or false");
     return Type::none;
   }
   return type;
 }
 
-/// `a[i] op= x`: the lanes may add up first, for which they have to be together.
+/// `a[i] op= x`: lanes may combine their values first, which requires convergence.
 void Analyser::note_update(Expression& target) {
   target.elected = context_.elections > 0;
   context_.uses->updates_memory = context_.uses->updates_memory || target.kind == ExpressionKind::index;
 }
 
-/// Whose launches can be added up follows from what the kernel does to an element.
+/// How the kernel modifies an element determines how results of several launches are combined.
 void Analyser::note_change(const Expression& target, std::uint8_t change) {
   if (target.symbol != nullptr) target.symbol->changes |= change;
 }
@@ -273,25 +275,26 @@ bool Analyser::check_target(Expression& target) {
   const Symbol* symbol = target.symbol;
   const bool is_element = target.kind == ExpressionKind::index;
   if (!is_element && (target.kind != ExpressionKind::name || symbol == nullptr)) {
-    error(target.position, target.extent != 0 ? "an extent cannot be assigned" : "this cannot be assigned",
+    error(target.position,
+          target.extent != 0 ? "an extent is not assignable" : "this expression is not assignable",
           "assign to a variable or to an element of an array");
     return false;
   }
   if (symbol->is_const) {
     const bool is_pointed_to = symbol->pointer != nullptr;
     error(target.position,
-          is_pointed_to ? "'" + symbol->pointer->name + "' points to what is const"
-                        : "'" + symbol->name + "' is const",
-          is_pointed_to ? "" : "declare it without 'const'");
+          is_pointed_to ? "cannot assign through '" + symbol->pointer->name + "', which is a pointer to const"
+                        : "cannot assign to '" + symbol->name + "', which is const",
+          is_pointed_to ? "" : "remove 'const' from its declaration");
     return false;
   }
   if (!target.setup.empty() && symbol->pointer == nullptr) {
-    error(target.position, "the result of a function is no variable", "assign it to one first");
+    error(target.position, "the result of a function is not assignable", "store it in a variable first");
     return false;
   }
   if (context_.on_host() && symbol->collection != nullptr) {
-    error(target.position, "the entries of '" + symbol->collection->name + "' are what the kernel left",
-          "copy them to variables of the report");
+    error(target.position, "the entries of '" + symbol->collection->name + "' are read-only in a report",
+          "copy them to local variables");
     return false;
   }
   if (target.symbol->kind == Symbol::Kind::local) ++target.symbol->assignments;
@@ -395,7 +398,7 @@ Type Analyser::assignment(Expression& expression) {
   return type;
 }
 
-/// The size of a type, of an array or of an expression's type; the expression is not computed.
+/// The size of a type, of an array or of an expression's type; the expression is not evaluated.
 Type Analyser::size(Expression& expression) {
   std::uint64_t bytes = expression.value;
   if (!expression.operands.empty()) {
@@ -411,8 +414,8 @@ Type Analyser::size(Expression& expression) {
     context_.uses = outer;
     if (type == Type::none) return Type::none;
     if (type == Type::pointer) {
-      error(expression.position, "a pointer has no size",
-            "pointers know the array they are from and lie in no memory");
+      error(expression.position, "'sizeof' cannot be applied to a pointer",
+            "pointers are not stored in memory");
       return Type::none;
     }
     bytes = bytes_of(type);
@@ -427,12 +430,12 @@ Type Analyser::size(Expression& expression) {
       for (const Dimension& dimension : named->dimensions) {
         bytes *= dimension.constant;
         if (dimension.extent == Extent::constant) continue;
-        error(expression.position, "the size of '" + named->name + "' is known at the launch only");
+        error(expression.position, "the size of '" + named->name + "' is known only at the launch");
         return Type::none;
       }
     }
     if (type == Type::nothing) {
-      error(expression.position, "this has no size");
+      error(expression.position, "'sizeof' cannot be applied to a void expression");
       return Type::none;
     }
   } else if (!expression.structure.empty()) {

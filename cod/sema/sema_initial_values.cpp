@@ -1,4 +1,4 @@
-// What variables begin with.
+// Initial values of variables.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -16,7 +16,7 @@ std::uint64_t pattern_of(const Constant& value) {
 
 }  // namespace
 
-/// A value known at compile time, of a table, a 'host' variable or a 'global' array.
+/// Stores a compile-time value of a table, a 'host' variable or a 'global' array.
 void Analyser::store_constant(const Spread& each) {
   Uses unused;
   context_ = Context{};
@@ -26,11 +26,12 @@ void Analyser::store_constant(const Spread& each) {
   const auto constant = evaluate(*each.value);
   if (!constant) {
     const Symbol::Memory memory = each.leaf->memory;
-    return error(each.value->position, memory == Symbol::Memory::host
-                                           ? "a 'host' variable begins with a value known at compile time"
-                                       : memory == Symbol::Memory::global
-                                           ? "a 'global' array begins with values known at compile time"
-                                           : "a table needs values known at compile time");
+    return error(each.value->position,
+                 memory == Symbol::Memory::host
+                     ? "the initialiser of a 'host' variable must be a compile-time constant"
+                 : memory == Symbol::Memory::global
+                     ? "the initialisers of a 'global' array must be compile-time constants"
+                     : "the initialisers of a table must be compile-time constants");
   }
   std::uint64_t position = 0;
   for (std::size_t i = 0; i < each.indices.size(); ++i)
@@ -40,7 +41,7 @@ void Analyser::store_constant(const Spread& each) {
   std::memcpy(place_of(*each.leaf, position), &bits, bytes);
 }
 
-/// Where the element's initial value is kept.
+/// The bytes that hold the element's initial value.
 std::uint8_t* Analyser::place_of(const Symbol& leaf, std::uint64_t element) {
   const std::uint64_t begin = element * bytes_of(leaf.type);
   if (leaf.memory == Symbol::Memory::host) return program_.host_initial.data() + leaf.index + begin;
@@ -50,7 +51,7 @@ std::uint8_t* Analyser::place_of(const Symbol& leaf, std::uint64_t element) {
   return initial.data() + begin;
 }
 
-/// A list for as many first elements, or one value that all have.
+/// A list initialises the first elements, a single value all of them.
 void Analyser::set_initial_values(Item& item, Symbol* symbol) {
   const auto has = [&](const auto& is_wanted) { return std::ranges::any_of(symbol->dimensions, is_wanted); };
   const bool is_of_words = has([](const Dimension& each) {
@@ -58,18 +59,20 @@ void Analyser::set_initial_values(Item& item, Symbol* symbol) {
   });
   const bool is_open = has(
       [](const Dimension& each) { return each.extent != Extent::constant && each.extent != Extent::lanes; });
-  if (is_of_words) return error(item.initial.position, "an array of words begins with zeros");
+  if (is_of_words)
+    return error(item.initial.position,
+                 "an array with the extent SHARED_WORDS or DEVICE_WORDS cannot have an initialiser");
   if (item.initial.expression != nullptr) {
     if (symbol->kind == Symbol::Kind::record)
-      return error(item.initial.position, "this does not fit '" + item.name + "'",
-                   "write the values in braces");
+      return error(item.initial.position, "this value cannot initialise '" + item.name + "'",
+                   "write a list in braces");
     store_constant({symbol, {}, std::move(item.initial.expression)});
     program_.arrays[symbol->index].fills = !program_.arrays[symbol->index].initial.empty();
     return;
   }
   if (is_open)
-    return error(item.initial.position, "values in braces are for an array of constant extents",
-                 "one value without braces is what every element begins with");
+    return error(item.initial.position, "a list in braces needs an array with constant extents",
+                 "one value without braces initialises every element");
   Declarator declarator;
   declarator.name = item.name;
   declarator.list = std::move(item.initial.list);
@@ -82,11 +85,13 @@ std::vector<Analyser::Spread> Analyser::spread_list(Symbol* symbol, Declarator& 
   Cursor cursor{&declarator.list, 0};
   spread(symbol, {}, cursor, result);
   if (!cursor.ended())
-    error(declarator.list[cursor.next].position, "'" + declarator.name + "' has more values than elements");
+    error(declarator.list[cursor.next].position,
+          "'" + declarator.name + "' has more initialisers than elements");
   return result;
 }
 
-/// C's rules: a list in braces is for one array or structure; without braces the values run on.
+/// C's rules: a list in braces initialises one array or structure; without braces, its elements take values
+/// from the enclosing list.
 void Analyser::spread(Symbol* symbol, std::vector<std::uint64_t> indices, Cursor& cursor,
                       std::vector<Spread>& out) {
   const auto part = [&](Symbol* inner, std::vector<std::uint64_t> inner_indices) {
@@ -96,8 +101,7 @@ void Analyser::spread(Symbol* symbol, std::vector<std::uint64_t> indices, Cursor
     Cursor own{&next.list, 0};
     ++cursor.next;
     if (!next.list.empty()) spread(inner, std::move(inner_indices), own, out);
-    if (!own.ended())
-      error(next.list[own.next].position, "there are more values in these braces than elements");
+    if (!own.ended()) error(next.list[own.next].position, "this list has more values than elements");
   };
   if (indices.size() < symbol->dimensions.size()) {
     const std::uint64_t extent = symbol->dimensions[indices.size()].constant;
@@ -111,7 +115,7 @@ void Analyser::spread(Symbol* symbol, std::vector<std::uint64_t> indices, Cursor
   } else if (!cursor.ended()) {
     Initializer& next = (*cursor.list)[cursor.next++];
     if (next.expression == nullptr) {
-      error(next.position, "one value is wanted here, not a list");
+      error(next.position, "expected one value here, not a list");
     } else {
       out.push_back({symbol, std::move(indices), std::move(next.expression)});
     }

@@ -14,7 +14,8 @@ bool Analyser::resolve_labels(const Item& item, HandlerBody& body, bool& is_repo
     if (target || is_end || label.name == "ON_REPORT") {
       if (label.has_arguments) error(label.position, label.name + " takes no arguments");
       if (has_target) {
-        error(label.position, "a handler has one target", "write a handler of its own for " + label.name);
+        error(label.position, "a handler can have only one target",
+              "write a separate handler for " + label.name);
         continue;
       }
       has_target = true;
@@ -25,7 +26,7 @@ bool Analyser::resolve_labels(const Item& item, HandlerBody& body, bool& is_repo
     }
     if (resolve_label_with_arguments(label, body)) {
       if (is_report)
-        error(label.position, label.name + " has no meaning in " + (body.is_end ? "ON_END" : "ON_REPORT"));
+        error(label.position, label.name + " is not allowed in " + (body.is_end ? "ON_END" : "ON_REPORT"));
       continue;
     }
     if (!add_filter(label.name, body.handler.filter)) {
@@ -75,8 +76,8 @@ bool Analyser::resolve_label_with_arguments(const Label& label, HandlerBody& bod
     const std::string* name = string_argument(label, 0);
     const ptx::DataType type = name != nullptr ? ptx::parse_data_type(*name) : ptx::DataType::none;
     if (name != nullptr && (type == ptx::DataType::none || type == ptx::DataType::opaque)) {
-      error(label.arguments[0]->position, "'" + *name + "' is no type of a result",
-            "types are PTX's: \"f32\", \"f64\", \"f16\", \"f16x2\", \"bf16\", \"bf16x2\", \"s32\", …");
+      error(label.arguments[0]->position, "'" + *name + "' is not a result type",
+            "expected a PTX type: \"f32\", \"f64\", \"f16\", \"f16x2\", \"bf16\", \"bf16x2\", \"s32\", …");
     }
     filter.results.push_back(type);
     return true;
@@ -89,7 +90,7 @@ bool Analyser::resolve_label_with_arguments(const Label& label, HandlerBody& bod
     if (!first || !last) return true;
     lines.first = static_cast<std::uint32_t>(*first);
     lines.last = static_cast<std::uint32_t>(*last);
-    if (lines.last < lines.first) error(label.position, "the last line stands before the first");
+    if (lines.last < lines.first) error(label.position, "the last line is before the first");
     filter.sources.push_back(std::move(lines));
     return true;
   }
@@ -107,7 +108,7 @@ bool Analyser::resolve_sampling(const Label& label, HandlerBody& body) {
   if (label.name == "SAMPLE_WARPS") body.sampling.warps = number;
   if (!of_launches) return true;
   if (program_.every_launch != 1 && program_.every_launch != number) {
-    error(label.position, "launches are sampled for the whole file, and another handler samples 1 of " +
+    error(label.position, "launch sampling applies to the whole file, but another handler samples 1 of " +
                               std::to_string(program_.every_launch));
   }
   program_.every_launch = number;
@@ -145,13 +146,13 @@ std::optional<std::uint64_t> Analyser::positive_argument(const Label& label, std
   return std::nullopt;
 }
 
-/// The regular expression that a label names; nullopt after an error.
+/// Compiles the regular expression in a label; nullopt after an error.
 std::optional<NamePattern> Analyser::name_pattern(const Label& label, const std::string& pattern) {
   Result<NamePattern> parsed = NamePattern::parse(pattern);
   if (parsed) return std::move(*parsed);
   const Diagnostic& problem = parsed.error().diagnostics.front();
   error(label.arguments[0]->position, problem.message,
-        problem.hint.empty() ? "for any characters write '.*'" : problem.hint);
+        problem.hint.empty() ? "to match any characters, write '.*'" : problem.hint);
   return std::nullopt;
 }
 

@@ -1,10 +1,11 @@
-// Places: variables, their elements and fields, and what pointers point to.
+// Lvalues: variables, their elements and fields, and targets of pointers.
 #include "cod/sema/analyser.h"
 
 namespace lynxpp::cod {
 namespace {
 
-/// What stands between brackets becomes an operand each; the fields of a map's key do so too.
+/// The number of expressions in brackets, each an operand. A structure as a map's key has one operand per
+/// field.
 std::size_t index_count(const Symbol& symbol) {
   const bool is_map = symbol.collection != nullptr && symbol.collection->kind == Collection::Kind::map;
   return symbol.dimensions.size() + (is_map ? symbol.collection->key.size() - 1 : 0);
@@ -12,23 +13,23 @@ std::size_t index_count(const Symbol& symbol) {
 
 }  // namespace
 
-/// a[i].b[j] ▶ the symbol of the field and the indices in order. `column`: the indices of an array of
-/// structures may be missing.
+/// a[i].b[j] ▶ the symbol of the field, and the indices in order. With `column`, the indices of an array of
+/// structures may be omitted.
 Symbol* Analyser::resolve(Expression& expression, Place& place, bool column) {
   const bool is_dereference =
       expression.kind == ExpressionKind::unary && expression.op == Operator::dereference;
   const bool is_place =
       expression.kind == ExpressionKind::index || expression.kind == ExpressionKind::member || is_dereference;
   if (expression.kind == ExpressionKind::index && expression.symbol != nullptr) {
-    // Analysed before, as the extent of a field is for each variable.
+    // Already analysed: the extent of a field is shared by all variables of the structure.
     place.indices = std::move(expression.operands);
     place.setup = std::move(expression.setup);
     return expression.symbol;
   }
-  if (is_place && expression.operands.empty()) return nullptr;  // behind an error that has been reported
+  if (is_place && expression.operands.empty()) return nullptr;  // an error has already been reported
   if (expression.kind == ExpressionKind::index || is_dereference) {
     Symbol* symbol = resolve(*expression.operands[0], place, column);
-    // What a pointer points to; arrays are pointers to their first element.
+    // The target of a pointer; arrays decay to pointers to their first element.
     if (symbol != nullptr && symbol->target != nullptr && place.indices.empty()) symbol = symbol->target;
     if (is_dereference) {
       place.indices.push_back(unsigned_literal(0));
@@ -68,7 +69,7 @@ Symbol* Analyser::resolve_member(Expression& expression, Place& place, bool colu
     return nullptr;
   }
   if (!column && place.indices.size() != index_count(*symbol)) {
-    error(expression.position, "'" + symbol->name + "' is an array", "give an index before the field");
+    error(expression.position, "'" + symbol->name + "' is an array", "add an index before the field");
     return nullptr;
   }
   std::vector<std::string> names;
@@ -81,7 +82,7 @@ Symbol* Analyser::resolve_member(Expression& expression, Place& place, bool colu
   return nullptr;
 }
 
-/// A computed pointer, which a hidden variable keeps, or a structure that a function gave.
+/// A computed pointer, stored in a hidden variable, or a structure that a function returned.
 Symbol* Analyser::resolve_value(Expression& expression, Place& place) {
   const Type type = this->expression(expression);
   if (type == Type::pointer && expression.pointee != Type::none) {
@@ -108,7 +109,7 @@ Type Analyser::place(Expression& expression) {
   const bool is_element = expression.kind != ExpressionKind::member;
   Symbol* symbol = resolve(expression, place, false);
   if (symbol == nullptr) {
-    expression.operands.clear();  // those left were moved from
+    expression.operands.clear();  // the remaining operands were moved from
     return Type::none;
   }
   const bool has_elements = symbol->kind == Symbol::Kind::array || symbol->kind == Symbol::Kind::record;
@@ -122,8 +123,9 @@ Type Analyser::place(Expression& expression) {
     return Type::none;
   }
   if (has_elements && expression.operands.size() != index_count(*symbol)) {
-    error(expression.position, "'" + symbol->name + "' has " + std::to_string(symbol->dimensions.size()) +
-                                   " dimensions, not " + std::to_string(expression.operands.size()));
+    error(expression.position, "wrong number of indices for '" + symbol->name + "': expected " +
+                                   std::to_string(symbol->dimensions.size()) + ", have " +
+                                   std::to_string(expression.operands.size()));
     return Type::none;
   }
   expression.kind = has_elements ? ExpressionKind::index : ExpressionKind::name;

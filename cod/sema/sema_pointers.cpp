@@ -1,5 +1,5 @@
-// Pointers. A pointer knows the array it was made from; what it points to is an element of a symbol of its
-// own, `Symbol::target`, whose first dimension is the place behind the pointer. So the rest of semantic
+// Pointers. A pointer knows the array that it was derived from. Its target is an element of a separate
+// symbol, `Symbol::target`, whose first dimension is the offset from the pointer, so the rest of semantic
 // analysis sees elements of arrays.
 #include "cod/sema/analyser.h"
 #include "cod/sema/constant.h"
@@ -31,7 +31,7 @@ bool same_pointee(const FullType& a, const FullType& b) {
   return a.pointee == b.pointee && a.structure == b.structure;
 }
 
-/// A variable without dimensions, or the numbers of one: it may change through the pointer.
+/// Marks a scalar, or the leaves of a record, as possibly modified through a pointer.
 void mark_addressed(Symbol& symbol) {
   ++symbol.assignments;
   symbol.is_set = true;
@@ -68,7 +68,7 @@ Symbol* Analyser::make_pointer(const std::string& name, const FullType& type, co
   Symbol* symbol = new_symbol(Symbol::Kind::local, name, Type::pointer, position);
   FullType pointed = type;
   if (pointed.pointee == Type::nothing) {
-    error(position, "a pointer needs the type of what it points to", "write for example 'unsigned long *'");
+    error(position, "a pointer needs a type to point to", "for example, write 'unsigned long *'");
     pointed.pointee = Type::i32;
   }
   symbol->structure = pointed.structure;
@@ -97,9 +97,9 @@ Symbol* Analyser::hidden_pointer(const Expression& value) {
 void Analyser::declare_pointer(const Statement& statement, Declarator& declarator) {
   const FullType type{Type::pointer, statement.structure, statement.type, statement.is_const};
   if (!declarator.dimensions.empty()) {
-    error(declarator.position, "there are no arrays of pointers", "keep an array of indices");
+    error(declarator.position, "arrays of pointers are not supported", "use an array of indices");
   } else if (declarator.has_list) {
-    error(declarator.position, "'" + declarator.name + "' is one pointer, not a list");
+    error(declarator.position, "'" + declarator.name + "' is a pointer, so its initialiser cannot be a list");
   }
   if (declarator.initializer) static_cast<void>(pointer_value(*declarator.initializer, type));
   declarator.symbol = make_pointer(declarator.name, type, declarator.position);
@@ -109,7 +109,8 @@ void Analyser::declare_pointer(const Statement& statement, Declarator& declarato
 
 // ---------------------------------------------------------------- values
 
-/// The array that `expression` names with one index too few; null when it is something else. Changes nothing.
+/// Returns the array that `expression` names with one index too few; null if it is something else. Has no
+/// side effects.
 const Symbol* Analyser::whole_array(const Expression& expression, std::size_t& indices) const {
   switch (expression.kind) {
     case ExpressionKind::name: return find(expression.text);
@@ -133,7 +134,7 @@ const Symbol* Analyser::whole_array(const Expression& expression, std::size_t& i
   return symbol != nullptr && symbol->target != nullptr && indices == 1 ? symbol->target : symbol;
 }
 
-/// An array where a pointer may stand is one to its first element.
+/// Converts an array to a pointer to its first element.
 void Analyser::decay(Expression& expression) {
   std::size_t indices = 0;
   const Symbol* symbol = whole_array(expression, indices);
@@ -169,16 +170,16 @@ Type Analyser::address(Expression& expression) {
   if (!is_place || is_result || of.symbol->kind == Symbol::Kind::constant) {
     const bool is_constant_name = is_place && of.symbol->kind == Symbol::Kind::constant;
     error(expression.position, "only variables and elements of arrays have an address",
-          is_constant_name ? "'" + of.symbol->name + "' is a constant; leave out 'const'" : "");
+          is_constant_name ? "'" + of.symbol->name + "' is a constant; remove 'const'" : "");
     return Type::none;
   }
   if (of.symbol->collection != nullptr) {
-    error(expression.position, "a part of '" + of.symbol->collection->name + "' has no address",
-          "pointers are for variables and arrays");
+    error(expression.position, "an element of '" + of.symbol->collection->name + "' has no address",
+          "only variables and arrays have addresses");
     return Type::none;
   }
   if (type == Type::pointer) {
-    error(expression.position, "pointers to pointers are not part of the language", "keep an index instead");
+    error(expression.position, "pointers to pointers are not supported", "use an index instead");
     return Type::none;
   }
   mark_addressed(*of.symbol);
@@ -211,17 +212,17 @@ bool Analyser::pointer_value(Expression& expression, const FullType& wanted) {
     return true;
   }
   if (type != Type::pointer) {
-    error(expression.position, "a pointer is wanted here, not a value of type " + name_of(type),
-          "put '&' before a variable or an element of an array");
+    error(expression.position, "expected a pointer here, not a value of type " + name_of(type),
+          "write '&' before a variable or an element of an array");
     return false;
   }
   const FullType given = full_type(expression);
   if (!same_pointee(given, wanted)) {
-    error(expression.position, "a '" + describe(given) + "' does not fit a '" + describe(wanted) + "'");
+    error(expression.position, "cannot convert '" + describe(given) + "' to '" + describe(wanted) + "'");
     return false;
   }
   if (given.to_const && !wanted.to_const) {
-    error(expression.position, "what this points to is const",
+    error(expression.position, "this conversion discards 'const'",
           "declare the pointer as '" + describe(given) + "'");
     return false;
   }
@@ -247,13 +248,13 @@ Type Analyser::assign_pointer(Expression& expression) {
   if (expression.op == Operator::none) return pointer_value(assigned, type) ? Type::pointer : Type::none;
   const Type moved = value(assigned);
   if (expression.op != Operator::add && expression.op != Operator::subtract) {
-    error(expression.position, "a pointer is no number", "use '=', '+=' and '-='");
+    error(expression.position, "this operator does not apply to a pointer", "use '=', '+=' and '-='");
     return Type::none;
   }
   return require_integer(assigned, moved, "moving a pointer") ? Type::pointer : Type::none;
 }
 
-/// Both sides are analysed, and one is a pointer.
+/// Precondition: both sides are analysed, and one is a pointer.
 Type Analyser::pointer_binary(Expression& expression) {
   ExpressionPtr& left = expression.operands[0];
   ExpressionPtr& right = expression.operands[1];
@@ -265,14 +266,14 @@ Type Analyser::pointer_binary(Expression& expression) {
     const bool fits = left->type == Type::pointer && right->type == Type::pointer &&
                       same_pointee(full_type(*left), full_type(*right)) && left->pointee != Type::none;
     if (fits) return is_comparison ? Type::i32 : Type::i64;
-    error(expression.position, "these cannot be compared", "both must be pointers to the same type");
+    error(expression.position, "these operands cannot be compared", "both must be pointers to the same type");
     return Type::none;
   }
   if (expression.op == Operator::add && right->type == Type::pointer) std::swap(left, right);
   const bool moves = expression.op == Operator::add || expression.op == Operator::subtract;
   if (!moves || left->type != Type::pointer || right->type == Type::pointer || left->pointee == Type::none) {
-    error(expression.position, "a pointer is no number",
-          "put '*' before it for what it points to; the difference of two pointers is an index");
+    error(expression.position, "a pointer cannot be used as a number",
+          "write '*' before it to access its target; the difference of two pointers is a number");
     return Type::none;
   }
   if (!require_integer(*right, right->type, "moving a pointer")) return Type::none;
@@ -300,10 +301,10 @@ Type Analyser::pointer_conditional(Expression& expression) {
 Type Analyser::pointer_cast(Expression& expression) {
   const FullType wanted = full_type(expression);
   FullType constant = wanted;
-  constant.to_const = true;  // a cast may add 'const', and the result says so
+  constant.to_const = true;  // a cast may add 'const', which the result then has
   if (!pointer_value(*expression.operands[0], constant)) return Type::none;
   if (expression.operands[0]->to_const && !wanted.to_const) {
-    error(expression.position, "a cast does not take 'const' away", "cast to '" + describe(constant) + "'");
+    error(expression.position, "a cast cannot remove 'const'", "cast to '" + describe(constant) + "'");
     return Type::none;
   }
   return Type::pointer;

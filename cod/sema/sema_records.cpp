@@ -1,5 +1,5 @@
-// Arrays and structures. A structure becomes one symbol for each of its fields, an array of structures one
-// array for each field, so that behind semantic analysis there are numbers and arrays of numbers alone.
+// Arrays and structures. A structure becomes one symbol per field, and an array of structures one array per
+// field. After semantic analysis only numbers and arrays of numbers remain.
 #include <algorithm>
 
 #include "cod/sema/analyser.h"
@@ -13,12 +13,12 @@ constexpr std::uint64_t maximum_shared_bytes = 48 * 1024;
 constexpr std::uint64_t maximum_table_bytes = 64 * 1024;
 constexpr std::uint64_t maximum_host_bytes = std::uint64_t{64} << 20;
 constexpr std::uint64_t maximum_leaves = 4096;
-constexpr std::uint64_t maximum_copied = 256;      ///< elements of arrays inside a structure that `=` copies
-constexpr std::size_t maximum_assignments = 4096;  ///< that a copy becomes
+constexpr std::uint64_t maximum_copied = 256;      ///< elements of an array in a structure that `=` copies
+constexpr std::size_t maximum_assignments = 4096;  ///< per copy
 constexpr int maximum_structure_depth = 32;
-constexpr std::size_t maximum_state = 128;  ///< registers of every thread
+constexpr std::size_t maximum_state = 128;  ///< registers per thread
 
-/// Of constant extents; a product beyond 2^40 counts as 2^40.
+/// The product of constant extents, saturated at 2^40.
 std::uint64_t count_of(const std::vector<Dimension>& dimensions) {
   constexpr std::uint64_t limit = std::uint64_t{1} << 40;
   std::uint64_t count = 1;
@@ -38,7 +38,7 @@ std::vector<ExpressionPtr> clones(const std::vector<ExpressionPtr>& expressions)
 std::string with_article(Symbol::Memory memory) {
   switch (memory) {
     case Symbol::Memory::shared: return "a 'shared' array";
-    case Symbol::Memory::local: return "an array of a handler";
+    case Symbol::Memory::local: return "a local array";
     case Symbol::Memory::host: return "a 'host' array";
     default: return "a table";
   }
@@ -80,11 +80,12 @@ std::optional<std::uint64_t> Analyser::constant_extent(Expression& expression, c
   const auto constant = evaluate(expression);
   if (!constant || !is_integer(type)) {
     if (what == "global") {
-      error(expression.position, "the extent of a 'global' array is a named extent or a constant integer",
+      error(expression.position,
+            "the extent of a 'global' array must be a named extent or a constant integer",
             "named extents are BASIC_BLOCKS, INSTRUCTIONS, BLOCKS, WARPS, THREADS, SMS and LANES");
     } else {
       error(expression.position, "the extent of this array must be a constant integer",
-            "WARPS_PER_BLOCK and THREADS_PER_BLOCK are the most there can be: 32 and 1024");
+            "WARPS_PER_BLOCK and THREADS_PER_BLOCK are the upper limits, 32 and 1024");
     }
     return std::nullopt;
   }
@@ -94,13 +95,13 @@ std::optional<std::uint64_t> Analyser::constant_extent(Expression& expression, c
     return std::nullopt;
   }
   if (constant->integer > std::uint64_t{1} << 40) {
-    error(expression.position, "this array is larger than any device's memory");
+    error(expression.position, "this array exceeds the memory of any device");
     return std::nullopt;
   }
   return constant->integer;
 }
 
-/// `[]` takes its extent from the initial values.
+/// The extent of `[]` is the number of initial values.
 std::optional<std::vector<Dimension>> Analyser::constant_dimensions(Declarator& declarator,
                                                                     const std::string& what) {
   std::vector<Dimension> dimensions;
@@ -111,7 +112,7 @@ std::optional<std::vector<Dimension>> Analyser::constant_dimensions(Declarator& 
     } else if (i == 0 && !declarator.list.empty()) {
       extent = declarator.list.size();
     } else {
-      error(declarator.position, "the array '" + declarator.name + "' needs its extent",
+      error(declarator.position, "the array '" + declarator.name + "' needs an extent",
             "write '" + declarator.name + "[8]'");
     }
     if (!extent) return std::nullopt;
@@ -170,8 +171,8 @@ bool Analyser::check_size(Storage storage, const Variable& variable) {
     case Storage::table: limit = maximum_table_bytes; break;
     case Storage::state:
       if (program_.state.size() + count_of(variable.dimensions) <= maximum_state) return true;
-      error(variable.position, "the variables of a thread are too many",
-            "each element is a register; " + std::to_string(maximum_state) + " are the most");
+      error(variable.position, "too many per-thread variables",
+            "each element is a register; at most " + std::to_string(maximum_state) + " are allowed");
       return false;
     case Storage::host:
       limit = maximum_host_bytes;
@@ -189,13 +190,13 @@ bool Analyser::check_size(Storage storage, const Variable& variable) {
                                 : storage == Storage::host   ? Symbol::Memory::host
                                                              : Symbol::Memory::table;
   error(variable.position, with_article(memory) + " of " + std::to_string(bytes) + " bytes is too large",
-        std::to_string(limit) + " bytes are the most" +
-            (storage == Storage::shared ? ", for all 'shared' arrays together" : "") +
+        std::to_string(limit) + " bytes is the limit" +
+            (storage == Storage::shared ? "for all 'shared' arrays together" : "") +
             "; 'global' arrays may be larger");
   return false;
 }
 
-/// The symbol is in scope; never null.
+/// Adds the symbol to the scope; never null.
 Symbol* Analyser::declare_variable(Storage storage, const Variable& variable) {
   Symbol* symbol = make_variable(storage, variable);
   add_to_scope(symbol);
@@ -248,8 +249,8 @@ Symbol* Analyser::declare_leaf(Storage storage, const Variable& variable) {
                               variable.position);
   symbol->dimensions = variable.dimensions;
   if (!is_arithmetic(variable.type)) {
-    error(variable.position, "an array cannot have elements of type void",
-          "write for example 'global unsigned long " + variable.name + "[THREADS];'");
+    error(variable.position, "an array cannot have elements of type 'void'",
+          "for example, write 'global unsigned long " + variable.name + "[THREADS];'");
     symbol->type = Type::none;
   }
   if (!is_scalar) program_.checks_bounds = true;
@@ -278,7 +279,7 @@ Symbol* Analyser::declare_leaf(Storage storage, const Variable& variable) {
     case Storage::host:
       symbol->memory = Symbol::Memory::host;
       symbol->index = static_cast<std::uint32_t>(program_.host_initial.size());
-      // Each begins at a multiple of 8 bytes.
+      // Each starts at a multiple of 8 bytes.
       program_.host_initial.resize(
           (symbol->index + bytes_of(variable.type) * count_of(variable.dimensions) + 7) / 8 * 8);
       break;
@@ -308,14 +309,14 @@ Symbol* Analyser::declare_with_dimensions(Storage storage, const Statement& stat
   return dimensions && errors.size() == before ? declarator.symbol : nullptr;
 }
 
-/// An array or structure of a handler. It starts at zero; what the initialiser says is assigned.
+/// An array or structure of a handler. It is zeroed, then its initialiser is assigned.
 void Analyser::declare_local(Statement& statement, Declarator& declarator) {
   Symbol* symbol = declare_with_dimensions(Storage::local, statement, declarator, "local");
   if (symbol == nullptr) return;
   if (declarator.initializer != nullptr) {
     if (symbol->kind != Symbol::Kind::record || !symbol->dimensions.empty()) {
-      return error(declarator.initializer->position, "this does not fit '" + declarator.name + "'",
-                   "write the values in braces");
+      return error(declarator.initializer->position, "this value cannot initialise '" + declarator.name + "'",
+                   "write a list in braces");
     }
     ExpressionPtr copy = record_value(symbol, *declarator.initializer);
     if (copy != nullptr) declarator.assignments.push_back(std::move(copy));
@@ -326,7 +327,7 @@ void Analyser::declare_local(Statement& statement, Declarator& declarator) {
   if (statement.is_const) set_const(*symbol);
 }
 
-/// One assignment for each value of the list.
+/// Appends one assignment for each value of the list.
 void Analyser::assign_list(Symbol* symbol, Declarator& declarator, std::vector<ExpressionPtr>& out) {
   for (Spread& each : spread_list(symbol, declarator)) {
     const std::size_t before = errors.size();
@@ -344,15 +345,15 @@ void Analyser::declare_table(Statement& statement, Declarator& declarator) {
   Symbol* symbol = declare_with_dimensions(Storage::table, statement, declarator, "table");
   if (symbol == nullptr) return;
   if (!declarator.has_list) {
-    return error(declarator.position, "the table '" + declarator.name + "' has no values",
-                 "write '= { ... }' behind it");
+    return error(declarator.position, "the table '" + declarator.name + "' has no initialiser",
+                 "add '= { ... }'");
   }
   for (Spread& each : spread_list(symbol, declarator)) store_constant(each);
 }
 
 // ---------------------------------------------------------------- copies
 
-/// An assignment of a number, analysed.
+/// Returns an analysed assignment of a scalar.
 ExpressionPtr Analyser::assign_leaf(Symbol* leaf, std::vector<ExpressionPtr> indices, ExpressionPtr value,
                                     const Position& position) {
   auto target = std::make_unique<Expression>();
@@ -378,7 +379,7 @@ ExpressionPtr Analyser::assign_leaf(Symbol* leaf, std::vector<ExpressionPtr> ind
   return result;
 }
 
-/// One assignment for each field; false after an error.
+/// Appends one assignment for each field; false after an error.
 bool Analyser::copy_record(Symbol* target, const Expression& target_place, Symbol* source,
                            const Expression& source_place, std::vector<ExpressionPtr>& out) {
   const Position& position = target_place.position;
@@ -393,7 +394,7 @@ bool Analyser::copy_record(Symbol* target, const Expression& target_place, Symbo
         to->dimensions.begin() + static_cast<std::ptrdiff_t>(target->dimensions.size()),
         to->dimensions.end());
     if (count_of(own) > maximum_copied || out.size() > maximum_assignments) {
-      error(position, "'=' does not copy the array '" + to->name + "'", "copy its elements in a loop");
+      error(position, "'=' cannot copy the array '" + to->name + "'", "copy its elements in a loop");
       return false;
     }
     for (std::uint64_t k = 0; k < count_of(own); ++k) {
@@ -424,15 +425,15 @@ bool Analyser::copy_record(Symbol* target, const Expression& target_place, Symbo
   return true;
 }
 
-/// `a = b` for whole structures becomes assignments of the fields.
+/// Expands `a = b` for structures into assignments of their fields.
 Type Analyser::assign_record(Expression& expression) {
   Expression& target = *expression.operands[0];
   Expression& source = *expression.operands[1];
   const Type type = this->expression(source);
   if (type == Type::none) return Type::none;
   if (type != Type::structure || source.structure != target.structure || expression.op != Operator::none) {
-    error(expression.position, "a structure takes a structure of the same type with '='",
-          "or assign its fields");
+    error(expression.position, "a structure can only be assigned a structure of the same type",
+          "assign its fields");
     return Type::none;
   }
   if (!check_target(target)) return Type::none;
@@ -443,7 +444,7 @@ Type Analyser::assign_record(Expression& expression) {
   return Type::nothing;
 }
 
-/// What the indices and pointers do besides having a value is done once, before the numbers are copied.
+/// Side effects of indices and pointers are evaluated once, before the fields are copied.
 bool Analyser::copy_whole(Expression& target, Expression& source, std::vector<ExpressionPtr>& out) {
   for (Expression* place : {&target, &source}) {
     for (ExpressionPtr& each : place->setup) out.push_back(std::move(each));
@@ -472,12 +473,12 @@ ExpressionPtr Analyser::record_value(Symbol* target, Expression& source) {
   const Type type = expression(source);
   if (type == Type::none) return nullptr;
   if (type == Type::structure && source.structure == target->structure) return record_copy(target, source);
-  error(source.position, "a 'struct " + target->structure + "' is wanted here",
-        "a variable of that type, or a call that gives one");
+  error(source.position, "a 'struct " + target->structure + "' is required here",
+        "pass a variable of that type, or a call that returns one");
   return nullptr;
 }
 
-/// The whole of a variable without dimensions.
+/// Returns an access to a whole variable without dimensions.
 ExpressionPtr Analyser::record_place(Symbol* record, const Position& position) {
   auto place = std::make_unique<Expression>();
   place->kind = ExpressionKind::index;

@@ -1,4 +1,4 @@
-// What ON_REPORT and ON_END emit.
+// Results that ON_REPORT and ON_END emit.
 #include <algorithm>
 
 #include "cod/sema/analyser.h"
@@ -8,12 +8,12 @@ namespace lynxpp::cod {
 void Analyser::emitted_text(Expression& argument, const std::string& what) {
   if (argument.kind == ExpressionKind::string && !argument.text.empty()) return;
   if (argument.kind != ExpressionKind::string && this->expression(argument) == Type::text) return;
-  error(argument.position, what + " must be a string that is not empty",
+  error(argument.position, what + " must be a non-empty string",
         "write 'emit(\"cycles\", value, \"cycles\")'");
 }
 
-/// Refuses a name that has been emitted whenever this call is reached: by a call further up that stands under
-/// no branch but those around this one.
+/// Rejects a name that is certainly already emitted when this call is reached: by an earlier call all of
+/// whose enclosing branches also enclose this one.
 void Analyser::note_emitted(const Expression& name, bool is_table) {
   if (name.kind != ExpressionKind::string || context_.helper != nullptr) {
     emits_other_names_ = true;
@@ -26,8 +26,8 @@ void Analyser::note_emitted(const Expression& name, bool is_table) {
   };
   const auto before = std::ranges::find_if(emitted_, is_surely_before);
   if (before != emitted_.end()) {
-    error(name.position, "there is a result '" + name.text + "' already",
-          "line " + std::to_string(before->position.line) + " emits it; results have names of their own");
+    error(name.position, "a result '" + name.text + "' already exists",
+          "line " + std::to_string(before->position.line) + " emits it; choose a unique name");
   }
   emitted_.push_back({name.text, context_.branches, name.position, context_.at_end(), is_table});
 }
@@ -44,21 +44,21 @@ void Analyser::emit_ratio_call(Expression& expression) {
 void Analyser::emit_table_call(Expression& expression) {
   const std::string hint = "write 'emitTable(\"loads\", \"count\", counts, \"lanes\", lanes)'";
   if (expression.operands.size() % 2 == 0)
-    error(expression.position, "each column of a table is a name and an array", hint);
+    error(expression.position, "each column of a table needs a name and an array", hint);
   Expression& name = *expression.operands[0];
   note_emitted(name, true);
   if (name.kind != ExpressionKind::string || name.text.empty())
-    error(name.position, "the name of a table must be a string that is not empty", hint);
+    error(name.position, "the name of a table must be a non-empty string", hint);
   const Symbol* first = nullptr;
   for (std::size_t i = 1; i + 1 < expression.operands.size(); i += 2) {
     const Expression& column = *expression.operands[i];
     Expression& array = *expression.operands[i + 1];
     if (column.kind != ExpressionKind::string || column.text.empty())
-      error(column.position, "the name of a column must be a string that is not empty", hint);
+      error(column.position, "the name of a column must be a non-empty string", hint);
     const std::size_t before = errors.size();
     array.symbol = array_argument(array);
     if (array.symbol == nullptr) {
-      if (errors.size() == before) error(array.position, "a column of a table is an array", hint);
+      if (errors.size() == before) error(array.position, "a column of a table must be an array", hint);
       continue;
     }
     const auto same = [](const Dimension& a, const Dimension& b) {
@@ -68,12 +68,12 @@ void Analyser::emit_table_call(Expression& expression) {
     const auto& extents = first->dimensions;
     const auto& others = array.symbol->dimensions;
     if (!std::equal(extents.begin(), extents.end(), others.begin(), others.end(), same))
-      error(array.position, "'" + array.symbol->name + "' has other extents than '" + first->name + "'",
-            "the columns of a table are of one length");
+      error(array.position, "'" + array.symbol->name + "' has different extents from '" + first->name + "'",
+            "all columns of a table must have the same length");
   }
 }
 
-/// fold(name, how): says it of all launches' results of that name, wherever it stands.
+/// fold(name, how) applies to the results with that name of all launches, wherever the call is.
 void Analyser::fold_call(Expression& expression) {
   static const std::map<std::string, Folding, std::less<>> ways{
       {"sum", Folding::sum},      {"mean", Folding::mean}, {"min", Folding::least},
@@ -89,16 +89,16 @@ void Analyser::fold_call(Expression& expression) {
     for (const auto& [each, folding] : ways) names.push_back(each);
     const std::string match = how.kind == ExpressionKind::string ? suggestion(how.text, names) : "";
     return error(
-        how.position, "this is no way to make one of several launches' results",
-        match.empty() ? "there are sum, mean, min, max, same, first, last, key and concatenate" : match);
+        how.position, "this is not a way to combine results of several launches",
+        match.empty() ? "expected sum, mean, min, max, same, first, last, key or concatenate" : match);
   }
   const auto [known, is_new] = program_.folds.emplace(name.text, way->second);
   if (!is_new && known->second != way->second)
-    error(name.position, "'" + name.text + "' is folded in another way already");
+    error(name.position, "'" + name.text + "' is already folded in a different way");
   folds_.push_back(&expression);
 }
 
-/// When it is known what is emitted.
+/// Runs once all emitted names are known.
 void Analyser::check_folds() {
   for (const Expression* call : folds_) {
     const Expression& name = *call->operands[0];
@@ -111,7 +111,7 @@ void Analyser::check_folds() {
       std::vector<std::string> names;
       for (const EmittedName& each : emitted_) names.push_back(each.name);
       if (!emits_other_names_)
-        error(name.position, "nothing emits a result '" + name.text + "'", suggestion(name.text, names));
+        error(name.position, "no result named '" + name.text + "' is emitted", suggestion(name.text, names));
       continue;
     }
     const std::string& how = call->operands[1]->text;
@@ -119,8 +119,8 @@ void Analyser::check_folds() {
     if (how == "concatenate" && !found->is_table)
       error(call->operands[1]->position, "only tables have rows to concatenate");
     if (how == "key" && !is_column)
-      error(call->operands[1]->position, "only a column of a table is a key",
-            "name it with its table: 'fold(\"loads.line\", \"key\")'");
+      error(call->operands[1]->position, "only a column of a table can be a key",
+            "write it with its table's name: 'fold(\"loads.line\", \"key\")'");
   }
 }
 
@@ -153,7 +153,7 @@ void Analyser::emit_call(Expression& expression, const ApiFunction& api) {
   if (result.symbol == nullptr && errors.size() == before) static_cast<void>(value(result));
 }
 
-/// An array of structures is a table: a column for each field.
+/// Emits an array of structures as a table with one column per field.
 void Analyser::emit_record(Expression& result, Symbol* record) {
   std::vector<Symbol*> leaves;
   const auto add = [&](const auto& self, const Symbol* each) -> void {
@@ -168,7 +168,7 @@ void Analyser::emit_record(Expression& result, Symbol* record) {
     if (is_host ? !use_host_variable(leaf, result.position) : !use_launch_data(leaf->name, result.position))
       return;
     if (leaf->dimensions.size() == record->dimensions.size()) continue;
-    return error(result.position, "the field '" + leaf->name + "' is an array itself",
+    return error(result.position, "the field '" + leaf->name + "' is an array",
                  "emit the fields one by one: 'emit(\"name\", " + record->name + ".field)'");
   }
   result.symbol = record;

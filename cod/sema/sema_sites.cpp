@@ -1,11 +1,12 @@
-// Functions about instructions and basic blocks: in ON_REPORT by their numbers, on the device of the place
-// where the handler stands.
+// Functions about instructions and basic blocks: by index in ON_REPORT, about the handler's site on the
+// device.
 #include "cod/sema/analyser.h"
 #include "cod/sema/constant.h"
 
 namespace lynxpp::cod {
 
-/// The two functions of this name: that of the handler's place, and that of an instruction by its number.
+/// Selects between two functions with this name: about the handler's site, or about an instruction by its
+/// index.
 const ApiFunction& overload_of(const Expression& call, const ApiFunction& here) {
   const bool has_number = !call.operands.empty() && (call.operands[0]->kind != ExpressionKind::name ||
                                                      !is_label(call.operands[0]->text));
@@ -41,7 +42,7 @@ void Analyser::label_arguments(Expression& expression, const ApiFunction& api, s
     const Expression& label = *expression.operands[i];
     const bool is_name = label.kind == ExpressionKind::name;
     if (is_name && add_filter(label.text, filter)) continue;
-    error(label.position, std::string(api.name) + "() compares with filter labels",
+    error(label.position, std::string(api.name) + "() takes filter labels",
           is_name ? suggestion(label.text, filter_names()) : "write 'instructionIs(i, MEM_READ, GLOBAL)'");
   }
   program_.asks_for_transfers |= filter.transfers != 0;
@@ -62,7 +63,7 @@ Type Analyser::address_call(Expression& expression, const ApiFunction& api) {
   return api.result;
 }
 
-/// loadedValue(k): which element must be known where the routine is made.
+/// loadedValue(k): the element must be known when the routine is compiled.
 Type Analyser::position_call(Expression& expression, const ApiFunction& api) {
   constexpr std::uint64_t most = 64;
   expression.value = 0;

@@ -5,7 +5,7 @@
 #include "cod/sema/constant.h"
 
 namespace lynxpp::cod {
-/// Whether only an elected lane finds the condition to hold, or not to hold.
+/// True if only an elected lane finds that the condition holds (does not hold).
 bool elects(const Expression& condition, bool holds) {
   switch (condition.kind) {
     case ExpressionKind::call:
@@ -46,7 +46,7 @@ void Analyser::statement(Statement& statement) {
 }
 
 void Analyser::warn_of_unused_value(const Expression& expression) {
-  if (!expression.setup.empty()) return;  // a call whose result is a structure
+  if (!expression.setup.empty()) return;  // a call that returns a structure
   switch (expression.kind) {
     case ExpressionKind::assign:
     case ExpressionKind::postfix:
@@ -66,16 +66,16 @@ void Analyser::warn_of_unused_value(const Expression& expression) {
       break;
     default: break;
   }
-  warnings_.push_back({Severity::warning, program_.locate(expression.position), "nobody uses this value",
-                       "assign it, or leave it out"});
+  warnings_.push_back({Severity::warning, program_.locate(expression.position), "this value is unused",
+                       "assign it, or remove the expression"});
 }
 
 void Analyser::break_or_continue(const Statement& statement) {
   const bool is_break = statement.kind == StatementKind::break_loop;
   if (context_.loops > 0 || (is_break && context_.switches > 0)) return;
   error(statement.position,
-        is_break ? "'break' stands outside a loop and a switch" : "'continue' stands outside a loop",
-        is_break ? "'return;' leaves a handler" : "");
+        is_break ? "'break' is outside of any loop or switch" : "'continue' is outside of any loop",
+        is_break ? "to leave the handler, write 'return;'" : "");
 }
 
 void Analyser::switch_statement(Statement& statement) {
@@ -105,8 +105,8 @@ void Analyser::switch_statement(Statement& statement) {
   context_.switched = outer_type;
 }
 
-/// A jump to a case passes by the declarations before it: lanes that come this way have 0 in those variables,
-/// not their initial value.
+/// A jump to a case skips the declarations before it: on this path the variables are 0 instead of
+/// initialised.
 void Analyser::forget_initial_values() {
   for (std::size_t i = context_.switch_scope; i < scopes_.size(); ++i) {
     for (const auto& [name, symbol] : scopes_[i]) symbol->initializer = nullptr;
@@ -120,9 +120,9 @@ void Analyser::case_label(Statement& statement) {
   }
   const std::string word = statement.condition ? "'case'" : "'default'";
   if (context_.cases == nullptr) {
-    error(statement.position, word + " stands outside a switch");
+    error(statement.position, word + " is outside of any switch");
   } else if (!statement.condition) {
-    if (context_.has_default) error(statement.position, "this switch has two 'default'");
+    if (context_.has_default) error(statement.position, "this switch has more than one 'default'");
     context_.has_default = true;
   }
   if (statement.condition) {
@@ -133,9 +133,9 @@ void Analyser::case_label(Statement& statement) {
       const Constant converted =
           convert(*constant, context_.switched == Type::none ? type : context_.switched);
       if (context_.cases != nullptr && !context_.cases->insert(converted.integer).second)
-        error(statement.condition->position, "this switch has this case twice");
+        error(statement.condition->position, "duplicate case value");
     } else if (type != Type::none) {
-      error(statement.condition->position, "a case needs an integer known at compile time");
+      error(statement.condition->position, "a case value must be a compile-time integer constant");
     }
   }
   this->statement(*statement.children[0]);
@@ -144,7 +144,7 @@ void Analyser::case_label(Statement& statement) {
 void Analyser::declaration(Statement& statement) {
   for (Declarator& declarator : statement.declarators) {
     if (statement.type == Type::nothing && !declarator.is_pointer)
-      return error(statement.position, "a variable cannot have type void");
+      return error(statement.position, "a variable cannot have type 'void'");
     ++context_.uses->nodes;
     if (declarator.is_pointer) {
       declare_pointer(statement, declarator);
@@ -155,14 +155,16 @@ void Analyser::declaration(Statement& statement) {
       continue;
     }
     if (declarator.has_list) {
-      error(declarator.position, "'" + declarator.name + "' is one value, not a list");
+      error(declarator.position,
+            "'" + declarator.name + "' is a scalar, so its initialiser cannot be a list");
       continue;
     }
     const std::size_t before = errors.size();
     if (declarator.initializer) {
       convertible(*declarator.initializer, value(*declarator.initializer), statement.type);
     } else if (statement.is_const) {
-      error(declarator.position, "the constant '" + declarator.name + "' has no value", "write '= value'");
+      error(declarator.position, "the constant '" + declarator.name + "' has no initialiser",
+            "write '= value'");
     }
     const bool may_fold = statement.is_const && declarator.initializer && errors.size() == before;
     const auto constant = may_fold ? evaluate(*declarator.initializer) : std::nullopt;
@@ -222,22 +224,22 @@ void Analyser::loop_statement(Statement& statement) {
 void Analyser::return_statement(Statement& statement) {
   if (context_.helper == nullptr) {
     if (statement.expression) {
-      error(statement.expression->position, "a handler returns no value", "write 'return;'");
+      error(statement.expression->position, "a handler cannot return a value", "write 'return;'");
     }
     return;
   }
   if (!statement.expression) {
     if (context_.result.type != Type::nothing) {
-      error(statement.position, "this function returns a value of type " + describe(context_.result),
+      error(statement.position, "this function must return a value of type " + describe(context_.result),
             "write 'return value;'");
     }
     return;
   }
   if (context_.result.type == Type::nothing) {
-    return error(statement.expression->position, "this function returns no value", "write 'return;'");
+    return error(statement.expression->position, "a void function cannot return a value", "write 'return;'");
   }
   if (context_.result.type == Type::structure) {
-    // The copy into the function's result; the caller takes it from there.
+    // Copies into the function's result variable, where the caller reads it.
     ExpressionPtr copy = record_value(context_.helper->result, *statement.expression);
     if (copy != nullptr) statement.expression = std::move(copy);
     return;

@@ -1,4 +1,4 @@
-// What is no error and yet not meant.
+// Warnings: code that is valid but probably a mistake.
 #include <algorithm>
 
 #include "cod/sema/analyser.h"
@@ -7,7 +7,7 @@
 namespace lynxpp::cod {
 namespace {
 
-/// Whether a 'break' within the statement leaves the loop that the statement is the body of.
+/// True if a 'break' in the statement leaves the loop whose body it is.
 bool contains_break(const Statement& statement) {
   switch (statement.kind) {
     case StatementKind::break_loop: return true;
@@ -28,7 +28,7 @@ std::optional<std::uint64_t> fixed_extent(const Dimension& dimension) {
 
 }  // namespace
 
-/// Some code is analysed more than once.
+/// Some code is analysed more than once; its warnings are not repeated.
 void Analyser::warn(const Position& position, std::string message, std::string hint) {
   Diagnostic warning{Severity::warning, program_.locate(position), std::move(message), std::move(hint)};
   const auto is_same = [&](const Diagnostic& other) {
@@ -42,10 +42,10 @@ void Analyser::warn_of_zero_divisor(const Expression& divisor, Type type) {
   if (!is_integer(type)) return;
   const auto constant = evaluate(divisor);
   if (constant && is_integer(constant->type) && constant->integer == 0)
-    warn(divisor.position, "this divides by zero, which gives 0", "");
+    warn(divisor.position, "division by zero yields 0", "");
 }
 
-/// Of the element of an array: its indices that are constants.
+/// Checks the constant indices of an array element.
 void Analyser::warn_of_indices(const Expression& element) {
   const Symbol& array = *element.symbol;
   const bool is_map = array.collection != nullptr && array.collection->kind == Collection::Kind::map;
@@ -59,8 +59,9 @@ void Analyser::warn_of_indices(const Expression& element) {
                                    ? std::to_string(static_cast<std::int64_t>(constant->integer))
                                    : std::to_string(constant->integer);
     warn(index.position,
-         "there is no element " + number + " of '" + array.name + "', which has " + std::to_string(*extent),
-         "the access does not happen; indices count from 0");
+         "index " + number + " is out of range for '" + array.name + "', whose extent is " +
+             std::to_string(*extent),
+         "the access is skipped; indices start at 0");
   }
 }
 
@@ -70,17 +71,17 @@ void Analyser::warn_of_endless_loop(const Statement& loop) {
       constant && (is_floating(constant->type) ? constant->real != 0 : constant->integer != 0);
   if ((loop.condition && !is_true) || contains_break(*loop.children[0]) || contains_return(*loop.children[0]))
     return;
-  warn(loop.position, "this loop never ends", "give it a condition, or leave it by 'break' or 'return'");
+  warn(loop.position, "this loop is infinite", "add a condition, or a 'break' or 'return'");
 }
 
-/// What is only read and updated.
+/// Warns of shared arrays that are read and updated but never set.
 void Analyser::warn_of_unset_arrays() {
   for (const auto& symbol : program_.symbols) {
     const bool is_shared = symbol->kind == Symbol::Kind::array && symbol->memory == Symbol::Memory::shared;
     if (!is_shared || symbol->reads == 0 || symbol->is_set) continue;
     warn(symbol->position,
-         "nothing sets '" + symbol->name + "', and what a 'shared' array holds at first is undefined",
-         "set it in ON_KERNEL_ENTRY, and let the block wait there: 'syncThreads();'");
+         "'" + symbol->name + "' is never set, and the initial contents of a 'shared' array are undefined",
+         "assign its elements in ON_KERNEL_ENTRY and call 'syncThreads();' there");
   }
 }
 

@@ -7,7 +7,7 @@
 namespace lynxpp::cod {
 namespace {
 
-/// False: the statement does something else. Arrays are appended.
+/// Returns false if the statement does anything else. Appends the arrays.
 bool only_counts(const Statement& statement, std::vector<std::uint32_t>& arrays) {
   switch (statement.kind) {
     case StatementKind::empty: return true;
@@ -38,7 +38,7 @@ void find_counted_words(Program& program) {
   }
 }
 
-/// The name of a `global` array of integers with one extent, SHARED_WORDS or DEVICE_WORDS.
+/// Checks the name of a `global` integer array with one extent, SHARED_WORDS or DEVICE_WORDS.
 void Analyser::words_argument(Expression& argument, const ApiFunction& api) {
   const std::string hint = "declare 'global unsigned int accesses[SHARED_WORDS];', or [DEVICE_WORDS]";
   const std::size_t before = errors.size();
@@ -52,7 +52,7 @@ void Analyser::words_argument(Expression& argument, const ApiFunction& api) {
     if (errors.size() == before)
       error(argument.position,
             std::string(api.name) +
-                "() needs an array with an integer of 32 or 64 bits for each word of memory",
+                "() needs an array of 32-bit or 64-bit integers with the extent SHARED_WORDS or DEVICE_WORDS",
             hint);
     return;
   }
@@ -70,8 +70,8 @@ void Analyser::emit_words_call(Expression& expression, const ApiFunction& api) {
     const Expression& text = *expression.operands[i];
     if (text.kind != ExpressionKind::string || text.text.empty())
       error(text.position,
-            i == 0 ? "the name of a result must be a string that is not empty"
-                   : "the unit of a result must be a string that is not empty",
+            i == 0 ? "the name of a result must be a non-empty string"
+                   : "the unit of a result must be a non-empty string",
             "write 'emitWords(\"accesses\", accesses)'");
   }
   Expression& array = *expression.operands[1];

@@ -1,13 +1,13 @@
-// Which handlers do nothing but count the words of memory that instructions access (countWords), and what
-// that function and emitWords() take.
+// Finds handlers that only count accesses to memory words (countWords), and checks the arguments of that
+// function and emitWords().
 #pragma once
 
 #include "cod/sema/program.h"
 
 namespace lynxpp::cod {
 
-/// Fills in Handler::counted_words: of handlers of ON_INSTRUCTION without sampling whose statements all are
-/// countWords(array), under no condition. Precondition: analysed without error.
+/// Fills Handler::counted_words for ON_INSTRUCTION handlers without sampling that consist only of
+/// unconditional countWords(array) statements. Precondition: analysed without errors.
 void find_counted_words(Program& program);
 
 }  // namespace lynxpp::cod

@@ -1,8 +1,8 @@
-// C-on-Demand: the subset of C that a specification is written in.
-// Names are resolved, and target and filter labels told apart, by semantic analysis (sema.h).
+// C-on-Demand: the subset of C in which specifications are written. Semantic analysis (sema.h) resolves names
+// and distinguishes target and filter labels.
 grammar Cod;
 
-tokens { TypedefName }  // an Identifier that a typedef names; the parser tells them apart (parser.cpp)
+tokens { TypedefName }  // an Identifier that is a typedef name; the parser distinguishes them (parser.cpp)
 
 specification : item* EOF ;
 
@@ -20,8 +20,8 @@ inclusion : 'include' String ';'? ;
 targetHandler : label+ statement ;
 label         : Identifier ('(' expression (',' expression)* ')')? ':' ;
 
-// `storage` is trace, histogram or map and `by` is `by`: words that stay free for names. The initializer of a
-// histogram is how it makes its bins.
+// `storage` is trace, histogram or map, and `by` is `by`; these words are not reserved. The initializer of a
+// histogram selects its bins.
 globalDeclaration
   : space=('global' | 'shared') storage=Identifier? element=typeName? globalDeclarator (',' globalDeclarator)*
     (by=Identifier key=typeName)? ';'
@@ -107,7 +107,7 @@ primary
   | '(' commaExpression ')'  # ParenthesisPrimary
   ;
 
-// Words of C, and of C-on-Demand's later additions, that are no names; the parser's messages name them
+// Words of C, and possible future words of C-on-Demand, that cannot be names; the parser reports them
 // (parser.cpp).
 Reserved
   : 'goto' | 'union' | 'auto' | 'register' | 'extern' | 'restrict'

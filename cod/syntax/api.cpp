@@ -169,7 +169,7 @@ std::vector<std::string> api_names() {
   std::vector<std::string> names;
   append_names(functions, names);
   std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());  // two functions may share a name
+  names.erase(std::unique(names.begin(), names.end()), names.end());  // overloads share a name
   return names;
 }
 
@@ -286,7 +286,7 @@ bool InstructionFilter::matches(const InstructionLabels& labels) const {
 
 namespace {
 
-/// * stands for any characters, ? for one.
+/// * matches any characters, ? exactly one.
 bool fits_pattern(std::string_view text, std::string_view pattern) {
   std::size_t at = 0;
   std::size_t star = std::string_view::npos;

@@ -1,4 +1,4 @@
-// The table of the language's functions (api.def) and of its other fixed names.
+// The table of the language's functions (api.def) and of its other predefined names.
 #pragma once
 
 #include <optional>
@@ -69,14 +69,14 @@ enum class ApiArguments : std::uint8_t {
 struct ApiFunction {
   Api api;
   std::string_view name;
-  Type result;  ///< none: that of the array's elements
+  Type result;  ///< none: the type of the array's elements
   ApiArguments arguments;
   std::uint32_t places;
   bool uniform;
   std::optional<SiteValue> site;
 };
 
-/// Null when there is none of that name. Of functions that share a name the first one.
+/// Null if no function has this name; the first one of several overloads.
 const ApiFunction* find_api(std::string_view name);
 const ApiFunction& api_of(Api api);
 
@@ -84,28 +84,28 @@ const ApiFunction& api_of(Api api);
 std::optional<Extent> find_extent(std::string_view name);
 std::string_view name_of(Extent extent);
 
-/// "WARPS_PER_BLOCK" ▶ 32: the most there can be of something, a constant of type unsigned long.
+/// "WARPS_PER_BLOCK" ▶ 32: an upper bound, a constant of type unsigned long.
 std::optional<std::uint64_t> find_limit(std::string_view name);
 
-/// For "did you mean".
+/// Candidates for "did you mean".
 std::vector<std::string> api_names();
 std::vector<std::string> extent_names();
 
-/// "ON_KERNEL_ENTRY"; "ON_REPORT" is no TargetKind.
+/// "ON_KERNEL_ENTRY"; nullopt for "ON_REPORT".
 std::optional<TargetKind> find_target(std::string_view label);
 std::string_view label_of(TargetKind target);
-std::vector<std::string> label_names();  ///< targets, ON_REPORT and filters, those with arguments included
+std::vector<std::string> label_names();  ///< targets, ON_REPORT and filters, including those with arguments
 
 std::vector<std::string> filter_names();
-bool is_label(std::string_view name);  ///< of a filter
+bool is_label(std::string_view name);  ///< a filter label
 
-/// Adds the filter bit of a label such as "MEM_READ"; false when there is none of that name.
+/// Adds the filter bit of a label such as "MEM_READ"; false if the label does not exist.
 bool add_filter(std::string_view label, InstructionFilter& filter);
 
-/// "GLOBAL" ▶ its bit, as accessSpace() gives it.
+/// "GLOBAL" ▶ its bit, the result of accessSpace().
 std::optional<std::uint32_t> find_space(std::string_view name);
 
-/// The bits of a filter in one number, for generated code.
+/// Packs the bits of a filter into one number, for generated code.
 constexpr std::uint64_t pack(const InstructionFilter& filter) {
   return filter.classes | std::uint64_t{filter.spaces} << 16 | std::uint64_t{filter.data} << 32 |
          std::uint64_t{filter.transfers} << 48;

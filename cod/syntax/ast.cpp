@@ -67,7 +67,7 @@ void quote_included_lines(const std::vector<SourceFile>& files, Diagnostics& dia
     const auto file = std::find_if(files.begin(), files.end(),
                                    [&](const SourceFile& each) { return each.path == place.file; });
     if (file == files.begin() || file == files.end() || place.line == 0) continue;
-    // Rendered here, where the text is known, without the hint, which comes last.
+    // Rendered here, where the text is available, without the hint, which must come last.
     Diagnostic bare = diagnostic;
     bare.hint.clear();
     std::string text = render(bare, file->text);

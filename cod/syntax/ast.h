@@ -1,5 +1,4 @@
-// The syntax tree. The parser builds it, semantic analysis fills in types and symbols, code generation reads
-// it.
+// The syntax tree. The parser builds it, semantic analysis adds types and symbols, code generation reads it.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +13,7 @@
 
 namespace lynxpp::cod {
 
-/// Line and column count from 1, in bytes.
+/// Line and column are 1-based; columns are bytes.
 struct Position {
   std::uint32_t line = 0;
   std::uint32_t column = 0;
@@ -52,34 +51,34 @@ enum class Operator : std::uint8_t {
   decrement,
 };
 
-/// Between operands, or behind one; none: there is no such operator.
+/// Binary or postfix operators; `none` if it does not exist.
 Operator operator_of(std::string_view text);
-/// Of an operator before its operand.
+/// Prefix operators.
 Operator unary_operator_of(std::string_view text);
 
 enum class ExpressionKind : std::uint8_t {
   integer,   ///< value
   floating,  ///< real
-  string,    ///< text, escapes resolved
-  null,      ///< the pointer to nothing
+  string,    ///< text, with escapes resolved
+  null,      ///< the null pointer
   name,      ///< text
-  unary,     ///< op, operands[0]; prefix ++ and -- included
+  unary,     ///< op, operands[0]; includes prefix ++ and --
   postfix,   ///< ++ and --
   binary,
-  assign,       ///< op is none for `=`, else the operator of the compound assignment
+  assign,       ///< `none` for `=`, else the operator of the compound assignment
   conditional,  ///< operands: condition, then, else
   cast,         ///< type
-  size,         ///< sizeof: of `type` and `structure`, or of operands[0] when there is one; sema sets value
-  call,         ///< text names the function, operands are the arguments
-  index,        ///< operands: indexed expression, index. Behind sema: the indices of the element of `symbol`
+  size,         ///< sizeof `type` and `structure`, or operands[0] if present; sema sets value
+  call,         ///< text is the function's name, operands are the arguments
+  index,        ///< operands: indexed expression, index. After sema: indices of an element of `symbol`
   member,       ///< operands[0] . text
-  comma,        ///< operands: all are evaluated, the last is the value
+  comma,        ///< operands: all are evaluated; the last one is the value
 };
 
-/// A type with what belongs to it.
+/// A type and its attributes.
 struct FullType {
   Type type = Type::none;
-  std::string structure;      ///< of Type::structure, or of what is pointed to
+  std::string structure;      ///< of Type::structure, or of the pointee
   Type pointee = Type::none;  ///< of Type::pointer
   bool to_const = false;      ///< of Type::pointer
 };
@@ -93,22 +92,22 @@ struct Expression {
   Type type = Type::none;  ///< of the value; set by the parser for literals and casts, else by sema
   Position position;
   std::string text;
-  std::string structure;      ///< name of the structure that `type` or `pointee` is
-  Type pointee = Type::none;  ///< type pointer: of what it points to
-  bool to_const = false;      ///< type pointer: to what cannot be assigned
+  std::string structure;      ///< name of the structure type of `type` or `pointee`
+  Type pointee = Type::none;  ///< type pointer: the pointee's type
+  bool to_const = false;      ///< type pointer: the pointee is const
   std::uint64_t value = 0;
   double real = 0;
   std::vector<std::unique_ptr<Expression>> operands;
-  /// index, name: evaluated before the operands, once; an assignment to a hidden variable that `symbol`
-  /// belongs to. call of a helper: evaluated behind the operands; copies structures into its parameters.
+  /// index, name: evaluated once before the operands; assigns the hidden variable that `symbol` is in. Call
+  /// of a helper: evaluated after the operands; copies structures into its parameters.
   std::vector<std::unique_ptr<Expression>> setup;
 
   Symbol* symbol = nullptr;          ///< name, call of a helper; index: the array, on the outermost index
   const ApiFunction* api = nullptr;  ///< call
   std::uint32_t extent = 0;          ///< name of an extent: 1 + Extent
-  bool elected = false;      ///< call, assign: stands under a condition that holds for an elected lane alone
-  bool conditional = false;  ///< assign: stands under any condition, or in a helper
-  bool discarded = false;    ///< a statement of its own: nobody wants the value
+  bool elected = false;              ///< call, assign: only an elected lane executes it
+  bool conditional = false;          ///< assign: under a condition, or in a helper
+  bool discarded = false;            ///< the value is unused: an expression statement
 };
 using ExpressionPtr = std::unique_ptr<Expression>;
 
@@ -117,13 +116,13 @@ ExpressionPtr unsigned_literal(std::uint64_t value);
 
 FullType full_type(const Expression& expression);
 
-/// A deep copy, with what sema has filled in.
+/// A deep copy, including what sema added.
 ExpressionPtr clone(const Expression& expression);
 
-/// What stands behind `=`: an expression, or a list in braces.
+/// An initialiser after `=`: an expression, or a list in braces.
 struct Initializer {
   Position position;
-  ExpressionPtr expression;  ///< null: a list
+  ExpressionPtr expression;  ///< null if it is a list
   std::vector<Initializer> list;
 };
 
@@ -137,7 +136,7 @@ struct Declarator {
   std::vector<Initializer> list;  ///< `= { … }`
   bool has_list = false;
   Symbol* symbol = nullptr;
-  /// Arrays and structures: what the initialiser becomes, one assignment for each element (sema)
+  /// Arrays and structures: the initialiser as assignments, one per element (set by sema).
   std::vector<ExpressionPtr> assignments;
 };
 
@@ -150,7 +149,7 @@ struct Field {
 };
 
 struct Structure {
-  std::string name;  ///< "pair"; those without a tag get a name that cannot be written
+  std::string name;  ///< "pair"; a structure without a tag gets a name that cannot be written
   Position position;
   std::vector<Field> fields;
 };
@@ -168,7 +167,7 @@ enum class StatementKind : std::uint8_t {
   continue_loop,
   return_value,
   switch_case,  ///< condition, children[0]
-  case_label,   ///< condition is the value (null: default), children[0] the statement behind it
+  case_label,   ///< condition is the value (null: default), children[0] the labelled statement
 };
 
 struct Statement {
@@ -178,17 +177,17 @@ struct Statement {
   std::string structure;    ///< declaration of Type::structure
   bool is_const = false;    ///< declaration
   bool is_counted = false;  ///< the engine counts instead (cod/sema/counters.h)
-  std::uint32_t tally = 0;  ///< position in Program::tallies + 1; 0: is none
+  std::uint32_t tally = 0;  ///< index in Program::tallies + 1; 0 if not a tally
   std::vector<Declarator> declarators;
   ExpressionPtr condition;   ///< if, loops
   ExpressionPtr expression;  ///< expression, return; for: the step
-  /// block: its statements; if: then, else; loops: the body; for: the body, then the start statement when
-  /// there is one
+  /// block: its statements; if: then, else; loops: the body; for: the body, then the init statement if
+  /// present.
   std::vector<std::unique_ptr<Statement>> children;
 };
 using StatementPtr = std::unique_ptr<Statement>;
 
-/// Whether the statement or one within it returns.
+/// True if the statement or a nested one returns.
 bool contains_return(const Statement& statement);
 
 struct Label {
@@ -205,15 +204,15 @@ struct Parameter {
   bool is_const = false;
 };
 
-/// What a `global` declaration says besides an array's: `trace`, `histogram`, `map`.
+/// The part of a `global` declaration that is specific to `trace`, `histogram` and `map`.
 struct StorageClause {
-  std::string kind;  ///< empty: an array
+  std::string kind;  ///< empty for an array
   Position position;
-  bool has_type = false;  ///< of the elements
+  bool has_type = false;  ///< has a type of elements
   bool has_key = false;   ///< `by unsigned long`
   Type key = Type::none;
   std::string key_structure;
-  std::string binning;  ///< `= linear(0, 100)`; empty: none
+  std::string binning;  ///< `= linear(0, 100)`; empty if absent
   Position binning_position;
   std::vector<ExpressionPtr> bounds;
 };
@@ -224,20 +223,20 @@ struct Item {
   Kind kind = Kind::statement;
   Position position;                   ///< of the name, or of the first label
   std::string name;                    ///< arrays, function
-  Type type = Type::none;              ///< arrays: element
+  Type type = Type::none;              ///< arrays: element type
   std::string structure;               ///< arrays of Type::structure
   FullType result;                     ///< function
   std::vector<ExpressionPtr> extents;  ///< arrays; null for `[]`
   StorageClause storage;               ///< arrays
   bool has_initial = false;            ///< arrays
-  Initializer initial;                 ///< arrays: what the elements begin with
+  Initializer initial;                 ///< arrays: initial elements
   std::vector<Parameter> parameters;   ///< function
   std::vector<Label> labels;           ///< handler
-  bool is_host = false;                ///< statement: the declaration of 'host' variables
+  bool is_host = false;                ///< statement: declares 'host' variables
   StatementPtr body;                   ///< function, handler, statement
 };
 
-/// A text that the specification consists of.
+/// A source text of the specification.
 struct SourceFile {
   std::string path;  ///< as diagnostics name it
   std::string text;
@@ -245,14 +244,14 @@ struct SourceFile {
 
 SourceLocation location_of(const std::vector<SourceFile>& files, const Position& position);
 
-/// Who shows diagnostics has the text of the first file only. In those of other files the message quotes the
-/// line, and the place is part of the file's name.
+/// Adapts diagnostics for a reader that has the text of the first file only: messages about other files quote
+/// the line, and the location becomes part of the file name.
 void quote_included_lines(const std::vector<SourceFile>& files, Diagnostics& diagnostics);
 
 struct SyntaxTree {
-  std::vector<SourceFile> files;  ///< the specification first, then what it includes
-  std::set<std::string> names;    ///< every name that stands in the text
-  std::set<std::string> types;    ///< what typedefs name
+  std::vector<SourceFile> files;  ///< the specification first, then the files that it includes
+  std::set<std::string> names;    ///< every name in the text
+  std::set<std::string> types;    ///< typedef names
   std::vector<Structure> structures;
   std::vector<Item> items;
 };

@@ -17,7 +17,7 @@ bool is_integer_suffix(std::string suffix) {
   return suffix.empty() || suffix == "l" || suffix == "L" || suffix == "ll" || suffix == "LL";
 }
 
-/// Of one letter behind a backslash; -1 when there is none.
+/// The value of an escape sequence of one letter; -1 if it does not exist.
 int simple_escape(char c) {
   switch (c) {
     case 'n': return '\n';
@@ -35,7 +35,7 @@ int simple_escape(char c) {
   }
 }
 
-/// A number of at most `most` digits from `next` on; -1 when there is none or it does not fit a byte.
+/// Parses a number of at most `most` digits from `next`; -1 if it is missing or does not fit in a byte.
 int numeric_escape(const std::string& text, std::size_t& next, int base, std::size_t most) {
   int value = 0;
   const char* begin = text.data() + next;
@@ -63,11 +63,11 @@ std::pair<Type, std::uint64_t> integer_literal(const std::string& text, std::str
   const char* last = digits.data() + digits.size();
   const auto [end, error] = std::from_chars(digits.data() + skip, last, value, base);
   if (error == std::errc::result_out_of_range) {
-    problem = "this number does not fit 64 bits";
+    problem = "this integer constant does not fit in 64 bits";
   } else if (error != std::errc() || end != last) {
-    problem = "this is no number of base " + std::to_string(base);
+    problem = "this is not a valid number in base " + std::to_string(base);
   } else if (!is_integer_suffix(tail)) {
-    problem = "'" + tail + "' is no suffix of an integer";
+    problem = "'" + tail + "' is not a valid suffix of an integer constant";
     hint = "use u, l, ul, ll or ull";
   }
   const bool is_unsigned = tail.find_first_of("uU") != std::string::npos;
@@ -87,7 +87,7 @@ std::pair<Type, double> floating_literal(const std::string& text, std::string& p
   double value = 0;
   std::errc error;
   if (is_float) {
-    // Rounded once: by way of double it would be twice.
+    // Parsed as float directly, because rounding through double would round twice.
     float single = 0;
     error = std::from_chars(begin, end, single, format).ec;
     value = static_cast<double>(single);
@@ -95,7 +95,7 @@ std::pair<Type, double> floating_literal(const std::string& text, std::string& p
     error = std::from_chars(begin, end, value, format).ec;
   }
   if (error != std::errc())
-    problem = std::string("this number does not fit a ") + (is_float ? "float" : "double");
+    problem = std::string("this constant does not fit in a ") + (is_float ? "float" : "double");
   return {is_float ? Type::f32 : Type::f64, value};
 }
 
@@ -117,7 +117,7 @@ std::string unquoted(const std::string& token, std::string& problem) {
       value = numeric_escape(token, i, 8, 3);
     }
     if (value < 0) {
-      problem = std::string("'\\") + letter + "' is no escape sequence";
+      problem = std::string("'\\") + letter + "' is not an escape sequence";
       ++i;
     }
     text += static_cast<char>(value);

@@ -34,7 +34,8 @@ class DepthLimit final : public antlr4::tree::ParseTreeListener {
   int depth_ = 0;
 };
 
-/// ANTLR wants UTF-8 and counts code points; a byte for a byte keeps columns right and any input valid.
+/// Replaces each non-ASCII byte by one character: ANTLR expects UTF-8 and counts code points, so this keeps
+/// columns correct and accepts any input.
 std::string printable(const std::string& source) {
   std::string text = source;
   for (char& c : text) {
@@ -43,7 +44,7 @@ std::string printable(const std::string& source) {
   return text;
 }
 
-/// Reads the specification and what it includes, each file once.
+/// Reads the specification and the files that it includes, each once.
 class FileReader {
  public:
   FileReader(SyntaxTree& tree, SyntaxErrors& errors) : tree_(tree), errors_(errors) {}
@@ -101,30 +102,30 @@ class FileReader {
     if (const auto start = std::find(open_.begin(), open_.end(), identity); start != open_.end()) {
       errors_.add(name,
                   "this includes the file itself" + way(static_cast<std::size_t>(start - open_.begin())),
-                  "move what both need into a third file");
+                  "move the shared declarations into a third file");
       return;
     }
     if (seen_.contains(identity)) return;
     if (tree_.files.size() >= maximum_files) {
       errors_.add(name, "the specification includes too many files",
-                  std::to_string(maximum_files) + " are the most");
+                  std::to_string(maximum_files) + " files is the limit");
       return;
     }
     Result<std::string> text = read_regular_file(path, maximum_bytes);
     if (!text) {
       errors_.add(name, "'" + path + "' cannot be read",
-                  "names are relative to the file that includes; a file has at most 1 MiB");
+                  "paths are relative to the including file; a file may have at most 1 MiB");
       return;
     }
     file.included[name] = read(path, std::move(*text));
   }
 
-  /// ", by way of 'b.cod'": the files between.
+  /// ", through 'b.cod'": the files between.
   std::string way(std::size_t start) const {
     std::string text;
     for (std::size_t i = start + 1; i < open_.size(); ++i) {
-      text += (text.empty() ? ", by way of '" : ", '") + std::filesystem::path(open_[i]).filename().string() +
-              "'";
+      text +=
+          (text.empty() ? ", through '" : ", '") + std::filesystem::path(open_[i]).filename().string() + "'";
     }
     return text;
   }
@@ -132,7 +133,7 @@ class FileReader {
   SyntaxTree& tree_;
   SyntaxErrors& errors_;
   std::set<std::string> seen_;
-  std::vector<std::string> open_;  ///< being read, the specification first
+  std::vector<std::string> open_;  ///< currently being read, the specification first
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Text of a specification ▶ syntax tree. No ANTLR type leaves parser.cpp.
+// Parses the text of a specification into a syntax tree. No ANTLR type leaves parser.cpp.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace lynxpp::cod {
 
-/// Nesting of statements and expressions beyond this is refused: the stages behind the parser recurse.
+/// Maximum nesting of statements and expressions: later stages recurse.
 inline constexpr int nesting_limit = 200;
 
-/// Failure: every syntax error found, each with a place in `file`.
+/// Fails with all syntax errors found, each with a location in `file`.
 Result<SyntaxTree> parse(const std::string& source, const std::string& file);
 
 }  // namespace lynxpp::cod

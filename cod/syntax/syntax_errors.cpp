@@ -23,7 +23,7 @@ std::string text_of(antlr4::Token* token) {
   return "'" + text + "'";
 }
 
-/// What a reader would write there: the token itself, or what kind of word it is.
+/// The text that a user would write there: the token itself, or the kind of word.
 std::string expected_name(const antlr4::dfa::Vocabulary& vocabulary, std::size_t type) {
   switch (type) {
     case grammar::CodParser::Identifier: return "a name";
@@ -45,19 +45,19 @@ std::string expected_tokens(antlr4::Parser& parser) {
 
 std::string reserved_hint(const std::string& word) {
   if (word == "goto") return "use loops, if, switch, break and return";
-  if (word == "union") return "use a struct, or a cast between integers";
-  return "leave it out";
+  if (word == "union") return "use a struct, or a cast between integer types";
+  return "remove it";
 }
 
-/// Where the line begins that the token stands in: the column of its first token.
+/// The indentation of the token's line: the column of its first token.
 std::size_t indentation_of(antlr4::TokenStream& tokens, antlr4::Token* token) {
   std::size_t index = token->getTokenIndex();
   while (index > 0 && tokens.get(index - 1)->getLine() == token->getLine()) --index;
   return tokens.get(index)->getCharPositionInLine();
 }
 
-/// The brace before token number `end` that nobody closes; null: there is none. Where one is missing, the
-/// brace that stands further to the left belongs to an outer one.
+/// Returns the unmatched opening brace before token `end`; null if all are matched. If a closing brace is
+/// missing, indentation decides: the brace with the smaller column belongs to an outer block.
 antlr4::Token* open_brace(antlr4::TokenStream& tokens, std::size_t end) {
   std::vector<antlr4::Token*> open;
   antlr4::Token* forgotten = nullptr;
@@ -75,7 +75,7 @@ antlr4::Token* open_brace(antlr4::TokenStream& tokens, std::size_t end) {
   return forgotten != nullptr ? forgotten : open.back();
 }
 
-/// The construct at file scope that the parser is in; null between two.
+/// The construct at file scope that the parser is in; null between constructs.
 antlr4::ParserRuleContext* item_of(antlr4::Parser& parser) {
   antlr4::RuleContext* context = parser.getContext();
   while (context != nullptr && context->getRuleIndex() != grammar::CodParser::RuleItem)
@@ -96,12 +96,12 @@ bool SyntaxErrors::add_open_brace(antlr4::Parser& parser, antlr4::Token* offendi
   if (open == nullptr) return false;
   add(open, "this '{' is never closed",
       is_end ? std::string()
-             : before->getText() + " of line " + std::to_string(before->getLine()) + " begins within it");
+             : before->getText() + " on line " + std::to_string(before->getLine()) + " is inside it");
   return true;
 }
 
-/// One error for each construct at file scope: behind it the parser looks for a place to go on, and what it
-/// meets on the way is no mistake of the user's. Braces that are left over then stand between constructs.
+/// Reports one error per construct at file scope: during error recovery, further unexpected tokens are not
+/// the user's mistakes. Leftover braces then appear between constructs.
 bool SyntaxErrors::follows_error(antlr4::Parser& parser, antlr4::Token* offending) {
   antlr4::ParserRuleContext* item = item_of(parser);
   const bool is_same_line = offending->getLine() == last_line_;
@@ -113,9 +113,9 @@ bool SyntaxErrors::follows_error(antlr4::Parser& parser, antlr4::Token* offendin
   return follows;
 }
 
-/// `adress x`, two names in a row where a statement begins; or, when a type has a similar name, `f(adress x)`
-/// and `(adress)x`. The parser stumbles over the second name, or already over the first one where only a type
-/// may stand.
+/// Handles `adress x`, two names in a row at the start of a statement, and, if a type has a similar name,
+/// `f(adress x)` and `(adress)x`. The parser fails at the second name, or at the first one if only a type is
+/// allowed there.
 bool SyntaxErrors::add_unknown_type(antlr4::Parser& parser, antlr4::Token* offending) {
   antlr4::TokenStream& tokens = *parser.getTokenStream();
   antlr4::Token* next =
@@ -146,8 +146,8 @@ bool SyntaxErrors::add_unknown_type_before(antlr4::TokenStream& tokens, antlr4::
   const std::string previous = text_before(2);
   const bool begins = !is_cast && (previous == ";" || previous == "{" || previous == "}" || previous == ":");
   if (match.empty() && !begins) return false;
-  add(word, "there is no type '" + word->getText() + "'",
-      match.empty() ? "types are 'unsigned long', 'int', 'double' and others, and what 'typedef' names"
+  add(word, "unknown type name '" + word->getText() + "'",
+      match.empty() ? "use 'unsigned long', 'int', 'double' or another type, or declare it with 'typedef'"
                     : "did you mean '" + match + "'?");
   return true;
 }
@@ -189,12 +189,12 @@ void SyntaxErrors::syntaxError(antlr4::Recognizer* recognizer, antlr4::Token* of
     return add(offending, "'" + word + "' is not part of the language", reserved_hint(word));
   }
   if (offending->getText() == "#") {
-    return add(offending, "there is no preprocessor",
+    return add(offending, "preprocessor directives are not supported",
                "write 'include \"file.cod\"', and 'const' or 'enum' for constants");
   }
   const std::string expected = parser != nullptr ? expected_tokens(*parser) : std::string();
   if (offending->getText().starts_with("\"") && offending->getType() == grammar::CodParser::Unknown) {
-    return add(offending, "this string has no end", "close it with '\"' on the same line");
+    return add(offending, "unterminated string", "terminate it with '\"' on the same line");
   }
   if (parser != nullptr && add_unknown_type(*parser, offending)) return;
   add(offending, "unexpected " + text_of(offending), expected.empty() ? "" : "expected " + expected);

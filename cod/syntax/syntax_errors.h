@@ -1,4 +1,5 @@
-// ANTLR's complaints ▶ diagnostics in the user's words. Included by parser.cpp only: it shows ANTLR types.
+// Turns ANTLR's errors into diagnostics in the user's terms. Included by parser.cpp only: exposes ANTLR
+// types.
 #pragma once
 
 #include <set>
@@ -15,7 +16,7 @@ class SyntaxErrors final : public antlr4::BaseErrorListener {
  public:
   explicit SyntaxErrors(const std::vector<SourceFile>& files) : files_(files) {}
 
-  /// The file whose tokens come next, an index into the list of files.
+  /// The file of the tokens that come next, an index into the list of files.
   std::uint32_t file() const { return file_; }
   void set_file(std::uint32_t file) { file_ = file; }
 
@@ -26,7 +27,7 @@ class SyntaxErrors final : public antlr4::BaseErrorListener {
   void add(antlr4::Token* token, std::string message, std::string hint = {});
   void add(const Position& position, std::string message, std::string hint = {});
 
-  /// Names that typedefs have given so far, for "did you mean".
+  /// Typedef names so far, candidates for "did you mean".
   std::set<std::string> typedef_names;
 
   Diagnostics diagnostics;
@@ -41,7 +42,7 @@ class SyntaxErrors final : public antlr4::BaseErrorListener {
   std::uint32_t file_ = 0;
   bool has_error_ = false;
   std::size_t last_line_ = 0;
-  antlr4::ParserRuleContext* last_item_ = nullptr;  ///< with the last error; compared only
+  antlr4::ParserRuleContext* last_item_ = nullptr;  ///< that contains the last error; only compared
 };
 
 }  // namespace lynxpp::cod

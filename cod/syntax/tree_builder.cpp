@@ -48,12 +48,12 @@ class TreeBuilder {
 
  private:
   std::string text_of(antlr4::Token* token) const {
-    // From the source, not from ANTLR: there bytes beyond ASCII have been replaced.
+    // Read from the source, because ANTLR's text has non-ASCII bytes replaced.
     return tree_.files[errors_.file()].text.substr(token->getStartIndex(),
                                                    token->getStopIndex() - token->getStartIndex() + 1);
   }
   Position position_of(antlr4::Token* token) const { return errors_.position_of(token); }
-  /// Underlines the whole construct when it stands on one line.
+  /// Covers the whole construct if it is on one line.
   Position position_of(antlr4::ParserRuleContext* context) const {
     Position position = position_of(context->getStart());
     antlr4::Token* stop = context->getStop();
@@ -65,7 +65,7 @@ class TreeBuilder {
     return position;
   }
 
-  /// `host` is no reserved word, hence told apart here.
+  /// `host` is not a reserved word, so it is checked here.
   Item host_variables(CodParser::HostDeclarationContext* context) {
     Item result;
     const std::string word = text_of(context->word);
@@ -81,7 +81,7 @@ class TreeBuilder {
     return result;
   }
 
-  /// `global unsigned long a, b[4];`: one for each name.
+  /// `global unsigned long a, b[4];`: one item per name.
   std::vector<Item> items(CodParser::ItemContext* context) {
     std::vector<Item> result;
     auto* global = context->globalDeclaration();
@@ -123,7 +123,7 @@ class TreeBuilder {
     result.kind = space == "shared" ? Item::Kind::shared_array : Item::Kind::global_array;
     result.name = text_of(declarator->Identifier()->getSymbol());
     result.position = position_of(declarator->Identifier()->getSymbol());
-    if (first != nullptr) {  // types are read once: they may define a structure
+    if (first != nullptr) {  // types are read once, because they may define a structure
       result.type = first->type;
       result.structure = first->structure;
     } else if (context->element != nullptr) {
@@ -132,7 +132,7 @@ class TreeBuilder {
       result.structure = std::move(type.structure);
       if (type.is_const) {
         errors_.add(context->element->getStart(), "a '" + space + "' array cannot be const",
-                    "leave out 'const', or '" + space + "' for a table");
+                    "remove 'const', or remove '" + space + "' to declare a table");
       }
     }
     result.extents = extents(declarator);
@@ -141,7 +141,7 @@ class TreeBuilder {
     return result;
   }
 
-  /// `= linear(0, 100)` says how a histogram makes its bins; elsewhere it is what the elements begin with.
+  /// `= linear(0, 100)` selects the bins of a histogram; otherwise it is the initialiser.
   void read_initial(CodParser::InitializerContext* context, Item& item) {
     Initializer initial = initializer(context);
     Expression* const call = initial.expression.get();
@@ -159,12 +159,12 @@ class TreeBuilder {
     clause.bounds = std::move(call->operands);
   }
 
-  /// What stands between the brackets of a declaration; null for `[]`.
+  /// The expressions in the brackets of a declaration; null for `[]`.
   std::vector<ExpressionPtr> extents(antlr4::ParserRuleContext* context) {
     std::vector<ExpressionPtr> result;
     bool is_open = false;
     for (auto* child : context->children) {
-      // Of words only: the text of an expression may be deeply nested.
+      // Compares single tokens only, because the text of an expression may be deeply nested.
       auto* word = dynamic_cast<antlr4::tree::TerminalNode*>(child);
       const std::string text = word != nullptr ? word->getSymbol()->getText() : std::string();
       if (auto* extent = dynamic_cast<CodParser::ExpressionContext*>(child)) {
@@ -180,7 +180,7 @@ class TreeBuilder {
     return result;
   }
 
-  /// trace, histogram and map are no reserved words, hence told apart here.
+  /// trace, histogram and map are not reserved words, so they are checked here.
   StorageClause storage(CodParser::GlobalDeclarationContext* context, const Position& name,
                         const Item* first) {
     StorageClause result;
@@ -232,7 +232,7 @@ class TreeBuilder {
           return word != nullptr && word->getSymbol()->getText() == "[";
         });
     if (brackets > 1 || (brackets == 1 && context->pointer() != nullptr)) {
-      errors_.add(name, "a parameter is no array of arrays or of pointers",
+      errors_.add(name, "a parameter cannot be an array of arrays or of pointers",
                   "pass a pointer to the first element");
     }
     result.type = brackets > 0 ? pointer_to(type) : types_.with_stars(type, context->pointer());
@@ -266,7 +266,8 @@ class TreeBuilder {
     if (context->declarator().empty()) {
       const std::string first = context->getStart()->getText();
       const bool defines = context->getStop()->getText() == "}" && (first == "struct" || first == "enum");
-      if (!defines) errors_.add(context->getStart(), "this declares nothing", "write a name behind the type");
+      if (!defines)
+        errors_.add(context->getStart(), "this declaration declares nothing", "write a name after the type");
       return make(StatementKind::empty, context);
     }
     StatementPtr result = make(StatementKind::declaration, context);
@@ -315,15 +316,15 @@ class TreeBuilder {
       StatementPtr result = declaration(each->declaration());
       const bool is_inside = dynamic_cast<CodParser::ItemContext*>(each->parent) == nullptr;
       if (is_inside && each->getStart()->getText() == "static") {
-        errors_.add(each->getStart(), "'static' has no meaning inside a block",
-                    "declare the variable at file scope: it then keeps its value for each thread");
+        errors_.add(each->getStart(), "'static' is not allowed inside a block",
+                    "declare the variable at file scope, where each thread keeps its value");
       }
       return result;
     }
     if (auto* each = dynamic_cast<CodParser::TypedefStatementContext*>(context)) {
       if (each->pointer() != nullptr) {
-        errors_.add(each->pointer()->getStart(), "a typedef names no pointer type",
-                    "write '*' where the pointer is declared");
+        errors_.add(each->pointer()->getStart(), "a typedef cannot name a pointer type",
+                    "write '*' in the pointer's declaration");
       }
       types_.define(each->Identifier()->getText(), types_.read(each->typeName()));
       return make(StatementKind::empty, context);
@@ -409,8 +410,8 @@ class TreeBuilder {
     return result;
   }
 
-  /// DepthLimit does not see chains such as `a + b + c + …`, which ANTLR parses without recursion; the tree
-  /// is as deep all the same.
+  /// DepthLimit does not see chains such as `a + b + c + …`, which ANTLR parses without recursion, but the
+  /// tree is equally deep.
   ExpressionPtr expression(CodParser::ExpressionContext* context) {
     if (++depth_ > maximum_rule_depth) throw TooDeep{position_of(context->getStart())};
     ExpressionPtr result = any_expression(context);
@@ -462,7 +463,8 @@ class TreeBuilder {
       result->pointee = type.pointee;
       result->to_const = type.to_const;
       if (result->type == Type::structure)
-        errors_.add(each->typeName()->getStart(), "nothing can be cast to a structure", "assign its fields");
+        errors_.add(each->typeName()->getStart(), "a cast to a structure is not allowed",
+                    "assign its fields");
       return result;
     }
     if (auto* each = dynamic_cast<CodParser::MemberExpressionContext*>(context)) {
@@ -482,9 +484,10 @@ class TreeBuilder {
       ExpressionPtr result = make(ExpressionKind::size, context);
       const FullType measured = types_.read_full(each->typeName(), each->pointer());
       if (measured.type == Type::pointer)
-        errors_.add(each->typeName()->getStart(), "a pointer has no size",
-                    "pointers know the array they are from and lie in no memory");
-      if (measured.type == Type::nothing) errors_.add(each->typeName()->getStart(), "void has no size");
+        errors_.add(each->typeName()->getStart(), "'sizeof' cannot be applied to a pointer",
+                    "pointers are not stored in memory");
+      if (measured.type == Type::nothing)
+        errors_.add(each->typeName()->getStart(), "'sizeof' cannot be applied to 'void'");
       result->type = Type::u64;
       result->structure = measured.structure;
       result->value = measured.type == Type::structure ? 0 : bytes_of(measured.type);
@@ -497,7 +500,7 @@ class TreeBuilder {
                        {each->expression(0), each->expression(1), each->expression(2)});
     }
     auto* each = dynamic_cast<CodParser::AssignExpressionContext*>(context);
-    // only behind a reported syntax error
+    // Only after a reported syntax error.
     if (each == nullptr) return make(ExpressionKind::integer, context);
     const std::string op = each->op->getText();
     return operation(ExpressionKind::assign,
@@ -535,7 +538,7 @@ class TreeBuilder {
   std::string string_literal(antlr4::Token* token) {
     std::string problem;
     std::string text = unquoted(text_of(token), problem);
-    if (!problem.empty()) errors_.add(token, problem, "write '\\\\' for a backslash");
+    if (!problem.empty()) errors_.add(token, problem, "to write a backslash, use '\\\\'");
     return text;
   }
 
@@ -550,7 +553,8 @@ class TreeBuilder {
   void character(Expression& result, antlr4::Token* token) {
     const std::string text = string_literal(token);
     if (text.size() != 1) {
-      errors_.add(token, "a character constant holds one character", "strings stand in double quotes");
+      errors_.add(token, "a character constant must contain exactly one character",
+                  "use double quotes for a string");
     }
     const auto value = static_cast<signed char>(text.empty() ? 0 : text[0]);
     result.value = static_cast<std::uint64_t>(static_cast<std::int64_t>(value));

@@ -1,4 +1,4 @@
-// Parse trees ▶ the syntax tree. Part of the parser: shows ANTLR types.
+// Builds the syntax tree from parse trees. Part of the parser: exposes ANTLR types.
 #pragma once
 
 #include <map>
@@ -12,7 +12,7 @@
 
 namespace lynxpp::cod {
 
-/// A text of the specification with its parse tree, which lives as long as this.
+/// A source text with its parse tree, which lives as long as this object.
 struct ParsedFile {
   std::uint32_t index = 0;  ///< in SyntaxTree::files
   std::unique_ptr<antlr4::ANTLRInputStream> input;
@@ -20,19 +20,20 @@ struct ParsedFile {
   std::unique_ptr<antlr4::CommonTokenStream> tokens;
   std::unique_ptr<grammar::CodParser> parser;
   grammar::CodParser::SpecificationContext* context = nullptr;
-  /// What its `include`s bring, by the token of the name; files that have been included before are missing.
+  /// The files that its `include`s add, by the token of the file name; without those that are already
+  /// included.
   std::map<antlr4::Token*, std::unique_ptr<ParsedFile>> included;
 };
 
-/// Thrown when code is nested too deeply, caught in parse(): the only way out of recursive descent.
+/// Thrown if code is nested too deeply and caught in parse(): the only way out of recursive descent.
 struct TooDeep {
-  Position position;  // the tokens are gone by then
+  Position position;  // // copied, because the tokens are destroyed before the exception is caught
 };
 
-/// Of rules: a level of nesting is a statement, or an expression and its primary.
+/// In grammar rules: one level of nesting is a statement, or an expression and its primary.
 inline constexpr int maximum_rule_depth = 3 * nesting_limit;
 
-/// Appends the items of `file` and, where they are included, those of other files.
+/// Appends the items of `file`, with those of included files at their `include`.
 void add_to_tree(const ParsedFile& file, SyntaxTree& tree, SyntaxErrors& errors);
 
 }  // namespace lynxpp::cod

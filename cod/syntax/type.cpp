@@ -77,8 +77,8 @@ Type promote(Type type) { return is_integer(type) && bits_of(type) < 32 ? Type::
 Type common_type(Type left, Type right) {
   if (left == Type::f64 || right == Type::f64) return Type::f64;
   if (left == Type::f32 || right == Type::f32) return Type::f32;
-  // The enumerators are in C's order of rank, unsigned above signed, and a wider signed type holds a
-  // narrower unsigned one.
+  // Types are ordered by C's rank, unsigned above signed; a wider signed type can represent a narrower
+  // unsigned one.
   return std::max(promote(left), promote(right));
 }
 

@@ -1,6 +1,5 @@
-// The types as semantic analysis and code generation see them: ScalarType of the contract plus void, bool,
-// pointers and whole structures. What a pointer points to and which structure it is stands beside the type
-// (FullType in ast.h).
+// The types that semantic analysis and code generation use: ScalarType plus void, bool, pointers and
+// structures. The pointee and the structure are stored separately (FullType in ast.h).
 #pragma once
 
 #include <cstdint>
@@ -29,17 +28,17 @@ enum class Type : std::uint8_t {
   f64
 };
 
-/// `text` is what opcode() and its kind give: a string, which only print() and emit() take. As it is written
-/// in C: "unsigned long". `none` (the type of an expression with an error) and `nothing` are "void".
+/// The type in C's spelling: "unsigned long". `text` is the result of opcode() and accessKind(): a string,
+/// which only print() and emit() accept. `none` (the type of an invalid expression) and `nothing` are "void".
 std::string name_of(Type type);
 
 bool is_floating(Type type);
-bool is_integer(Type type);  ///< bool included
+bool is_integer(Type type);  ///< including bool
 bool is_signed(Type type);
 bool is_arithmetic(Type type);
 std::uint32_t bits_of(Type type);  ///< as a value: 1 for bool
 
-/// bool is kept as a byte.
+/// bool is stored as a byte.
 ScalarType storage_of(Type type);
 std::uint32_t bytes_of(Type type);
 

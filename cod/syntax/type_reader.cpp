@@ -46,7 +46,7 @@ ExpressionPtr int_literal(std::uint64_t value, const Position& position) {
   return result;
 }
 
-/// The enumerator behind `previous`.
+/// The value of the enumerator after `previous`.
 ExpressionPtr next_value(const std::string& previous, const Position& position) {
   auto result = std::make_unique<Expression>();
   result->kind = ExpressionKind::binary;
@@ -70,8 +70,7 @@ FullType pointer_to(const TypeSpecification& type) {
 void TypeReader::check_stars(CodParser::PointerContext* stars) {
   const std::string text = stars->getText();
   if (std::count(text.begin(), text.end(), '*') > 1) {
-    errors_.add(stars->getStart(), "pointers to pointers are not part of the language",
-                "keep an index instead");
+    errors_.add(stars->getStart(), "pointers to pointers are not supported", "use an index instead");
   }
 }
 
@@ -96,8 +95,8 @@ TypeSpecification TypeReader::read(CodParser::TypeNameContext* context) {
     if (text == "const") {
       is_const = true;
     } else if (text == "volatile") {
-      errors_.add(word->getStart(), "'volatile' is not part of the language",
-                  "leave it out; what several threads change takes the atomic functions");
+      errors_.add(word->getStart(), "'volatile' is not supported",
+                  "remove it; use the atomic functions for data that several threads modify");
     } else {
       ++words[text];
       ++count;
@@ -113,8 +112,8 @@ TypeSpecification TypeReader::read(CodParser::TypeNameContext* context) {
   if (is_named && count != 1) result.type = Type::none;
   result.is_const = result.is_const || is_const;
   if (result.type == Type::none) {
-    errors_.add(context->getStart(), "this is no type",
-                "write for example 'unsigned long', 'int' or 'double'");
+    errors_.add(context->getStart(), "this is not a valid type",
+                "for example, write 'unsigned long', 'int' or 'double'");
   }
   return result;
 }
@@ -136,13 +135,13 @@ TypeSpecification TypeReader::structure(CodParser::StructureContext* context) {
       std::vector<std::string> tags;
       for (const Structure& each : structures) tags.push_back(each.name);
       const std::string match = closest_match(result.name, tags);
-      errors_.add(place, "there is no 'struct " + result.name + "'",
+      errors_.add(place, "unknown type 'struct " + result.name + "'",
                   match.empty() ? "define it above: 'struct " + result.name + " { ... };'"
                                 : "did you mean 'struct " + match + "'?");
     }
     return type;
   }
-  if (known != structures.end()) errors_.add(place, "'struct " + result.name + "' is defined twice");
+  if (known != structures.end()) errors_.add(place, "'struct " + result.name + "' is already defined");
   for (auto* field : context->field()) read_field(field, result);
   if (result.fields.empty()) errors_.add(place, "a structure needs at least one field");
   structures.push_back(std::move(result));
@@ -151,22 +150,22 @@ TypeSpecification TypeReader::structure(CodParser::StructureContext* context) {
 
 void TypeReader::read_field(CodParser::FieldContext* context, Structure& structure) {
   const TypeSpecification type = read(context->typeName());
-  if (type.type == Type::nothing) errors_.add(context->getStart(), "a field cannot have type void");
+  if (type.type == Type::nothing) errors_.add(context->getStart(), "a field cannot have type 'void'");
   if (type.type == Type::structure && type.structure == structure.name)
-    errors_.add(context->getStart(), "a structure cannot hold itself");
+    errors_.add(context->getStart(), "a structure cannot contain itself");
   for (auto* declarator : context->declarator()) {
     antlr4::Token* name = declarator->Identifier()->getSymbol();
     if (declarator->pointer() != nullptr) {
-      errors_.add(declarator->pointer()->getStart(), "a structure holds no pointers",
-                  "keep an index; pointers are variables, parameters and results of functions");
+      errors_.add(declarator->pointer()->getStart(), "a structure cannot contain pointers",
+                  "store an index; only variables, parameters and function results can be pointers");
     }
-    if (declarator->initializer() != nullptr) errors_.add(name, "a field has no initial value");
+    if (declarator->initializer() != nullptr) errors_.add(name, "a field cannot have an initialiser");
     Field field{type.type, type.structure, name->getText(), errors_.position_of(name), {}};
     if (std::any_of(structure.fields.begin(), structure.fields.end(),
                     [&](const Field& each) { return each.name == field.name; })) {
-      errors_.add(name, "the field '" + field.name + "' is declared twice");
+      errors_.add(name, "the field '" + field.name + "' is already declared");
     }
-    // As many expressions as brackets, or one is empty.
+    // One expression per pair of brackets, unless one is empty.
     for (auto* extent : declarator->expression()) field.dimensions.push_back(read_expression_(extent));
     const auto brackets = std::count_if(declarator->children.begin(), declarator->children.end(),
                                         [](antlr4::tree::ParseTree* child) {
@@ -174,12 +173,12 @@ void TypeReader::read_field(CodParser::FieldContext* context, Structure& structu
                                           return word != nullptr && word->getSymbol()->getText() == "[";
                                         });
     if (static_cast<std::size_t>(brackets) != field.dimensions.size())
-      errors_.add(name, "an array in a structure needs its extent");
+      errors_.add(name, "an array in a structure needs an extent");
     structure.fields.push_back(std::move(field));
   }
 }
 
-/// Enumerators are constants of type int; the enumeration is int.
+/// Enumerators are constants of type int, and so is the enumeration.
 TypeSpecification TypeReader::enumeration(CodParser::EnumerationContext* context) {
   std::string previous;
   for (auto* each : context->enumerator()) {

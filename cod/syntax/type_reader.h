@@ -1,5 +1,5 @@
-// Type names of the parse tree ▶ types of the syntax tree; keeps the structures and typedefs met so far. Part
-// of the parser: shows ANTLR types.
+// Reads type names of the parse tree; keeps the structures and typedefs declared so far. Part of the parser:
+// exposes ANTLR types.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@ namespace lynxpp::cod {
 
 struct TypeSpecification {
   Type type = Type::none;
-  std::string structure;  ///< when type is Type::structure
+  std::string structure;  ///< if type is Type::structure
   bool is_const = false;
 };
 
@@ -30,11 +30,11 @@ class TypeReader {
   TypeSpecification read(grammar::CodParser::TypeNameContext* context);
   FullType read_full(grammar::CodParser::TypeNameContext* context, grammar::CodParser::PointerContext* stars);
   FullType with_stars(const TypeSpecification& type, grammar::CodParser::PointerContext* stars);
-  void check_stars(grammar::CodParser::PointerContext* stars);  ///< one is the most
+  void check_stars(grammar::CodParser::PointerContext* stars);  ///< fails for more than one
   void define(const std::string& name, const TypeSpecification& type) { typedefs_[name] = type; }
 
   std::vector<Structure> structures;
-  /// Declarations of constants that enumerations have brought and nobody has taken yet.
+  /// Declarations of enumeration constants that are not yet part of a statement.
   std::vector<StatementPtr> enumerators;
 
  private:
@@ -47,11 +47,12 @@ class TypeReader {
   std::map<std::string, TypeSpecification> typedefs_;
 };
 
-/// The type of a pointer to it.
+/// The type of a pointer to `type`.
 FullType pointer_to(const TypeSpecification& type);
 
-/// ANTLR's lexer knows no typedefs: makes TypedefName of every Identifier that one names further up. `names`
-/// are those known so far. `include` is called with the name of each included file, which may add to `names`.
+/// Turns each Identifier token that names an earlier typedef into a TypedefName, because ANTLR's lexer does
+/// not know typedefs. `names` are those known so far. Calls `include` with the name of each included file,
+/// which may add to `names`.
 void mark_typedef_names(antlr4::CommonTokenStream& tokens, std::set<std::string>& names,
                         const std::function<void(antlr4::Token*)>& include);
 

@@ -77,10 +77,11 @@ TEST(Check, AnErrorInAOneLinerHasItsPlace) {
 TEST(Check, WhatCannotBeDeclaredByUseIsRefused) {
   const Outcome least = lynxpp({"check", "-e", "ON_KERNEL_ENTRY: atomicMin(&a, 3);"});
   EXPECT_EQ(least.exit_code, 1);
-  EXPECT_THAT(least.err, HasSubstr("one-liner:1:29: error: the least value of 'a' would always be the zero"));
+  EXPECT_THAT(least.err,
+              HasSubstr("one-liner:1:29: error: the minimum of 'a' would always be its initial value, 0"));
   const Outcome indices = lynxpp({"check", "-e", "ON_KERNEL_ENTRY: a[3][laneId()]++;"});
   EXPECT_EQ(indices.exit_code, 1);
-  EXPECT_THAT(indices.err, HasSubstr("only its last index may be any number"));
+  EXPECT_THAT(indices.err, HasSubstr("only its last index may be an arbitrary value"));
 }
 
 TEST(Check, ReadingAloneDeclaresNothing) {

@@ -1,4 +1,4 @@
-// The tables: filters, extents, names.
+// The tables of filters, extents and names.
 #include <gtest/gtest.h>
 
 #include "cod/syntax/api.h"
@@ -17,7 +17,7 @@ ptx::OpcodeTraits load_from(ptx::StateSpace space, ptx::DataType type) {
   return traits;
 }
 
-TEST(InstructionFilter, AnEmptyOneMatchesEverything) {
+TEST(InstructionFilter, EmptyMatchesEverything) {
   EXPECT_TRUE(InstructionFilter{}.matches(ptx::OpcodeTraits{}, false));
 }
 
@@ -36,12 +36,12 @@ TEST(InstructionFilter, AddsWithinAKindAndNarrowsBetweenKinds) {
   EXPECT_FALSE(filter.matches(ptx::OpcodeTraits{}, false));
 }
 
-TEST(InstructionFilter, TellsIntegersFromFloatingPoint) {
+TEST(InstructionFilter, DistinguishesIntegersFromFloatingPoint) {
   InstructionFilter filter;
   ASSERT_TRUE(add_filter("INTEGER", filter));
   EXPECT_TRUE(filter.matches(load_from(ptx::StateSpace::global, ptx::DataType::u32), false));
   EXPECT_FALSE(filter.matches(load_from(ptx::StateSpace::global, ptx::DataType::f32), false));
-  EXPECT_FALSE(filter.matches(ptx::OpcodeTraits{}, false)) << "a branch works on no data";
+  EXPECT_FALSE(filter.matches(ptx::OpcodeTraits{}, false)) << "a branch has no data type";
   EXPECT_TRUE(filter.matches(ptx::classify("max.s16x2"), false));
   EXPECT_FALSE(filter.matches(ptx::classify("max.f16x2"), false));
 }
@@ -53,7 +53,7 @@ TEST(InstructionFilter, PredicatedIsAPropertyOfTheInstruction) {
   EXPECT_FALSE(filter.matches(ptx::OpcodeTraits{}, false));
 }
 
-TEST(InstructionFilter, AtomicsAndTexturesByMeaning) {
+TEST(InstructionFilter, MatchesAtomicsAndTexturesByMeaning) {
   InstructionFilter atomics;
   ASSERT_TRUE(add_filter("ATOMIC", atomics));
   auto red = load_from(ptx::StateSpace::global, ptx::DataType::u32);
@@ -65,7 +65,7 @@ TEST(InstructionFilter, AtomicsAndTexturesByMeaning) {
   EXPECT_FALSE(textures.matches(red, false));
 }
 
-TEST(Api, HasNoNameTwice) {
+TEST(Api, HasUniqueNames) {
   std::vector<std::string> names = api_names();
   std::sort(names.begin(), names.end());
   EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end());

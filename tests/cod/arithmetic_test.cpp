@@ -1,4 +1,4 @@
-// ON_REPORT computes what a C++ compiler computes: the same text is compiled by both.
+// ON_REPORT computes the same results as a C++ compiler: both compile the same text.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -145,8 +145,8 @@ void check(const std::vector<Case>& cases) {
   }
 }
 
-TEST(Arithmetic, ConversionsAreThoseOfC) { check(cases_of_conversions()); }
-TEST(Arithmetic, PrecedenceIsThatOfC) { check(cases_of_precedence()); }
+TEST(Arithmetic, ConvertsLikeC) { check(cases_of_conversions()); }
+TEST(Arithmetic, HasThePrecedenceOfC) { check(cases_of_precedence()); }
 
 double result_of(const std::string& statements) {
   const ReportRun run = run_report("ON_REPORT: { " + statements + " emit(\"r\", r); }", {});
@@ -165,7 +165,7 @@ TEST(Arithmetic, AssignmentsConvertToTheirTarget) {
   EXPECT_EQ(result_of("float a = 0.5f; double r = a++; r += a;"), 2);
 }
 
-TEST(Arithmetic, CasesThatCLeavesOpenAreDefined) {
+TEST(Arithmetic, DefinesCasesThatCLeavesUndefined) {
   EXPECT_EQ(result_of("int a = 2147483647; int r = a + 1;"), -2147483648.0);
   EXPECT_EQ(result_of("int a = -2147483647 - 1; int b = -1; int r = a / b;"), -2147483648.0);
   EXPECT_EQ(result_of("int a = -2147483647 - 1; int b = -1; int r = a % b;"), 0);
@@ -181,7 +181,7 @@ TEST(Arithmetic, ShortCircuitsSkipTheirRightSide) {
   EXPECT_EQ(result_of("int r = 0; int a = 1 ? 5 : r++; r += a;"), 5);
 }
 
-TEST(Arithmetic, ControlFlow) {
+TEST(Arithmetic, ControlFlowFollowsC) {
   EXPECT_EQ(
       result_of(
           "int r = 0; for (int i = 0; i < 10; ++i) { if (i == 3) continue; if (i == 6) break; r += i; }"),
@@ -192,7 +192,7 @@ TEST(Arithmetic, ControlFlow) {
   EXPECT_EQ(result_of("int r = 0; { int r = 5; r++; } if (r) r = 1; else if (!r) r = 2; else r = 3;"), 2);
 }
 
-TEST(Arithmetic, ConstantsAtFileScope) {
+TEST(Arithmetic, ConstantsAtFileScopeAreEvaluated) {
   const ReportRun run = run_report(
       "const unsigned A = 3 * (1 << 2) + (5 > 4 ? 1 : 0); const double B = A / 2.0; global int a[A - 3];\n"
       "ON_REPORT: { emit(\"a\", A); emit(\"b\", B); }",

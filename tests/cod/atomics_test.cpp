@@ -1,5 +1,5 @@
-// `a[i] op= x` where threads meet, and atomic functions whose index only the run shows: exact for every block
-// size.
+// `a[i] op= x` on elements that several threads update, and atomic functions with indices known only at run
+// time: exact for every block size.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -21,7 +21,7 @@ class Updates : public testing::TestWithParam<std::uint32_t> {
   }
 };
 
-TEST_P(Updates, AddUpWhereThreadsMeet) {
+TEST_P(Updates, AddUpWhereThreadsConflict) {
   const Measured measured =
       run("global long a[4]; global double d; global float f; global char c[4]; global unsigned short h[3];\n"
           "global unsigned long tickets[THREADS]; global int steps[THREADS];\n"
@@ -72,7 +72,7 @@ TEST_P(Updates, OtherOperatorsLoseNothing) {
   EXPECT_EQ(measured["wide"], 0) << "0 + 0.5 is cut to 0, as in C";
 }
 
-TEST_P(Updates, IndicesThatOnlyTheRunShows) {
+TEST_P(Updates, SupportIndicesKnownOnlyAtRunTime) {
   for (const std::string kernel : {"straight", "divergent", "early"}) {
     const Measured measured = run(
         "global unsigned long one[8]; global unsigned long some[8]; global unsigned int narrow[8];\n"
@@ -98,9 +98,8 @@ TEST_P(Updates, IndicesThatOnlyTheRunShows) {
   }
 }
 
-/// Lanes that jump to a case pass by the declarations before it: these variables are 0 there, and not what
-/// they are set to.
-TEST_P(Updates, IndicesThatAJumpToACasePassesBy) {
+/// Lanes that jump to a case skip the declarations before it: these variables are 0 instead of initialised.
+TEST_P(Updates, SupportIndicesWhoseDeclarationAJumpSkips) {
   const Measured measured =
       run("global unsigned int own[THREADS]; global unsigned long warps[200]; global unsigned int "
           "inner[2];\n"
@@ -132,7 +131,7 @@ TEST_P(Updates, IndicesThatAJumpToACasePassesBy) {
   EXPECT_EQ(measured.results.at("inner")[1], threads() + 6.0 * even);
 }
 
-TEST_P(Updates, InSharedMemory) {
+TEST_P(Updates, WorkInSharedMemory) {
   const Measured measured =
       run("shared unsigned int words[WARPS_PER_BLOCK]; shared unsigned char bytes[4]; shared float real;\n"
           "global unsigned int result[WARPS]; global unsigned char low[BLOCKS]; global float sums[BLOCKS];\n"
@@ -149,8 +148,8 @@ TEST_P(Updates, InSharedMemory) {
   EXPECT_EQ(measured.results.at("sums")[2], 2.0 * GetParam());
 }
 
-/// The fixture compares the program's output: its own shared memory, static and dynamic, must not change.
-TEST_P(Updates, SharedArraysLieBesidesTheProgramsOwn) {
+/// The fixture compares the program's output: its own static and dynamic shared memory must not change.
+TEST_P(Updates, LeaveTheProgramsOwnSharedMemoryUnchanged) {
   const Measured measured =
       run("shared unsigned char odd[1001]; shared unsigned long words[THREADS_PER_BLOCK]; shared unsigned "
           "short last[3];\n"

@@ -1,6 +1,6 @@
-// Wavefronts and bank conflicts, access by access, against the cpu device's own counters: all widths, strides
-// of 0 to 64 words, permutations, random places, one place for all lanes, warps with lanes left out, and
-// several accesses that one of them stands for.
+// Wavefronts and bank conflicts, access by access, compared with the cpu device's own counters: all widths,
+// strides of 0 to 64 words, permutations, random addresses, one address for all lanes, partial warps, and
+// several accesses represented by one.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -15,7 +15,7 @@ struct Access {
   std::uint32_t bytes;
   const char* type;
   const char* value;
-  const char* reduction;  ///< null: there is none of this width
+  const char* reduction;  // null: not available for this width
 };
 constexpr Access accesses[] = {{1, "u8", "%q1", nullptr},
                                {2, "u16", "%q1", nullptr},
@@ -23,7 +23,7 @@ constexpr Access accesses[] = {{1, "u8", "%q1", nullptr},
                                {8, "u64", "%qd1", "red.shared.add.u64"},
                                {16, "v4.u32", "{%q1, %q2, %q3, %q4}", nullptr}};
 
-/// Loads and stores around the address in `reg`, with and without lanes left out.
+/// Loads and stores around the address in `reg`, by full and partial warps.
 std::string accesses_at(const Access& access, const std::string& reg) {
   const std::string type = access.type;
   const std::string value = access.value;
@@ -44,8 +44,8 @@ std::string accesses_at(const Access& access, const std::string& reg) {
   return text;
 }
 
-/// Places that are strided by as many words as the block's number says, permuted, the same for all, random.
-/// Threads from number 70 on leave first.
+/// Addresses with a stride equal to the block's index in words, permuted, identical for all lanes, and
+/// random. Threads from index 70 on exit first.
 std::string module_of(const Access& access, const std::string& target) {
   const std::string mask = std::to_string(8192 - access.bytes);
   return ".version 8.0\n.target " + target + R"(
@@ -96,7 +96,7 @@ std::string ready_made() {
   return source;
 }
 
-/// The same by what every function gives by itself, at every access.
+/// The same, measured by each function separately at every access.
 const char* const plainly = R"(
   global unsigned long accesses[INSTRUCTIONS];
   global unsigned long wavefronts[INSTRUCTIONS];
@@ -139,7 +139,7 @@ void expect_equal_sites(const Measured& measured, const std::string& what) {
 
 class Banks : public testing::TestWithParam<Access> {};
 
-TEST_P(Banks, ServeWhatTheDeviceCountsAtEveryAccess) {
+TEST_P(Banks, MatchTheDevicesCountersAtEveryAccess) {
   const std::string module = module_of(GetParam(), "sm_80");
   for (const std::uint32_t threads : {31u, 64u, 75u}) {
     const Shape shape{{65, 1, 1}, {threads, 1, 1}};
@@ -149,9 +149,9 @@ TEST_P(Banks, ServeWhatTheDeviceCountsAtEveryAccess) {
   }
 }
 
-TEST_P(Banks, ServeTheSameOnOlderTargets) {
+TEST_P(Banks, MatchThemOnOlderTargets) {
   const Shape shape{{65, 1, 1}, {69, 1, 1}};
-  // Compute capability 7.0 has no reductions over the warp.
+  // Compute capability 7.0 has no warp reductions.
   const std::string module = module_of(GetParam(), "sm_70");
   expect_equal_sites(measure_module_for(ready_made(), shape, module, 70), GetParam().type);
 }
@@ -159,8 +159,8 @@ TEST_P(Banks, ServeTheSameOnOlderTargets) {
 INSTANTIATE_TEST_SUITE_P(Each, Banks, testing::ValuesIn(accesses),
                          [](const auto& each) { return "Bytes" + std::to_string(each.param.bytes); });
 
-/// Accesses of a block with one pattern of lanes that differ in their bytes.
-TEST(BankConflicts, OfDifferentWidthsAreToldApart) {
+/// Accesses of a block with the same lane pattern but different widths.
+TEST(BankConflicts, DistinguishWidthsInOneBlock) {
   const std::string module = R"(.version 8.0
 .target sm_80
 .address_size 64
@@ -185,8 +185,9 @@ TEST(BankConflicts, OfDifferentWidthsAreToldApart) {
   expect_equal_sites(measure_module_for(plainly, shape, module, 90), "64 bytes apart, plainly");
 }
 
-/// Lanes at multiples of a stride meet as often as the stride and the number of banks have common factors.
-TEST(BankConflicts, OfStridesAreTheirCommonFactorWithTheBanks) {
+/// The number of conflicts at a stride follows from the greatest common divisor of the stride and the number
+/// of banks.
+TEST(BankConflicts, FollowTheCommonFactorOfStrideAndBanks) {
   const std::string module = R"(.version 8.0
 .target sm_80
 .address_size 64

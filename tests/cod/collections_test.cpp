@@ -1,4 +1,4 @@
-// Traces, histograms and maps: what they hold is known in closed form, on the cpu device.
+// Traces, histograms and maps whose contents are known in closed form, on the cpu device.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ using testing::IsEmpty;
 constexpr std::uint32_t block_sizes[] = {1, 31, 32, 33, 96, 1024};
 constexpr std::uint32_t blocks = 3;
 
-/// How often the thread comes by the load of a kernel (conformance_fixture.h).
+/// Number of times that the thread executes the load of a kernel (conformance_fixture.h).
 std::uint64_t loads_of(const std::string& kernel, std::uint64_t thread) {
   if (kernel == "straight") return 1;
   if (kernel == "early") return thread % 2 == 0 ? 1 : 0;
@@ -38,7 +38,7 @@ class Collections : public testing::TestWithParam<std::tuple<std::uint32_t, std:
     EXPECT_EQ(measured.dropped, 0u);
     return measured;
   }
-  /// Of every load: what `visit` makes of its block and its thread in the block.
+  /// Calls `visit` with the block and the thread in the block, for every load.
   template <typename Visit>
   void each_load(Visit visit) const {
     for (std::uint64_t block = 0; block < blocks; ++block) {
@@ -77,17 +77,17 @@ TEST_P(Collections, TraceHoldsEveryEntryOnce) {
   EXPECT_EQ(measured["lost"], 0);
   EXPECT_EQ(measured["sum"], sum);
   if (loads() != 0) {
-    EXPECT_EQ(measured["mean"], sum / static_cast<double>(loads())) << "of the entries that are there";
-    EXPECT_EQ(measured["most"], -5) << "not the zeros behind the entries";
+    EXPECT_EQ(measured["mean"], sum / static_cast<double>(loads())) << "only of valid entries";
+    EXPECT_EQ(measured["most"], -5) << "not the zeros after the entries";
   }
   EXPECT_THAT(measured.notes, IsEmpty());
-  // Every thread reads its own four bytes, the addresses of one trace being in its order.
+  // Every thread reads its own four bytes; the addresses are in the trace's order.
   const std::vector<double>& addresses = measured.results.at("accesses.address");
   for (std::size_t i = 0; i < threads.size(); ++i)
     EXPECT_EQ(addresses[i] - addresses[0], 4 * (threads[i] - threads[0]));
 }
 
-TEST_P(Collections, TraceCountsWhatFindsNoRoom) {
+TEST_P(Collections, TraceCountsDroppedEntries) {
   const Measured measured =
       run("global trace unsigned int threads[10];\n"
           "ON_INSTRUCTION: MEM_READ: GLOBAL: { append(&threads, 1 + globalThreadId()); }\n"
@@ -100,14 +100,14 @@ TEST_P(Collections, TraceCountsWhatFindsNoRoom) {
   for (const double thread : measured.results.at("threads.value")) EXPECT_GT(thread, 0);
   if (loads() > kept) {
     ASSERT_EQ(measured.notes.size(), 1u);
-    EXPECT_EQ(measured.notes[0],
-              "'threads': " + std::to_string(loads() - kept) + " entries found no room in the trace");
+    EXPECT_EQ(measured.notes[0], "'threads': " + std::to_string(loads() - kept) +
+                                     " entries were dropped because the trace was full");
   } else {
     EXPECT_THAT(measured.notes, IsEmpty());
   }
 }
 
-TEST_P(Collections, TraceOfEachBlock) {
+TEST_P(Collections, TracesOfBlocksAreSeparate) {
   const Measured measured =
       run("global trace unsigned int mine[BLOCKS][50];\nglobal unsigned long after;\n"
           "ON_INSTRUCTION: MEM_READ: GLOBAL: {\n"
@@ -134,7 +134,7 @@ TEST_P(Collections, TraceOfEachBlock) {
   EXPECT_EQ(measured["sum"], sum);
 }
 
-TEST_P(Collections, HistogramOfEqualBins) {
+TEST_P(Collections, HistogramHasBinsOfEqualWidth) {
   const Measured measured =
       run("global histogram threads[10] = linear(-30, 70);\n"
           "ON_INSTRUCTION: MEM_READ: GLOBAL: { record(&threads, (int)blockThreadId() - 40); }\n"
@@ -169,14 +169,14 @@ TEST_P(Collections, HistogramOfEqualBins) {
   EXPECT_EQ(emitted.unit, "loads");
 }
 
-TEST_P(Collections, HistogramsOfDoublingBins) {
+TEST_P(Collections, HistogramHasBinsOfDoublingWidth) {
   const Measured measured =
       run("global histogram whole[5]; global histogram later[BLOCKS][4] = log2(3);\n"
           "ON_INSTRUCTION: MEM_READ: GLOBAL: { record(&whole, blockThreadId()); record(&later[blockId()], "
           "(unsigned "
           "char)blockThreadId(), 7); }\n"
           "ON_REPORT: { emit(\"whole\", whole); emit(\"later\", later); }");
-  std::vector<double> whole(7);  // the last two: below, beyond
+  std::vector<double> whole(7);  // the last two: below and above
   std::vector<double> later(6);
   each_load([&](auto, std::uint64_t thread) {
     const int bin = static_cast<int>(std::bit_width(thread)) - 1;
@@ -244,21 +244,21 @@ TEST_P(Collections, MapCountsByKey) {
   EXPECT_EQ(measured.emitted.at("top.key").table, "top");
 }
 
-/// All lanes meet at the element of one key, which is known when the handler is compiled.
-TEST_P(Collections, MapsWithConstantKeys) {
+/// All lanes update the element of one key, which is a compile-time constant.
+TEST_P(Collections, MapsSupportConstantKeys) {
   const Measured measured =
-      run("struct place { int block; unsigned char kind; };\n"
+      run("struct point { int block; unsigned char kind; };\n"
           "global map unsigned long by_number[16] by unsigned long; global map int by_place[16] by struct "
-          "place;\n"
+          "point;\n"
           "global map unsigned int by_sign[16] by signed char; global unsigned long tickets;\n"
           "ON_INSTRUCTION: MEM_READ: GLOBAL: { by_number[0] += 1; by_number[0xffffffffffffffffUL] += "
           "laneId();\n"
-          "  const struct place where = {-3, 200}; by_place[where] -= 2; by_sign[-1]++; by_sign[127] |= 1 << "
+          "  const struct point where = {-3, 200}; by_place[where] -= 2; by_sign[-1]++; by_sign[127] |= 1 << "
           "laneId();\n"
           "  tickets += by_number[7]++ >= 0; }\n"
           "ON_REPORT: { emit(\"zero\", by_number[0]); emit(\"lanes\", by_number[0xffffffffffffffffUL]); "
           "emit(\"seven\", by_number[7]);\n"
-          "  struct place where = {-3, 200}; emit(\"place\", by_place[where]); emit(\"less\", by_sign[-1]); "
+          "  struct point where = {-3, 200}; emit(\"point\", by_place[where]); emit(\"less\", by_sign[-1]); "
           "emit(\"mask\", by_sign[127]);\n"
           "  emit(\"keys\", length(by_number) + length(by_place) + length(by_sign)); emit(\"tickets\", "
           "tickets);\n"
@@ -274,28 +274,28 @@ TEST_P(Collections, MapsWithConstantKeys) {
   EXPECT_EQ(measured["lanes"], lanes);
   EXPECT_EQ(measured["seven"], all);
   EXPECT_EQ(measured["tickets"], all);
-  EXPECT_EQ(measured["place"], -2 * all);
+  EXPECT_EQ(measured["point"], -2 * all);
   EXPECT_EQ(measured["less"], all);
   EXPECT_EQ(measured["mask"], mask);
   EXPECT_EQ(measured["keys"], loads() == 0 ? 0 : 6);
   EXPECT_EQ(measured["lost"], 0);
 }
 
-TEST_P(Collections, MapsWithStructuresForKeysAndValues) {
+TEST_P(Collections, MapsSupportStructuresAsKeysAndValues) {
   const Measured measured = run(
-      "struct place { unsigned char tag; long wide; unsigned int block; short odd; };\n"
+      "struct point { unsigned char tag; long wide; unsigned int block; short odd; };\n"
       "struct sums { unsigned int visits; long threads; };\n"
-      "global map struct sums places[2048] by struct place;\n"
-      "ON_INSTRUCTION: MEM_READ: GLOBAL: { struct place p = {200, -1L - blockThreadId() % 5, blockId(), "
+      "global map struct sums points[2048] by struct point;\n"
+      "ON_INSTRUCTION: MEM_READ: GLOBAL: { struct point p = {200, -1L - blockThreadId() % 5, blockId(), "
       "-7};\n"
-      "  atomicAdd(&places[p].visits, 1); atomicAdd(&places[p].threads, globalThreadId()); p.tag = 0; p.wide "
+      "  atomicAdd(&points[p].visits, 1); atomicAdd(&points[p].threads, globalThreadId()); p.tag = 0; p.wide "
       "= 0; "
-      "p.odd = 0; p.block = 0; places[p].visits += 1; }\n"
-      "ON_REPORT: { emit(\"places\", places); emit(\"n\", length(places)); emit(\"lost\", dropped(places));\n"
-      "  struct place p = {200, -2, 1, -7}; emit(\"visits\", places[p].visits); emit(\"sum\", "
-      "places[p].threads);\n"
-      "  if (length(places) > 0) { emit(\"top\", entryValue(places, 0).visits); emit(\"tag\", "
-      "entryKey(places, "
+      "p.odd = 0; p.block = 0; points[p].visits += 1; }\n"
+      "ON_REPORT: { emit(\"points\", points); emit(\"n\", length(points)); emit(\"lost\", dropped(points));\n"
+      "  struct point p = {200, -2, 1, -7}; emit(\"visits\", points[p].visits); emit(\"sum\", "
+      "points[p].threads);\n"
+      "  if (length(points) > 0) { emit(\"top\", entryValue(points, 0).visits); emit(\"tag\", "
+      "entryKey(points, "
       "0).tag); } }");
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::pair<double, double>> places;
   each_load([&](std::uint64_t block, std::uint64_t thread) {
@@ -310,7 +310,7 @@ TEST_P(Collections, MapsWithStructuresForKeysAndValues) {
   if (loads() == 0) return;
   EXPECT_EQ(measured["top"], loads()) << "the key of nothing but zeros, which all loads share";
   EXPECT_EQ(measured["tag"], loads() == 1 ? 0 : 0);
-  const auto column = [&](const std::string& name) { return measured.results.at("places." + name); };
+  const auto column = [&](const std::string& name) { return measured.results.at("points." + name); };
   for (std::size_t i = 1; i < column("tag").size(); ++i) {
     if (column("tag")[i] == 0) continue;
     const std::pair key{static_cast<std::uint64_t>(column("block")[i]),
@@ -322,7 +322,7 @@ TEST_P(Collections, MapsWithStructuresForKeysAndValues) {
   }
 }
 
-TEST_P(Collections, MapCountsWhatFindsNoRoom) {
+TEST_P(Collections, MapCountsDroppedUpdates) {
   const Measured measured =
       run("global map unsigned long few[4] by unsigned long;\n"
           "ON_INSTRUCTION: MEM_READ: GLOBAL: { atomicAdd(&few[globalThreadId()], 1); }\n"
@@ -334,7 +334,7 @@ TEST_P(Collections, MapCountsWhatFindsNoRoom) {
   std::set<std::pair<std::uint64_t, std::uint64_t>> threads;
   each_load([&](std::uint64_t block, std::uint64_t thread) { threads.insert({block, thread}); });
   distinct = threads.size();
-  EXPECT_GE(keys.size(), std::min<std::uint64_t>(distinct, 8)) << "a table this small is searched whole";
+  EXPECT_GE(keys.size(), std::min<std::uint64_t>(distinct, 8)) << "a table this small is searched completely";
   for (std::size_t i = 0; i < measured.results.at("few.key").size(); ++i) {
     const auto thread = static_cast<std::uint64_t>(measured.results.at("few.key")[i]) % size();
     EXPECT_EQ(measured.results.at("few.value")[i], loads_of(kernel(), thread))
@@ -343,7 +343,7 @@ TEST_P(Collections, MapCountsWhatFindsNoRoom) {
   EXPECT_EQ(measured.notes.empty(), measured["lost"] == 0);
 }
 
-TEST_P(Collections, MapsOfEachBlock) {
+TEST_P(Collections, MapsOfBlocksAreSeparate) {
   const Measured measured =
       run("global map double mine[BLOCKS][16] by unsigned int;\n"
           "ON_INSTRUCTION: MEM_READ: GLOBAL: { atomicAdd(&mine[blockId()][blockThreadId() % 4], 0.5);\n"
@@ -361,7 +361,7 @@ TEST_P(Collections, MapsOfEachBlock) {
   EXPECT_TRUE(std::is_sorted(block_column.begin(), block_column.end()));
 }
 
-TEST(CollectionTables, SayHowLaunchesAddUp) {
+TEST(CollectionTables, DefineHowLaunchesAreCombined) {
   const Measured measured = measure(
       "struct use { unsigned long count; unsigned int last; unsigned int first; unsigned int flag; };\n"
       "global map struct use uses[2][64] by unsigned int; global trace unsigned int seen[4];\n"
@@ -386,7 +386,7 @@ INSTANTIATE_TEST_SUITE_P(Sizes, Collections,
                          testing::Combine(testing::ValuesIn(block_sizes),
                                           testing::Values("straight", "divergent", "early")));
 
-TEST(CollectionDeclarations, AreRefusedWithAHint) {
+TEST(CollectionDeclarations, AreRejectedWithAHint) {
   const std::pair<const char*, const char*> mistakes[] = {
       {"global tracer int a[4];", "did you mean 'trace'"},
       {"global trace a[4];", "a trace needs a type"},
@@ -394,63 +394,63 @@ TEST(CollectionDeclarations, AreRefusedWithAHint) {
       {"global trace int a[THREADS];", "must be a constant"},
       {"global trace int a[4] by int;", "only a map has keys"},
       {"global trace int a[4] = log2();", "only a histogram has bins"},
-      {"global histogram int a[4];", "counts in unsigned long"},
-      {"global histogram a[64];", "beyond 2^62"},
+      {"global histogram int a[4];", "its bins are unsigned long"},
+      {"global histogram a[64];", "exceeds 2^62"},
       {"global histogram a[10] = linear(0, 64);", "write 'linear(0, 70)'"},
-      {"global histogram a[10] = linear(5, 5);", "where the first bin begins"},
+      {"global histogram a[10] = linear(5, 5);", "the lower bound of the first bin"},
       {"global histogram a[10] = linear(x, 5);", "unknown name 'x'"},
-      {"global histogram a[10] = cubic(5);", "'cubic' is no way to make bins"},
-      {"global histogram a[10] = log2(0);", "1 or more"},
-      {"global map int a[4];", "needs the type of its keys"},
-      {"global map int a[4] by double;", "made of integers"},
-      {"struct s { double d; }; global map int a[4] by struct s;", "made of integers"},
+      {"global histogram a[10] = cubic(5);", "'cubic' is not a binning function"},
+      {"global histogram a[10] = log2(0);", "at least 1"},
+      {"global map int a[4];", "needs a key type"},
+      {"global map int a[4] by double;", "must consist of integers"},
+      {"struct s { double d; }; global map int a[4] by struct s;", "must consist of integers"},
       {"global map int a[4] of int;", "expected ';', '[', '=' or 'by'"},
       {"global a[4];", "has no type"},
       {"global int a[4] by int;", "only a map has keys"},
-      {"shared trace int a[4];", "only arrays can be 'shared'"},
-      {"struct s { int x[3]; }; global trace struct s a[4];", "hold numbers, not arrays"},
+      {"shared trace int a[4];", "only an array can be 'shared'"},
+      {"struct s { int x[3]; }; global trace struct s a[4];", "contain numbers, not arrays"},
   };
   for (const auto& [declaration, message] : mistakes)
     EXPECT_THAT(errors_of(std::string(declaration) + "\nON_KERNEL_EXIT: { }"), HasSubstr(message))
         << declaration;
 }
 
-TEST(CollectionUses, AreRefusedWithAHint) {
+TEST(CollectionUses, AreRejectedWithAHint) {
   const std::string declarations =
       "struct two { int a; long b; }; global trace struct two t[8]; global trace int u[BLOCKS][8];\n"
       "global histogram h[8]; global map long m[8] by struct two; global map long n[8] by int; global int "
       "g[8];\n";
   const std::pair<const char*, const char*> mistakes[] = {
-      {"ON_KERNEL_EXIT: { append(&t, 1); }", "has 2 fields, and this gives 1"},
+      {"ON_KERNEL_EXIT: { append(&t, 1); }", "expected 2, have 1"},
       {"ON_KERNEL_EXIT: { struct { int a[2]; long b; } wrong; append(&t, wrong); }",
-       "is an array, and numbers are wanted"},
-      {"ON_KERNEL_EXIT: { struct { int a[2]; long b; } wrong; m[wrong] += 1; }", "has keys of another type"},
+       "is an array, but a number is needed"},
+      {"ON_KERNEL_EXIT: { struct { int a[2]; long b; } wrong; m[wrong] += 1; }", "has a different key type"},
       {"ON_KERNEL_EXIT: { append(t, 1, 2); }", "needs the address of a trace"},
       {"ON_KERNEL_EXIT: { append(&g, 1); }", "append() needs the address of a trace"},
       {"ON_KERNEL_EXIT: { append(&nothing, 1); }", "unknown name 'nothing'"},
-      {"ON_KERNEL_EXIT: { append(&u, 1); }", "name one: 'u[index]'"},
+      {"ON_KERNEL_EXIT: { append(&u, 1); }", "write 'u[index]'"},
       {"ON_KERNEL_EXIT: { record(&t, 1); }", "needs the address of a histogram"},
-      {"ON_KERNEL_EXIT: { record(&h, 1.5); }", "needs integers"},
+      {"ON_KERNEL_EXIT: { record(&h, 1.5); }", "requires an integer value"},
       {"ON_KERNEL_EXIT: { h[1] += 1; }", "write 'record(&h, value)'"},
-      {"ON_KERNEL_EXIT: { atomicAdd(&m[3], 1); }", "has keys of another type"},
-      {"ON_KERNEL_EXIT: { n[1.5] += 1; }", "the key needs integers"},
-      {"ON_KERNEL_EXIT: { g[0] = length(t); }", "has no meaning in ON_KERNEL_EXIT"},
-      {"ON_REPORT: { append(&t, 1, 2); }", "has no meaning in ON_REPORT"},
-      {"ON_REPORT: { n[3] = 1; }", "are what the kernel left"},
+      {"ON_KERNEL_EXIT: { atomicAdd(&m[3], 1); }", "has a different key type"},
+      {"ON_KERNEL_EXIT: { n[1.5] += 1; }", "the key requires an integer value"},
+      {"ON_KERNEL_EXIT: { g[0] = length(t); }", "is not available in ON_KERNEL_EXIT"},
+      {"ON_REPORT: { append(&t, 1, 2); }", "is not available in ON_REPORT"},
+      {"ON_REPORT: { n[3] = 1; }", "are read-only in a report"},
       {"ON_REPORT: { emit(\"x\", length(h)); }", "needs a trace or a map"},
       {"ON_REPORT: { emit(\"x\", underflow(t)); }", "needs a histogram"},
       {"ON_REPORT: { emit(\"x\", binFrom(t, 0)); }", "needs a histogram"},
-      {"ON_REPORT: { emit(\"x\", entryKey(m, 0)); }", "name a field"},
+      {"ON_REPORT: { emit(\"x\", entryKey(m, 0)); }", "append '.field' to access a field"},
       {"ON_REPORT: { emit(\"x\", entryKey(m, 0).c); }", "has no field 'c'"},
       {"ON_REPORT: { emit(\"x\", entryKey(t, 0)); }", "needs a map"},
       {"ON_REPORT: { emitTop(\"x\", t, 3); }", "emitTop() needs a map"},
-      {"ON_REPORT: { emitTop(\"x\", m, 3, 4); }", "unit of a result must be a string"},
+      {"ON_REPORT: { emitTop(\"x\", m, 3, 4); }", "unit of a result must be a non-empty string"},
   };
   for (const auto& [code, message] : mistakes)
     EXPECT_THAT(errors_of(declarations + code), HasSubstr(message)) << code;
 }
 
-TEST(CollectionUses, WordsOfTheirDeclarationsStayNames) {
+TEST(CollectionUses, WordsOfTheirDeclarationsAreNotReserved) {
   EXPECT_EQ(
       errors_of(
           "global unsigned int histogram[8]; global int trace; global long map[4]; int by; int linear;\n"
@@ -473,7 +473,7 @@ TEST(CollectionReport, WithoutAReportEverythingIsAResult) {
   EXPECT_EQ(measured["g"], 1);
 }
 
-TEST(CollectionReport, NumbersOfNoEntryAreReported) {
+TEST(CollectionReport, InvalidIndicesAreReported) {
   const Measured measured = measure(
       "global map int m[4] by int; global histogram h[3];\nON_KERNEL_EXIT: { m[7] += 3; }\n"
       "ON_REPORT: { emit(\"x\", entryValue(m, 5)); emit(\"y\", binFrom(h, 3)); }",

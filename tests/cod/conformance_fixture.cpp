@@ -23,7 +23,7 @@
 namespace lynxpp::cod {
 namespace {
 
-/// Accesses to shared and global memory, see the header.
+/// Accesses to shared and global memory; see the header.
 std::string patterns() {
   std::string text = R"({
   .reg .b32 %q<16>;
@@ -77,7 +77,7 @@ std::string patterns() {
   return text;
 }
 
-/// Of `exchange` and `outside`, by the name of the array of fixed size.
+/// The kernels `exchange` and `outside`, given the name of the array of fixed size.
 std::string exchanging(const std::string& fixed) {
   return "  mov.u32 %r17, " + fixed + R"(;
   mov.u32 %r18, dynamic;
@@ -228,7 +228,7 @@ class Run {
     std::ranges::fill(memory_.output(), 0);
     if (!launch(with_initial_counters(variant->ptx), words(*variant), nullptr)) return results_;
     EXPECT_TRUE(std::ranges::equal(memory_.output(), expected))
-        << "the instrumented kernel computes something else";
+        << "the instrumented kernel computes a different result";
     fill_counted(*variant);
     fill_words(*variant);
     for (std::size_t i = 0; i < results_.size(); ++i) {
@@ -240,7 +240,7 @@ class Run {
     return results_;
   }
 
-  /// Whether the specification of this number has some, or any has.
+  /// True if the specification with this index has counters, or any specification has.
   bool has_counters(std::size_t index) const { return !specifications_[index]->counters().empty(); }
   bool has_counters() const {
     return std::any_of(specifications_.begin(), specifications_.end(),
@@ -265,7 +265,8 @@ class Run {
     request.words.dynamic_shared_bytes = dynamic_shared_bytes();
   }
 
-  /// The code that clears counters in shared memory leaves another number in them, but for the header.
+  /// Initializes counters in shared memory to another value than zero in the code that clears them, except
+  /// the header.
   std::string with_initial_counters(std::string ptx) const {
     if (!counts_in_block()) return ptx;
     const auto between = [&](std::size_t from, std::string_view before, std::string_view behind) {
@@ -275,7 +276,7 @@ class Run {
     const std::string store = "st.shared.v4.b32 [", zeros = "], {0, 0, 0, 0};";
     const std::size_t cleared = ptx.find(store);
     if (cleared == std::string::npos) {
-      ADD_FAILURE() << "nothing clears the counters";
+      ADD_FAILURE() << "no code clears the counters";
       return ptx;
     }
     const std::string at = between(cleared, store, zeros);
@@ -301,7 +302,7 @@ class Run {
       runs_.reserve(*variant.words, how_ ? how_->most_runs : 1 << 16, shape_.blocks() * shape_.threads());
       extents_.device_words = map_.words();
       extents_.shared_words = (variant.words->static_shared_bytes + dynamic_shared_bytes() + 128 + 3) / 4;
-      // All that is cleared at once are counters.
+      // The memory that is cleared together contains only counters.
       if (counts_in_block()) extents_.shared_words = (extents_.shared_words + 3) / 4 * 4;
       shared_addresses_.assign(variant.words->shared_arrays.size(), 0);
     }
@@ -399,7 +400,7 @@ class Run {
     return kernel_ == "exchange" || kernel_ == "outside" ? 4096u : 0u;
   }
 
-  /// Address and bytes.
+  /// Begin and size in bytes.
   static std::pair<std::uint64_t, std::uint64_t> range_of(std::span<const std::uint32_t> words) {
     return {reinterpret_cast<std::uint64_t>(words.data()), words.size() * sizeof words[0]};
   }
@@ -442,7 +443,7 @@ class Run {
     if (!filled) failed(text_of(filled.error(), sources_[0]));
   }
 
-  /// What the device counted, by the elements of DEVICE_WORDS arrays.
+  /// The device's counts by element of DEVICE_WORDS arrays.
   std::map<std::uint64_t, std::uint64_t> device_words(const device::cpu::LaunchCounters& counters) const {
     std::map<std::uint64_t, std::uint64_t> counts;
     if (!counters.words) return counts;
@@ -522,7 +523,7 @@ class Run {
 
 }  // namespace
 
-/// But for rows of memory_trace, which have the order in which warps ran.
+/// Excludes rows of memory_trace, which are in the order in which warps ran.
 static std::map<std::string, std::vector<double>> without_rows(
     std::map<std::string, std::vector<double>> results) {
   std::erase_if(results, [](const auto& result) {
@@ -531,7 +532,7 @@ static std::map<std::string, std::vector<double>> without_rows(
   return results;
 }
 
-/// Counted on few edges and at every place, where that makes a difference.
+/// Counted on a few edges and at every site, if that makes a difference.
 static std::vector<Measured> measure_both(const std::vector<std::string>& sources, const Shape& shape,
                                           const std::string& kernel, const std::string& module,
                                           bool assembled) {
@@ -540,10 +541,10 @@ static std::vector<Measured> measure_both(const std::vector<std::string>& source
   if (run.has_counters()) {
     const std::vector<Measured> plain = Run(sources, shape, kernel, module, assembled, true).measure();
     for (std::size_t i = 0; i < measured.size(); ++i) {
-      // Others may measure time, which passes as it likes.
+      // Other specifications may measure time, which varies.
       if (run.has_counters(i)) {
         EXPECT_EQ(without_rows(measured[i].results), without_rows(plain[i].results))
-            << "counting on edges and at every place differ\n"
+            << "counting on edges and at every site differs\n"
             << sources[i];
       }
       EXPECT_EQ(measured[i].failure, plain[i].failure);

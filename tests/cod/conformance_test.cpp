@@ -1,4 +1,4 @@
-// For every construct a specification whose result is known in closed form, on the cpu device.
+// One specification for each construct, with a result known in closed form, on the cpu device.
 #include "tests/cod/conformance_fixture.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ std::string example(const std::string& name) {
   return source;
 }
 
-/// Value of `code`'s variable `r` in the only thread.
+/// Runs `code` in the only thread; the result is the value of its variable `r`.
 Measured in_one_thread(const std::string& file_scope, const std::string& code) {
   return measure(file_scope + "\nglobal long result;\nON_KERNEL_EXIT: { long r = 0; " + code +
                      " result = r; }\nON_REPORT: { emit(\"r\", result); }",
@@ -37,7 +37,7 @@ struct Construct {
 
 class Language : public testing::TestWithParam<Construct> {};
 
-TEST_P(Language, GivesWhatCGives) {
+TEST_P(Language, ComputesWhatCComputes) {
   const Measured measured = in_one_thread(GetParam().file_scope, GetParam().code);
   ASSERT_EQ(measured.failure, "") << GetParam().code;
   EXPECT_EQ(measured["r"], GetParam().expected) << GetParam().file_scope << "\n" << GetParam().code;
@@ -45,7 +45,7 @@ TEST_P(Language, GivesWhatCGives) {
 }
 
 /// The same code in ON_REPORT.
-TEST_P(Language, GivesTheSameInTheReport) {
+TEST_P(Language, ComputesTheSameInTheReport) {
   const std::string source = std::string(GetParam().file_scope) + "\nON_REPORT: { long r = 0; " +
                              GetParam().code + " emit(\"r\", r); }";
   const Measured measured = measure(source, line(1, 1));
@@ -109,7 +109,7 @@ class BlockSize : public testing::TestWithParam<std::uint32_t> {
   double warps() const { return 3.0 * static_cast<double>(shape().warps()); }
 };
 
-TEST_P(BlockSize, StructuresInGlobalArrays) {
+TEST_P(BlockSize, SupportsStructuresInGlobalArrays) {
   const Measured measured = measure(
       "struct visit { unsigned int lane; unsigned long sum[2]; };\n"
       "global struct visit visits[THREADS];\nstruct { int calls; double weight; } mine;\n"
@@ -128,7 +128,7 @@ TEST_P(BlockSize, StructuresInGlobalArrays) {
   EXPECT_EQ(measured.results.at("all").size(), 2 * static_cast<std::size_t>(threads()));
 }
 
-TEST_P(BlockSize, SharedArraysBelongToTheBlock) {
+TEST_P(BlockSize, KeepsSharedArraysPerBlock) {
   const Measured measured = measure(
       "shared unsigned long sums[WARPS_PER_BLOCK];\nshared unsigned int highest;\nglobal unsigned long "
       "result[WARPS];\n"
@@ -149,7 +149,7 @@ TEST_P(BlockSize, SharedArraysBelongToTheBlock) {
   EXPECT_EQ(measured["top"], GetParam() - 1);
 }
 
-TEST_P(BlockSize, LocalArraysOfEveryThread) {
+TEST_P(BlockSize, KeepsLocalArraysPerThread) {
   const Measured measured = measure(
       "global unsigned int histogram[8];\n"
       "ON_INSTRUCTION: MEM_WRITE: GLOBAL: { unsigned int h[8]; for (int i = 0; i < 10; ++i) h[(i + laneId()) "
@@ -188,7 +188,7 @@ TEST_P(BlockSize, WarpFunctionsSeeTheActiveLanes) {
   }
 }
 
-TEST_P(BlockSize, DifferentValuesInAnyOrder) {
+TEST_P(BlockSize, CountsDistinctValuesInAnyOrder) {
   const Measured measured = measure(
       "global unsigned long up; global unsigned long down; global unsigned long halves; global unsigned long "
       "wide;\n"
@@ -214,7 +214,7 @@ TEST_P(BlockSize, DifferentValuesInAnyOrder) {
   EXPECT_EQ(measured["wide"], 3 * wide);
 }
 
-TEST_P(BlockSize, LynxInstructionCountAsPrinted) {
+TEST_P(BlockSize, RunsLynxInstructionCountAsPrinted) {
   for (const std::string kernel : {"straight", "divergent", "early"}) {
     const Measured measured = measure(example("paper/paper_instruction_count"), shape(), kernel);
     ASSERT_EQ(measured.failure, "") << kernel;
@@ -224,18 +224,18 @@ TEST_P(BlockSize, LynxInstructionCountAsPrinted) {
   }
 }
 
-TEST_P(BlockSize, LynxMemoryEfficiencyAsPrinted) {
+TEST_P(BlockSize, RunsLynxMemoryEfficiencyAsPrinted) {
   const Measured measured = measure(example("paper/paper_memory_efficiency"), shape());
   ASSERT_EQ(measured.failure, "");
   EXPECT_EQ(measured.dropped, 0u);
   EXPECT_EQ(measured["warp_accesses"], 2 * warps());
-  // 16 lanes read 64 bytes in a row: one segment, or two when they cross into the next.
+  // 16 lanes read 64 consecutive bytes: one segment, or two if they cross a boundary.
   const double half_warps = 3 * std::ceil(GetParam() / 16.0);
   EXPECT_GE(measured["transactions"], 2 * half_warps);
   EXPECT_LE(measured["transactions"], 4 * half_warps);
 }
 
-TEST_P(BlockSize, LynxKernelRuntimeAsPrinted) {
+TEST_P(BlockSize, RunsLynxKernelRuntimeAsPrinted) {
   const Measured measured = measure(example("paper/paper_kernel_runtime"), shape(), "divergent");
   ASSERT_EQ(measured.failure, "");
   EXPECT_EQ(measured.results.at("cycles").size(), 3u);
@@ -244,13 +244,13 @@ TEST_P(BlockSize, LynxKernelRuntimeAsPrinted) {
 
 INSTANTIATE_TEST_SUITE_P(Sizes, BlockSize, testing::ValuesIn(block_sizes));
 
-TEST(Conformance, ABarrierAtTheEndNeedsOneEnd) {
+TEST(Conformance, BarrierAtExitNeedsASingleExit) {
   const Measured measured = measure(example("paper/paper_kernel_runtime"), line(32), "early");
   EXPECT_NE(measured.failure.find("some of the kernel's threads may exit early"), std::string::npos)
       << measured.failure;
 }
 
-TEST(Conformance, OpcodePatternsChooseInstructions) {
+TEST(Conformance, OpcodePatternsSelectInstructions) {
   const char* source =
       "global unsigned long loads; global unsigned long adds; global unsigned long none; global unsigned "
       "long both;\n"
@@ -266,7 +266,7 @@ TEST(Conformance, OpcodePatternsChooseInstructions) {
   EXPECT_EQ(measured["both"], 198);
 }
 
-TEST(Conformance, SourceLinesChooseInstructions) {
+TEST(Conformance, SourceLinesSelectInstructions) {
   const char* source =
       "global unsigned long work; global unsigned long end; global unsigned long other;\n"
       "ON_INSTRUCTION: SOURCE(\"kernel.cu\", 10, 11): { atomicAdd(&work, 1); }\n"
@@ -279,7 +279,7 @@ TEST(Conformance, SourceLinesChooseInstructions) {
   EXPECT_EQ(measured["other"], 0);
 }
 
-TEST(Conformance, KernelsAndBlocksAreChosen) {
+TEST(Conformance, FiltersSelectKernelsAndBlocks) {
   const char* source =
       "global unsigned long mine; global unsigned long other; global unsigned long sampled;\n"
       "ON_KERNEL_ENTRY: KERNEL(\"^stra\"): { atomicAdd(&mine, 1); }\n"
@@ -292,7 +292,7 @@ TEST(Conformance, KernelsAndBlocksAreChosen) {
   EXPECT_EQ(measured["sampled"], 99) << "blocks 0, 4 and 8";
 }
 
-TEST(Conformance, AccessesOutOfBoundsAreCountedInEveryMemory) {
+TEST(Conformance, OutOfBoundsAccessesAreCountedInEveryMemory) {
   const char* source =
       "shared int s[4]; const int t[2] = {1, 2}; global int g[2];\n"
       "ON_KERNEL_EXIT: { int l[3]; int i = blockDim(); l[i] = 1; s[i] = 1; g[0] = t[i] + l[i + 1] + s[i]; }";
@@ -302,7 +302,7 @@ TEST(Conformance, AccessesOutOfBoundsAreCountedInEveryMemory) {
   EXPECT_EQ(measured.dropped_at, (std::map<std::uint32_t, std::uint64_t>{{2, 5 * 32}}));
 }
 
-TEST(Conformance, AccessesOutOfBoundsAreCountedWhereTheyStand) {
+TEST(Conformance, OutOfBoundsAccessesAreCountedByLocation) {
   const Measured measured = measure(
       "global int g[2], h[4];\nstatic void set(int *p, int i) {\n p[i] = 1; }\nON_KERNEL_EXIT: {\n"
       " int i = laneId();\n g[i] = 1;\n h[i] += 1; set(h, i); }",
@@ -311,7 +311,7 @@ TEST(Conformance, AccessesOutOfBoundsAreCountedWhereTheyStand) {
   EXPECT_EQ(measured.dropped_at, (std::map<std::uint32_t, std::uint64_t>{{3, 28}, {6, 30}, {7, 28}}));
 }
 
-TEST(Conformance, GlobalMemAddsUpWhereThreadsMeet) {
+TEST(Conformance, GlobalMemAddsUpWhereThreadsConflict) {
   const char* source =
       "ON_KERNEL_EXIT: { globalMem[0] += 2; globalMem[1]++; globalMem[2] -= 1; unsigned long n = "
       "++globalMem[3]; if (n == 7) "
@@ -327,7 +327,7 @@ TEST(Conformance, GlobalMemAddsUpWhereThreadsMeet) {
   EXPECT_EQ(measured["d"], 1);
 }
 
-TEST(Conformance, GridsOfThreeDimensions) {
+TEST(Conformance, GridsMayHaveThreeDimensions) {
   const Shape shape{{2, 3, 2}, {5, 4, 3}};
   const Measured measured = measure(
       "global unsigned long threads[THREADS]; global unsigned long blocks[BLOCKS]; global unsigned int "
@@ -348,9 +348,10 @@ TEST(Conformance, GridsOfThreeDimensions) {
   for (std::size_t i = 0; i < 24; ++i) EXPECT_EQ(measured.results.at("w")[i], i % 2 == 0 ? 32 : 28);
 }
 
-// ---------------------------------------------------------------- metrics against the device's own counters
+// ---------------------------------------------------------------- metrics, compared with the device's own
+// counters
 
-TEST(Metrics, BranchesAreDivergentWhereLanesGoToDifferentPlaces) {
+TEST(Metrics, BranchesDivergeIfLanesTakeDifferentEdges) {
   for (const std::uint32_t threads : block_sizes) {
     const Measured measured = measure(example("branch_divergence"), line(threads), "edges");
     ASSERT_EQ(measured.failure, "") << threads;
@@ -377,7 +378,7 @@ void expect_counts(const Measured& measured, const std::string& kind,
   expect("_conflicts", counted.shared.wavefronts - counted.shared.least_wavefronts);
 }
 
-TEST(Metrics, AccessesOfEveryPatternCostWhatTheDeviceCounts) {
+TEST(Metrics, AccessesOfEveryPatternMatchTheDevicesCounters) {
   for (const std::uint32_t threads : {33u, 90u}) {
     for (const char* name : {"memory_efficiency", "shared_bank_conflicts"}) {
       const Measured measured = measure(example(name), line(threads, 72), "patterns");
@@ -391,9 +392,9 @@ TEST(Metrics, AccessesOfEveryPatternCostWhatTheDeviceCounts) {
   }
 }
 
-// ---------------------------------------------------------------- numbers kept in registers for each place
+// ---------------------------------------------------------------- counts kept in registers per site
 
-TEST(Tallies, AddNumbersThatDoNotFitARegister) {
+TEST(Tallies, AddNumbersThatDoNotFitInARegister) {
   const std::string source = R"(
     global unsigned long total[INSTRUCTIONS];
     ON_INSTRUCTION: MEM_READ: MEM_WRITE: {
@@ -411,8 +412,8 @@ TEST(Tallies, AddNumbersThatDoNotFitARegister) {
   EXPECT_EQ(measure(source, line(33), "early").failure, "");
 }
 
-TEST(Tallies, StayApartWhereOnePlaceHasSeveral) {
-  // More places than there are registers.
+TEST(Tallies, StaySeparateIfASiteHasSeveral) {
+  // More sites than registers.
   const Measured measured = measure(R"(
     global unsigned long one[INSTRUCTIONS];
     global unsigned long two[INSTRUCTIONS];
@@ -433,8 +434,8 @@ TEST(Tallies, StayApartWhereOnePlaceHasSeveral) {
   EXPECT_EQ(measured["two"], 2 * measured["one"]);
 }
 
-TEST(Tallies, KeepTheirArrayToThemselves) {
-  // The second statement reads what the first adds up: both stay in memory.
+TEST(Tallies, OwnTheirArrayExclusively) {
+  // The second statement reads the first one's sum, so both stay in memory.
   const Measured measured = measure(R"(
     global unsigned long seen[INSTRUCTIONS];
     global unsigned long late;

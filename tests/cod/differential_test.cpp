@@ -1,9 +1,9 @@
-// Random functions, compiled by the C compiler of this machine and by ours: for the device, which runs them
-// as a handler on the cpu device, and for the report. Every bit has to agree.
+// Random functions, compiled by this machine's C compiler and by lynxpp: for the device, where a handler runs
+// them on the cpu device, and for the report. Every bit must match.
 //
 //   LYNXPP_DIFFERENTIAL_FUNCTIONS=100000 LYNXPP_DIFFERENTIAL_SEED=7 cod_differential_test     more and others
 //   LYNXPP_DIFFERENTIAL_EXPORT=folder cod_differential_test      also writes specifications with
-//                                                                what is expected, for a GPU
+//                                                                expected results, for a GPU
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@
 namespace lynxpp::cod {
 namespace {
 
-constexpr std::size_t batch_size = 40;  // functions of a specification
+constexpr std::size_t batch_size = 40;  // functions per specification
 
 std::uint64_t setting(const char* name, std::uint64_t otherwise) {
   const char* text = std::getenv(name);
@@ -77,7 +77,7 @@ std::vector<Batch> batches() {
   return result;
 }
 
-/// What the C compiler makes of them; false when there is none.
+/// Computes the expected results with the C compiler; false if it does not exist.
 bool compute_expected(std::vector<Batch>& batches) {
   const TemporaryFolder folder;
   std::string source = RandomProgram::prelude();
@@ -102,8 +102,8 @@ bool compute_expected(std::vector<Batch>& batches) {
   return true;
 }
 
-/// The sign of a zero is left out: GCC 12 makes -x of `0 - x` for an x converted from an integer, which is -0
-/// instead of 0 for x = 0.
+/// Ignores the sign of zero: GCC 12 compiles `0 - x` as -x for an x converted from an integer, which yields
+/// -0 instead of 0 for x = 0.
 bool is_same(double a, double b) {
   if (a == 0 && b == 0) return true;
   return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b) ||
@@ -124,7 +124,7 @@ void compare(const Batch& batch, const std::uint64_t* integers, const double* re
                                        : std::to_string(batch.integers[i]))
                   << ":\n"
                   << function.text;
-    return;  // one for each batch will do
+    return;  // one failure per batch is enough
   }
 }
 
@@ -137,7 +137,7 @@ std::string constant(double value) {
   return text;
 }
 
-/// The handler, what it has to give, and a report that counts the differences.
+/// Writes the handler, its expected results, and a report that counts differences.
 void write_exported(const Batch& batch, const std::string& folder) {
   std::string integers;
   std::string reals;
@@ -161,7 +161,7 @@ void write_exported(const Batch& batch, const std::string& folder) {
   const std::string tables = "static const unsigned long expected_integers[" + size + "] = {" + integers +
                              "};\nstatic const double expected_reals[" + size + "] = {" + reals + "};\n";
   const std::string text =
-      "// Random functions and what C computes\n" + tables + batch.specification(false, report);
+      "// Random functions and their results in C\n" + tables + batch.specification(false, report);
   EXPECT_EQ(errors_of(text), "");
   EXPECT_TRUE(write_file(folder + "/differential_" + batch.name + ".cod", text));
 }
@@ -183,7 +183,7 @@ class Differential : public testing::Test {
 std::vector<Batch>* Differential::all_ = nullptr;
 bool Differential::has_expected_ = false;
 
-TEST_F(Differential, TheReportComputesWhatCComputes) {
+TEST_F(Differential, ReportComputesWhatCComputes) {
   for (Batch& batch : *all_) {
     std::vector<std::uint64_t> integers(batch.functions.size());
     std::vector<double> reals(batch.functions.size());
@@ -195,7 +195,7 @@ TEST_F(Differential, TheReportComputesWhatCComputes) {
   }
 }
 
-TEST_F(Differential, TheDeviceComputesWhatCComputes) {
+TEST_F(Differential, DeviceComputesWhatCComputes) {
   const Shape one_thread;
   for (Batch& batch : *all_) {
     const Measured measured = measure(batch.specification(false, ""), one_thread, "straight", false);

@@ -35,7 +35,7 @@ std::vector<Example> examples_of(const std::string& document) {
 
 class Document : public testing::TestWithParam<const char*> {};
 
-TEST_P(Document, ItsExamplesRun) {
+TEST_P(Document, ExamplesRun) {
   const std::vector<Example> examples = examples_of(GetParam());
   EXPECT_GE(examples.size(), 3u);
   for (const Example& example : examples) {

@@ -46,7 +46,7 @@ TEST_P(Example, IsAcceptedByPtxas) {
   }
 }
 
-/// Lines of the routine that end the program's thread.
+/// Returns the lines of the routine that end the program's thread.
 std::string endings_of(const std::string& routine) {
   static const std::regex ending(R"((^|[^.\w$])(exit|trap)\s*;)");
   std::string found;
@@ -56,8 +56,8 @@ std::string endings_of(const std::string& routine) {
   return found;
 }
 
-/// What ends the thread is wrong even where it is never reached: the program's branches around the handler
-/// would converge later.
+/// A handler must not end the thread even where it is unreachable: the program's branches around it would
+/// reconverge later.
 TEST_P(Example, NeverEndsTheProgramsThread) {
   std::string source;
   ASSERT_TRUE(read_file(GetParam(), source));
@@ -82,8 +82,8 @@ TEST(Endings, AreFoundInPtx) {
   EXPECT_EQ(endings_of("\tbra $L_exit;\n\t// begin inline asm exit\n\texit_count;"), "");
 }
 
-/// All values of the enumeration have a case, or the default cannot be reached.
-TEST(Endings, NoneOfASwitchOverEveryValue) {
+/// All values of the enumeration have a case, so the default is unreachable.
+TEST(Endings, SwitchOverEveryValueHasNone) {
   const SpecificationPtr specification = compiled(
       "global unsigned long a[8];\n"
       "static int f(int x) { switch (x & 3) { case 0: return 5; case 1: return 7; case 2: return 1; case 3: "

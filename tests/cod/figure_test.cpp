@@ -1,5 +1,5 @@
-// The three specifications of the Lynx paper's Figure 3, from the text that is printed there: only the notes
-// in the margin go.
+// The three specifications of the Lynx paper's Figure 3, from the printed text without the notes in the
+// margin.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -74,7 +74,7 @@ ON_KERNEL_EXIT: ← insert instrumentation at the
 }
 )";
 
-/// Without the notes: from the arrow to the end of the line, and indented lines that go on with it.
+/// Removes the notes: from the arrow to the end of the line, and indented continuation lines.
 std::string without_notes(const std::string& printed) {
   std::string text;
   bool is_note = false;
@@ -100,7 +100,7 @@ class Figure3 : public testing::TestWithParam<std::uint32_t> {
   }
 };
 
-TEST_P(Figure3, InstructionsExecuted) {
+TEST_P(Figure3, CountsExecutedInstructions) {
   for (const char* kernel : {"straight", "divergent", "early"}) {
     const Measured result = measured(instruction_count, kernel);
     double sum = 0;
@@ -111,7 +111,7 @@ TEST_P(Figure3, InstructionsExecuted) {
 }
 
 /// As printed, all warps share two elements: `threadIdx` is the block's size.
-TEST_P(Figure3, TransactionsOfHalfWarps) {
+TEST_P(Figure3, CountsTransactionsOfHalfWarps) {
   const Measured result = measured(memory_efficiency, "straight");
   const std::uint32_t size = GetParam();
   double transactions = 0;
@@ -132,7 +132,7 @@ TEST_P(Figure3, TransactionsOfHalfWarps) {
   EXPECT_EQ(elements[place + 1], 2 * warps);
 }
 
-TEST_P(Figure3, CyclesAndMultiprocessorOfEveryBlock) {
+TEST_P(Figure3, MeasuresCyclesAndMultiprocessorOfEveryBlock) {
   const Measured result = measured(kernel_runtime, "divergent");
   const std::vector<double>& elements = result.results.at("globalMem");
   for (std::uint32_t block = 0; block < blocks; ++block) {
@@ -143,7 +143,7 @@ TEST_P(Figure3, CyclesAndMultiprocessorOfEveryBlock) {
 
 INSTANTIATE_TEST_SUITE_P(Sizes, Figure3, testing::Values(1, 31, 32, 33, 96, 1024));
 
-TEST(Figure3Text, TheExamplesHoldWhatIsPrinted) {
+TEST(Figure3Text, ExamplesContainThePrintedText) {
   const std::pair<const char*, const char*> files[] = {{"paper_instruction_count", instruction_count},
                                                        {"paper_memory_efficiency", memory_efficiency},
                                                        {"paper_kernel_runtime", kernel_runtime}};

@@ -1,5 +1,5 @@
-// The host part: variables that live from launch to launch, ON_END, tables, what is known of the launch and
-// the device.
+// Host code: variables that persist across launches, ON_END, tables, and queries about the launch and the
+// device.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// Reports some launches and then the end, with one state.
+/// Reports several launches and then the end, with one state.
 struct Session {
   explicit Session(const std::string& source) : specification(compiled(source)) {
     if (specification == nullptr) return;
@@ -58,7 +58,7 @@ double number_in(const Emitted& emitted, std::size_t index = 0) {
                     emitted.values);
 }
 
-TEST(HostVariables, KeepTheirValuesFromLaunchToLaunch) {
+TEST(HostVariables, PersistAcrossLaunches) {
   Session session(
       "global unsigned long a[3];\nhost unsigned long total = 5, launches; host double worst = 1e30;\n"
       "host int seen[2][2] = {{1}, {2, 3}}; host struct { char tag; float mean; } last;\n"
@@ -86,7 +86,7 @@ TEST(HostVariables, KeepTheirValuesFromLaunchToLaunch) {
   EXPECT_EQ(session.failure, "");
 }
 
-TEST(HostVariables, WithoutOnReportEveryArrayIsAResultAllTheSame) {
+TEST(HostVariables, WithoutOnReportEveryArrayIsStillAResult) {
   Session session("global unsigned long a;\nON_KERNEL_EXIT: { a = 1; }\nON_END: { emit(\"done\", 1); }");
   EXPECT_EQ(session.run({7}).at(0).name, "a");
   EXPECT_EQ(session.end().at(0).name, "done");
@@ -103,36 +103,37 @@ TEST(HostVariables, MistakesAreLocated) {
       "global long a[4]; host long h; host long hs[3];\nlong s; long f() { return h; } "
       "long g() { return a[0]; }\n";
   const std::pair<const char*, const char*> mistakes[] = {
-      {"ON_KERNEL_EXIT: { h = 1; }", "'h' is a variable of the host"},
-      {"ON_KERNEL_EXIT: { s = f(); }", "'f()' uses 'h', which is a variable of the host"},
-      {"ON_END: { emit(\"x\", a[0]); }", "'a' belongs to a launch and is gone in ON_END"},
-      {"ON_END: { emit(\"x\", a); }", "'a' belongs to a launch and is gone in ON_END"},
-      {"ON_END: { emit(\"x\", sum(a)); }", "'a' belongs to a launch and is gone in ON_END"},
-      {"ON_END: { emit(\"x\", g()); }", "'g()' uses 'a', which belongs to a launch and is gone in ON_END"},
+      {"ON_KERNEL_EXIT: { h = 1; }", "'h' is a 'host' variable"},
+      {"ON_KERNEL_EXIT: { s = f(); }", "'f()' uses 'h', which is a 'host' variable"},
+      {"ON_END: { emit(\"x\", a[0]); }", "'a' belongs to a launch and is not available in ON_END"},
+      {"ON_END: { emit(\"x\", a); }", "'a' belongs to a launch and is not available in ON_END"},
+      {"ON_END: { emit(\"x\", sum(a)); }", "'a' belongs to a launch and is not available in ON_END"},
+      {"ON_END: { emit(\"x\", g()); }",
+       "'g()' uses 'a', which belongs to a launch and is not available in ON_END"},
       {"ON_END: { emit(\"x\", THREADS); }", "'THREADS' belongs to a launch"},
-      {"ON_END: { emit(\"x\", gridDimX()); }", "gridDimX() has no meaning in ON_END"},
+      {"ON_END: { emit(\"x\", gridDimX()); }", "gridDimX() is not available in ON_END"},
       {"ON_END: { emit(\"x\", s); }", "belongs to the threads of the kernel"},
-      {"ON_END: EVERY(2): { }", "EVERY has no meaning in ON_END"},
-      {"host const int c = 1; ON_END: { }", "a 'host' variable changes"},
-      {"host int *p; ON_END: { }", "is no pointer"},
-      {"host int c = s; ON_END: { }", "known at compile time"},
-      {"host int c[2] = 5; ON_END: { }", "write the values in braces"},
+      {"ON_END: EVERY(2): { }", "EVERY is not allowed in ON_END"},
+      {"host const int c = 1; ON_END: { }", "a 'host' variable cannot be const"},
+      {"host int *p; ON_END: { }", "cannot be a pointer"},
+      {"host int c = s; ON_END: { }", "must be a compile-time constant"},
+      {"host int c[2] = 5; ON_END: { }", "write a list in braces"},
       {"host int c[THREADS]; ON_END: { }", "must be a constant integer"},
       {"host long c[1 << 26]; ON_END: { }", "'host' array of"},
       {"hosts int c; ON_END: { }", "did you mean 'host'?"},
       {"ON_REPORT: { emitTable(\"t\", \"x\"); }", "emitTable() takes 3 to 33 arguments"},
-      {"ON_REPORT: { emitTable(\"t\", \"x\", 5); }", "a column of a table is an array"},
-      {"ON_REPORT: { emitTable(\"t\", \"x\", a, \"y\"); }", "each column of a table is a name and an array"},
-      {"ON_REPORT: { emitTable(\"t\", \"x\", a, \"y\", hs); }", "'hs' has other extents than 'a'"},
-      {"ON_REPORT: { emitTable(\"t\", 5, a); }", "name of a column must be a string"},
-      {"struct p { int x[2]; }; global struct p ps[4]; ON_REPORT: { emit(\"t\", ps); }",
-       "is an array itself"},
+      {"ON_REPORT: { emitTable(\"t\", \"x\", 5); }", "a column of a table must be an array"},
+      {"ON_REPORT: { emitTable(\"t\", \"x\", a, \"y\"); }",
+       "each column of a table needs a name and an array"},
+      {"ON_REPORT: { emitTable(\"t\", \"x\", a, \"y\", hs); }", "'hs' has different extents from 'a'"},
+      {"ON_REPORT: { emitTable(\"t\", 5, a); }", "name of a column must be a non-empty string"},
+      {"struct p { int x[2]; }; global struct p ps[4]; ON_REPORT: { emit(\"t\", ps); }", "is an array"},
   };
   for (const auto& [code, message] : mistakes)
     EXPECT_THAT(errors_of(declarations + code), HasSubstr(message)) << code;
 }
 
-TEST(HostVariables, HostStaysAName) {
+TEST(HostVariables, HostIsNotReserved) {
   EXPECT_EQ(errors_of("long host; ON_KERNEL_EXIT: { host += 1; long x = host; }"), "");
 }
 
@@ -158,7 +159,7 @@ TEST(HostTables, HaveAColumnForEachArrayOrField) {
   EXPECT_EQ(number_in(emitted[3], 1), 2.5);
 }
 
-TEST(HostLaunch, IsKnownToTheReport) {
+TEST(HostLaunch, ExposesItsProperties) {
   Session session(
       "ON_REPORT: { print(\"%s %s %u %u %lu\", kernelName(), deviceName(), multiprocessorCount(), "
       "computeCapability(), "

@@ -1,4 +1,4 @@
-// Specifications of several files.
+// Specifications that consist of several files.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -18,7 +18,7 @@ class Include : public testing::Test {
   void write(const std::string& name, const std::string& text) const {
     ASSERT_TRUE(write_file(path(name), text));
   }
-  /// The diagnostics without the folder; empty when the file compiles.
+  /// The diagnostics without the folder; empty if the file compiles.
   std::string errors(const std::string& name) const {
     std::string source;
     EXPECT_TRUE(read_file(path(name), source));
@@ -35,7 +35,7 @@ class Include : public testing::Test {
   const TemporaryFolder folder_;
 };
 
-TEST_F(Include, BringsTypesFunctionsArraysAndHandlers) {
+TEST_F(Include, AddsTypesFunctionsArraysAndHandlers) {
   write("main.cod",
         "include \"lib/types.cod\"\ninclude \"lib/tools.cod\";\nON_KERNEL_EXIT: { line at = line_of(256); "
         "remember(at); }\n");
@@ -72,18 +72,18 @@ TEST_F(Include, ErrorsNameTheIncludedFileAndQuoteItsLine) {
             "          ^\n");
 }
 
-TEST_F(Include, CyclesAreRefused) {
+TEST_F(Include, CyclesAreRejected) {
   write("main.cod", "include \"a.cod\"\nint x;\n");
   write("a.cod", "include \"b.cod\"\n");
   write("b.cod", "int y;\ninclude \"lib/../main.cod\"\n");
   EXPECT_EQ(errors("main.cod"),
-            "b.cod:2:9: error: this includes the file itself, by way of 'a.cod', 'b.cod'\n"
+            "b.cod:2:9: error: this includes the file itself, through 'a.cod', 'b.cod'\n"
             "  include \"lib/../main.cod\"\n"
             "          ^~~~~~~~~~~~~~~~~\n"
-            "  hint: move what both need into a third file\n");
+            "  hint: move the shared declarations into a third file\n");
 }
 
-TEST_F(Include, FilesThatAreNoTextsAreRefused) {
+TEST_F(Include, FilesThatAreNotTextAreRejected) {
   write("main.cod", "include \"lib\"\ninclude \"/dev/zero\"\nint x;\n");
   const std::string text = errors("main.cod");
   EXPECT_NE(text.find("main.cod:1:9: error: 'lib' cannot be read"), std::string::npos) << text;

@@ -1,4 +1,4 @@
-// What handlers before and behind an instruction know of it: addresses, spaces, values, lines.
+// Properties of an instruction that handlers before and after it can query: addresses, spaces, values, lines.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ using testing::ElementsAre;
 
 constexpr Shape one_thread{{1, 1, 1}, {1, 1, 1}};
 
-/// Kernel `k` with registers, %r1 the number of the thread in its block.
+/// Kernel `k` with registers; %r1 is the index of the thread in its block.
 std::string kernel(const std::string& body, const std::string& file_scope = "") {
   return ".version 8.0\n.target sm_80\n.address_size 64\n.file 1 \"src/k.cu\"\n" + file_scope +
          ".visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
@@ -22,9 +22,9 @@ std::string kernel(const std::string& body, const std::string& file_scope = "") 
          "  mov.u32 %r1, %tid.x;\n  ld.param.u64 %rd1, [in];\n  ld.param.u64 %rd2, [out];\n" +
          body + "  ret;\n}\n";
 }
-constexpr std::size_t body_begin = 3;  // number of the body's first instruction
+constexpr std::size_t body_begin = 3;  // index of the body's first instruction
 
-/// Every instruction of the body, in the order of its number.
+/// Values of the body's instructions, in order of their index.
 std::vector<double> of_body(const Measured& measured, const std::string& name) {
   const auto found = measured.results.find(name);
   if (found == measured.results.end()) return {};
@@ -89,7 +89,7 @@ Measured measure_accesses() {
                         one_thread, accesses);
 }
 
-TEST(InstructionValues, AddressesOfAllForms) {
+TEST(InstructionValues, AddressesOfAllFormsAreComputed) {
   const Measured measured = measure_accesses();
   ASSERT_EQ(measured.failure, "");
   std::vector<double> addresses = of_body(measured, "address");
@@ -112,7 +112,7 @@ TEST(InstructionValues, AddressesOfAllForms) {
   EXPECT_EQ(addresses[24], in);
 }
 
-TEST(InstructionValues, SizesWidthsAndSpaces) {
+TEST(InstructionValues, SizesWidthsAndSpacesAreKnown) {
   const Measured measured = measure_accesses();
   ASSERT_EQ(measured.failure, "");
   EXPECT_THAT(of_body(measured, "size"),
@@ -126,7 +126,7 @@ TEST(InstructionValues, SizesWidthsAndSpaces) {
               ElementsAre(1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 1, 0, 0, 1));
 }
 
-TEST(InstructionValues, WhatIsStoredAndLoaded) {
+TEST(InstructionValues, StoredAndLoadedValuesAreKnown) {
   const Measured measured = measure_accesses();
   ASSERT_EQ(measured.failure, "");
   constexpr double one = 0x3F800000;
@@ -140,7 +140,7 @@ TEST(InstructionValues, WhatIsStoredAndLoaded) {
               ElementsAre(0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0));
 }
 
-TEST(InstructionValues, OperandsBeforeAndBehind) {
+TEST(InstructionValues, OperandsAreKnownBeforeAndAfter) {
   const std::string module = kernel(R"(
   mov.u32 %r2, 7;
   add.s32 %r2, %r2, -3;
@@ -159,14 +159,14 @@ TEST(InstructionValues, OperandsBeforeAndBehind) {
 )");
   const Measured measured = measure_module(R"(
     global unsigned long before[INSTRUCTIONS][4];
-    global unsigned long behind[INSTRUCTIONS][4];
+    global unsigned long after[INSTRUCTIONS][4];
     ON_INSTRUCTION: {
       unsigned i = instructionId();
       before[i][0] = operandValue(); before[i][1] = operandValue(1); before[i][2] = operandValue(2); before[i][3] = operandValue(3);
     }
     ON_INSTRUCTION_AFTER: {
       unsigned i = instructionId();
-      behind[i][0] = operandValue(0); behind[i][1] = operandValue(1); behind[i][2] = operandValue(2); behind[i][3] = operandValue(3);
+      after[i][0] = operandValue(0); after[i][1] = operandValue(1); after[i][2] = operandValue(2); after[i][3] = operandValue(3);
     })",
                                            one_thread, module);
   ASSERT_EQ(measured.failure, "");
@@ -177,20 +177,20 @@ TEST(InstructionValues, OperandsBeforeAndBehind) {
   };
   constexpr double minus_one = 18446744073709551615.0;
   EXPECT_THAT(row("before", 1), ElementsAre(7, 7, 0xFFFFFFFD, 0));
-  EXPECT_THAT(row("behind", 1), ElementsAre(4, 7, 0xFFFFFFFD, 0)) << "the result, and what went in";
-  EXPECT_THAT(row("behind", 2), ElementsAre(1, 0, 1, 0)) << "a predicate";
-  EXPECT_THAT(row("behind", 3), ElementsAre(8, 8, 9, 1));
-  EXPECT_THAT(row("behind", 5), ElementsAre(9, 8, 1, 0)) << "16 bits";
-  EXPECT_THAT(row("behind", 7), ElementsAre(0x4000000000000000, 0x3FF8000000000000, 0x3FE0000000000000, 0));
-  EXPECT_THAT(row("behind", 9), ElementsAre(0x40A00000, 0x40800000, 0x3F800000, 0));
-  EXPECT_THAT(row("behind", 10), ElementsAre(minus_one - 7, 4, 0xFFFFFFFE, 0)) << "a wide result";
-  EXPECT_THAT(row("behind", 11), ElementsAre(3, 4, 1, minus_one));
-  EXPECT_THAT(row("behind", 12), ElementsAre(1, 1, 0, 0)) << "a special register";
-  EXPECT_THAT(row("behind", 13), ElementsAre(0, 0, 1, 0)) << "a negated predicate";
+  EXPECT_THAT(row("after", 1), ElementsAre(4, 7, 0xFFFFFFFD, 0)) << "the result, and the operands";
+  EXPECT_THAT(row("after", 2), ElementsAre(1, 0, 1, 0)) << "a predicate";
+  EXPECT_THAT(row("after", 3), ElementsAre(8, 8, 9, 1));
+  EXPECT_THAT(row("after", 5), ElementsAre(9, 8, 1, 0)) << "16 bits";
+  EXPECT_THAT(row("after", 7), ElementsAre(0x4000000000000000, 0x3FF8000000000000, 0x3FE0000000000000, 0));
+  EXPECT_THAT(row("after", 9), ElementsAre(0x40A00000, 0x40800000, 0x3F800000, 0));
+  EXPECT_THAT(row("after", 10), ElementsAre(minus_one - 7, 4, 0xFFFFFFFE, 0)) << "a wide result";
+  EXPECT_THAT(row("after", 11), ElementsAre(3, 4, 1, minus_one));
+  EXPECT_THAT(row("after", 12), ElementsAre(1, 1, 0, 0)) << "a special register";
+  EXPECT_THAT(row("after", 13), ElementsAre(0, 0, 1, 0)) << "a negated predicate";
 }
 
-// As wide as the instruction takes it, in memory instructions too.
-TEST(InstructionValues, NegativeNumbers) {
+// As wide as the instruction's operands, also in memory instructions.
+TEST(InstructionValues, NegativeOperandsAreSignExtended) {
   const std::string module = kernel(R"(
   st.global.s16 [%rd2], -2;
   st.global.u8 [%rd2+8], -3;
@@ -217,8 +217,8 @@ TEST(InstructionValues, NegativeNumbers) {
   EXPECT_EQ(third[4], 0xFFFFFFF9);
 }
 
-// Computed at the entry of the kernel and of the function, for the places in loops.
-TEST(InstructionValues, NumbersOfThreadsAndWarpsInLoops) {
+// Computed at the entry of the kernel and of the function for sites in loops.
+TEST(InstructionValues, ThreadAndWarpIndicesAreKnownInLoops) {
   const std::string module =
       ".version 8.0\n.target sm_80\n.address_size 64\n"
       ".func f(.param .b64 p)\n{\n  .reg .pred %p<2>;\n  .reg .b32 %r<3>;\n  .reg .b64 %rd<2>;\n  "
@@ -254,7 +254,7 @@ TEST(InstructionValues, NumbersOfThreadsAndWarpsInLoops) {
     EXPECT_EQ(latest[warp], static_cast<double>(warp / 4 * 7 + (warp % 4 == 3 ? 23 : 31))) << warp;
 }
 
-TEST(InstructionValues, BehindAnInstructionThatOverwritesItsGuard) {
+TEST(InstructionValues, AreCorrectAfterAnInstructionThatOverwritesItsGuard) {
   const std::string module = kernel(R"(
   setp.lt.u32 %p1, %r1, 3;
   @%p1 setp.ge.u32 %p1|%p2, %r1, 100;
@@ -262,22 +262,22 @@ TEST(InstructionValues, BehindAnInstructionThatOverwritesItsGuard) {
 )");
   const Measured measured = measure_module(R"(
     global unsigned int before[INSTRUCTIONS];
-    global unsigned int behind[INSTRUCTIONS];
+    global unsigned int after[INSTRUCTIONS];
     global unsigned int ballots;
     ON_INSTRUCTION: PREDICATED: { atomicAdd(&before[instructionId()], getPredicateValue()); }
     ON_INSTRUCTION_AFTER: PREDICATED: {
-      atomicAdd(&behind[instructionId()], getPredicateValue());
+      atomicAdd(&after[instructionId()], getPredicateValue());
       unsigned int b = ballot(1);
       if (instructionIs(ARITHMETIC)) atomicMax(&ballots, b);
     })",
                                            Shape{{1, 1, 1}, {5, 1, 1}}, module);
   ASSERT_EQ(measured.failure, "");
   EXPECT_THAT(of_body(measured, "before"), ElementsAre(0, 3, 5));
-  EXPECT_THAT(of_body(measured, "behind"), ElementsAre(0, 3, 5));
+  EXPECT_THAT(of_body(measured, "after"), ElementsAre(0, 3, 5));
   EXPECT_EQ(measured["ballots"], 31);
 }
 
-TEST(InstructionValues, LabelsAndLines) {
+TEST(InstructionValues, LabelsAndLinesAreKnown) {
   const std::string module = kernel(R"(
   .loc 1 20 3
   ld.global.u32 %r2, [%rd1];
@@ -310,7 +310,7 @@ TEST(InstructionValues, LabelsAndLines) {
   EXPECT_EQ(measured["agree"], 1);
 }
 
-TEST(InstructionValues, CallTargets) {
+TEST(InstructionValues, CallTargetsAreKnown) {
   const std::string functions =
       ".func _Z5firsti(.param .b32 n)\n{\n  ret;\n}\n.func (.param .b32 r) second(.param .b32 n)\n{\n"
       "  st.param.b32 [r], 3;\n  ret;\n}\n";
@@ -331,17 +331,17 @@ TEST(InstructionValues, CallTargets) {
 )",
                                     functions);
   const Measured measured = measure_module(R"cod(
-    global unsigned int firsts; global unsigned int seconds; global unsigned int others; global unsigned int behind;
+    global unsigned int firsts; global unsigned int seconds; global unsigned int others; global unsigned int after;
     ON_INSTRUCTION: CALL_TARGET("first\\(int\\)"): { atomicAdd(&firsts, 1); }
     ON_INSTRUCTION: CALL_TARGET("^sec"): CALL_TARGET("third"): { atomicAdd(&seconds, 1); }
     ON_INSTRUCTION: CALL: CALL_TARGET("^nothing$"): { atomicAdd(&others, 1); }
-    ON_INSTRUCTION_AFTER: CALL: { atomicAdd(&behind, 1); })cod",
+    ON_INSTRUCTION_AFTER: CALL: { atomicAdd(&after, 1); })cod",
                                            Shape{{2, 1, 1}, {33, 1, 1}}, module);
   ASSERT_EQ(measured.failure, "");
   EXPECT_EQ(measured["firsts"], 66);
   EXPECT_EQ(measured["seconds"], 66);
   EXPECT_EQ(measured["others"], 0);
-  EXPECT_EQ(measured["behind"], 132);
+  EXPECT_EQ(measured["after"], 132);
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ constexpr std::uint32_t blocks = 2;
 constexpr std::size_t data_words = 34000;  // of `data`
 constexpr std::size_t middle = 65536;      // bytes before %rd1
 
-/// So that a multiple of 4 GiB lies a kilobyte behind %rd1; the same memory each time.
+/// Maps memory with a multiple of 4 GiB one kilobyte after %rd1, identical for every launch.
 std::uint64_t* memory_across() {
   static std::byte* const mapped = []() -> std::byte* {
     constexpr std::size_t bytes = 1u << 20;
@@ -117,7 +117,7 @@ std::string MeasuredLaunch::check(bool lane_values) {
     return {};
   }
   run(**module, words, nullptr);
-  EXPECT_EQ(data_, native_) << "the variant computes something else";
+  EXPECT_EQ(data_, native_) << "the variant computes a different result";
   std::vector<std::span<std::byte>> views;
   views.reserve(arrays.size());
   for (auto& array : arrays) views.push_back(bytes_of_vector(array));
@@ -181,7 +181,7 @@ void MeasuredLaunch::run(device::cpu::LoadedModule& module, const std::vector<st
   data_.assign(data, data + 16384);
 }
 
-/// Zeros. Always at the same place in a sector: how many are touched depends on it.
+/// Zeros, always at the same offset in a sector, because the number of touched sectors depends on it.
 std::uint64_t* MeasuredLaunch::data() {
   if (memory_ == Memory::across) {
     std::uint64_t* const memory = memory_across();

@@ -1,5 +1,4 @@
-// Sectors and wavefronts from differences of addresses that lanes know before, against the device's own
-// counters.
+// Sectors and wavefronts from hoisted differences of addresses, compared with the device's own counters.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -10,7 +9,7 @@
 namespace lynxpp::cod {
 namespace {
 
-/// Bodies whose accesses all have patterns, and how many registers these fill.
+/// Bodies whose accesses all have lane patterns, and how many registers these need.
 struct Known {
   const char* name;
   int registers;
@@ -44,7 +43,7 @@ constexpr Known known[] = {
      "L;\nret;"},
 };
 
-TEST(LaneValues, AreTakenWhereTheyAreKnown) {
+TEST(LaneValues, AreHoistedWhereTheyAreKnown) {
   for (const Known& kernel : known) {
     SCOPED_TRACE(kernel.name);
     for (const Shape& shape : shapes) {
@@ -61,11 +60,10 @@ TEST(LaneValues, AreTakenWhereTheyAreKnown) {
   }
 }
 
-/// Bodies whose lanes come to their accesses to shared memory in parts, and at how many of these they know
-/// whom they meet at a bank. Those in a part together have the same iteration behind them, where not said
-/// otherwise.
+/// Bodies in which partial warps access shared memory, and for how many of these accesses the conflicting
+/// lanes are known. Lanes that access together have executed the same iterations unless stated otherwise.
 constexpr Known parted[] = {
-    // Loads and stores a row apart, of all words different, of pairs and more at one word where %tid.y
+    // Loads and stores one row apart: of all different words, of pairs and more at one word where %tid.y
     // counts, and of one word for all.
     {"branch", 6,
      "mul.lo.s32 %r10, %r1, 68;\nadd.s32 %r11, %r5, %r10;\nmul.lo.s32 %r13, %r1, 64;\nadd.s32 %r14, %r5, "
@@ -82,23 +80,23 @@ constexpr Known parted[] = {
      "xor.b32 %r9, %r1, 21;\nshl.b32 %r10, %r9, 6;\nadd.s32 %r11, %r5, %r10;\nL: setp.gt.u32 %p1, %r1, "
      "29;\n@%p1 bra N;\nld.shared.u32 %r12, [%r11+128];\nN: add.u32 %r6, %r6, 1;\nsetp.lt.u32 %p2, %r6, "
      "4;\n@%p2 bra L;\nret;"},
-    // Each lane leaves the loop in an iteration of its own, and the address moves with the iterations.
+    // Each lane leaves the loop in a different iteration, and the address depends on the iteration.
     {"divergent_loop", 1,
      "shl.b32 %r10, %r1, 5;\nadd.s32 %r11, %r5, %r10;\nL: ld.shared.u32 %r12, [%r11+64];\nadd.s32 %r11, "
      "%r11, "
      "4;\nadd.u32 %r6, %r6, 1;\nsetp.lt.u32 %p2, %r6, %r1;\n@%p2 bra L;\nret;"},
-    // Wide loads of few lanes are served otherwise.
+    // Wide loads by few lanes are served differently.
     {"wide_loads", 0,
      "shl.b32 %r10, %r1, 4;\nadd.s32 %r11, %r5, %r10;\nL: setp.gt.u32 %p1, %r1, %r6;\n@%p1 bra "
      "N;\nld.shared.v2.u32 {%r12, %r13}, [%r11];\nld.shared.v4.u32 {%r12, %r13, %r14, %r15}, [%r11];\nN: "
      "add.u32 %r6, %r6, 3;\nsetp.lt.u32 %p2, %r6, 40;\n@%p2 bra L;\nret;"},
-    // Lanes that have come on different paths add different numbers.
+    // Lanes from different paths add different numbers.
     {"paths_that_join", 0,
      "mov.u32 %r10, 64;\nand.b32 %r12, %r1, 1;\nsetp.eq.u32 %p1, %r12, 0;\n@%p1 bra W;\nmov.u32 %r10, "
      "192;\nW: "
      "mad.lo.s32 %r11, %r1, 4, %r10;\nadd.s32 %r11, %r11, %r5;\nL: setp.gt.u32 %p3, %r1, %r6;\n@%p3 bra "
      "N;\nst.shared.u32 [%r11], %r1;\nN: add.u32 %r6, %r6, 3;\nsetp.lt.u32 %p2, %r6, 40;\n@%p2 bra L;\nret;"},
-    // Behind a loop that lanes leave apart its address is theirs.
+    // After a loop that lanes leave at different times, the address differs between lanes.
     {"behind_a_loop", 0,
      "mov.u32 %r10, %r5;\nL: add.s32 %r10, %r10, 4;\nadd.u32 %r6, %r6, 1;\nsetp.lt.u32 %p1, %r6, %r1;\n@%p1 "
      "bra L;\nmov.u32 %r7, 0;\nM: setp.gt.u32 %p3, %r1, %r7;\n@%p3 bra N;\nmad.lo.s32 %r11, %r1, 60, "
@@ -106,7 +104,7 @@ constexpr Known parted[] = {
      "M;\nret;"},
 };
 
-TEST(LaneValues, AreThoseOfTheLanesThatAreThere) {
+TEST(LaneValues, AreThoseOfTheActiveLanes) {
   for (const Known& kernel : parted) {
     SCOPED_TRACE(kernel.name);
     for (const Shape& shape : shapes) {
@@ -140,7 +138,7 @@ class Generator {
   std::string number(std::uint32_t limit) { return std::to_string(below(limit)); }
   std::string fresh(const char* prefix, int& next) { return prefix + std::to_string(next++); }
 
-  /// An index below 512 in %r10: affine, gathered, or the same for all.
+  /// An index below 512 in %r10: affine, gathered, or identical for all lanes.
   void index() {
     text_ += "mov.u32 %r10, " + number(9) + ";\n";
     for (const char* tid : {"%r1", "%r2", "%r3"})
@@ -174,7 +172,7 @@ class Generator {
     }
   }
 
-  /// An address that the iteration moves.
+  /// An address that depends on the iteration.
   std::string step(std::uint32_t shift) {
     const std::string reg = fresh("%rd", next_wide_);
     if (next_wide_ > 58) next_wide_ = 30;
@@ -189,7 +187,7 @@ class Generator {
     if (depth == 0) return;
     const std::string label = fresh("L", next_label_);
     switch (below(4)) {
-      case 0: {  // all lanes make the loop together, or not
+      case 0: {  // a loop whose lanes stay converged, or not
         const std::string counter = "%r" + std::to_string(40 + depth);
         text_ += "mov.u32 " + counter + ", 0;\n" + label + ":\n";
         statements(depth - 1);
@@ -215,7 +213,7 @@ class Generator {
   int next_wide_ = 30;
 };
 
-TEST(LaneValues, GiveWhatTheDeviceCountsOfRandomKernels) {
+TEST(LaneValues, MatchTheDevicesCountersForRandomKernels) {
   int used = 0;
   for (std::uint32_t seed = 0; seed < 20; ++seed) {
     SCOPED_TRACE(seed);
@@ -228,7 +226,7 @@ TEST(LaneValues, GiveWhatTheDeviceCountsOfRandomKernels) {
   EXPECT_GT(used, 10) << "of 20";
 }
 
-TEST(LaneValues, InDeviceFunctions) {
+TEST(LaneValues, WorkInDeviceFunctions) {
   const std::string function =
       ".func f(.param .u64 a)\n{\n.reg .pred %p;\n.reg .b32 %a<9>;\n.reg .b64 %b<9>;\nld.param.u64 %b1, "
       "[a];\nmov.u32 %a1, %tid.x;\nmul.wide.u32 %b2, %a1, 12;\nadd.s64 %b3, %b1, %b2;\nsetp.gt.u32 %p, %a1, "
@@ -246,8 +244,8 @@ TEST(LaneValues, InDeviceFunctions) {
   }
 }
 
-/// The lanes that ask are not those of the access.
-TEST(LaneValues, AreNotForHandlersThatAskUnderACondition) {
+/// The lanes that query are not the lanes of the access.
+TEST(LaneValues, ExcludeHandlersThatQueryUnderACondition) {
   const auto can = [](const std::string& code) {
     return compiled("global unsigned long n; ON_INSTRUCTION: GLOBAL: {" + code + "}")
         ->handlers()[0]

@@ -1,5 +1,5 @@
-// Functions about lanes mean the lanes that execute them now: under conditions, in loops, behind jumps, in
-// helper functions; and so do the ready-made specifications where a warp's lanes go to different memories.
+// Functions about lanes refer to the active lanes: under conditions, in loops, after jumps, in helper
+// functions. So do the ready-made specifications if a warp's lanes access different memories.
 #include <gtest/gtest.h>
 
 #include "support/text.h"
@@ -11,8 +11,8 @@ namespace {
 
 Shape row(std::uint32_t threads, std::uint32_t blocks = 2) { return {{blocks, 1, 1}, {threads, 1, 1}}; }
 
-/// Threads store to their own element: under a guard those whose number modulo 3 is 1; thread t as often as
-/// t modulo 4 tells, in a loop; and those with an even number, behind the others' return.
+/// Threads store to their own element: under a guard if their index modulo 3 is 1; thread t (t modulo 4)
+/// times in a loop; and those with an even index after the others have returned.
 std::string stores_for(const std::string& target) {
   return ".version 8.0\n.target " + target + R"(
 .address_size 64
@@ -79,11 +79,11 @@ void expect_random_lanes(std::uint64_t seed, int device_sm) {
 
 class RandomConditions : public testing::TestWithParam<std::uint64_t> {};
 
-TEST_P(RandomConditions, TellLanesWhatThoseThatAreThereHave) {
+TEST_P(RandomConditions, YieldResultsOfTheActiveLanes) {
   for (std::uint64_t i = 0; i < 6; ++i) expect_random_lanes(GetParam() * 6 + i, 90);
 }
 
-TEST_P(RandomConditions, AndOnOlderTargets) {
+TEST_P(RandomConditions, YieldThemOnOlderTargets) {
   for (std::uint64_t i = 0; i < 2; ++i) expect_random_lanes(1000 + GetParam() * 2 + i, 70);
 }
 
@@ -94,12 +94,12 @@ INSTANTIATE_TEST_SUITE_P(Some, RandomConditions, testing::Range<std::uint64_t>(0
 struct Case {
   const char* name;
   const char* code;  ///< at the store of a full warp; adds to n
-  double expected;   ///< of one warp
+  double expected;   // per warp
 };
 
 class Conditions : public testing::TestWithParam<Case> {};
 
-TEST_P(Conditions, LeaveTheLanesForWhichTheyHold) {
+TEST_P(Conditions, ExcludeLanesForWhichTheyFail) {
   const Measured measured = measure(
       std::string("global unsigned long n[1];\nshared unsigned int words[1];\n"
                   "static int few() { return activeThreadCount() < 9; }\n"
@@ -140,8 +140,8 @@ const Case cases[] = {
      4 + 28 * 28},
     {"LoopsEnd", "for (unsigned int i = 0; i < laneId(); ++i) n[0] += activeThreadCount();",
      31 * 32 * 63 / 6.0},
-    {"Behind", "for (unsigned int i = 0; i < laneId(); ++i) if (i == 5) return; n[0] += activeThreadCount();",
-     36},
+    {"AfterALoop",
+     "for (unsigned int i = 0; i < laneId(); ++i) if (i == 5) return; n[0] += activeThreadCount();", 36},
     {"Continue",
      "for (int i = 0; i < 2; ++i) { if (laneId() < 10) { if (laneId() < 4) continue; n[0]++; } n[0] += "
      "activeThreadCount(); }",
@@ -174,7 +174,7 @@ struct Access {
   std::uint32_t bytes;
 };
 
-/// Random, near and strided accesses of the lanes for which `guard` holds, if any.
+/// Random, near and strided accesses of the lanes whose `guard` holds, if given.
 std::string accesses_of(const Access& access, const std::string& guard) {
   std::string text = R"(.version 8.0
 .target sm_80
@@ -260,8 +260,8 @@ const char* const behind_a_return = R"(
 
 class Accesses : public testing::TestWithParam<Access> {};
 
-/// What the device counts of the access under a guard is what the handler counts under a condition.
-TEST_P(Accesses, OfSomeLanesCostWhatTheDeviceCountsUnderAGuard) {
+/// The handler's counts under a condition equal the device's counts of the access under the same guard.
+TEST_P(Accesses, UnderAConditionCostWhatTheDeviceCountsUnderAGuard) {
   for (const std::uint32_t threads : {64u, 45u}) {
     const Shape shape = row(threads, 33);
     const std::string module = accesses_of(GetParam(), "");
@@ -299,8 +299,8 @@ INSTANTIATE_TEST_SUITE_P(Each, Accesses, testing::ValuesIn(accesses),
 
 // ---------------------------------------------------------------- one access, two memories
 
-/// By one generic load the lanes of one kind, even or odd, read global memory, five sectors for a warp, and
-/// the others shared memory, each its own word. `first`: where lane 0 reads.
+/// In one generic load, lanes of one parity read global memory, five sectors per warp, and the others read
+/// shared memory, each its own word. `first`: the memory that lane 0 reads.
 std::string two_memories(const std::string& first) {
   const std::string is_global = first == "global" ? "eq" : "ne";
   return R"(.version 8.0
@@ -340,7 +340,7 @@ std::string ready_made(const std::string& name) {
   return source;
 }
 
-TEST(TwoMemories, OfOneAccessAreCountedApart) {
+TEST(TwoMemories, AreCountedSeparatelyInOneAccess) {
   for (const std::string first : {"global", "shared"}) {
     const std::string module = two_memories(first);
     const Measured memory = measure_module(ready_made("memory_efficiency"), row(64, 1), module);

@@ -1,4 +1,4 @@
-// What the conformance tests give a launch on the cpu device: memory, and numbers for runs of words.
+// Launch arguments of the conformance tests on the cpu device: memory, and counts for runs of words.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace lynxpp::cod {
 
-/// In the text of a module.
+/// Number of instructions in the text of a module.
 inline std::size_t count_instructions(const std::string& ptx) {
   std::size_t count = 0;
   for (const std::string& line : split(ptx, '\n')) {
@@ -26,8 +26,8 @@ inline std::size_t count_instructions(const std::string& ptx) {
   return count;
 }
 
-/// The memory of one launch, placed alike in every run: each array begins on a page of WordMap, so neither
-/// sectors nor the elements of DEVICE_WORDS arrays depend on chance.
+/// The memory of one launch, at the same offsets in every run: each array begins on a page of WordMap, so
+/// that neither sectors nor elements of DEVICE_WORDS arrays vary.
 class Memory {
  public:
   void reserve(std::size_t words) {
@@ -47,7 +47,7 @@ class Memory {
   std::span<std::uint32_t> input_, output_;
 };
 
-/// What is written down of runs of words (engine/word_runs.h), for each array that has some.
+/// Recorded runs of words (engine/word_runs.h), for each array that has any.
 class LaunchRuns {
  public:
   void reserve(const engine::WordCounting& counting, std::uint64_t most, std::uint64_t threads) {
@@ -69,7 +69,8 @@ class LaunchRuns {
   std::uint64_t address_of_loop_records() const {
     return reinterpret_cast<std::uint64_t>(loop_records_.data());
   }
-  /// `counts` by specification and array, and of how many bytes an element is. How many words had none.
+  /// Adds the runs to `counts`, indexed by specification and array. Returns the number of words without an
+  /// element.
   template <typename Counts, typename Bytes>
   std::uint64_t add_to(const Counts& counts, const WordMap& map, const Bytes& bytes_of_element) const {
     std::uint64_t outside = 0;

@@ -25,7 +25,7 @@ std::string routine_of(const std::string& source, int sm = 80) {
   return routines.empty() ? std::string() : routines.back();
 }
 
-TEST(Lowering, StateIsReadOnceAndWrittenOnceWhenAssigned) {
+TEST(Lowering, StateIsReadOnceAndWrittenOnceIfAssigned) {
   const std::string routine = routine_of(
       "unsigned long n; int other; ON_BASIC_BLOCK_EXIT: { n += 1; n *= 2; if (n > 5) return; n = 0; }");
   EXPECT_EQ(count_of(routine, ", __lynxpp_state_0;"), 1u);
@@ -37,7 +37,7 @@ TEST(Lowering, StateIsReadOnceAndWrittenOnceWhenAssigned) {
   EXPECT_THAT(reader, Not(HasSubstr("mov.b32 __lynxpp_state_0")));
 }
 
-TEST(Lowering, NarrowAndFloatingStatesTravelAsBits) {
+TEST(Lowering, NarrowAndFloatingStatesArePassedAsBits) {
   const std::string routine = routine_of(
       "char a; unsigned short b; bool c; float d; double e;\nON_KERNEL_EXIT: { a += 1; b += 1; c = !c; d += "
       "1; e += 1; }");
@@ -49,7 +49,7 @@ TEST(Lowering, NarrowAndFloatingStatesTravelAsBits) {
   }
 }
 
-TEST(Lowering, UnusedSiteValuesAndWordsAreDropped) {
+TEST(Lowering, UnusedSiteValuesAndParameterSlotsAreDropped) {
   const std::string routine = routine_of(
       "int n; global int a[4]; ON_INSTRUCTION: { if (0) n += accessSize(); long unused = memoryAddress(); n "
       "+= instructionId(); }");
@@ -96,7 +96,7 @@ TEST(Lowering, PlainAddIsReadModifyWrite) {
   EXPECT_THAT(routine, Not(HasSubstr("red.")));
 }
 
-TEST(Lowering, AnAddToOnePlaceIsAggregated) {
+TEST(Lowering, AddToAUniformAddressIsAggregated) {
   const std::string wide =
       "unsigned long n; global unsigned long a[BLOCKS]; ON_KERNEL_EXIT: { atomicAdd(&a[blockId()], n); }";
   EXPECT_EQ(count_of(routine_of(wide, 80), "redux.sync.add.u32"), 3u);
@@ -112,7 +112,7 @@ TEST(Lowering, AnAddToOnePlaceIsAggregated) {
   EXPECT_THAT(routine_of(uniform, 75), Not(HasSubstr("shfl")));
 }
 
-TEST(Lowering, AnAddToManyPlacesOrWithAResultIsNot) {
+TEST(Lowering, AddToVaryingAddressesOrWithAResultIsNotAggregated) {
   const char* plain[] = {"atomicAdd(&a[laneId()], 1);", "unsigned old = atomicAdd(&a[0], 1); a[1] = old;",
                          "atomicAdd(&a[2 * laneId() + 1], 1);",
                          "if (leastActiveThreadInWarp()) atomicAdd(&a[0], 1);"};
@@ -124,7 +124,7 @@ TEST(Lowering, AnAddToManyPlacesOrWithAResultIsNot) {
   }
 }
 
-TEST(Lowering, WhetherAllLanesAddToOnePlaceIsFoundOutWhenItIsUnknown) {
+TEST(Lowering, AddToAnUnknownAddressTestsForUniformity) {
   for (const std::string each :
        {"unsigned i = 0; i = laneId(); atomicAdd(&a[i], 1);", "for (int i = 0; i < 4; i++) a[i] += 1;"}) {
     const std::string routine = routine_of("global unsigned a[64]; ON_KERNEL_EXIT: { " + each + " }");
@@ -133,7 +133,7 @@ TEST(Lowering, WhetherAllLanesAddToOnePlaceIsFoundOutWhenItIsUnknown) {
   }
 }
 
-TEST(Lowering, UpdatesWhereThreadsMayMeetAreAtomic) {
+TEST(Lowering, UpdatesThatMayConflictAreAtomic) {
   const std::pair<const char*, const char*> updates[] = {
       {"a[0] += 2;", "red.global.add.u32"},
       {"a[smId()] -= 2;", "red.global.add.u32"},
@@ -155,7 +155,7 @@ TEST(Lowering, UpdatesWhereThreadsMayMeetAreAtomic) {
   }
 }
 
-TEST(Lowering, LanesAreFoundOutOnceWhereTheyAreAskedFor) {
+TEST(Lowering, ActiveMaskIsQueriedOncePerBlock) {
   const std::string everywhere = routine_of(
       "unsigned n; ON_BASIC_BLOCK_EXIT: { if (leastActiveThreadInWarp()) n += 3; n += activeMask() + "
       "ballot(laneId() > 5) + warpMax(laneId()); }");
@@ -176,7 +176,7 @@ TEST(Lowering, BallotTakesItsOwnMask) {
   EXPECT_LT(routine.find("vote.sync"), routine.find("bra"));
 }
 
-TEST(Lowering, MinimaFollowTheInstructions) {
+TEST(Lowering, MinimumVersionsFollowTheInstructions) {
   const auto minima = [](const std::string& source, int sm) {
     const auto code = compiled(source)->lower_device({sm});
     return std::pair(code->minimum_sm, code->minimum_ptx);
@@ -188,7 +188,7 @@ TEST(Lowering, MinimaFollowTheInstructions) {
   EXPECT_EQ(minima(aggregated, 75), std::pair(30, 62));
 }
 
-TEST(Lowering, NeitherStackNorCallsNorVariables) {
+TEST(Lowering, UsesNeitherStackNorCallsNorVariables) {
   const std::string routine = routine_of(
       "static int pick(int i) { if (i == 0) return 5; else if (i == 1) return 9; else if (i == 2) return 12; "
       "else if (i == 3) return 40; return 7; }\n"

@@ -1,4 +1,4 @@
-// Damaged specifications: an answer in finite time, never a crash; what still compiles can still be lowered.
+// Damaged specifications: compilation terminates and never crashes; those that still compile can be lowered.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -74,7 +74,7 @@ const char* const fragments[] = {"(",
                                  "by int",
                                  "= linear(0, 8)",
                                  "append(&",
-                                 "entryKey(places, 0).",
+                                 "entryKey(points, 0).",
                                  "host int",
                                  "ON_END:"};
 
@@ -126,23 +126,23 @@ ON_REPORT: { struct visit *v = visits; long n = 0; for (int i = 0; i < 3; ++i) n
 )";
 
 const char* const every_collection = R"(
-struct place { unsigned int block; unsigned long line; };
-struct use { long count; struct place last; };
+struct point { unsigned int block; unsigned long line; };
+struct use { long count; struct point last; };
 global trace struct use uses[BLOCKS][64];
 global trace unsigned char bytes[16];
 global histogram sizes[12];
 global histogram waits[WARPS][10] = linear(-100, 100);
 global histogram late[4] = log2(32);
-global map struct use places[256] by struct place;
+global map struct use points[256] by struct point;
 global map unsigned int lanes[LANES][8] by short;
 host double total = 2.5, most[3] = {1, 2};
-host struct place first;
+host struct point first;
 ON_INSTRUCTION: MEM_READ: {
-  struct place p = {basicBlockId(), memoryAddress() / 128};
+  struct point p = {basicBlockId(), memoryAddress() / 128};
   struct use u;
   u.last = p;
-  places[p].count += 1;
-  places[p] = u;
+  points[p].count += 1;
+  points[p] = u;
   unsigned long i = append(&uses[blockId()], u);
   uses[blockId()][i].count = append(&bytes, 3);
   record(&sizes, accessSize(), 2);
@@ -152,8 +152,8 @@ ON_INSTRUCTION: MEM_READ: {
 }
 ON_REPORT: {
   total += length(uses) + dropped(uses[0]) + underflow(sizes) + overflow(waits[1]) + binFrom(late, 1) + binTo(sizes, 2);
-  if (length(places) > 0) first.line = entryKey(places, 0).line + entryValue(places, 0).count;
-  emit("uses", uses); emit("sizes", sizes); emitTop("places", places, 3, "reads"); emit(kernelName(), total);
+  if (length(points) > 0) first.line = entryKey(points, 0).line + entryValue(points, 0).count;
+  emit("uses", uses); emit("sizes", sizes); emitTop("points", points, 3, "reads"); emit(kernelName(), total);
   emit("mean", mean(bytes)); emit("one", lanes[1][2]); most[1] = max(uses.count); emit("uses", uses.last.line);
 }
 ON_END: { emit("total", total); emit("most", most); emitTable("t", "a", most, "b", most); print("%lu", first.line); }
@@ -212,7 +212,7 @@ TEST(Mutation, DamagedSpecificationsNeverCrash) {
   EXPECT_GT(refused, 500);
 }
 
-TEST(Mutation, GarbageIsRefused) {
+TEST(Mutation, GarbageIsRejected) {
   std::mt19937 random(7);
   for (int i = 0; i < 200; ++i) {
     std::string text(1 + i * 3u, '\0');

@@ -7,7 +7,7 @@
 namespace lynxpp::cod {
 namespace {
 
-TEST(Parser, EveryConstructOfFileScope) {
+TEST(Parser, ParsesEveryConstructOfFileScope) {
   const auto tree = parse(
       "// comment\nglobal unsigned long a[BLOCKS][4];\nglobal int total;\nunsigned x = 1, y;\n"
       "static int half(int v) { return v / 2; }\nON_INSTRUCTION: MEM_READ: GLOBAL: { x += 1; }\nx = 3;\n",
@@ -25,7 +25,7 @@ TEST(Parser, EveryConstructOfFileScope) {
   EXPECT_EQ(tree->items[5].kind, Item::Kind::statement);
 }
 
-TEST(Parser, WordsOfATypeInAnyOrder) {
+TEST(Parser, AcceptsWordsOfATypeInAnyOrder) {
   for (const char* text :
        {"unsigned long", "long unsigned int", "unsigned long long", "uint64_t", "size_t"}) {
     const auto tree = parse(std::string(text) + " x;", "t.cod");
@@ -47,7 +47,7 @@ TEST(Parser, ColumnsCountBytes) {
   EXPECT_EQ(tree.error().diagnostics[0].location.column, 14u);
 }
 
-TEST(Parser, AnEmptyFileIsASyntaxTreeWithoutItems) {
+TEST(Parser, EmptyFileIsASyntaxTreeWithoutItems) {
   const auto tree = parse("", "t.cod");
   ASSERT_TRUE(tree.ok());
   EXPECT_TRUE(tree->items.empty());
@@ -59,7 +59,7 @@ std::string repeated(const std::string& text, int times) {
   return result;
 }
 
-TEST(Parser, DeepNestingIsRefusedWhateverItsKind) {
+TEST(Parser, DeepNestingOfAnyKindIsRejected) {
   constexpr int deep = 20000;
   const std::string prefixes[] = {"(",       "-",          "!",         "(int)",    "x = ",
                                   "f(",      "a[",         "x ? ",      "x ? 1 : ", "{",
@@ -83,7 +83,7 @@ TEST(Parser, OrdinaryNestingIsAccepted) {
   EXPECT_EQ(errors_of("ON_KERNEL_ENTRY: { int x = 1" + repeated(" + 1", 150) + "; }"), "");
 }
 
-TEST(Parser, AHugeFileIsRefused) {
+TEST(Parser, HugeFileIsRejected) {
   const auto tree = parse(std::string(3u << 20, ' '), "t.cod");
   ASSERT_FALSE(tree.ok());
   EXPECT_EQ(render(tree.error().diagnostics),

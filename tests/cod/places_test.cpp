@@ -1,4 +1,4 @@
-// Handlers at every place a kernel can have: what they count agrees with what the device counts by itself.
+// Handlers at every kind of site: their counts match the device's own counters.
 #include <gtest/gtest.h>
 
 #include "tests/cod/conformance_fixture.h"
@@ -11,11 +11,11 @@ struct PlacesCase {
   std::string file_scope;
   std::string parameters;
   std::string body;
-  bool callee_exits = false;  ///< some calls do not come back
+  bool callee_exits = false;  ///< some calls do not return
 };
 
 std::string module_of(const PlacesCase& each) {
-  // Large parameters need PTX 8.1; one case has to be raised to it.
+  // Large parameters require PTX 8.1; one case must be raised to it.
   const bool is_large = each.parameters.find("[32") != std::string::npos;
   return std::string(is_large ? ".version 8.1" : ".version 8.0") +
          std::string("\n.target sm_80\n.address_size 64\n") + each.file_scope + ".visible .entry k(" +
@@ -126,7 +126,7 @@ const PlacesCase cases[] = {
 
 constexpr const char* counts_everything = R"(
   global unsigned long entries; global unsigned long exits; global unsigned long block_entries; global unsigned long block_exits;
-  global unsigned long in_blocks; global unsigned long executed; global unsigned long behind; global unsigned long jumps;
+  global unsigned long in_blocks; global unsigned long executed; global unsigned long after; global unsigned long jumps;
   unsigned int instructions;
   ON_KERNEL_ENTRY: { atomicAdd(&entries, 1); }
   ON_KERNEL_EXIT: { atomicAdd(&exits, 1); atomicAdd(&in_blocks, instructions); }
@@ -135,11 +135,11 @@ constexpr const char* counts_everything = R"(
   ON_INSTRUCTION: { atomicAdd(&executed, getPredicateValue()); }
   ON_INSTRUCTION: OPCODE("bra*"): OPCODE("ret*"): OPCODE("exit*"): { atomicAdd(&jumps, getPredicateValue()); }
   ON_INSTRUCTION: OPCODE("brx*"): { atomicAdd(&jumps, 1); }
-  ON_INSTRUCTION_AFTER: { atomicAdd(&behind, 1); })";
+  ON_INSTRUCTION_AFTER: { atomicAdd(&after, 1); })";
 
 class Places : public testing::TestWithParam<PlacesCase> {};
 
-TEST_P(Places, CountsAgreeWithTheDevice) {
+TEST_P(Places, CountsMatchTheDevices) {
   for (const std::uint32_t threads : {1u, 33u, 64u}) {
     const Measured measured =
         measure_module(counts_everything, Shape{{1, 1, 1}, {threads, 1, 1}}, module_of(GetParam()));
@@ -150,7 +150,7 @@ TEST_P(Places, CountsAgreeWithTheDevice) {
     EXPECT_EQ(measured["block_entries"], measured["block_exits"]);
     EXPECT_EQ(measured["in_blocks"], expected);
     EXPECT_EQ(measured["executed"], expected);
-    const double returned = measured["behind"] + measured["jumps"];
+    const double returned = measured["after"] + measured["jumps"];
     if (GetParam().callee_exits) {
       EXPECT_LE(returned, expected);
     } else {
@@ -159,11 +159,11 @@ TEST_P(Places, CountsAgreeWithTheDevice) {
   }
 }
 
-/// One handler alone, with code that has to run where it stands, so that nothing else makes room for it.
+/// One handler alone, with code that must run at its site, so that no other handler makes room for it.
 struct TargetCase {
   const char* name;
   std::string specification;  ///< adds 1 to `n` at each run of the handler, thread by thread
-  bool is_everywhere = true;  ///< every kernel that runs has such a place
+  bool is_everywhere = true;  ///< every kernel that runs has such a site
 };
 
 const TargetCase targets[] = {
@@ -179,7 +179,7 @@ const TargetCase targets[] = {
     {"predicated",
      "ON_INSTRUCTION: PREDICATED: { atomicAdd(&n, 1 + zero * (instructionId() + sourceLine())); }", false},
     {"branch", "ON_INSTRUCTION: BRANCH: { atomicAdd(&n, 1 + zero * clockCounter()); }", false},
-    {"behind", "ON_INSTRUCTION_AFTER: { atomicAdd(&n, 1 + zero * clockCounter()); }", false},
+    {"after", "ON_INSTRUCTION_AFTER: { atomicAdd(&n, 1 + zero * clockCounter()); }", false},
     {"private",
      "unsigned int mine; ON_BASIC_BLOCK_EXIT: { mine += 1 + zero * clockCounter(); } "
      "ON_KERNEL_EXIT: { atomicAdd(&n, mine); }"},
@@ -187,9 +187,8 @@ const TargetCase targets[] = {
 
 class EachTarget : public testing::TestWithParam<TargetCase> {};
 
-/// The same number with the handler's code at each place as by counting; outputs and ptxas are checked by the
-/// fixture.
-TEST_P(EachTarget, AloneAtEveryPlace) {
+/// The handler's code at each site yields the same count as counting; the fixture checks outputs and ptxas.
+TEST_P(EachTarget, WorksAloneAtEverySite) {
   const std::string& code = GetParam().specification;
   std::string counted = code;
   for (std::size_t at = counted.find(" + zero"); at != std::string::npos; at = counted.find(" + zero", at)) {
@@ -218,14 +217,14 @@ TEST_P(EachTarget, AloneAtEveryPlace) {
 INSTANTIATE_TEST_SUITE_P(Each, EachTarget, testing::ValuesIn(targets),
                          [](const auto& test) { return std::string(test.param.name); });
 
-TEST(EarlyTrap, EndsTheLaunchAsItDoesWithoutInstrumentation) {
+TEST(EarlyTrap, EndsTheLaunchAsWithoutInstrumentation) {
   const Measured measured =
       measure_module(counts_everything, Shape{{1, 1, 1}, {33, 1, 1}},
                      module_of({"", "", in_and_out, REGISTERS "  @%p1 trap;\n" STORE "  ret;\n"}));
   EXPECT_NE(measured.failure.find("the kernel executed trap"), std::string::npos) << measured.failure;
 }
 
-TEST(Parameters, ThatLeaveNoRoomAreRefusedWithTheReason) {
+TEST(Parameters, ThatLeaveNoRoomAreRejectedWithTheReason) {
   const Measured measured = measure_module(
       counts_everything, Shape{{1, 1, 1}, {1, 1, 1}},
       module_of({"", "", ".param .u64 in, .param .u64 out, .param .align 8 .b8 pad[32740]", "  ret;\n"}));
@@ -236,7 +235,7 @@ TEST(Parameters, ThatLeaveNoRoomAreRefusedWithTheReason) {
 INSTANTIATE_TEST_SUITE_P(Each, Places, testing::ValuesIn(cases),
                          [](const auto& test) { return std::string(test.param.name); });
 
-TEST(Sampling, BlocksAndWarpsWhoseNumbersAreDivisible) {
+TEST(Sampling, SelectsBlocksAndWarpsWithDivisibleIndices) {
   const Measured measured = measure(R"(
     global unsigned long blocks; global unsigned long same; global unsigned long warps; global unsigned long both; global unsigned long all;
     ON_KERNEL_EXIT: SAMPLE_BLOCKS(4): { atomicAdd(&blocks, 1); }

@@ -1,4 +1,4 @@
-// Pointers, structures as arguments and results, and arrays of thread variables: results known in closed
+// Pointers, structures as arguments and results, and arrays of per-thread variables: results known in closed
 // form, on the cpu device and in ON_REPORT.
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ struct Construct {
 
 class Pointer : public testing::TestWithParam<Construct> {};
 
-TEST_P(Pointer, GivesWhatCGives) {
+TEST_P(Pointer, ComputesWhatCComputes) {
   const std::string source = std::string(GetParam().file_scope) +
                              "\nglobal long result;\nON_KERNEL_EXIT: { long r = 0; " + GetParam().code +
                              " result = r; }\nON_REPORT: { emit(\"r\", result); }";
@@ -29,7 +29,7 @@ TEST_P(Pointer, GivesWhatCGives) {
   EXPECT_EQ(measured.dropped, 0u) << source;
 }
 
-TEST_P(Pointer, GivesTheSameInTheReport) {
+TEST_P(Pointer, ComputesTheSameInTheReport) {
   const std::string source = std::string(GetParam().file_scope) + "\nON_REPORT: { long r = 0; " +
                              GetParam().code + " emit(\"r\", r); }";
   const Measured measured = measure(source, line(1));
@@ -107,7 +107,7 @@ const Construct constructs[] = {
 INSTANTIATE_TEST_SUITE_P(Each, Pointer, testing::ValuesIn(constructs),
                          [](const auto& each) { return numbered_name(each.index, each.param.code); });
 
-TEST(Pointer, AccessesOutsideTheArrayDoNotHappen) {
+TEST(Pointer, AccessesOutsideTheArrayAreSkipped) {
   const char* source =
       "global int a[4]; global int guard[4]; shared int s[4]; global int seen;\n"
       "ON_KERNEL_EXIT: { int *p = a; p[4] = 1; p[-1] = 1; p += 100; *p = 1; p = 0; *p = 3; int l[2]; p = l; "
@@ -143,8 +143,8 @@ TEST(Pointer, AtomicFunctionsTakePointers) {
 
 class ThreadArray : public testing::TestWithParam<std::uint32_t> {};
 
-/// Registers where the indices are constants, local memory where they are not: both count the same.
-TEST_P(ThreadArray, KeepsItsValuesOverAllHandlers) {
+/// Registers if the indices are constants, local memory otherwise: both yield the same counts.
+TEST_P(ThreadArray, KeepsItsValuesAcrossAllHandlers) {
   const char* source =
       "struct tally { unsigned int n[3]; double weight; };\n"
       "unsigned long fixed[4] = {100, 200}; unsigned int moving[5]; struct tally mine = {{1, 2, 3}, 0.5}; "
@@ -190,9 +190,9 @@ TEST_P(ThreadArray, KeepsItsValuesOverAllHandlers) {
   }
 }
 
-/// Bounds that only the run shows: the loops stay loops, and the arrays lie in local memory while a handler
-/// runs.
-TEST_P(ThreadArray, IsWalkedByLoopsThatAreNotUnrolled) {
+/// The bounds are known only at run time, so the loops stay loops, and the arrays are in local memory while a
+/// handler runs.
+TEST_P(ThreadArray, WorksInLoopsThatAreNotUnrolled) {
   const char* source =
       "unsigned int visits[48]; unsigned long turns; global unsigned long sums[THREADS]; global unsigned int "
       "last[THREADS];\n"

@@ -9,7 +9,7 @@ namespace lynxpp::cod {
 namespace {
 
 constexpr std::uint32_t places = 64;     // of elected[] and added[]
-constexpr std::uint32_t case_count = 5;  // values that a switch tells apart
+constexpr std::uint32_t case_count = 5;  // values that a switch distinguishes
 
 std::uint32_t lowest(std::uint32_t mask) { return static_cast<std::uint32_t>(std::countr_zero(mask)); }
 
@@ -27,7 +27,7 @@ std::size_t different(std::uint32_t mask, Number number) {
 
 }  // namespace
 
-// ---------------------------------------------------------------- making one
+// ---------------------------------------------------------------- generation
 
 RandomLanes::RandomLanes(std::uint64_t seed) : engine_(seed) {
   for (int i = 0; i < 2; ++i) helpers_.push_back(statements(1, false, false));
@@ -48,7 +48,7 @@ RandomLanes::Node RandomLanes::number(int depth) {
       node.parts.push_back(number(depth - 1));
       break;
     case Kind::helper:
-      if (helpers_.size() < 2) node.kind = Kind::mask;  // helpers call none
+      if (helpers_.size() < 2) node.kind = Kind::mask;  // helpers call no helpers
       break;
     default: break;
   }
@@ -101,8 +101,8 @@ RandomLanes::Node RandomLanes::statement(int depth, bool in_loop, bool in_switch
   return cases(depth, in_loop);
 }
 
-/// Of the labels each stands before one of the sections; `a` of a section has a bit for each of its values,
-/// and one more for `default`.
+/// Each label is before one of the sections; `a` of a section has a bit for each of its values, and one more
+/// for `default`.
 RandomLanes::Node RandomLanes::cases(int depth, bool in_loop) {
   Node node{Kind::cases, 0, 0, {}};
   const std::uint32_t sections = below(3) + 2;
@@ -120,7 +120,7 @@ RandomLanes::Node RandomLanes::cases(int depth, bool in_loop) {
   return node;
 }
 
-// ---------------------------------------------------------------- its text
+// ---------------------------------------------------------------- text
 
 std::string RandomLanes::text() const {
   std::string text =
@@ -202,7 +202,7 @@ std::string RandomLanes::print_cases(const Node& node, bool in_helper) const {
   return text + "}\n";
 }
 
-// ---------------------------------------------------------------- what it is to give
+// ---------------------------------------------------------------- expected results
 
 RandomLanes::Expected RandomLanes::expected(std::uint32_t blocks, std::uint32_t threads,
                                             Executions executions) const {
@@ -228,7 +228,7 @@ RandomLanes::Expected RandomLanes::expected(std::uint32_t blocks, std::uint32_t 
   return machine.result;
 }
 
-/// Of all but those that have conditions inside. `inner`: what the condition of a vote gives, by lane.
+/// For all nodes without nested conditions. `inner`: the result of a vote's condition, by lane.
 std::uint64_t RandomLanes::value(const Node& node, std::uint32_t mask, std::uint32_t lane,
                                  const Values& inner, const Frame& frame, const Machine& machine) const {
   std::uint32_t votes = 0;

@@ -1,5 +1,5 @@
-// Random handlers that ask about lanes under conditions, in loops and behind jumps, and what each lane is to
-// be told: all lanes go through the statements side by side, one statement at a time.
+// Random handlers that query lanes under conditions, in loops and after jumps, and the expected results for
+// each lane: all lanes execute the statements in lockstep.
 #pragma once
 
 #include <array>
@@ -15,8 +15,8 @@ class RandomLanes {
   explicit RandomLanes(std::uint64_t seed);
 
   /// A specification with the handler at global stores, where thread t stores to element t of an array that
-  /// begins a sector. What a lane has been told is in hashes[t], how often statements ran in elected[…] and
-  /// added[…], the first three arrays.
+  /// begins at a sector boundary. hashes[t] receives the results of lane queries; elected[…] and added[…]
+  /// count executions of statements. These are the first three arrays.
   std::string text() const;
 
   struct Expected {
@@ -24,8 +24,9 @@ class RandomLanes {
     std::vector<std::uint64_t> elected;
     std::vector<std::uint64_t> added;
   };
-  /// Of thread blocks of so many threads in a row; `executions`: the lanes of a warp that come to the stores,
-  /// from those that exist and the number of its first thread in the block, in order.
+  /// Expected results for thread blocks of this many threads in a row. `executions` returns the lanes of a
+  /// warp at each execution of the stores, in order, from the existing lanes and the index of its first
+  /// thread in the block.
   using Executions = std::vector<std::uint32_t> (*)(std::uint32_t exist, std::uint32_t first);
   Expected expected(std::uint32_t blocks, std::uint32_t threads, Executions executions) const;
 
@@ -105,7 +106,7 @@ class RandomLanes {
   Values evaluate(const Node& node, std::uint32_t mask, Frame& frame, Machine& machine) const;
   Values call(const Node& node, std::uint32_t mask, const Values& argument, Machine& machine) const;
   std::uint32_t holds(const Node& node, std::uint32_t mask, Frame& frame, Machine& machine) const;
-  /// The lanes that come to what stands behind it.
+  /// Returns the lanes that reach the code after the node.
   std::uint32_t run(const Node& node, std::uint32_t mask, Frame& frame, Machine& machine) const;
   std::uint32_t run_loop(const Node& node, std::uint32_t mask, Frame& frame, Machine& machine) const;
   std::uint32_t run_cases(const Node& node, std::uint32_t mask, Frame& frame, Machine& machine) const;

@@ -9,7 +9,7 @@ constexpr const char* type_names[] = {"signed char", "unsigned char", "short", "
                                       "int",         "unsigned int",  "long",  "unsigned long",
                                       "float",       "double"};
 constexpr const char* short_names[] = {"i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64"};
-/// Values where conversions and comparisons turn. Those of floating-point types are exact in float.
+/// Values at the limits of conversions and comparisons. Those of floating-point types are exact in float.
 constexpr const char* values[] = {
     "{0, 1, -1, 127, -128, 42, -7, 100}",
     "{0, 1, 255, 127, 128, 42, 200, 100}",
@@ -22,7 +22,7 @@ constexpr const char* values[] = {
     "1234567890123}",
     "{0.0f, 1.0f, -1.5f, 16777216.0f, 1e-40f, 3.25f, -1e30f, 0.1f}",
     "{0.0, 1.0, -1.5, 9007199254740993.0, 1e-310, 3.25, -1e300, 0.1}"};
-/// What a conversion from floating point may be given: the open interval.
+/// The open interval of values that can be converted from floating point.
 constexpr const char* lower_limits[] = {
     "-129.0", "-1.0", "-32769.0", "-1.0", "-2147483649.0", "-1.0", "-9223372036854775808.0", "-1.0"};
 constexpr const char* upper_limits[] = {"128.0",
@@ -133,7 +133,7 @@ RandomProgram::Value RandomProgram::binary(int depth) {
   return {"(" + a.text + " " + operators[choice] + " " + b.text + ")", common(a.kind, b.kind)};
 }
 
-/// The count stays below the width.
+/// The count is below the width.
 RandomProgram::Value RandomProgram::shift(int depth) {
   const Value value = integer(depth);
   const bool is_wide = promoted(value.kind) >= i64;
@@ -141,7 +141,7 @@ RandomProgram::Value RandomProgram::shift(int depth) {
   return {"(" + value.text + (chance(50) ? " << " : " >> ") + count + ")", promoted(value.kind)};
 }
 
-/// An integer's divisor is from 1 to 16 or, now and then, from -17 to -2.
+/// An integer's divisor is from 1 to 16 or, occasionally, from -17 to -2.
 RandomProgram::Value RandomProgram::division(int depth) {
   const Value value = expression(depth);
   if (is_floating(value.kind)) {
@@ -200,7 +200,7 @@ std::string RandomProgram::assignment(int depth) {
   if (choice == 4 && !is_floating(target.kind))
     return target.text + (chance(50) ? " /= " : " %= ") + "((" + integer(1).text + " & 15) + 1)";
   if (choice < 6) {
-    // The sum is converted to the target's type: of integers only, so that it always has a value.
+    // The sum is converted to the target's type; restricted to integers, so that it always has a value.
     const char* operators[] = {" += ", " -= ", " *= "};
     const Value value = is_floating(target.kind) ? expression(depth) : integer(depth);
     return target.text + operators[below(3)] + value.text;

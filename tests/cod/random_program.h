@@ -1,5 +1,5 @@
-// Random functions in the common part of C and C-on-Demand, without any case that C leaves undefined. The
-// same seed gives the same text.
+// Random functions in the common subset of C and C-on-Demand without undefined behaviour. The same seed
+// yields the same text.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,13 @@ class RandomProgram {
     bool is_real = false;  ///< the result is a double, else an unsigned long
   };
 
-  /// Helpers and tables that the functions use; once for a file.
+  /// Helpers and tables that the functions use; once per file.
   static std::string prelude();
 
-  /// `static unsigned long NAME(void) { … }`: what random statements compute.
+  /// `static unsigned long NAME(void) { … }`, which computes random statements.
   Function function(const std::string& name);
 
-  /// How many operators, calls and conversions the functions made so far hold.
+  /// Number of operators, calls and conversions in the functions generated so far.
   std::uint64_t operations() const { return operations_; }
 
  private:
@@ -56,7 +56,7 @@ class RandomProgram {
   std::mt19937_64 engine_;
   std::uint64_t operations_ = 0;
   std::vector<Value> variables_;
-  std::vector<Value> arrays_;  ///< of four elements
+  std::vector<Value> arrays_;  ///< with four elements
 };
 
 }  // namespace lynxpp::cod

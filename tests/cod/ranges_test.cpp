@@ -1,4 +1,4 @@
-// shared_memory_ranges: the ranges of kernels that are known by heart, and that no access is lost.
+// shared_memory_ranges: kernels with known ranges; no access is lost.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -69,7 +69,7 @@ std::vector<Record> records_of(const Measured& measured) {
   return records;
 }
 
-/// Runs the kernel; every access that the device counts belongs to a range, or to none.
+/// Runs the kernel; every access that the device counts belongs to a range or is outside of all ranges.
 Measured ranges_of(const std::string& body, const Shape& shape = one_block,
                    const std::string& source = specification()) {
   Measured measured = measure_module(source, shape, kernel(body));
@@ -83,7 +83,7 @@ Measured ranges_of(const std::string& body, const Shape& shape = one_block,
   return measured;
 }
 
-TEST(Ranges, OfATileThatIsLoadedAndStoredAgainAndAgain) {
+TEST(Ranges, RepeatedLoadsAndStoresOfATileEndAsStored) {
   const Measured measured = ranges_of(R"(
   mov.u32 %r9, 0;
 again:
@@ -108,7 +108,7 @@ again:
   EXPECT_EQ(measured["arrays.outside"], 0);
 }
 
-TEST(Ranges, OfDataThatNobodyStoresBack) {
+TEST(Ranges, DataThatIsNotStoredIsOverwrittenOrOpenAtExit) {
   const Measured measured = ranges_of(R"(
   ld.global.u32 %r3, [%rd3];
   st.shared.u32 [%r2], %r3;
@@ -164,7 +164,7 @@ TEST(Ranges, ThreadsThatStoreToOneWordShareARange) {
                                                 Record{0, 2, 2, open_at_exit, 1, 64, 64, 64}));
 }
 
-/// The first warp makes three transfers, the second one; behind the barrier both go on with the later time.
+/// The first warp makes three transfers, the second one; after the barrier both continue with the later time.
 TEST(Ranges, ABarrierSetsTheClocksOfTheBlock) {
   const Measured measured = ranges_of(R"(
   ld.global.u32 %r3, [%rd3];
@@ -185,7 +185,7 @@ TEST(Ranges, ABarrierSetsTheClocksOfTheBlock) {
                   Record{0, 4, 5, open_at_exit, 32, 32, 1, 1}, Record{0, 5, 5, open_at_exit, 32, 32, 1, 1}));
 }
 
-TEST(Ranges, VectorsBytesAndGenericAddresses) {
+TEST(Ranges, VectorsBytesAndGenericAddressesAreSupported) {
   const Measured measured = ranges_of(R"(
   setp.gt.u32 %p1, %r1, 0;
   @%p1 bra over;
@@ -207,7 +207,7 @@ over:)");
                   Record{0, 3, 5, open_at_exit, 3, 3, 1, 1}, Record{0, 4, 5, open_at_exit, 1, 1, 1, 1}));
 }
 
-TEST(Ranges, WhatFindsNoRoomIsCounted) {
+TEST(Ranges, DroppedRangesAreCounted) {
   std::string small = specification();
   const std::string room = "262144";
   const std::size_t at = small.find(room);
@@ -224,7 +224,7 @@ TEST(Ranges, WhatFindsNoRoomIsCounted) {
   EXPECT_THAT(measured.notes, testing::Contains(HasSubstr("24 ranges of words found no room")));
 }
 
-TEST(Ranges, ArraysHaveToFit) {
+TEST(Ranges, ArraysMustMatch) {
   const std::string arrays =
       "struct range { unsigned int word; unsigned int block; unsigned int begin; unsigned int end;\n"
       "unsigned int left; unsigned int accesses; };\nglobal trace struct range closed[8];\n"
@@ -239,12 +239,12 @@ TEST(Ranges, ArraysHaveToFit) {
               HasSubstr("declare 'global unsigned long open[BLOCKS][SHARED_WORDS];'"));
   EXPECT_THAT(errors("emitRanges(\"r\", closed, open, left, left)"),
               HasSubstr("declare 'global unsigned int last[BLOCKS];'"));
-  EXPECT_THAT(errors("emitRanges(\"\", closed, open, left, last)"), HasSubstr("must be a string"));
+  EXPECT_THAT(errors("emitRanges(\"\", closed, open, left, last)"), HasSubstr("must be a non-empty string"));
   EXPECT_THAT(errors("emitRanges(\"r\", closed)"), HasSubstr("takes 5 arguments"));
 }
 
-/// Filters of transfers in handlers, on the device and in the report.
-TEST(Ranges, LabelsOfTransfers) {
+/// Filters by transfer in handlers, on the device and in the report.
+TEST(Ranges, TransferLabelsFilter) {
   const Measured measured = measure_module(R"(
     global unsigned long stores;
     global unsigned long loads;

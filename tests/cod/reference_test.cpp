@@ -1,5 +1,5 @@
-// docs/cod-reference.md holds what there is: the grammar, and a row with cost and example for every label,
-// extent and function.
+// docs/cod-reference.md is complete: it contains the grammar, and a row with cost and example for every
+// label, extent and function.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ using Words = std::vector<std::string>;
 
 bool is_word_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-/// Behind the quote or bracket that closes what begins at `start`.
+/// The position after the quote or bracket that closes the one at `start`.
 std::size_t end_of_quoted(const std::string& text, std::size_t start, char closing) {
   std::size_t end = start + 1;
   while (end < text.size() && text[end] != closing) end += text[end] == '\\' ? 2 : 1;
@@ -57,7 +57,7 @@ Words words_of(const std::string& text) {
 
 using Grammar = std::map<std::string, Words>;
 
-/// Of ANTLR's notation; labels and commands, which say nothing of the language, go.
+/// Reads ANTLR's notation without labels and commands, which are not part of the language.
 Grammar grammar_of_parser() {
   Words words = words_of(text_of("cod/syntax/Cod.g4"));
   Grammar grammar;
@@ -105,7 +105,7 @@ Grammar grammar_of_reference() {
   return grammar;
 }
 
-TEST(Reference, HasTheGrammarOfTheParser) {
+TEST(Reference, ContainsTheParsersGrammar) {
   const Grammar parser = grammar_of_parser();
   const Grammar reference = grammar_of_reference();
   EXPECT_GT(parser.size(), 35u);
@@ -145,7 +145,7 @@ Words cells_of(const std::string& line) {
   return cells;
 }
 
-/// What stands between backquotes.
+/// The text between backquotes.
 std::vector<std::string> code_of(const std::string& cell) {
   const std::vector<std::string> parts = split(cell, '`');
   std::vector<std::string> code;
@@ -239,7 +239,7 @@ constexpr const char* declarations =
     "unsigned int n;\n"
     "unsigned long x;\n\n";
 
-/// One place of each kind that the examples choose: a load, a store, a generic load, an access to shared
+/// One site of each kind that the examples select: a load, a store, a generic load, an access to shared
 /// memory, a branch.
 constexpr const char* kernel = R"(.version 8.0
 .target sm_80
@@ -282,7 +282,7 @@ std::string specification_of(const Row& row, const std::string& example) {
   return declarations + ("ON_INSTRUCTION: MEM_READ: GLOBAL: { " + example + " }");
 }
 
-/// The same without what is measured: a label for samples, or a constant in place of a value.
+/// The same without the measured part: a sampling label, or a value replaced by a constant.
 std::string without_example(const std::string& specification) {
   static const std::regex sampling(" (SAMPLE_\\w+|EVERY)\\(\\d+\\):");
   static const std::regex addition("\\b([nx]) \\+= [^;]*;");
@@ -293,7 +293,7 @@ std::string without_example(const std::string& specification) {
   return text;
 }
 
-/// Labels only say where code goes, but for those that take samples.
+/// True if the row's label only selects where code runs, as all labels but sampling do.
 bool is_place(const Row& row) {
   const Words labels = label_names();
   const std::string name = *row.names.begin();
@@ -301,11 +301,11 @@ bool is_place(const Row& row) {
   return !is_sample && std::find(labels.begin(), labels.end(), name) != labels.end();
 }
 
-TEST(Reference, ShowsTheFileThatItsExamplesStandIn) {
+TEST(Reference, ShowsTheFileThatItsExamplesExtend) {
   EXPECT_NE(text_of("docs/cod-reference.md").find("```cod\n" + std::string(declarations)), std::string::npos);
 }
 
-TEST(Reference, TheExamplesOfTheTablesRun) {
+TEST(Reference, ExamplesOfTheTablesRun) {
   for (const Row& row : rows()) {
     for (const std::string& example : row.examples) {
       const Measured measured = run(specification_of(row, example));
@@ -328,7 +328,7 @@ std::vector<double> numbers_of(const std::string& cost) {
   return numbers;
 }
 
-TEST(Reference, CostsAreWhatTheCodeHas) {
+TEST(Reference, CostsMatchTheCode) {
   for (const Row& row : rows()) {
     if (is_report(row)) continue;
     const std::vector<double> numbers = numbers_of(row.cost);

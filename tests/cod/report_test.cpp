@@ -1,4 +1,4 @@
-// ON_REPORT on made-up launches.
+// ON_REPORT on synthetic launches.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ std::vector<T> values_of(const ReportRun& run, const std::string& name) {
   return std::get<std::vector<T>>(found->values);
 }
 
-TEST(Report, ExtentsAndDimensionsOfTheLaunch) {
+TEST(Report, KnowsExtentsAndDimensionsOfTheLaunch) {
   const ReportRun run = run_report(
       "ON_REPORT: { emit(\"threads\", THREADS); emit(\"blocks\", BLOCKS); emit(\"warps\", WARPS); "
       "emit(\"bb\", BASIC_BLOCKS);"
@@ -56,7 +56,7 @@ TEST(Report, ExtentsAndDimensionsOfTheLaunch) {
   EXPECT_EQ(run.number("khz"), 1980000);
 }
 
-TEST(Report, ReductionsAndWholeArrays) {
+TEST(Report, ReducesAndEmitsWholeArrays) {
   std::vector<std::uint64_t> counts{4, 1, 0, 7, 8};
   std::vector<std::int32_t> temperatures{-3, -9};
   std::vector<float> ratios{0.5f, 2.5f, 3.0f};
@@ -118,7 +118,7 @@ TEST(Report, OutOfRangeReadsYieldZeroAndAreReported) {
       launch);
   EXPECT_EQ(run.number("s"), 11);
   EXPECT_EQ(run.failure,
-            "t.cod:4:37: error: this index is out of range; the access did not happen (3 times)\n"
+            "t.cod:4:37: error: this index is out of range; the access was skipped (3 times)\n"
             "    for (int i = -1; i < 4; i++) s += a[i];\n"
             "                                      ^~~~\n");
 }
@@ -144,7 +144,7 @@ TEST(Report, PrintsLikePrintf) {
   EXPECT_EQ(run.printed, "-3|   42|ff  |0.67|+7|100%\nplain18446744073709551615");
 }
 
-TEST(Report, PrintsIntegersAsC) {
+TEST(Report, PrintsIntegersLikeC) {
   const ReportRun run = run_report(
       "ON_REPORT: { int minus = -1; long wide = -1; char small = -1; unsigned int great = 4294967295u;\n"
       "  print(\"%x %X %o %u\\n\", minus, small, minus, minus);\n"
@@ -158,8 +158,8 @@ TEST(Report, PrintsIntegersAsC) {
             "44 44 ff -1 1\n"
             "ffffffffffffffff 18446744073709551615 ffffffffffffffff -1\n"
             "-1 7 -1    -1|ffffffff|");
-  EXPECT_THAT(errors_of("ON_REPORT: { print(\"%hhhd\", 1); }"), testing::HasSubstr("is no conversion"));
-  EXPECT_THAT(errors_of("ON_REPORT: { print(\"%lhd\", 1); }"), testing::HasSubstr("is no conversion"));
+  EXPECT_THAT(errors_of("ON_REPORT: { print(\"%hhhd\", 1); }"), testing::HasSubstr("is not a conversion"));
+  EXPECT_THAT(errors_of("ON_REPORT: { print(\"%lhd\", 1); }"), testing::HasSubstr("is not a conversion"));
 }
 
 TEST(Report, RatiosKeepNumeratorAndDenominator) {
@@ -177,21 +177,21 @@ TEST(Report, RatiosKeepNumeratorAndDenominator) {
   EXPECT_EQ(run.number("negative"), -1.5);
   const std::pair<const char*, const char*> mistakes[] = {
       {"emitRatio(\"x\", 1);", "emitRatio() takes 3 to 4 arguments, not 2"},
-      {"emitRatio(5, 1, 2);", "the name of a result must be a string"},
-      {"emitRatio(\"x\", 1, 2, 3);", "the unit of a result must be a string"},
-      {"emitRatio(\"x\", \"y\", 2);", "a string has no value here"},
+      {"emitRatio(5, 1, 2);", "the name of a result must be a non-empty string"},
+      {"emitRatio(\"x\", 1, 2, 3);", "the unit of a result must be a non-empty string"},
+      {"emitRatio(\"x\", \"y\", 2);", "a string is not allowed here"},
   };
   for (const auto& [code, message] : mistakes)
     EXPECT_THAT(errors_of("ON_REPORT: { " + std::string(code) + " }"), testing::HasSubstr(message)) << code;
 }
 
-TEST(Report, AResultThatIsSurelyEmittedTwiceIsRefused) {
+TEST(Report, ResultThatIsCertainlyEmittedTwiceIsRejected) {
   const auto complaint = [](const std::string& code) { return errors_of("global long a[4];\n" + code); };
   EXPECT_EQ(complaint("ON_REPORT: {\n  emit(\"x\", 1);\n  emit(\"x\", 2);\n}"),
-            "t.cod:4:8: error: there is a result 'x' already\n"
+            "t.cod:4:8: error: a result 'x' already exists\n"
             "    emit(\"x\", 2);\n"
             "         ^~~\n"
-            "  hint: line 3 emits it; results have names of their own\n");
+            "  hint: line 3 emits it; choose a unique name\n");
   const char* const refused[] = {
       "ON_REPORT: { emit(\"x\", 1); if (THREADS > 1) emit(\"x\", 2); }",
       "ON_REPORT: emit(\"x\", 1);\nON_REPORT: emit(\"x\", a);",
@@ -200,7 +200,7 @@ TEST(Report, AResultThatIsSurelyEmittedTwiceIsRefused) {
       "ON_END: { emit(\"x\", 1); emit(\"x\", 1); }",
       "ON_REPORT: { switch (a[0]) { case 1: emit(\"x\", 1); if (a[1]) emit(\"x\", 2); } }"};
   for (const char* code : refused)
-    EXPECT_THAT(complaint(code), testing::HasSubstr("there is a result 'x' already")) << code;
+    EXPECT_THAT(complaint(code), testing::HasSubstr("a result 'x' already exists")) << code;
   const char* const accepted[] = {
       "ON_REPORT: { if (THREADS > 1) emit(\"x\", 1); else emit(\"x\", 2); }",
       "ON_REPORT: { if (THREADS == 0) { emit(\"x\", 1); return; } emit(\"x\", 2); }",
@@ -212,7 +212,7 @@ TEST(Report, AResultThatIsSurelyEmittedTwiceIsRefused) {
   for (const char* code : accepted) EXPECT_EQ(complaint(code), "") << code;
 }
 
-TEST(Report, NamesThatComeAgainGetANumber) {
+TEST(Report, RepeatedNamesGetANumber) {
   std::vector<std::int64_t> a{5, 6};
   LaunchView launch = small_launch();
   launch.arrays = {bytes_of_vector(a)};
@@ -230,7 +230,7 @@ TEST(Report, NamesThatComeAgainGetANumber) {
   EXPECT_EQ(run.find("t#2.c")->table, "t#2");
 }
 
-TEST(Report, ArraysOfWordsSayHowLaunchesAddUp) {
+TEST(Report, ArraysOfWordsDefineHowLaunchesAreCombined) {
   std::vector<std::uint64_t> words{0, 3, 1, 9};
   LaunchView launch = small_launch();
   launch.shared_words = 4;
@@ -251,7 +251,7 @@ TEST(Report, ArraysOfWordsSayHowLaunchesAddUp) {
               ElementsAre(3u, 1u));
 }
 
-TEST(Report, ArraysByTheirPlace) {
+TEST(Report, ListsTheProgramsArrays) {
   LaunchView launch = small_launch();
   launch.placed_arrays = {{"tile", 1024, 64, true}, {"#0 parameter 0", 0x7000, 4096, false}};
   const ReportRun run = run_report("ON_REPORT: emitArrays(\"arrays\");", launch);
@@ -265,7 +265,7 @@ TEST(Report, ArraysByTheirPlace) {
   EXPECT_FALSE(compiled("ON_REPORT: emit(\"n\", 1);")->lists_arrays());
 }
 
-TEST(Report, SamplingOfHandlersThatDiffer) {
+TEST(Report, DescribesHandlersWithDifferentSampling) {
   const auto text_of = [](const std::string& source, const std::string& kernel = "") {
     const SpecificationPtr specification = compiled(source);
     return specification == nullptr ? "" : describe(specification->samplings(kernel));
@@ -274,7 +274,7 @@ TEST(Report, SamplingOfHandlersThatDiffer) {
   EXPECT_EQ(text_of(counts + "ON_KERNEL_EXIT: { n += mine; }"), "");
   EXPECT_EQ(text_of(counts + "ON_KERNEL_ENTRY: EVERY(4): { n += 1; }\nON_KERNEL_EXIT: EVERY(4): m += 1;"),
             "1 of 4 thread blocks")
-      << "the initialiser of 'mine' is no handler";
+      << "the initialiser of 'mine' is not a handler";
   const std::string differ = counts +
                              "ON_KERNEL_ENTRY: EVERY(4): SAMPLE_LAUNCHES(2): { n += 1; }\n"
                              "ON_KERNEL_EXIT: KERNEL(\"gemm\"): { m += 1; }";
@@ -283,7 +283,7 @@ TEST(Report, SamplingOfHandlersThatDiffer) {
   EXPECT_EQ(text_of(differ, "scan"), "1 of 2 launches, 1 of 4 thread blocks");
 }
 
-TEST(Report, HelpersAndReturn) {
+TEST(Report, SupportsHelpersAndReturn) {
   const ReportRun run = run_report(
       "static double ratio(unsigned long a, unsigned long b) { if (b == 0) return 0; return a / (double)b; "
       "}\n"
@@ -298,7 +298,7 @@ TEST(Report, HelpersAndReturn) {
   EXPECT_EQ(run.find("never"), nullptr);
 }
 
-TEST(Report, IncompleteContentsAreRefused) {
+TEST(Report, IncompleteContentsAreRejected) {
   std::vector<std::uint64_t> counts(4);
   LaunchView launch = small_launch();
   launch.arrays = {bytes_of_vector(counts)};
@@ -339,7 +339,7 @@ std::string example(const std::string& name) {
   return source;
 }
 
-TEST(Report, InstructionCountPerThread) {
+TEST(Report, CountsInstructionsPerThread) {
   std::vector<std::vector<std::uint64_t>> counts{{480}, {35}, {40}, {30}, {20}, {10}, {5}, {4}, {3}};
   LaunchView launch = small_launch();
   for (std::vector<std::uint64_t>& count : counts) launch.arrays.push_back(bytes_of_vector(count));
@@ -352,7 +352,7 @@ TEST(Report, InstructionCountPerThread) {
   EXPECT_EQ(run.number("calls"), 3);
 }
 
-TEST(Report, KernelRuntimeFromClocks) {
+TEST(Report, ComputesKernelRuntimeFromClocks) {
   std::vector<std::uint64_t> blocks{1500, 1000, 0, 0, 1300, 1100, 0, 0, 1900, 1000, 2, 0};
   std::vector<std::uint64_t> cycles(3);
   std::vector<std::uint32_t> sm(3);

@@ -1,4 +1,4 @@
-// Sectors of accesses of whose addresses nothing is known before, against the device's own counters.
+// Sectors of accesses with unknown addresses, compared with the device's own counters.
 #include <gtest/gtest.h>
 
 #include <iterator>
@@ -10,8 +10,8 @@
 namespace lynxpp::cod {
 namespace {
 
-/// Bodies; how many comparisons of sectors they take one by one, of 32 and of 64 bits, and how many that
-/// several accesses share.
+/// Bodies; the number of separate sector comparisons, of 32 and of 64 bits, and of those that several
+/// accesses share.
 struct Gathers {
   const char* name;
   int near;
@@ -20,21 +20,20 @@ struct Gathers {
   const char* body;
 };
 constexpr Gathers gathers[] = {
-    // An index from memory, in a loop that lanes leave one after the other; the loads of a block stay
-    // together.
+    // An index from memory, in a loop that lanes leave one after another; the loads of a block stay together.
     {"from memory", 2, 0, 0,
      "and.b32 %r13, %r1, 7;\nL: mad.lo.s32 %r9, %r6, 977, %r1;\nmul.lo.u32 %r9, %r9, 2654435761;\nshr.u32 "
      "%r10, %r9, 23;\nmul.wide.u32 %rd3, %r10, 4;\nadd.s64 %rd4, %rd1, %rd3;\nld.global.u32 %r11, "
      "[%rd4];\nmad.lo.s32 %r12, %r10, 3, %r11;\nmul.wide.u32 %rd5, %r12, 8;\nadd.s64 %rd6, %rd1, "
      "%rd5;\nld.global.u64 %rd7, [%rd6];\nadd.u32 %r6, %r6, 1;\nsetp.le.u32 %p2, %r6, %r13;\n@%p2 bra "
      "L;\nret;"},
-    // The load overwrites the register of its own address.
+    // The load overwrites its own address register.
     {"a chain of offsets", 0, 1, 0,
      "and.b32 %r13, %r1, 3;\nxor.b32 %r9, %r1, 5;\nmul.wide.u32 %rd3, %r9, 24;\nL: add.s64 %rd4, %rd1, "
      "%rd3;\nld.global.u64 %rd4, [%rd4];\nmov.u64 %rd3, %rd4;\nadd.u32 %r6, %r6, 1;\nsetp.le.u32 %p2, %r6, "
      "%r13;\n@%p2 bra "
      "L;\nret;"},
-    // Four accesses with one base that each lane moves on by a number of its own, ascending at first, and
+    // Four accesses with one base that each lane advances by a different, initially ascending amount, and
     // three with another.
     {"rows of their own", 1, 0, 2,
      "and.b32 %r13, %r1, 7;\nmul.wide.u32 %rd3, %r1, 20;\nadd.s64 %rd4, %rd1, %rd3;\nxor.b32 %r9, %r1, "
@@ -44,14 +43,14 @@ constexpr Gathers gathers[] = {
      "ld.global.u32 %r10, [%rd4+4];\nld.global.u32 %r11, [%rd4+12];\nld.global.u32 %r12, [%rd6+20];"
      "\nld.global.u32 %r10, [%rd4+36];\nld.global.u32 %r11, [%rd6];\nadd.s64 %rd4, %rd4, %rd7;\nsub.s64 "
      "%rd6, %rd6, %rd7;\nadd.u32 %r6, %r6, 1;\nsetp.le.u32 %p2, %r6, %r13;\n@%p2 bra L;\nret;"},
-    // Lanes may be more behind the barrier than before.
+    // More lanes may be active after the barrier than before.
     {"a barrier in between", 0, 4, 0,
      "and.b32 %r13, %r1, 7;\nmul.wide.u32 %rd3, %r13, 36;\nadd.s64 %rd4, %rd1, %rd3;\nL: ld.global.u32 %r10, "
      "[%rd4];\nld.global.u32 %r11, [%rd4+4];\nactivemask.b32 %r70;\nbar.warp.sync %r70;\nld.global.u32 %r10, "
      "[%rd4+28];\nld.global.u32 %r11, [%rd4+64];\nadd.s64 %rd4, %rd4, %rd3;\nadd.u32 %r6, %r6, "
      "1;\nsetp.le.u32 "
      "%p2, %r6, %r13;\n@%p2 bra L;\nret;"},
-    // More than are kept at once.
+    // More than are kept at a time.
     {"many", 8, 6, 0,
      "and.b32 %r13, %r1, 7;\nL: mad.lo.s32 %r9, %r6, 977, %r1;\nmul.lo.u32 %r9, %r9, 2654435761;\nshr.u32 "
      "%r10, %r9, 24;\n"
@@ -72,8 +71,8 @@ constexpr Gathers gathers[] = {
      "add.u32 %r6, %r6, 1;\nsetp.le.u32 %p2, %r6, %r13;\n@%p2 bra L;\nret;"},
 };
 
-/// What stands in the code of each comparison, of those of 64 bits, and of those that accesses share.
-/// Handlers are compiled, and no instruction of theirs writes what it reads.
+/// Code that identifies each kind of comparison: separate, 64-bit, and shared by several accesses. Handlers
+/// are compiled, and their instructions never write what they read.
 const std::regex one_by_one("setp\\.ne\\.or\\.u32 ");
 const std::regex far_apart("shr\\.u64 (%\\w+), %\\w+, 5;\n\tmatch\\.any\\.sync\\.b64 %\\w+, \\1,");
 const std::regex common("min\\.u32 (%\\w+), \\1, 32;");
@@ -83,7 +82,7 @@ int matches_of(const std::string& text, const std::regex& pattern) {
       std::distance(std::sregex_iterator(text.begin(), text.end(), pattern), std::sregex_iterator()));
 }
 
-TEST(SectorLanes, AreThoseOfTheDevice) {
+TEST(SectorLanes, MatchTheDevicesCounters) {
   constexpr Shape some[] = {{32, 1, 1}, {100, 1, 1}, {7, 5, 1}, {16, 4, 1}};
   for (const Gathers& kernel : gathers) {
     SCOPED_TRACE(kernel.name);
@@ -106,8 +105,8 @@ TEST(SectorLanes, AreThoseOfTheDevice) {
   }
 }
 
-/// The upper halves of the lanes' addresses differ, and equal lower halves are none in one sector.
-TEST(SectorLanes, AreToldApartAcross4GiB) {
+/// The upper halves of the lanes' addresses differ, and equal lower halves are not in one sector.
+TEST(SectorLanes, AreDistinguishedAcross4GiB) {
   for (const Gathers& kernel : gathers) {
     SCOPED_TRACE(kernel.name);
     for (const Shape& shape : {Shape{32, 1, 1}, Shape{100, 1, 1}, Shape{16, 4, 1}}) {
@@ -119,8 +118,8 @@ TEST(SectorLanes, AreToldApartAcross4GiB) {
   }
 }
 
-/// All loads of a block are on their way before the first comparison waits for an address.
-TEST(SectorLanes, AreComparedBehindTheLoads) {
+/// All loads of a block are issued before the first comparison waits for an address.
+TEST(SectorLanes, AreComparedAfterTheLoads) {
   const std::string text = MeasuredLaunch(access_module(gathers[0].body), {}).check(true);
   const std::size_t last_load = text.rfind("ld.global.u64");
   const std::size_t first_comparison = text.find("shfl.sync.idx.b32");

@@ -1,4 +1,4 @@
-// Sectors added up in as few numbers as tell them, against the device's own counters.
+// Sectors summed in as few counters as determine them, compared with the device's own counters.
 #include <gtest/gtest.h>
 
 #include "tests/cod/lane_values_fixture.h"
@@ -7,7 +7,7 @@
 namespace lynxpp::cod {
 namespace {
 
-/// Bodies and how many numbers their sectors are added up in.
+/// Bodies, and the number of counters for their sectors.
 struct Shared {
   const char* name;
   std::size_t tallies;
@@ -62,7 +62,8 @@ constexpr Shared sharing[] = {
      "1;\nsetp.lt.u32 %p2, %r6, 3;\n@%p2 bra L;\nret;"},
 };
 
-/// Indices plus a number that is 0, but who knows. Not to wrap around is one more number.
+/// Indices plus a number that is 0 but unknown to the compiler. Absence of wrap-around needs one more
+/// counter.
 constexpr Shared sharing_by_indices[] = {
     {"an index a sector on", 2,
      "ld.global.nc.u32 %r30, [%rd1];\nadd.s32 %r31, %r1, %r30;\nmul.wide.s32 %rd3, %r31, 4;\nadd.s64 %rd4, "
@@ -100,8 +101,8 @@ TEST(SectorSites, FollowIndicesThatDoNotWrapAround) {
   }
 }
 
-/// From lane 16 on the index is 2^32 lower, and the lane adds that to its address: two halves of the warp
-/// meet in two sectors.
+/// From lane 16 on, the index is 2^32 lower, and the lane adds that to its address: both halves of the warp
+/// access the same two sectors.
 TEST(SectorSites, MarkIndicesThatWrapAround) {
   for (const bool is_signed : {true, false}) {
     const std::string least = is_signed ? "2147483632" : "4294967280";
@@ -122,9 +123,9 @@ TEST(SectorSites, MarkIndicesThatWrapAround) {
   }
 }
 
-/// Bodies whose full rows, aligned, give nothing away.
+/// Bodies whose accesses by full, aligned rows have known sector counts.
 constexpr Shared in_rows[] = {
-    {"two places of a sector", 2,
+    {"two offsets in a sector", 2,
      "mul.wide.u32 %rd3, %r1, 4;\nadd.s64 %rd4, %rd1, %rd3;\nld.global.u32 %r10, [%rd4];\nst.global.u32 "
      "[%rd4+4104], %r10;\nret;"},
     {"descending", 1,
@@ -135,7 +136,7 @@ constexpr Shared in_rows[] = {
      "mul.wide.u32 %rd3, %r2, 68;\nadd.s64 %rd4, %rd1, %rd3;\nld.global.u32 %r10, [%rd4];\nret;"},
 };
 
-TEST(SectorSites, TallyOnlyWarpsThatAreNoRows) {
+TEST(SectorSites, TallyOnlyWarpsThatAreNotRows) {
   constexpr Shape rows[] = {{64, 1, 1}, {32, 3, 1}};
   constexpr Shape others[] = {{100, 1, 1}, {16, 4, 1}, {33, 2, 1}, {20, 1, 1}, {1, 40, 1}};
   for (const Shared& kernel : in_rows) {
@@ -150,7 +151,7 @@ TEST(SectorSites, TallyOnlyWarpsThatAreNoRows) {
       EXPECT_EQ(launch.exceptions, kernel.tallies);
       EXPECT_TRUE(launch.adds_nothing) << with;
       launch.check(false);
-      EXPECT_FALSE(launch.adds_nothing) << "nobody knows that they are rows";
+      EXPECT_FALSE(launch.adds_nothing) << "it is unknown that they are rows";
     }
     for (const Shape& shape : others) {
       MeasuredLaunch launch(access_module(kernel.body), shape);
@@ -165,7 +166,7 @@ TEST(SectorSites, TallyOnlyWarpsThatAreNoRows) {
 }
 
 /// The second block's rows begin in the middle of a sector.
-TEST(SectorSites, TallyRowsThatBeginElsewhere) {
+TEST(SectorSites, TallyRowsThatAreNotAligned) {
   MeasuredLaunch launch(
       access_module("mov.u32 %r9, %ctaid.x;\nmul.wide.u32 %rd5, %r9, 8;\nmul.wide.u32 %rd3, %r1, "
                     "4;\nadd.s64 %rd4, %rd1, %rd3;\nadd.s64 %rd4, %rd4, %rd5;\nld.global.u32 %r10, "
@@ -176,7 +177,7 @@ TEST(SectorSites, TallyRowsThatBeginElsewhere) {
   EXPECT_FALSE(launch.adds_nothing);
 }
 
-TEST(SectorSites, AreExpectedOfWarpsThatComeTogetherOnce) {
+TEST(SectorSites, AreExpectedOfConvergedWarps) {
   const auto exceptions = [](const std::string& condition) {
     MeasuredLaunch launch(
         access_module("setp.gt.u32 %p1, " + condition +
@@ -188,11 +189,11 @@ TEST(SectorSites, AreExpectedOfWarpsThatComeTogetherOnce) {
     launch.check(true);
     return launch.exceptions;
   };
-  EXPECT_EQ(exceptions("%r1, 63"), 1u) << "the other access stands behind a branch that divided them";
+  EXPECT_EQ(exceptions("%r1, 63"), 1u) << "the other access follows a branch at which they diverged";
   EXPECT_EQ(exceptions("%r4, 500"), 2u);
 }
 
-TEST(SectorSites, ShareWhatIsEqual) {
+TEST(SectorSites, ShareEqualCounters) {
   constexpr Shape some[] = {{100, 1, 1}, {7, 5, 1}, {16, 4, 1}};
   for (const Shared& kernel : sharing) {
     SCOPED_TRACE(kernel.name);
@@ -213,7 +214,7 @@ TEST(SectorSites, ShareWhatIsEqual) {
   }
 }
 
-/// Handlers that do something else besides keep their code at every place.
+/// Handlers that do anything else keep their code at every site.
 TEST(SectorSites, AreOnlyThoseOfHandlersThatCountSectors) {
   const auto measures = [](const std::string& code) {
     return compiled("global unsigned long n; global unsigned long m; ON_INSTRUCTION: GLOBAL: {" + code + "}")

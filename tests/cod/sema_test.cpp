@@ -1,4 +1,4 @@
-// What the contract says about a specification after analysis.
+// Properties of a specification after analysis.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-TEST(Specification, NamesItself) {
+TEST(Specification, HasANameAndASummary) {
   const auto result = compile("\n// Counts things \nint x; x = 1;", "folder/thing.cod");
   ASSERT_TRUE(result.ok());
   EXPECT_EQ((*result)->name(), "thing");
@@ -23,7 +23,7 @@ TEST(Specification, NamesItself) {
   EXPECT_EQ((*without)->summary(), "");
 }
 
-TEST(Specification, HandlersInOrderTheInitialiserFirst) {
+TEST(Specification, HandlersAreInOrderAfterTheInitialiser) {
   const auto specification = compiled(
       "unsigned long n = 1; float ratio;\n"
       "ON_BASIC_BLOCK_EXIT: n += basicBlockExecutedInstructionCount();\n"
@@ -51,7 +51,7 @@ TEST(Specification, HandlersInOrderTheInitialiserFirst) {
   EXPECT_EQ(specification->state()[1].type, ScalarType::f32);
 }
 
-TEST(Specification, UsesOfHelpersAreThoseOfTheHandler) {
+TEST(Specification, UsesOfHelpersBelongToTheHandler) {
   const auto specification = compiled(
       "int state;\nint inner() { state += 1; return accessSize(); }\nint outer() { return inner() + "
       "instructionId(); }\n"
@@ -64,7 +64,7 @@ TEST(Specification, UsesOfHelpersAreThoseOfTheHandler) {
   EXPECT_FALSE(specification->handlers()[1].uses_state);
 }
 
-TEST(Specification, ArraysAndWords) {
+TEST(Specification, ListsArraysAndParameterSlots) {
   const auto specification = compiled("global unsigned long a[BASIC_BLOCKS][1 << 3]; global float b; b = 1;");
   ASSERT_NE(specification, nullptr);
   const auto& arrays = specification->arrays();
@@ -83,7 +83,7 @@ TEST(Specification, ArraysAndWords) {
   EXPECT_EQ(words[3].kind, Word::Kind::dropped);
 }
 
-TEST(Specification, ExtentsInDeviceCodeAreWordsThoseOfTheReportAreNot) {
+TEST(Specification, OnlyExtentsInDeviceCodeNeedParameterSlots) {
   const auto specification =
       compiled("unsigned long n = THREADS + LANES; ON_REPORT: { emit(\"blocks\", BLOCKS); }");
   ASSERT_NE(specification, nullptr);
@@ -115,7 +115,7 @@ TEST(Specification, CompilesInSeveralThreadsAtOnce) {
   EXPECT_THAT(results, testing::Each(expected));
 }
 
-TEST(Specification, VariablesMayBeCalledLikeFunctions) {
+TEST(Specification, VariablesMayBeNamedLikeFunctions) {
   EXPECT_EQ(errors_of("unsigned long warpId = (blockDim() * blockIdx() + blockThreadId()) >> 5;\n"
                       "ON_KERNEL_EXIT: { unsigned long w = warpId + warpId(); }"),
             "");
@@ -135,7 +135,7 @@ TEST(Specification, ExpansionOfHelpersIsLimited) {
   }
   const auto result = compile(source + "int x = f29(1);", "t.cod");
   ASSERT_FALSE(result.ok());
-  EXPECT_EQ(result.error().diagnostics[0].message, "this handler is too large once its helpers are inlined");
+  EXPECT_EQ(result.error().diagnostics[0].message, "this handler is too large after its helpers are inlined");
 }
 
 TEST(Specification, ChainsOfHelpersAreLimited) {
@@ -144,14 +144,14 @@ TEST(Specification, ChainsOfHelpersAreLimited) {
     source += "int f" + std::to_string(i) + "(int a) { return f" + std::to_string(i - 1) + "(a); }\n";
   const auto result = compile(source + "int x = f199(1);", "t.cod");
   ASSERT_FALSE(result.ok());
-  EXPECT_EQ(result.error().diagnostics[0].message, "helper functions call each other too deeply here");
+  EXPECT_EQ(result.error().diagnostics[0].message, "calls of helper functions are nested too deeply here");
 }
 
-TEST(Specification, MutualRecursionUnderConditionsEnds) {
+TEST(Specification, MutualRecursionUnderConditionsIsDetected) {
   EXPECT_THAT(errors_of("int g(int a) { if (a) return h(a); return 0; }\nint h(int a) { if "
                         "(leastActiveThreadInWarp()) return g(a); return 1; }\n"
                         "ON_KERNEL_EXIT: { if (laneId()) int x = g(1); }"),
-              testing::HasSubstr("calls itself"));
+              testing::HasSubstr("is recursive"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What ON_REPORT knows of the kernel's instructions and blocks.
+// Properties of the kernel's instructions and blocks in ON_REPORT.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ ReportRun report_on_sites(const std::string& source) {
   return run_report(source, launch);
 }
 
-TEST(Sites, LabelsMeanWhatFiltersMean) {
+TEST(Sites, LabelsMatchFilters) {
   const ReportRun run = report_on_sites(R"(
     ON_REPORT: {
       emit("load", instructionIs(0, MEM_READ, GLOBAL, FLOATING_POINT));
@@ -59,7 +59,7 @@ TEST(Sites, LabelsMeanWhatFiltersMean) {
   EXPECT_EQ(run.number("writes"), 1);
 }
 
-TEST(Sites, BlocksAndLines) {
+TEST(Sites, BlocksAndLinesAreKnown) {
   const ReportRun run = report_on_sites(R"(
     ON_REPORT: {
       unsigned long mixed = 0;
@@ -74,13 +74,13 @@ TEST(Sites, BlocksAndLines) {
     })");
   EXPECT_EQ(run.failure, "");
   EXPECT_EQ(run.number("blocks"), 22);
-  EXPECT_EQ(run.number("firsts"), 224) << "blocks 0, 1 and 2, and behind the last";
+  EXPECT_EQ(run.number("firsts"), 224) << "blocks 0, 1 and 2, and after the last";
   EXPECT_EQ(run.number("line"), 8);
   EXPECT_EQ(run.number("no line"), 0);
   EXPECT_EQ(run.number("ptx line"), 21);
 }
 
-TEST(Sites, StringsStandInPrintAndInNames) {
+TEST(Sites, StringsAreAcceptedByPrintAndAsNames) {
   const ReportRun run = report_on_sites(R"(
     ON_REPORT: {
       for (int i = 0; i < 4; ++i) print("%d %-14s|%s:%u %s;", i, opcode(i), sourceFile(i), sourceLine(i), functionName(i));
@@ -95,7 +95,7 @@ TEST(Sites, StringsStandInPrintAndInNames) {
   EXPECT_EQ(run.find("red.shared.add.u32")->unit, "bra");
 }
 
-TEST(Sites, NumbersThatAreNoneAreReported) {
+TEST(Sites, InvalidIndicesAreReported) {
   const ReportRun run = report_on_sites(R"(ON_REPORT: {
       emit("o", instructionIs(4, MEM_READ));
       emit("n", sourceLine(-1));
@@ -105,15 +105,15 @@ TEST(Sites, NumbersThatAreNoneAreReported) {
   EXPECT_EQ(run.number("o"), 0);
   EXPECT_EQ(run.number("b"), 0);
   EXPECT_EQ(run.printed, "[]");
-  EXPECT_THAT(run.failure, HasSubstr("t.cod:2:17: error: there is no instruction of this number"));
-  EXPECT_THAT(run.failure, HasSubstr("t.cod:3:17: error: there is no instruction of this number"));
-  EXPECT_THAT(run.failure, HasSubstr("t.cod:4:17: error: there is no basic block of this number"));
-  EXPECT_THAT(run.failure, HasSubstr("t.cod:5:21: error: there is no instruction of this number"));
+  EXPECT_THAT(run.failure, HasSubstr("t.cod:2:17: error: no instruction has this index"));
+  EXPECT_THAT(run.failure, HasSubstr("t.cod:3:17: error: no instruction has this index"));
+  EXPECT_THAT(run.failure, HasSubstr("t.cod:4:17: error: no basic block has this index"));
+  EXPECT_THAT(run.failure, HasSubstr("t.cod:5:21: error: no instruction has this index"));
 }
 
 TEST(Sites, WithoutATableNothingIsKnown) {
   const ReportRun run = run_report("ON_REPORT: { emit(\"o\", sourceLine(0)); }", LaunchView{});
-  EXPECT_THAT(run.failure, HasSubstr("there is no instruction of this number"));
+  EXPECT_THAT(run.failure, HasSubstr("no instruction has this index"));
 }
 
 TEST(Sites, EmittedArraysKeepTheNamesOfTheirExtents) {
@@ -129,24 +129,24 @@ TEST(Sites, EmittedArraysKeepTheNamesOfTheirExtents) {
   EXPECT_THAT(run.find("c")->dimension_names, testing::ElementsAre("INSTRUCTIONS", "2"));
 }
 
-TEST(Sites, Refusals) {
+TEST(Sites, RejectMisuse) {
   EXPECT_THAT(errors_of("ON_REPORT: { emit(\"x\", instructionIs(0)); }"),
               HasSubstr("instructionIs() takes 2 to 32 arguments, not 1"));
   EXPECT_THAT(errors_of("ON_REPORT: { emit(\"x\", instructionIs(0, MEM_REED)); }"),
               HasSubstr("did you mean 'MEM_READ'?"));
   EXPECT_THAT(errors_of("ON_REPORT: { emit(\"x\", instructionIs(0, 1)); }"),
-              HasSubstr("instructionIs() compares with filter labels"));
+              HasSubstr("instructionIs() takes filter labels"));
   EXPECT_THAT(errors_of("ON_REPORT: { emit(\"x\", instructionIs(0.5, MEM_READ)); }"),
-              HasSubstr("needs integers, and this is a double"));
+              HasSubstr("requires an integer value, but this has type double"));
   EXPECT_THAT(errors_of("ON_REPORT: { emit(\"x\", 1 + opcode(0)); }"),
-              HasSubstr("a string has no value here"));
-  EXPECT_THAT(errors_of("ON_REPORT: { emit(\"x\", opcode(0)); }"), HasSubstr("a string has no value here"));
+              HasSubstr("a string is not allowed here"));
+  EXPECT_THAT(errors_of("ON_REPORT: { emit(\"x\", opcode(0)); }"), HasSubstr("a string is not allowed here"));
   EXPECT_THAT(errors_of("ON_REPORT: { print(\"%d\", opcode(0)); }"), HasSubstr("use %s for strings"));
   EXPECT_THAT(errors_of("ON_REPORT: { print(\"%s\", 3); }"),
-              HasSubstr("'%s' does not fit a value of type int"));
-  EXPECT_THAT(errors_of("ON_REPORT: { int s = opcode(0); }"), HasSubstr("a string has no value here"));
+              HasSubstr("'%s' cannot format a value of type int"));
+  EXPECT_THAT(errors_of("ON_REPORT: { int s = opcode(0); }"), HasSubstr("a string is not allowed here"));
   EXPECT_THAT(errors_of("ON_INSTRUCTION: { unsigned x = instructionIs(0, MEM_READ); }"),
-              HasSubstr("instructionIs() has no meaning in ON_INSTRUCTION"));
+              HasSubstr("instructionIs() is not available in ON_INSTRUCTION"));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Traces whose entries leave the device while the kernel runs, on the cpu device: nobody takes them, somebody
-// does, late or never again.
+// Traces whose entries leave the device while the kernel runs, on the cpu device: entries are never consumed,
+// or consumed immediately, late or only at first.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Each thread comes by the load `trips` times; with `divides` threads of odd numbers leave the loop first.
+/// Each thread executes the load `trips` times; with `divides`, threads with an odd index leave the loop
+/// first.
 std::string kernel(std::uint32_t trips, bool divides) {
   return R"(.version 7.8
 .target sm_80
@@ -60,7 +61,7 @@ $L_loop:
 )";
 }
 
-/// The ring of one trace, and the thread that takes what is in it.
+/// The ring of one trace, and the thread that consumes its entries.
 class Ring {
  public:
   Ring(const TraceStream& stream, std::uint64_t places)
@@ -84,7 +85,7 @@ class Ring {
     if (taker_.joinable()) taker_.join();
   }
 
-  /// `all`: the launch is over, so what is missing never comes.
+  /// `all`: the launch has ended, so missing entries will never arrive.
   void take(bool all) {
     auto* const ring = reinterpret_cast<StreamRing*>(address());
     const std::uint64_t begin = ring->taken;
@@ -103,7 +104,7 @@ class Ring {
     }
   }
 
-  std::map<std::uint64_t, std::vector<std::byte>> entries;  ///< that were taken, by number
+  std::map<std::uint64_t, std::vector<std::byte>> entries;  ///< consumed entries, by number
 
  private:
   const TraceStream& stream_;
@@ -114,7 +115,7 @@ class Ring {
 };
 
 struct Launched {
-  std::map<std::uint64_t, std::uint64_t> values;  ///< of the field "value", by the number of the entry
+  std::map<std::uint64_t, std::uint64_t> values;  ///< of the field "value", by entry number
   StreamControl control;
   std::vector<std::vector<std::uint64_t>> arrays;
   std::uint64_t milliseconds = 0;
@@ -133,7 +134,7 @@ struct How {
   milliseconds pause{0};
 };
 
-/// The launch's input is the number of each thread. All streams have a ring, and the first one is looked at.
+/// The launch's input is the index of each thread. All streams have a ring; the first one is checked.
 class StreamRun {
  public:
   StreamRun(const std::string& source, const How& how) : how_(how), specification_(compiled(source)) {}
@@ -220,7 +221,7 @@ class StreamRun {
     }
     for (std::uint32_t i = 0; i < out.size(); ++i) {
       const std::uint32_t trips = how_.trips - (how_.divides ? i % 2 : 0);
-      ASSERT_EQ(out[i], i * trips) << "the kernel computes something else";
+      ASSERT_EQ(out[i], i * trips) << "the kernel computes a different result";
     }
   }
 
@@ -235,7 +236,7 @@ constexpr const char* loads =
     "global trace unsigned int threads[64];\n"
     "ON_INSTRUCTION: MEM_READ: GLOBAL: { append(&threads, globalThreadId()); }";
 
-/// Every thread's number as often as it comes by the load.
+/// Every thread's index, as often as it executes the load.
 std::map<std::uint64_t, std::uint64_t> expected_counts(const How& how) {
   std::map<std::uint64_t, std::uint64_t> counts;
   for (std::uint64_t i = 0; i < std::uint64_t{how.blocks} * how.threads; ++i)
@@ -262,13 +263,13 @@ TEST(Streams, NothingIsLostHoweverSmallTheRing) {
     how.trips = 4;
     const Launched launched = StreamRun(loads, how).run();
     expect_whole(launched, how);
-    // The first ones are in the trace, too.
+    // The first entries are in the trace as well.
     const auto* kept = reinterpret_cast<const std::uint32_t*>(launched.arrays[0].data());
     for (std::uint64_t i = 0; i < 64; ++i) EXPECT_EQ(kept[i], launched.values.at(i));
   }
 }
 
-TEST(Streams, WhoTakesLateIsWaitedFor) {
+TEST(Streams, LanesWaitForASlowHost) {
   How how;
   how.delay = milliseconds(60);
   how.pause = milliseconds(1);
@@ -276,7 +277,7 @@ TEST(Streams, WhoTakesLateIsWaitedFor) {
   expect_whole(StreamRun(loads, how).run(), how);
 }
 
-TEST(Streams, OneLaneOfADividedWarpWaitsForItsOwn) {
+TEST(Streams, OneLaneOfADivergedWarpWaitsForItsOwn) {
   How how;
   how.trips = 20;
   const Launched launched =
@@ -294,13 +295,13 @@ TEST(Streams, OneLaneOfADividedWarpWaitsForItsOwn) {
     ASSERT_EQ(number, expected_number++) << "an entry is missing";
     value < 100000 ? ++lanes : ++elected;
   }
-  // Lanes 3, 10, 17, 24 and 31 of 16 warps, and one more of each: of each part of the warp, where lanes that
-  // wait let others go on.
+  // Lanes 3, 10, 17, 24 and 31 of 16 warps, and one more elected lane for each part of the warp, where
+  // waiting lanes let others proceed.
   EXPECT_EQ(lanes, 5u * 16 * how.trips);
   EXPECT_GE(elected, 16u * how.trips);
 }
 
-TEST(Streams, WhereNobodyTakesAnythingTheLaunchWaitsOnce) {
+TEST(Streams, LaunchWaitsOnceIfNothingIsConsumed) {
   How how;
   how.is_taken = false;
   how.patience = milliseconds(200);
@@ -325,11 +326,11 @@ TEST(Streams, WithoutARingTheTraceKeepsTheFirst) {
   EXPECT_EQ(launched.control.appended, 512u * 8);
   EXPECT_EQ(launched.values.size(), 0u);
   const auto* kept = reinterpret_cast<const std::uint32_t*>(launched.arrays[0].data());
-  // Whole warps, one behind the other.
+  // Full warps, one after another.
   for (std::uint32_t i = 0; i < 64; ++i) EXPECT_EQ(kept[i] % 32, i % 32);
 }
 
-TEST(Streams, WhatIsKeptIsKnownOnTheDevice) {
+TEST(Streams, DeviceKnowsWhichEntriesAreKept) {
   const std::string source =
       "global trace unsigned int threads[64]; global unsigned long kept; global unsigned long lost;\n"
       "ON_INSTRUCTION: MEM_READ: GLOBAL: {\n"
@@ -350,7 +351,7 @@ TEST(Streams, WhatIsKeptIsKnownOnTheDevice) {
   EXPECT_EQ(counts(), (std::pair<std::uint64_t, std::uint64_t>(64, 512 * 8 - 64)));
 }
 
-TEST(Streams, AreOfTracesThatOnlyGrow) {
+TEST(Streams, AreOnlyForTracesThatOnlyGrow) {
   const auto names = [](const std::string& source) {
     std::vector<std::string> found;
     const SpecificationPtr specification = compiled(source);
@@ -385,9 +386,9 @@ TEST(Streams, EntriesHaveTheFieldsOfTheStructure) {
   }
 }
 
-/// Lanes of several groups may wait at once, and an operation on the warp would take the mask of one of them.
-/// A lane that finds room at once does not load what ptxas takes for waiting.
-TEST(Streams, WhoWaitsWaitsForTheHostAlone) {
+/// Lanes of several groups may wait at once, and a warp operation would use the mask of only one of them. A
+/// lane that finds a free slot immediately does not execute the load that ptxas treats as waiting.
+TEST(Streams, WaitingLanesWaitForTheHostOnly) {
   const auto handler = [](const std::string& source, bool streams) {
     const auto code = compiled(source)->lower_device({90, false, false, false, {}, streams});
     EXPECT_TRUE(code.ok());
@@ -410,8 +411,8 @@ TEST(Streams, WhoWaitsWaitsForTheHostAlone) {
               Not(HasSubstr("nanosleep")));
 }
 
-/// Lanes of a warp that have waited for the host are together again.
-TEST(Streams, LanesThatWaitDoNotComeApart) {
+/// Lanes of a warp that have waited for the host are converged again.
+TEST(Streams, WaitingLanesStayConverged) {
   if (!has_ptxas()) GTEST_SKIP() << "no ptxas here";
   const std::string module = kernel(4, true);
   engine::Request request;
@@ -430,8 +431,8 @@ TEST(Streams, LanesThatWaitDoNotComeApart) {
   }
 }
 
-/// Their masks would be of the lanes that were together before some of them waited.
-TEST(Streams, NoCountReliesOnWhichLanesWereTogetherEarlier) {
+/// Their masks would be those of lanes that were converged before some of them waited.
+TEST(Streams, NoCountReliesOnEarlierConvergence) {
   const std::string module = kernel(4, true);
   engine::Request request;
   request.ptx = &module;
@@ -452,7 +453,7 @@ TEST(Streams, NoCountReliesOnWhichLanesWereTogetherEarlier) {
   EXPECT_THAT(text(counts + trace, true), testing::Not(testing::HasSubstr("redux.sync.max")));
 }
 
-TEST(Streams, CostNothingWhereTheyAreNotAskedFor) {
+TEST(Streams, CostNothingIfTheyAreNotEnabled) {
   const SpecificationPtr specification = compiled(loads);
   const auto code = specification->lower_device({90});
   ASSERT_TRUE(code.ok());

@@ -39,7 +39,7 @@ setp.le.u32 %p2, %r6, %r13;
 ret;
 )";
 
-TEST(TakingLanes, OfCopiesAreThoseWhoseSizeIsNotZero) {
+TEST(TakingLanes, CopiesSelectLanesWithANonzeroSize) {
   for (const Shape& shape : shapes) {
     MeasuredLaunch launch(access_module(copies), shape);
     for (const bool wide : {false, true}) {
@@ -49,8 +49,8 @@ TEST(TakingLanes, OfCopiesAreThoseWhoseSizeIsNotZero) {
   }
 }
 
-/// Rows 144 bytes apart in the first iteration, then 160, 176, …; lanes that give no row have an
-/// address outside the tile.
+/// Rows 144 bytes apart in the first iteration, then 160, 176, …; lanes that provide no row have an address
+/// outside the tile.
 constexpr const char* matrices = R"(
 mov.u32 %r9, %laneid;
 L: shl.b32 %r10, %r6, 4;
@@ -70,7 +70,7 @@ setp.lt.u32 %p2, %r6, 9;
 ret;
 )";
 
-TEST(TakingLanes, OfMatricesAreThoseThatGiveRows) {
+TEST(TakingLanes, MatricesSelectLanesThatProvideRows) {
   for (const Shape& shape : {Shape{32, 1, 1}, Shape{96, 1, 1}, Shape{16, 4, 1}, Shape{8, 8, 2}}) {
     MeasuredLaunch launch(access_module(matrices), shape);
     for (const bool lane_values : {false, true}) launch.check(lane_values);

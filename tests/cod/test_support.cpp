@@ -20,7 +20,7 @@ std::string ptxas_path() {
   return {};
 }
 
-/// "instruction_is_4194304": the filters that a routine asks about.
+/// "instruction_is_4194304": the filters that a routine tests.
 std::set<std::string> filters_in(const std::string& routine) {
   std::set<std::string> filters;
   const std::string prefix = std::string(site_prefix) + std::string(name_of(SiteValue::instruction_is)) + "_";
@@ -50,7 +50,7 @@ void declare_registers(std::string& text, const std::string& routine) {
   }
 }
 
-/// Whether a line "mov.b64 …, name;" stands in the routine.
+/// True if the routine contains a line "mov.b64 …, name;".
 bool reads_wide(const std::string& routine, const std::string& name) {
   const std::size_t use = routine.find(", " + name + ";");
   if (use == std::string::npos) return false;
@@ -92,7 +92,7 @@ std::string wrapped(const std::string& routine, int sm) {
   declare_registers(text, routine);
   for (int i = 0; i < 16; ++i) {
     const std::string name = std::string(state_prefix) + std::to_string(i);
-    // The width of a state register shows in the moves that use it.
+    // The width of a state register follows from the moves that use it.
     const bool is_wide =
         routine.find("mov.b64 " + name + ",") != std::string::npos || reads_wide(routine, name);
     text += "  .reg " + std::string(is_wide ? ".b64 " : ".b32 ") + name + ";\n";

@@ -1,4 +1,4 @@
-// Specifications that are attached at once measure what each of them measures alone.
+// Specifications that are attached together measure the same as each of them alone.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ struct Named {
   std::string source;
 };
 
-/// The ready-made ones, and more that use what could get in each other's way: registers, shared memory,
+/// The ready-made specifications, and others with resources that could conflict: registers, shared memory,
 /// tables, barriers.
 const std::vector<Named>& specifications() {
   static const std::vector<Named> all = [] {
@@ -51,7 +51,7 @@ const std::vector<Named>& specifications() {
   return all;
 }
 
-/// Or what depends on when blocks run where.
+/// True if results depend on time, or on where and when blocks run.
 bool measures_time(const Named& specification) {
   return specification.name == "kernel_runtime" || specification.name == "warp_timeline" ||
          specification.name == "reuse_distance";
@@ -63,9 +63,8 @@ void expect_same(const Measured& together, const Measured& alone, bool is_time, 
   ASSERT_EQ(together.results.size(), alone.results.size()) << what;
   for (const auto& [name, values] : alone.results) {
     ASSERT_TRUE(together.results.contains(name)) << what << ": " << name;
-    // Time passes as it likes, and SHARED_WORDS has room for the shared arrays of all that are attached;
-    // everything else is the program's own.
-    // Rows of memory_trace have the order in which warps ran.
+    // Time varies, and SHARED_WORDS includes the shared arrays of all attached specifications; everything
+    // else belongs to the program. Rows of memory_trace are in the order in which warps ran.
     const bool is_row = name.starts_with("accesses.") || name.starts_with("lane_addresses.");
     const bool is_room = name == "arrays.words" || name == "arrays.never" || name == "space";
     if (!is_time && !is_row && !is_room) {
@@ -89,15 +88,15 @@ class Together : public testing::TestWithParam<std::string> {
   }
 };
 
-/// Each pair on one of the kernels: pairs are many, and each is compiled.
-TEST_P(Together, AllPairsMeasureWhatEachMeasuresAlone) {
+/// Each pair on one of the kernels, because pairs are numerous and each is compiled.
+TEST_P(Together, PairsMeasureWhatEachMeasuresAlone) {
   const std::vector<Measured> expected = alone();
   const auto kernel = static_cast<std::size_t>(std::ranges::find(kernels, GetParam()) - kernels.begin());
   const std::vector<Named>& all = specifications();
   for (std::size_t i = 0; i < all.size(); ++i) {
     for (std::size_t k = i + 1; k < all.size(); ++k) {
       if ((i + k) % kernels.size() != kernel) continue;
-      // In either order, taking turns: the order must not matter.
+      // Alternates between both orders: the order must not matter.
       const bool is_swapped = i % 2 != 0;
       const std::size_t first = is_swapped ? k : i;
       const std::size_t second = is_swapped ? i : k;
@@ -110,7 +109,7 @@ TEST_P(Together, AllPairsMeasureWhatEachMeasuresAlone) {
   }
 }
 
-TEST_P(Together, AllOfThemMeasureWhatEachMeasuresAlone) {
+TEST_P(Together, AllMeasureWhatEachMeasuresAlone) {
   const std::vector<Measured> expected = alone();
   std::vector<std::string> sources;
   for (const Named& each : specifications()) sources.push_back(each.source);

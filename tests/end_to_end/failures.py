@@ -53,11 +53,11 @@ def unknown_specification(build):
 def scheme_of_words_that_is_none(build):
     """Where it is wrong, and what is there; nothing is measured by a scheme that nobody asked for."""
     run = build.run(build.examples / "vecadd", spec="device_memory_profile", environment={"LYNXPP_WORDS": "plain,statc"})
-    expect_words(run, "LYNXPP_WORDS:1:7: error: there is no scheme 'statc'", "did you mean 'static'?")
+    expect_words(run, "LYNXPP_WORDS:1:7: error: unknown scheme 'statc'", "did you mean 'static'?")
     expect_unchanged(build, run)
     run = build.run(build.command, "run", "-d", "cpu", "-s", "device_memory_profile", "--words", "shared=9", "--", build.examples / "vecadd", preload=False)
     demand_equal("status of lynxpp run", run.status, 2)
-    expect_words(run, "--words:1:1: error: counters in shared memory have 8, 16 or 32 bits")
+    expect_words(run, "--words:1:1: error: counters in shared memory must have 8, 16 or 32 bits")
 
 
 @test
@@ -94,7 +94,7 @@ def result_emitted_twice(build):
     with tempfile.TemporaryDirectory() as folder:
         path = write_specification(folder, 'ON_REPORT: {\n  emit("x", 1);\n  if (THREADS > 1) emitRatio("x", 1, 2);\n}\n')
         run = build.run(build.examples / "vecadd", spec=path)
-    expect_words(run, f"{path}:3:30: error: there is a result 'x' already", "hint: line 2 emits it; results have names of their own")
+    expect_words(run, f"{path}:3:30: error: a result 'x' already exists", "hint: line 2 emits it; choose a unique name")
     expect_unchanged(build, run)
 
 

@@ -189,7 +189,7 @@ class Report(unittest.TestCase):
 
     def test_errors_of_reports_name_the_specification(self):
         line = SPECIFICATION.splitlines().index('  emit("missing", lowest[none + 2]);') + 1
-        place = f"{self.specification}:{line}:19: this index is out of range; the access did not happen"
+        place = f"{self.specification}:{line}:19: this index is out of range; the access was skipped"
         for launch in self.launches:
             self.assertIn(place, launch["notes"])
         self.assertNotIn("PTX line", self.run_.stderr)

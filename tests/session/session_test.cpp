@@ -179,7 +179,7 @@ TEST_F(SessionTest, ReportErrorsNameTheirSourceLocation) {
   session_->finish();
   ASSERT_EQ(records_.launches.size(), 1u);
   EXPECT_THAT(records_.launches[0].notes,
-              ElementsAre(spec_ + ":6:13: this index is out of range; the access did not happen",
+              ElementsAre(spec_ + ":6:13: this index is out of range; the access was skipped",
                           spec_ + ":7:13: division by zero; the result was taken as 0"));
   ASSERT_EQ(records_.totals.size(), 1u);
   EXPECT_THAT(records_.totals[0].notes,

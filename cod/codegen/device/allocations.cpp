@@ -1,4 +1,4 @@
-// deviceWord(address), allocationId(address): from an address to what belongs to it.
+// deviceWord(address) and allocationId(address).
 #include "cod/allocation_table.h"
 #include "cod/codegen/device/generator.h"
 
@@ -14,7 +14,7 @@ llvm::Value* DeviceGenerator::address_call(const Expression& call) {
                      });
 }
 
-/// How many allocations begin at the address or below it is found by bisection; the last of them may hold it.
+/// Bisection counts the allocations that begin at or below the address; only the last of them can contain it.
 llvm::Value* DeviceGenerator::search_allocation(llvm::Value* table, llvm::Value* address) {
   llvm::Type* type = builder_.getInt64Ty();
   llvm::Value* numbers = builder_.CreateIntToPtr(table, llvm::PointerType::get(context_, global_space));

@@ -1,5 +1,5 @@
-// Atomic functions. An atomicAdd whose place is the same for the whole warp is reduced over the active
-// lanes first: one access instead of up to 32 to the same address.
+// Atomic functions. A warp-uniform atomicAdd is first reduced over the active lanes: one access instead of up
+// to 32 to the same address.
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
@@ -8,7 +8,7 @@
 namespace lynxpp::cod {
 namespace {
 
-/// "add.u64": atomic operations name the type, and additions of signed numbers are those of unsigned ones.
+/// "add.u64": atomic operations name the type; signed additions use the unsigned type.
 std::string operation_of(const std::string& operation, Type type) {
   const bool is_sum = operation == "add";
   const char letter = is_floating(type) ? 'f' : is_signed(type) && !is_sum ? 's' : 'u';
@@ -37,7 +37,7 @@ bool is_number_of_warp(const Expression& expression) {
 
 }  // namespace
 
-/// The same in every lane by construction, wherever the lanes are.
+/// True if the value is the same in all lanes by construction, regardless of control flow.
 bool DeviceGenerator::is_uniform(const Expression& expression) const {
   switch (expression.kind) {
     case ExpressionKind::integer:
@@ -72,7 +72,7 @@ llvm::Value* DeviceGenerator::atomic_call(const Expression& call) {
   const Type type = place.type;
   const std::string operation = name_of_operation(call.api->api);
   Element target = element(place);
-  // An atomic operation on a thread's own memory is undefined in hardware.
+  // Atomic operations on a thread's local memory are undefined in hardware.
   if (target.is_shareable != nullptr)
     target.in_range = builder_.CreateAnd(target.in_range, target.is_shareable);
   llvm::Value* value = call.operands.size() > 1 ? expression_as(*call.operands[1], type)
@@ -107,8 +107,8 @@ llvm::Value* DeviceGenerator::old_of_atomic(const char* operation, const Element
 
 namespace {
 
-/// The lane's or the thread's number, perhaps moved or scaled, differs from lane to lane: no need to find
-/// out.
+/// True for the lane or thread index, possibly shifted or scaled: it differs between lanes, so comparing
+/// lanes is unnecessary.
 bool names_lane(const Expression& index) {
   if (index.api != nullptr) {
     switch (index.api->api) {
@@ -129,7 +129,7 @@ bool names_lane(const Expression& index) {
 
 }  // namespace
 
-/// An addition that all lanes here make and nobody wants the result of.
+/// An addition by all active lanes whose result is unused.
 void DeviceGenerator::add_for_all(const Element& element, const Expression& place, llvm::Value* addend,
                                   bool uniform_addend, bool elected) {
   const bool is_pointed_to = place.symbol->memory == Symbol::Memory::indirect;
@@ -146,7 +146,7 @@ void DeviceGenerator::add_for_all(const Element& element, const Expression& plac
   });
 }
 
-/// The place's registers are the splice pass's; nobody but the statements of this tally touches them.
+/// The registers belong to the splice pass; only this tally's statements access them.
 void DeviceGenerator::add_to_tally(const Statement& statement) {
   const std::uint32_t index = statement.tally - 1;
   const bool adds_one = program_.tallies[index].adds_one;
@@ -175,7 +175,7 @@ void DeviceGenerator::add_to_tally(const Statement& statement) {
 
 namespace {
 
-/// `expression` is the number of the thread, or a variable that has it as its only value.
+/// True if `expression` is the thread index, or a variable whose only value is the thread index.
 bool is_number_of_thread(const Expression& expression, Symbol::Memory memory) {
   if (expression.api != nullptr) {
     return expression.api->api == Api::global_thread_id ||
@@ -190,7 +190,7 @@ bool is_number_of_thread(const Expression& expression, Symbol::Memory memory) {
 
 }  // namespace
 
-/// No other thread comes to the element: one of its indices is the thread's number.
+/// True if no other thread accesses the element: one of its indices is the thread index.
 bool DeviceGenerator::is_own_element(const Expression& target) const {
   if (target.symbol->collection != nullptr || target.symbol->pointer != nullptr) return false;
   return std::any_of(target.operands.begin(), target.operands.end(), [&](const ExpressionPtr& index) {
@@ -224,8 +224,8 @@ llvm::Value* DeviceGenerator::add_atomically(const Element& element, const Expre
   return nullptr;
 }
 
-/// Any change of an element: compare-and-swap of the word it lies in until nobody has come in between. An
-/// element out of range reads as 0.
+/// Updates an element in any way: compare-and-swap of its memory word until no other thread has interfered.
+/// An out-of-range element reads as 0.
 llvm::Value* DeviceGenerator::swap_until_unchanged(const Element& element, const Expression& target,
                                                    bool yields_old, const Update& update) {
   llvm::AllocaInst* result = new_slot(llvm_type(element.type), "updated");
@@ -284,11 +284,11 @@ void DeviceGenerator::reduce_to_memory(const char* operation, const Element& ele
       builder_.getVoidTy(), {address, value}, Effect::memory);
 }
 
-/// Where the index may differ from lane to lane: one access when it is the same in all lanes that are here,
-/// else one for each.
+/// For indices that may differ between lanes: one access if the index is the same in all active lanes, else
+/// one per lane.
 void DeviceGenerator::add_where_lanes_may_meet(const Element& element, llvm::Value* addend,
                                                bool uniform_addend) {
-  // Summing without redux.sync takes a step for each lane, which may cost more than it saves.
+  // Without redux.sync, summing takes one step per lane, which may cost more than it saves.
   if (sm_ < 80 && !uniform_addend) return reduce_to_memory("add", element, addend);
   llvm::Value* mask = active_mask_here();
   llvm::Value* leader = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, mask, builder_.getTrue());
@@ -307,7 +307,7 @@ void DeviceGenerator::add_where_lanes_may_meet(const Element& element, llvm::Val
   builder_.SetInsertPoint(end);
 }
 
-/// The sum over the lanes of the mask, all of them here, added once by the lowest of them.
+/// One atomic addition of the sum over the mask, which contains all active lanes, by its lowest lane.
 void DeviceGenerator::aggregated_add(const Element& element, llvm::Value* mask, llvm::Value* addend,
                                      bool uniform_addend) {
   llvm::Value* total = nullptr;
@@ -332,7 +332,8 @@ llvm::Value* DeviceGenerator::sum_over(llvm::Value* mask, llvm::Value* addend) {
   return sum_by_redux(mask, addend);
 }
 
-/// redux.sync adds 32 bits. A 64-bit addend is cut into limbs of 27 bits, whose sum over 32 lanes fits 32.
+/// redux.sync adds 32-bit values. A 64-bit addend is split into 27-bit limbs, whose sums over 32 lanes fit in
+/// 32 bits.
 llvm::Value* DeviceGenerator::sum_by_redux(llvm::Value* mask, llvm::Value* addend) {
   llvm::Type* word_type = builder_.getInt32Ty();
   const auto reduce = [&](llvm::Value* value) {
@@ -350,7 +351,7 @@ llvm::Value* DeviceGenerator::sum_by_redux(llvm::Value* mask, llvm::Value* adden
   return total;
 }
 
-/// Before sm_80: every lane of the mask gives its addend to all of them. Any mask is right.
+/// Before sm_80: every lane of the mask sends its addend to all others. Works for any mask.
 llvm::Value* DeviceGenerator::sum_by_shuffles(llvm::Value* mask, llvm::Value* addend) {
   return gathered(
       mask, addend, llvm::ConstantInt::get(addend->getType(), 0),

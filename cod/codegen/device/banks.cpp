@@ -1,11 +1,11 @@
-// What an access to shared memory costs its warp: bankWavefronts(), bankConflicts(), bankGroupsSpared(). The
-// rules are those that were measured on hardware; device/cpu/simt/execute/counters.h has them too, written
-// independently, and the tests compare both.
+// The cost of a warp's access to shared memory: bankWavefronts(), bankConflicts(), bankGroupsSpared(). The
+// rules were measured on hardware. device/cpu/simt/execute/counters.h implements them independently, and
+// tests compare both.
 //
-// The lanes that are here find out once what all these functions give. The common cases are settled by one
-// reduction: lanes of up to 4 bytes whose words lie within one row's length (broadcasts, neighbouring words
-// in any order), and warps whose 32 lanes all have a bank of their own (odd strides, permutations, wide
-// accesses). All others are counted.
+// The active lanes compute the results of all these functions once. One reduction decides the common cases:
+// lanes of up to 4 bytes whose words are within the length of one row (broadcasts, adjacent words in any
+// order), and full warps in which every lane has its own bank (odd strides, permutations, wide accesses). All
+// other cases are counted.
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
@@ -17,12 +17,12 @@ namespace {
 constexpr std::uint32_t word_bytes = 4;
 constexpr std::uint32_t row_bytes = 128;    // 32 banks
 constexpr int reductions_from = 80;         // compute capability × 10
-constexpr std::uint32_t spared_shift = 16;  // of packed counts: conflicts are below
+constexpr std::uint32_t spared_shift = 16;  // of packed counts: conflicts are in the bits below
 
 }  // namespace
 
-/// The value of `inside` where the condition holds, else `otherwise`. Conditions on the site's constants
-/// leave no branch in the kernel.
+/// The value of `inside` if the condition holds, else `otherwise`. Conditions on site constants leave no
+/// branch in the kernel.
 llvm::Value* DeviceGenerator::value_where(llvm::Value* condition, llvm::Value* otherwise,
                                           const std::function<llvm::Value*()>& inside) {
   llvm::BasicBlock* before = builder_.GetInsertBlock();
@@ -40,8 +40,9 @@ llvm::Value* DeviceGenerator::value_where(llvm::Value* condition, llvm::Value* o
   return phi;
 }
 
-/// Lanes are served in groups of 32, 16 or 8, by the size of an access. Units are as wide as an access, at
-/// least a word: as accesses are aligned, two lanes meet at a bank just when their units do.
+/// Lanes are served in groups of 32, 16 or 8, depending on the size of an access. A unit is as wide as an
+/// access, but at least a word. Accesses are aligned, so two lanes use the same bank if and only if their
+/// units do.
 DeviceGenerator::BankAccess DeviceGenerator::bank_access() {
   const auto constant = [&](std::uint32_t value) { return builder_.getInt32(value); };
   const auto by_size = [&](const BankAccess& access, llvm::Value* widest, llvm::Value* wide,
@@ -72,8 +73,8 @@ DeviceGenerator::BankAccess DeviceGenerator::bank_access() {
   return access;
 }
 
-/// Of up to 4 bytes: some lane's word lies a row or more above the lowest one. Where none does, no two words
-/// are at one bank.
+/// For accesses of up to 4 bytes: true if a lane's word is at least one row above the lowest one. Otherwise
+/// no two different words use the same bank.
 llvm::Value* DeviceGenerator::leaves_row(const BankAccess& access) {
   llvm::Value* is_part =
       builder_.CreateICmpULT(site_value(SiteValue::access_size), builder_.getInt32(word_bytes));
@@ -92,8 +93,8 @@ llvm::Value* DeviceGenerator::leaves_row(const BankAccess& access) {
                   Effect::convergent);
 }
 
-/// Not all 32 lanes are here with a bank of their own in their group. Otherwise nothing meets, no two lanes
-/// read the same, and no group is spared.
+/// False if all 32 lanes are active and each has its own bank within its group: then no lanes conflict, no
+/// two lanes read the same unit, and no group is spared.
 llvm::Value* DeviceGenerator::may_meet(const BankAccess& access) {
   if (sm_ < reductions_from) return builder_.getTrue();
   llvm::Value* place = builder_.CreateOr(access.bank, access.first_lane);
@@ -101,7 +102,7 @@ llvm::Value* DeviceGenerator::may_meet(const BankAccess& access) {
   return builder_.CreateICmpNE(taken, builder_.getInt32(all_lanes));
 }
 
-/// The bits that some lane of the mask has.
+/// The bits that are set in any lane of the mask.
 llvm::Value* DeviceGenerator::any_lanes_bits(llvm::Value* bits, llvm::Value* mask) {
   if (sm_ >= reductions_from) {
     require(80, 70);
@@ -112,8 +113,8 @@ llvm::Value* DeviceGenerator::any_lanes_bits(llvm::Value* bits, llvm::Value* mas
       [&](llvm::Value* total, llvm::Value* other, llvm::Value*) { return builder_.CreateOr(total, other); });
 }
 
-/// i1: in all active lanes of a pair of groups each reads what the lane at this distance reads; lanes that
-/// are not active agree with all.
+/// i1: each active lane of a pair of groups reads the same unit as the lane at this distance; inactive lanes
+/// agree with all.
 llvm::Value* DeviceGenerator::lanes_agree(const BankAccess& access, llvm::Value* pair,
                                           std::uint32_t distance) {
   llvm::Value* partner = builder_.CreateXor(access.lane, builder_.getInt32(distance));
@@ -124,7 +125,7 @@ llvm::Value* DeviceGenerator::lanes_agree(const BankAccess& access, llvm::Value*
   return builder_.CreateICmpEQ(votes, builder_.getInt32(0));
 }
 
-/// Wide loads of two neighbouring groups become one where the lanes agree in pairs.
+/// Merges adjacent groups of wide loads if their lanes agree in pairs.
 void DeviceGenerator::join_groups(BankAccess& access) {
   llvm::Value* half = builder_.CreateAnd(access.lane, builder_.getInt32(16));
   llvm::Value* first = builder_.CreateSelect(access.is_widest, half, builder_.getInt32(0));
@@ -139,8 +140,8 @@ void DeviceGenerator::join_groups(BankAccess& access) {
   access.first_lane = builder_.CreateSelect(joined, first, access.first_lane);
 }
 
-/// The active lanes of the group at this lane's bank: a vote for each bit of a bank's number takes a fraction
-/// of what match.any does.
+/// The active lanes of the group that use this lane's bank. One vote per bit of the bank index is several
+/// times cheaper than match.any.
 llvm::Value* DeviceGenerator::lanes_at_bank(const BankAccess& access) {
   llvm::Value* lanes = builder_.CreateAnd(access.mask, access.group);
   const auto with_same = [&](llvm::Value* those, std::uint32_t bit) {
@@ -154,8 +155,8 @@ llvm::Value* DeviceGenerator::lanes_at_bank(const BankAccess& access) {
   return value_where(builder_.CreateNot(access.is_wide), lanes, [&] { return with_same(lanes, 4); });
 }
 
-/// What banks have to serve each lane's group for: each lane sets as many bits as its bank has, from its
-/// group's lowest lane on, and what all lanes set together are the wavefronts.
+/// Counts wavefronts from `served`, the number of units at this lane's bank. Each lane sets `served` bits,
+/// starting at its group's first lane; the union over all lanes has one bit per wavefront.
 DeviceGenerator::BankCounts DeviceGenerator::counts_of_served(const BankAccess& access, llvm::Value* served) {
   llvm::Value* bits =
       builder_.CreateLShr(builder_.getInt32(all_lanes), builder_.CreateSub(builder_.getInt32(32), served));
@@ -170,14 +171,14 @@ DeviceGenerator::BankCounts DeviceGenerator::counts_of_served(const BankAccess& 
           builder_.CreateSelect(access.is_wide, spared, builder_.getInt32(0))};
 }
 
-/// i1: the lane stands for all that are served with it. Of the lanes at one unit the lowest does; atomic
-/// operations are made one lane after the other.
+/// i1: true if the lane represents all lanes that are served with it. The lowest lane represents each unit;
+/// atomic operations are executed one lane at a time.
 llvm::Value* DeviceGenerator::stands_for_unit(const BankAccess& access, llvm::Value* lanes) {
   return value_where(builder_.CreateNot(access.is_atomic), builder_.getTrue(),
                      [&] { return first_with_value(access.unit, access.mask, lanes); });
 }
 
-/// Counts exactly, whatever the addresses: packed.
+/// Counts exactly for any addresses; packed.
 llvm::Value* DeviceGenerator::count_bank_conflicts(BankAccess access) {
   join_groups(access);
   llvm::Value* lanes = lanes_at_bank(access);
@@ -196,8 +197,8 @@ DeviceGenerator::BankCounts DeviceGenerator::unpacked(llvm::Value* counts) {
           builder_.CreateLShr(counts, spared_shift)};
 }
 
-/// What `body` gives of the site's access, packed or 0. Where nothing meets and no group is spared, that is
-/// found out first, and `settled` is next, if any.
+/// The packed result of `body` for the site's access, or 0. Tests first whether there are neither conflicts
+/// nor spared groups, and then branches to `settled` unless it is null.
 llvm::Value* DeviceGenerator::unless_banks_apart(const BankAccess& access, BankValue body,
                                                  llvm::BasicBlock* settled) {
   llvm::BasicBlock* row = new_block("in_row");
@@ -227,13 +228,14 @@ llvm::Value* DeviceGenerator::unless_banks_apart(const BankAccess& access, BankV
   return value;
 }
 
-/// For the lanes that are here. `settled`: next where there are no conflicts and no group is spared, if any.
+/// For the active lanes. Branches to `settled`, unless it is null, if there are neither conflicts nor spared
+/// groups.
 DeviceGenerator::BankCounts DeviceGenerator::measure_banks(llvm::BasicBlock* settled) {
   require(70, 60);
   return unpacked(unless_banks_apart(bank_access(), &DeviceGenerator::count_bank_conflicts, settled));
 }
 
-/// The same from what has been found out before. Accesses of up to a word have no groups to spare.
+/// The same from hoisted values. Accesses of up to a word cannot spare groups.
 DeviceGenerator::BankCounts DeviceGenerator::take_banks() {
   llvm::Value* counts = site_value(SiteValue::hoisted_banks);
   if (measures_banks_) {
@@ -244,7 +246,8 @@ DeviceGenerator::BankCounts DeviceGenerator::take_banks() {
   return unpacked(counts);
 }
 
-/// Groups of lanes in which an access of this size is served; 0 if banks do not serve it lane by lane.
+/// The number of lane groups in which an access of this size is served; 0 if banks do not serve it lane by
+/// lane.
 llvm::Value* DeviceGenerator::bank_groups() {
   llvm::Value* size = site_value(SiteValue::access_size);
   llvm::Value* wide = builder_.CreateSelect(builder_.CreateICmpUGT(size, builder_.getInt32(8)),

@@ -17,7 +17,7 @@ namespace Register = llvm::Intrinsic;
 
 constexpr std::int64_t segment_bytes = 128;  // of computeBaseAddress()
 
-/// The letter that NVPTX's inline assembly has for a register of that type.
+/// The constraint letter of NVPTX's inline assembly for a register of this type.
 char constraint_of(const llvm::Type& type) {
   if (type.isFloatTy()) return 'f';
   if (type.isDoubleTy()) return 'd';
@@ -92,7 +92,7 @@ void DeviceGenerator::generate(const HandlerBody& body) {
   builder_.CreateRetVoid();
 }
 
-// ---------------------------------------------------------------- what the splice pass fills in
+// ---------------------------------------------------------------- placeholders for the splice pass
 
 llvm::Value* DeviceGenerator::word(Word::Kind kind, std::uint32_t index, Extent extent) {
   const auto found = std::find_if(program_.words.begin(), program_.words.end(), [&](const Word& each) {
@@ -124,7 +124,7 @@ llvm::Value* DeviceGenerator::site_value(SiteValue value, std::uint64_t paramete
   return known;
 }
 
-/// As it is stored: a bool is a byte.
+/// In its storage type: a bool is a byte.
 llvm::Value* DeviceGenerator::read_state(std::uint32_t index, Type type) {
   const bool is_wide = bytes_of(type) == 8;
   llvm::Value* bits =
@@ -146,8 +146,8 @@ void DeviceGenerator::write_state(std::uint32_t index, llvm::Value* value, Type 
 }
 
 /// A state register is read once at entry, kept in a slot that mem2reg removes, and written back by
-/// write_states(). An array has a register for each element; its slot stays in local memory when an index is
-/// not known at compile time.
+/// write_states(). An array has one register per element; its slot stays in local memory if an index is not
+/// known at compile time.
 llvm::AllocaInst* DeviceGenerator::state_slot(const Symbol& symbol, bool assigned) {
   State& state = states_[&symbol];
   state.assigned = state.assigned || assigned;
@@ -187,7 +187,7 @@ llvm::Value* DeviceGenerator::array_base(const Symbol& array) {
   return builder_.CreateIntToPtr(address, llvm::PointerType::get(context_, global_space));
 }
 
-/// Not cached: LLVM merges what is the same.
+/// Not cached: LLVM merges identical values.
 llvm::Value* DeviceGenerator::variable_base(const Symbol& array) {
   const bool is_shared = array.memory == Symbol::Memory::shared;
   llvm::Value* address =
@@ -199,15 +199,15 @@ llvm::Value* DeviceGenerator::variable_base(const Symbol& array) {
 
 void DeviceGenerator::begin_body() {
   if (lane_value_) write_lane_value(*lane_value_);
-  // The numbers are the same for all lanes of a warp, so those that are here stay together.
+  // These indices are warp-uniform, so the active lanes stay converged.
   if (sampling_.blocks > 1) run_every(sampling_.blocks, block_id());
   if (sampling_.warps > 1) run_every(sampling_.warps, thread_call(Api::warp_id));
   if (!measures_banks_) return;
-  // Through with the handler where there is nothing to add.
+  // Exits the handler if there is nothing to add.
   lanes_.back().banks = uses_lane_values_ ? take_banks() : measure_banks(exit_);
 }
 
-/// What follows runs where `number` is divisible by `every`.
+/// Runs the code that follows only if `number` is divisible by `every`.
 void DeviceGenerator::run_every(std::uint32_t every, llvm::Value* number) {
   llvm::BasicBlock* chosen = new_block("chosen");
   llvm::Value* rest = builder_.CreateURem(number, builder_.getInt64(every));
@@ -225,13 +225,14 @@ bool DeviceGenerator::surely_in_range(const Expression& index, const Dimension& 
   const Symbol* symbol = index.kind == ExpressionKind::name ? index.symbol : nullptr;
   const bool is_copy = symbol != nullptr && symbol->kind == Symbol::Kind::local && symbol->assignments == 0 &&
                        symbol->initializer != nullptr;
-  // An unsigned copy may be cut, which only makes it smaller; a signed one must hold every value.
+  // An unsigned copy may be truncated, which only makes it smaller; a signed one must be able to represent
+  // every value.
   return is_copy && is_integer(symbol->type) && symbol->type != Type::boolean &&
          (!is_signed(symbol->type) || bits_of(symbol->type) > bits_of(symbol->initializer->type)) &&
          surely_in_range(*symbol->initializer, dimension);
 }
 
-/// An update that found no room in a map has been counted where the map was searched.
+/// A dropped map update has already been counted by the search.
 void DeviceGenerator::out_of_range(const Expression& place) {
   const Collection* collection = place.symbol != nullptr ? place.symbol->collection : nullptr;
   if (collection == nullptr || collection->kind != Collection::Kind::map)
@@ -245,7 +246,7 @@ void DeviceGenerator::count_dropped(std::uint64_t place) {
            {counter, builder_.getInt64(1)}, Effect::memory);
 }
 
-// ---------------------------------------------------------------- functions of the language
+// ---------------------------------------------------------------- API functions
 
 llvm::Value* DeviceGenerator::special_register(unsigned intrinsic) {
   return builder_.CreateIntrinsic(static_cast<llvm::Intrinsic::ID>(intrinsic), {}, {});

@@ -1,4 +1,4 @@
-// The handlers of a program ▶ PTX.
+// Compiles the handlers of a program to PTX.
 #pragma once
 
 #include "cod/sema/program.h"

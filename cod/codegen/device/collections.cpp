@@ -1,5 +1,5 @@
-// Traces, histograms and maps on the device. Nothing here waits for another thread: a lane only ever tries
-// again elsewhere.
+// Traces, histograms and maps on the device. Nothing here waits for another thread: a lane only retries
+// elsewhere.
 #include <llvm/IR/CFG.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
@@ -12,9 +12,9 @@
 namespace lynxpp::cod {
 namespace {
 
-/// Places of a map that are looked at before an update is given up. Half of the places stay free while there
-/// are no more keys than asked for, and probe sequences are as good as random: each step finds a free place
-/// with a chance of one half.
+/// Map slots that are probed before an update is dropped. Half of the slots stay free as long as the
+/// requested capacity is not exceeded, and probe sequences are as good as random: each step finds a free slot
+/// with a probability of one half.
 constexpr std::uint64_t maximum_probes = 128;
 constexpr std::uint64_t nowhere = ~std::uint64_t{0};
 
@@ -33,12 +33,12 @@ llvm::Value* DeviceGenerator::call_collection(const Expression& call) {
 
 // ---------------------------------------------------------------- traces
 
-/// Numbers for the lanes that are here, from a counter that is the same for all of them: one atomic for the
-/// warp.
+/// Reserves indices for the active lanes from a counter that is the same for all of them, with one atomic
+/// operation per warp.
 llvm::Value* DeviceGenerator::reserve_together(llvm::Value* counter) {
   llvm::Value* mask = active_mask_here();
   llvm::Value* lanes = wide(builder_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, mask));
-  // Without a branch, behind which the mask would not hold.
+  // Branch-free, because the mask is not valid after a branch.
   llvm::Value* reserved =
       assembly("mov.b64 $0, 0; @$3 atom.global.add.u64 $0, [$1], $2;", builder_.getInt64Ty(),
                {counter, lanes, is_lowest_of(mask)}, Effect::memory);
@@ -94,7 +94,7 @@ llvm::Value* DeviceGenerator::is_kept(const Expression& call, const Collection& 
 
 // ---------------------------------------------------------------- histograms
 
-/// The bin of a value, an i64, and whether the value lies below the first and beyond the last one.
+/// The bin of a value, as an i64, and whether the value is below the first bin or above the last one.
 DeviceGenerator::Bin DeviceGenerator::bin_of(llvm::Value* value, bool is_signed_value,
                                              const Collection& histogram) {
   const std::int64_t last = histogram.bin_bound(histogram.capacity);
@@ -147,7 +147,7 @@ llvm::Value* DeviceGenerator::record(const Expression& call, const Collection& h
 // ---------------------------------------------------------------- maps
 
 llvm::Value* DeviceGenerator::hash_of(const std::vector<llvm::Value*>& words) {
-  // The finalizer of splitmix64, over the words one after the other.
+  // The finalizer of splitmix64, applied to one word after the other.
   llvm::Value* hash = builder_.getInt64(0);
   for (llvm::Value* word : words) {
     hash = builder_.CreateAdd(builder_.CreateXor(hash, word), builder_.getInt64(0x9e3779b97f4a7c15));
@@ -160,13 +160,14 @@ llvm::Value* DeviceGenerator::hash_of(const std::vector<llvm::Value*>& words) {
   return hash;
 }
 
-/// A word is written once, by compare-and-swap from zero. So a place that has another word than the key keeps
-/// it, all threads with one key pass the same places and stop at the same one, and whoever writes the last
-/// word has found its own key in all words before: no place ends half taken.
+/// Each word is written once, by compare-and-swap from zero. A slot with a word that differs from the key
+/// therefore keeps it, and all threads with the same key probe the same slots and stop at the same one. The
+/// thread that writes the last word has found its own key in all previous words, so no slot stays half
+/// occupied.
 ///
-/// What the swap gives is not looked at, but what is in memory then. For ptxas a loop that ends by the result
-/// of an atomic operation waits for another lane: it has the lane yield, the others then go on without it,
-/// and the warp runs apart from there on.
+/// The code reads memory again instead of using the result of the swap. ptxas assumes that a loop whose exit
+/// depends on the result of an atomic operation waits for another lane, and makes the lane yield; the others
+/// then proceed without it, and the warp is diverged from there on.
 void DeviceGenerator::match_place(const Collection& map, const std::vector<llvm::Value*>& words,
                                   llvm::Value* place, bool inserts, const Matched& matched) {
   llvm::Type* wide_type = builder_.getInt64Ty();
@@ -174,7 +175,7 @@ void DeviceGenerator::match_place(const Collection& map, const std::vector<llvm:
     llvm::Value* address = element_address(*map.key_words[i], place);
     llvm::BasicBlock* next = i + 1 == words.size() ? matched.same : new_block("word");
     llvm::BasicBlock* differs = new_block("differs");
-    // An older value than memory's is zero at worst, and then the swap changes nothing.
+    // A stale value can only be zero, and then the swap has no effect.
     llvm::Value* seen = assembly("ld.global.u64 $0, [$1];", wide_type, {address}, Effect::memory);
     builder_.CreateCondBr(builder_.CreateICmpEQ(seen, words[i]), next, differs);
     builder_.SetInsertPoint(differs);
@@ -193,7 +194,7 @@ void DeviceGenerator::match_place(const Collection& map, const std::vector<llvm:
   }
 }
 
-/// The key whose words are zero has a place of its own. Goes on where the key is another one.
+/// The key whose words are zero has a dedicated slot. Continues at the insertion point for all other keys.
 void DeviceGenerator::try_zero_place(const Search& search, llvm::Value* zero_place) {
   llvm::BasicBlock* is_zero = new_block("zero_key");
   llvm::BasicBlock* is_other = new_block("key");
@@ -208,7 +209,7 @@ void DeviceGenerator::try_zero_place(const Search& search, llvm::Value* zero_pla
   builder_.SetInsertPoint(is_other);
 }
 
-/// One place behind `base` after the other, until the key is found or known to be absent.
+/// Probes one slot after `base` after the other until the key is found or known to be absent.
 void DeviceGenerator::try_places(const Search& search, llvm::Value* base) {
   const auto& [map, words, inserts, found, absent, place_slot] = search;
   llvm::Type* wide_type = builder_.getInt64Ty();
@@ -241,7 +242,7 @@ void DeviceGenerator::try_places(const Search& search, llvm::Value* base) {
     if (each != other) advance->addIncoming(builder_.getInt64(0), each);
   }
   builder_.SetInsertPoint(next);
-  // A place that is taken is looked at once more for each word that is written.
+  // Each word that is written causes one more probe of the same slot.
   const std::uint64_t limit = std::min(map.capacity, maximum_probes) + words.size();
   builder_.CreateCondBr(builder_.CreateICmpULT(tried, builder_.getInt64(limit)), probe, absent);
 }
@@ -253,7 +254,7 @@ void DeviceGenerator::search_entry(const Collection& map, const std::vector<llvm
   llvm::BasicBlock* found = new_block("found");
   llvm::BasicBlock* absent = new_block("absent");
   llvm::BasicBlock* end = new_block("searched");
-  const Search search{map, words, inserts, found, absent, new_slot(wide_type, "place")};
+  const Search search{map, words, inserts, found, absent, new_slot(wide_type, "slot")};
   llvm::Value* zero_place = builder_.CreateAdd(base, builder_.getInt64(map.capacity));
   if (map.has_zero_place()) try_zero_place(search, zero_place);
   try_places(search, base);

@@ -1,4 +1,4 @@
-// Code that stands out of line: once in a variant instead of at every site.
+// Out-of-line code: emitted once per variant instead of at every site.
 #include "cod/codegen/device/generator.h"
 
 namespace lynxpp::cod {
@@ -11,7 +11,7 @@ llvm::Value* DeviceGenerator::out_of_line(const std::string& name, llvm::Type* r
   llvm::CallInst* call = builder_.CreateCall(function, arguments);
   call->addFnAttr(llvm::Attribute::Convergent);
   call->addFnAttr(llvm::Attribute::NoMerge);
-  mask_here_ = {};  // lanes may join in the function
+  mask_here_ = {};  // other lanes may join in the function
   return call;
 }
 
@@ -27,7 +27,8 @@ llvm::Function* DeviceGenerator::make_out_of_line(const std::string& name, llvm:
   std::vector<llvm::Value*> parameters;
   for (llvm::Argument& parameter : function->args()) parameters.push_back(&parameter);
 
-  // What the handler has computed is not known there: its caches wait until the function is complete.
+  // Values that the handler has computed are not available in the function: its caches are set aside until
+  // the function is complete.
   const llvm::IRBuilderBase::InsertPointGuard guard(builder_);
   auto words = std::exchange(words_, {});
   auto sites = std::exchange(sites_, {});
@@ -51,7 +52,7 @@ llvm::Function* DeviceGenerator::make_out_of_line(const std::string& name, llvm:
 void DeviceGenerator::add_handler_attributes(llvm::Function& function) {
   function.addFnAttr(llvm::Attribute::NoUnwind);
   function.addFnAttr(llvm::Attribute::Convergent);
-  function.addFnAttr("no-jump-tables", "true");  // and no look-up tables: a variant has no variables for them
+  function.addFnAttr("no-jump-tables", "true");  // nor look-up tables: a variant has no variables for them
 }
 
 }  // namespace lynxpp::cod

@@ -1,4 +1,5 @@
-// A handler ▶ the LLVM function `lynxpp_handler` of a module of its own. Shared by the files of this folder.
+// Lowers a handler to the LLVM function `lynxpp_handler` of a separate module. Shared by the files of this
+// folder.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +16,9 @@ namespace lynxpp::cod {
 // Address spaces of NVPTX.
 inline constexpr unsigned global_space = 1;
 inline constexpr unsigned shared_space = 3;
-/// What global memory is read and written in.
+/// The unit of global memory accesses.
 inline constexpr std::uint32_t sector_bytes = 32;
-/// Of the words of DEVICE_WORDS arrays.
+/// Size of the words of DEVICE_WORDS arrays.
 inline constexpr std::uint64_t word_bytes_log2 = 2;
 /// The mask of a full warp.
 inline constexpr std::uint32_t all_lanes = 0xffffffffu;
@@ -92,28 +93,28 @@ class DeviceGenerator final : public FunctionGenerator {
 
   // functions.cpp
   using OutOfLineBody = std::function<llvm::Value*(const std::vector<llvm::Value*>&)>;
-  /// Calls the function `name`, which stands once in a variant and not at every site: for what rarely
-  /// runs and for long code. The first call makes it: `body` gets the parameters and returns the result,
-  /// or null when `result` is void. Everything that belongs to the handler comes in as an argument:
-  /// words, values of the site, variables, and the active mask; special registers and warp operations are
-  /// available. Whatever the body depends on at compile time has to be part of `name`. A call costs tens
-  /// of cycles and keeps few registers alive across it, so the common path should stay in line.
+  /// Calls the function `name`, which a variant contains once instead of at every site: for rarely executed
+  /// or long code. The first call creates it: `body` receives the parameters and returns the result, or null
+  /// if `result` is void. Everything that belongs to the handler must be passed as an argument: parameter
+  /// slots, site values, variables, and the active mask; special registers and warp operations are available.
+  /// `name` must encode everything that the body depends on at compile time. A call costs tens of cycles and
+  /// keeps few registers alive across it, so the common path should stay inline.
   llvm::Value* out_of_line(const std::string& name, llvm::Type* result,
                            const std::vector<llvm::Value*>& arguments, const OutOfLineBody& body);
   llvm::Function* make_out_of_line(const std::string& name, llvm::Type* result,
                                    const std::vector<llvm::Value*>& arguments, const OutOfLineBody& body);
   static void add_handler_attributes(llvm::Function& function);
 
-  llvm::Value* active_mask_here();  ///< found out anew
-  // lanes_here.cpp: what is known of the lanes that execute a part of the handler
+  llvm::Value* active_mask_here();  ///< queries the mask again
+  // lanes_here.cpp: known properties of the lanes that execute a part of the handler
   struct BankCounts {
     llvm::Value* conflicts = nullptr;
-    llvm::Value* spared = nullptr;  ///< groups that take no wavefront of their own
+    llvm::Value* spared = nullptr;  ///< groups that need no separate wavefront
   };
   struct Lanes {
     std::optional<BankCounts> banks;
   };
-  /// For operations on the warp in the current basic block. Behind it other lanes may have joined.
+  /// For warp operations in the current basic block. Other lanes may have joined after it.
   llvm::Value* mask_of_lanes_here();
   const BankCounts& banks_here();
   llvm::Value* is_lowest_of(llvm::Value* mask);  ///< i1
@@ -133,21 +134,21 @@ class DeviceGenerator final : public FunctionGenerator {
   Bin bin_of(llvm::Value* value, bool is_signed_value, const Collection& histogram);
   llvm::Value* hash_of(const std::vector<llvm::Value*>& words);
   struct Matched {
-    llvm::BasicBlock* same = nullptr;    ///< the place has the key
-    llvm::BasicBlock* other = nullptr;   ///< it has another one
-    llvm::BasicBlock* absent = nullptr;  ///< a key that the map has would have been found before
-    llvm::BasicBlock* again = nullptr;   ///< the lane has tried to take the place: it looks anew
+    llvm::BasicBlock* same = nullptr;    ///< the slot has the key
+    llvm::BasicBlock* other = nullptr;   ///< the slot has a different key
+    llvm::BasicBlock* absent = nullptr;  ///< the key is not in the map, or an earlier slot would have it
+    llvm::BasicBlock* again = nullptr;   ///< the lane has tried to occupy the slot: probes it again
   };
   void match_place(const Collection& map, const std::vector<llvm::Value*>& words, llvm::Value* place,
                    bool inserts, const Matched& next);
-  /// For a key's place in a map.
+  /// The search for a key's slot in a map.
   struct Search {
     const Collection& map;
     const std::vector<llvm::Value*>& words;  ///< of the key
     bool inserts = false;
     llvm::BasicBlock* found = nullptr;
     llvm::BasicBlock* absent = nullptr;
-    llvm::AllocaInst* place = nullptr;  ///< i64: the one that is looked at
+    llvm::AllocaInst* place = nullptr;  ///< i64: the slot being probed
   };
   void try_zero_place(const Search& search, llvm::Value* zero_place);
   void try_places(const Search& search, llvm::Value* base);
@@ -159,30 +160,30 @@ class DeviceGenerator final : public FunctionGenerator {
   struct Appended {
     const Expression& call;
     const Collection& trace;
-    const std::vector<llvm::Value*>& values;  ///< of its leaves
+    const std::vector<llvm::Value*>& values;  ///< of the trace's leaves
     llvm::Value* counter;                     ///< i64: the address
     llvm::Value* number;                      ///< i64
   };
   std::optional<TraceStream> streamed(const Collection& trace) const;
   void stream(const Appended& entry, const TraceStream& stream, llvm::AllocaInst* result);
   enum class Freshness {
-    constant,   ///< nobody changes it during the launch
-    passes_by,  ///< the first-level cache need not have it; nothing promises that
+    constant,   ///< does not change during the launch
+    passes_by,  ///< usually bypasses the L1 cache, without a guarantee
     anew,
   };
   llvm::Value* load_of_stream(llvm::Value* address, std::uint64_t offset, Freshness freshness);
-  /// What a lane that waits has seen: i64 each.
+  /// The state of a waiting lane: i64 each.
   struct Waiting {
     llvm::Value* taken = nullptr;
-    llvm::Value* since = nullptr;  ///< when it has been that
-    llvm::Value* looks = nullptr;  ///< how often
+    llvm::Value* since = nullptr;  ///< time at which `taken` last changed
+    llvm::Value* looks = nullptr;  ///< polls since then
   };
   struct Look {
     llvm::Value* has_room = nullptr;  ///< i1
     llvm::Value* gives_up = nullptr;  ///< i1
     Waiting waiting;
   };
-  /// A place for an entry: i64 each.
+  /// An entry that needs a slot of the ring: i64 each.
   struct Sought {
     llvm::Value* counter = nullptr;
     llvm::Value* number = nullptr;
@@ -215,7 +216,7 @@ class DeviceGenerator final : public FunctionGenerator {
   bool is_uniform(const Expression& expression) const;
 
   // warp.cpp
-  llvm::Value* vote(llvm::Value* condition, llvm::Value* mask);  ///< one bit for each lane of the mask
+  llvm::Value* vote(llvm::Value* condition, llvm::Value* mask);  ///< one bit per lane of the mask
   llvm::Value* unique_count(llvm::Value* value, bool in_halves);
   llvm::Value* unique_call(const Expression& call);
   llvm::Value* warp_value_call(const Expression& call);
@@ -223,12 +224,12 @@ class DeviceGenerator final : public FunctionGenerator {
   llvm::Value* extreme_by_gathering(llvm::Value* mask, llvm::Value* value, bool is_max, Type type);
   llvm::Value* first_by_elimination(llvm::Value* mask, llvm::Value* value, llvm::Value* group);
   llvm::Value* floating_sum(llvm::Value* mask, llvm::Value* value);
-  /// A value that `combine` makes of those of all lanes, one after the other.
+  /// Combines the values of all lanes, one after the other.
   using Combine = std::function<llvm::Value*(llvm::Value* total, llvm::Value* other, llvm::Value* lane)>;
   llvm::Value* gathered(llvm::Value* mask, llvm::Value* value, llvm::Value* start, const Combine& combine);
   llvm::Function* new_routine();
   llvm::AllocaInst* unique_slot(const Symbol& array, bool in_halves);
-  /// i1: this lane is the lowest of those of `mask` and its `group` that hold the value.
+  /// i1: this lane is the lowest of those in `mask` and its `group` that hold the value.
   llvm::Value* first_with_value(llvm::Value* value, llvm::Value* mask, llvm::Value* group);
 
   // memory.cpp
@@ -247,10 +248,10 @@ class DeviceGenerator final : public FunctionGenerator {
   void add_to_word(const Symbol& array, llvm::Value* element);
   llvm::Value* executions();  ///< i32
   struct WordCounter {
-    llvm::Value* address = nullptr;  ///< i64, in its space
+    llvm::Value* address = nullptr;  ///< i64, in its state space
     std::uint32_t bits = 32;
     const char* space = "global";
-    /// i64: the element in device memory that takes what does not fit the counter's bits. Null: nothing does.
+    /// i64: the element in device memory that receives the carry of the counter. Null: no carry.
     llvm::Value* carry_address = nullptr;
   };
   WordCounter counter_of(const Symbol& array, llvm::Value* element);
@@ -264,13 +265,13 @@ class DeviceGenerator final : public FunctionGenerator {
     llvm::Value* mask = nullptr;
     llvm::Value* lane = nullptr;
     llvm::Value* address = nullptr;       ///< i32, in the window of shared memory
-    llvm::Value* unit = nullptr;          ///< what the lane accesses, as a number of its size
+    llvm::Value* unit = nullptr;          ///< the lane's address divided by the access size
     llvm::Value* bank = nullptr;          ///< of the units of a row
     llvm::Value* group = nullptr;         ///< lanes that are served together with this one
-    llvm::Value* first_lane = nullptr;    ///< of the group: its number
-    llvm::Value* group_starts = nullptr;  ///< the bits of all groups' first lanes
+    llvm::Value* first_lane = nullptr;    ///< index of the group's first lane
+    llvm::Value* group_starts = nullptr;  ///< bits of the first lanes of all groups
     llvm::Value* is_wide = nullptr;       ///< more than 4 bytes
-    llvm::Value* is_widest = nullptr;     ///< more than 8
+    llvm::Value* is_widest = nullptr;     ///< more than 8 bytes
     llvm::Value* is_atomic = nullptr;
     llvm::Value* is_load = nullptr;
   };
@@ -284,7 +285,7 @@ class DeviceGenerator final : public FunctionGenerator {
   llvm::Value* count_bank_conflicts(BankAccess access);
   BankCounts counts_of_served(const BankAccess& access, llvm::Value* served);
   llvm::Value* stands_for_unit(const BankAccess& access, llvm::Value* lanes);
-  llvm::Value* packed(const BankCounts& counts);  ///< conflicts below, spared above
+  llvm::Value* packed(const BankCounts& counts);  ///< conflicts in the low bits, spared above
   BankCounts unpacked(llvm::Value* counts);
   void join_groups(BankAccess& access);
   llvm::Value* leaves_row(const BankAccess& access);
@@ -298,7 +299,7 @@ class DeviceGenerator final : public FunctionGenerator {
   // lanes.cpp
   struct LaneDistance {
     llvm::Value* limited = nullptr;  ///< i32
-    llvm::Value* ascends = nullptr;  ///< i1: it is not negative
+    llvm::Value* ascends = nullptr;  ///< i1: not negative
   };
   LaneDistance distance_from(llvm::Value* lower, llvm::Value* address, llvm::Value* mask);
   llvm::Value* bank_lanes_apart(BankAccess access);
@@ -313,8 +314,8 @@ class DeviceGenerator final : public FunctionGenerator {
   bool streams_traces_ = false;
   bool has_lane_sizes_ = false;
   WordScheme scheme_;
-  std::optional<SiteValue> lane_value_;      ///< what the routine is to find out
-  llvm::Value* relative_address_ = nullptr;  ///< i32: stands for the address where banks are counted
+  std::optional<SiteValue> lane_value_;      ///< the value that the routine computes
+  llvm::Value* relative_address_ = nullptr;  ///< i32: replaces the address when banks are counted
   int minimum_sm_ = 0;
   int minimum_ptx_ = 0;
   struct {
@@ -323,8 +324,8 @@ class DeviceGenerator final : public FunctionGenerator {
   } mask_here_;
   Sampling sampling_;  ///< of the handler
   bool asks_about_lanes_ = false;
-  bool measures_banks_ = false;        ///< Handler::Measures::banks: without conflicts there is nothing to do
-  std::vector<Lanes> lanes_{Lanes{}};  ///< of the part that is generated and those around it
+  bool measures_banks_ = false;        ///< Handler::Measures::banks: nothing to do without conflicts
+  std::vector<Lanes> lanes_{Lanes{}};  ///< of the part being generated and of those that enclose it
   std::map<std::pair<const Symbol*, bool>, llvm::AllocaInst*> unique_slots_;
   std::map<std::size_t, llvm::Value*> words_;
   std::map<std::pair<SiteValue, std::uint64_t>, llvm::Value*> sites_;

@@ -1,4 +1,5 @@
-// What lanes find out about the differences of their addresses once, for all accesses with these differences.
+// Values that depend only on the differences of the lanes' addresses, computed once for all accesses with the
+// same differences.
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/IR/LLVMContext.h>
@@ -11,8 +12,8 @@
 
 namespace lynxpp::cod {
 
-/// From the highest of the lanes `lower`, whose addresses are lower in turn if every lane's distance is
-/// positive. A sector's length at most, and where there is no such lane.
+/// The distance from the highest of the lanes in `lower`, whose addresses ascend if every lane's distance is
+/// positive. At most the length of a sector, also if there is no such lane.
 DeviceGenerator::LaneDistance DeviceGenerator::distance_from(llvm::Value* lower, llvm::Value* address,
                                                              llvm::Value* mask) {
   llvm::Value* lane = special_register(llvm::Intrinsic::nvvm_read_ptx_sreg_laneid);
@@ -30,10 +31,10 @@ DeviceGenerator::LaneDistance DeviceGenerator::distance_from(llvm::Value* lower,
           ascends};
 }
 
-/// The address' distance from the nearest one below it, that of a lower lane at the same place being 0, and a
-/// sector's length at most. Lower addresses are in the lane's sector just when the nearest one is, that is,
-/// when the lane's place in its sector is not below the distance. So one lane of each sector is the first,
-/// wherever the addresses as a whole lie.
+/// The distance from the nearest address below; 0 if a lower lane has the same address; at most the length of
+/// a sector. A lower address is in the lane's sector if and only if the nearest one is, that is, if the
+/// lane's offset in its sector is at least this distance. Thus exactly one lane per sector is the first,
+/// wherever the addresses are.
 llvm::Value* DeviceGenerator::sector_threshold() {
   llvm::Value* address = site_value(SiteValue::memory_address);
   llvm::Value* mask = active_mask_here();
@@ -70,7 +71,7 @@ llvm::Value* DeviceGenerator::sector_threshold() {
   return threshold;
 }
 
-/// Of addresses in any order: every lane looks at those of all.
+/// For addresses in any order: every lane compares with all others.
 llvm::Value* DeviceGenerator::least_distance(llvm::Value* mask, llvm::Value* address) {
   llvm::Value* own_lane = special_register(llvm::Intrinsic::nvvm_read_ptx_sreg_laneid);
   llvm::Value* least =
@@ -87,8 +88,8 @@ llvm::Value* DeviceGenerator::least_distance(llvm::Value* mask, llvm::Value* add
   return builder_.CreateTrunc(least, builder_.getInt32Ty());
 }
 
-/// From the lowest active lane's. Accesses are aligned, so this is a multiple of their size, and banks
-/// counted from the leader's on are the banks in another order, which changes neither who meets nor how many.
+/// The offset from the lowest active lane's address. Accesses are aligned, so this is a multiple of their
+/// size, and counting banks from the leader's only permutes them: conflicts stay the same.
 llvm::Value* DeviceGenerator::address_from_leader() {
   llvm::Value* address = builder_.CreateTrunc(site_value(SiteValue::memory_address), builder_.getInt32Ty());
   llvm::Value* mask = active_mask_here();
@@ -96,9 +97,9 @@ llvm::Value* DeviceGenerator::address_from_leader() {
   return builder_.CreateSub(address, shuffled(address, leader, mask));
 }
 
-/// The lanes at this lane's bank. 0 in all lanes: none meet, whichever of them make the access. Lanes at one
-/// unit count once, and which of them are there is known at the access alone: where there are such, lanes
-/// with others at their bank leave themselves out.
+/// The lanes at this lane's bank, or 0 in all lanes if no lanes conflict, whichever subset makes the access.
+/// Lanes at one unit count once, and which of them are active is only known at the access. If such lanes
+/// exist, lanes that share their bank exclude themselves.
 llvm::Value* DeviceGenerator::bank_lanes_apart(BankAccess access) {
   llvm::Value* lanes = lanes_at_bank(access);
   llvm::Value* standing = vote(stands_for_unit(access, lanes), access.mask);
@@ -114,7 +115,7 @@ llvm::Value* DeviceGenerator::bank_lanes_apart(BankAccess access) {
   return builder_.CreateSelect(some_meet, mask, builder_.getInt32(0));
 }
 
-/// Packed counts of an access that some of the lanes make that have found out bank_lanes.
+/// Packed counts of an access by a subset of the lanes that computed bank_lanes.
 llvm::Value* DeviceGenerator::banks_of_some_lanes() {
   require(70, 60);
   const BankAccess access = bank_access();

@@ -1,11 +1,11 @@
-// The lanes that execute what is being generated: all that functions about lanes mean. Under a condition,
-// behind a `return` and in a loop they may be fewer than those that run the handler.
+// The active lanes of the code being generated, which all functions about lanes refer to. Under a condition,
+// after a `return` and in a loop, they may be fewer than the lanes that run the handler.
 //
-// A mask of lanes is used in the basic block in which it was found out, and within one operation behind
-// branches that a vote has decided, which do not divide lanes of one mask; nowhere else. Where lanes of a
-// warp run apart (behind a loop that waits for another lane, a GPU does not wait at the end of a branch),
-// those of two groups may join at the end of any branch, and a GPU then takes the mask of one of them for
-// that of all: lanes that are named in the other one wait for ever (docs/design/language.md).
+// A lane mask is used only in the basic block that computes it and, within one operation, after branches on a
+// vote, which do not diverge lanes of one mask. When lanes of a warp run separately (after a loop that waits
+// for another lane, a GPU does not reconverge at the end of a branch), lanes of two groups may join at the
+// end of any branch. A GPU then uses the mask of one group for all lanes, and lanes named in the other mask
+// wait forever (docs/design/language.md).
 #include <llvm/IR/InlineAsm.h>
 
 #include "cod/codegen/device/generator.h"
@@ -22,8 +22,8 @@ llvm::Value* DeviceGenerator::join_lanes(llvm::Value* condition) {
   return !asks_about_lanes_ || llvm::isa<llvm::Constant>(condition) ? condition : opaque(condition);
 }
 
-/// No instruction: the condition as it is, of which LLVM knows nothing. So it leads no lane past it, makes no
-/// second one, and cannot split the condition into several branches with paths of their own.
+/// Emits no instruction: returns the condition as a value that LLVM cannot analyse. LLVM then cannot hoist
+/// code past it, duplicate it, or split the condition into several branches with separate paths.
 llvm::Value* DeviceGenerator::opaque(llvm::Value* condition) {
   auto* type = llvm::FunctionType::get(builder_.getInt1Ty(), {builder_.getInt1Ty()}, false);
   llvm::CallInst* call = builder_.CreateCall(type, llvm::InlineAsm::get(type, "", "=b,0", true), {condition});
@@ -40,7 +40,7 @@ llvm::Value* DeviceGenerator::mask_of_lanes_here() {
   return mask_here_.mask;
 }
 
-/// Found out once for all functions that ask about the banks in this part.
+/// Computed once for all functions about banks in this part.
 const DeviceGenerator::BankCounts& DeviceGenerator::banks_here() {
   if (!lanes_.back().banks) {
     const BankCounts counts = uses_lane_values_ ? take_banks() : measure_banks(nullptr);

@@ -1,5 +1,5 @@
-// What an access to global memory costs its warp: sectors, by the rule that was measured on hardware.
-// device/cpu/simt/execute/counters.h has it too, written independently, and the tests compare both.
+// The cost of a warp's access to global memory, in sectors, by rules measured on hardware.
+// device/cpu/simt/execute/counters.h implements them independently, and tests compare both.
 #include "cod/codegen/device/generator.h"
 
 namespace lynxpp::cod {
@@ -18,7 +18,7 @@ llvm::Value* DeviceGenerator::first_in_sector() {
   return builder_.CreateAnd(is_first, site_value(SiteValue::is_of_lanes));
 }
 
-/// Sectors from the first to the last byte of a bulk copy; 0 for a copy of no bytes and for other accesses.
+/// Sectors from the first to the last byte of a bulk copy; 0 for an empty copy and for other accesses.
 llvm::Value* DeviceGenerator::bulk_sectors() {
   llvm::Value* bytes = site_value(SiteValue::bulk_size);
   llvm::Value* in_sector =

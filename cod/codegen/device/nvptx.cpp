@@ -44,7 +44,7 @@ struct Processor {
   const char* features;
 };
 
-/// The oldest processor that has what the code may use: the text then runs on every newer one.
+/// The oldest processor with all features that the code may use: the text then runs on every newer one.
 Processor processor_of(int sm) {
   if (sm >= 80) return {80, "sm_80", "+ptx70"};
   if (sm >= 70) return {70, "sm_70", "+ptx63"};
@@ -61,8 +61,8 @@ std::unique_ptr<llvm::TargetMachine> machine_of(int sm) {
                                   std::nullopt, std::nullopt, llvm::CodeGenOptLevel::Default));
 }
 
-/// No lanes join within a basic block but in the functions that it calls. Conditions that were blocks of
-/// their own until now have asked again.
+/// Merges mask queries within a basic block, where lanes join only in called functions. Runs after
+/// optimization: blocks that were merged into one contain several queries.
 void share_masks(llvm::Function& function) {
   for (llvm::BasicBlock& block : function) {
     llvm::CallInst* known = nullptr;
@@ -82,10 +82,11 @@ void share_masks(llvm::Function& function) {
   }
 }
 
-/// LLVM's C interface: the headers of its passes would take longer to compile than the rest of this folder.
+/// Uses LLVM's C interface, because the headers of its passes take longer to compile than the rest of this
+/// folder.
 Status run_passes(llvm::Module& module, llvm::TargetMachine& machine, const char* passes) {
   const LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-  // A handler is copied to every site: small beats fast.
+  // A handler is copied to every site, so small size is preferred over speed.
   LLVMPassBuilderOptionsSetLoopUnrolling(options, 0);
   LLVMPassBuilderOptionsSetLoopVectorization(options, 0);
   LLVMPassBuilderOptionsSetSLPVectorization(options, 0);
@@ -103,12 +104,12 @@ Status run_passes(llvm::Module& module, llvm::TargetMachine& machine, const char
 Status optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   if (Status run = run_passes(module, machine, "default<O2>"); !run) return run;
   for (llvm::Function& function : module) share_masks(function);
-  // A switch whose default cannot be reached would become branches that end in `exit` there.
+  // A switch with an unreachable default would become branches that end in `exit`.
   return run_passes(module, machine, "function(early-cse,lower-switch)");
 }
 
-/// A handler never ends the program's thread: what cannot be reached returns, where LLVM would emit `exit`,
-/// and a path to `exit` would also move the place where the program's branches around it converge.
+/// A handler never ends the program's thread: unreachable code returns, where LLVM would emit `exit`. A path
+/// to `exit` would also move the reconvergence point of the program's branches around it.
 void return_where_unreachable(llvm::Module& module) {
   for (llvm::Function& function : module) {
     for (llvm::BasicBlock& block : function) {
@@ -122,8 +123,7 @@ void return_where_unreachable(llvm::Module& module) {
   }
 }
 
-/// The name of the function that the call at the start of `text` leads to: call.uni (result), name,
-/// (arguments);
+/// The callee of the call at the start of `text`: call.uni (result), name, (arguments);
 std::string_view callee_of(std::string_view text) {
   constexpr std::string_view blanks = " \t\n";
   text.remove_prefix(std::min(text.find_first_of(blanks), text.size()));
@@ -135,7 +135,7 @@ std::string_view callee_of(std::string_view text) {
   return text.substr(0, text.find_first_of(" ,;\t\n"));
 }
 
-/// What a variant cannot take over from the module of a handler.
+/// Returns a piece of the handler's PTX that a variant cannot contain; empty if all of it is allowed.
 std::string forbidden_piece(std::string_view ptx, const llvm::Module& module) {
   for (const std::string_view piece : {".global .align", ".shared .align", ".const"}) {
     if (ptx.find(piece) != std::string_view::npos) return std::string(piece);

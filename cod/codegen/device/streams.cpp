@@ -1,4 +1,4 @@
-// Entries of traces that leave the device while the kernel runs (cod/trace_stream.h).
+// Trace entries that leave the device while the kernel runs (cod/trace_stream.h).
 #include <llvm/IR/Intrinsics.h>
 
 #include <array>
@@ -9,14 +9,14 @@
 namespace lynxpp::cod {
 namespace {
 
-/// Looks at a full ring after which a warp gives up, whatever the timer says: one that is modelled may run
-/// slowly. Each takes a microsecond or more on a GPU.
+/// Polls of a full ring before a warp abandons streaming regardless of the timer, because a modelled timer
+/// may run slowly. Each poll takes at least a microsecond on a GPU.
 constexpr std::uint64_t most_looks = std::uint64_t{1} << 24;
 
-/// One of so many looks, a power of two, is certain to see what the host has taken, and lets other lanes of
-/// the warp go on: milliseconds on a GPU.
+/// One of this many polls (a power of two) is certain to see the entries that the host has consumed, and lets
+/// other lanes of the warp proceed: milliseconds on a GPU.
 constexpr std::uint64_t looks_between = 1024;
-/// Clocks that a lane lets pass before any look but the first.
+/// Clock cycles that a lane waits before any poll but the first.
 constexpr std::uint64_t pause_clocks = 2000;
 
 constexpr std::uint64_t nothing_seen = ~std::uint64_t{0};
@@ -40,9 +40,9 @@ llvm::Value* DeviceGenerator::load_of_stream(llvm::Value* address, std::uint64_t
                   Effect::memory);
 }
 
-/// Each lane looks for room until there is some, and writes its entry then and there, in the loop: a lane
-/// that waits keeps none back, wherever lanes are together, and the earliest entry that is missing has room.
-/// No operation on the warp stands here, since lanes that wait may be those of several groups.
+/// Each lane polls until its slot is free and writes its entry immediately, in the loop: a waiting lane never
+/// delays others, wherever lanes are converged, and the earliest missing entry always has a slot. No warp
+/// operation is used here, because the waiting lanes may belong to several groups.
 void DeviceGenerator::stream(const Appended& entry, const TraceStream& stream, llvm::AllocaInst* result) {
   llvm::BasicBlock* streams = new_block("stream");
   llvm::BasicBlock* looks = new_block("looks_for_room");
@@ -107,8 +107,8 @@ void DeviceGenerator::write_entry(const Appended& entry, const TraceStream& stre
            {address, builder_.CreateAdd(entry.number, builder_.getInt64(1))}, Effect::memory);
 }
 
-/// No function: ptxas has lanes yield in any loop with a call and an atomic operation like that which has
-/// given the entry its number.
+/// Always inline: in any loop with a call and an atomic operation such as the one that numbered the entry,
+/// ptxas makes lanes yield.
 DeviceGenerator::Look DeviceGenerator::look_for_room(const Sought& sought, const Waiting& before) {
   const Seen seen = look_at_host(sought.counter, before.looks);
   llvm::Value* moved = builder_.CreateICmpNE(seen.taken, before.taken);
@@ -128,10 +128,10 @@ DeviceGenerator::Look DeviceGenerator::look_for_room(const Sought& sought, const
            builder_.CreateSelect(moved, builder_.getInt64(0), more)}};
 }
 
-/// As a rule without anything that lets lanes of a warp come apart, which wait together then: no volatile
-/// load, no sleep. Lanes wait for others of their warp only where the program has made these run apart; a
-/// sleep is for them. It stands there without a condition of its own, or ptxas has all lanes yield at each
-/// look.
+/// Usually avoids everything that may separate the lanes of a warp, which then wait together: no volatile
+/// load, no sleep. Lanes wait for others of their warp only if the program made them run separately; the
+/// sleep is for them. It is not guarded by a condition of its own, or ptxas makes all lanes yield at each
+/// poll.
 DeviceGenerator::Seen DeviceGenerator::look_at_host(llvm::Value* counter, llvm::Value* looks) {
   llvm::Type* wide_type = builder_.getInt64Ty();
   llvm::Value* ring = load_of_stream(counter, offsetof(StreamControl, ring), Freshness::constant);
@@ -173,7 +173,7 @@ DeviceGenerator::Seen DeviceGenerator::look_at_host(llvm::Value* counter, llvm::
   return both;
 }
 
-/// i1. All waiting of a launch behind the last time the host took something is no longer than one lane's.
+/// i1. After the host last consumed an entry, the total waiting of a launch is limited to that of one lane.
 llvm::Value* DeviceGenerator::waits_too_long(llvm::Value* counter, llvm::Value* nanoseconds,
                                              llvm::Value* looks) {
   llvm::Value* most =

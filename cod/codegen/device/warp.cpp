@@ -1,4 +1,4 @@
-// What a warp's lanes find out together: sums, extremes, and how many different values they hold.
+// Values computed by a warp's lanes together: sums, extremes, and numbers of distinct values.
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
@@ -11,7 +11,7 @@ llvm::Value* DeviceGenerator::vote(llvm::Value* condition, llvm::Value* mask) {
                   Effect::convergent);
 }
 
-/// A loop over the lanes of the mask, which all of them run together because they count the same mask down.
+/// A loop over the lanes of the mask. They stay converged because all of them count down the same mask.
 llvm::Value* DeviceGenerator::gathered(llvm::Value* mask, llvm::Value* value, llvm::Value* start,
                                        const Combine& combine) {
   llvm::BasicBlock* before = builder_.GetInsertBlock();
@@ -88,9 +88,9 @@ llvm::Value* DeviceGenerator::warp_value_call(const Expression& call) {
 
 // ---------------------------------------------------------------- different values
 
-/// Addresses mostly do not decrease from lane to lane. One shuffle and one vote find that out, and then the
-/// lanes where a new value begins are all that counts; match.any, which costs several times as much, sees the
-/// rest.
+/// Addresses usually do not decrease from lane to lane. One shuffle and one vote test this; then only the
+/// lanes where a new value begins count. match.any, which costs several times as much, handles all other
+/// cases.
 llvm::Value* DeviceGenerator::first_with_value(llvm::Value* value, llvm::Value* mask, llvm::Value* group) {
   llvm::Type* word = builder_.getInt32Ty();
   llvm::Value* lane = special_register(llvm::Intrinsic::nvvm_read_ptx_sreg_laneid);
@@ -129,8 +129,8 @@ llvm::Value* DeviceGenerator::first_with_value(llvm::Value* value, llvm::Value* 
   return first;
 }
 
-/// How many different values the active lanes hold; `in_halves`: in lanes 0 to 15 and in lanes 16 to 31,
-/// added.
+/// The number of distinct values in the active lanes; `in_halves`: the sum of those in lanes 0 to 15 and in
+/// lanes 16 to 31.
 llvm::Value* DeviceGenerator::unique_count(llvm::Value* value, bool in_halves) {
   llvm::Value* mask = mask_of_lanes_here();
   llvm::Value* lane = special_register(llvm::Intrinsic::nvvm_read_ptx_sreg_laneid);
@@ -143,8 +143,8 @@ llvm::Value* DeviceGenerator::unique_count(llvm::Value* value, bool in_halves) {
   return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, vote(first, mask));
 }
 
-/// Before sm_70: takes the lanes with the lowest remaining lane's value away until none is left. That lane is
-/// the first of each.
+/// Before sm_70: removes the lanes that hold the lowest remaining lane's value until no lane is left. The
+/// lowest lane is the first with its value.
 llvm::Value* DeviceGenerator::first_by_elimination(llvm::Value* mask, llvm::Value* value,
                                                    llvm::Value* group) {
   llvm::Type* word = builder_.getInt32Ty();
@@ -182,8 +182,8 @@ llvm::Value* DeviceGenerator::unique_call(const Expression& call) {
   return unique_count(expression_as(counted, type), in_halves);
 }
 
-/// The counts of what the lanes assigned last: under an election, where they are wanted, one lane is left to
-/// ask.
+/// The count of the values that the lanes assigned last. It is stored because a later use under an election
+/// has only one active lane.
 llvm::AllocaInst* DeviceGenerator::unique_slot(const Symbol& array, bool in_halves) {
   llvm::AllocaInst*& slot = unique_slots_[{&array, in_halves}];
   if (slot == nullptr) {

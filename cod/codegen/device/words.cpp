@@ -1,4 +1,4 @@
-// countWords(): one is added for each 4-byte word that an access touches, as the scheme says (WordScheme).
+// countWords(): adds one for each 4-byte word that an access touches, as the scheme specifies (WordScheme).
 #include "cod/codegen/device/generator.h"
 #include "cod/word_map.h"
 
@@ -9,7 +9,7 @@ constexpr std::uint64_t unmapped = ~std::uint64_t{0};
 
 }  // namespace
 
-/// Only accesses of the array's own memory count.
+/// Counts only accesses to the array's own kind of memory.
 void DeviceGenerator::count_words(const Expression& call) {
   const Symbol& array = *call.operands[0]->symbol;
   const bool is_shared = array.dimensions[0].extent == Extent::shared_words;
@@ -45,8 +45,8 @@ void DeviceGenerator::count_words(const Expression& call) {
   builder_.SetInsertPoint(end);
 }
 
-/// The offset of an access to shared memory, through a shared or a generic address: in the accessing
-/// block's memory, or in that of another block of the cluster, whose rank is in the upper 8 bits.
+/// The offset of an access to shared memory, through a shared or a generic address, in the accessing block's
+/// memory or in that of another block of the cluster, whose rank is in the upper 8 bits.
 llvm::Value* DeviceGenerator::address_in_shared_window() {
   constexpr std::uint64_t offset_mask = (1u << 24) - 1;
   llvm::Value* address = site_value(SiteValue::memory_address);
@@ -65,8 +65,8 @@ llvm::Value* DeviceGenerator::address_in_space() {
   return builder_.CreateSelect(is_shared, address_in_shared_window(), site_value(SiteValue::memory_address));
 }
 
-/// Whether the random sequence of this thread says that the next access is counted. The thread's place in it
-/// is the state of a generator (Marsaglia, 2003, xorshift), which begins anew in each thread.
+/// True if this thread's random sequence selects the next access. The thread's position in it is the state of
+/// a generator (Marsaglia, 2003, xorshift), seeded with the thread's index.
 llvm::Value* DeviceGenerator::is_sampled() {
   const auto place = static_cast<std::uint32_t>(program_.state.size());
   llvm::Value* before = read_state(place, Type::u32);
@@ -109,7 +109,7 @@ DeviceGenerator::WordCounter DeviceGenerator::counter_of(const Symbol& array, ll
           carries ? element_address(array, element) : nullptr};
 }
 
-/// Counts in an element, or that there is none.
+/// Counts in an element, or counts a dropped access.
 void DeviceGenerator::add_to_word(const Symbol& array, llvm::Value* element) {
   llvm::BasicBlock* inside = new_block("inside");
   llvm::BasicBlock* outside = new_block("outside");
@@ -152,7 +152,7 @@ void DeviceGenerator::add_to_word(const Symbol& array, llvm::Value* element) {
   builder_.SetInsertPoint(end);
 }
 
-/// Whoever wraps the counter of 32 bits around adds 2^32 in device memory, where the block adds the rest.
+/// The thread that wraps the 32-bit counter adds 2^32 in device memory, where the block adds the rest.
 void DeviceGenerator::add_with_carry(const WordCounter& counter) {
   llvm::Value* added = executions();
   llvm::Value* before = assembly("atom.shared.add.u32 $0, [$1], $2;", builder_.getInt32Ty(),
@@ -167,7 +167,8 @@ void DeviceGenerator::add_with_carry(const WordCounter& counter) {
   builder_.SetInsertPoint(end);
 }
 
-/// Whoever wraps the counter around sets it to its greatest number, where it stays, since all of them do.
+/// Each thread that wraps the counter sets it to its maximum. It stays there, because later additions wrap as
+/// well.
 void DeviceGenerator::add_saturating(const WordCounter& counter) {
   const std::string space = counter.space;
   llvm::Value* added = executions();
@@ -183,7 +184,7 @@ void DeviceGenerator::add_saturating(const WordCounter& counter) {
   builder_.SetInsertPoint(end);
 }
 
-/// Reads, adds and writes: what others add meanwhile is lost.
+/// Reads, adds and writes: concurrent additions are lost.
 void DeviceGenerator::add_plainly(const WordCounter& counter) {
   const std::string place = std::string(counter.space) + ".u" + std::to_string(counter.bits);
   llvm::Type* type = counter.bits == 64 ? builder_.getInt64Ty() : builder_.getInt32Ty();
@@ -205,8 +206,8 @@ void DeviceGenerator::add_plainly(const WordCounter& counter) {
   builder_.SetInsertPoint(end);
 }
 
-/// There are no atomic additions to less than a word, and one of a word would carry from one counter into
-/// the next: the word is compared and swapped until nobody has come between.
+/// Atomic additions to less than a word do not exist, and one to the word would carry into the next counter.
+/// Therefore a compare-and-swap of the word is repeated until no other thread has interfered.
 void DeviceGenerator::add_in_word(const WordCounter& counter) {
   llvm::Type* type = builder_.getInt32Ty();
   llvm::Value* word_address =
@@ -230,7 +231,7 @@ void DeviceGenerator::add_in_word(const WordCounter& counter) {
   llvm::Value* room = builder_.CreateSub(threshold, count);
   llvm::Value* added = executions();
   added = builder_.CreateSelect(builder_.CreateICmpULT(added, room), added, room);
-  // No carry: the sum stays below the threshold, which the field holds.
+  // No carry: the sum stays below the threshold, which fits in the field.
   llvm::Value* swapped = builder_.CreateAdd(seen, builder_.CreateShl(added, shift));
   llvm::Value* found =
       assembly("atom.shared.cas.b32 $0, [$1], $2, $3;", type, {word_address, seen, swapped}, Effect::memory);
@@ -239,7 +240,7 @@ void DeviceGenerator::add_in_word(const WordCounter& counter) {
   builder_.SetInsertPoint(end);
 }
 
-/// Two tables lead from a word of an address to its element (WordMap): no search, whatever was allocated.
+/// Maps a word of an address to its element by two table look-ups (WordMap), without a search.
 llvm::Value* DeviceGenerator::word_of_device(llvm::Value* word) {
   llvm::Type* wide_type = builder_.getInt64Ty();
   llvm::Type* entry_type = builder_.getInt32Ty();

@@ -50,7 +50,7 @@ class HostGenerator final : public FunctionGenerator {
     arguments.insert(arguments.begin(), run_);
     std::vector<llvm::Type*> types;
     for (llvm::Value* argument : arguments) types.push_back(argument->getType());
-    // By address: the code never outlives this process.
+    // Called by address, because the code never outlives this process.
     llvm::Value* address = builder_.CreateIntToPtr(builder_.getInt64(reinterpret_cast<std::uint64_t>(target)),
                                                    builder_.getPtrTy());
     return builder_.CreateCall(llvm::FunctionType::get(result, types, false), address, arguments);
@@ -82,7 +82,7 @@ class HostGenerator final : public FunctionGenerator {
     return call_runtime(&host_extent, builder_.getInt64Ty(),
                         {builder_.getInt64(static_cast<std::uint64_t>(extent))});
   }
-  /// A key that a map does not have reads as 0.
+  /// A key that a map does not contain reads as 0.
   void out_of_range(const Expression& element) override {
     const Collection* collection = element.symbol != nullptr ? element.symbol->collection : nullptr;
     if (collection != nullptr && collection->kind == Collection::Kind::map) return;
@@ -97,7 +97,7 @@ class HostGenerator final : public FunctionGenerator {
     builder_.CreateBr(end);
     builder_.SetInsertPoint(end);
   }
-  /// Nobody could end a report that goes on for ever but by ending the program.
+  /// Limits iterations, because an endless report could only be stopped by killing the program.
   void begin_round(const Statement& loop) override {
     constexpr std::uint64_t most = std::uint64_t{1} << 30;
     llvm::Type* wide = builder_.getInt64Ty();
@@ -124,7 +124,7 @@ class HostGenerator final : public FunctionGenerator {
                                    builder_.getPtrTy());
   }
 
-  /// The leading index, counted row by row, or 0 and a mishap when there is none such.
+  /// The row-major leading index, or 0 and a mishap if it is out of range.
   llvm::Value* lead_of(const Collection& collection, const Expression& index) {
     const Place place = place_of(collection.leading, index);
     if (place.in_range == nullptr) return place.offset;
@@ -163,7 +163,7 @@ class HostGenerator final : public FunctionGenerator {
     return convert(builder_.CreateBitCast(bits, builder_.getDoubleTy()), Type::f64, call.type);
   }
 
-  /// Never asked: sema refuses per-thread variables in ON_REPORT.
+  /// Unreachable: sema rejects per-thread variables in ON_REPORT.
   llvm::AllocaInst* state_slot(const Symbol& state, bool) override {
     return new_slot(llvm_type(state.type), state.name);
   }
@@ -284,11 +284,11 @@ class HostGenerator final : public FunctionGenerator {
   }
 
   llvm::Value* run_ = nullptr;
-  llvm::AllocaInst* rounds_ = nullptr;  ///< how many rounds all loops have begun
+  llvm::AllocaInst* rounds_ = nullptr;  ///< iterations of all loops so far
 };
 
 Failure failure_of(llvm::Error error) {
-  return failure("the native code of ON_REPORT cannot be made: " + llvm::toString(std::move(error)));
+  return failure("cannot generate native code for ON_REPORT: " + llvm::toString(std::move(error)));
 }
 
 void initialize_native_target() {
@@ -340,8 +340,8 @@ void emit_everything(HostRun& run) {
     emit_collection(run, *collection, collection->name, "", all_of_them);
 }
 
-/// The report and the end as native code; null: there is none, and a report emits every array under its own
-/// name.
+/// ON_REPORT and ON_END as native code. If the function is null, ON_REPORT does not exist, and the report
+/// emits every array under its own name.
 class CompiledReport final : public HostReport {
  public:
   CompiledReport(std::shared_ptr<const Program> program, std::unique_ptr<llvm::orc::LLJIT> jit, Entry report,
@@ -376,8 +376,8 @@ class CompiledReport final : public HostReport {
   Entry end_;
 };
 
-/// What LLVM calls by its name. LLJIT's own search opens the process as a library, for which it waits for the
-/// dynamic linker's lock: a thread that launches in the constructor of a library holds that, and may be
+/// Resolves functions that LLVM calls by name. LLJIT's own search opens the process as a library and takes
+/// the dynamic linker's lock. A thread that launches in a library's constructor holds that lock and may be
 /// waiting for this very specification.
 class LibraryFunctions final : public llvm::orc::DefinitionGenerator {
  public:
@@ -394,7 +394,7 @@ class LibraryFunctions final : public llvm::orc::DefinitionGenerator {
   }
 
  private:
-  /// Those that are common are known.
+  /// Common functions need no search.
   static void* address_of(const std::string& name) {
     if (name == "memset") return reinterpret_cast<void*>(&std::memset);
     if (name == "memcpy") return reinterpret_cast<void*>(&std::memcpy);
@@ -430,7 +430,7 @@ Result<std::shared_ptr<const HostReport>> generate_host_report(std::shared_ptr<c
   std::string problem;
   llvm::raw_string_ostream problems(problem);
   if (llvm::verifyModule(*module, &problems)) {
-    return failure("the native code of the report is malformed: " + problem,
+    return failure("internal error: the native code of the report is malformed: " + problem,
                    "please report this specification");
   }
   if (auto error = (*jit)->addIRModule({std::move(module), std::move(context)}))

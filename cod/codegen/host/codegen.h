@@ -1,4 +1,4 @@
-// ON_REPORT ▶ native code.
+// Compiles ON_REPORT and ON_END to native code.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Traces, histograms and maps as ON_REPORT sees them.
+// Traces, histograms and maps in ON_REPORT.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -22,7 +22,7 @@ std::uint64_t leads(const HostRun& run, const Collection& collection) {
   return count;
 }
 
-/// Bits of the element as a long, an unsigned long or a double.
+/// The bits of the element as a long, an unsigned long or a double.
 std::uint64_t wide_bits(const HostRun& run, const Symbol& leaf, std::uint64_t index) {
   const std::uint32_t bytes = bytes_of(leaf.type);
   std::uint64_t bits = 0;
@@ -42,7 +42,7 @@ bool is_less(std::uint64_t a, std::uint64_t b, Type type) {
   return a < b;
 }
 
-/// A field of the key in a place that is taken, as wide_bits() gives it.
+/// A field of the key in an occupied slot, in the representation of wide_bits().
 std::uint64_t key_field(const HostRun& run, const Collection& map, std::uint64_t index, std::size_t field) {
   const unsigned chunk = map.has_zero_place() ? 64 : 63;
   unsigned at = 0;
@@ -61,8 +61,7 @@ std::uint64_t key_field(const HostRun& run, const Collection& map, std::uint64_t
   return value << unused >> unused;
 }
 
-/// The places that are taken: the greatest value first, places with the same value in the order of their
-/// keys.
+/// The occupied slots, by descending value, then by key.
 const HostRun::Entries& searched(HostRun& run, const Collection& map, std::uint64_t lead) {
   const auto [known, is_new] = run.entries.try_emplace({&map, lead});
   std::vector<std::uint64_t>& entries = known->second.places;
@@ -127,12 +126,11 @@ Values as_type(const std::vector<std::uint64_t>& bits, Type type) {
 /// Emits columns of one length as a table.
 class Table {
  public:
-  /// `left_out`: rows that are not in the columns.
+  /// `left_out`: number of rows that the columns omit.
   Table(HostRun& run, const std::string& name, const std::string& unit, std::uint64_t left_out)
       : run_(run), name_(run.take_name(name)), unit_(unit), left_out_(left_out) {}
 
-  /// `has_unit`: the table's is that of its values.
-  /// `naming`: what its numbers stand for.
+  /// `has_unit`: the values have the table's unit. `naming`: names of its values.
   void column(const std::string& name, Type type, const std::vector<std::uint64_t>& bits, bool has_unit,
               Folding folding, const Collection::Naming& naming = {}) {
     Emitted emitted;
@@ -157,14 +155,14 @@ class Table {
   std::uint64_t left_out_;
 };
 
-/// The places that an entry of the table stands for, and the leading index of each.
+/// The slots that the rows of the table show, and the leading index of each.
 struct Rows {
   std::vector<std::uint64_t> places;
   std::vector<std::uint64_t> leads;
-  std::uint64_t left_out = 0;  ///< entries beyond the most that were wanted
+  std::uint64_t left_out = 0;  ///< entries beyond the requested maximum
 };
 
-/// How launches' elements of one key become one: by what the kernel does to them.
+/// How elements with the same key are combined across launches, derived from how the kernel modifies them.
 Folding folding_of(const Symbol& leaf) {
   switch (leaf.changes) {
     case Symbol::added: return Folding::sum;
@@ -314,9 +312,9 @@ void note_dropped(HostRun& run) {
     const std::uint64_t dropped = total_of(run, *collection, all_of_them, dropped_of);
     if (dropped == 0) continue;
     const bool is_trace = collection->kind == Collection::Kind::trace;
-    run.launch.print(
-        "'" + collection->name + "': " + std::to_string(dropped) +
-        (is_trace ? " entries found no room in the trace" : " updates found no room in the map"));
+    run.launch.print("'" + collection->name + "': " + std::to_string(dropped) +
+                     (is_trace ? " entries were dropped because the trace was full"
+                               : " updates were dropped because the map was full"));
   }
 }
 

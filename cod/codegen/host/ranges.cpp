@@ -1,5 +1,5 @@
-// emitRanges(): live ranges of words ▶ a summary for each of the program's arrays, and a table of records, in
-// each of which the words of an array that lived from one time to another stand together.
+// emitRanges(): summarizes live ranges of words for each of the program's arrays, and emits a table of
+// records. A record combines the words of an array that were live during the same interval.
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -10,12 +10,12 @@
 namespace lynxpp::cod {
 namespace {
 
-/// How a range ended; the numbers stand in the table of records.
+/// How a range ended; the values appear in the table of records.
 enum Ending : std::uint64_t { stored = 0, overwritten = 1, open_at_exit = 2, endings = 3 };
 
-/// A word of a thread block that held a value from device memory from `begin` to `end`. `begin` is 0 of what
-/// it was accessed before it held one; `left` is 0 when no value of it went to device memory, else when the
-/// last one did.
+/// A word of a thread block that held a value from device memory from `begin` to `end`. `begin` is 0 for
+/// accesses before it held one. `left` is the time when a value derived from it was last stored to device
+/// memory, or 0.
 struct WordRange {
   std::uint64_t word, block, begin, end, left, accesses;
   bool is_open;  ///< at the block's exit
@@ -40,7 +40,7 @@ struct ArrayTally {
   Tally of_ranges;
   std::uint64_t ended[endings] = {};
   std::uint64_t records = 0;
-  std::uint64_t outside = 0;  ///< accesses while a word held nothing from device memory
+  std::uint64_t outside = 0;  ///< accesses while the word held no value from device memory
 };
 
 template <typename Element>

@@ -47,7 +47,7 @@ std::uint64_t reduce(Api api, const std::byte* data, std::uint64_t count) {
     for (std::uint64_t i = 0; i < count; ++i) total += static_cast<double>(element_at<Element>(data, i));
     return std::bit_cast<std::uint64_t>(count == 0 ? 0.0 : total / static_cast<double>(count));
   }
-  // Integers are added without a sign: the sum wraps.
+  // Integers are added as unsigned, so that the sum wraps.
   using Sum = std::conditional_t<std::is_floating_point_v<Element>, double, std::uint64_t>;
   Wide result = count == 0 ? Wide{} : static_cast<Wide>(element_at<Element>(data, 0));
   for (std::uint64_t i = 1; i < count; ++i) {
@@ -69,7 +69,7 @@ std::string first_free(const std::string& name, std::set<std::string>& taken) {
   return free;
 }
 
-/// One number of the type, from its bits as a long, an unsigned long or a double.
+/// One value of the type, from its bits as a long, an unsigned long or a double.
 decltype(Emitted::values) number_of(Type type, std::uint64_t bits) {
   if (is_floating(type)) return std::vector<double>{std::bit_cast<double>(bits)};
   if (is_signed(type)) return std::vector<std::int64_t>{static_cast<std::int64_t>(bits)};
@@ -80,14 +80,14 @@ decltype(Emitted::values) number_of(Type type, std::uint64_t bits) {
 
 namespace {
 
-/// What the report says of the column, the result or the whole table. A table's keys stay keys.
+/// Applies fold() for the column, the result or the whole table. A table's keys stay keys.
 void declare_fold(const Program& program, Emitted& emitted) {
   const auto declared = [&](const std::string& name) {
     return program.folds.find(std::string_view(name).substr(0, name.find('#')));
   };
   auto found = declared(emitted.name);
   if (found == program.folds.end() && !emitted.table.empty()) {
-    // "loads#2.line" is of the same column as "loads.line".
+    // "loads#2.line" is the same column as "loads.line".
     const std::string first = emitted.table.substr(0, emitted.table.find('#'));
     if (emitted.name.size() > emitted.table.size())
       found = declared(first + emitted.name.substr(emitted.table.size()));
@@ -133,8 +133,8 @@ LaunchExtents extents_of(const LaunchView& launch) {
 
 Status check_arrays(const Program& program, const LaunchView& launch, HostRun& run) {
   if (launch.arrays.size() != program.arrays.size()) {
-    return failure("the launch brings " + std::to_string(launch.arrays.size()) +
-                   " arrays, and the specification has " + std::to_string(program.arrays.size()));
+    return failure("the launch has " + std::to_string(launch.arrays.size()) +
+                   " arrays, but the specification has " + std::to_string(program.arrays.size()));
   }
   for (std::size_t i = 0; i < program.arrays.size(); ++i) {
     const GlobalArray& array = program.arrays[i];
@@ -184,11 +184,11 @@ const std::string* host_launch_text(HostRun* run, std::uint64_t api) {
 void* host_variable(HostRun* run, std::uint64_t offset) { return run->host + offset; }
 
 void host_out_of_range(HostRun* run, const Expression* place) {
-  run->add_mishap(place, "this index is out of range; the access did not happen");
+  run->add_mishap(place, "this index is out of range; the access was skipped");
 }
 
 void host_endless_loop(HostRun* run, const Position* place) {
-  run->add_mishap(place, "this loop does not come to an end; the report was stopped after 2^30 rounds");
+  run->add_mishap(place, "this loop does not terminate; the report was stopped after 2^30 iterations");
 }
 
 void host_division_by_zero(HostRun* run, const Expression* place) {
@@ -216,7 +216,7 @@ void host_emit_ratio(HostRun* run, const Expression* call, const std::string* na
 
 namespace {
 
-/// An array's elements; of a part of a trace or map those of the entries that are there.
+/// Elements of an array; for a part of a trace or map, those of its valid entries.
 struct Elements {
   const std::byte* data = nullptr;
   std::uint64_t count = 0;

@@ -1,4 +1,4 @@
-// What ON_REPORT asks of the site table.
+// Queries of ON_REPORT to the site table.
 #include <algorithm>
 
 #include "cod/allocation_table.h"
@@ -8,20 +8,20 @@
 namespace lynxpp::cod {
 namespace {
 
-/// The entry of an instruction, or null, with a mishap, when there is none of that number.
+/// Returns the entry of an instruction; null, with a mishap, if the index is out of range.
 const SiteTable::Instruction* find_instruction(HostRun& run, const Expression* call, std::uint64_t index) {
   const SiteTable* sites = run.launch.sites;
   if (sites != nullptr && index < sites->instructions.size()) return &sites->instructions[index];
-  run.add_mishap(call, "there is no instruction of this number; the result was taken as 0");
+  run.add_mishap(call, "no instruction has this index; the result was taken as 0");
   return nullptr;
 }
 
-/// Where a block's instructions begin; behind the last block, where they end.
+/// The first instruction of a block; for the index after the last block, the number of instructions.
 std::uint64_t first_of_block(HostRun& run, const Expression* call, std::uint64_t block) {
   const SiteTable* sites = run.launch.sites;
   if (sites != nullptr && block < sites->blocks.size()) return sites->blocks[block].first_instruction;
   if (sites != nullptr && block == sites->blocks.size()) return sites->instructions.size();
-  run.add_mishap(call, "there is no basic block of this number; the result was taken as 0");
+  run.add_mishap(call, "no basic block has this index; the result was taken as 0");
   return 0;
 }
 
@@ -44,7 +44,7 @@ std::uint64_t first_of_group(HostRun& run, Api api, std::uint64_t index) {
   return known->second[index];
 }
 
-/// What the report has for an allocation that is not there, or an instruction of which nothing is known.
+/// Shown for an allocation that does not exist or an instruction that is unknown.
 constexpr const char* unknown_name = "(unknown)";
 
 std::string allocation_name(const LaunchView& launch, std::uint64_t id) {

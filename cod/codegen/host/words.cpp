@@ -1,4 +1,4 @@
-// emitWords(): what is to be known of an array of words, for each of the program's arrays.
+// emitWords(): statistics of an array of words, for each of the program's arrays.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -12,13 +12,13 @@ namespace {
 
 /// Cells of an array's heat map.
 constexpr std::uint64_t cells = 64;
-/// Bins of counts, each twice as wide as the one before: 1, 2 to 3, …
+/// Bins of counts, each twice as wide as the previous: 1, 2 to 3, …
 constexpr std::uint64_t bins = 32;
 
-/// Words of a sector of device memory.
+/// Words per sector of device memory.
 constexpr std::uint64_t sector_words = 8;
-/// Sectors in which some word was accessed; those that the same runs of words would touch if each began at a
-/// sector; the greatest number of words that all distances between accessed words are multiples of; the first
+/// Sectors with an accessed word; sectors that the same runs of words would touch if each started at a sector
+/// boundary; the greatest common divisor, in words, of the distances between accessed words; the first
 /// accessed word.
 constexpr std::uint64_t layout_numbers = 4;
 
@@ -39,7 +39,7 @@ struct Words {
   }
 };
 
-/// Columns with one number for each array of the program.
+/// Columns with one value for each array of the program.
 struct Columns {
   std::vector<std::uint64_t> words, accesses, least, greatest, never, once, reused;
   std::vector<std::uint64_t> heat, bins_of_counts;
@@ -47,7 +47,7 @@ struct Columns {
   std::vector<std::uint64_t> layout;
 };
 
-/// Appends where an array's accessed words lie.
+/// Appends the layout of the accessed words of an array.
 void add_layout(const Words& counts, const MemoryArray& array, std::vector<std::uint64_t>& layout) {
   std::uint64_t sectors = 0, aligned = 0, stride = 0, run = 0;
   std::uint64_t first = array.words, sector = ~std::uint64_t{0};
@@ -93,7 +93,7 @@ void add_array(const Words& counts, const MemoryArray& array, Columns& columns) 
   columns.beyond.push_back(beyond);
 }
 
-/// The columns of the table that `row` describes.
+/// Emits the columns of the table that `row` describes.
 void emit_table(HostRun* run, const Emitted& row, const Columns& columns, const std::string& counted) {
   const auto emit = [&](const char* column, const std::vector<std::uint64_t>& values, const std::string& unit,
                         Folding folding) {
@@ -105,7 +105,7 @@ void emit_table(HostRun* run, const Emitted& row, const Columns& columns, const 
     emitted.folding = folding;
     run->emit(std::move(emitted));
   };
-  // Of several launches a row says what it says of one: words add up to those of the array.
+  // Across launches a row still describes one array: sizes are averaged, accesses added.
   emit("words", columns.words, "words", Folding::mean);
   emit("accesses", columns.accesses, counted, Folding::sum);
   emit("mean", columns.accesses, counted + " per word", Folding::by_name);
@@ -116,8 +116,8 @@ void emit_table(HostRun* run, const Emitted& row, const Columns& columns, const 
   emit("reused", columns.reused, "words", Folding::mean);
 }
 
-/// What is drawn, a row for each array: counts over the array, how it is laid out, and how counts are
-/// distributed.
+/// Emits the data of charts, one row per array: counts over the array, its layout, and the distribution of
+/// counts.
 void emit_pictures(HostRun* run, const Emitted& row, const Columns& columns, const std::string& counted,
                    bool has_layout) {
   const auto picture = [&](const char* suffix, std::uint64_t width, const std::vector<std::uint64_t>& values,

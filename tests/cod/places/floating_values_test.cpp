@@ -1,4 +1,4 @@
-// Values as floating-point numbers, and instructions chosen by what they write.
+// Values as floating-point numbers, and filters by the type of the result.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ namespace {
 using testing::ElementsAre;
 constexpr Shape one_thread{{1, 1, 1}, {1, 1, 1}};
 
-/// What the functions say of numbers, in the report or on the device.
+/// Results of the classification functions, in the report or on the device.
 class Kinds : public testing::TestWithParam<bool> {
  protected:
   static Measured run(const std::string& statements) {
@@ -34,7 +34,7 @@ class Kinds : public testing::TestWithParam<bool> {
   }
 };
 
-TEST_P(Kinds, OfFloats) {
+TEST_P(Kinds, ClassifyFloats) {
   const Measured measured = run(
       "float x = asFloat(floats[i]); kind[i] = isNan(x) + 2 * isInf(x) + 4 * isDenormal(x); number[i] = x;");
   ASSERT_EQ(measured.failure, "");
@@ -46,7 +46,7 @@ TEST_P(Kinds, OfFloats) {
   EXPECT_TRUE(std::isnan(numbers[7]));
 }
 
-TEST_P(Kinds, OfDoubles) {
+TEST_P(Kinds, ClassifyDoubles) {
   const Measured measured =
       run("double x = asDouble(doubles[i]); kind[i] = isNan(x) + 2 * isInf(x) + 4 * isDenormal(x); number[i] "
           "= x;");
@@ -54,7 +54,7 @@ TEST_P(Kinds, OfDoubles) {
   EXPECT_THAT(measured.results.at("kind"), ElementsAre(0, 0, 4, 4, 0, 0, 2, 1));
 }
 
-TEST_P(Kinds, OfBfloats) {
+TEST_P(Kinds, ClassifyBfloats) {
   const Measured measured = run("number[i] = asBfloat16(0x3fc0 + (i << 16)); kind[i] = 0;");
   ASSERT_EQ(measured.failure, "");
   EXPECT_EQ(measured.results.at("number")[3], 1.5);
@@ -64,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(Places, Kinds, testing::Bool(), [](const auto& paramete
   return parameter.param ? "InTheReport" : "OnTheDevice";
 });
 
-TEST(Halves, BecomeFloats) {
+TEST(Halves, ConvertToFloats) {
   const Measured measured = measure(R"(
     static const unsigned int halves[6] = {0x3e00, 0xbc00, 0x0001, 0x7c00, 0x7e00, 0x17bff};
     global float number[6];
@@ -81,7 +81,7 @@ TEST(Halves, BecomeFloats) {
   EXPECT_EQ(numbers[5], 65504);
 }
 
-/// Kernel `k` for one thread; `in` holds numbers 5.
+/// Kernel `k` for one thread; `in` contains fives.
 std::string kernel(const std::string& body) {
   return ".version 8.0\n.target sm_80\n.address_size 64\n"
          ".visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
@@ -105,7 +105,7 @@ const std::string writing = kernel(R"(
   st.global.f32 [%rd2], %f8;
 )");
 
-TEST(Results, AreChosenByTheirType) {
+TEST(Results, AreSelectedByTheirType) {
   const Measured measured = measure_module(R"(
     global unsigned int floats[INSTRUCTIONS];
     global unsigned int doubles[INSTRUCTIONS];
@@ -121,7 +121,7 @@ TEST(Results, AreChosenByTheirType) {
   EXPECT_THAT(measured.results.at("others"), ElementsAre(0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0));
 }
 
-TEST(Results, AreWhatHasBeenWritten) {
+TEST(Results, AreTheWrittenValues) {
   const Measured measured = measure_module(R"(
     global double number[INSTRUCTIONS];
     global unsigned long third[INSTRUCTIONS];
@@ -147,23 +147,24 @@ TEST(Results, AreWhatHasBeenWritten) {
   EXPECT_EQ(measured.results.at("third")[3], 0);
 }
 
-TEST(Results, OfMistakes) {
-  EXPECT_EQ(
-      errors_of("ON_INSTRUCTION: RESULT(\"f33\"): { }"),
-      "t.cod:1:24: error: 'f33' is no type of a result\n"
-      "  ON_INSTRUCTION: RESULT(\"f33\"): { }\n"
-      "                         ^~~~~\n"
-      "  hint: types are PTX's: \"f32\", \"f64\", \"f16\", \"f16x2\", \"bf16\", \"bf16x2\", \"s32\", …\n");
+TEST(Results, RejectMistakes) {
+  EXPECT_EQ(errors_of("ON_INSTRUCTION: RESULT(\"f33\"): { }"),
+            "t.cod:1:24: error: 'f33' is not a result type\n"
+            "  ON_INSTRUCTION: RESULT(\"f33\"): { }\n"
+            "                         ^~~~~\n"
+            "  hint: expected a PTX type: \"f32\", \"f64\", \"f16\", \"f16x2\", \"bf16\", \"bf16x2\", "
+            "\"s32\", …\n");
   EXPECT_EQ(errors_of("ON_KERNEL_ENTRY: { int n = isNan(1); }"),
-            "t.cod:1:34: error: isNan() takes a float or a double, not int\n"
+            "t.cod:1:34: error: isNan() takes a float or a double, not a value of type int\n"
             "  ON_KERNEL_ENTRY: { int n = isNan(1); }\n"
             "                                   ^\n"
-            "  hint: for bits write 'isNan(asFloat(resultValue()))'\n");
-  EXPECT_EQ(errors_of("ON_KERNEL_ENTRY: { float x = asFloat(1.5); }"),
-            "t.cod:1:38: error: asFloat() takes the bits of a number, an integer, not double\n"
-            "  ON_KERNEL_ENTRY: { float x = asFloat(1.5); }\n"
-            "                                       ^~~\n"
-            "  hint: write 'asFloat(resultValue())'\n");
+            "  hint: to reinterpret bits, write 'isNan(asFloat(resultValue()))'\n");
+  EXPECT_EQ(
+      errors_of("ON_KERNEL_ENTRY: { float x = asFloat(1.5); }"),
+      "t.cod:1:38: error: asFloat() takes the bits of a number as an integer, not a value of type double\n"
+      "  ON_KERNEL_ENTRY: { float x = asFloat(1.5); }\n"
+      "                                       ^~~\n"
+      "  hint: write 'asFloat(resultValue())'\n");
 }
 
 }  // namespace

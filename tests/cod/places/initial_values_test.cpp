@@ -1,4 +1,4 @@
-// What arrays in device memory begin with.
+// Initial values of arrays in device memory.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ using testing::ElementsAre;
 
 constexpr Shape eight_threads{{2, 1, 1}, {4, 1, 1}};
 
-TEST(InitialValues, ListsAreForTheFirstElements) {
+TEST(InitialValues, ListInitialisesTheFirstElements) {
   const Measured measured = measure(
       "global unsigned long limits[] = {1, 2, 3 * 4};\n"
       "global int grid[2][3] = {{1, -2}, 4, 5};\n"
@@ -41,7 +41,7 @@ TEST(InitialValues, ListsAreForTheFirstElements) {
   EXPECT_EQ(measured["lanes"], 7);
 }
 
-TEST(InitialValues, OneValueIsThatOfEveryElement) {
+TEST(InitialValues, SingleValueInitialisesEveryElement) {
   const Measured measured = measure(
       "global unsigned int least[BLOCKS] = ~0u, unused[THREADS] = 5;\n"
       "global unsigned char bytes[3] = 0x1ff;\n"
@@ -55,8 +55,8 @@ TEST(InitialValues, OneValueIsThatOfEveryElement) {
   EXPECT_THAT(measured.results.at("bytes"), Each(255));
 }
 
-/// Statements that only count add to it on the host.
-TEST(InitialValues, CountsGoOnFromThem) {
+/// Statements that only count are added to it on the host.
+TEST(InitialValues, CountsStartFromThem) {
   const Measured measured = measure(
       "global unsigned long loads = 1000;\nglobal unsigned long blocks[BASIC_BLOCKS] = 7;\n"
       "ON_INSTRUCTION: MEM_READ: GLOBAL: { loads++; }\nON_BASIC_BLOCK_ENTRY: { blocks[basicBlockId()]++; }\n"

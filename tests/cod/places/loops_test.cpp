@@ -11,7 +11,7 @@ using testing::ElementsAre;
 
 constexpr Shape eight_threads{{1, 1, 1}, {8, 1, 1}};
 
-/// Kernel `k`, %r1 the number of the thread in its block.
+/// Kernel `k`; %r1 is the index of the thread in its block.
 std::string kernel(const std::string& body, const std::string& file_scope = "") {
   return ".version 8.0\n.target sm_80\n.address_size 64\n" + file_scope +
          ".visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
@@ -32,7 +32,7 @@ const std::string counts = R"(
   ON_LOOP_EXIT: { left[loopId()] += 1; trips[loopId()] += loopTrips(); }
 )";
 
-/// How often the 8 threads together have run the block, by the device's own counters.
+/// Executions of the blocks by all 8 threads, from the device's own counters.
 std::vector<double> executions(const Measured& measured) {
   std::vector<double> blocks;
   for (const auto& block : measured.counters.blocks)
@@ -40,7 +40,7 @@ std::vector<double> executions(const Measured& measured) {
   return blocks;
 }
 
-TEST(Loops, NestedOnesAreCountedApart) {
+TEST(Loops, NestedLoopsAreCountedSeparately) {
   const Measured measured = measure_module(counts, eight_threads, kernel(R"(
   mov.u32 %r2, 0;
 outer:
@@ -67,7 +67,7 @@ done:
   EXPECT_THAT(measured.results.at("first_trips"), ElementsAre(0, 0, 0, 0, 0, 0));
 }
 
-TEST(Loops, AreLeftByJumpsOutOfSeveralByFallingThroughAndByReturning) {
+TEST(Loops, AreLeftByJumpsFallThroughAndReturn) {
   const Measured measured = measure_module(counts, eight_threads, kernel(R"(
   mov.u32 %r2, 0;
 outer:
@@ -94,7 +94,7 @@ done:
   EXPECT_THAT(measured.results.at("trips"), ElementsAre(0, 14, 50, 0, 0, 0, 0));
 }
 
-TEST(Loops, AreLeftThroughTablesOfTargets) {
+TEST(Loops, AreLeftThroughBranchTables) {
   const Measured measured = measure_module(counts, eight_threads, kernel(R"(
   mov.u32 %r2, 0;
 again:
@@ -117,13 +117,13 @@ done:
 
 /// `f` begins with a loop that counts a number in memory down to 0.
 const std::string counting_down = R"(
-.func f(.param .b64 place)
+.func f(.param .b64 slot)
 {
   .reg .pred %p<2>;
   .reg .b32 %r<2>;
   .reg .b64 %rd<2>;
 again:
-  ld.param.u64 %rd1, [place];
+  ld.param.u64 %rd1, [slot];
   ld.global.u32 %r1, [%rd1];
   sub.u32 %r1, %r1, 1;
   st.global.u32 [%rd1], %r1;
@@ -143,7 +143,7 @@ const std::string calling = R"(
   ret;
 )";
 
-TEST(Loops, BeginAFunction) {
+TEST(Loops, MayBeginAFunction) {
   const Measured measured = measure_module(counts, eight_threads, kernel(calling, counting_down));
   ASSERT_EQ(measured.failure, "");
   // Six threads call f, whose loop counts 5 down.
@@ -175,7 +175,7 @@ TEST(Functions, AreEnteredAndLeft) {
   EXPECT_THAT(measured.notes, ElementsAre("f from k"));
 }
 
-TEST(Loops, OfAPlaceAndItsWaysBack) {
+TEST(Loops, KnowTheirSitesAndBackEdges) {
   const Measured measured = measure_module(R"(
     global unsigned int back[INSTRUCTIONS];
     global unsigned int loop[INSTRUCTIONS];
@@ -205,7 +205,7 @@ done:
   EXPECT_THAT(measured.results.at("trip"), ElementsAre(0, 0, 4, 4, 4, 0, 0));
 }
 
-TEST(Loops, AgreeWithTheDevicesCounters) {
+TEST(Loops, MatchTheDevicesCounters) {
   const Measured measured = measure(counts, {{2, 1, 1}, {40, 1, 1}}, "divergent");
   ASSERT_EQ(measured.failure, "");
   const std::vector<double> of_blocks = executions(measured);

@@ -1,5 +1,5 @@
-// Numbers that stand for texts: source places, opcodes and functions as keys of maps, words and allocations
-// by address.
+// Values with names: source locations, opcodes and functions as keys of maps, words and allocations by
+// address.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ using testing::UnorderedElementsAre;
 
 constexpr Shape eight_threads{{1, 1, 1}, {8, 1, 1}};
 
-/// Two lines of one file and one of another; the last load's place is not known.
+/// Two lines of one file and one of another; the last load's location is unknown.
 const std::string lines = R"(.version 8.0
 .target sm_80
 .address_size 64
@@ -42,7 +42,7 @@ const std::string lines = R"(.version 8.0
 }
 )";
 
-TEST(NamedNumbers, SourcePlacesAreKeys) {
+TEST(NamedNumbers, SourceLocationsAreKeys) {
   const Measured measured = measure_module(
       "global map unsigned long by_line[64] by unsigned int;\n"
       "global map unsigned long by_file[64] by unsigned int;\n"
@@ -60,7 +60,7 @@ TEST(NamedNumbers, SourcePlacesAreKeys) {
   EXPECT_THAT(measured.results.at("line.value"), ElementsAre(16, 8, 8));
   EXPECT_THAT(measured.emitted.at("file.key").texts, ElementsAre("first.cu", "second.cuh"));
   EXPECT_THAT(measured.results.at("file.value"), ElementsAre(24, 8));
-  EXPECT_TRUE(measured.emitted.at("mixed.key").texts.empty()) << "not all keys are places";
+  EXPECT_TRUE(measured.emitted.at("mixed.key").texts.empty()) << "not all keys are locations";
   EXPECT_THAT(measured.notes, ElementsAre("first.cu:10"));
   EXPECT_EQ(measured["of file"], 24);
 }
@@ -96,7 +96,7 @@ TEST(NamedNumbers, AllocationsAreFoundByAddress) {
   EXPECT_THAT(measured.notes, ElementsAre("out (none)"));
 }
 
-/// An array that shadows device memory holds whatever a handler writes there.
+/// An array that shadows device memory holds the values that a handler writes.
 TEST(NamedNumbers, ShadowArraysAreIndexedByAddress) {
   const Measured measured = measure_module(
       "global unsigned int last_reader[DEVICE_WORDS];\nglobal unsigned int reads[DEVICE_WORDS];\n"

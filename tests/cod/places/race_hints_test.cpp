@@ -1,4 +1,4 @@
-// The ready-made race_hints on kernels that race, and on such as do not.
+// The ready-made race_hints on kernels with and without races.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,8 +13,8 @@ using testing::ElementsAre;
 
 constexpr Shape two_blocks{{2, 1, 1}, {128, 1, 1}};
 
-/// %r1: the number of the thread in its block, %r2: the address of its word of `tile`, %r3: that of its
-/// mirror image, %r4: the number of its warp.
+/// %r1: index of the thread in its block; %r2: address of its word of `tile`; %r3: address of its mirror
+/// image; %r4: index of its warp.
 Measured measure_tile(const std::string& body, const Shape& shape = two_blocks) {
   std::string source;
   EXPECT_TRUE(read_file(std::string(LYNXPP_SOURCE_DIR) + "/examples/specs/race_hints.cod", source));
@@ -50,7 +50,7 @@ double total_of(const Measured& measured) {
   return kinds[0] + kinds[1] + kinds[2];
 }
 
-TEST(RaceHints, NoneWhereABarrierOrders) {
+TEST(RaceHints, AreAbsentIfABarrierOrders) {
   for (const std::string barrier : {"bar.sync 0;", "barrier.sync 0;", "bar.sync 0, 128;",
                                     "setp.eq.u32 %p1, %r1, 0;\n bar.red.popc.u32 %r9, 0, %p1;"}) {
     const Measured measured =
@@ -61,8 +61,8 @@ TEST(RaceHints, NoneWhereABarrierOrders) {
   }
 }
 
-/// Whichever of two accesses comes second has the hint, so that each word has one.
-TEST(RaceHints, EachWordWhereTheBarrierIsMissing) {
+/// The second of two accesses reports the hint, so each word has one.
+TEST(RaceHints, ReportEachWordWithoutABarrier) {
   const Measured read = measure_tile("  st.shared.u32 [%r2], %r1;\n  ld.shared.u32 %r5, [%r3];\n");
   const std::vector<double> kinds = kinds_of(read);
   EXPECT_EQ(kinds[0], 0.0);
@@ -76,9 +76,9 @@ TEST(RaceHints, EachWordWhereTheBarrierIsMissing) {
   EXPECT_THAT(written.results.at("first.barriers"), Each(1.0));
 }
 
-TEST(RaceHints, OneWordThatAllWarpsWrite) {
+TEST(RaceHints, ReportOneWordThatAllWarpsWrite) {
   const Measured measured = measure_tile("  mov.u32 %r5, tile;\n  st.shared.u32 [%r5], %r4;\n");
-  // Of four warps all but the first of each block find another one.
+  // In each block, all four warps but the first find an earlier access.
   EXPECT_THAT(kinds_of(measured), ElementsAre(2 * 3 * 32.0, 0.0, 0.0));
   const std::vector<double>& warps = measured.results.at("first.warp");
   const std::vector<double>& others = measured.results.at("first.other");
@@ -87,7 +87,7 @@ TEST(RaceHints, OneWordThatAllWarpsWrite) {
   EXPECT_THAT(measured.results.at("first.word"), Each(0.0));
 }
 
-TEST(RaceHints, AtomicsAmongEachOtherAreNoneBesideOthersTheyAre) {
+TEST(RaceHints, IgnoreAtomicsAmongThemselvesButNotWithOthers) {
   EXPECT_THAT(kinds_of(measure_tile("  mov.u32 %r5, tile;\n  atom.shared.add.u32 %r6, [%r5], 1;\n"
                                     "  red.shared.add.u32 [%r5], 1;\n")),
               Each(0.0));
@@ -99,8 +99,8 @@ TEST(RaceHints, AtomicsAmongEachOtherAreNoneBesideOthersTheyAre) {
             0.0);
 }
 
-/// What is said not to be found, or to be found in vain.
-TEST(RaceHints, LanesOfAWarpAreNotLookedAtAndOtherBarriersAreSaid) {
+/// Cases that are documented as missed or as false positives.
+TEST(RaceHints, IgnoreLanesOfAWarpAndMentionOtherBarriers) {
   EXPECT_THAT(kinds_of(measure_tile("  mov.u32 %r3, tile;\n"
                                     "  st.shared.u32 [%r2], %r1;\n  ld.shared.u32 %r5, [%r3];\n",
                                     {{1, 1, 1}, {32, 1, 1}})),
@@ -111,7 +111,7 @@ TEST(RaceHints, LanesOfAWarpAreNotLookedAtAndOtherBarriersAreSaid) {
   EXPECT_EQ(named["other_barriers"], 8.0);
 }
 
-TEST(RaceHints, GenericAndWideAccessesByTheWordsThatTheyTouch) {
+TEST(RaceHints, CoverAllWordsOfGenericAndWideAccesses) {
   const Measured measured = measure_tile(
       "  setp.gt.u32 %p1, %r1, 31;\n  cvt.u64.u32 %rd1, %r2;\n  cvta.shared.u64 %rd2, %rd1;\n"
       "  @!%p1 st.u32 [%rd2], %r1;\n  mov.u32 %r5, tile;\n"

@@ -1,4 +1,4 @@
-// The ready-made reuse_distance on kernels whose distances are known.
+// The ready-made reuse_distance on kernels with known distances.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ Measured measure_body(const std::string& body, const Shape& shape) {
           body + "  ret;\n}\n");
 }
 
-TEST(ReuseDistance, OfOneWarpIsWhatItHasAccessedSince) {
+TEST(ReuseDistance, CountsSectorsAccessedSinceByOneWarp) {
   const Measured measured = measure_body(
       "  ld.global.u32 %r2, [%rd1];\n  st.global.u32 [%rd2], %r2;\n  ld.global.u32 %r3, [%rd1];\n",
       {{1, 1, 1}, {8, 1, 1}});
@@ -44,7 +44,7 @@ TEST(ReuseDistance, OfOneWarpIsWhatItHasAccessedSince) {
   EXPECT_EQ(measured.results.at("distance")[distance < 4 ? 1 : 2], sectors[2]);
 }
 
-TEST(ReuseDistance, OfNoReuseThereIsNone) {
+TEST(ReuseDistance, IsAbsentWithoutReuse) {
   const Measured measured =
       measure_body("  ld.global.u32 %r2, [%rd1];\n  st.global.u32 [%rd2], %r2;\n", {{1, 1, 1}, {32, 1, 1}});
   ASSERT_EQ(measured.failure, "");

@@ -1,6 +1,5 @@
-// Words of accesses that go through memory in equal steps are counted behind their loop, and have the counts
-// that the device has: whatever the steps, however the loop is left, and whether there is room for the run or
-// not.
+// Words of accesses that traverse memory in equal steps are counted after their loop and match the device's
+// counts, for any steps, any exit from the loop, and with or without room for the run.
 #include <gtest/gtest.h>
 
 #include "tests/cod/conformance_fixture.h"
@@ -11,9 +10,9 @@ namespace {
 
 using Counts = std::map<std::uint64_t, std::uint64_t>;
 
-/// The body of a loop that goes on while %p_again holds. `in` holds 5 everywhere, which the code does not
-/// know: %r_trips is 5 to 9, %rd_five is 5, %rd_at an address in `in` that depends on it, %rd_low one that
-/// lies 100 words lower.
+/// The body of a loop that continues while %p_again holds. `in` contains 5 everywhere, which the code does
+/// not know: %r_trips is 5 to 9, %rd_five is 5, %rd_at an address in `in` that depends on it, %rd_low an
+/// address 100 words lower.
 std::string kernel(const std::string& before, const std::string& body, const std::string& behind = {}) {
   return R"(.version 7.8
 .target sm_80
@@ -64,7 +63,7 @@ struct Case {
   std::string module;
 };
 
-/// The body ends behind the loop's branch, without an instruction that returns.
+/// The body ends after the loop's branch, without a return instruction.
 std::string without_end(std::string module) {
   const std::size_t store = module.rfind("  st.global.u32 [%rd_out]");
   return module.erase(store, module.rfind('}') - store);
@@ -182,8 +181,8 @@ constexpr Shape shape = {{64, 1, 1}, {32, 1, 1}};
 
 class WordRunsOf : public testing::TestWithParam<CountedWith> {};
 
-/// Room for all runs, for some of them, for none; and places for those of loops that are entered once.
-TEST_P(WordRunsOf, HaveTheDevicesCounts) {
+/// With room for all runs, for some, and for none; and with slots for runs of loops that are entered once.
+TEST_P(WordRunsOf, MatchTheDevicesCounts) {
   for (const auto& [name, module] : cases) {
     const Measured wide = measure_module_with_probes(counting("long"), shape, module, GetParam());
     ASSERT_EQ(wide.failure, "") << name;
@@ -211,8 +210,8 @@ INSTANTIATE_TEST_SUITE_P(Room, WordRunsOf,
                                   (how.has_places ? "_places" : "") + (how.knows_rows ? "_rows" : "");
                          });
 
-/// Wherever a thread is in its grid, its place is its own.
-TEST(WordRuns, OfGridsWithThreeDimensions) {
+/// Each thread has its own slot, wherever it is in the grid.
+TEST(WordRuns, SupportGridsWithThreeDimensions) {
   const Measured measured = measure_module_with_probes(counting("long"), {{4, 3, 2}, {8, 2, 4}},
                                                        cases[0].module, {.has_places = true});
   ASSERT_EQ(measured.failure, "");
@@ -220,8 +219,8 @@ TEST(WordRuns, OfGridsWithThreeDimensions) {
   EXPECT_EQ(counts_of(measured.arrays[0]), measured.device_words);
 }
 
-/// With both specifications the loop has the numbers of both.
-TEST(WordRuns, OfTwoSpecificationsAreApart) {
+/// With both specifications the loop has the counts of both.
+TEST(WordRuns, TwoSpecificationsAreSeparate) {
   const std::string source = counting("long");
   const std::vector<Measured> measured =
       measure_together({source, source}, {{3, 1, 1}, {45, 1, 1}}, "divergent");

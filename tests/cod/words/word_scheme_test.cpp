@@ -1,4 +1,4 @@
-// What LYNXPP_WORDS and --words may say, and where they are wrong.
+// Values of LYNXPP_WORDS and --words, and the locations of their errors.
 #include "cod/word_scheme.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ std::string complaint(const std::string& text) {
   return scheme ? "understood" : render(scheme.error().diagnostics);
 }
 
-TEST(WordScheme, NothingIsTheExactDefault) {
+TEST(WordScheme, EmptyTextIsTheExactDefault) {
   EXPECT_EQ(read(""), WordScheme{});
   EXPECT_EQ(read(" , "), WordScheme{});
   EXPECT_EQ(read("replay"), WordScheme{});
@@ -32,7 +32,7 @@ TEST(WordScheme, OnlyTheDefaultUsesSpareSharedMemory) {
     EXPECT_FALSE(read(text).spare_counters()) << text;
 }
 
-TEST(WordScheme, TakesEachScheme) {
+TEST(WordScheme, AcceptsEachScheme) {
   EXPECT_EQ(read("basic").analysis, WordScheme::Analysis::none);
   EXPECT_EQ(read("static").analysis, WordScheme::Analysis::invariants);
   EXPECT_TRUE(read("plain").is_estimate());
@@ -45,7 +45,7 @@ TEST(WordScheme, TakesEachScheme) {
   EXPECT_EQ(sampled.seed, 9u);
 }
 
-TEST(WordScheme, SmallCountersStopAtTheirGreatestNumber) {
+TEST(WordScheme, SmallCountersSaturateAtTheirMaximum) {
   EXPECT_EQ(read("shared=8").threshold, 255u);
   EXPECT_EQ(read("shared=16").threshold, 65535u);
   EXPECT_EQ(read("shared=8,threshold=9").threshold, 9u);
@@ -58,25 +58,25 @@ TEST(WordScheme, IsWrittenAsItIsRead) {
     EXPECT_EQ(text_of(read(text)), text);
 }
 
-TEST(WordScheme, SaysWhatIsWrongAndWhere) {
+TEST(WordScheme, ReportsTheErrorAndItsLocation) {
   const auto expect_place = [](const std::string& text, const std::string& column, const std::string& words) {
     EXPECT_NE(complaint(text).find("--words:1:" + column + ": error: " + words), std::string::npos)
         << complaint(text);
   };
-  expect_place("statc", "1", "there is no scheme 'statc'");
+  expect_place("statc", "1", "unknown scheme 'statc'");
   EXPECT_NE(complaint("statc").find("did you mean 'static'?"), std::string::npos);
-  expect_place("static,basic", "8", "'basic' and 'static' exclude each other");
-  expect_place("plain,plain", "7", "'plain' is given twice");
+  expect_place("static,basic", "8", "'basic' and 'static' cannot be combined");
+  expect_place("plain,plain", "7", "'plain' is specified twice");
   expect_place("plain=1", "1", "'plain' takes no number");
-  expect_place("plain,shared=12", "7", "counters in shared memory have 8, 16 or 32 bits");
-  expect_place("threshold=0", "1", "a threshold is a number");
-  expect_place("threshold=4294967296", "1", "a threshold is a number");
-  expect_place("sample=1", "1", "of how many accesses");
-  expect_place("sample=ten", "1", "of how many accesses");
-  expect_place("seed=4", "1", "a seed is for sampling");
+  expect_place("plain,shared=12", "7", "counters in shared memory must have 8, 16 or 32 bits");
+  expect_place("threshold=0", "1", "'threshold' must be between 1 and 2147483647");
+  expect_place("threshold=4294967296", "1", "'threshold' must be between 1 and 2147483647");
+  expect_place("sample=1", "1", "'sample' must be at least 2");
+  expect_place("sample=ten", "1", "'sample' must be at least 2");
+  expect_place("seed=4", "1", "'seed' requires 'sample'");
   expect_place("plain,sample=10", "1", "sampling counts accesses one by one");
   expect_place("static,sample=10", "1", "sampling counts accesses one by one");
-  expect_place("global,shared=8", "1", "'global' and 'shared' exclude each other");
+  expect_place("global,shared=8", "1", "'global' and 'shared' cannot be combined");
   expect_place("shared=8,threshold=256", "1", "a counter of 8 bits does not reach 256");
 }
 

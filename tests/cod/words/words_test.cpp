@@ -1,5 +1,5 @@
-// countWords(): every word of shared and of device memory has the count that the device has, whether its
-// accesses have probes or are replayed.
+// countWords(): every word of shared and device memory has the device's count, whether its accesses have
+// probes or are replayed.
 #include <gtest/gtest.h>
 
 #include "tests/cod/conformance_fixture.h"
@@ -9,8 +9,8 @@
 namespace lynxpp::cod {
 namespace {
 
-/// A handler that only counts, of which accesses may be replayed, and one that has a condition, which every
-/// lane meets and which keeps the probes.
+/// A handler that only counts, so that accesses may be replayed, and one with a condition that every lane
+/// meets and that requires probes.
 std::string counting(const std::string& extent, const std::string& space, bool with_probes) {
   const std::string count = with_probes ? "if (laneId() < 32) countWords(words);" : "countWords(words);";
   return "global unsigned long words[" + extent + "];\n" + "ON_INSTRUCTION: MEM_READ: MEM_WRITE: " + space +
@@ -35,7 +35,7 @@ struct Case {
 
 class Words : public testing::TestWithParam<std::tuple<Case, bool>> {};
 
-TEST_P(Words, OfDeviceMemoryHaveTheDevicesCounts) {
+TEST_P(Words, InDeviceMemoryMatchTheDevicesCounts) {
   const auto& [launched, with_probes] = GetParam();
   const Measured measured =
       measure(counting("DEVICE_WORDS", "GLOBAL", with_probes), launched.shape, launched.kernel);
@@ -46,7 +46,7 @@ TEST_P(Words, OfDeviceMemoryHaveTheDevicesCounts) {
   EXPECT_EQ(measured.dropped, 0u);
 }
 
-TEST_P(Words, OfSharedMemoryHaveTheDevicesCounts) {
+TEST_P(Words, InSharedMemoryMatchTheDevicesCounts) {
   const auto& [launched, with_probes] = GetParam();
   const Measured measured =
       measure(counting("SHARED_WORDS", "SHARED", with_probes), launched.shape, launched.kernel);
@@ -74,7 +74,7 @@ std::string counting_every_access(const std::string& type, const std::string& ex
          "ON_INSTRUCTION: MEM_READ: MEM_WRITE: " + space + ": { countWords(words); }\n";
 }
 
-/// Elements of 32 bits that are not as before the launch, as what was added modulo 2^32.
+/// Elements of 32 bits that differ from their value before the launch, as the amount added modulo 2^32.
 Counts added_to_halves(const std::vector<std::uint64_t>& words, std::uint32_t initial) {
   Counts counts;
   for (std::size_t i = 0; i < 2 * words.size(); ++i) {
@@ -86,7 +86,7 @@ Counts added_to_halves(const std::vector<std::uint64_t>& words, std::uint32_t in
 
 class WordsInWindow : public testing::TestWithParam<std::tuple<const char*, std::uint64_t>> {};
 
-TEST_P(WordsInWindow, HaveTheDevicesCountsAndSoHaveThoseBesideIt) {
+TEST_P(WordsInWindow, MatchTheDevicesCountsInsideAndOutside) {
   const auto& [kernel, bytes] = GetParam();
   const Measured wide = measure_with_probes(counting_every_access("long", "DEVICE_WORDS", "GLOBAL"), whole,
                                             kernel, {.bytes_in_window = bytes});
@@ -100,8 +100,8 @@ TEST_P(WordsInWindow, HaveTheDevicesCountsAndSoHaveThoseBesideIt) {
   EXPECT_EQ(narrow.dropped, 0u);
 }
 
-/// Each of them begins at its greatest and wraps around; its neighbours must not know.
-TEST_P(WordsInWindow, WrapAroundForThemselves) {
+/// Each counter starts at its maximum and wraps around; its neighbours must not change.
+TEST_P(WordsInWindow, WrapAroundIndependently) {
   const auto& [kernel, bytes] = GetParam();
   const Measured measured =
       measure_with_probes(counting_every_access("int", "DEVICE_WORDS", "GLOBAL"), whole, kernel,
@@ -110,8 +110,8 @@ TEST_P(WordsInWindow, WrapAroundForThemselves) {
   EXPECT_EQ(added_to_halves(measured.arrays[0], ~std::uint32_t{0}), measured.device_words);
 }
 
-/// Each of them begins near its greatest number, where it stops.
-TEST_P(WordsInWindow, StopAtTheirGreatestInLongLaunches) {
+/// Each counter starts near its maximum, where it saturates.
+TEST_P(WordsInWindow, SaturateInLongLaunches) {
   const auto& [kernel, bytes] = GetParam();
   constexpr std::uint64_t room = 2, initial = 0xffffffff - room;
   const Measured measured =
@@ -128,7 +128,7 @@ INSTANTIATE_TEST_SUITE_P(Bytes, WordsInWindow,
                                           testing::Values(0, 4096, 1u << 20)),
                          ReadableName());
 
-TEST(WordsOfShared, HaveTheDevicesCountsWithAProbeAtEveryAccess) {
+TEST(WordsOfShared, MatchTheDevicesCountsWithAProbeAtEveryAccess) {
   for (const char* kernel : {"exchange", "patterns"}) {
     const Measured measured =
         measure_with_probes(counting_every_access("long", "SHARED_WORDS", "SHARED"), whole, kernel, {});
@@ -140,9 +140,9 @@ TEST(WordsOfShared, HaveTheDevicesCountsWithAProbeAtEveryAccess) {
   }
 }
 
-/// Counters of a block have 32 bits, what they are added to has 64: each begins so near to the greatest
-/// number that it wraps around in some words, and in others not.
-TEST(WordsOfShared, AreCarriedFromCountersOfTheBlock) {
+/// Counters of a block have 32 bits and are added to 64-bit ones. Each starts so close to its maximum that it
+/// wraps around in some words only.
+TEST(WordsOfShared, CarryFromCountersOfTheBlock) {
   constexpr std::uint32_t initial = 0xffffffff - 1;
   for (const char* kernel : {"exchange", "patterns"}) {
     for (const bool in_line : {true, false}) {
@@ -162,8 +162,8 @@ TEST(WordsOfShared, AreCarriedFromCountersOfTheBlock) {
   }
 }
 
-/// What a block has added of each word; `in_window` becomes how many words its counters were for: all of
-/// these began with the number.
+/// The amount that a block added to each word. Sets `in_window` to the number of words with a counter in the
+/// block: those that started with `initial`.
 Counts added_in_window(const std::vector<std::uint64_t>& words, std::uint64_t initial,
                        std::uint64_t& in_window) {
   Counts counts;
@@ -175,8 +175,9 @@ Counts added_in_window(const std::vector<std::uint64_t>& words, std::uint64_t in
   return counts;
 }
 
-/// Where there is no room for counters of all arrays, some have them, the others' are in device memory.
-TEST(WordsOfShared, AreCountedInTheBlockOfSomeArrays) {
+/// If there is no room for counters of all arrays, some have them, and the counters of others are in device
+/// memory.
+TEST(WordsOfShared, AreCountedInTheBlockForSomeArrays) {
   constexpr std::uint32_t initial = 0xffffffff - 1;
   constexpr std::uint64_t fixed = 1024 + 4, dynamic = 1024;  // words; a fixed array may begin anywhere
   using Window = engine::CounterWindow;
@@ -194,7 +195,7 @@ TEST(WordsOfShared, AreCountedInTheBlockOfSomeArrays) {
   }
 }
 
-/// One address for all threads; the guards are those of some lanes, warps and blocks.
+/// One address for all threads; the guards select lanes, warps and blocks.
 TEST(WordsOfOneAddress, CountTheThreadsThatMakeTheAccess) {
   const std::string module = R"(.version 8.0
 .target sm_80
