@@ -126,7 +126,7 @@ const std::string store = "add.u64 %g, %a, %n;\n@%p st.global.u32 [%g], 1;";
 TEST_F(FaultTest, OneElementBeyondTheEnd) {
   expect_fault(store, data_, 400, cudaErrorIllegalAddress,
                {"illegal address: a store of 4 bytes to 0x", "app.cu:42",
-                "just behind the end of 400 bytes at 0x", "device memory allocated by ", "device_ints"});
+                "just past the end of 400 bytes at 0x", "device memory allocated by ", "device_ints"});
 }
 
 TEST_F(FaultTest, APartOfAnElementBeyondTheEnd) {
@@ -137,7 +137,7 @@ TEST_F(FaultTest, APartOfAnElementBeyondTheEnd) {
 
 TEST_F(FaultTest, InFrontOfTheBeginning) {
   expect_fault(store, data_, static_cast<std::uint64_t>(-4), cudaErrorIllegalAddress,
-               {"4 bytes in front of 400 bytes at 0x"});
+               {"4 bytes before 400 bytes at 0x"});
 }
 
 TEST_F(FaultTest, NullPointersWithADisplacement) {
@@ -156,7 +156,7 @@ TEST_F(FaultTest, AddressesThatNoProcessHas) {
 TEST_F(FaultTest, HostMemoryThatIsNotRegistered) {
   std::vector<int> host(1 << 20, 7);
   expect_fault(store, host.data() + (1 << 19), 0, cudaErrorIllegalAddress,
-               {"memory of the host that the device does not know", "cudaHostRegister"});
+               {"host memory that the device cannot access", "cudaHostRegister"});
   EXPECT_THAT(host, Each(7));
 }
 
@@ -215,7 +215,7 @@ TEST_F(FaultTest, VectorsThatReachBeyondTheEnd) {
 
 TEST_F(FaultTest, AtomicsAndReductions) {
   expect_fault("add.u64 %g, %a, %n;\n@%p atom.global.add.u32 %r3, [%g], 1;", data_, 400,
-               cudaErrorIllegalAddress, {"an atomic operation on 4 bytes at 0x", "just behind the end"});
+               cudaErrorIllegalAddress, {"an atomic operation on 4 bytes at 0x", "just past the end"});
   data_ = device_ints(std::vector<int>(100, 5));
   next_ = device_ints(std::vector<int>(100, 6));
   expect_fault("add.u64 %g, %a, %n;\n@%p red.add.u64 [%g], 1;", data_, 404, cudaErrorMisalignedAddress,
@@ -256,7 +256,7 @@ TEST_F(FaultTest, LocalMemoryOfAnotherThread) {
 
 TEST_F(FaultTest, VariablesHaveExactBounds) {
   expect_fault("mov.u64 %g, table;\nadd.u64 %g, %g, %n;\n@%p st.global.u32 [%g], 1;", nullptr, 16,
-               cudaErrorIllegalAddress, {"just behind the end of variable 'table' of 16 bytes"});
+               cudaErrorIllegalAddress, {"just past the end of variable 'table' of 16 bytes"});
   data_ = device_ints(std::vector<int>(100, 5));
   next_ = device_ints(std::vector<int>(100, 6));
   expect_fault("mov.u64 %g, coefficients;\nadd.u64 %g, %g, %n;\n@%p ld.const.u32 %r3, [%g];", nullptr, 16,
@@ -271,7 +271,7 @@ TEST_F(FaultTest, ParametersHaveExactBounds) {
 TEST_F(FaultTest, InAFunction) {
   expect_fault(
       "add.u64 %g, %a, %n;\n" + guarded_call("{ .param .b64 x; st.param.b64 [x], %g; call.uni put, (x); }"),
-      data_, 400, cudaErrorIllegalAddress, {"in function 'put'", "app.cu:7", "just behind the end"});
+      data_, 400, cudaErrorIllegalAddress, {"in function 'put'", "app.cu:7", "just past the end"});
 }
 
 TEST_F(FaultTest, CallsOfWhatIsNoFunction) {
@@ -353,7 +353,7 @@ TEST_F(FaultTest, AWarpThatReachesBeyondTheEndByOneLane) {
   EXPECT_EQ(launch(256), "");
   const std::string printed = launch(252);
   EXPECT_THAT(printed, HasSubstr("by thread (63, 0, 0) of block (0, 0, 0)"));
-  EXPECT_THAT(printed, HasSubstr("just behind the end of 252 bytes"));
+  EXPECT_THAT(printed, HasSubstr("just past the end of 252 bytes"));
 }
 
 /// One warp goes through memory, so that code which remembers where its accesses may be has accessed it
@@ -385,7 +385,7 @@ TEST_P(FaultsOfHalfWarps, TheLastLaneBeyondTheEnd) {
   EXPECT_EQ(walk(320, "64", "64"), "");
   const std::string printed = walk(316, "64", "64");
   EXPECT_THAT(printed, HasSubstr("by thread (31, 0, 0)"));
-  EXPECT_THAT(printed, HasSubstr("just behind the end of 316 bytes"));
+  EXPECT_THAT(printed, HasSubstr("just past the end of 316 bytes"));
 }
 
 TEST_P(FaultsOfHalfWarps, TheFirstHalfBeyondTheEndAndTheSecondNot) {
@@ -492,7 +492,7 @@ bool run_variant(const Launch& launch, const KernelIdentity& kernel) {
   const auto bytes = (*readback)->wait();
   EXPECT_FALSE(bytes.ok());
   if (!bytes.ok()) {
-    EXPECT_THAT(bytes.error().diagnostics[0].message, HasSubstr("just behind the end of 400 bytes"));
+    EXPECT_THAT(bytes.error().diagnostics[0].message, HasSubstr("just past the end of 400 bytes"));
   }
   return true;
 }

@@ -270,7 +270,7 @@ TEST_F(OrderDeathTest, TheProcessEndsInSpiteOfAKernelThatDoesNot) {
         CUDA(cudaDeviceSynchronize)();
         std::exit(0);
       },
-      testing::ExitedWithCode(0), "the program ends while the cpu device is still at work");
+      testing::ExitedWithCode(0), "the program ends while the cpu device is still running");
 }
 
 }  // namespace
