@@ -70,8 +70,7 @@ struct Memory {
   std::mutex mutex;  ///< guards `pinned`
   std::vector<std::thread::id> freed_by;
   std::vector<std::thread::id> made_by;
-  std::shared_future<void> idle;  ///< if valid, freeing and allocating pinned memory wait for it, as for the
-                                  ///< device
+  std::shared_future<void> idle;  ///< if valid, pinned memory calls wait for the device
 };
 Memory* memory = nullptr;
 

@@ -50,8 +50,7 @@ struct Allocation {
   std::optional<CallStack> retired_by = {};
   int device = 0;                      ///< owner; for host memory, the device that was current
   std::uint32_t access = 0;            ///< bit mask of devices that may access mapped memory
-  std::shared_ptr<void> storage = {};  ///< allocated by Allocations or lent by a graph; null if owned
-                                       ///< elsewhere
+  std::shared_ptr<void> storage = {};  ///< from allocate() or lent by a graph; null if owned elsewhere
 
   void* pointer() const { return reinterpret_cast<void*>(address); }
   /// True if the host must not access the memory directly (although it could on this device).

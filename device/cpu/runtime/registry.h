@@ -64,8 +64,7 @@ struct Kernel {
 
 struct Variable {
   Binary* binary = nullptr;
-  const void* host_address = nullptr;  ///< address of the shadow variable; for a managed variable, of the
-                                       ///< pointer to it
+  const void* host_address = nullptr;  ///< address of the shadow variable or of a managed variable's pointer
   std::string name;
   std::size_t bytes = 0;
   void** managed_pointer = nullptr;  ///< receives the address of a managed variable
@@ -122,8 +121,7 @@ class Binary {
  private:
   struct Module {
     std::shared_ptr<const std::string> ptx;
-    std::vector<image::Entry> older = {};  ///< other PTX for this or a lower compute capability, the highest
-                                           ///< last
+    std::vector<image::Entry> older = {};  ///< other PTX that can run here, highest version last
     bool in_use = false;                   ///< true if the program uses a kernel or variable of it
     image::PtxOrigin origin = image::PtxOrigin::image;
 

@@ -30,8 +30,7 @@ struct Work {
   cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
   std::function<void()> run;                       ///< null if there is nothing to do
   std::shared_ptr<const KernelCall> kernel;        ///< the captured launch; null for other work
-  std::shared_ptr<const GraphMemory> memory = {};  ///< memory that the node allocates or frees; null for
-                                                   ///< other work
+  std::shared_ptr<const GraphMemory> memory = {};  ///< allocated or freed by the node; null for other work
 };
 
 /// A graph capture. Streams that wait for an event of a captured stream join the capture. After a capture is
@@ -83,8 +82,7 @@ using OperationPtr = std::shared_ptr<Operation>;
 struct Event {
   int device = 0;
   unsigned flags = cudaEventDefault;
-  OperationPtr mark;                        ///< position of the last record; null if not recorded. Guarded by
-                                            ///< Streams
+  OperationPtr mark;                        ///< position of the last record, or null; guarded by Streams
   std::shared_ptr<Capture> capture;         ///< capture of the last record; guarded by Streams
   std::vector<GraphNode*> captured_behind;  ///< nodes that the record follows
 };
@@ -225,8 +223,7 @@ class Streams {
   static bool goes_with(const Stream& each, const Stream& stream);
   void wait_for_each(const std::vector<OperationPtr>& operations);
 
-  std::atomic<bool> has_captured_ = false;  ///< true after the first capture; spares the lookup of captures
-                                            ///< until then
+  std::atomic<bool> has_captured_ = false;  ///< true after the first capture, to skip look-ups before
   std::mutex mutex_;
   /// Notified if an awaited operation is done, a turn has come, or everything is over.
   std::condition_variable changed_;
