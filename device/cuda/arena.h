@@ -58,7 +58,7 @@ class Arena {
   bool has_come(std::size_t part);
   /// Waits for the launch and the copy.
   Result<std::span<std::byte>> wait(std::size_t part);
-  /// Returns an upper bound of the launch's time: since the previous launch on its stream ended.
+  /// Returns an upper bound of the launch's time: the time since the previous launch on its stream ended.
   std::optional<double> most_milliseconds(std::size_t part);
 
  private:

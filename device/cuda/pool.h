@@ -57,7 +57,7 @@ class Pool {
     std::chrono::steady_clock::time_point since;
   };
   struct Kept {
-    std::vector<KeptBlock> blocks;  ///< most recently used last
+    std::vector<KeptBlock> blocks;  ///< most recently returned last
     std::size_t bytes = 0;
   };
 

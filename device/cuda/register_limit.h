@@ -17,8 +17,8 @@ namespace lynxpp::device::cuda {
 /// Each limit costs a compilation by the driver, so longer variants are not limited.
 inline constexpr std::size_t longest_text_with_limits = std::size_t{256} << 10;
 
-/// Returns register counts per thread to recompile `variant` with, the one with most warps first; empty if an
-/// SM already holds enough warps of `variant`, compared with `original`.
+/// Returns register counts per thread to recompile `variant` with, the one with most warps first; empty if
+/// `variant` has no fewer resident warps than `original`.
 std::vector<std::uint32_t> register_limits(const KernelResources& original, const KernelResources& variant);
 
 /// Returns the original's resources, limited to the warps per SM that the grid needs.

@@ -1,5 +1,5 @@
-// lud: the kernel of a blocked LU decomposition that updates the inner tiles, as in Rodinia's lud_internal: m
-// -= column tile * row tile. Blocks of 16, 8 or 4 by 16, with one, two or four elements of a row per thread
+// lud: the kernel of a blocked LU decomposition that updates the inner tiles, as in Rodinia's lud_internal:
+// m -= column tile * row tile. Blocks of 16, 8 or 4 by 16, with one, two or four elements of a row per thread
 // (the CuMAPz paper's section 6.1).
 #include "examples/cumapz/benchmark.h"
 

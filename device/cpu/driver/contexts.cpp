@@ -59,7 +59,7 @@ thread_local std::uint64_t choices_seen = 0;
 
 CUresult result_of(cudaError_t error) {
   switch (error) {
-    // The driver has the same errors with values below 100
+    // The driver has the same errors with values below 100.
     case cudaSuccess:
     case cudaErrorInvalidValue:
     case cudaErrorMemoryAllocation:

@@ -252,7 +252,7 @@ class DriverCall {
   bool before_;
 };
 
-/// Captures the first work that the thread enqueues while it lives, instead of enqueueing it: graph nodes are
+/// Records the first work that the thread enqueues while it lives, instead of enqueueing it: graph nodes are
 /// made by the same calls, with the same checks.
 class RecordedWork {
  public:
