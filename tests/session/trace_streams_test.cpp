@@ -287,7 +287,7 @@ TEST_F(SessionTest, ADeviceWithoutRingsRunsTheLaunchAllTheSame) {
   EXPECT_THAT(
       records_.launches[0].notes,
       testing::Contains("the traces of this launch were not streamed: kernels of this device write no "
-                        "memory of the host"));
+                        "host memory"));
   EXPECT_THAT(device_.loaded.at(0), HasSubstr("membar.sys"));
 }
 
