@@ -1,21 +1,21 @@
-// The micro-benchmarks of `lynxpp calibrate`: what a transaction of 32, 64 or 128 bytes costs, read or
-// written, when the blocks' transactions are spread over all partitions of memory and when all go to one,
-// by the warps that are active on a multiprocessor. After CampProf's Figures 5 and 6; here the loop adds
-// up what it reads, so that each warp has one read in flight, and nothing is written behind the loop.
+// The micro-benchmarks of `lynxpp calibrate`: the cost of a transaction of 32, 64 or 128 bytes, read or
+// written, if the blocks' transactions are spread over all memory partitions and if all go to one, by the
+// number of active warps per multiprocessor. Based on CampProf's Figures 5 and 6; but here the loop adds up
+// the values it reads, so each warp has one read in flight, and nothing is written after the loop.
 //
 //   camping iterations=512 partitions=8 width=256 warps=32 block_warps=16 repeats=5 printed=0 scattered=0
 //
-// printed=1 keeps the loops of the Figures: the index is computed for each access, and nothing is unrolled.
-// A warp's accesses are further apart then, as those of most programs are; the smallest transactions may not
-// keep the memory busy.
+// printed=1 keeps the loops of the Figures: the index is computed for each access, and nothing is unrolled. A
+// warp's accesses are then further apart, as in most programs; the smallest transactions may not keep the
+// memory busy.
 //
-// scattered=1 has each lane, or two lanes for the larger types, make a transaction of its own, so that a warp
-// waits for 32 or 16 at once, as those of programs do whose lanes follow pointers or lists. Iterations are
-// fewer, transactions as many.
+// scattered=1 makes each lane, or two lanes for the larger types, issue a separate transaction, so that a
+// warp waits for 32 or 16 at once, as in programs whose lanes follow pointers or lists. There are fewer
+// iterations, but equally many transactions.
 //
-// Prints `device NAME`, `multiprocessors N`, `warps N` and `transactions N` (of a warp, in one
-// benchmark), then `sample DIRECTION PLACEMENT BYTES WARPS MILLISECONDS` and `validity DIRECTION
-// PLACEMENT BYTES RATIO` lines.
+// Prints `device NAME`, `multiprocessors N`, `warps N` and `transactions N` (per warp and benchmark), then
+// lines `sample DIRECTION PLACEMENT BYTES WARPS MILLISECONDS` and `validity DIRECTION PLACEMENT BYTES
+// RATIO`.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ void check(cudaError_t status, const char* what) {
   std::exit(1);
 }
 
-/// Operations beside each transaction, of the runs that show what the others wait for.
+/// Operations per transaction in the runs that show whether memory limits the others.
 constexpr int operations = 2;
 
 template <bool is_busy>
@@ -42,29 +42,29 @@ __device__ float busy(float value) {
   return value;
 }
 
-/// Where a benchmark's accesses go.
+/// The locations that a benchmark accesses.
 struct Places {
-  int partitions;  ///< the first ones of memory's
-  int all;         ///< of memory's
-  int elements;    ///< of a partition's width
+  int partitions;  ///< how many partitions are accessed
+  int all;         ///< number of partitions
+  int elements;    ///< elements per partition width
 };
 
-/// A half warp's 16 elements follow each other and begin at a multiple of 16: one transaction. A thread
-/// stays at its element, as it does not matter where in a partition that is; so next to nothing but
-/// accesses is left of the loop.
+/// A half warp accesses 16 consecutive elements that start at a multiple of 16: one transaction. A thread
+/// stays at its element, because the position in a partition does not matter; so the loop contains hardly
+/// anything but accesses.
 template <typename T>
 __device__ volatile T* element(volatile T* data, Places places) {
   return data + static_cast<int>(blockIdx.x) % places.partitions * places.elements +
          (threadIdx.x & (places.elements - 1));
 }
 
-/// Where the lanes of a scattered access read or write: as many lanes as make one transaction of the type's
-/// size, one at each end of its segment, and each of these in a row of memory of its own. Spread rows begin
-/// in partitions that follow each other.
+/// The location of a lane's scattered access: the lanes that make one transaction of the type's size access
+/// both ends of its segment, and each group of them has its own row of memory. Spread rows begin in
+/// consecutive partitions.
 template <typename T>
 __device__ volatile T* scattered_element(volatile T* data, Places places) {
   const int lane = static_cast<int>(threadIdx.x) & 31;
-  const int together = sizeof(T) == 2 ? 1 : 2;  // segments of 32 bytes are the smallest
+  const int together = sizeof(T) == 2 ? 1 : 2;  // the smallest segments have 32 bytes
   const int row = lane / together;
   const int partition = (static_cast<int>(blockIdx.x) + row) % places.partitions;
   return data + (static_cast<std::int64_t>(row) * places.all + partition) * places.elements +
@@ -87,11 +87,11 @@ __global__ void read_benchmark(volatile T* data, Places places, int iterations) 
     sum += *own;
     spent = busy<is_busy>(spent);
   }
-  // Never true, which nobody but us knows: memory holds zeros.
+  // Never true, which the compiler cannot know: memory contains zeros.
   if (sum != 0 || spent > 3) data[0] = sum;
 }
 
-/// Where a thread's access number `i` goes in the Figures' loops: on through the partition, 16 elements each.
+/// The location of access `i` of a thread in the Figures' loops: along the partition, 16 elements each.
 __device__ int printed_index(Places places, int i) {
   const int start = static_cast<int>(blockIdx.x) % places.partitions * places.elements;
   return start + ((static_cast<int>(threadIdx.x) + 16 * i) & (places.elements - 1));
@@ -135,12 +135,12 @@ __global__ void write_benchmark(volatile T* data, Places places, int iterations)
 struct Settings {
   int iterations = 512;
   int partitions = 8;
-  int width = 256;      ///< bytes of a partition, a power of two
-  int warps = 0;        ///< the most of a multiprocessor; 0: what the device says
-  int block_warps = 0;  ///< the most of a block; 0: what the device says
+  int width = 256;      ///< partition width in bytes, a power of two
+  int warps = 0;        ///< maximum per multiprocessor; 0: the device's limit
+  int block_warps = 0;  ///< maximum per block; 0: the device's limit
   int repeats = 5;
-  int printed = 0;    ///< 1: the loops of the Figures
-  int scattered = 0;  ///< 1: the lanes of a warp make transactions of their own
+  int printed = 0;    ///< 1: use the loops of the Figures
+  int scattered = 0;  ///< 1: each lane issues its own transactions
 };
 
 Settings settings_of(int count, char** values) {
@@ -166,7 +166,7 @@ Settings settings_of(int count, char** values) {
                  each.member == &Settings::scattered;
     }
     if (is_known) continue;
-    std::fprintf(stderr, "'%s' is no setting with a positive number\n", values[i]);
+    std::fprintf(stderr, "'%s' is not a setting with a positive value\n", values[i]);
     std::exit(2);
   }
   return settings;
@@ -208,12 +208,12 @@ class Benchmarks {
   }
 
  private:
-  /// The median of the repeats, in milliseconds.
+  /// Returns the median of the repeats, in milliseconds.
   template <typename T>
   float time(bool is_write, bool is_camped, int warps, bool is_busy) {
     const int blocks = warps <= std::min(16, settings_.block_warps) ? 1 : 2;
     std::vector<float> times;
-    // The first one loads the code and warms the clocks up.
+    // The first run loads the code and warms up the clocks.
     for (int i = settings_.repeats > 1 ? -1 : 0; i < settings_.repeats; ++i) {
       check(cudaEventRecord(begin_), "cudaEventRecord");
       launch<T>(is_write, blocks, warps / blocks * 32, is_camped ? 1 : settings_.partitions, is_busy);

@@ -1,5 +1,5 @@
-// What the launch session (interposer/session/session.h) needs of a device. Two implementations: device/cuda
-// (the real driver) and device/cpu (the built-in one).
+// The interface between the launch session (interposer/session/session.h) and a device. Implementations:
+// device/cuda (the real driver) and device/cpu (the built-in device).
 #pragma once
 
 #include <cstddef>
@@ -16,73 +16,73 @@
 
 namespace lynxpp::device {
 
-/// What a multiprocessor holds at a time.
+/// Resources of a multiprocessor.
 struct MultiprocessorLimits {
   std::uint32_t threads = 0;
   std::uint32_t blocks = 0;
-  std::uint32_t registers = 0;              ///< 0: they limit nothing
-  std::uint32_t shared_bytes = 0;           ///< of all its blocks
-  std::uint32_t shared_unit = 1;            ///< a block gets a multiple of so many bytes
-  std::uint32_t reserved_shared_bytes = 0;  ///< that each block takes besides
-  std::uint32_t block_shared_bytes = 0;     ///< most of one block
+  std::uint32_t registers = 0;              ///< 0 if registers limit nothing
+  std::uint32_t shared_bytes = 0;           ///< for all resident blocks
+  std::uint32_t shared_unit = 1;            ///< granularity of a block's allocation, bytes
+  std::uint32_t reserved_shared_bytes = 0;  ///< additional bytes per block
+  std::uint32_t block_shared_bytes = 0;     ///< maximum per block
 };
 
 struct DeviceInfo {
   std::string name;  ///< "NVIDIA H200", "cpu"
   int ordinal = 0;
   int compute_capability = 75;  ///< × 10
-  bool contracts = false;       ///< its compiler fuses products and sums that name no rounding, as ptxas does
+  bool contracts = false;       ///< its compiler fuses multiplies and adds without rounding modifiers
   std::uint32_t multiprocessors = 1;
-  std::uint32_t sm_id_limit = 1;  ///< every %smid is below
-  std::uint32_t clock_khz = 0;    ///< SM clock, 0 when unknown
+  std::uint32_t sm_id_limit = 1;  ///< exclusive upper bound of %smid
+  std::uint32_t clock_khz = 0;    ///< SM clock; 0 if unknown
   std::optional<MultiprocessorLimits> limits = {};
-  std::uint64_t context = 0;  ///< the driver's number for it; 0: there is none
-  std::string uuid = {};      ///< "GPU-…" as nvidia-smi names it; empty: not known
+  std::uint64_t context = 0;  ///< the driver's context number; 0 if there is no context
+  std::string uuid = {};      ///< "GPU-…" as nvidia-smi prints it; empty if unknown
 };
 
-/// A kernel launch as the program asked for it. All pointers are the program's own and valid during the call
-/// only.
+/// A kernel launch as the program requested it. All pointers belong to the program and are valid only during
+/// the call.
 struct Launch {
   void* function = nullptr;          ///< the original CUfunction or CUkernel
-  bool is_context_function = false;  ///< true: `function` is a CUfunction; false: unknown
+  bool is_context_function = false;  ///< true: `function` is a CUfunction; false: it may be either
   std::uint32_t grid[3] = {1, 1, 1};
   std::uint32_t block[3] = {1, 1, 1};
   std::uint32_t shared_bytes = 0;  ///< dynamic
   void* stream = nullptr;
-  bool per_thread_stream = false;  ///< came through a _ptsz entry point
+  bool per_thread_stream = false;  ///< true if it came through a _ptsz entry point
   bool cooperative = false;
   void** parameters = nullptr;       ///< one pointer per kernel parameter, or null
   void** extra = nullptr;            ///< CU_LAUNCH_PARAM_BUFFER_POINTER list, or null
   const void* attributes = nullptr;  ///< CUlaunchAttribute[attribute_count]
   std::uint32_t attribute_count = 0;
-  std::uint64_t number = 0;              ///< of the kernel's launches, from 0, on the cpu device
-  int cache_config = -1;                 ///< CUfunc_cache that the program has set of the function; < 0: none
-  std::uint64_t attribute_changes = 0;   ///< how often the program has set an attribute of some function
-  std::uint32_t cluster[3] = {0, 0, 0};  ///< blocks of a cluster on the cpu device; 0: it has none
-  std::uint64_t correlation = 0;         ///< of all calls of the process that launch, from 0
-  bool may_be_captured = true;           ///< false: no capture goes on in the process
+  std::uint64_t number = 0;              ///< of this kernel's launches, from 0; cpu device only
+  int cache_config = -1;                 ///< CUfunc_cache that the program set for the function; < 0: not set
+  std::uint64_t attribute_changes = 0;   ///< how often the program set an attribute of any function
+  std::uint32_t cluster[3] = {0, 0, 0};  ///< cluster dimensions in blocks, cpu device only; 0: no cluster
+  std::uint64_t correlation = 0;         ///< number of the launch call in the process, from 0
+  bool may_be_captured = true;           ///< false if the process has no stream capture in progress
 
   std::uint64_t threads_per_block() const { return std::uint64_t{block[0]} * block[1] * block[2]; }
   std::uint64_t blocks() const { return std::uint64_t{grid[0]} * grid[1] * grid[2]; }
 };
 
-/// An instrumented kernel, loaded. Destroying it unloads it.
+/// A loaded instrumented kernel. Destroying it unloads it.
 class Variant {
  public:
   virtual ~Variant() = default;
 };
 
-/// Where a parameter lies in the kernel's parameter buffer.
+/// A parameter's position in the kernel's parameter buffer.
 struct ParameterSlot {
   std::uint32_t offset = 0;
   std::uint32_t bytes = 0;
 };
 
-/// The launch's parameter buffer: every slot filled from launch.parameters or launch.extra. Failure: neither
-/// is there, or the extra buffer is too short.
+/// Returns the launch's parameter buffer: every slot filled from launch.parameters or launch.extra. Fails if
+/// neither is given or the extra buffer is too short.
 Result<std::vector<std::byte>> parameter_buffer(const Launch& launch, std::span<const ParameterSlot> slots);
 
-/// What a multiprocessor and the memory have; 0: not known.
+/// Hardware limits of the multiprocessor and the memory; 0 if unknown.
 struct DeviceLimits {
   std::uint32_t memory_clock_khz = 0;
   std::uint32_t memory_bus_bits = 0;
@@ -90,27 +90,27 @@ struct DeviceLimits {
   std::uint32_t blocks_per_sm = 0;
   std::uint32_t registers_per_sm = 0;
   std::uint32_t shared_per_sm = 0;             ///< bytes
-  std::uint32_t shared_per_block_besides = 0;  ///< bytes that each block takes in addition
+  std::uint32_t shared_per_block_besides = 0;  ///< additional bytes per block
 };
 
-/// What a kernel takes of a multiprocessor, with a launch's block size and dynamic shared memory.
+/// Resources that a kernel uses with a launch's block size and dynamic shared memory.
 struct KernelResources {
   std::uint32_t registers = 0;      ///< per thread
   std::uint32_t local_bytes = 0;    ///< per thread
   std::uint32_t shared_bytes = 0;   ///< static, per thread block
   std::uint32_t blocks_per_sm = 0;  ///< resident at a time
-  std::uint32_t warps_per_sm = 0;   ///< of these blocks
+  std::uint32_t warps_per_sm = 0;   ///< of the resident blocks
   std::uint32_t most_warps_per_sm = 0;
 };
 
-/// What the original kernel of a launch takes, besides dynamic shared memory.
+/// Resources that a launch's original kernel uses, without dynamic shared memory.
 struct KernelNeeds {
-  std::uint32_t registers = 0;     ///< per thread; 0: not known
+  std::uint32_t registers = 0;     ///< per thread; 0 if unknown
   std::uint32_t shared_bytes = 0;  ///< static, per thread block
 };
 
 /// Zeroed device memory of one instrumented launch, from allocate_zeroed() to its readback. Destroying it
-/// gives the memory back, behind what is on the launch's stream.
+/// frees the memory after the work enqueued on the launch's stream.
 class Buffer {
  public:
   explicit Buffer(std::uint64_t address) : address_(address) {}
@@ -124,8 +124,8 @@ class Buffer {
   std::uint64_t address_;
 };
 
-/// Memory of the host that kernels write while the host reads it. Destroyed when nothing on the device uses
-/// it any more.
+/// Host memory that kernels write while the host reads it. Destroy it only after the device has finished
+/// using it.
 class HostMemory {
  public:
   explicit HostMemory(std::span<std::byte> bytes) : bytes_(bytes) {}
@@ -136,14 +136,13 @@ class HostMemory {
   std::span<std::byte> bytes() const { return bytes_; }
   std::uint64_t address() const {
     return reinterpret_cast<std::uint64_t>(bytes_.data());
-  }  ///< of kernels, too
+  }  ///< also valid in kernels
 
  private:
   std::span<std::byte> bytes_;
 };
 
-/// A launch's time where no clock has measured it: a model of `machine` says what it takes there, and what
-/// its memories do.
+/// The modelled time of a launch on `machine`, and the activity of its memories.
 struct ModelledTime {
   struct Cache {
     std::uint64_t hits = 0, misses = 0;
@@ -153,149 +152,149 @@ struct ModelledTime {
   double seconds = 0;
   std::uint32_t blocks_per_sm = 0;
   std::uint32_t warps_per_sm = 0;
-  std::vector<std::uint64_t> partitions;  ///< transactions that each has served
-  std::optional<Cache> l1, l2;            ///< of sectors, where the machine has them
+  std::vector<std::uint64_t> partitions;  ///< transactions served by each partition
+  std::optional<Cache> l1, l2;            ///< in sectors, if the machine has these caches
 };
 
-/// While it lives, what several calls of its thread have in common is done once. Others made meanwhile go
-/// before it.
+/// Shares the setup of several calls of its thread while it lives. Other Together objects created meanwhile
+/// must be destroyed first.
 class Together {
  public:
   virtual ~Together() = default;
 };
 
-/// A copy of device memory on its way to the host. Thread safe towards its device, so that any thread may
-/// take the result.
+/// A pending copy of device memory to the host. It may be used from any thread, concurrently with its device.
 class Readback {
  public:
   virtual ~Readback() = default;
-  /// For calls of this one and of others of the same device.
+  /// Shares setup between calls of this object and of others of the same device.
   virtual std::unique_ptr<Together> together() { return nullptr; }
   virtual bool ready() = 0;
-  /// Blocks until the launch and the copy are through. Failure: the device reported an error.
+  /// Blocks until the launch and the copy complete. Fails if the device reports an error.
   virtual Result<std::span<std::byte>> wait() = 0;
-  /// Time the launch took on the device; nullopt when it was not measured. Valid after wait().
+  /// Returns the launch's device time; nullopt if it was not measured. Valid after wait().
   virtual std::optional<double> kernel_milliseconds() { return std::nullopt; }
-  /// Where that time is modelled and not measured. Valid after wait().
+  /// Returns the modelled time if the time was not measured. Valid after wait().
   virtual std::optional<ModelledTime> modelled() { return std::nullopt; }
-  /// No less than the launch took on the device, however long the program idled behind it; nullopt when
-  /// nothing is known. Valid after wait().
+  /// Returns an upper bound of the launch's device time, which excludes idle time after it; nullopt if
+  /// unknown. Valid after wait().
   virtual std::optional<double> most_milliseconds() { return kernel_milliseconds(); }
-  /// Time that clearing and copying back the launch's buffers took on the device; nullopt when it was not
-  /// measured. Valid after wait().
+  /// Returns the device time for clearing and copying the launch's buffers; nullopt if it was not measured.
+  /// Valid after wait().
   virtual std::optional<double> buffer_milliseconds() { return std::nullopt; }
 };
 
 class ProgramGraph;  // device/graphs.h
 
-/// How the time of a launch on the device is measured.
+/// How launch times are measured on the device.
 enum class KernelTimes {
   off,
-  running,  ///< by events around the kernel; the device may idle between them until the host has launched it
-  /// … with the stream held until everything is enqueued: the kernel's time and nothing else. Every launch
-  /// costs some microseconds more
+  running,  ///< events around the kernel; includes idle time before the host has launched it
+  /// Like `running`, with the stream held until everything is enqueued: the kernel's time only. Costs some
+  /// microseconds per launch.
   alone,
 };
 
-/// What a device has to know of a variant besides its text.
-/// Where the directives of a kernel stand in a text: between its parameters and its body. Empty: not known.
+/// The position of a kernel's directives in a text, between its parameters and its body. Empty if unknown.
 struct DirectivePlace {
   std::size_t begin = 0;
   std::size_t end = 0;
 };
 
+/// Properties of a variant that its text does not show.
 struct VariantTraits {
-  std::uint32_t kept_registers = 0;  ///< of 32 bits: in which it counts while the kernel runs
-  /// Its thread blocks may wait for each other without a cooperative launch.
+  std::uint32_t kept_registers = 0;  ///< 32-bit registers that hold counters while the kernel runs
+  /// True if its thread blocks may wait for each other without a cooperative launch.
   bool may_wait_for_blocks = true;
-  DirectivePlace directives = {};  ///< of the variant's kernel, in the PTX that is loaded
+  DirectivePlace directives = {};  ///< of the variant's kernel, in the loaded PTX
 };
 
-/// Thread safe: several threads may be in the midst of a launch.
+/// Thread safe: several threads may launch concurrently.
 class Device {
  public:
   virtual ~Device() = default;
 
   virtual const DeviceInfo& info() const = 0;
 
-  /// The program's memory as it is now; never null. Costs next to nothing while no memory is allocated or
-  /// freed, else some time for each live allocation.
+  /// Returns the program's current memory; never null. Cheap while no memory is allocated or freed, otherwise
+  /// linear in the number of live allocations.
   virtual std::shared_ptr<const LiveAllocations> allocations() = 0;
 
-  /// How to measure the launches to come (Readback::kernel_milliseconds).
+  /// Sets how later launches are timed (Readback::kernel_milliseconds).
   virtual void measure_kernels(KernelTimes /*how*/) {}
 
-  /// How much memory probe buffers may take, of the device and of the host. Before the first launch.
+  /// Limits device and host memory of probe buffers. Call it before the first launch.
   virtual void limit_memory(const MemoryBudget& /*budget*/) {}
 
-  /// For the calls that make one launch.
+  /// Shares setup between the calls that make one launch.
   virtual std::unique_ptr<Together> together() { return nullptr; }
 
   virtual DeviceLimits limits() { return {}; }
 
-  /// Static shared memory of the launch's own function, bytes for each thread block.
+  /// Returns the static shared memory of the launch's own function, in bytes per thread block.
   virtual std::uint32_t static_shared_bytes(const Launch& launch) {
     const std::optional<KernelResources> found = resources(launch, nullptr);
     return found ? found->shared_bytes : 0;
   }
 
-  /// Of `variant`, or of the launch's own function when it is null; nullopt when the device has no such
-  /// limits.
+  /// Returns the resources of `variant`, or of the launch's own function if it is null; nullopt if the device
+  /// has no such limits.
   virtual std::optional<KernelResources> resources(const Launch& /*launch*/, const Variant* /*variant*/) {
     return std::nullopt;
   }
 
-  /// Of the launch's own function; nullopt when that is not known.
+  /// Returns the resources of the launch's own function; nullopt if they are unknown.
   virtual std::optional<KernelNeeds> needs(const Launch& /*launch*/) { return std::nullopt; }
 
-  /// How many thread blocks of the same an SM holds at a time; 0 when one does not fit. nullopt: not known.
+  /// Returns how many of its thread blocks an SM can hold; 0 if none fits, nullopt if unknown.
   virtual std::optional<std::uint32_t> resident_blocks(const Launch& launch, const Variant* variant) {
     const std::optional<KernelResources> found = resources(launch, variant);
     return found ? std::optional(found->blocks_per_sm) : std::nullopt;
   }
 
-  /// Makes the launch as the program asked for it and measures its time. The result holds no bytes. Failure:
-  /// nothing was launched.
+  /// Launches the original kernel and measures its time. The result holds no bytes. If it fails, nothing was
+  /// launched.
   virtual Result<std::unique_ptr<Readback>> launch_original(const Launch& launch) = 0;
 
-  /// Compiles and loads the variant. The result keeps the original's launch limits (dynamic shared memory,
-  /// cluster size, carve-out). `launch` is the first one that wants it.
+  /// Compiles and loads the variant, which keeps the original's launch limits (dynamic shared memory, cluster
+  /// size, carve-out). `launch` is the first launch that uses it.
   virtual Result<std::unique_ptr<Variant>> load(const std::string& ptx, const std::string& kernel,
                                                 const Launch& launch, const VariantTraits& traits) = 0;
 
-  /// Returns the address of a variable of the original's module; nullopt if the module has no such name.
+  /// Returns the address of a variable of the original's module; nullopt if the module has no such variable.
   virtual std::optional<std::uint64_t> variable_address(const Launch& launch, const std::string& name) = 0;
 
-  /// Zeroed device memory, ordered on the launch's stream, and what reading it back takes of the host.
-  /// Failure: there is none, or it would be more than the budget; a text that many launches share.
+  /// Allocates zeroed device memory, ordered on the launch's stream, and the host memory for reading it back.
+  /// Fails if memory or the budget is exhausted; the message is the same for all launches.
   virtual Result<std::unique_ptr<Buffer>> allocate_zeroed(std::size_t bytes, const Launch& launch) = 0;
 
-  /// Zeroed, at a multiple of 64 bytes. Failure: there is none, or it would be more than the budget.
+  /// Allocates zeroed memory aligned to 64 bytes. Fails if memory or the budget is exhausted.
   virtual Result<std::unique_ptr<HostMemory>> host_memory(std::size_t /*bytes*/) {
-    return failure("kernels of this device write no memory of the host");
+    return failure("kernels of this device cannot write host memory");
   }
 
-  /// Copies `bytes` to the buffer, `offset` bytes from its beginning, ordered on the launch's stream; they
-  /// may go away at once.
+  /// Copies `bytes` to `offset` in the buffer, ordered on the launch's stream. The caller may free `bytes` on
+  /// return.
   virtual Status write(Buffer& buffer, std::uint64_t offset, std::span<const std::byte> bytes,
                        const Launch& launch) = 0;
 
-  /// Launches the variant, which writes to `buffer`, with the launch's own parameters (`slots` describes
-  /// them) and `probe` appended as one more parameter of probe.size() bytes at the next multiple of 8.
-  /// Asynchronous on the launch's stream. Failure: nothing was launched, so the caller may launch the
-  /// original; what goes wrong while the kernel runs is the program's error and the readback's failure.
+  /// Launches the variant, which writes to `buffer`, asynchronously on the launch's stream. It receives the
+  /// launch's own parameters (described by `slots`) and `probe` as one more parameter of probe.size() * 8
+  /// bytes at the next multiple of 8. If it fails, nothing was launched, so the caller may launch the
+  /// original; a fault while the kernel runs is the program's error and makes the readback fail.
   virtual Status launch(Variant& variant, const Launch& launch, std::span<const ParameterSlot> slots,
                         std::span<const std::uint64_t> probe, Buffer& buffer) = 0;
 
-  /// Copies the buffer to the host behind everything on the launch's stream, then gives it back.
+  /// Copies the buffer to the host after all work on the launch's stream, then frees it.
   virtual Result<std::unique_ptr<Readback>> read_back(std::unique_ptr<Buffer> buffer,
                                                       const Launch& launch) = 0;
 
-  /// For an executable graph of the program's. Failure: the device launches none with variants.
+  /// Returns the state for one executable graph of the program. Fails if the device cannot launch graphs with
+  /// variants.
   virtual Result<std::unique_ptr<ProgramGraph>> program_graph();
 
-  /// True while the launch's stream is being captured into a graph. Failure: the stream cannot be asked, as
-  /// when the context has failed before.
+  /// Returns true while the launch's stream is being captured into a graph. Fails if the stream cannot be
+  /// queried, for example because the context has failed.
   virtual Result<bool> capturing(const Launch& launch) = 0;
 };
 

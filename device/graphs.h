@@ -1,9 +1,9 @@
-// Graphs of the program that are launched with variants in the place of kernels.
+// Launches of CUDA graphs in which kernel nodes run variants.
 //
-// The program's executable graph stays as it is. From a copy of the graph it was made from, a second
-// executable graph is made in which kernel nodes launch variants; each launch of the program's may run the
-// one or the other. Launches of one executable graph come one after the other, on whichever streams, which
-// CUDA sees to for each of the two alone; between them this does.
+// The program's executable graph is not modified. A second executable graph, whose kernel nodes launch
+// variants, is instantiated from a copy of the graph from which the program instantiated its own. Each launch
+// of the program runs one of the two. CUDA serializes the launches of one executable graph, on whichever
+// streams; ProgramGraph serializes launches of the two.
 #pragma once
 
 #include <cstddef>
@@ -18,22 +18,22 @@
 
 namespace lynxpp::device {
 
-/// A copy of the graph that the program instantiated, with all later changes of the executable graph. Its
-/// handles are valid during the call that receives them and must not be kept.
+/// A copy of the graph that the program instantiated, with all later updates of the executable graph applied.
+/// Its handles are valid during the call that receives them and must not be kept.
 struct GraphCopy {
-  void* graph = nullptr;        ///< CUgraph, nobody else's
-  std::uint64_t flags = 0;      ///< it was instantiated with
-  std::vector<void*> kernels;   ///< its kernel nodes, including those of child graphs
-  std::vector<void*> disabled;  ///< nodes that do nothing
+  void* graph = nullptr;        ///< CUgraph, owned by this copy
+  std::uint64_t flags = 0;      ///< of the program's instantiation
+  std::vector<void*> kernels;   ///< kernel nodes, including those of child graphs
+  std::vector<void*> disabled;  ///< disabled nodes
 };
 
-/// A kernel node that is to launch a variant.
+/// A kernel node that launches a variant.
 struct VariantNode {
   std::size_t kernel = 0;  ///< index in GraphCopy::kernels
   std::shared_ptr<Variant> variant;
-  Launch launch;                         ///< what kernel_of() gave, with more shared memory where wanted
-  std::span<const ParameterSlot> slots;  ///< of the launch's own parameters
-  /// The words of the hidden parameter, where all nodes' buffers begin at this address.
+  Launch launch;                         ///< result of launch_of(), with more shared memory if required
+  std::span<const ParameterSlot> slots;  ///< the launch's own parameters
+  /// Returns the values of the hidden parameter if the buffers of all nodes start at `address`.
   std::function<std::vector<std::uint64_t>(std::uint64_t address)> probe;
 };
 
@@ -43,34 +43,36 @@ struct BufferWrite {
   std::span<const std::byte> bytes;
 };
 
-/// What belongs to one executable graph of the program's. Its calls come one after the other. `in` gives the
-/// stream, and nothing else.
+/// State for one executable graph of the program. Calls are serialized. From `in`, only the stream is used.
 class ProgramGraph {
  public:
   virtual ~ProgramGraph() = default;
 
-  /// Returns the launch of one of the copy's kernels. Its pointers are valid until the node is changed;
-  /// instantiate() changes nodes. Fails if the kernel is in another context or the driver does not report it.
+  /// Returns the launch of one of the copy's kernels. Its pointers are valid until the node changes;
+  /// instantiate() changes nodes. Fails if the kernel belongs to another context or the driver does not
+  /// report it.
   virtual Result<Launch> launch_of(const GraphCopy& copy, std::size_t kernel) = 0;
 
-  /// Takes `bytes` of memory for the buffers that instantiate() is to give. Failure: there is none now.
+  /// Reserves `bytes` of device memory for the buffers of the next instantiate(). Fails if none is available.
   virtual Status reserve_buffers(std::size_t bytes) = 0;
-  /// Makes the executable graph with variants, in the place of the one before, which keeps its variants until
-  /// its launches are over. The copy is afterwards what it was. Precondition: reserve_buffers() has
-  /// succeeded. Failure: there is none.
+  /// Instantiates the executable graph with variants. It replaces the previous one, whose variants stay
+  /// loaded until its launches are over. The copy is restored afterwards. Fails if no such graph can be
+  /// instantiated.
+  /// Precondition: reserve_buffers() succeeded.
   virtual Status instantiate(const GraphCopy& copy, std::span<const VariantNode> nodes) = 0;
 
-  /// Takes host memory for the results of the next launch(). Failure: there is none now.
+  /// Reserves host memory for the results of the next launch(). Fails if none is available.
   virtual Status reserve_results() = 0;
-  /// Zeroes the buffers, writes to them, and launches the variants' graph, all behind every launch before.
-  /// Precondition: reserve_results() has succeeded. Failure: nothing was launched.
+  /// Zeroes the buffers, applies `writes`, and launches the variants' graph, ordered after all earlier
+  /// launches. If it fails, nothing was launched.
+  /// Precondition: reserve_results() succeeded.
   virtual Status launch(std::span<const BufferWrite> writes, const Launch& in) = 0;
-  /// Copies the buffers to the host behind that launch.
+  /// Copies the buffers to the host after that launch.
   virtual Result<std::unique_ptr<Readback>> read_back(const Launch& in) = 0;
 
-  /// Before the program's own executable graph is launched: has the stream wait for the launches before.
+  /// Makes the stream wait for earlier launches. Call it before launching the program's own executable graph.
   virtual void order(const Launch& in) = 0;
-  /// Behind a launch of either.
+  /// Records a launch. Call it after launching either executable graph.
   virtual void launched(const Launch& in) = 0;
 };
 

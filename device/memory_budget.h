@@ -1,4 +1,4 @@
-// How much memory lynxpp takes beside the program's: LYNXPP_MEMORY_BUDGET.
+// The limit on memory that lynxpp allocates in addition to the program's: LYNXPP_MEMORY_BUDGET.
 #pragma once
 
 #include <cstdint>
@@ -12,29 +12,31 @@
 namespace lynxpp::device {
 
 struct MemoryBudget {
-  double share = 0.1;                                 ///< of what is free
-  std::optional<std::uint64_t> bytes = std::nullopt;  ///< in place of a share
+  double share = 0.1;                                 ///< of the free memory
+  std::optional<std::uint64_t> bytes = std::nullopt;  ///< replaces the share
 
-  /// "10%", "512M", "2G", "64K", "1000000" (bytes); empty: the default. Failure: it is none of these.
+  /// Parses "10%", "512M", "2G", "64K" or "1000000" (bytes); an empty text yields the default. Fails for
+  /// other text.
   static Result<MemoryBudget> parse(const std::string& text);
 
-  /// Of memory of which `free` bytes are not taken by anybody else.
+  /// Returns the budget in bytes if `free` bytes are unused by others.
   std::uint64_t of(std::uint64_t free) const;
 };
 
-/// What the host has for new allocations; the largest number when it does not say.
+/// Returns the host memory available for allocations, or the maximum value if it is unknown.
 std::uint64_t free_host_memory();
 
-/// Counts what is taken of one kind of memory. Thread safe.
+/// Tracks and limits allocations of one kind of memory. Thread safe.
 class BoundedMemory {
  public:
-  /// `free` says how much of it is left now. It is asked seldom: where it has shrunk since, up to a sixteenth
-  /// of the budget may be too much.
+  /// `free` returns the bytes available now. It is called seldom, so if available memory shrinks, usage may
+  /// exceed the budget by up to a sixteenth of it.
   BoundedMemory(std::string what, std::function<std::uint64_t()> free)
       : what_(std::move(what)), free_(std::move(free)) {}
 
   void limit(const MemoryBudget& budget);
-  /// Failure: so much does not fit. The text does not depend on how much, so that many say the same.
+  /// Fails if `bytes` do not fit. The message does not contain the size, so that equal failures are reported
+  /// once.
   Status take(std::uint64_t bytes);
   void give_back(std::uint64_t bytes);
   std::uint64_t taken() const;
@@ -42,7 +44,7 @@ class BoundedMemory {
  private:
   const std::string what_;
   const std::function<std::uint64_t()> free_;
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards the members below
   MemoryBudget budget_;
   std::uint64_t taken_ = 0;
   std::uint64_t known_to_fit_ = 0;

@@ -1,4 +1,4 @@
-// The identity of a device as text.
+// Formats device UUIDs.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@ namespace lynxpp::device {
 
 inline constexpr std::size_t uuid_bytes = 16;
 
-/// "GPU-" and five groups of hexadecimal digits, as nvidia-smi writes it.
+/// Returns "GPU-" and five groups of hexadecimal digits, as nvidia-smi prints it.
 inline std::string text_of_uuid(std::span<const std::byte, uuid_bytes> uuid) {
   constexpr char digits[] = "0123456789abcdef";
   std::string text = "GPU";

@@ -10,15 +10,15 @@
 namespace lynxpp::device::cuda {
 namespace {
 
-/// What a launch's memory begins at a multiple of: no two of them share a line of the L2 cache.
+/// Alignment of a launch's memory: no two launches share an L2 cache line.
 constexpr std::size_t alignment = 256;
-/// An arena holds several launches, more of them in a program that launches more.
+/// An arena holds several launches; arenas grow in programs that launch more.
 constexpr std::size_t smallest_arena = 256u << 10;
 constexpr std::size_t largest_shared_arena = 4u << 20;
-/// Each keeps an event until the arena goes back.
+/// Each part keeps an event until the arena is recycled.
 constexpr std::size_t most_parts = 128;
 constexpr std::size_t most_kept_of_arenas = 256u << 20;
-/// How long a thread of the program looks for a copy that it has just begun.
+/// How long has_come() polls for a copy that it has just started.
 constexpr std::chrono::microseconds patience_with_copy(100);
 
 std::size_t room_in(const Arena::Memory& memory) { return std::min(memory.device.size, memory.pinned.size); }
@@ -114,7 +114,7 @@ Status Arena::have_copied(std::size_t first) {
                                                    last.offset + last.bytes - offset, owner_.copying_);
   if (result != CUDA_SUCCESS) return driver.error("cuMemcpyDtoHAsync", result);
   const CUevent copied = owner_.pool_.recorded_event(owner_.copying_);
-  if (copied == nullptr) return failure("no event could be recorded behind a copy");
+  if (copied == nullptr) return failure("cannot record an event after the copy");
   const std::lock_guard lock(mutex_);
   copies_.push_back(copied);
   for (std::size_t i = first; i < end; ++i) parts_[i].copied = copied;
@@ -126,7 +126,7 @@ bool Arena::has_come(std::size_t part) {
   const Driver& driver = owner_.driver_;
   const InContext ours(driver, owner_.pool_.context());
   if (!asks_whether_over(part)) return false;
-  // A copy that is refused fails again in wait(), which tells why.
+  // A rejected copy fails again in wait(), which reports why.
   if (!have_copied(part)) return true;
   const CUevent copied = part_of(part).copied;
   const auto latest = std::chrono::steady_clock::now() + patience_with_copy;
@@ -165,7 +165,7 @@ Result<std::span<std::byte>> Arena::wait(std::size_t part) {
 std::optional<double> Arena::most_milliseconds(std::size_t part) {
   const InContext ours(owner_.driver_, owner_.pool_.context());
   const Part wanted = part_of(part);
-  // Each thread has another stream behind that name.
+  // That handle names a different stream in each thread.
   if (wanted.stream == CU_STREAM_PER_THREAD || !wanted.before) return std::nullopt;
   float milliseconds = 0;
   const CUresult result =
@@ -184,7 +184,7 @@ Result<Arenas::Place> Arenas::take(std::size_t bytes, CUstream stream) {
     place.arena = open_;
   }
   if (place.arena != nullptr) taken = place.arena->take(bytes, stream);
-  std::shared_ptr<Arena> full;  // goes back, perhaps, when nothing is locked
+  std::shared_ptr<Arena> full;  // may recycle the arena when destroyed, so outlives the lock
   if (!taken) {
     const CaptureRelaxed relaxed(driver_);
     Result<std::shared_ptr<Arena>> opened = open(bytes);
@@ -221,7 +221,7 @@ Result<std::shared_ptr<Arena>> Arenas::open(std::size_t bytes) {
 
 std::optional<Arena::Memory> Arenas::kept(std::size_t bytes) {
   const std::lock_guard lock(mutex_);
-  // One of many megabytes is for launches that need them.
+  // Reserve large arenas for launches that need them.
   const auto found = std::ranges::find_if(kept_, [&](const Arena::Memory& memory) {
     return room_in(memory) >= bytes && memory.device.size <= std::max(4 * bytes, largest_shared_arena);
   });
@@ -257,7 +257,7 @@ Result<Arena::Memory> Arenas::made(std::size_t bytes) {
   if (result == CUDA_SUCCESS) memory.cleared = pool_.recorded_event(clearing_);
   if (memory.cleared != nullptr) return memory;
   release(memory);
-  return result == CUDA_SUCCESS ? failure("no event could be recorded behind a launch's memory")
+  return result == CUDA_SUCCESS ? failure("cannot record an event after clearing a launch's memory")
                                 : driver_.error("cuMemsetD8Async", result);
 }
 
@@ -327,12 +327,12 @@ class ContextTogether final : public Together {
   const InContext ours_;
 };
 
-/// The memory of a launch, and then the way its bytes come back.
+/// The memory of a launch, and later its readback.
 class ArenaLaunch final : public Buffer, public Readback, public Recycled<ArenaLaunch> {
  public:
   ArenaLaunch(const Driver& driver, Pool& pool, Arenas::Place place, CUstream stream)
       : Buffer(place.address), driver_(driver), pool_(pool), place_(std::move(place)), stream_(stream) {}
-  /// The launch came to nothing, but something may have been written for it.
+  /// If the launch failed, earlier writes to the memory may still be pending.
   ~ArenaLaunch() override {
     if (is_enqueued_ || !is_used) return;
     const InContext ours(driver_, pool_.context());
@@ -371,7 +371,7 @@ void note_use(Buffer& buffer) { static_cast<ArenaLaunch&>(buffer).is_used = true
 
 Result<std::unique_ptr<Readback>> read_back(std::unique_ptr<Buffer> buffer) {
   std::unique_ptr<ArenaLaunch> launch(static_cast<ArenaLaunch*>(buffer.release()));
-  if (!launch->enqueued()) return failure("no event could be recorded behind the launch");
+  if (!launch->enqueued()) return failure("cannot record an event after the launch");
   return std::unique_ptr<Readback>(std::move(launch));
 }
 

@@ -1,5 +1,5 @@
-// Memory of many launches: cleared by one call, and copied back by one call for all that are over. On the
-// program's stream stands nothing but the kernel and an event.
+// Memory shared by many launches: one call clears it, and one call copies back all launches that are over.
+// The program's stream only gets the kernel and an event.
 #pragma once
 
 #include <chrono>
@@ -20,19 +20,19 @@ namespace lynxpp::device::cuda {
 
 class Arenas;
 
-/// Device memory of which the launches of one context take parts in turn, and as much pinned memory. Thread
-/// safe.
+/// A block of device memory and an equal block of pinned memory, from which launches of one context take
+/// consecutive parts. Thread safe.
 class Arena {
  public:
   struct Memory {
     Pool::Block device;
     Pool::Block pinned;
-    CUevent cleared = nullptr;  ///< behind the call that clears it
+    CUevent cleared = nullptr;  ///< recorded after clearing
   };
 
   Arena(Arenas& owner, const Memory& memory, std::size_t bytes);
-  /// When nobody uses a part any more its memory goes back to the owner, which uses it again when the
-  /// launches are over; where nobody can know their end, it is given up.
+  /// Returns the memory to the owner, which reuses it when the launches are over; if their end cannot be
+  /// observed, the memory is abandoned.
   ~Arena();
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
@@ -42,23 +42,23 @@ class Arena {
     std::uint64_t address = 0;
     bool is_cleared = false;
   };
-  /// A part of so many bytes for a launch on the stream; nullopt when there is no room.
+  /// Takes `bytes` for a launch on `stream`; nullopt if the arena is full.
   std::optional<Taken> take(std::size_t bytes, CUstream stream);
-  /// What is enqueued on `stream` from now on finds zeros.
+  /// Makes `stream` wait until the memory is zeroed.
   Status wait_until_cleared(CUstream stream);
 
-  /// Records an event on the stream, behind what was enqueued for the part. False: the driver refuses, and
-  /// nobody will know when that is over.
+  /// Records an event on the stream after the part's work. False: the driver failed, and the end of that work
+  /// cannot be observed.
   bool enqueued(std::size_t part, CUstream stream);
 
-  /// Whether the part's launch is over. An error of the query says nothing of it.
+  /// True if the part's launch is over; false if the query fails.
   bool is_over(std::size_t part);
-  /// Whether its bytes have come to the host. Has them copied, with those of the launches that are over
-  /// behind it, but waits no longer than a copy takes.
+  /// True if the part's bytes are on the host. Starts the copy, including following parts that are over, and
+  /// polls for it only briefly.
   bool has_come(std::size_t part);
   /// Waits for the launch and the copy.
   Result<std::span<std::byte>> wait(std::size_t part);
-  /// No less than the part's launch took: since the one before it on its stream was over.
+  /// Returns an upper bound of the launch's time: the time since the previous launch on its stream ended.
   std::optional<double> most_milliseconds(std::size_t part);
 
  private:
@@ -67,8 +67,8 @@ class Arena {
     std::size_t bytes = 0;
     CUstream stream = nullptr;
     CUevent done = nullptr;
-    CUevent copied = nullptr;                ///< shared by the parts that are copied together
-    std::optional<std::size_t> before = {};  ///< the last one enqueued on the stream when this one was taken
+    CUevent copied = nullptr;                ///< shared by the parts of one copy
+    std::optional<std::size_t> before = {};  ///< the last part enqueued on the stream when this one was taken
     bool is_used = false;
     bool is_over = false;
     bool has_come = false;
@@ -77,16 +77,16 @@ class Arena {
   Part part_of(std::size_t part);
   /// Precondition of these: the arena's context is current.
   bool asks_whether_over(std::size_t part);
-  /// Whether the part is one that is over and was not copied.
+  /// True if the part is over and not copied.
   bool goes_along(std::size_t part);
-  /// Has the part, which is over, copied with those behind it that are, unless it has been.
+  /// Copies the part, which is over, and the following parts that are over, unless it is already copied.
   Status have_copied(std::size_t first);
 
   Arenas& owner_;
   const Memory memory_;
   const std::size_t bytes_;
-  std::mutex copying_;  ///< one copy at a time; launches do not wait for it
-  std::mutex mutex_;    ///< guards what follows; not held while the driver works
+  std::mutex copying_;  ///< serializes copies; launches do not wait for it
+  std::mutex mutex_;    ///< guards the members below; released during driver calls
   bool is_cleared_ = false;
   std::size_t used_ = 0;
   std::vector<Part> parts_;
@@ -107,7 +107,7 @@ class Arenas {
     std::uint64_t address = 0;
   };
 
-  /// Zeroed memory for a launch on the stream. The context is current.
+  /// Returns zeroed memory for a launch on the stream. Precondition: the context is current.
   Result<Place> take(std::size_t bytes, CUstream stream);
 
  private:
@@ -117,40 +117,39 @@ class Arenas {
   std::optional<Arena::Memory> kept(std::size_t bytes);
   Status make_streams();
   Result<Arena::Memory> made(std::size_t bytes);
-  /// An arena's that nobody uses any more, while launches are not over.
+  /// Memory of an unused arena whose launches may still be running.
   struct Leaving {
     Arena::Memory memory;
     std::size_t used = 0;
-    std::vector<CUevent> events;   ///< to give back
-    std::vector<CUevent> awaited;  ///< of these
+    std::vector<CUevent> events;   ///< to return to the pool
+    std::vector<CUevent> awaited;  ///< the ones to wait for
   };
-  /// Clears what was used of it for the next launches, when it is over: now, or when the next arena is
-  /// opened.
+  /// Clears and keeps the memory if its launches are over; otherwise the next open() tries again.
   void recycle(Leaving leaving);
   void recycle_what_is_over();
   void release(const Arena::Memory& memory);
-  /// Gives the memory of all arenas that nobody uses to the driver. False: there was none.
+  /// Returns the memory of all unused arenas to the driver. False: there was none.
   bool release_kept();
 
   const Driver& driver_;
   Pool& pool_;
-  std::mutex mutex_;  // guards what follows; not held while the driver works
+  std::mutex mutex_;  // guards the members below; released during driver calls
   std::shared_ptr<Arena> open_;
   std::vector<Arena::Memory> kept_;
   std::vector<Leaving> leaving_;
   std::size_t kept_bytes_ = 0;
   std::size_t next_size_ = 0;
-  /// Of their own: clearing needs a place on an SM, which a kernel of the program may hold until the host
-  /// does something, and the copies that the host waits for must not stand behind that.
+  /// Separate streams: clearing needs resources of an SM, which a kernel of the program may occupy until the
+  /// host acts, and copies that the host awaits must not queue after that.
   CUstream clearing_ = nullptr;
   CUstream copying_ = nullptr;
 };
 
-/// A launch whose memory is a part of an arena.
+/// Returns a buffer in an arena's part.
 std::unique_ptr<Buffer> make_buffer(const Driver& driver, Pool& pool, Arenas::Place place, CUstream stream);
-/// Something that uses the memory of such a buffer has been enqueued.
+/// Records that work using the buffer's memory has been enqueued.
 void note_use(Buffer& buffer);
-/// … enqueued; its readback. Failure: nobody can know when it is over.
+/// Records the end of the launch and returns its readback. Fails if the end cannot be observed.
 Result<std::unique_ptr<Readback>> read_back(std::unique_ptr<Buffer> buffer);
 
 }  // namespace lynxpp::device::cuda

@@ -30,13 +30,13 @@ class CudaBuffer final : public Buffer {
     pool_.give_back_pinned_memory(pinned);
   }
 
-  /// To who waits until the launch is through.
+  /// Transfers the memory to the readback, which keeps it until the launch is over.
   LaunchMemory take(CUevent done) {
     return {std::exchange(block, {}), std::exchange(pinned, {}), bytes, done};
   }
 
   Pool::Block block;
-  Pool::Block pinned;  ///< what it is read back to
+  Pool::Block pinned;  ///< destination of the readback
   std::size_t bytes;
   CUstream stream;
   LaunchEvents timing;
@@ -57,7 +57,7 @@ class CudaHostMemory final : public HostMemory {
   Pool& pool_;
 };
 
-/// The calls that make a launch, in the program's context.
+/// The calls of one launch, made in the program's context.
 class LaunchTogether final : public Together {
  public:
   explicit LaunchTogether(const Driver& driver) : relaxed_(driver) {}
@@ -140,7 +140,7 @@ class CudaDevice final : public Device {
   Result<std::unique_ptr<Readback>> launch_original(const Launch& launch) override {
     const CaptureRelaxed relaxed(driver_);
     const CUfunction function = original_function(launch);
-    // The driver loads a kernel when it is first used: not between the events.
+    // Load the kernel now: lazy loading between the events would count as kernel time.
     int registers = 0;
     driver_.cuFuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, function);
     StreamHold::Hold hold;
@@ -163,7 +163,7 @@ class CudaDevice final : public Device {
     Result<std::unique_ptr<CudaVariant>> variant = load_limited(text, 0);
     if (!variant) return variant.error();
     const CUfunction function = original_function(launch);
-    // A launch the original allows must stay possible.
+    // Every block size that the original allows must remain possible.
     int wanted = 0;
     driver_.cuFuncGetAttribute(&wanted, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function);
     if ((*variant)->max_threads < wanted) {
@@ -171,7 +171,7 @@ class CudaDevice final : public Device {
       Result<std::unique_ptr<CudaVariant>> smaller = load_limited(text, registers);
       if (smaller) variant = std::move(smaller);
     } else if (ptx.size() <= longest_text_with_limits && ptx.find("setmaxnreg") == std::string::npos) {
-      // What setmaxnreg adds and takes goes by what ptxas chose.
+      // setmaxnreg adjusts the register count that ptxas chose.
       choose_registers(*variant, text, launch, traits.kept_registers);
     }
     Residency& residency = (*variant)->residency;
@@ -199,7 +199,7 @@ class CudaDevice final : public Device {
       return make_buffer(driver_, pool_, std::move(*place), stream);
     }
     const CaptureRelaxed relaxed(driver_);
-    // What is measured has its buffer cleared and copied on its own stream, and these times, too.
+    // Measured launches clear and copy their buffer on their own stream, so that this time is measured, too.
     const Result<Pool::Block> block = pool_.device_memory(bytes, stream);
     if (!block) return block.error();
     auto buffer = std::make_unique<CudaBuffer>(pool_, *block, bytes, stream);
@@ -226,7 +226,7 @@ class CudaDevice final : public Device {
                const Launch& launch) override {
     const CaptureRelaxed relaxed(driver_);
     if (times_ == KernelTimes::off) note_use(buffer);
-    // From pageable memory: the driver has taken a copy when it comes back.
+    // The source is pageable: the driver has copied it when the call returns.
     const CUresult result =
         driver_.cuMemcpyHtoDAsync(buffer.address() + offset, bytes.data(), bytes.size(), stream_of(launch));
     return result == CUDA_SUCCESS ? success() : Status(driver_.error("cuMemcpyHtoDAsync", result));
@@ -258,13 +258,13 @@ class CudaDevice final : public Device {
     auto& written = static_cast<CudaBuffer&>(*buffer);
     const CUresult result = driver_.cuMemcpyDtoHAsync(reinterpret_cast<void*>(written.pinned.address),
                                                       written.address(), written.bytes, stream);
-    // Also where the copy was refused: the kernel may be running.
+    // Record the event even if the copy failed: the kernel may be running.
     const CUevent done = pool_.recorded_event(stream);
     written.hold.release();
     Status copied = success();
     if (result != CUDA_SUCCESS) copied = driver_.error("cuMemcpyDtoHAsync", result);
     auto readback = make_readback(driver_, pool_, written.take(done), written.timing, std::move(copied));
-    if (done == nullptr) return failure("no event could be recorded behind the launch");
+    if (done == nullptr) return failure("cannot record an event after the launch");
     return readback;
   }
 
@@ -287,8 +287,8 @@ class CudaDevice final : public Device {
   }
 
  private:
-  /// Compiles the variant again where ptxas took more registers than the grid leaves, or fewer than it could
-  /// have had.
+  /// Recompiles the variant with another register limit if ptxas used more registers than occupancy allows,
+  /// or fewer than it could have used.
   void choose_registers(std::unique_ptr<CudaVariant>& variant, const VariantText& text, const Launch& launch,
                         std::uint32_t kept_registers) {
     if (!variant->allow_shared(launch.shared_bytes)) return;
@@ -310,7 +310,7 @@ class CudaDevice final : public Device {
       };
       if (use(limit, is_worth)) return;
     }
-    // The next cooperative launch may be as large as the device holds.
+    // A later cooperative launch may fill the device.
     if (launch.cooperative) return;
     const std::uint32_t roomier = roomier_limit(filled, *unlimited, kept_registers);
     if (roomier == 0) return;
@@ -333,8 +333,8 @@ class CudaDevice final : public Device {
     return variant.follow(is_followed ? nullptr : original_function(launch), launch);
   }
 
-  /// The variant, or one with fewer registers where all thread blocks of the original are resident at once
-  /// and may wait for each other. Failure: there is none of which as many are.
+  /// Returns the variant, or one with fewer registers if all thread blocks of the original are resident at
+  /// once and may wait for each other. Fails if no variant keeps all blocks resident.
   Result<CudaVariant*> resident_variant(CudaVariant& variant, const Launch& launch) {
     Residency& residency = variant.residency;
     if (!is_cooperative(launch) && !residency.may_wait) return &variant;
@@ -348,13 +348,14 @@ class CudaDevice final : public Device {
       const std::optional<KernelResources> resources_of_narrow = resources(launch, narrow);
       if (resources_of_narrow && hold(resources_of_narrow->blocks_per_sm)) return narrow;
     }
-    return failure("the device holds all " + std::to_string(launch.blocks()) +
-                   " thread blocks of this launch at once, and not as many of the instrumented kernel: they "
-                   "may wait for each other");
+    return failure(
+        "all " + std::to_string(launch.blocks()) +
+        " thread blocks of this launch are resident at once and may wait for each other, but fewer blocks of "
+        "the instrumented kernel fit");
   }
 
-  /// Made once for each limit; null: the compiler refuses. Precondition of this and the next: the residency's
-  /// mutex is held.
+  /// Compiles a variant for the limit, once per limit; null if that fails. Precondition of this and
+  /// occupancy_of(): the residency's mutex is held.
   CudaVariant* narrow_variant(Residency& residency, std::uint32_t limit) {
     if (limit == 0) return nullptr;
     for (const auto& [made_for, variant] : residency.narrow) {
@@ -365,7 +366,7 @@ class CudaDevice final : public Device {
     return kept.second.get();
   }
 
-  /// Asked once for each shape.
+  /// Queries each launch shape once.
   std::optional<Occupancy> occupancy_of(CudaVariant& variant, const Launch& launch) {
     Residency& residency = variant.residency;
     for (const Occupancy& each : residency.known) {
@@ -390,7 +391,8 @@ class CudaDevice final : public Device {
     return static_cast<CUfunction>(launch.function);
   }
 
-  /// 0: without a limit. It is given twice: the directive binds the kernel, the option what it calls.
+  /// Compiles with a register limit (0: none), given twice: the directive limits the kernel, the option its
+  /// callees.
   Result<std::unique_ptr<CudaVariant>> load_limited(const VariantText& text, unsigned registers) {
     std::array<char, 4096> log{};
     std::vector<CUjit_option> options{CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
@@ -424,7 +426,7 @@ class CudaDevice final : public Device {
     return variant;
   }
 
-  /// `timing`: gets events around the kernel; null: it is not measured.
+  /// `timing` receives events around the kernel; null: not measured.
   Status submit(CUfunction function, const Launch& launch, void** parameters, void** extra,
                 LaunchEvents* timing) {
     std::vector<CUlaunchAttribute> attributes;
@@ -466,7 +468,7 @@ class CudaDevice final : public Device {
   StreamHold hold_;
 };
 
-/// `attribute` gives those of the device. nullopt: the driver does not say.
+/// Reads the device's limits through `attribute`; nullopt if the driver does not report them.
 template <typename Attribute>
 std::optional<MultiprocessorLimits> limits_of(const Attribute& attribute, int compute_capability) {
   const auto limit = [&](CUdevice_attribute id) { return static_cast<std::uint32_t>(attribute(id)); };

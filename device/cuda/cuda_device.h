@@ -1,4 +1,4 @@
-// device::Device on the real driver. One per CUDA context.
+// Implements device::Device with the CUDA driver. One object per CUDA context.
 #pragma once
 
 #include <functional>
@@ -9,11 +9,11 @@
 
 namespace lynxpp::device::cuda {
 
-/// The process's live allocations, never null; thread safe. The driver does not list them.
+/// Returns the process's live allocations, which the driver cannot list; never null. Thread safe.
 using AllocationSource = std::function<std::shared_ptr<const LiveAllocations>()>;
 
-/// The device of the context that is current on the calling thread. `driver` must outlive it. Without
-/// `source` no allocations are known. Failure: no context is current.
+/// Returns the device of the calling thread's current context. `driver` must outlive it. Without `source` no
+/// allocations are known. Fails if no context is current.
 Result<std::unique_ptr<Device>> make_device(const Driver& driver, AllocationSource source = {});
 
 }  // namespace lynxpp::device::cuda

@@ -16,7 +16,7 @@ namespace {
 
 using Variants = std::vector<std::shared_ptr<Variant>>;
 
-/// Of graphs of which nobody knows when they are over.
+/// Leaks the variants of a graph whose end cannot be observed.
 void keep_for_ever(Variants variants) {
   static std::mutex mutex;
   static auto* const kept = new Variants;
@@ -24,7 +24,7 @@ void keep_for_ever(Variants variants) {
   kept->insert(kept->end(), variants.begin(), variants.end());
 }
 
-/// An executable graph with variants and their buffers. Lives until the last launch's results are taken.
+/// An executable graph with variants and their buffers. Lives until the last launch's results are collected.
 struct Instance {
   Instance(const Driver& the_driver, Pool& the_pool) : driver(the_driver), pool(the_pool) {}
   ~Instance() {
@@ -43,21 +43,21 @@ struct Instance {
   const Driver& driver;
   Pool& pool;
   CUgraphExec executable = nullptr;
-  Variants variants;  ///< that it launches
+  Variants variants;  ///< launched by the graph
   Pool::Block memory;
-  CUevent allocated = nullptr;  ///< behind the call that made the memory; null: that is over
+  CUevent allocated = nullptr;  ///< recorded after the allocation; null if it is complete
   std::size_t bytes = 0;
-  std::uint64_t enqueued = 0;           ///< how often something that uses the memory was
-  std::atomic<std::uint64_t> over = 0;  ///< … and is known to be over
+  std::uint64_t enqueued = 0;           ///< number of submissions that use the memory
+  std::atomic<std::uint64_t> over = 0;  ///< number of those known to be over
 };
 
-/// Keeps what it reads from.
+/// Keeps its instance alive until the copy completes.
 class GraphReadback final : public Readback {
  public:
   GraphReadback(std::unique_ptr<Readback> copy, std::shared_ptr<Instance> instance)
       : copy_(std::move(copy)), instance_(std::move(instance)), behind_(instance_->enqueued) {}
   ~GraphReadback() override {
-    // What was enqueued before it is over as well.
+    // Earlier submissions are over as well.
     if (copy_->wait() && instance_->over < behind_) instance_->over = behind_;
     copy_.reset();
   }
@@ -69,10 +69,10 @@ class GraphReadback final : public Readback {
  private:
   std::unique_ptr<Readback> copy_;
   std::shared_ptr<Instance> instance_;
-  const std::uint64_t behind_;  // of what is enqueued for the instance
+  const std::uint64_t behind_;  // number of submissions before and including the launch
 };
 
-/// The program's parameters of a node of the copy, kept during one call, while the node launches a variant.
+/// A copied node's original parameters, saved while the node temporarily launches a variant.
 class Original {
  public:
   Original(const Driver& driver, CUgraphNode node) : driver_(driver), node_(node) {}
@@ -87,7 +87,7 @@ class Original {
     Launch launch = by.launch;
     launch.parameters = given_.kernelParams;
     launch.extra = given_.extra;
-    // The driver's own copy of them goes when the node gets others.
+    // The driver frees its copy of the parameters when the node is changed.
     Result<std::vector<std::byte>> buffer = parameter_buffer(launch, by.slots);
     if (!buffer) return buffer.error();
     buffer_ = std::move(*buffer);
@@ -107,7 +107,7 @@ class Original {
     return is_replaced_ ? success() : Status(driver_.error("cuGraphKernelNodeSetParams", result));
   }
 
-  /// False: the node is not what it was.
+  /// Restores the node. False: the driver failed and the node keeps the variant.
   bool restore() {
     if (!is_replaced_) return true;
     given_.kernelParams = parameters_.data();
@@ -140,7 +140,7 @@ class CudaGraph final : public ProgramGraph {
     const CUresult result = driver_.cuGraphKernelNodeGetParams(handle, &given);
     if (result != CUDA_SUCCESS) return driver_.error("cuGraphKernelNodeGetParams", result);
     if (given.ctx != nullptr && given.ctx != pool_.context())
-      return failure("the graph launches it in another context than the one it is launched from");
+      return failure("the kernel node belongs to another context than the graph's launch");
     CUlaunchAttributeValue value{};
     Launch launch;
     launch.cooperative = driver_.cuGraphKernelNodeGetAttribute(handle, CU_LAUNCH_ATTRIBUTE_COOPERATIVE,
@@ -160,7 +160,7 @@ class CudaGraph final : public ProgramGraph {
   Status reserve_buffers(std::size_t bytes) override {
     const CaptureRelaxed relaxed(driver_);
     const CUstream stream = pool_.own_stream();
-    if (stream == nullptr) return failure("the driver refuses a stream");
+    if (stream == nullptr) return failure("cannot create a stream");
     const Result<Pool::Block> memory = pool_.device_memory(bytes, stream);
     if (!memory) return memory.error();
     reserved_ = std::make_shared<Instance>(driver_, pool_);
@@ -169,14 +169,14 @@ class CudaGraph final : public ProgramGraph {
     reserved_->allocated = pool_.recorded_event(stream);
     if (reserved_->allocated != nullptr) return success();
     reserved_.reset();
-    return failure("no event could be recorded behind memory for a graph");
+    return failure("cannot record an event after allocating a graph's memory");
   }
 
   Status instantiate(const GraphCopy& copy, std::span<const VariantNode> nodes) override {
     const CaptureRelaxed relaxed(driver_);
     instance_.reset();
     const std::shared_ptr<Instance> made = std::exchange(reserved_, nullptr);
-    if (is_spoilt_) return failure("a kernel of the graph's copy could not be put back");
+    if (is_spoilt_) return failure("cannot restore a kernel node of the graph's copy");
     std::vector<Original> originals;
     originals.reserve(nodes.size());
     Status status = success();
@@ -213,7 +213,7 @@ class CudaGraph final : public ProgramGraph {
     if (result != CUDA_SUCCESS) return driver_.error("cuMemsetD8Async", result);
     ++instance_->enqueued;
     for (const BufferWrite& write : writes) {
-      // From pageable memory: the driver has taken a copy when it comes back.
+      // The source is pageable: the driver has copied it when the call returns.
       result = driver_.cuMemcpyHtoDAsync(instance_->memory.address + write.offset, write.bytes.data(),
                                          write.bytes.size(), stream);
       if (result != CUDA_SUCCESS) return driver_.error("cuMemcpyHtoDAsync", result);
@@ -228,18 +228,18 @@ class CudaGraph final : public ProgramGraph {
     const Pool::Block pinned = std::exchange(results_, {});
     const CUresult result = driver_.cuMemcpyDtoHAsync(reinterpret_cast<void*>(pinned.address),
                                                       instance_->memory.address, instance_->bytes, stream);
-    // Also where the copy was refused: the graph may be running.
+    // Record the event even if the copy failed: the graph may be running.
     const CUevent done = pool_.recorded_event(stream);
     auto readback = std::make_unique<GraphReadback>(
         make_readback(driver_, pool_, {{}, pinned, instance_->bytes, done}, {}), instance_);
     if (result != CUDA_SUCCESS) return driver_.error("cuMemcpyDtoHAsync", result);
-    if (done == nullptr) return failure("no event could be recorded behind the launch");
+    if (done == nullptr) return failure("cannot record an event after the launch");
     return std::unique_ptr<Readback>(std::move(readback));
   }
 
   void order(const Launch& in) override {
     const CaptureRelaxed relaxed(driver_);
-    static_cast<void>(wait_for_last(stream_of(in)));  // the program's launch is made in any case
+    static_cast<void>(wait_for_last(stream_of(in)));  // the program's launch proceeds in any case
   }
 
   void launched(const Launch& in) override {
@@ -251,13 +251,13 @@ class CudaGraph final : public ProgramGraph {
 
  private:
   Status wait_for_last(CUstream stream) const {
-    if (!is_last_known_) return failure("nobody knows when an earlier launch of the graph is over");
+    if (!is_last_known_) return failure("cannot observe the end of an earlier launch of the graph");
     if (last_ == nullptr) return success();
     const CUresult result = driver_.cuStreamWaitEvent(stream, last_, CU_EVENT_WAIT_DEFAULT);
     return result == CUDA_SUCCESS ? success() : Status(driver_.error("cuStreamWaitEvent", result));
   }
 
-  /// Launches behind the first one wait for it as they do for that.
+  /// Makes the first launch wait for the allocation; later launches wait for the first.
   Status wait_for_memory(CUstream stream) {
     if (instance_->allocated == nullptr) return success();
     const CUresult result = driver_.cuStreamWaitEvent(stream, instance_->allocated, CU_EVENT_WAIT_DEFAULT);
@@ -282,10 +282,10 @@ class CudaGraph final : public ProgramGraph {
   Pool& pool_;
   VariantChoice choose_;
   std::shared_ptr<Instance> instance_;
-  std::shared_ptr<Instance> reserved_;  // has buffers and nothing else
-  Pool::Block results_;                 // of the next launch
-  CUevent last_ = nullptr;              // behind the last launch that was seen
-  bool is_last_known_ = true;           // false: no event could be recorded behind one
+  std::shared_ptr<Instance> reserved_;  // has buffers only
+  Pool::Block results_;                 // for the next launch
+  CUevent last_ = nullptr;              // recorded after the last known launch
+  bool is_last_known_ = true;           // false if recording failed after a launch
   bool is_spoilt_ = false;
 };
 
@@ -293,7 +293,7 @@ class CudaGraph final : public ProgramGraph {
 
 Result<std::unique_ptr<ProgramGraph>> make_program_graph(const Driver& driver, Pool& pool,
                                                          VariantChoice choice) {
-  if (!driver.has_graphs()) return failure("the driver has no functions to change graphs");
+  if (!driver.has_graphs()) return failure("the driver is too old to change graphs");
   return std::unique_ptr<ProgramGraph>(std::make_unique<CudaGraph>(driver, pool, std::move(choice)));
 }
 

@@ -1,4 +1,4 @@
-// Graphs with variants on the driver.
+// Launches of graphs with variants through the CUDA driver.
 #pragma once
 
 #include <functional>
@@ -12,10 +12,10 @@ namespace lynxpp::device::cuda {
 
 class CudaVariant;
 
-/// The variant to launch in the place of one. Failure: why none.
+/// Chooses the variant to launch for a given one. Fails if none can be launched.
 using VariantChoice = std::function<Result<CudaVariant*>(CudaVariant& variant, const Launch& launch)>;
 
-/// Failure: the driver is too old.
+/// Fails if the driver is too old.
 Result<std::unique_ptr<ProgramGraph>> make_program_graph(const Driver& driver, Pool& pool,
                                                          VariantChoice choice);
 

@@ -32,8 +32,8 @@ Result<Driver> Driver::load(void* (*lookup)(const char* name)) {
     member = reinterpret_cast<typename std::remove_reference_t<decltype(member)>::Function>(lookup(name));
     if (member == nullptr && missing == nullptr) missing = name;
   };
-  // `#name` is the plain name even where cuda.h maps `name` to a versioned one; the look-up gives the version
-  // these headers declare.
+  // `#name` is the plain name even if cuda.h maps `name` to a versioned one; the look-up returns the version
+  // that these headers declare.
 #define LYNXPP_FIND(name) find(driver.name, #name);
   LYNXPP_DRIVER_FUNCTIONS(LYNXPP_FIND)
 #undef LYNXPP_FIND

@@ -1,5 +1,5 @@
-// The driver functions lynxpp itself calls, found at run time through the hooks' look-up so that they are the
-// real ones.
+// Driver functions that lynxpp calls, found at run time through the hooks' look-up so that they are the real
+// ones.
 #pragma once
 
 #include <cuda.h>
@@ -12,7 +12,7 @@
 
 namespace lynxpp::device::cuda {
 
-// Every function with the signature of the toolkit's cuda.h.
+// Each function has its signature in the toolkit's cuda.h.
 #define LYNXPP_DRIVER_FUNCTIONS(X)               \
   X(cuCtxGetCurrent)                             \
   X(cuCtxGetDevice)                              \
@@ -53,7 +53,7 @@ namespace lynxpp::device::cuda {
   X(cuStreamWaitEvent)                           \
   X(cuThreadExchangeStreamCaptureMode)
 
-// For graphs that are launched with variants; null where an old driver has none.
+// Functions for graphs with variants; null if the driver is too old to have them.
 #define LYNXPP_DRIVER_GRAPH_FUNCTIONS(X) \
   X(cuGraphKernelNodeGetParams)          \
   X(cuGraphKernelNodeSetParams)          \
@@ -63,7 +63,7 @@ namespace lynxpp::device::cuda {
   X(cuGraphExecDestroy)                  \
   X(cuGraphLaunch)
 
-/// A driver function that is called like one and that another thread may replace concurrently.
+/// A driver function pointer that can be called, and replaced concurrently by another thread.
 template <typename Pointer>
 class DriverFunction {
  public:
@@ -82,25 +82,25 @@ class DriverFunction {
   std::atomic<Pointer> pointer_ = nullptr;
 };
 
-/// The driver's functions, per context.
+/// Driver functions of one context.
 struct Driver {
-  bool is_cpu_device = false;  ///< it is the stand-in of device/cpu/driver
+  bool is_cpu_device = false;  ///< true for the stand-in of device/cpu/driver
 #define LYNXPP_MEMBER(name) DriverFunction<decltype(&::name)> name;
   LYNXPP_DRIVER_FUNCTIONS(LYNXPP_MEMBER)
   LYNXPP_DRIVER_GRAPH_FUNCTIONS(LYNXPP_MEMBER)
 #undef LYNXPP_MEMBER
 
-  /// Whether all of them are there.
+  /// True if all graph functions are available.
   bool has_graphs() const;
 
-  /// Failure: names the first function the driver does not have.
+  /// Fails if a function is missing, and names the first one.
   static Result<Driver> load(void* (*lookup)(const char* name));
 
-  /// Called when the context and all handles created in it are gone: from now on functions return
-  /// CUDA_ERROR_CONTEXT_IS_DESTROYED without calling the driver, except those about the calling thread.
+  /// Called when the context and all its handles are destroyed. Later calls return
+  /// CUDA_ERROR_CONTEXT_IS_DESTROYED without calling the driver, except functions about the calling thread.
   void end();
 
-  /// "cuModuleLoadDataEx: an invalid PTX was given".
+  /// Returns a failure such as "cuModuleLoadDataEx: an invalid PTX was given".
   Failure error(const char* function, CUresult result) const;
 };
 

@@ -1,4 +1,4 @@
-// Calls of the driver that are lynxpp's own leave what the program does as it is.
+// Isolates lynxpp's own driver calls from the program's state.
 #pragma once
 
 #include "device/cuda/driver.h"
@@ -6,14 +6,14 @@
 
 namespace lynxpp::device::cuda {
 
-/// The handles that mean "the null stream" explicitly, whichever way this library was compiled.
+/// Returns the launch's stream, with explicit handles for the null stream, however this library was compiled.
 inline CUstream stream_of(const Launch& launch) {
   if (launch.stream != nullptr) return static_cast<CUstream>(launch.stream);
   return launch.per_thread_stream ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
 }
 
-/// While the program captures a graph on some thread, calls such as asking an event or loading a module would
-/// invalidate the capture; ours have nothing to do with it. Within another one it calls nothing.
+/// Keeps lynxpp's calls (querying an event, loading a module) from invalidating a graph capture in progress
+/// on any thread. Nested objects call nothing.
 class CaptureRelaxed {
  public:
   explicit CaptureRelaxed(const Driver& driver) : driver_(driver) {
@@ -31,8 +31,8 @@ class CaptureRelaxed {
   CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
 };
 
-/// For calls about a launch that is over, which may come from any thread: also makes its context current.
-/// Within another one of the same context it calls nothing.
+/// Makes a launch's context current, for calls from any thread after the launch. Nested objects for the same
+/// context call nothing.
 class InContext {
  public:
   InContext(const Driver& driver, CUcontext context) : driver_(driver), relaxed_(driver), outer_(innermost_) {

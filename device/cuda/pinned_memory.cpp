@@ -34,7 +34,7 @@ struct PinnedMemory::Shared {
   void run() {
     std::unique_lock lock(mutex);
     while (!requests.empty() || !released.empty()) {
-      // A launch may be waiting for what is asked for.
+      // Serve requests first: a launch may be waiting.
       if (!requests.empty()) {
         answer(lock);
       } else {
@@ -82,10 +82,10 @@ struct PinnedMemory::Shared {
     lock.lock();
   }
 
-  /// Precondition: `mutex` is held. False: there is no thread.
+  /// Starts the thread if needed. False: no thread could be created. Precondition: `mutex` is held.
   bool start(const std::shared_ptr<Shared>& self) {
     if (std::exchange(is_running, true)) return true;
-    // The program's signals are handled by the program's threads.
+    // Signals are left to the program's threads.
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
@@ -102,7 +102,7 @@ struct PinnedMemory::Shared {
   const Driver& driver;
   const CUcontext context;
   const Listener listener;
-  std::mutex mutex;  ///< guards what follows; not held while the driver works
+  std::mutex mutex;  ///< guards the members below; released during driver calls
   std::condition_variable changed;
   std::vector<std::shared_ptr<Request>> requests;
   std::vector<MemoryBlock> released;
@@ -119,7 +119,7 @@ PinnedMemory::~PinnedMemory() {
 }
 
 Result<MemoryBlock> PinnedMemory::make(std::size_t bytes) {
-  const auto late = [] { return failure("the driver has not given pinned host memory in time"); };
+  const auto late = [] { return failure("the driver did not provide pinned host memory in time"); };
   auto request = std::make_shared<Request>();
   request->bytes = bytes;
   std::unique_lock lock(shared_->mutex);
@@ -133,7 +133,7 @@ Result<MemoryBlock> PinnedMemory::make(std::size_t bytes) {
     shared_->requests.pop_back();
     lock.unlock();
     shared_->listener.freed(bytes);
-    return failure("there is no thread that could ask for pinned host memory");
+    return failure("cannot create a thread to allocate pinned host memory");
   }
   shared_->changed.wait_for(lock, patience, [&] { return request->made.has_value(); });
   if (request->made) return std::move(*request->made);

@@ -1,4 +1,4 @@
-// Getting pinned memory from the driver and giving it back, both of which may wait for the device.
+// Allocates and frees pinned memory; both may wait for the device.
 #pragma once
 
 #include <cstddef>
@@ -17,14 +17,14 @@ struct MemoryBlock {
   std::size_t size = 0;
 };
 
-/// Does so in a thread of its own: the device may have to wait for what the program's thread, which is in the
-/// midst of a launch, does next. Thread safe.
+/// Calls the driver on a separate thread: the device may be waiting for an action of the program's thread,
+/// which is in the middle of a launch. Thread safe.
 class PinnedMemory {
  public:
-  /// Called from that thread.
+  /// Callbacks, called from the separate thread, or from make() if it fails at once.
   struct Listener {
-    std::function<void(std::size_t bytes)> freed;     ///< the driver has so much more, or has refused it
-    std::function<void(const MemoryBlock&)> is_late;  ///< one that nobody waits for any more
+    std::function<void(std::size_t bytes)> freed;     ///< `bytes` were freed, or their allocation failed
+    std::function<void(const MemoryBlock&)> is_late;  ///< receives memory that came too late
   };
 
   PinnedMemory(const Driver& driver, CUcontext context, Listener listener);
@@ -33,13 +33,13 @@ class PinnedMemory {
   PinnedMemory(const PinnedMemory&) = delete;
   PinnedMemory& operator=(const PinnedMemory&) = delete;
 
-  /// Waits no longer than the device takes when it waits for nobody, and not at all where that was in vain
-  /// and has not ended. Failure: the driver refuses, or the memory is late.
+  /// Allocates memory. Waits only briefly for the device, and not at all after an earlier timeout that is
+  /// still pending. Fails if the driver fails or times out.
   Result<MemoryBlock> make(std::size_t bytes);
 
   void release(const std::vector<MemoryBlock>& blocks);
 
-  /// Waits for all that was released, as long as make() waits. False: some is not free yet.
+  /// Waits as long as make() for all released memory. False: some is not yet freed.
   bool finish();
 
  private:

@@ -12,11 +12,11 @@ namespace {
 
 constexpr std::size_t smallest_block = 4096;
 constexpr std::size_t most_kept = 256u << 20;
-/// What is kept beyond that, and was not used for so long, is given back. While the driver takes back a large
-/// block, 7 to 15 ms, no thread launches anything.
+/// Memory above most_kept is freed after this idle time. While the driver frees a large block (7 to 15 ms),
+/// no thread can launch.
 constexpr std::chrono::seconds most_idle(1);
 
-/// The largest number where the driver does not say.
+/// Returns the maximum value if the driver does not report it.
 std::uint64_t free_device_memory_of(const Driver& driver) {
   std::size_t free = 0;
   std::size_t total = 0;
@@ -50,7 +50,7 @@ Status Pool::take_room(BoundedMemory& room, Kept& kept, std::size_t size) {
   }
   if (unused.empty() && &kept == &device_) return taken;
   give_to_driver(kept, unused);
-  // What does not come in time may be there for the next launch.
+  // Memory that is not freed in time may be free for the next launch.
   if (&kept == &pinned_ && !pinned_memory_.finish()) return taken;
   return room.take(size);
 }
@@ -87,7 +87,7 @@ void Pool::give_back_device_memory(const Block& block) {
 
 void Pool::free_unused(const Block& block) {
   const InContext ours(driver_, context_);
-  // On the program's it would be one more node of a graph.
+  // On the program's stream, a capture would record the free as a graph node.
   if (const CUstream stream = own_stream()) free_device_memory(block, stream);
 }
 

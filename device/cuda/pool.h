@@ -1,5 +1,5 @@
-// Device memory, pinned memory and events are kept for later launches: making them costs more than a launch,
-// and the driver's own pool gives memory back to the system at every synchronisation.
+// Caches device memory, pinned memory and events: creating them costs more than a launch, and the driver's
+// own pool returns memory to the system at every synchronization.
 #pragma once
 
 #include <chrono>
@@ -16,8 +16,8 @@
 
 namespace lynxpp::device::cuda {
 
-/// One for each context, thread safe. The context is to be current where something is asked for; giving back
-/// may come from anywhere.
+/// One per context. Thread safe. The context must be current for allocations; releases may come from any
+/// thread.
 class Pool {
  public:
   Pool(const Driver& driver, CUcontext context);
@@ -26,29 +26,29 @@ class Pool {
 
   CUcontext context() const { return context_; }
 
-  /// Of lynxpp's own: what is enqueued there never becomes part of a graph that the program captures. Null:
-  /// the driver refuses one. The context is current.
+  /// Returns a stream owned by lynxpp, which the program's graph captures never include; null if the driver
+  /// cannot create one. Precondition: the context is current.
   CUstream own_stream();
 
-  /// For all that is taken, in use or kept.
+  /// Limits all memory taken, in use or cached.
   void limit(const MemoryBudget& budget);
 
-  /// At least `size` bytes that nothing on the device uses any more.
+  /// Returns at least `size` bytes that the device no longer uses.
   Result<Block> device_memory(std::size_t size, CUstream stream);
-  /// Precondition: what was enqueued for the block is through.
+  /// Caches the block. Precondition: all work that uses it is over.
   void give_back_device_memory(const Block& block);
-  /// Gives the memory to the driver, behind what is on the stream. A block of none is fine.
+  /// Frees the memory after the stream's work. Ignores an empty block.
   void free_device_memory(const Block& block, CUstream stream);
 
-  /// Waits no longer than a tenth of a second.
+  /// Waits at most a tenth of a second.
   Result<Block> pinned_memory(std::size_t size);
-  /// Precondition: the device writes it no more. A block of none is fine.
+  /// Caches the block. Precondition: the device no longer writes it. Ignores an empty block.
   void give_back_pinned_memory(const Block& block);
 
-  /// An event that has just been recorded on the stream; null when the driver refuses. One that was not
-  /// recorded would still say that an earlier launch is over.
+  /// Returns an event that has just been recorded on the stream; null if that fails. A reused event that was
+  /// not recorded would report that an earlier launch is over.
   CUevent recorded_event(CUstream stream);
-  /// Null is fine.
+  /// Ignores null.
   void give_back(CUevent event);
 
  private:
@@ -57,30 +57,30 @@ class Pool {
     std::chrono::steady_clock::time_point since;
   };
   struct Kept {
-    std::vector<KeptBlock> blocks;  ///< the last one has come last
+    std::vector<KeptBlock> blocks;  ///< most recently returned last
     std::size_t bytes = 0;
   };
 
-  /// Nothing on the device uses it any more.
+  /// Precondition: the device no longer uses the block.
   void free_unused(const Block& block);
-  /// Counts `size` bytes as taken, having given to the driver what is kept where there is no room else.
+  /// Reserves `size` bytes of the budget, after freeing cached blocks if required.
   Status take_room(BoundedMemory& room, Kept& kept, std::size_t size);
   void give_to_driver(Kept& kept, const std::vector<Block>& blocks);
   CUevent kept_event();
   std::optional<Block> take(Kept& kept, std::size_t size);
-  /// What is to be given to the driver in its stead.
+  /// Caches the block and returns idle blocks that must be freed.
   std::vector<Block> keep(Kept& kept, const Block& block);
 
   const Driver& driver_;
   CUcontext context_;
   BoundedMemory device_room_;
   BoundedMemory pinned_room_;
-  std::mutex mutex_;  // guards what follows; not held while the driver works
+  std::mutex mutex_;  // guards the members below; released during driver calls
   Kept device_;
   Kept pinned_;
   std::vector<CUevent> events_;
   CUstream own_stream_ = nullptr;
-  PinnedMemory pinned_memory_;  // last: its thread uses the rest
+  PinnedMemory pinned_memory_;  // last: its thread uses the other members
 };
 
 }  // namespace lynxpp::device::cuda

@@ -24,7 +24,7 @@ class SettledTogether final : public Together {
   const InContext ours_;
 };
 
-/// A launch whose end an event tells. Once that is known, the driver is not asked again.
+/// A launch whose end is marked by an event. Once it is over, the driver is not queried again.
 class PendingLaunch : public Readback {
  public:
   PendingLaunch(const Driver& driver, Pool& pool, CUevent end, const LaunchEvents& timing)
@@ -38,7 +38,7 @@ class PendingLaunch : public Readback {
     return std::make_unique<SettledTogether>(driver_, pool_.context());
   }
 
-  /// An error of the query says nothing of the launch.
+  /// Returns false if the query fails.
   bool ready() override {
     if (is_over_) return true;
     if (end_ == nullptr) return false;

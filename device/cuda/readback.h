@@ -1,4 +1,4 @@
-// Results on their way from the device.
+// Creates readbacks of launches.
 #pragma once
 
 #include <cstddef>
@@ -12,28 +12,28 @@
 
 namespace lynxpp::device::cuda {
 
-/// Null: not measured.
+/// Events around a launch; null if not measured.
 struct LaunchEvents {
   CUevent cleared_from = nullptr;  ///< before its buffers are cleared
   CUevent begin = nullptr;
   CUevent end = nullptr;
 };
 
-/// What a launch uses until it is through.
+/// Resources that a launch uses until it is over.
 struct LaunchMemory {
-  Pool::Block device;  ///< address 0: it is somebody else's
+  Pool::Block device;  ///< address 0 if another object owns it
   Pool::Block pinned;
-  std::size_t bytes = 0;   ///< that are copied
-  CUevent done = nullptr;  ///< recorded behind the copy; null when nobody can know when it is over
+  std::size_t bytes = 0;   ///< to copy
+  CUevent done = nullptr;  ///< recorded after the copy; null if the end cannot be observed
 };
 
-/// Fails with `copied` when that is no success. Gives memory and events back to `pool` when it goes, having
-/// waited, and only if the driver says that the launch is over: as long as nobody knows, the device may still
-/// write there.
+/// Returns the readback of a launch; its wait() fails with `copied` if that is a failure. When destroyed, it
+/// waits for the launch and returns memory and events to `pool`; if the end cannot be observed, the device
+/// may still write the memory, so it is abandoned.
 std::unique_ptr<Readback> make_readback(const Driver& driver, Pool& pool, const LaunchMemory& memory,
                                         const LaunchEvents& timing, Status copied = success());
 
-/// The time of a launch that has no buffers.
+/// Returns the timing of a launch that has no buffers.
 std::unique_ptr<Readback> make_timed_launch(const Driver& driver, Pool& pool, const LaunchEvents& timing);
 
 }  // namespace lynxpp::device::cuda

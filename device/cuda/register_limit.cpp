@@ -9,9 +9,9 @@ namespace {
 
 constexpr std::uint32_t registers_of_sm = 65536;
 constexpr std::uint32_t lanes = 32;
-constexpr std::uint32_t unit = 8;              // registers are given to a thread in such steps
-constexpr std::uint32_t most_registers = 248;  // of a thread, in whole steps
-// bytes of a thread: more were slower in half of the kernels that were measured
+constexpr std::uint32_t unit = 8;              // allocation granularity, registers per thread
+constexpr std::uint32_t most_registers = 248;  // per thread, a multiple of `unit`
+// Bytes per thread; with more, half of the measured kernels were slower.
 constexpr std::uint32_t spilled = 16;
 
 }  // namespace

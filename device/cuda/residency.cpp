@@ -18,7 +18,7 @@ std::uint32_t residency_limit(const Launch& launch, std::uint32_t multiprocessor
   constexpr std::uint64_t registers_of_sm = 65536;
   constexpr std::uint64_t lanes = 32;
   constexpr std::uint64_t unit = 8;
-  constexpr std::uint64_t fewest = 16;  // that ptxas takes
+  constexpr std::uint64_t fewest = 16;  // minimum that ptxas accepts
   const std::uint64_t blocks = (launch.blocks() + multiprocessors - 1) / std::max(multiprocessors, 1u);
   const std::uint64_t warps = blocks * ((launch.threads_per_block() + lanes - 1) / lanes);
   if (warps == 0) return 0;

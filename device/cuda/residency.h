@@ -1,5 +1,5 @@
-// Whether the thread blocks of a variant are resident together as those of its original are: such blocks may
-// wait for each other, and would for ever.
+// Keeps the thread blocks of a variant resident together if those of its original are: such blocks may wait
+// for each other, and would deadlock otherwise.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace lynxpp::device::cuda {
 
-/// Whether the launch asks for it, by its own flag or by an attribute.
+/// True if the launch is cooperative, by its own flag or by an attribute.
 bool is_cooperative(const Launch& launch);
 
-/// Registers per thread with which an SM holds as many thread blocks as all of the grid need; 0: too few.
+/// Returns the register count per thread that keeps the whole grid resident; 0 if it would be too low.
 std::uint32_t residency_limit(const Launch& launch, std::uint32_t multiprocessors);
 
 }  // namespace lynxpp::device::cuda

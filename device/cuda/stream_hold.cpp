@@ -5,7 +5,7 @@
 namespace lynxpp::device::cuda {
 namespace {
 
-/// About 4 ms: more than enqueueing takes, and no harm where the host waits for it in vain.
+/// About 4 ms: more than enqueueing takes, and harmless if the host waits for the stream in the meantime.
 constexpr std::uint64_t most_cycles = 8'000'000;
 
 constexpr const char* wait_ptx = R"(.version 6.0
@@ -49,7 +49,7 @@ bool StreamHold::prepare() {
   }
   if (result == CUDA_SUCCESS) result = driver_.cuModuleGetFunction(&function, module, "lynxpp_wait");
   if (result != CUDA_SUCCESS) {
-    log().warn("times of short kernels include the host's: {}",
+    log().warn("times of short kernels include host time: {}",
                driver_.error("the wait kernel", result).diagnostics.front().message);
     return false;
   }

@@ -1,5 +1,5 @@
-// Keeps a stream waiting while work is enqueued on it, so that the device finds all of it at once and no time
-// between two events is the host's.
+// Blocks a stream while work is enqueued on it, so that the device finds all of it at once and no host time
+// falls between two events.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,17 @@
 
 namespace lynxpp::device::cuda {
 
-/// One for each context, thread safe. What it makes in the context stays there.
+/// One per context. Thread safe. Its module and memory stay in the context.
 ///
-/// The stream waits in a kernel of one thread, which ends when the host says so or after some milliseconds at
-/// the latest. A wait of the stream itself (cuStreamWaitValue32) would have no such end: a call that waits
-/// for the device while the stream is held (local memory that has to grow, a module loaded late,
-/// CUDA_LAUNCH_BLOCKING) would never come back.
+/// The stream waits in a single-thread kernel that ends when the host releases it, or after some
+/// milliseconds. A wait operation of the stream (cuStreamWaitValue32) has no such timeout: a call that waits
+/// for the device while the stream is held (growing local memory, late module loading, CUDA_LAUNCH_BLOCKING)
+/// would never return.
 class StreamHold {
  public:
   explicit StreamHold(const Driver& driver) : driver_(driver) {}
 
-  /// A stream that waits until it is let go, at the latest when this is destroyed.
+  /// A held stream. Destroying it releases the stream.
   class Hold {
    public:
     Hold() = default;
@@ -32,7 +32,7 @@ class StreamHold {
     }
     ~Hold() { release(); }
 
-    /// Streams that were held before are let go, too.
+    /// Also releases streams that were held earlier.
     void release() {
       if (StreamHold* const owner = std::exchange(owner_, nullptr)) owner->release(number_);
     }
@@ -45,8 +45,8 @@ class StreamHold {
     std::uint32_t number_ = 0;
   };
 
-  /// What is enqueued on `stream` from now on begins when the result is released. Without effect where the
-  /// device cannot do so.
+  /// Holds work enqueued on `stream` from now on until the result is released. No effect if the device cannot
+  /// do so.
   Hold hold(CUstream stream);
 
  private:
@@ -54,10 +54,10 @@ class StreamHold {
   void release(std::uint32_t number);
 
   const Driver& driver_;
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   bool is_tried_ = false;
   CUfunction function_ = nullptr;
-  volatile std::uint32_t* released_ = nullptr;  // pinned: the number of the last hold that was let go
+  volatile std::uint32_t* released_ = nullptr;  // pinned; number of the last released hold
   std::uint32_t number_ = 0;                    // of the last hold
 };
 

@@ -57,7 +57,7 @@ Status CudaVariant::allow_shared(std::uint32_t bytes) {
 Result<std::vector<void*>> parameters_of(const Launch& launch, std::span<const ParameterSlot> slots) {
   if (slots.empty()) return std::vector<void*>();
   std::vector<void*> parameters;
-  parameters.reserve(slots.size() + 1);  // and the hidden one
+  parameters.reserve(slots.size() + 1);  // and the hidden parameter
   if (launch.parameters != nullptr) {
     parameters.assign(launch.parameters, launch.parameters + slots.size());
     return parameters;

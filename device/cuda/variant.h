@@ -16,7 +16,7 @@
 
 namespace lynxpp::device::cuda {
 
-/// How many thread blocks of one shape an SM holds.
+/// How many thread blocks of one launch shape fit on an SM.
 struct Occupancy {
   std::uint64_t threads = 0;
   std::uint32_t shared_bytes = 0;
@@ -26,40 +26,40 @@ struct Occupancy {
 
 class CudaVariant;
 
-/// What a variant needs so that its grid is resident at once where the original's is.
-/// What is compiled.
+/// The input of a variant's compilation.
 struct VariantText {
   std::string ptx;
   std::string kernel;
   DirectivePlace directives;
 };
 
+/// State for keeping a variant's grid resident at once if the original's grid is.
 struct Residency {
-  VariantText text;       ///< what it was made of
-  bool may_wait = false;  ///< its thread blocks may wait for each other without a cooperative launch
-  std::mutex mutex;       ///< guards what follows
+  VariantText text;       ///< from which it was compiled
+  bool may_wait = false;  ///< true if its thread blocks may wait for each other without a cooperative launch
+  std::mutex mutex;       ///< guards the members below
   std::vector<Occupancy> known;
-  /// With fewer registers, for grids that need it: the limit and what came of it, null where nothing did.
+  /// Variants with fewer registers: the register limit and the variant, null if its compilation failed.
   std::vector<std::pair<std::uint32_t, std::unique_ptr<CudaVariant>>> narrow;
 };
 
 class CudaVariant final : public Variant {
  public:
-  /// The context is that which the module was loaded in.
+  /// `context` is the one that `module` was loaded in.
   CudaVariant(const Driver& driver, CUcontext context, CUmodule module, CUfunction function)
       : driver_(driver), context_(context), module_(module), function_(function) {}
-  /// From any thread.
+  /// May be called from any thread.
   ~CudaVariant() override;
 
   static constexpr std::uint64_t never = ~std::uint64_t{0};
 
   CUfunction function() const { return function_; }
-  /// Has the attributes that change what a launch means be those that the original has now. Asks the driver
-  /// only where something has been set since. Failure: one cannot be set.
+  /// Copies the original's attributes that affect launches. Queries the driver only if the program has set an
+  /// attribute since the last call. Fails if an attribute cannot be set.
   Status follow(CUfunction original, const Launch& launch);
-  /// Failure: it cannot be launched with as many threads or as much dynamic shared memory.
+  /// Fails if the variant cannot run with the launch's threads or dynamic shared memory.
   Status admit(const Launch& launch);
-  /// The program may have raised the original's limit since the variant was loaded.
+  /// Raises the variant's limit: the program may have raised the original's after the variant was loaded.
   Status allow_shared(std::uint32_t bytes);
 
   int max_threads = 1024;
@@ -75,7 +75,7 @@ class CudaVariant final : public Variant {
   CUfunction function_;
 };
 
-/// One pointer for each parameter of the launch, whichever way it gives them.
+/// Returns a pointer to each parameter of the launch, however they are passed.
 Result<std::vector<void*>> parameters_of(const Launch& launch, std::span<const ParameterSlot> slots);
 
 }  // namespace lynxpp::device::cuda

@@ -1,8 +1,8 @@
-// Chooses between two kernels by what lynxpp counts of them while the program runs (interposer/lynxpp.h).
+// Chooses between two kernels while the program runs, by counts from lynxpp (interposer/lynxpp.h).
 //
-// Both transpose a matrix; which one moves fewer sectors of memory depends on its shape and on what the tiles
-// cost. The program tries each once with memory_efficiency attached, detaches, and makes all further launches
-// with the better one, as they are. Without lynxpp in the process it takes the first one.
+// Both transpose a matrix; which one transfers fewer sectors of memory depends on its shape and on the cost
+// of tiles. The program runs each once with memory_efficiency attached, detaches, and makes all further
+// launches with the better one, uninstrumented. Without lynxpp in the process, it uses the first one.
 //   adaptive [ROWS [COLUMNS [LAUNCHES]]]
 #include <vector>
 
@@ -32,7 +32,7 @@ using Kernel = void (*)(const float*, float*, int, int);
 constexpr Kernel kernels[] = {by_element, by_tile};
 constexpr const char* names[] = {"by_element", "by_tile"};
 
-/// Sectors that the launches finished meanwhile have moved.
+/// Returns the sectors transferred by launches that have finished since the last call.
 double sectors_moved() {
   double sectors = 0;
   lynxpp_poll(

@@ -1,6 +1,6 @@
-// banks: shared memory read and written with strides, by broadcast, by 1, 2, 4, 8 and 16 bytes per thread,
-// through a random permutation, and by atomics that meet in one word: every way to conflict at the banks and
-// not to.
+// banks: shared memory read and written with strides, by broadcast, with 1, 2, 4, 8 and 16 bytes per thread,
+// through a random permutation, and by atomics on a single word: accesses with and without bank conflicts of
+// every kind.
 #include "example.h"
 
 #include <string>
@@ -8,7 +8,7 @@
 constexpr int block = 128;
 constexpr int room = 8192;  // bytes of shared memory
 
-// Each thread writes `value` at its place and reads its partner's: places are thread × stride.
+// Each thread writes `value` to its slot and reads its partner's: slots are thread × stride.
 template <typename T>
 __global__ void exchange(T* out, int stride, int partner) {
   __shared__ __align__(16) unsigned char bytes[room];
@@ -37,7 +37,7 @@ __global__ void broadcast(const float4* in, float* out) {
   __syncthreads();
   float sum = 0;
   for (int i = 0; i < 8; ++i) {
-    const float4 same = values[i];  // one place for all lanes
+    const float4 same = values[i];  // one location for all lanes
     sum = __fadd_rn(sum, __fadd_rn(same.x, same.w));
     const float2 pair = reinterpret_cast<const float2*>(values)[threadIdx.x / 2 + i];  // lanes read in pairs
     sum = __fadd_rn(sum, pair.y);

@@ -1,5 +1,5 @@
-// bfs: breadth-first search over a random graph, one launch for each level: irregular loads, loops of
-// different lengths in the lanes of a warp, atomics on scattered addresses.
+// bfs: breadth-first search over a random graph, one launch per level: irregular loads, loops with trip
+// counts that differ between lanes, atomics on scattered addresses.
 #include "example.h"
 
 #include <climits>
@@ -19,7 +19,7 @@ int main(int argc, char** argv) {
   example::Random random(13);
   std::vector<int> first_edge(1, 0), edges;
   for (int node = 0; node < n; ++node) {
-    // A chain, so that every node can be reached, and a few edges to anywhere; some nodes have many.
+    // A chain, so that every node can be reached, and a few random edges; some nodes have many.
     const unsigned extra = node % 50 == 0 ? 20 : random.below(4);
     if (node + 1 < n) edges.push_back(node + 1);
     for (unsigned i = 0; i < extra; ++i)

@@ -1,11 +1,11 @@
 // binomial: prices of European call options on a binomial tree. At expiry, level `steps`, a node's value is
-// what exercising the option brings; every level before it has one node fewer, and a node's value is the
-// discounted mean of its two successors' values. Level 0 is the price. One thread block has one option.
+// the payoff of exercising the option; each earlier level has one node fewer, and a node's value is the
+// discounted mean of its two successors' values. Level 0 is the price. Each thread block prices one option.
 //
-// binomial_v1 keeps the levels in two arrays in device memory, the even levels in one and the odd ones in the
+// binomial_v1 keeps the levels in two arrays in device memory, even levels in one and odd levels in the
 // other: a node is written once and read by its two predecessors. binomial_v2 keeps one level in device
-// memory and goes down by up to `tile_steps` levels in shared memory, in tiles that overlap by as many nodes,
-// between two arrays again. Both give the same bits.
+// memory and goes down by up to `tile_steps` levels in shared memory, in tiles that overlap by the same
+// number of nodes, again between two arrays. Both compute identical bits.
 #include <cmath>
 
 #include "example.h"
@@ -33,7 +33,7 @@ __host__ __device__ float value_before(const Option& option, float value_down, f
   return fmaf(option.up, value_up, option.down * value_down);
 }
 
-/// The first `count` nodes of the level before `from`.
+/// Computes the first `count` nodes of the level before `from`.
 __device__ void step_back(const Option& option, const float* from, float* to, int count) {
   for (int j = threadIdx.x; j < count; j += threads) to[j] = value_before(option, from[j], from[j + 1]);
 }
@@ -63,7 +63,7 @@ __global__ void binomial_v2(const Option* options, float* levels, float* prices)
   for (int level = steps; level > 0; level -= tile_steps) {
     const int depth = min(tile_steps, level), nodes_left = level - depth + 1;
     for (int first = 0; first < nodes_left; first += tile - tile_steps) {
-      // From `count + depth` nodes of this level `count` nodes of the level `depth` before it.
+      // Compute `count` nodes of the level `depth` earlier from `count + depth` nodes of this level.
       const int count = min(tile - tile_steps, nodes_left - first);
       __syncthreads();
       for (int j = threadIdx.x; j < count + depth; j += threads) even[j] = values[first + j];
@@ -81,7 +81,7 @@ __global__ void binomial_v2(const Option* options, float* levels, float* prices)
   if (threadIdx.x == 0) prices[blockIdx.x] = values[0];
 }
 
-/// What the option's parameters are made of; the price is 100 today.
+/// Inputs of the option's parameters; today's price is 100.
 struct Terms {
   double strike, years, volatility, interest;
 };
@@ -94,7 +94,7 @@ Option option_of(const Terms& terms) {
           static_cast<float>((1 - probability) / growth)};
 }
 
-/// What the tree's price tends to with ever more steps (Black and Scholes).
+/// Returns the limit of the tree's price for many steps (Black and Scholes).
 double limit_price(const Terms& terms) {
   const auto normal = [](double x) { return 0.5 * std::erfc(-x / std::sqrt(2.0)); };
   const double spread = terms.volatility * std::sqrt(terms.years);

@@ -1,12 +1,12 @@
-// cliques: counts the cliques of four vertices in a graph of adjacency lists, each thread those that begin at
-// its vertices, by intersecting lists that it comes to in no particular order.
+// cliques: counts the cliques of four vertices in a graph of adjacency lists. Each thread counts those that
+// begin at its vertices, by intersecting lists in irregular order.
 //
 //   cliques [VERTICES]
 //
-// The lists follow each other. With EXAMPLE_ROW=N each is a row of N neighbours, the rest of which is empty:
-// the usual way to store lists that grow, and one that camps where rows begin in few partitions.
-// With EXAMPLE_LIST=N, up to 64, each vertex has about N neighbours above it, and the lanes of a warp take a
-// vertex together: they read a list at once, two neighbours each, as a kernel does whose reads coalesce.
+// The lists are stored consecutively. With EXAMPLE_ROW=N, each list is a row of N neighbours, partly empty:
+// the usual layout for growing lists, with partition camping if rows begin in few partitions. With
+// EXAMPLE_LIST=N, up to 64, each vertex has about N higher neighbours, and the lanes of a warp process a
+// vertex together: they read a list at once, two neighbours each, so that reads coalesce.
 #include "example.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 struct Graph {
   const int *begin, *end;  ///< of each vertex's list
-  const int* neighbours;   ///< ascending, those above the vertex only
+  const int* neighbours;   ///< in ascending order, only those above the vertex
 };
 
 __device__ inline bool holds(const int* begin, const int* end, int vertex) {
@@ -23,7 +23,7 @@ __device__ inline bool holds(const int* begin, const int* end, int vertex) {
   return begin < end && *begin == vertex;
 }
 
-/// Of cliques a < b < c < d with a = `vertex`.
+/// Counts cliques a < b < c < d with a = `vertex`.
 __device__ inline unsigned count_from(const Graph& graph, int vertex) {
   unsigned count = 0;
   const int* const first = graph.neighbours + graph.begin[vertex];
@@ -45,17 +45,17 @@ __device__ inline unsigned count_from(const Graph& graph, int vertex) {
 
 __global__ void cliques(Graph graph, int vertices, unsigned* counts) {
   const int threads = static_cast<int>(gridDim.x * blockDim.x);
-  // In turn, as the vertices with many neighbours above them come first.
+  // Round-robin, because the vertices with many higher neighbours come first.
   for (int v = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); v < vertices; v += threads)
     counts[v] = count_from(graph, v);
 }
 
-/// What a warp knows of its vertex's neighbours: a table of them, open addressing, of those of the current
-/// neighbour, too, marked.
+/// A warp's table of its vertex's neighbours, with open addressing, in which common neighbours of the current
+/// neighbour are marked.
 struct Members {
   static constexpr int places = 128, empty = -1, mark = 1 << 30;
   int key[places];
-  unsigned char common[64];  ///< the places of those marked
+  unsigned char common[64];  ///< the slots of marked neighbours
 
   __device__ int place_of(int vertex) const {
     int place = vertex % places;
@@ -64,7 +64,7 @@ struct Members {
   }
 };
 
-/// The two neighbours of this lane, below 0 behind the list's end.
+/// Returns the lane's two neighbours, negative past the list's end.
 __device__ int2 lane_neighbours(const Graph& graph, int vertex, int lane) {
   const int at = graph.begin[vertex] + 2 * lane, end = graph.end[vertex];
   if (at >= end) return {-1, -1};
@@ -72,7 +72,7 @@ __device__ int2 lane_neighbours(const Graph& graph, int vertex, int lane) {
   return {both.x, at + 1 < end ? both.y : -1};
 }
 
-/// Of cliques a < b < c < d with a = `vertex`; the same for all lanes of the warp.
+/// Counts cliques a < b < c < d with a = `vertex`; the result is identical in all lanes of the warp.
 __device__ unsigned count_from_warp(const Graph& graph, int vertex, Members& members, int lane) {
   constexpr unsigned all = 0xffffffffu;
   const int2 mine = lane_neighbours(graph, vertex, lane);
@@ -126,7 +126,7 @@ __global__ void cliques_by_warp(Graph graph, int vertices, unsigned* counts) {
 
 using Lists = std::vector<std::vector<int>>;
 
-/// Of each vertex those above it, ascending, at most 64. Most edges are short, so that there are cliques.
+/// Returns each vertex's higher neighbours, sorted, at most 64. Most edges are short, so cliques exist.
 Lists random_lists(int vertices, unsigned degree, unsigned reach) {
   example::Random random(11);
   Lists lists(vertices);
@@ -145,7 +145,7 @@ Lists random_lists(int vertices, unsigned degree, unsigned reach) {
   return lists;
 }
 
-/// The same counts, by intersecting whole lists.
+/// Computes the same counts by intersecting whole lists.
 std::vector<unsigned> expected_counts(const Lists& lists) {
   const auto common = [](const std::vector<int>& a, const std::vector<int>& b) {
     std::vector<int> both;
@@ -162,7 +162,7 @@ std::vector<unsigned> expected_counts(const Lists& lists) {
   return counts;
 }
 
-/// EXAMPLE_ROW; 0: the lists follow each other.
+/// Returns EXAMPLE_ROW; 0: the lists are stored consecutively.
 std::size_t row_of(const Lists& lists) {
   const char* const setting = std::getenv("EXAMPLE_ROW");
   if (setting == nullptr) return 0;
@@ -171,18 +171,18 @@ std::size_t row_of(const Lists& lists) {
   const long row = std::atol(setting);
   if (row >= static_cast<long>(longest) && row * static_cast<long>(lists.size()) <= 1L << 28)
     return static_cast<std::size_t>(row);
-  std::fprintf(stderr, "EXAMPLE_ROW has to be at least %zu, and all rows at most %ld numbers\n", longest,
+  std::fprintf(stderr, "EXAMPLE_ROW must be at least %zu, and all rows at most %ld values\n", longest,
                1L << 28);
   std::exit(2);
 }
 
-/// EXAMPLE_LIST; 0: each thread reads its own lists.
+/// Returns EXAMPLE_LIST; 0: each thread reads its own lists.
 int list_length() {
   const char* const setting = std::getenv("EXAMPLE_LIST");
   if (setting == nullptr) return 0;
   const int length = std::atoi(setting);
   if (length >= 1 && length <= 64) return length;
-  std::fprintf(stderr, "EXAMPLE_LIST has to be a number from 1 to 64\n");
+  std::fprintf(stderr, "EXAMPLE_LIST must be a number from 1 to 64\n");
   std::exit(2);
 }
 
@@ -202,7 +202,7 @@ int main(int argc, char** argv) {
     end.push_back(static_cast<int>(neighbours.size()));
     edges += each.size();
   }
-  neighbours.push_back(-1);  // beside a last one alone
+  neighbours.push_back(-1);  // padding for a single last neighbour
   const std::vector<unsigned> expected = expected_counts(lists);
   const example::DeviceArray<int> device_begin(begin), device_end(end), device_neighbours(neighbours);
   const example::DeviceArray<unsigned> counts(vertices);

@@ -1,11 +1,11 @@
 // cocluster: co-clustering of a matrix. Rows get one of `row_clusters` labels, columns one of
-// `column_clusters`, such that the elements are near the mean of all elements with the same two labels (sum
-// of squares). Rounds of two halves: every row takes the label with which it is nearest to the means, then
-// every column does; the sums of the means follow after each.
+// `column_clusters`, to minimize the sum of squared distances of elements from the mean of all elements with
+// the same two labels. A round has two halves: every row gets the label that is nearest to the means, then
+// every column does; after each half, the sums of the means are computed.
 //
-// A thread has one row (or column) and goes over its elements once for every label. All threads of a block
-// read the same means and the labels of the other axis, so the block keeps both in shared memory; a label
-// that nothing has is left out, by the sizes, which are there too.
+// A thread has one row (or column) and iterates over its elements once per label. All threads of a block read
+// the same means and the labels of the other axis, so the block keeps both in shared memory, together with
+// the sizes of the labels; a label without elements is skipped.
 #include <algorithm>
 #include <cmath>
 
@@ -17,12 +17,12 @@ constexpr int means_size = row_clusters * column_clusters;
 constexpr int threads = 64;
 constexpr int rounds = 2;
 
-/// Rows or columns: how many, how far apart in the matrix, how many labels, how far apart among the means.
+/// Rows or columns: number, stride in the matrix, number of labels, stride among the means.
 struct Axis {
   int length, step, clusters, mean_step;
 };
 
-/// What a half round reads: the labels of the other axis, and how many of this one have each label.
+/// Input of a half round: the labels of the other axis, and the size of each label of this axis.
 struct State {
   const float* means;
   const int* other_labels;
@@ -62,7 +62,7 @@ __global__ void cocluster_assign(const float* data, State state, Axis axis, Axis
   labels[at] = nearest;
 }
 
-// The elements are whole numbers, so their sums do not depend on the order.
+// The elements are integers, so their sums do not depend on the order.
 __global__ void cocluster_sums(const float* data, const int* row_labels, const int* column_labels, int rows,
                                int columns, int* sums) {
   extern __shared__ int block_column_labels[];
@@ -139,7 +139,7 @@ std::vector<int> assign_on_host(const std::vector<float>& data, const Clustering
   return labels;
 }
 
-/// A half round on the device, and the sums after it; true when both are what the host computes in `now`.
+/// Runs a half round on the device, and the sums after it; returns true if both match the host's `now`.
 bool half_round(const example::DeviceArray<float>& data, Clustering& now, const std::vector<float>& host_data,
                 const Axis& axis, const Axis& other, bool of_rows) {
   std::vector<int>& labels = of_rows ? now.row_labels : now.column_labels;
@@ -181,7 +181,7 @@ int main(int argc, char** argv) {
   example::Random random(24);
   Clustering now{std::vector<int>(rows), std::vector<int>(columns), {}};
   std::vector<float> data(static_cast<std::size_t>(rows) * columns);
-  // A hidden clustering with some noise; the search starts from labels that are half right.
+  // A hidden clustering with some noise; the search starts from partly correct labels.
   std::vector<int> hidden(means_size);
   for (int& value : hidden) value = random.below(12);
   for (int& label : now.row_labels) label = random.below(row_clusters);

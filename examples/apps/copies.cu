@@ -1,4 +1,4 @@
-// copies: one kernel for each instruction that moves data other than a load, a store or an atomic operation:
+// copies: one kernel for each instruction that moves data other than loads, stores and atomic operations:
 // cp.async of every width, with source sizes and with the predicate that ignores the source, bulk copies in
 // both directions and with a reduction, ldmatrix, stmatrix, st.async and red.async. Each block copies part of
 // the input to the output, through shared memory. Compute capability 9.0.
@@ -6,7 +6,7 @@
 
 constexpr int threads = 64;
 constexpr int blocks = 6;
-constexpr int row_bytes = 16 * threads;  // of one block
+constexpr int row_bytes = 16 * threads;  // per block
 
 __device__ unsigned shared_address(const void* pointer) {
   return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
@@ -27,7 +27,7 @@ __device__ void expect(std::uint64_t* barrier, unsigned bytes) {
                "r"(bytes)
                : "memory");
 }
-/// Waits with the whole block. Queries once, so that equal runs execute equal instructions: 10 ms suffice.
+/// Waits with the whole block. Queries once, so that runs execute equal instructions: 10 ms is enough.
 __device__ void wait_for(std::uint64_t* barrier) {
   __syncthreads();
   asm volatile(
@@ -36,7 +36,7 @@ __device__ void wait_for(std::uint64_t* barrier) {
       "@!done trap;\n}" ::"r"(shared_address(barrier))
       : "memory");
 }
-/// Stores the block's part of the output, in words of 4 bytes.
+/// Stores the block's part of the output, in 4-byte words.
 __device__ void store_words(unsigned* out, const unsigned* tile) {
   for (int i = threadIdx.x; i < row_bytes / 4; i += threads) out[blockIdx.x * row_bytes / 4 + i] = tile[i];
 }
@@ -60,7 +60,7 @@ COPY_KERNEL(copy_16, "cp.async.cg.shared.global", 16)
 COPY_KERNEL(copy_cached, "cp.async.ca.shared::cta.global.L2::128B", 16)
 #undef COPY_KERNEL
 
-/// Threads from `limit` on copy nothing, so their part is zero; their addresses are not valid.
+/// Threads from `limit` on copy nothing, so their part is zero; their addresses are invalid.
 __global__ void copy_filled(const char* in, unsigned* out, int limit) {
   __shared__ alignas(128) unsigned tile[row_bytes / 4];
   const bool is_in = static_cast<int>(threadIdx.x) < limit;
@@ -82,7 +82,7 @@ __global__ void copy_ignored(const char* in, unsigned* out, int limit) {
   wait_for_copies();
   store_words(out, tile);
 }
-/// Thread t copies 4 * (t mod 5) bytes of 16, every third thread none.
+/// Thread t copies 4 * (t mod 5) bytes of 16; every third thread copies none.
 __global__ void copy_part(const char* in, unsigned* out) {
   __shared__ alignas(128) unsigned tile[row_bytes / 4];
   for (int i = threadIdx.x; i < row_bytes / 4; i += threads) tile[i] = ~0u;
@@ -98,7 +98,7 @@ __global__ void copy_part(const char* in, unsigned* out) {
 
 // ---- bulk copies
 
-/// Copies two pieces: 16 bytes from the middle of a sector, then the rest.
+/// Copies two parts: 16 bytes from the middle of a sector, then the rest.
 __global__ void bulk_in(const char* in, unsigned* out, unsigned bytes) {
   __shared__ alignas(128) unsigned tile[row_bytes / 4];
   __shared__ std::uint64_t barrier;
@@ -159,7 +159,7 @@ __global__ void bulk_add(const char* in, unsigned* out) {
       reinterpret_cast<unsigned*>(tile)[i] = reinterpret_cast<const unsigned*>(in)[i % (row_bytes / 4)]; \
     __syncthreads();                                                                                     \
     const int lane = threadIdx.x % 32;                                                                   \
-    /* Lanes that give no row have an invalid address.      */                                           \
+    /* Lanes without a row have an invalid address.      */                                              \
     const unsigned row = lane < 8 * (count) ? shared_address(tile + lane * pitch) : 0xfffff0u;           \
     unsigned a[4] = {};                                                                                  \
     asm volatile("ldmatrix.sync.aligned.m8n8.x" #count ".shared.b16 " registers ", [" operands "];"      \
@@ -194,7 +194,7 @@ __global__ void matrix_store(const char* in, unsigned* out, int pitch) {
 
 // ---- stores and reductions that signal a barrier
 
-// Without a cluster launch an H200 reports an illegal instruction.
+// Without a cluster launch, an H200 reports an illegal instruction.
 __global__ void __cluster_dims__(1, 1, 1) async_store(const char* in, unsigned* out) {
   __shared__ alignas(128) unsigned tile[row_bytes / 4];
   __shared__ std::uint64_t barrier;
@@ -225,7 +225,7 @@ struct Result {
   std::uint64_t checksum = example::fnv1a(nullptr, 0);
 };
 
-/// Runs `launch` on a zeroed output and compares it with `expected`.
+/// Runs `launch` on a zeroed output and compares the result with `expected`.
 template <typename Launch, typename Expected>
 void check(const char* name, Result& result, const Launch& launch, const Expected& expected) {
   example::DeviceArray<unsigned> out(blocks * row_bytes / 4);
@@ -241,7 +241,7 @@ void check(const char* name, Result& result, const Launch& launch, const Expecte
   std::printf("copies: %s\n", name);
 }
 
-/// Rows `pitch` bytes apart.
+/// Checks matrices with rows `pitch` bytes apart.
 void check_matrices(const char* in, const std::vector<unsigned>& values, Result& result, int pitch) {
   const auto run = [&](const char* name, auto kernel, const auto& expected) {
     check(

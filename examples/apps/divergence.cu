@@ -1,6 +1,6 @@
-// divergence: everything that splits a warp: nested conditionals, loops with break and continue, early
-// returns, a switch, calls under a condition, recursion; 3-D grid of 3-D blocks, several exits of one kernel,
-// one of them guarded.
+// divergence: everything that makes a warp diverge: nested conditionals, loops with break and continue, early
+// returns, a switch, conditional calls, recursion; a 3-D grid of 3-D blocks, several exits of one kernel, one
+// of them guarded.
 #include "example.h"
 
 __host__ __device__ inline unsigned scramble(unsigned value) {
@@ -11,7 +11,7 @@ __host__ __device__ inline unsigned scramble(unsigned value) {
   return value ^ (value >> 16);
 }
 
-// A real call: the branch in front of it makes it a divergent one.
+// A real call, which is divergent because of the branch before it.
 __host__ __device__ __noinline__ unsigned collatz_steps(unsigned value) {
   unsigned steps = 0;
   while (value > 1 && steps < 200) {
@@ -61,7 +61,7 @@ __global__ void diverge(unsigned* out, int n) {
   const int i = block * blockDim.x * blockDim.y * blockDim.z + thread;
   if (i >= n) return;
   const unsigned value = scramble(static_cast<unsigned>(i) + 17u);
-  if (value % 13 == 4) return;  // leaves the zero of the host
+  if (value % 13 == 4) return;  // keeps the host's zero
   unsigned result = 0;
   if (value & 1) {
     if (value & 2) {

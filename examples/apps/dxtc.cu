@@ -1,18 +1,18 @@
-// dxtc: texture compression to the format DXT1. A block of 4 x 4 pixels becomes 8 bytes: two colours of 16
-// bits (5 red, 6 green, 5 blue) and for each pixel 2 bits, which choose one of these two or of the two that
-// lie a third and two thirds between them. The two colours are the pair of the block's own colours that gives
-// the least sum of squared errors; of equal ones the first pair.
+// dxtc: texture compression to the DXT1 format. A block of 4 x 4 pixels becomes 8 bytes: two colours of 16
+// bits (5 red, 6 green, 5 blue) and 2 bits per pixel, which select one of these two or of the two colours
+// that lie one and two thirds between them. The two colours are the pair of the block's own colours with the
+// smallest sum of squared errors, or the first such pair.
 //
-// In dxtc_compress a thread block has a block of pixels, and a thread every 64th pair. The 16 colours are in
-// shared memory, where each is read for every pair. Most accesses are in device functions that the kernels
-// really call: block_error reads through a generic address, which leads to shared memory here and to device
-// memory in dxtc_errors; least_in_block has a shared array of its own.
+// In dxtc_compress, a thread block processes a block of pixels, and a thread every 64th pair. The 16 colours
+// are in shared memory, where each is read for every pair. Most accesses are in device functions that the
+// kernels actually call: block_error reads through a generic address, to shared memory here and to device
+// memory in dxtc_errors; least_in_block has its own shared array.
 #include "example.h"
 
 constexpr int threads = 64;
 constexpr int pixels = 16;
 
-/// The nearest colour of 16 bits to one of 24 (red in the lowest byte).
+/// Returns the nearest 16-bit colour of a 24-bit one (red in the lowest byte).
 __host__ __device__ unsigned packed_colour(unsigned colour) {
   const unsigned red = colour & 255, green = colour >> 8 & 255, blue = colour >> 16 & 255;
   return (red * 31 + 127) / 255 << 11 | (green * 63 + 127) / 255 << 5 | (blue * 31 + 127) / 255;
@@ -32,7 +32,7 @@ __host__ __device__ Colour between(const Colour& two_thirds, const Colour& one_t
           (2 * two_thirds.blue + one_third.blue) / 3};
 }
 
-/// The four colours that the pixels of a block may have, in the order of their numbers.
+/// The four colours that a block's pixels may have, by index.
 struct Palette {
   Colour entries[4];
 };
@@ -42,7 +42,7 @@ __host__ __device__ Palette palette_of(unsigned first, unsigned second) {
   return {{a, b, between(a, b), between(b, a)}};
 }
 
-/// The error of the best entry for a colour times four, plus the entry's number.
+/// Returns four times the error of the best entry for a colour, plus the entry's index.
 __host__ __device__ unsigned best_entry(const Palette& palette, unsigned colour) {
   unsigned best = ~0u;
   for (unsigned i = 0; i < 4; ++i) {
@@ -55,7 +55,7 @@ __host__ __device__ unsigned best_entry(const Palette& palette, unsigned colour)
   return best;
 }
 
-/// The sum of squared errors of a block with these two packed colours.
+/// Returns a block's sum of squared errors with these two packed colours.
 __host__ __device__ __noinline__ unsigned block_error(const unsigned* colours, unsigned first,
                                                       unsigned second) {
   const Palette palette = palette_of(first, second);
@@ -64,7 +64,7 @@ __host__ __device__ __noinline__ unsigned block_error(const unsigned* colours, u
   return error;
 }
 
-/// The 2 bits of each pixel, the first pixel's lowest.
+/// Returns the 2 bits of each pixel, the first pixel's lowest.
 __host__ __device__ __noinline__ unsigned block_choices(const unsigned* colours, unsigned first,
                                                         unsigned second) {
   const Palette palette = palette_of(first, second);
@@ -74,7 +74,7 @@ __host__ __device__ __noinline__ unsigned block_choices(const unsigned* colours,
   return choices;
 }
 
-/// The pair `pair` of colours, packed: the greater first, which in the format means four colours, not three.
+/// Returns pair `pair` of colours, packed. The greater is first, which selects the format's four-colour mode.
 __host__ __device__ uint2 pair_of(const unsigned* colours, int pair) {
   const unsigned a = packed_colour(colours[pair / pixels]), b = packed_colour(colours[pair % pixels]);
   return a > b ? uint2{a, b} : uint2{b, a};
@@ -82,7 +82,7 @@ __host__ __device__ uint2 pair_of(const unsigned* colours, int pair) {
 
 __shared__ unsigned candidates[threads];
 
-/// The least of all threads' candidates, for all of them.
+/// Returns the minimum of all threads' candidates, in every thread.
 __device__ __noinline__ unsigned least_in_block(unsigned candidate) {
   candidates[threadIdx.x] = candidate;
   for (int distance = threads / 2; distance > 0; distance /= 2) {
@@ -118,7 +118,7 @@ __global__ void dxtc_errors(const unsigned* image, const uint2* blocks, unsigned
   errors[block] = block_error(image + block * pixels, pair & 0xffff, pair >> 16);
 }
 
-/// Compresses one block of pixels; gives its error, too.
+/// Compresses one block of pixels and returns its error, too.
 uint2 compress_on_host(const unsigned* colours, unsigned& least_error) {
   unsigned best = ~0u;
   for (int pair = 0; pair < pixels * pixels; ++pair) {
@@ -135,7 +135,7 @@ uint2 compress_on_host(const unsigned* colours, unsigned& least_error) {
 int main(int argc, char** argv) {
   const int across = example::size_argument(argc, argv, 16, 2048), down = (across + 1) / 2, n = across * down;
   example::Random random(25);
-  // Block after block of 16 pixels. Two slopes, an edge and some noise.
+  // Blocks of 16 pixels, one after the other: two slopes, an edge and some noise.
   std::vector<unsigned> image(static_cast<std::size_t>(n) * pixels);
   for (std::size_t at = 0; at < image.size(); ++at) {
     const unsigned block = at / pixels, x = block % across * 4 + at % 4, y = block / across * 4 + at / 4 % 4;

@@ -1,20 +1,20 @@
 // electrostatics: the potential at points of a molecule's surface, of distant components as wholes and of
-// near ones atom by atom (the approximation of GEM). Every thread reads the components in one order.
+// near ones atom by atom (the approximation of GEM). Every thread reads the components in the same order.
 #include "example.h"
 
-constexpr int atoms_each = 5;  // of a component
+constexpr int atoms_each = 5;  // per component
 
 struct Molecule {
-  const float *x, *y, *z, *charge;  ///< atoms of a component stand behind each other
+  const float *x, *y, *z, *charge;  ///< atoms of a component are stored consecutively
 };
 
-/// Neither a square root nor a quotient: what the host computes is the same bit for bit. A linear decay.
+/// A linear decay without square roots and quotients, so that the host computes identical bits.
 __host__ __device__ inline float potential(float charge, float distance) {
   return charge * (64.0f - distance) * 0.015625f;
 }
 __host__ __device__ inline float apart(float a, float b) { return a < b ? b - a : a - b; }
 
-/// Of one point.
+/// Returns the potential at one point.
 __device__ float potential_at(float own_x, float own_y, float own_z, Molecule components, Molecule atoms,
                               int count, float threshold) {
   float sum = 0;
@@ -49,7 +49,7 @@ struct Points {
 
 float coordinate(example::Random& random) { return static_cast<float>(random.below(64)) * 0.25f; }
 
-/// Coordinates and charges behind each other in one array, as a program would keep them.
+/// Coordinates and charges stored one after the other in one array, as a program would store them.
 struct DevicePoints {
   explicit DevicePoints(const Points& points) : size(points.x.size()), values(joined(points)) {}
   Molecule view() const {

@@ -1,15 +1,15 @@
-// em: clustering by expectation maximisation. Points of `dimensions` coordinates are taken to come from a
-// mixture of `clusters` normal distributions with diagonal covariances. A step computes for every point how
-// probable each cluster is (expectation: the responsibilities), and from these the sums that give the
-// weights, means and variances of the next step (maximisation). A thread block goes over chunks of as many
-// points as it has threads: a thread has one point in the expectation and one pair of cluster and coordinate
-// in the maximisation. Blocks write partial sums, which the host adds.
+// em: clustering by expectation maximization. Points of `dimensions` coordinates are assumed to come from a
+// mixture of `clusters` normal distributions with diagonal covariances. A step computes the probability of
+// each cluster for every point (expectation: the responsibilities), and from these the sums that determine
+// the weights, means and variances of the next step (maximization). A thread block iterates over chunks of
+// one point per thread: a thread has one point in the expectation and one pair of cluster and coordinate in
+// the maximization. Blocks write partial sums, which the host adds.
 //
 // em_v1 keeps in shared memory the chunk's coordinates, its responsibilities, the clusters' offsets and, for
-// each thread, the confidence: the sum of its points' greatest responsibilities, which is used twice a chunk.
-// The means and the inverse variances are read from device memory for every point. em_v2 keeps these two in
-// shared memory, read from device memory once for each block, and the confidence in device memory: with all
-// six arrays a multiprocessor of 228 KiB would hold fewer thread blocks. Both give the same bits.
+// each thread, the confidence: the sum of its points' greatest responsibilities, which is used twice per
+// chunk. The means and inverse variances are read from device memory for every point. em_v2 keeps these two
+// in shared memory, read from device memory once per block, and the confidence in device memory: with all six
+// arrays, a multiprocessor of 228 KiB would hold fewer thread blocks. Both compute identical bits.
 //
 // usage: em [POINTS [CHUNKS OF A BLOCK]]
 #include <algorithm>
@@ -24,14 +24,14 @@ constexpr int threads = clusters * dimensions;
 constexpr int usual_chunks = 4;
 constexpr int steps = 3;
 
-/// What a step reads. Pointers to device memory in a kernel, to the host's in main.
+/// Input of a step. Pointers to device memory in a kernel, to host memory in main.
 struct Model {
   const float* means;              // [cluster][dimension]
   const float* inverse_variances;  // [cluster][dimension]
   const float* offsets;            // [cluster]: logarithm of weight and norm
 };
 
-/// What a step writes, for each block. Where pairs are of cluster and coordinate.
+/// Output of a step, per block. Pairs are pairs of cluster and coordinate.
 struct Sums {
   float* weights;     // [block][cluster]: of the responsibilities
   float* shifts;      // [block][pair]: responsibility times distance from the mean
@@ -39,7 +39,7 @@ struct Sums {
   float* confidence;  // [block][thread]
 };
 
-/// e to the power of x ≤ 0, by a polynomial: the same bits on the host and on every device.
+/// Returns e to the power of x ≤ 0, by a polynomial: identical bits on the host and on every device.
 __host__ __device__ float exponential(float x) {
   x = fmaxf(x, -80.0f);
   const float whole = rintf(x * 1.44269504f);
@@ -61,7 +61,7 @@ __host__ __device__ float squared_distance(const float* point, const float* mean
   return sum;
 }
 
-/// Makes responsibilities that add up to one of the logarithms in `values`; returns the greatest.
+/// Converts the logarithms in `values` to responsibilities that add up to one; returns the greatest.
 __host__ __device__ float normalise(float* values) {
   float greatest = values[0], sum = 0.0f;
   for (int k = 1; k < clusters; ++k) greatest = fmaxf(greatest, values[k]);
@@ -72,7 +72,7 @@ __host__ __device__ float normalise(float* values) {
 
 using Chunk = float[threads];
 
-/// The responsibilities of the thread's point, whose coordinates also go to `chunk`; returns the greatest.
+/// Computes the responsibilities of the thread's point and returns the greatest; fills `chunk`.
 __device__ float expect_point(const float* points, int n, int i, const float* means,
                               const float* inverse_variances, const float* offsets, Chunk* chunk,
                               Chunk* responsibilities) {
@@ -92,7 +92,7 @@ __device__ float expect_point(const float* points, int n, int i, const float* me
   return greatest;
 }
 
-/// The sums of one pair of cluster and coordinate, and of the cluster's weight, as they grow.
+/// The growing sums of a pair of cluster and coordinate, and of the cluster's weight.
 struct PairSums {
   float weight, shift, square;
 };
@@ -154,7 +154,7 @@ __global__ void em_v2(const float* points, int n, Model model, Sums to) {
   write_sums(to, sums);
 }
 
-/// A model in the host's memory, and what a step of it gives.
+/// A model in host memory, and the results of a step.
 struct HostModel {
   std::vector<float> means, inverse_variances, offsets;
 };
@@ -168,7 +168,7 @@ struct HostSums {
   std::vector<float> weights, shifts, squares, confidence;
 };
 
-/// What both kernels compute, in the same order.
+/// Computes the result of both kernels, in the same order.
 HostSums sums_on_host(const std::vector<float>& points, int n, int blocks, const HostModel& model) {
   HostSums result(blocks);
   std::vector<PairSums> sums(blocks * threads);
@@ -195,7 +195,7 @@ HostSums sums_on_host(const std::vector<float>& points, int n, int blocks, const
   return result;
 }
 
-/// The model of the next step.
+/// Computes the model of the next step.
 void maximise(HostModel& model, const HostSums& sums, int n) {
   for (int k = 0; k < clusters; ++k) {
     double weight = 1e-6;
@@ -218,7 +218,7 @@ void maximise(HostModel& model, const HostSums& sums, int n) {
 
 using Kernel = void (*)(const float*, int, Model, Sums);
 
-/// One step on the device; true when it gives `expected`.
+/// Runs one step on the device; returns true if the result is `expected`.
 bool step_on_device(const char* name, Kernel kernel, const example::DeviceArray<float>& points, int n,
                     const HostModel& model, const HostSums& expected) {
   const example::DeviceArray<float> means(model.means), inverse_variances(model.inverse_variances),

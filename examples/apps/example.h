@@ -1,10 +1,10 @@
-// What every example program shares: error checks, device arrays, the checksum of a result, timing on
-// request.
+// Shared by all example programs: error checks, device arrays, the checksum of a result, and optional
+// timing.
 //
-// Output contract (the tests rely on it): stdout is the same for every run of a program with the same
-// arguments, its last line is "<name>: ok, checksum 0x…" and the exit status is 0; a wrong result prints
-// "<name>: WRONG, …" and exits with 1, a CUDA error exits with 2. Timing goes to stderr and only when
-// EXAMPLE_REPEAT is set.
+// Output contract (tests rely on it): stdout is the same for every run of a program with the same arguments,
+// its last line is "<name>: ok, checksum 0x…" and the exit status is 0; a wrong result prints "<name>:
+// WRONG, …" and exits with 1, a CUDA error exits with 2. Timing goes to stderr, and only if EXAMPLE_REPEAT
+// is set.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -27,7 +27,7 @@ inline void check(cudaError_t status, const char* call, const char* file, int li
   std::exit(2);
 }
 
-/// FNV-1a, 64 bits, over the raw bytes; chain several arrays through `seed`.
+/// Returns the 64-bit FNV-1a of the raw bytes; chain several arrays through `seed`.
 inline std::uint64_t fnv1a(const void* data, std::size_t bytes, std::uint64_t seed = 0xcbf29ce484222325ull) {
   const auto* byte = static_cast<const unsigned char*>(data);
   std::uint64_t hash = seed;
@@ -51,7 +51,7 @@ class Random {
     return static_cast<std::uint32_t>((state_ * 0x2545f4914f6cdd1dull) >> 32);
   }
   std::uint32_t below(std::uint32_t limit) { return next() % limit; }
-  /// In [0, 1), a multiple of 2^-16.
+  /// Returns a multiple of 2^-16 in [0, 1).
   float unit() { return static_cast<float>(next() >> 16) / 65536.0f; }
 
  private:
@@ -87,7 +87,7 @@ class DeviceArray {
   std::size_t size_;
 };
 
-/// The problem size: the first argument, or `standard`. Anything but a number in [1, limit] ends the program.
+/// Returns the problem size: the first argument, or `standard`. Exits unless it is a number in [1, limit].
 inline int size_argument(int argc, char** argv, int standard, int limit) {
   if (argc < 2) return standard;
   char* end = nullptr;
@@ -99,30 +99,30 @@ inline int size_argument(int argc, char** argv, int standard, int limit) {
   return static_cast<int>(value);
 }
 
-/// Threads of a block of programs that do the same work with any: EXAMPLE_BLOCK, a multiple of 32 to 512, or
-/// `standard`.
+/// Returns the threads per block for programs whose work does not depend on it: EXAMPLE_BLOCK, a multiple of
+/// 32 up to 512, or `standard`.
 inline int block_threads(int standard) {
   const char* setting = std::getenv("EXAMPLE_BLOCK");
   const int threads = setting != nullptr ? std::atoi(setting) : standard;
   if (threads >= 32 && threads <= 512 && threads % 32 == 0) return threads;
-  std::fprintf(stderr, "EXAMPLE_BLOCK has to be a multiple of 32 from 32 to 512\n");
+  std::fprintf(stderr, "EXAMPLE_BLOCK must be a multiple of 32 from 32 to 512\n");
   std::exit(2);
 }
 
-/// Blocks of a grid of programs that do the same work with any: EXAMPLE_GRID, or `standard`.
+/// Returns the blocks per grid for programs whose work does not depend on it: EXAMPLE_GRID, or `standard`.
 inline int grid_blocks(int standard) {
   const char* setting = std::getenv("EXAMPLE_GRID");
   const int blocks = setting != nullptr ? std::atoi(setting) : standard;
   if (blocks >= 1 && blocks <= 65535) return blocks;
-  std::fprintf(stderr, "EXAMPLE_GRID has to be a number from 1 to 65535\n");
+  std::fprintf(stderr, "EXAMPLE_GRID must be a number from 1 to 65535\n");
   std::exit(2);
 }
 
 inline int ceil_div(int a, int b) { return (a + b - 1) / b; }
 
-/// Times `launch` when EXAMPLE_REPEAT=N is set: N launches after a few to warm up, each between two events of
-/// its own, as lynxpp times instrumented launches; prints "kernel_ms <kernel> <mean>" on stderr. Call it
-/// after the results were taken, as the kernels run on the same data again.
+/// Times `launch` if EXAMPLE_REPEAT=N is set: N launches after a few warm-up launches, each between its own
+/// two events, as lynxpp times instrumented launches; prints "kernel_ms <kernel> <mean>" on stderr. Call it
+/// after reading the results, because the kernels run again on the same data.
 template <typename Launch>
 void measure(const char* kernel, Launch&& launch) {
   const char* setting = std::getenv("EXAMPLE_REPEAT");
@@ -147,7 +147,7 @@ void measure(const char* kernel, Launch&& launch) {
   for (const cudaEvent_t event : events) CUDA_CHECK(cudaEventDestroy(event));
 }
 
-/// True when both hold the same bytes; names the first difference on stderr.
+/// Returns true if both hold the same bytes; prints the first difference on stderr.
 template <typename T>
 bool same(const char* what, const std::vector<T>& actual, const std::vector<T>& expected) {
   if (actual.size() != expected.size()) {
@@ -163,11 +163,11 @@ bool same(const char* what, const std::vector<T>& actual, const std::vector<T>& 
   return true;
 }
 
-/// Prints the verdict; the result is main's exit status.
+/// Prints the verdict; returns main's exit status.
 inline int finish(const char* name, bool right, std::uint64_t checksum) {
   std::printf("%s: %s, checksum 0x%016llx\n", name, right ? "ok" : "WRONG",
               static_cast<unsigned long long>(checksum));
-  std::fflush(stdout);  // what lynxpp prints at exit comes last
+  std::fflush(stdout);  // lynxpp's output at exit comes last
   return right ? 0 : 1;
 }
 

@@ -1,5 +1,5 @@
-// histogram: atomics on shared memory (one table a block) and on global memory, with and without a used
-// result.
+// histogram: atomics on shared memory (one table per block) and on global memory, with and without using
+// their results.
 #include <algorithm>
 
 #include "example.h"
@@ -19,7 +19,7 @@ __global__ void histogram_shared(const unsigned char* values, int n, unsigned* c
   }
 }
 
-// Every thread straight to global memory; the running maximum and the set of seen bins with it.
+// Every thread updates global memory directly, including the running maximum and the set of seen bins.
 __global__ void histogram_global(const unsigned char* values, int n, unsigned* counts, unsigned* largest,
                                  unsigned long long* seen) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -30,7 +30,7 @@ __global__ void histogram_global(const unsigned char* values, int n, unsigned* c
   atomicOr(seen, 1ull << bin);
 }
 
-// Places of the elements with value 7: which thread gets which place is up to the device, the set of them is
+// Collects the positions of the elements with value 7: the order depends on the device, the set does
 // not.
 __global__ void collect_sevens(const unsigned char* values, int n, int* places, int* count) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -46,7 +46,7 @@ int main(int argc, char** argv) {
   unsigned expected_largest = 0;
   unsigned long long expected_seen = 0;
   for (int i = 0; i < n; ++i) {
-    // A skewed distribution: some bins are fought over.
+    // A skewed distribution: some bins are contended.
     values[i] = static_cast<unsigned char>(random.below(16) * random.below(16));
     expected[values[i] % bins]++;
     expected_largest = std::max<unsigned>(expected_largest, values[i]);
@@ -77,12 +77,12 @@ int main(int argc, char** argv) {
   right = example::same("global", global_counts.download(), expected) && right;
   right = example::same("largest", largest.download(), {expected_largest}) && right;
   right = example::same("seen", seen.download(), {expected_seen}) && right;
-  right = example::same("place count", place_count.download(), {static_cast<int>(expected_places.size())}) &&
+  right = example::same("count of 7s", place_count.download(), {static_cast<int>(expected_places.size())}) &&
           right;
   std::vector<int> found = places.download();
   found.resize(expected_places.size());
   std::sort(found.begin(), found.end());
-  right = example::same("places", found, expected_places) && right;
+  right = example::same("positions", found, expected_places) && right;
   std::printf("histogram: %d values, largest %u, %zu sevens\n", n, expected_largest, found.size());
 
   example::measure("histogram_shared", [&] {

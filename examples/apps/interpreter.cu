@@ -1,5 +1,5 @@
 // interpreter: every thread runs a small program of its own in a loop around a switch: many short blocks,
-// branches at which lanes diverge and converge, and programs shared by all, by some and by few threads of a
+// branches at which lanes diverge and converge, and programs shared by all, some or few threads of a
 // warp.
 #include "example.h"
 
@@ -7,7 +7,7 @@
 
 constexpr int program_length = 24;
 
-// Codes 5 and 6 do the same, and so do 8 and everything above.
+// Codes 5 and 6 do the same, and so do 8 and all greater codes.
 __host__ __device__ inline unsigned run(const unsigned char* program, unsigned value, unsigned thread) {
   unsigned other = thread;
   for (int at = 0; at < program_length; ++at) {
@@ -31,7 +31,7 @@ __host__ __device__ inline unsigned run(const unsigned char* program, unsigned v
 __global__ void interpret(const unsigned char* programs, int count, unsigned* out, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
-  const int mine = count == 1 ? 0 : i % count;  // one program: no lane leaves the others at the switch
+  const int mine = count == 1 ? 0 : i % count;  // one program: all lanes take the same case of the switch
   out[i] = run(programs + mine * program_length, i * 2654435761u, i);
 }
 

@@ -1,18 +1,18 @@
 // jacobi: steps of Jacobi's method for Laplace's equation on a grid with a fixed border: every inner point
-// becomes the mean of its four neighbours. A thread block of 16 x 16 goes over several tiles of 16 x 16, so a
-// word of shared memory holds the data of one tile after the other.
+// becomes the mean of its four neighbours. A thread block of 16 x 16 iterates over several tiles of 16 x 16,
+// so a word of shared memory holds the data of one tile after the other.
 //
-// jacobi_v1 keeps the tile of the result in shared memory, where a word is written once and read once for
-// each tile; a point of `in` is read from device memory by its four neighbours. jacobi_v2 keeps the tile of
-// `in` with a halo of one point (without the corners, which nobody reads): a point comes from device memory
-// once, those next to another tile twice, and is read up to four times from shared memory.
+// jacobi_v1 keeps the result tile in shared memory, where a word is written once and read once per tile; a
+// point of `in` is read from device memory by its four neighbours. jacobi_v2 keeps the tile of `in` with a
+// halo of one point (without the corners, which are not read): a point comes from device memory once, or
+// twice next to another tile, and is read up to four times from shared memory.
 #include "example.h"
 
 constexpr int tile = 16;
 constexpr int tiles_per_block = 5;
 constexpr int steps = 4;
 
-/// The point of a thread in a tile: `place` in the grid with its border, and whether it is an inner point.
+/// A thread's point in a tile: its index in the grid with border, and whether it is an inner point.
 struct Point {
   int x, y, place;
   bool inside;

@@ -1,5 +1,5 @@
 // layouts: the same particles moved as an array of structures and as a structure of arrays, and read through
-// a pointer that may lead to shared or global memory (generic loads and stores).
+// a pointer to shared or global memory (generic loads and stores).
 #include "example.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ __global__ void move_arrays(float* position, const float* speed, float time, int
   }
 }
 
-// Even blocks work in shared memory, odd ones in global memory, through one pointer.
+// Even blocks work in shared memory, odd blocks in global memory, through one pointer.
 __global__ void reverse_blocks(float* values, float* scratch, int n) {
   __shared__ float tile[128];
   const int first = blockIdx.x * blockDim.x;

@@ -4,7 +4,7 @@
 
 #include "example.h"
 
-// Iterations until |z| > 2. Every rounding is spelled out, so that host and device agree to the last bit.
+// Returns the iterations until |z| > 2. Every rounding is explicit, so host and device agree bit by bit.
 __host__ __device__ inline int escape_time(float real, float imaginary, int limit) {
   float x = 0.0f, y = 0.0f;
   int count = 0;

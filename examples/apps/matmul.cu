@@ -1,5 +1,5 @@
-// matmul: tiled through shared memory with two barriers a step; the matrices' sizes are no multiple of the
-// tile, so that border tiles are padded and some threads store nothing.
+// matmul: tiled through shared memory with two barriers per step; the matrices' sizes are not multiples of
+// the tile, so border tiles are padded and some threads store nothing.
 #include <cmath>
 
 #include "example.h"
@@ -39,8 +39,8 @@ int main(int argc, char** argv) {
   CUDA_CHECK(cudaGetLastError());
   const std::vector<float> result = device_result.download();
 
-  // The same fused additions in the same order (the padding adds +0): equal to the last bit. Large sizes:
-  // every 97th element.
+  // The same fused additions in the same order (the padding adds +0), so all bits are equal. For large sizes,
+  // every 97th element is checked.
   bool right = true;
   const std::size_t step = size > 512 ? 97 : 1;
   for (std::size_t at = 0; at < result.size() && right; at += step) {

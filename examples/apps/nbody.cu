@@ -1,5 +1,5 @@
-// nbody: gravity of all bodies on each, tile by tile through shared memory: almost nothing but multiply-adds,
-// square roots and divisions, single precision with a double-precision energy at the end.
+// nbody: gravity between all bodies, tile by tile through shared memory: mostly multiply-adds, square roots
+// and divisions, in single precision, with a double-precision energy at the end.
 #include <cmath>
 
 #include "example.h"

@@ -1,12 +1,12 @@
-// partitions: a tiled transpose whose blocks write to one memory partition at a time, and the same with
-// blocks along diagonals of the matrix, which write to all. After "Optimizing Matrix Transpose" of
-// NVIDIA's SDK.
+// partitions: a tiled transpose whose blocks write to one memory partition at a time, and a version with
+// diagonal block order, which writes to all partitions. Based on "Optimizing Matrix Transpose" in NVIDIA's
+// SDK.
 #include "example.h"
 
 constexpr int tile = 16;
 
-/// Blocks that run at the same time have neighbouring columns of tiles: they read from neighbouring
-/// places, but write to one column of tiles, whose rows a multiple of all partitions' width lies between.
+/// Concurrent blocks have neighbouring columns of tiles: they read from neighbouring addresses, but write to
+/// one column of tiles, whose rows are a multiple of the width of all partitions apart.
 __global__ void transpose_coalesced(const float* in, float* out, int size) {
   __shared__ float values[tile][tile + 1];
   const int column = blockIdx.x * tile, row = blockIdx.y * tile;

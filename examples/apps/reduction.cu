@@ -1,5 +1,5 @@
 // reduction: a sum through warp shuffles, shared memory and a vote; block sizes 32, 33, 96, 250 and 1024, so
-// that the last warp of a block is full, of one lane, and of some lanes.
+// that the last warp of a block has all lanes, one lane, or some lanes.
 #include "example.h"
 
 __global__ void reduce_sum(const unsigned* values, int n, unsigned long long* sums, unsigned* odd_warps) {
@@ -16,7 +16,7 @@ __global__ void reduce_sum(const unsigned* values, int n, unsigned long long* su
     sum += values[i];
     ones ^= values[i] & 1;
   }
-  // Lanes beyond a partial warp's end have no value to give: only what comes from an existing lane is added.
+  // Lanes past the end of a partial warp have no value, so only values from existing lanes are added.
   for (int distance = 16; distance > 0; distance /= 2) {
     const unsigned long long other = __shfl_down_sync(members, sum, distance);
     if (lane + distance < lanes) sum += other;
@@ -59,7 +59,7 @@ int main(int argc, char** argv) {
     for (const unsigned long long sum : result) total += sum;
     const std::vector<unsigned> odd = odd_warps.download();
 
-    // A warp is odd when the number of odd values its lanes saw is odd.
+    // A warp is odd if its lanes have seen an odd number of odd values.
     unsigned expected_odd = 0;
     for (int first = 0; first < grid; ++first) {
       for (int warp = 0; warp * 32 < block; ++warp) {

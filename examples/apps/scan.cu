@@ -1,5 +1,5 @@
-// scan: inclusive prefix sums in three launches: within a block (a barrier at every step of the tree), over
-// the blocks' totals, and the addition of what came before; block size 1024 and a single block of any size.
+// scan: inclusive prefix sums in three launches: within a block (a barrier per step of the tree), over the
+// blocks' totals, and adding the preceding totals; block size 1024 and a single block of any size.
 #include "example.h"
 
 __global__ void scan_block(const unsigned* in, unsigned* out, unsigned* totals, int n) {

@@ -1,9 +1,9 @@
-// spmv: a sparse matrix in CSR form times a vector, one thread a row (loop lengths and addresses depend on
-// the data), one warp a row (shuffles, dynamic shared memory), and half a warp a row with the sums in shared
-// memory.
+// spmv: a sparse matrix in CSR form times a vector, with one thread per row (trip counts and addresses depend
+// on the data), one warp per row (shuffles, dynamic shared memory), and half a warp per row with the sums in
+// shared memory.
 //
-// spmv_shared goes over groups of `rows_per_group` rows. Shared memory holds where a group's rows begin, read
-// by all threads of two rows, and each thread's sum, which a tree adds up: data of one group after the other.
+// spmv_shared iterates over groups of `rows_per_group` rows. Shared memory holds the beginnings of the
+// group's rows, read by all threads of two rows, and each thread's sum, which a tree adds up.
 #include <cmath>
 
 #include "example.h"
@@ -62,7 +62,7 @@ __global__ void spmv_shared(const int* row_begin, const int* columns, const floa
   }
 }
 
-/// What a tree over so many lanes makes of a row, by shuffles or in shared memory: both add in one order.
+/// Adds up a row like a tree over `lanes` lanes, by shuffles or in shared memory: the order is the same.
 float row_on_host(const std::vector<int>& row_begin, const std::vector<int>& columns,
                   const std::vector<float>& values, const std::vector<float>& x, int row, int lanes) {
   std::vector<float> sums(lanes);

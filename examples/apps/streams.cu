@@ -1,5 +1,5 @@
-// streams: several streams, asynchronous copies and events; the same kernel many times with other arguments
-// and other shapes, from several host threads too. Every launch must keep its own results apart.
+// streams: several streams, asynchronous copies and events; many launches of the same kernel with different
+// arguments and shapes, also from several host threads. The results of all launches must stay separate.
 #include <memory>
 #include <thread>
 

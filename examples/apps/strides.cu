@@ -1,6 +1,6 @@
 // strides: copies of 1, 2, 4, 8 and 16 bytes per thread with a stride and an offset, from coalesced to one
-// sector per thread, and an indexed gather and scatter; block size 96, so that the last warp of a launch is
-// cut in the middle of a block.
+// sector per thread, and an indexed gather and scatter; block size 96, so that the last warp of a launch ends
+// in the middle of a block.
 #include "example.h"
 
 #include <string>

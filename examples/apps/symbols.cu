@@ -1,12 +1,12 @@
-// symbols: variables of the module. The host writes __constant__ and __device__ variables before and between
-// launches, kernels read and change them, the host reads them back; initialised variables, pointers into
-// other variables, names with and without linkage.
+// symbols: module variables. The host writes __constant__ and __device__ variables before and between
+// launches, kernels read and change them, the host reads them back; initialized variables, pointers to other
+// variables, names with and without linkage.
 #include "example.h"
 
 __constant__ int coefficients[8];                   // written by the host
-__constant__ int primes[6] = {2, 3, 5, 7, 11, 13};  // initialised, visible
+__constant__ int primes[6] = {2, 3, 5, 7, 11, 13};  // initialized, visible
 static __constant__ unsigned char table[4] = {1, 4, 9, 16};
-__device__ int offset = 100;               // initialised, changed by the host and by kernels
+__device__ int offset = 100;               // initialized, changed by the host and by kernels
 __device__ long long history[16];          // written by kernels
 static __device__ unsigned launches_seen;  // internal linkage
 extern "C" {
@@ -43,7 +43,7 @@ __global__ void advance(int step) {
   atomicAdd(&exported_counter, 2);
 }
 
-/// What the variables hold, as the host knows it.
+/// The expected values of the variables.
 struct Expected {
   int coefficients[8] = {};
   Settings settings = {};
@@ -86,7 +86,7 @@ static void expect_advance(int round, Expected& expected) {
 /// Variables that only kernels write.
 static bool check_written(const std::vector<long long>& past, const Expected& expected) {
   bool right = example::same("history", past, expected.history);
-  // The same variable by its address.
+  // Reads the same variable by its address.
   void* address = nullptr;
   std::size_t bytes = 0;
   CUDA_CHECK(cudaGetSymbolAddress(&address, exported_counter));

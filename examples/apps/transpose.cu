@@ -13,7 +13,7 @@ __global__ void transpose_strided(const float* in, float* out, int width, int he
   }
 }
 
-// Padding 0: the columns of the tile fall into one bank. Padding 1: no conflict.
+// Padding 0: a tile's columns are in one bank. Padding 1: no conflict.
 template <int padding>
 __global__ void transpose_tiled(const float* in, float* out, int width, int height) {
   __shared__ float values[tile][tile + padding];

@@ -22,8 +22,8 @@ int main(int argc, char** argv) {
   std::uint64_t checksum = example::fnv1a(nullptr, 0);
   const int block_sizes[] = {1, 31, 32, 256, 1024};
   for (const int block : block_sizes) {
-    // A launch of one-thread blocks over everything would be nothing but launch overhead: small blocks get a
-    // small part.
+    // Launching one-thread blocks for all elements would measure only launch overhead, so small blocks
+    // process a small part.
     const int part = block == 1 ? (n < 97 ? n : 97) : block < 256 ? (n < 3001 ? n : 3001) : n;
     example::DeviceArray<float> sum(n);
     sum.clear();

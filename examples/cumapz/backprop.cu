@@ -1,6 +1,6 @@
-// backprop: what a layer of a neural network passes on, as Rodinia's bpnn_layerforward: each block multiplies
-// 16 inputs by their weights and adds them up for each of 16 outputs. As it is and with threadIdx.x and
-// threadIdx.y switched (the CuMAPz paper's section 6.1).
+// backprop: the forward pass of a neural network layer, as in Rodinia's bpnn_layerforward: each block
+// multiplies 16 inputs by their weights and adds them up for each of 16 outputs. Unchanged and with
+// threadIdx.x and threadIdx.y swapped (the CuMAPz paper's section 6.1).
 #include "examples/cumapz/benchmark.h"
 
 constexpr int hidden = 16;
@@ -47,8 +47,8 @@ int main(int argc, char** argv) {
     products = weights.download();
     benchmark::measure("backprop", launch);
   });
-  // Row r of the inputs from 1 on has hidden weights behind its first; rows add up those of the rows below,
-  // as in a tree of the 16 rows of a block.
+  // Row r of the inputs, from 1 on, has its hidden weights after its first one; rows add up the rows below,
+  // as in a tree of the block's 16 rows.
   const auto sum_of = [&](std::size_t first, std::size_t rows, std::size_t output) {
     float sum = 0;
     for (std::size_t row = first; row < first + rows; ++row)

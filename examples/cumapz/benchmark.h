@@ -1,13 +1,13 @@
-// What the programs in this folder share. They are the benchmarks of the CuMAPz paper (its Table IV), ours
-// from its descriptions: one source each, whose variants are template arguments that the command line
-// chooses. Names and values are those of the description of the same name in examples/advise:
+// Shared by the programs in this folder: the benchmarks of the CuMAPz paper (its Table IV), rewritten from
+// its descriptions. Each has one source, whose variants are template arguments selected on the command line.
+// Names and values are those of the description of the same name in examples/advise:
 //
 //   build/release/examples/cumapz/laplace fetched=4 N=256
 //   lynxpp advise examples/advise/laplace.access -D fetched=4 -D N=256
 //
-// Each access that the description names is one instruction of a warp, and there are no others; the test
-// end_to_end.gpu_check compares the cpu device's counters with what the description says. Values are small
-// integers, so that floating point is exact in every order and every variant has the same result.
+// Each access in the description is one instruction of a warp, and no other accesses exist; the test
+// end_to_end.gpu_check compares the cpu device's counters with the description. Values are small integers, so
+// that floating point is exact in every order and all variants have the same result.
 #pragma once
 
 #include <algorithm>
@@ -22,8 +22,8 @@
 
 namespace benchmark {
 
-/// An access to shared memory that stays one of its own: neighbours do not become one of a vector, and what a
-/// thread has written is read back.
+/// Shared memory accesses that the compiler keeps: neighbouring ones are not merged into a vector access, and
+/// values that a thread has written are read back.
 __device__ inline float read(const float& from) { return *static_cast<const volatile float*>(&from); }
 __device__ inline void write(float& to, float value) { *static_cast<volatile float*>(&to) = value; }
 
@@ -34,7 +34,7 @@ struct Parameter {
   int most;
 };
 
-/// NAME=VALUE of the command line; others and values out of range end the program.
+/// NAME=VALUE arguments of the command line; unknown names and values out of range end the program.
 class Parameters {
  public:
   Parameters(int argc, char** argv, std::vector<Parameter> known) : known_(std::move(known)) {
@@ -49,7 +49,7 @@ class Parameters {
     }
     std::abort();
   }
-  /// "fetched=4 N=256"
+  /// Returns text such as "fetched=4 N=256".
   std::string text() const {
     std::string result;
     for (std::size_t i = 0; i < known_.size(); ++i)
@@ -82,7 +82,7 @@ class Parameters {
   std::vector<int> values_;
 };
 
-/// Calls `use(std::integral_constant<int, value>())`, for a value from 0 to before `count`.
+/// Calls `use(std::integral_constant<int, value>())` for a value from 0 to `count` - 1.
 template <int count, typename Use>
 void with_constant(int value, Use&& use) {
   if constexpr (count > 0) {
@@ -98,8 +98,8 @@ inline std::vector<float> small_integers(std::size_t count, std::uint32_t limit,
   return values;
 }
 
-/// Compares with `expected(i)`, which costs about `cost` operations: all elements, or, where that takes too
-/// long, one in so many. Names the first difference on stderr.
+/// Compares with `expected(i)`, which costs about `cost` operations: all elements, or a sample if that takes
+/// too long. Prints the first difference on stderr.
 template <typename Expected>
 bool check(const char* name, const std::vector<float>& actual, std::size_t cost, Expected expected) {
   constexpr std::size_t most_operations = std::size_t{1} << 26;
@@ -114,7 +114,7 @@ bool check(const char* name, const std::vector<float>& actual, std::size_t cost,
   return true;
 }
 
-/// Milliseconds of one of `launches` that follow each other between two events.
+/// Returns the milliseconds of one of `launches` consecutive launches between two events.
 template <typename Launch>
 float time_of(int launches, Launch&& launch) {
   cudaEvent_t begin, end;
@@ -131,10 +131,10 @@ float time_of(int launches, Launch&& launch) {
   return milliseconds / static_cast<float>(launches);
 }
 
-/// Times `launch` when EXAMPLE_REPEAT=N is set, after launches of 50 ms and three at least to warm up. Each
-/// of the N measurements is of as many launches as take a millisecond, so that neither the events nor the
-/// begin of a launch weigh in a short kernel. Prints "kernel_ms <kernel> <median> <lower quartile> <upper
-/// quartile>" on stderr. Call it after the results were taken.
+/// Times `launch` if EXAMPLE_REPEAT=N is set, after warm-up launches for 50 ms, at least three. Each of the N
+/// measurements covers the launches of a millisecond, so that events and the start of a launch hardly affect
+/// short kernels. Prints "kernel_ms <kernel> <median> <lower quartile> <upper quartile>" on stderr. Call it
+/// after reading the results.
 template <typename Launch>
 void measure(const char* kernel, Launch&& launch) {
   const char* setting = std::getenv("EXAMPLE_REPEAT");

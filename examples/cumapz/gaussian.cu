@@ -1,14 +1,14 @@
-// gaussian: a step of Gaussian elimination, which subtracts multiples of the pivot's row from all rows, with
-// buffers for that row, the multipliers and the tile that they change. Blocks of 16 by 16 (step 0), half and
-// a quarter in x (1, 2) and in y (3, 4), each thread with more elements (the CuMAPz paper's section 6.1; the
-// kernel is ours).
+// gaussian: a step of Gaussian elimination, which subtracts multiples of the pivot row from all rows, with
+// buffers for that row, the multipliers and the tile that they update. Blocks of 16 by 16 (step 0), a half
+// and a quarter in x (1, 2) and in y (3, 4), with more elements per thread (the CuMAPz paper's section 6.1;
+// the kernel is ours).
 #include "examples/cumapz/benchmark.h"
 
 constexpr int tile_size = 16;
 
 template <int step>
 struct Shape {
-  static constexpr int shares = step == 0 ? 1 : step % 2 == 1 ? 2 : 4;  // elements of a thread
+  static constexpr int shares = step == 0 ? 1 : step % 2 == 1 ? 2 : 4;  // elements per thread
   static constexpr int right = step == 1 || step == 2 ? tile_size / shares : 0;
   static constexpr int down = step > 2 ? tile_size / shares : 0;
   static constexpr int width = right != 0 ? right : tile_size, height = down != 0 ? down : tile_size;
@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
   const auto elements = static_cast<std::size_t>(size) * size;
   const std::vector<float> before = benchmark::small_integers(elements, 256, 6);
   std::vector<float> multipliers = benchmark::small_integers(size, 16, 7);
-  multipliers[0] = 0;  // the pivot's row stays
+  multipliers[0] = 0;  // the pivot row is unchanged
   example::DeviceArray<float> a(before);
   const example::DeviceArray<float> device_multipliers(multipliers);
   const dim3 grid(size / tile_size, size / tile_size);

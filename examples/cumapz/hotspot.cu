@@ -1,11 +1,11 @@
-// hotspot: two steps of the temperature on a chip in one launch, as Rodinia's hotspot: each block computes
-// its tile without a border that gets wider with each step. As it is, with threadIdx.x and threadIdx.y
-// switched, with thread blocks in diagonal order, and with both (the CuMAPz paper's section 6.1).
+// hotspot: two time steps of a chip's temperature in one launch, as in Rodinia's hotspot: each block computes
+// its tile without a border that widens with each step. Unchanged, with threadIdx.x and threadIdx.y swapped,
+// with thread blocks in diagonal order, and with both (the CuMAPz paper's section 6.1).
 #include "examples/cumapz/benchmark.h"
 
 constexpr int tile_size = 16;
 constexpr int steps = 2;
-constexpr int inner = tile_size - 2 * steps;  // what a block computes of its tile in the end
+constexpr int inner = tile_size - 2 * steps;  // final results of a block's tile
 
 __host__ __device__ inline float changed(float here, float power, float down, float up, float right,
                                          float left) {

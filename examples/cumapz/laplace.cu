@@ -1,10 +1,10 @@
-// laplace: edge enhancement, nine neighbours of each element, of which one reference fetches; what its tile
-// holds is read there, the rest from global memory (the CuMAPz paper's section 6.1, written as its Figure 2).
+// laplace: edge enhancement with nine neighbours of each element; one reference is fetched, and its tile
+// serves all accesses that it contains (the CuMAPz paper's section 6.1, written as in its Figure 2).
 #include "examples/cumapz/benchmark.h"
 
 constexpr int tile_size = 16;
 
-/// The neighbour `reference`, from the tile where the reference `fetched` has brought it there.
+/// Returns the neighbour `reference`, from the tile if the reference `fetched` has loaded it.
 template <int fetched, int reference>
 __device__ float neighbour(const float* in, const float* tile, int at, int size) {
   constexpr int right = reference % 3 - fetched % 3, down = reference / 3 - fetched / 3;
@@ -39,8 +39,8 @@ int main(int argc, char** argv) {
   const benchmark::Parameters parameters(argc, argv, {{"fetched", 4, 0, 8}, {"N", 64, tile_size, 16384}});
   const int size = parameters["N"] / tile_size * tile_size;
   const auto elements = static_cast<std::size_t>(size) * size;
-  // What is fetched beside the matrix has a place, too; the matrix begins at a multiple of all channels'
-  // width.
+  // Data fetched outside of the matrix need memory, too; the matrix starts at a multiple of the width of all
+  // channels.
   const std::size_t margin = (static_cast<std::size_t>(size) / 1024 + 2) * 1024;
   const std::vector<float> in = benchmark::small_integers(elements + 2 * margin, 256, 1);
   const example::DeviceArray<float> device_in(in);

@@ -1,5 +1,5 @@
-// lud: the kernel of a blocked LU decomposition that changes the inner tiles, as Rodinia's lud_internal: m -=
-// column tile * row tile. Blocks of 16, 8 or 4 by 16, each thread with one, two or four elements of a row
+// lud: the kernel of a blocked LU decomposition that updates the inner tiles, as in Rodinia's lud_internal:
+// m -= column tile * row tile. Blocks of 16, 8 or 4 by 16, with one, two or four elements of a row per thread
 // (the CuMAPz paper's section 6.1).
 #include "examples/cumapz/benchmark.h"
 
@@ -42,7 +42,7 @@ int main(int argc, char** argv) {
                                       : width == 4 ? lud<4>
                                                    : nullptr;
   if (kernel == nullptr) {
-    std::fprintf(stderr, "threads_in_x is 16, 8 or 4\n");
+    std::fprintf(stderr, "threads_in_x must be 16, 8 or 4\n");
     return 2;
   }
   const auto launch = [&] { kernel<<<grid, block>>>(m.get(), size); };

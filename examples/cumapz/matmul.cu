@@ -1,7 +1,7 @@
-// matmul: C = A * B, tile by tile along k. Which matrices are fetched: A, B, C, both A and B (steps 0 to 3);
-// both with blocks half as wide (4) or half as high (5), where each thread has two elements of C (the CuMAPz
-// paper's section 6.1). C is added up in a register, which is fetched from memory and goes back through its
-// tile where C is fetched.
+// matmul: C = A * B, tile by tile along k. Fetched matrices: A, B, C, both A and B (steps 0 to 3); both with
+// blocks half as wide (4) or half as high (5), with two elements of C per thread (the CuMAPz paper's section
+// 6.1). C is accumulated in a register, which is loaded from memory; where C is fetched, it is loaded and
+// stored through its tile.
 #include "examples/cumapz/benchmark.h"
 
 constexpr int tile_size = 16;

@@ -1,10 +1,10 @@
-// transpose: a matrix's rows become columns, step by step: 0 without shared memory, 1 through a tile, 2
-// padded, 3 padded with thread blocks in diagonal order, 4 diagonal, not padded (the CuMAPz paper's section
+// transpose: matrix transpose, step by step: 0 without shared memory, 1 through a tile, 2 padded, 3
+// padded with thread blocks in diagonal order, 4 diagonal, not padded (the CuMAPz paper's section
 // 6.1).
 #include "examples/cumapz/benchmark.h"
 
 constexpr int tile_size = 32;
-constexpr int rows = 8;  // of threads; each takes tile_size / rows elements
+constexpr int rows = 8;  // of threads; each processes tile_size / rows elements
 
 template <int step>
 __global__ void transpose(const float* in, float* out, int size) {

@@ -1,12 +1,12 @@
-// wavelet: a filter of six taps over pairs of elements. As many of its six references as there are buffers
-// fetch, each into one of its own; the others look into the last buffer that holds elements of theirs (the
-// CuMAPz paper's section 6.1).
+// wavelet: a filter of six taps over pairs of elements. Each buffer is filled by one of the six
+// references; the other references read the last buffer that contains their elements (the CuMAPz paper's
+// section 6.1).
 #include "examples/cumapz/benchmark.h"
 
 constexpr int threads = 128;
 
-/// x[2 * i + reference]: from its own buffer; without one from that of the last reference an even number
-/// before.
+/// Returns x[2 * i + reference], from the reference's own buffer or else from that of the last reference an
+/// even number before it.
 template <int buffers, int reference>
 __device__ float tap(const float* x, const float* part, int i) {
   if constexpr (reference < buffers) {

@@ -1,5 +1,5 @@
-// Load-balancing search of our own, in the steps in which `lynxpp quality` led to it: for each position the
-// run that it is in, given where the runs begin.
+// Our load-balancing search, in the steps suggested by `lynxpp quality`: for each position, finds the run
+// that contains it, given the beginnings of the runs.
 #include "examples/primitives/references.h"
 
 namespace {
@@ -12,7 +12,7 @@ constexpr unsigned block_threads = 128;
 constexpr unsigned items_per_thread = 8;
 constexpr unsigned tile = block_threads * items_per_thread;
 
-/// The number of `offsets` that are no greater than `item`.
+/// Returns the number of `offsets` that are at most `item`.
 __device__ unsigned upper_bound(const Value* offsets, unsigned count, Value item) {
   unsigned low = 0;
   unsigned high = count;
@@ -33,7 +33,7 @@ __global__ void search_each(const Value* offsets, unsigned runs, Value* out, uns
   if (item < size) out[item] = upper_bound(offsets, runs, item) - 1;
 }
 
-/// A block finds the offsets of its tile once, and its threads search them in shared memory.
+/// A block finds the offsets of its tile once, and its threads search in shared memory.
 __global__ void search_tile(const Value* offsets, unsigned runs, Value* out, unsigned size) {
   __shared__ Value near[tile + 1];
   __shared__ unsigned bounds[2];
@@ -50,8 +50,8 @@ __global__ void search_tile(const Value* offsets, unsigned runs, Value* out, uns
     out[item] = first + upper_bound(near, count, item) - 1;
 }
 
-/// As before, but each run of the tile marks where it begins, and a scan of the marks says how many have
-/// begun: no thread searches. What a thread has is written by way of shared memory, neighbours to neighbours.
+/// Same, but each run of the tile marks its beginning, and a scan of the marks counts the runs that have
+/// begun, so no thread searches. Results are written through shared memory, so that stores coalesce.
 __global__ void search_marks(const Value* offsets, unsigned runs, Value* out, unsigned size) {
   __shared__ Value marks[tile];
   __shared__ unsigned of_warps[block_threads / 32];

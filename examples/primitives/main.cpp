@@ -1,7 +1,7 @@
 // primitives [SIZE] [PRIMITIVE[/IMPLEMENTATION]...]
 //
-// Runs each primitive by each of its implementations, or those that are named; `list` names them. Times and
-// speed-ups go to stderr and only when PRIMITIVES_TIME is set.
+// Runs all implementations of each primitive, or the named ones; `list` prints the names. Times and speed-ups
+// go to stderr, and only if PRIMITIVES_TIME is set.
 #include <nvtx3/nvToolsExt.h>
 
 #include <cctype>
@@ -14,7 +14,7 @@
 namespace primitives {
 namespace {
 
-/// The same sequence everywhere (xorshift64*).
+/// A generator with the same sequence everywhere (xorshift64*).
 class Random {
  public:
   Value below(Value limit) {
@@ -28,7 +28,7 @@ class Random {
   std::uint64_t state_ = 0x9e3779b97f4a7c15ull;
 };
 
-/// What the CPU device of lynxpp takes very long to compile runs there only when it is named itself.
+/// True for implementations that lynxpp's CPU device compiles very slowly: there they run only if named.
 bool takes_long(const std::string& path) {
   cudaDeviceProp properties;
   PRIMITIVES_CHECK(cudaGetDeviceProperties(&properties, 0));
@@ -125,7 +125,7 @@ int main(int count, char** words) {
     return 0;
   }
   if (size < 2 || size > (1u << 28)) {
-    std::fprintf(stderr, "primitives: the size has to be from 2 to %u\n", 1u << 28);
+    std::fprintf(stderr, "primitives: the size must be from 2 to %u\n", 1u << 28);
     return 2;
   }
   const Problem problem = make_problem(size);

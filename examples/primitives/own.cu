@@ -1,4 +1,4 @@
-// Implementations of our own: of the reduction and the scan two each.
+// Our own implementations, two each of the reduction and the scan.
 #include "examples/primitives/references.h"
 
 namespace {
@@ -17,7 +17,7 @@ unsigned blocks_for(std::size_t items) {
 
 // ---- reduction -------------------------------------------------------------------------------------------
 
-/// A tree in shared memory, a barrier for each level.
+/// Adds in a tree in shared memory, with a barrier per level.
 __global__ void reduce_by_tree(const Value* in, Value* sum, unsigned size) {
   __shared__ Value partial[block_threads];
   Value own = 0;
@@ -32,7 +32,7 @@ __global__ void reduce_by_tree(const Value* in, Value* sum, unsigned size) {
   if (threadIdx.x == 0) atomicAdd(sum, partial[0]);
 }
 
-/// Shuffles within warps, one barrier.
+/// Adds by shuffles within warps, with one barrier.
 __global__ void reduce_by_shuffles(const Value* in, Value* sum, unsigned size) {
   __shared__ Value partial[block_threads / warp_threads];
   Value own = 0;
@@ -63,7 +63,7 @@ ADD_PRIMITIVE(reduction, shuffles) { run_reduction(reduce_by_shuffles, problem, 
 
 // ---- scan ------------------------------------------------------------------------------------------------
 
-/// Each level adds what stands a stride before, in shared memory (Hillis and Steele).
+/// Each level adds the value that is a stride before, in shared memory (Hillis and Steele).
 __global__ void scan_by_levels(const Value* in, Value* out, Value* totals, unsigned size) {
   __shared__ Value sums[block_threads];
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -79,7 +79,7 @@ __global__ void scan_by_levels(const Value* in, Value* out, Value* totals, unsig
   if (threadIdx.x == block_threads - 1) totals[blockIdx.x] = sums[threadIdx.x];
 }
 
-/// Shuffles within warps, then one warp over the warps' sums.
+/// Scans by shuffles within warps, then with one warp over the warps' sums.
 __global__ void scan_by_shuffles(const Value* in, Value* out, Value* totals, unsigned size) {
   __shared__ Value of_warps[block_threads / warp_threads];
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -102,7 +102,7 @@ __global__ void add_totals(Value* out, const Value* totals, unsigned size) {
   if (i < size && blockIdx.x > 0) out[i] += totals[blockIdx.x - 1];
 }
 
-/// In place over blocks, level by level.
+/// Scans blocks in place, level by level.
 template <typename Kernel>
 void scan(Kernel kernel, const Value* in, Value* out, Value* totals, unsigned size) {
   const unsigned blocks = blocks_for(size);

@@ -1,5 +1,5 @@
-// Parallel primitives by several implementations, each beside a sequential one of the host. An implementation
-// is one function, entered into a list by ADD_PRIMITIVE; main.cpp runs those that the command line asks for.
+// Parallel primitives in several implementations, compared with a sequential one on the host. ADD_PRIMITIVE
+// enters an implementation (a function) into a list; main.cpp runs those selected on the command line.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -26,18 +26,18 @@ inline void check(cudaError_t status, const char* call) {
 }
 #define PRIMITIVES_CHECK(call) ::primitives::check((call), #call)
 
-/// What primitives work on; the same for the same size.
+/// Input of the primitives; identical for equal sizes.
 struct Problem {
-  Values values;              ///< below 1000
-  Values keys;                ///< ascending, with runs of equal ones
-  Values offsets;             ///< where the runs begin, and the number of values at the end
+  Values values;              ///< less than 1000
+  Values keys;                ///< ascending, with runs of equal keys
+  Values offsets;             ///< beginnings of the runs, and the number of values at the end
   Values permutation;         ///< of all positions
   Values flags;               ///< 0 or 1
-  Values sorted_a, sorted_b;  ///< ascending, without equal ones
+  Values sorted_a, sorted_b;  ///< ascending, without duplicates
 };
 Problem make_problem(std::size_t size);
 
-/// Times the two sides of a primitive and compares what comes out.
+/// Times both sides of a primitive and compares the results.
 class Trial {
  public:
   Trial(const char* primitive, const char* implementation)
@@ -58,7 +58,7 @@ class Trial {
   void compare(const Values& found, const Values& wanted);
   void compare(Value found, Value wanted) { compare(Values{found}, Values{wanted}); }
 
-  double error() const { return error_; }  ///< the greatest difference; infinite where sizes differ
+  double error() const { return error_; }  ///< the greatest difference; infinite if sizes differ
   double device_ms() const { return device_ms_; }
   double host_ms() const { return host_ms_; }
 

@@ -1,4 +1,4 @@
-// Sequential implementations that several files compare with.
+// Sequential implementations that several files use for comparison.
 #pragma once
 
 #include <numeric>
@@ -35,7 +35,7 @@ inline Values exclusive_sums(const Problem& problem) {
   return sums;
 }
 
-/// Inclusive, beginning anew with each run.
+/// Returns inclusive sums that restart with each run.
 inline Values sums_within_runs(const Problem& problem) {
   Values sums;
   for (std::size_t i = 0; i < problem.values.size(); ++i) {
@@ -45,7 +45,7 @@ inline Values sums_within_runs(const Problem& problem) {
   return sums;
 }
 
-/// The run that each position is in: what a load-balancing search finds.
+/// Returns the run of each position: the result of a load-balancing search.
 inline Values owners(const Problem& problem) {
   Values owners;
   for (std::size_t run = 0; run + 1 < problem.offsets.size(); ++run)
@@ -53,7 +53,7 @@ inline Values owners(const Problem& problem) {
   return owners;
 }
 
-/// Those with a flag, then, where wanted, the others.
+/// Returns flagged values, followed by the others if `with_others`.
 inline Values flagged(const Problem& problem, bool with_others) {
   Values chosen;
   for (const Value flag : {1u, 0u}) {

@@ -25,7 +25,7 @@ ADD_PRIMITIVE(partition, cub) {
                                          size);
   });
   Values found = out.download();
-  std::reverse(found.begin() + chosen.download()[0], found.end());  // CUB leaves the others in reverse order
+  std::reverse(found.begin() + chosen.download()[0], found.end());  // CUB stores the others in reverse order
   trial.compare(found, trial.host([&] { return primitives::flagged(problem, true); }));
 }
 

@@ -1,5 +1,5 @@
-// Sorting by Thrust, which takes radix sort for plain values and their order, and merge sort for orders of
-// the program's own.
+// Sorting by Thrust, which uses radix sort for plain values with the standard order, and merge sort for
+// custom orders.
 #include <thrust/device_vector.h>
 #include <thrust/sort.h>
 

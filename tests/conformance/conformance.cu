@@ -1,5 +1,5 @@
-// The kernels of scripts/conformance. Between launches the program attaches other specifications, by its own
-// LYNXPP_SPEC.
+// The kernels of scripts/conformance. Between launches, the program attaches other specifications through its
+// own LYNXPP_SPEC.
 //   conformance CASES    each line of the file: SPECIFICATION KERNEL GRID_X GRID_Y GRID_Z BLOCK_X
 //                        BLOCK_Y BLOCK_Z
 #include <cuda_runtime.h>
@@ -23,7 +23,7 @@ __global__ void straight(const unsigned int* in, unsigned int* out) {
   out[thread] = in[thread] + 1;
 }
 
-/// Threads with an odd number go round (number mod 4) times.
+/// Odd threads iterate (number mod 4) times.
 __global__ void divergent(const unsigned int* in, unsigned int* out) {
   unsigned int in_block;
   const unsigned int thread = thread_of_grid(&in_block);
@@ -35,7 +35,7 @@ __global__ void divergent(const unsigned int* in, unsigned int* out) {
   }
 }
 
-/// A barrier and what others left in shared memory.
+/// Uses a barrier and values that other threads stored in shared memory.
 __global__ void together(const unsigned int* in, unsigned int* out) {
   __shared__ unsigned int values[1024];
   unsigned int in_block;

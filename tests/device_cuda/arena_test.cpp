@@ -1,5 +1,5 @@
-// Memory that many launches share: cleared, copied and given back together, against a driver whose launches
-// end when the test says so.
+// Memory shared by many launches: cleared, copied and released together, against a driver whose launches end
+// when the test says so.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,14 +22,15 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::SizeIs;
 
-/// Memory is the host's; what is enqueued happens at once, but an event is over only when it is let.
+/// A driver whose memory is host memory. Enqueued work happens at once, but events complete only when
+/// released.
 struct Simulation {
   std::vector<std::unique_ptr<std::byte[]>> memory;
   std::vector<std::size_t> allocated;
   std::map<CUevent, CUstream> recorded;
   std::set<CUevent> over;
   std::vector<std::size_t> copies;
-  std::vector<CUstream> waiting;  ///< that were told to wait for an event
+  std::vector<CUstream> waiting;  ///< streams that wait for an event
   std::uintptr_t next_handle = 16;
   bool clearing_is_slow = false;
   CUresult copy = CUDA_SUCCESS;
@@ -84,7 +85,7 @@ Driver simulating_driver() {
   Driver driver = device_driver();
   simulate_memory(driver);
   driver.cuStreamCreate = [](CUstream* stream, unsigned flags) {
-    EXPECT_EQ(flags, CU_STREAM_NON_BLOCKING) << "the program's legacy stream is not to wait for it";
+    EXPECT_EQ(flags, CU_STREAM_NON_BLOCKING) << "the program's legacy stream must not wait for it";
     *stream = reinterpret_cast<CUstream>(simulation->next_handle++);
     return CUDA_SUCCESS;
   };
@@ -124,7 +125,7 @@ class ArenaTest : public testing::Test {
   std::unique_ptr<Buffer> allocate(std::size_t bytes = 1024) {
     return std::move(*device_->allocate_zeroed(bytes, launch_));
   }
-  /// A launch that fills its memory with `value`.
+  /// Launches a kernel that fills its memory with `value`.
   std::unique_ptr<Readback> launched(int value, std::size_t bytes = 1024) {
     auto buffer = allocate(bytes);
     std::memset(reinterpret_cast<void*>(buffer->address()), value, bytes);
@@ -145,21 +146,21 @@ class ArenaTest : public testing::Test {
   std::unique_ptr<Device> device_;
 };
 
-TEST_F(ArenaTest, LaunchesTakePartsOfOneAllocation) {
+TEST_F(ArenaTest, LaunchesShareOneAllocation) {
   const auto first = allocate(1000);
   const auto second = allocate(1000);
-  EXPECT_EQ(second->address() - first->address(), 1024u) << "no two in one line of the L2 cache";
+  EXPECT_EQ(second->address() - first->address(), 1024u) << "launches must not share an L2 cache line";
   EXPECT_TRUE(is_zero(*first, 1000));
   EXPECT_THAT(simulation_.allocated, SizeIs(1));
-  EXPECT_THAT(simulation_.waiting, SizeIs(0)) << "it was clear before the first launch";
+  EXPECT_THAT(simulation_.waiting, SizeIs(0)) << "the memory was cleared before the first launch";
 }
 
-TEST_F(ArenaTest, ResultsOfLaunchesThatAreOverComeInOneCopy) {
+TEST_F(ArenaTest, FinishedLaunchesShareOneCopy) {
   std::vector<std::unique_ptr<Readback>> made;
   for (const int value : {1, 2, 3}) made.push_back(launched(value));
   EXPECT_FALSE(made[0]->ready());
   simulation_.end_launches();
-  made.push_back(launched(4));  // this one is not over
+  made.push_back(launched(4));  // this one is still running
   for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(made[i]->ready()) << i;
   EXPECT_THAT(simulation_.copies, ElementsAre(3 * 1024u));
   EXPECT_FALSE(made[3]->ready());
@@ -168,7 +169,7 @@ TEST_F(ArenaTest, ResultsOfLaunchesThatAreOverComeInOneCopy) {
   EXPECT_THAT(simulation_.copies, ElementsAre(3 * 1024u, 1024u));
 }
 
-TEST_F(ArenaTest, OneThatIsNotOverDoesNotKeepOthersBack) {
+TEST_F(ArenaTest, RunningLaunchDoesNotDelayOthers) {
   const auto slow = launched(1);
   simulation_.over.clear();
   const auto quick = launched(2);
@@ -181,7 +182,7 @@ TEST_F(ArenaTest, OneThatIsNotOverDoesNotKeepOthersBack) {
   EXPECT_THAT(bytes_of(slow), Each(std::byte{1}));
 }
 
-TEST_F(ArenaTest, ACopyThatIsBeingMadeKeepsNoLaunch) {
+TEST_F(ArenaTest, CopyInProgressDoesNotDelayLaunches) {
   const auto first = launched(1);
   simulation_.end_launches();
   std::future<std::unique_ptr<Buffer>> other;
@@ -191,12 +192,12 @@ TEST_F(ArenaTest, ACopyThatIsBeingMadeKeepsNoLaunch) {
     status = other.wait_for(std::chrono::seconds(5));
   };
   EXPECT_TRUE(first->ready());
-  EXPECT_EQ(status, std::future_status::ready) << "it waits for the copy";
+  EXPECT_EQ(status, std::future_status::ready) << "the launch waits for the copy";
   EXPECT_TRUE(is_zero(*other.get(), 1024));
 }
 
-TEST_F(ArenaTest, IsClearedForTheNextLaunchesWhenTheLastReaderHasGone) {
-  // Arenas grow; what is as large as one needs a new one every time.
+TEST_F(ArenaTest, ArenaIsClearedAndReusedAfterItsLastReadback) {
+  // Arenas grow, but a launch of this size always needs its own.
   constexpr std::size_t large = 8u << 20;
   auto first = launched(7, large);
   const auto second = launched(8, large);
@@ -206,10 +207,10 @@ TEST_F(ArenaTest, IsClearedForTheNextLaunchesWhenTheLastReaderHasGone) {
   first.reset();
   const auto third = allocate(large);
   EXPECT_TRUE(is_zero(*third, large));
-  EXPECT_THAT(simulation_.allocated, SizeIs(2)) << "the first one's memory";
+  EXPECT_THAT(simulation_.allocated, SizeIs(2)) << "the first arena's memory is reused";
 }
 
-TEST_F(ArenaTest, StreamsWaitForMemoryThatIsNotClearYet) {
+TEST_F(ArenaTest, StreamsWaitUntilMemoryIsCleared) {
   simulation_.clearing_is_slow = true;
   const auto first = allocate();
   launch_.per_thread_stream = true;
@@ -220,18 +221,18 @@ TEST_F(ArenaTest, StreamsWaitForMemoryThatIsNotClearYet) {
   EXPECT_THAT(simulation_.waiting, SizeIs(2));
 }
 
-TEST_F(ArenaTest, IsGivenUpWhereNobodyKnowsWhenALaunchIsOver) {
+TEST_F(ArenaTest, ArenaIsAbandonedIfTheEndOfALaunchIsUnknown) {
   constexpr std::size_t large = 8u << 20;
   auto buffer = allocate(large);
   simulation_.record = CUDA_ERROR_INVALID_HANDLE;
   EXPECT_FALSE(device_->read_back(std::move(buffer), launch_).ok());
   simulation_.record = CUDA_SUCCESS;
-  const auto other = launched(1, large);  // the arena that is open now is another one
+  const auto other = launched(1, large);  // in another arena, which is open now
   const auto next = allocate(large);
   EXPECT_THAT(simulation_.allocated, SizeIs(3));
 }
 
-TEST_F(ArenaTest, APartThatNothingWasEnqueuedForKeepsNothing) {
+TEST_F(ArenaTest, UnusedPartDoesNotPreventReuse) {
   constexpr std::size_t large = 8u << 20;
   auto first = allocate(large);
   simulation_.record = CUDA_ERROR_INVALID_HANDLE;
@@ -239,10 +240,10 @@ TEST_F(ArenaTest, APartThatNothingWasEnqueuedForKeepsNothing) {
   simulation_.record = CUDA_SUCCESS;
   const auto second = allocate(large);
   const auto third = allocate(large);
-  EXPECT_THAT(simulation_.allocated, SizeIs(2)) << "the first one's memory was taken again";
+  EXPECT_THAT(simulation_.allocated, SizeIs(2)) << "the first arena's memory was reused";
 }
 
-TEST_F(ArenaTest, OfLaunchesMadeBesideEachOtherNobodyKnowsWhichWasFirst) {
+TEST_F(ArenaTest, ConcurrentLaunchesHaveNoTimeBound) {
   auto first = allocate();
   auto second = allocate();
   const auto later = std::move(*device_->read_back(std::move(second), launch_));
@@ -255,15 +256,15 @@ TEST_F(ArenaTest, OfLaunchesMadeBesideEachOtherNobodyKnowsWhichWasFirst) {
   EXPECT_EQ(next->most_milliseconds(), std::nullopt);
 }
 
-TEST_F(ArenaTest, ACopyThatIsRefusedIsTheResultsFailure) {
+TEST_F(ArenaTest, RejectedCopyFailsTheReadback) {
   const auto readback = launched(1);
   simulation_.end_launches();
   simulation_.copy = CUDA_ERROR_ILLEGAL_ADDRESS;
-  EXPECT_TRUE(readback->ready()) << "there is nothing to wait for";
+  EXPECT_TRUE(readback->ready()) << "no copy to wait for";
   EXPECT_FALSE(readback->wait().ok());
 }
 
-TEST_F(ArenaTest, ALaunchTakesNoLongerThanSinceTheOneBeforeItOnItsStream) {
+TEST_F(ArenaTest, PreviousLaunchOnTheStreamBoundsTheTime) {
   const auto first = launched(1);
   const auto second = launched(2);
   simulation_.end_launches();
@@ -273,7 +274,7 @@ TEST_F(ArenaTest, ALaunchTakesNoLongerThanSinceTheOneBeforeItOnItsStream) {
   launch_.per_thread_stream = true;
   const auto third = launched(3);
   const auto fourth = launched(4);
-  EXPECT_EQ(fourth->most_milliseconds(), std::nullopt) << "of another thread, perhaps";
+  EXPECT_EQ(fourth->most_milliseconds(), std::nullopt) << "the handle may name another thread's stream";
 }
 
 }  // namespace

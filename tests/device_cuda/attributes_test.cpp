@@ -1,4 +1,4 @@
-// Attributes of functions that the program sets after a variant was loaded, against a driver that keeps them.
+// Function attributes that the program sets after a variant was loaded, against a driver that stores them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -83,7 +83,7 @@ class AttributesTest : public testing::Test {
     launch_.function = reinterpret_cast<void*>(original);
     launch_.block[0] = 32;
     device_ = std::move(*make_device(driver_));
-    device_->measure_kernels(KernelTimes::running);  // each launch has its own memory
+    device_->measure_kernels(KernelTimes::running);  // gives each launch its own memory
     kept_.attributes[original][CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT] = 25;
     variant_ = std::move(*device_->load("ret;", "k", launch_, {.may_wait_for_blocks = false}));
   }
@@ -93,7 +93,7 @@ class AttributesTest : public testing::Test {
     return device_->launch(*variant_, launch_, {}, {}, *buffer);
   }
   int of_variant(CUfunction_attribute attribute) { return kept_.attributes[variant_function][attribute]; }
-  /// As the program does it.
+  /// Sets an attribute as the program does.
   void set(CUfunction_attribute attribute, int value) {
     kept_.attributes[original][attribute] = value;
     ++launch_.attribute_changes;
@@ -106,7 +106,7 @@ class AttributesTest : public testing::Test {
   std::unique_ptr<Variant> variant_;
 };
 
-TEST_F(AttributesTest, AreThoseOfTheOriginalAtEachLaunch) {
+TEST_F(AttributesTest, FollowTheOriginalAtEachLaunch) {
   ASSERT_TRUE(launch().ok());
   EXPECT_EQ(of_variant(CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT), 25);
   set(CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 75);
@@ -118,21 +118,21 @@ TEST_F(AttributesTest, AreThoseOfTheOriginalAtEachLaunch) {
   EXPECT_EQ(of_variant(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH), 2);
 }
 
-TEST_F(AttributesTest, TheDriverIsAskedOnlyWhenSomethingWasSet) {
+TEST_F(AttributesTest, DriverIsQueriedOnlyAfterChanges) {
   ASSERT_TRUE(launch().ok());
   const int asked = kept_.asked;
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(launch().ok());
   EXPECT_EQ(kept_.asked, asked);
 }
 
-TEST_F(AttributesTest, WhereOneCannotBeSetTheOriginalIsToRun) {
+TEST_F(AttributesTest, LaunchFailsIfAnAttributeCannotBeSet) {
   set(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, -1);
   EXPECT_FALSE(launch().ok());
   EXPECT_EQ(kept_.launched, 0);
 }
 
 // compute-sanitizer reports each failed call of the driver as an error of the program.
-TEST_F(AttributesTest, AFunctionIsNotQueriedAsAKernelIfItsKindIsKnown) {
+TEST_F(AttributesTest, KnownFunctionIsNotQueriedAsKernel) {
   kept_.asked_for_function_of_kernel = 0;
   launch_.is_context_function = true;
   const auto loaded = device_->load("ret;", "k", launch_, {.may_wait_for_blocks = false});
@@ -146,7 +146,7 @@ TEST_F(AttributesTest, AFunctionIsNotQueriedAsAKernelIfItsKindIsKnown) {
   EXPECT_EQ(kept_.asked_for_function_of_kernel, 1);
 }
 
-TEST_F(AttributesTest, TheCacheConfigurationComesWithTheLaunch) {
+TEST_F(AttributesTest, CacheConfigurationComesWithTheLaunch) {
   ASSERT_TRUE(launch().ok());
   EXPECT_EQ(kept_.cache_config, -1);
   launch_.cache_config = CU_FUNC_CACHE_PREFER_L1;

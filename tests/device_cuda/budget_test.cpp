@@ -1,4 +1,4 @@
-// How much memory probe buffers take, of a device and of the host.
+// The limit on memory for probe buffers, of the device and of the host.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(MemoryBudget, IsAShareOrAnAmount) {
+TEST(MemoryBudget, ParsesSharesAndAmounts) {
   const auto of_1000 = [](const std::string& text) -> std::optional<std::uint64_t> {
     const Result<MemoryBudget> budget = MemoryBudget::parse(text);
     return budget ? std::optional(budget->of(1000)) : std::nullopt;
@@ -35,12 +35,12 @@ TEST(MemoryBudget, IsAShareOrAnAmount) {
     EXPECT_EQ(of_1000(wrong), std::nullopt) << wrong;
 }
 
-TEST(MemoryBudget, WhatTheHostHasIsKnown) {
+TEST(MemoryBudget, FreeHostMemoryIsKnown) {
   EXPECT_GT(free_host_memory(), 1u << 20);
   EXPECT_LT(free_host_memory(), std::numeric_limits<std::uint64_t>::max());
 }
 
-TEST(BoundedMemory, RefusesWhatIsMoreThanTheBudget) {
+TEST(BoundedMemory, RejectsMoreThanTheBudget) {
   std::uint64_t free = 10'000;
   BoundedMemory memory("memory", [&] { return free; });
   EXPECT_TRUE(memory.take(900).ok());
@@ -53,7 +53,7 @@ TEST(BoundedMemory, RefusesWhatIsMoreThanTheBudget) {
   memory.give_back(1000);
   EXPECT_TRUE(memory.take(1000).ok());
   free = 100;
-  EXPECT_FALSE(memory.take(200).ok()) << "the program has taken the rest";
+  EXPECT_FALSE(memory.take(200).ok()) << "the program uses the rest";
   EXPECT_FALSE(memory.take(std::numeric_limits<std::uint64_t>::max()).ok());
   memory.limit(*MemoryBudget::parse("1M"));
   EXPECT_TRUE(memory.take(200).ok());
@@ -70,7 +70,7 @@ struct Memory {
   std::mutex mutex;  ///< guards `pinned`
   std::vector<std::thread::id> freed_by;
   std::vector<std::thread::id> made_by;
-  std::shared_future<void> idle;  ///< valid: freeing pinned memory waits for the device, as getting more does
+  std::shared_future<void> idle;  ///< if valid, pinned memory calls wait for the device
 };
 Memory* memory = nullptr;
 
@@ -122,7 +122,7 @@ class BoundedPool : public testing::Test {
   cuda::Pool pool_{driver_, reinterpret_cast<CUcontext>(1)};
 };
 
-TEST_F(BoundedPool, TakesATenthOfWhatIsFreeOnTheDevice) {
+TEST_F(BoundedPool, UsesATenthOfFreeDeviceMemory) {
   const auto first = pool_.device_memory(100'000, nullptr);
   ASSERT_TRUE(first.ok());
   const auto second = pool_.device_memory(100'000, nullptr);
@@ -131,10 +131,10 @@ TEST_F(BoundedPool, TakesATenthOfWhatIsFreeOnTheDevice) {
               HasSubstr("bytes of device memory for probe buffers"));
   pool_.give_back_device_memory(*first);
   EXPECT_EQ(memory_.device.size(), 1u) << "kept";
-  EXPECT_TRUE(pool_.device_memory(90'000, nullptr).ok()) << "the same memory";
+  EXPECT_TRUE(pool_.device_memory(90'000, nullptr).ok()) << "the same memory is reused";
 }
 
-/// Giving large blocks back between launches that need them again would hold up other launches.
+/// Freeing large blocks between launches that need them again would delay other launches.
 TEST_F(BoundedPool, KeepsLargeBlocksThatAreInUse) {
   pool_.limit(*MemoryBudget::parse("4G"));
   const auto launch = [&] {
@@ -148,7 +148,7 @@ TEST_F(BoundedPool, KeepsLargeBlocksThatAreInUse) {
   EXPECT_TRUE(memory_.freed_on.empty());
 }
 
-TEST_F(BoundedPool, GivesBackLargeBlocksThatWereNotUsedForASecond) {
+TEST_F(BoundedPool, FreesLargeBlocksUnusedForASecond) {
   pool_.limit(*MemoryBudget::parse("4G"));
   std::vector<cuda::Pool::Block> blocks;
   for (int i = 0; i < 5; ++i) blocks.push_back(*pool_.device_memory(200'000'000, nullptr));
@@ -156,10 +156,10 @@ TEST_F(BoundedPool, GivesBackLargeBlocksThatWereNotUsedForASecond) {
   EXPECT_EQ(memory_.device.size(), 5u);
   std::this_thread::sleep_for(std::chrono::milliseconds(1100));
   pool_.give_back_device_memory(blocks[4]);
-  EXPECT_EQ(memory_.device.size(), 1u) << "256 MiB are kept";
+  EXPECT_EQ(memory_.device.size(), 1u) << "256 MiB stay cached";
 }
 
-TEST_F(BoundedPool, GivesUpWhatItKeepsBeforeItRefuses) {
+TEST_F(BoundedPool, FreesCachedBlocksBeforeFailing) {
   const auto small = pool_.device_memory(10'000, nullptr);
   ASSERT_TRUE(small.ok());
   pool_.give_back_device_memory(*small);
@@ -167,7 +167,7 @@ TEST_F(BoundedPool, GivesUpWhatItKeepsBeforeItRefuses) {
   EXPECT_EQ(memory_.device.size(), 1u);
 }
 
-TEST_F(BoundedPool, BoundsPinnedMemoryToo) {
+TEST_F(BoundedPool, LimitsPinnedMemoryToo) {
   pool_.limit(*MemoryBudget::parse("8K"));
   const auto first = pool_.pinned_memory(5000);
   ASSERT_TRUE(first.ok());
@@ -185,25 +185,26 @@ TEST_F(BoundedPool, FreesNothingOnAStreamThatTheProgramMayCapture) {
   EXPECT_THAT(memory_.freed_on, testing::ElementsAre(reinterpret_cast<CUstream>(0x77)));
 }
 
-TEST_F(BoundedPool, PinnedMemoryIsMadeByAThreadOfItsOwn) {
+TEST_F(BoundedPool, PinnedMemoryIsAllocatedOnASeparateThread) {
   ASSERT_TRUE(pool_.pinned_memory(5000).ok());
   EXPECT_THAT(memory_.made_by, testing::ElementsAre(testing::Ne(std::this_thread::get_id())));
 }
 
-TEST_F(BoundedPool, ALaunchDoesNotWaitForPinnedMemoryThatIsLate) {
+TEST_F(BoundedPool, LaunchDoesNotWaitForLatePinnedMemory) {
   std::promise<void> idle;
   memory_.idle = idle.get_future().share();
   pool_.limit(*MemoryBudget::parse("8K"));
   const auto late = pool_.pinned_memory(8000);
   ASSERT_FALSE(late.ok());
-  EXPECT_THAT(late.error().diagnostics.front().message, HasSubstr("not given pinned host memory in time"));
-  EXPECT_FALSE(pool_.pinned_memory(100).ok()) << "nor again";
+  EXPECT_THAT(late.error().diagnostics.front().message,
+              HasSubstr("did not provide pinned host memory in time"));
+  EXPECT_FALSE(pool_.pinned_memory(100).ok()) << "later requests fail, too";
   idle.set_value();
   while (!pool_.pinned_memory(8000).ok()) std::this_thread::yield();
-  EXPECT_EQ(memory_.pinned.size(), 1u) << "the one that was late";
+  EXPECT_EQ(memory_.pinned.size(), 1u) << "the late one";
 }
 
-TEST_F(BoundedPool, PinnedMemoryIsFreedByAThreadOfItsOwn) {
+TEST_F(BoundedPool, PinnedMemoryIsFreedOnASeparateThread) {
   pool_.limit(*MemoryBudget::parse("8K"));
   const auto first = pool_.pinned_memory(5000);
   ASSERT_TRUE(first.ok());
@@ -212,8 +213,8 @@ TEST_F(BoundedPool, PinnedMemoryIsFreedByAThreadOfItsOwn) {
   EXPECT_THAT(memory_.freed_by, testing::ElementsAre(testing::Ne(std::this_thread::get_id())));
 }
 
-/// The device waits for the host: for what the launch is followed by, perhaps.
-TEST_F(BoundedPool, ALaunchDoesNotWaitForADeviceThatIsNeverIdle) {
+/// The device waits for the host, for example for work that follows the launch.
+TEST_F(BoundedPool, LaunchDoesNotWaitForABusyDevice) {
   std::promise<void> idle;
   pool_.limit(*MemoryBudget::parse("8K"));
   const auto first = pool_.pinned_memory(5000);
@@ -227,7 +228,7 @@ TEST_F(BoundedPool, ALaunchDoesNotWaitForADeviceThatIsNeverIdle) {
   EXPECT_EQ(memory_.pinned.size(), 1u);
 }
 
-TEST_F(BoundedPool, CountsNothingThatTheDriverRefused) {
+TEST_F(BoundedPool, DoesNotCountFailedAllocations) {
   pool_.limit(*MemoryBudget::parse("8K"));
   memory_.is_full = true;
   for (int i = 0; i < 5; ++i) EXPECT_FALSE(pool_.device_memory(8000, nullptr).ok());

@@ -1,4 +1,4 @@
-// A driver that answers what a device is asked when it is made, and nothing else.
+// A driver that answers the queries made when a device is created, and nothing else.
 #pragma once
 
 #include <charconv>
@@ -10,14 +10,15 @@
 
 namespace lynxpp::device::cuda {
 
-/// What is given to the driver's compiler beside the text.
+/// Options passed to the driver's compiler with the text.
 struct JitOptions {
   const CUjit_option* names = nullptr;
   void* const* values = nullptr;
   unsigned count = 0;
 };
 
-/// The limit that ptxas keeps to: the kernel's own, and that of the options where it has no launch bounds.
+/// Returns the limit that ptxas applies: the kernel's own, or the option's if the kernel has no launch
+/// bounds.
 inline std::optional<std::uintptr_t> register_limit(const void* ptx, const JitOptions& options) {
   constexpr std::string_view directive = ".maxnreg ";
   const std::string_view text = static_cast<const char*>(ptx);

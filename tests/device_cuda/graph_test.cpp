@@ -1,5 +1,5 @@
-// Graphs with variants: what lives as long as they run, and what is launched when the driver refuses
-// something.
+// Graphs with variants: which objects live until they are over, and what is launched when a driver call
+// fails.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-/// What is enqueued is over when the test says so.
+/// A driver whose enqueued work is over when the test says so.
 struct Enqueued {
   std::vector<std::unique_ptr<std::byte[]>> memory;
   std::set<CUdeviceptr> allocated;
@@ -97,7 +97,7 @@ void answer_for_kernels(Driver& driver) {
     return CUDA_SUCCESS;
   };
   driver.cuModuleUnload = [](CUmodule module) {
-    EXPECT_EQ(enqueued->current, reinterpret_cast<CUcontext>(1)) << "the context that it was loaded in";
+    EXPECT_EQ(enqueued->current, reinterpret_cast<CUcontext>(1)) << "the module's context must be current";
     enqueued->unloaded.push_back(module);
     return CUDA_SUCCESS;
   };
@@ -190,7 +190,7 @@ TEST_F(CudaGraphs, VariantsStayLoadedUntilTheLastLaunchIsOver) {
   auto running = launched();
   load_variant();
   ASSERT_TRUE(instantiate().ok());
-  EXPECT_THAT(enqueued_.unloaded, IsEmpty()) << "it may be running";
+  EXPECT_THAT(enqueued_.unloaded, IsEmpty()) << "the graph may be running";
   EXPECT_FALSE(running->ready());
   enqueued_.end_everything();
   EXPECT_TRUE(running->ready());
@@ -198,12 +198,12 @@ TEST_F(CudaGraphs, VariantsStayLoadedUntilTheLastLaunchIsOver) {
   EXPECT_THAT(enqueued_.unloaded, SizeIs(1));
 }
 
-TEST_F(CudaGraphs, NothingIsAskedOfTheDriverWhenTheContextIsGone) {
+TEST_F(CudaGraphs, DriverIsNotCalledAfterTheContextIsDestroyed) {
   static int calls = 0;
   calls = 0;
   ASSERT_TRUE(instantiate().ok());
   auto running = launched();
-  // Each of these would receive a stale handle.
+  // Each of these calls would pass a stale handle.
   driver_.cuCtxPushCurrent = [](CUcontext) { return ++calls, CUDA_SUCCESS; };
   driver_.cuEventQuery = [](CUevent) { return ++calls, CUDA_SUCCESS; };
   driver_.cuEventSynchronize = [](CUevent) { return ++calls, CUDA_SUCCESS; };
@@ -223,7 +223,7 @@ TEST_F(CudaGraphs, NothingIsAskedOfTheDriverWhenTheContextIsGone) {
   EXPECT_EQ(calls, 0);
 }
 
-TEST_F(CudaGraphs, BuffersOfALaunchThatWasRefusedAreNotUsedAgainBeforeTheyAreClear) {
+TEST_F(CudaGraphs, BuffersOfAFailedLaunchAreNotReusedUntilCleared) {
   ASSERT_TRUE(instantiate().ok());
   const std::uint64_t cleared = address_;
   enqueued_.launch = CUDA_ERROR_OUT_OF_MEMORY;
@@ -231,23 +231,23 @@ TEST_F(CudaGraphs, BuffersOfALaunchThatWasRefusedAreNotUsedAgainBeforeTheyAreCle
   enqueued_.launch = CUDA_SUCCESS;
   ASSERT_TRUE(instantiate().ok());
   ASSERT_TRUE(instantiate().ok());
-  EXPECT_NE(address_, cleared) << "the driver may be clearing it";
+  EXPECT_NE(address_, cleared) << "the memory may still be being cleared";
   EXPECT_THAT(enqueued_.unloaded, IsEmpty());
 }
 
-TEST_F(CudaGraphs, BuffersAreUsedAgainBehindALaterLaunch) {
+TEST_F(CudaGraphs, BuffersAreReusedAfterALaterLaunch) {
   ASSERT_TRUE(instantiate().ok());
   const std::uint64_t cleared = address_;
   enqueued_.launch = CUDA_ERROR_OUT_OF_MEMORY;
   EXPECT_FALSE(launch().ok());
   enqueued_.launch = CUDA_SUCCESS;
-  launched();  // over when its results go
+  launched();  // completes when its readback is destroyed
   ASSERT_TRUE(instantiate().ok());
   ASSERT_TRUE(instantiate().ok());
   EXPECT_EQ(address_, cleared);
 }
 
-TEST_F(CudaGraphs, NothingIsLaunchedWhereResultsHaveNoPlace) {
+TEST_F(CudaGraphs, NothingIsLaunchedWithoutMemoryForResults) {
   ASSERT_TRUE(instantiate().ok());
   enqueued_.pinned = CUDA_ERROR_OUT_OF_MEMORY;
   EXPECT_FALSE(launch().ok());
@@ -257,17 +257,17 @@ TEST_F(CudaGraphs, NothingIsLaunchedWhereResultsHaveNoPlace) {
   EXPECT_THAT(enqueued_.launched, SizeIs(1));
 }
 
-TEST_F(CudaGraphs, VariantsAreNotLaunchedWhereNobodyKnowsTheEndOfAnEarlierLaunch) {
+TEST_F(CudaGraphs, VariantsAreNotLaunchedIfTheEndOfAnEarlierLaunchIsUnknown) {
   ASSERT_TRUE(instantiate().ok());
   launched();
   enqueued_.record = CUDA_ERROR_UNKNOWN;
-  graph_->launched(in_);  // of the program's own graph
+  graph_->launched(in_);  // a launch of the program's own graph
   enqueued_.record = CUDA_SUCCESS;
   EXPECT_FALSE(launch().ok());
   EXPECT_THAT(enqueued_.launched, SizeIs(1));
 }
 
-TEST_F(CudaGraphs, BuffersAreMadeOnAStreamThatIsNotTheProgramsOwn) {
+TEST_F(CudaGraphs, BuffersAreAllocatedOnASeparateStream) {
   static std::vector<CUstream> streams;
   streams.clear();
   driver_.cuMemAllocAsync = [](CUdeviceptr* address, std::size_t, CUstream stream) {

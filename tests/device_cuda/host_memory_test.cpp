@@ -1,4 +1,4 @@
-// Memory of the host that kernels write.
+// Host memory that kernels write.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -35,7 +35,7 @@ bool is_zeroed(const HostMemory& memory) {
   return std::ranges::all_of(memory.bytes(), [](std::byte each) { return each == std::byte{0}; });
 }
 
-TEST(HostMemory, IsZeroedWhetherItIsNewOrWasInUseBefore) {
+TEST(HostMemory, IsZeroedWhenNewAndWhenReused) {
   const Driver made = driver();
   answer = CUDA_SUCCESS;
   allocated = 0;
@@ -50,10 +50,10 @@ TEST(HostMemory, IsZeroedWhetherItIsNewOrWasInUseBefore) {
     EXPECT_TRUE(is_zeroed(**memory));
     std::ranges::fill((*memory)->bytes(), std::byte{7});
   }
-  EXPECT_EQ(allocated, 1) << "what was given back is kept";
+  EXPECT_EQ(allocated, 1) << "released memory stays cached";
 }
 
-TEST(HostMemory, ThatTheDriverRefusesIsAFailure) {
+TEST(HostMemory, FailsIfTheDriverFails) {
   const Driver made = driver();
   answer = CUDA_ERROR_OUT_OF_MEMORY;
   const auto device = make_device(made);

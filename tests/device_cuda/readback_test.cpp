@@ -1,5 +1,5 @@
-// When the memory of a launch that is measured is used again, and what launches cost the driver, against a
-// driver that answers as it is told.
+// When the memory of a measured launch is reused, and how many driver calls launches need, against a driver
+// with preset results.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,10 +24,10 @@ struct Answers {
   std::uint64_t next_address = 0x10000;
   std::uintptr_t next_event = 1;
   std::array<std::byte, 4096> pinned{};
-  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;  ///< of the thread
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;  ///< of the calling thread
   CUcontext current = reinterpret_cast<CUcontext>(1);
   std::set<std::string> unsafe;   ///< calls that would invalidate a capture of another thread
-  std::set<std::string> strange;  ///< calls about a launch in a context that is not its own
+  std::set<std::string> strange;  ///< calls about a launch made in a context that is not its own
 
   void look(const char* call) {
     if (mode != CU_STREAM_CAPTURE_MODE_RELAXED) unsafe.insert(call);
@@ -100,7 +100,7 @@ struct Counted<member, DriverFunction<CUresult (*)(Arguments...)>> {
   }
 };
 
-/// Every call of the result is counted and then answered by `answering`, which must outlive it.
+/// Returns a driver that counts every call and forwards it to `answering`, which must outlive it.
 Driver counting_driver(Driver& answering) {
   counted = &answering;
   Driver driver;
@@ -146,14 +146,14 @@ class Readbacks : public testing::Test {
   std::unique_ptr<Device> device_;
 };
 
-TEST_F(Readbacks, GiveTheirMemoryBackWhenTheLaunchIsOver) {
+TEST_F(Readbacks, ReturnMemoryWhenTheLaunchIsOver) {
   auto buffer = allocate();
   const std::uint64_t first = buffer->address();
   { const auto readback = read_back(std::move(buffer)); }
   EXPECT_EQ(allocate()->address(), first);
 }
 
-TEST_F(Readbacks, AreNotReadyBecauseTheQueryFails) {
+TEST_F(Readbacks, AreNotReadyIfTheQueryFails) {
   const auto readback = read_back(allocate());
   for (const CUresult failed :
        {CUDA_ERROR_NOT_READY, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, CUDA_ERROR_ILLEGAL_ADDRESS}) {
@@ -164,7 +164,7 @@ TEST_F(Readbacks, AreNotReadyBecauseTheQueryFails) {
   EXPECT_TRUE((*readback)->ready());
 }
 
-TEST_F(Readbacks, OfWhichNobodyKnowsTheEndKeepTheirMemory) {
+TEST_F(Readbacks, KeepMemoryIfTheEndIsUnknown) {
   auto buffer = allocate();
   const std::uint64_t first = buffer->address();
   {
@@ -175,10 +175,10 @@ TEST_F(Readbacks, OfWhichNobodyKnowsTheEndKeepTheirMemory) {
   EXPECT_NE(allocate()->address(), first);
 }
 
-TEST_F(Readbacks, WithoutAnEventBehindTheLaunchKeepTheirMemory) {
+TEST_F(Readbacks, KeepMemoryIfNoEventFollowsTheLaunch) {
   auto buffer = allocate();
   const std::uint64_t first = buffer->address();
-  { const auto once = read_back(std::move(buffer)); }  // leaves an event that says that something is over
+  { const auto once = read_back(std::move(buffer)); }  // leaves an event that reports completion
   buffer = allocate();
   ASSERT_EQ(buffer->address(), first);
   answers_.record = CUDA_ERROR_INVALID_HANDLE;
@@ -186,22 +186,22 @@ TEST_F(Readbacks, WithoutAnEventBehindTheLaunchKeepTheirMemory) {
   EXPECT_NE(allocate()->address(), first);
 }
 
-TEST_F(Readbacks, ARefusedCopyIsToldByWhoWaitsForTheKernel) {
+TEST_F(Readbacks, ReportARejectedCopyAfterTheKernel) {
   auto buffer = allocate();
   const std::uint64_t first = buffer->address();
   answers_.copy = CUDA_ERROR_INVALID_VALUE;
   answers_.query = CUDA_ERROR_NOT_READY;
   {
     const auto refused = read_back(std::move(buffer));
-    ASSERT_TRUE(refused.ok()) << "the launching thread waits for nothing";
+    ASSERT_TRUE(refused.ok()) << "the launching thread must not wait";
     EXPECT_FALSE((*refused)->ready());
     EXPECT_NE(allocate()->address(), first) << "the kernel may be running";
     EXPECT_FALSE((*refused)->wait().ok());
   }
-  EXPECT_EQ(allocate()->address(), first) << "the event behind the kernel says that it is over";
+  EXPECT_EQ(allocate()->address(), first) << "the event after the kernel has completed";
 }
 
-TEST_F(Readbacks, LeaveCapturesOfOtherThreadsAloneAndAskInTheirOwnContext) {
+TEST_F(Readbacks, PreserveCapturesAndQueryInTheirOwnContext) {
   {
     const auto readback = read_back(allocate());
     answers_.current = reinterpret_cast<CUcontext>(2);
@@ -212,10 +212,10 @@ TEST_F(Readbacks, LeaveCapturesOfOtherThreadsAloneAndAskInTheirOwnContext) {
   }
   EXPECT_THAT(answers_.unsafe, IsEmpty());
   EXPECT_THAT(answers_.strange, IsEmpty());
-  EXPECT_EQ(answers_.mode, CU_STREAM_CAPTURE_MODE_GLOBAL) << "as the program had it";
+  EXPECT_EQ(answers_.mode, CU_STREAM_CAPTURE_MODE_GLOBAL) << "the program's mode is restored";
 }
 
-TEST_F(Readbacks, OfLaunchesThatAreNotTimedLeaveCapturesAlone) {
+TEST_F(Readbacks, PreserveCapturesForUntimedLaunches) {
   answer_for_kernels(driver_);
   device_->measure_kernels(KernelTimes::off);
   const auto variant = std::move(*device_->load("", "k", {}, {}));
@@ -227,10 +227,10 @@ TEST_F(Readbacks, OfLaunchesThatAreNotTimedLeaveCapturesAlone) {
     EXPECT_TRUE((*readback)->wait().ok());
   }
   EXPECT_THAT(answers_.unsafe, IsEmpty());
-  EXPECT_EQ(answers_.mode, CU_STREAM_CAPTURE_MODE_GLOBAL) << "as the program had it";
+  EXPECT_EQ(answers_.mode, CU_STREAM_CAPTURE_MODE_GLOBAL) << "the program's mode is restored";
 }
 
-/// In the order in which a launch session calls.
+/// Makes the calls of a launch in the order of a launch session.
 std::unique_ptr<Readback> launched(Device& device, Variant& variant) {
   EXPECT_FALSE(*device.capturing({}));
   auto buffer = std::move(*device.allocate_zeroed(64, {}));
@@ -250,20 +250,20 @@ TEST_F(Readbacks, CallTheDriverSeldom) {
   const Driver driver = counting_driver(driver_);
   const auto device = std::move(*make_device(driver));
   const auto variant = std::move(*device->load("", "k", {}, {.may_wait_for_blocks = false}));
-  // They make memory and events for the next ones.
+  // The first launches create memory and events for later ones.
   for (int i = 0; i < 1000; ++i) settle(launched(*device, *variant));
 
   calls = 0;
   std::vector<std::unique_ptr<Readback>> made;
   made.push_back(launched(*device, *variant));
-  EXPECT_EQ(calls, 3) << "whether the stream is captured, kernel, event";
+  EXPECT_EQ(calls, 3) << "capture query, kernel, event";
 
   settle(launched(*device, *variant));
   made.push_back(launched(*device, *variant));
   made.push_back(launched(*device, *variant));
   calls = 0;
   settle(std::move(made[0]));
-  EXPECT_EQ(calls, 8) << "the mode of captures and the context, twice, the event, a copy and its event";
+  EXPECT_EQ(calls, 8) << "twice the capture mode and the context; the event, a copy and its event";
 
   calls = 0;
   {
@@ -271,7 +271,7 @@ TEST_F(Readbacks, CallTheDriverSeldom) {
     settle(std::move(made[1]));
     settle(std::move(made[2]));
   }
-  EXPECT_EQ(calls, 9) << "one event more";
+  EXPECT_EQ(calls, 9) << "one more event";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Which variants are compiled again with fewer registers, against a driver that answers from a table.
+// Which variants are recompiled with fewer registers, against a driver that answers from a table.
 #include "device/cuda/register_limit.h"
 
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ KernelResources resources_of(std::uint32_t registers, std::uint32_t local_bytes,
   return {registers, local_bytes, 0, warps / 8, warps, 64};
 }
 
-TEST(RegisterLimits, AreThoseThatKeepTheOriginalsWarpsAndTheNextStep) {
+TEST(RegisterLimits, KeepTheOriginalsWarpsOrTakeTheNextStep) {
   const KernelResources original = resources_of(20, 0, 64);
   EXPECT_THAT(register_limits(original, resources_of(56, 0, 36)), ElementsAre(32, 40));
   EXPECT_THAT(register_limits(original, resources_of(39, 0, 48)), ElementsAre(32));
@@ -30,7 +30,7 @@ TEST(RegisterLimits, AreThoseThatKeepTheOriginalsWarpsAndTheNextStep) {
   EXPECT_THAT(register_limits(original, resources_of(56, 0, 0)), IsEmpty());
 }
 
-TEST(RegisterLimits, AreWorthMoreWarpsAndAFewWordsInMemory) {
+TEST(RegisterLimits, AreWorthMoreWarpsWithFewSpills) {
   const KernelResources variant = resources_of(56, 40, 36);
   EXPECT_TRUE(is_worth_its_limit(resources_of(40, 40, 48), variant));
   EXPECT_TRUE(is_worth_its_limit(resources_of(40, 56, 48), variant));
@@ -43,7 +43,7 @@ struct Compiled {
   int local_bytes = 0;
 };
 
-/// What the driver makes of the variant with a limit; 0: without one. The original is module 1000.
+/// The driver's results for the variant by register limit; 0: no limit. The original is module 1000.
 struct Table {
   std::map<std::uintptr_t, Compiled> compiled;
   std::vector<std::uintptr_t> asked;
@@ -105,7 +105,8 @@ class LimitedLoad : public testing::Test {
     table_.compiled = {{original_function, {20, 0}}, {0, {56, 0}}, {32, {32, 48}}, {40, {40, 8}}};
   }
 
-  /// Registers of the variant that is kept. The text's directives stand at its begin.
+  /// Returns the registers of the variant that load() chooses. The directives are at the beginning of the
+  /// text.
   std::uint32_t load(std::size_t text_bytes = 1, std::uint32_t blocks = 1000,
                      std::uint32_t kept_registers = 0) {
     Result<std::unique_ptr<Device>> device = make_device(driver_);
@@ -125,7 +126,7 @@ class LimitedLoad : public testing::Test {
   std::string directives_ = " ";
 };
 
-TEST_F(LimitedLoad, ARefusalNamesTheFirstErrorAndHowManyMoreThereAre) {
+TEST_F(LimitedLoad, FailureNamesTheFirstErrorAndTheNumberOfOthers) {
   driver_.cuModuleLoadDataEx = [](CUmodule*, const void*, unsigned count, CUjit_option* options,
                                   void** values) {
     constexpr char log[] =
@@ -142,8 +143,8 @@ TEST_F(LimitedLoad, ARefusalNamesTheFirstErrorAndHowManyMoreThereAre) {
               testing::EndsWith(": ptxas input, line 8: error: unknown instruction (and 2 more lines)"));
 }
 
-/// ptxas takes no limit from outside for them.
-TEST_F(LimitedLoad, LaunchBoundsAreNoObstacle) {
+/// ptxas ignores external limits for such kernels.
+TEST_F(LimitedLoad, AppliesDespiteLaunchBounds) {
   directives_ = ".maxntid 256, 1, 1 ";
   EXPECT_EQ(load(), 40u);
   EXPECT_THAT(table_.asked, ElementsAre(0, 32, 40));
@@ -154,11 +155,11 @@ TEST(RegisterLimits, AreWrittenIntoTheKernel) {
   const std::size_t begin = ptx.find(')') + 1, end = ptx.find('{');
   EXPECT_EQ(with_register_limit(ptx, {begin, end}, 40),
             ".entry k()\n.maxntid 256\n\n.maxnreg 40\n{ .maxnreg }");
-  EXPECT_EQ(with_register_limit(ptx, {}, 40), ptx) << "nobody knows where";
+  EXPECT_EQ(with_register_limit(ptx, {}, 40), ptx) << "the position of the directives is unknown";
   EXPECT_EQ(with_register_limit(ptx, {begin, ptx.size() + 1}, 40), ptx);
 }
 
-TEST(RegisterLimits, AreNotRaisedWhereTheKernelHasOne) {
+TEST(RegisterLimits, NeverRaiseAnExistingLimit) {
   const std::string ptx = ".entry k() .maxnreg 48{}";
   const DirectivePlace place{10, 22};
   EXPECT_EQ(with_register_limit(ptx, place, 40), ".entry k() .maxnreg 40{}");
@@ -167,19 +168,19 @@ TEST(RegisterLimits, AreNotRaisedWhereTheKernelHasOne) {
   EXPECT_EQ(with_register_limit(".entry k() .maxnreg {}", {10, 20}, 40), ".entry k() .maxnreg {}");
 }
 
-TEST_F(LimitedLoad, TheFirstLimitThatSpillsLittleIsKept) {
+TEST_F(LimitedLoad, KeepsTheFirstLimitWithFewSpills) {
   EXPECT_EQ(load(), 40u);
   EXPECT_THAT(table_.asked, ElementsAre(0, 32, 40));
   EXPECT_THAT(table_.unloaded, testing::UnorderedElementsAre(32, 40, unlimited_function));
 }
 
-TEST_F(LimitedLoad, TheOriginalsWarpsComeFirst) {
+TEST_F(LimitedLoad, TriesTheOriginalsWarpsFirst) {
   table_.compiled[32].local_bytes = 16;
   EXPECT_EQ(load(), 32u);
   EXPECT_THAT(table_.asked, ElementsAre(0, 32));
 }
 
-TEST_F(LimitedLoad, WhatSpillsOrIsRefusedStaysAsItWas) {
+TEST_F(LimitedLoad, KeepsTheVariantIfLimitsSpillOrFail) {
   table_.compiled[40].local_bytes = 64;
   table_.compiled.erase(32);
   EXPECT_EQ(load(), 56u);
@@ -187,39 +188,39 @@ TEST_F(LimitedLoad, WhatSpillsOrIsRefusedStaysAsItWas) {
 }
 
 /// The device has nine multiprocessors.
-TEST_F(LimitedLoad, AGridThatDoesNotFillTheDeviceLeavesRoom) {
+TEST_F(LimitedLoad, AllowsMoreRegistersIfTheGridDoesNotFillTheDevice) {
   EXPECT_EQ(load(1, 9 * 4, 10), 56u);
-  EXPECT_THAT(table_.asked, ElementsAre(0)) << "four blocks fit with what ptxas took";
+  EXPECT_THAT(table_.asked, ElementsAre(0)) << "four blocks fit with the registers that ptxas chose";
   table_.compiled[0].registers = 20;
   EXPECT_EQ(load(1, 9 * 4, 10), 32u);
-  EXPECT_EQ(load(1, 9 * 4, 0), 20u) << "it keeps nothing";
+  EXPECT_EQ(load(1, 9 * 4, 0), 20u) << "the variant keeps no registers";
   EXPECT_EQ(load(1, 9 * 8, 10), 20u) << "the grid fills the device";
-  EXPECT_EQ(load(1, 9 * 4, 21), 20u) << "the driver refuses the limit";
+  EXPECT_EQ(load(1, 9 * 4, 21), 20u) << "compilation fails with the limit";
   EXPECT_THAT(table_.asked, ElementsAre(0, 0, 32, 0, 0, 0, 48));
 }
 
-TEST(RegisterLimits, OfOriginalsThatTheGridDoesNotFill) {
+TEST(RegisterLimits, CountOnlyWarpsThatTheGridFills) {
   const KernelResources original{20, 0, 0, 8, 64, 64};
   EXPECT_EQ(filled_by(72, 9, original).warps_per_sm, 64u);
   EXPECT_EQ(filled_by(64, 9, original).warps_per_sm, 64u);
   EXPECT_EQ(filled_by(63, 9, original).warps_per_sm, 56u);
   EXPECT_EQ(filled_by(1, 9, original).warps_per_sm, 8u);
-  EXPECT_EQ(filled_by(1, 0, original).warps_per_sm, 64u) << "nobody knows";
+  EXPECT_EQ(filled_by(1, 0, original).warps_per_sm, 64u) << "the number of multiprocessors is unknown";
 }
 
-TEST(RegisterLimits, AreRoomierByWhatIsKeptUpToWhatThereIs) {
+TEST(RegisterLimits, AddKeptRegistersUpToTheAvailableOnes) {
   const KernelResources filled{33, 0, 0, 4, 32, 64};
   const KernelResources variant{32, 0, 0, 8, 64, 64};
   EXPECT_EQ(roomier_limit(filled, variant, 1), 40u);
   EXPECT_EQ(roomier_limit(filled, variant, 7), 40u);
   EXPECT_EQ(roomier_limit(filled, variant, 8), 48u);
-  EXPECT_EQ(roomier_limit(filled, variant, 100), 64u) << "as many as 32 warps can have";
+  EXPECT_EQ(roomier_limit(filled, variant, 100), 64u) << "the maximum for 32 warps";
   EXPECT_EQ(roomier_limit(filled, variant, 0), 0u);
   EXPECT_EQ(roomier_limit(filled, {64, 0, 0, 4, 32, 64}, 100), 0u) << "no room";
   EXPECT_EQ(roomier_limit({33, 0, 0, 1, 1, 64}, {40, 0, 0, 1, 2, 64}, 1000), 248u);
 }
 
-TEST_F(LimitedLoad, NothingIsTriedWhereNoWarpIsLostOrTheTextIsLong) {
+TEST_F(LimitedLoad, TriesNothingIfNoWarpIsLostOrTheTextIsLong) {
   EXPECT_EQ(load(longest_text_with_limits + 1), 56u);
   table_.compiled[0].registers = 32;
   EXPECT_EQ(load(), 32u);

@@ -1,5 +1,5 @@
-// Which variant is launched where all thread blocks of the original are resident at once, against a driver
-// that answers from a table.
+// Which variant is launched if all thread blocks of the original are resident at once, against a driver that
+// answers from a table.
 #include "device/cuda/residency.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ using ::testing::ElementsAre;
 constexpr std::uintptr_t original_function = 1000;
 constexpr std::uintptr_t unlimited_function = 999;
 
-/// Registers by the limit a variant is compiled with, and what was asked and launched.
+/// Registers by a variant's register limit, and the recorded queries and launches.
 struct Table {
   std::map<std::uintptr_t, int> registers = {{original_function, 20}, {unlimited_function, 56}, {32, 32}};
   std::vector<std::uintptr_t> loaded;
@@ -38,7 +38,7 @@ CUresult load_module(CUmodule* module, const void* text, unsigned count, CUjit_o
 }
 
 Driver fake_driver() {
-  Driver driver = device_driver();  // which has 9 multiprocessors
+  Driver driver = device_driver();  // it has 9 multiprocessors
   driver.cuFuncGetAttribute = [](int* value, CUfunction_attribute id, CUfunction) {
     *value = id == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK ? 1024 : 0;
     return CUDA_SUCCESS;
@@ -76,13 +76,14 @@ Driver fake_driver() {
   return driver;
 }
 
-/// Of 256 threads an SM holds 8 blocks of the original, 4 of the variant, 8 of one with 32 registers.
+/// With 256 threads per block, an SM holds 8 blocks of the original, 4 of the variant, and 8 of the variant
+/// with 32 registers.
 class ResidencyTest : public testing::Test {
  protected:
   void SetUp() override {
     table = &table_;
     device_ = std::move(*make_device(driver_));
-    device_->measure_kernels(KernelTimes::running);  // each launch has its own memory
+    device_->measure_kernels(KernelTimes::running);  // gives each launch its own memory
     variant_ = load(false);
   }
 
@@ -111,30 +112,30 @@ class ResidencyTest : public testing::Test {
   std::unique_ptr<Variant> variant_;
 };
 
-TEST_F(ResidencyTest, ACooperativeLaunchGetsAsFewRegistersAsItNeeds) {
+TEST_F(ResidencyTest, CooperativeLaunchUsesAResidentVariant) {
   EXPECT_TRUE(launch(*variant_, 36, true).ok());
   EXPECT_TRUE(launch(*variant_, 60, true).ok());
   EXPECT_TRUE(launch(*variant_, 61, true).ok());
   EXPECT_THAT(table_.launched, ElementsAre(unlimited_function, 32, 32));
-  EXPECT_THAT(table_.loaded, ElementsAre(unlimited_function, 32)) << "made once";
+  EXPECT_THAT(table_.loaded, ElementsAre(unlimited_function, 32)) << "compiled once";
 }
 
-TEST_F(ResidencyTest, OthersOnlyWhereBlocksMayWaitForEachOther) {
+TEST_F(ResidencyTest, OtherLaunchesUseItOnlyIfBlocksMayWait) {
   EXPECT_TRUE(launch(*variant_, 60, false).ok());
   const auto waiting = load(true);
   EXPECT_TRUE(launch(*waiting, 60, false).ok());
-  EXPECT_TRUE(launch(*waiting, 600, false).ok()) << "those of the original are not resident at once either";
+  EXPECT_TRUE(launch(*waiting, 600, false).ok()) << "the original's blocks are not all resident either";
   EXPECT_THAT(table_.launched, ElementsAre(unlimited_function, 32, unlimited_function));
 }
 
-/// As those of scans with a look-back, which ask for launch bounds.
-TEST_F(ResidencyTest, AlsoWhereTheKernelHasLaunchBounds) {
+/// For example in scans with look-back, which have launch bounds.
+TEST_F(ResidencyTest, AppliesDespiteLaunchBounds) {
   const auto waiting = load(true, ".maxntid 256, 1, 1 ");
   EXPECT_TRUE(launch(*waiting, 60, false).ok());
   EXPECT_THAT(table_.launched, ElementsAre(32));
 }
 
-TEST_F(ResidencyTest, WhereThereIsNoneTheOriginalIsToRun) {
+TEST_F(ResidencyTest, LaunchFailsIfNoVariantIsResident) {
   table_.registers.erase(32);
   const Status made = launch(*variant_, 60, true);
   ASSERT_FALSE(made.ok());
@@ -142,21 +143,21 @@ TEST_F(ResidencyTest, WhereThereIsNoneTheOriginalIsToRun) {
   EXPECT_TRUE(table_.launched.empty());
 }
 
-TEST_F(ResidencyTest, OccupancyIsAskedOnceForEachShape) {
+TEST_F(ResidencyTest, OccupancyIsQueriedOncePerShape) {
   EXPECT_TRUE(launch(*variant_, 9, true).ok());
   const int asked = table_.occupancies;
   for (const std::uint32_t blocks : {1u, 20u, 36u}) EXPECT_TRUE(launch(*variant_, blocks, true).ok());
   EXPECT_EQ(table_.occupancies, asked);
 }
 
-TEST(ResidencyLimit, IsThatOfTheBlocksThatOneMultiprocessorMustHold) {
+TEST(ResidencyLimit, FollowsFromBlocksPerMultiprocessor) {
   Launch launch;
   launch.block[0] = 256;
   launch.grid[0] = 60;
-  EXPECT_EQ(residency_limit(launch, 9), 32u);  // 7 of them
+  EXPECT_EQ(residency_limit(launch, 9), 32u);  // 7 blocks per multiprocessor
   EXPECT_EQ(residency_limit(launch, 60), 248u);
   launch.block[0] = 1024;
-  EXPECT_EQ(residency_limit(launch, 9), 0u) << "no SM holds 7 of them";
+  EXPECT_EQ(residency_limit(launch, 9), 0u) << "no SM holds 7 such blocks";
 }
 
 }  // namespace

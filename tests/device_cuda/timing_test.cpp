@@ -1,5 +1,4 @@
-// What the cuda device asks of the driver to time a launch, against functions that only write down what they
-// are asked.
+// Driver calls that the cuda device makes to time a launch, against functions that only record the calls.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,17 +14,17 @@ using ::testing::ElementsAre;
 CUfunction const wait_kernel = reinterpret_cast<CUfunction>(1);
 CUfunction const programs_kernel = reinterpret_cast<CUfunction>(2);
 
-/// What was asked, and how the driver is to answer.
+/// The recorded calls, and the driver's results.
 struct Asked {
   std::vector<std::string> calls;
   CUresult load = CUDA_SUCCESS;
   CUresult launch = CUDA_SUCCESS;
-  std::uint32_t number = 0;                    ///< the last wait kernel's
-  volatile std::uint32_t* released = nullptr;  ///< what it looks at
+  std::uint32_t number = 0;                    ///< of the last wait kernel
+  volatile std::uint32_t* released = nullptr;  ///< memory word that the wait kernel polls
   std::uint32_t word = 0;
   std::uintptr_t events = 0;
 
-  /// Whether what was enqueued behind the last wait kernel still waits.
+  /// True if work after the last wait kernel is still held.
   bool is_held() const { return released != nullptr && *released != number; }
 };
 Asked* asked = nullptr;
@@ -76,7 +75,7 @@ class Timing : public testing::Test {
  protected:
   void SetUp() override { asked = &asked_; }
 
-  /// The program's own launch.
+  /// Launches and times the program's own kernel.
   Result<std::unique_ptr<Readback>> time(KernelTimes how) {
     Result<std::unique_ptr<Device>> made = make_device(driver_);
     device_ = std::move(*made);
@@ -91,7 +90,7 @@ class Timing : public testing::Test {
   std::unique_ptr<Device> device_;
 };
 
-TEST_F(Timing, AloneEverythingIsEnqueuedWhileTheStreamIsHeld) {
+TEST_F(Timing, AloneEnqueuesEverythingWhileTheStreamIsHeld) {
   auto timed = time(KernelTimes::alone);
   EXPECT_THAT(asked_.calls, ElementsAre("load", "wait", "event held", "kernel held", "event held"));
   EXPECT_FALSE(asked_.is_held());
@@ -100,25 +99,25 @@ TEST_F(Timing, AloneEverythingIsEnqueuedWhileTheStreamIsHeld) {
   EXPECT_EQ((*timed)->kernel_milliseconds(), 1.0);
 }
 
-TEST_F(Timing, OtherwiseNothingWaits) {
+TEST_F(Timing, RunningDoesNotHoldTheStream) {
   const auto timed = time(KernelTimes::running);
   EXPECT_THAT(asked_.calls, ElementsAre("event", "kernel", "event"));
 }
 
-TEST_F(Timing, ALaunchThatFailsLetsTheStreamGo) {
+TEST_F(Timing, FailedLaunchReleasesTheStream) {
   asked_.launch = CUDA_ERROR_INVALID_VALUE;
   EXPECT_FALSE(time(KernelTimes::alone).ok());
   EXPECT_FALSE(asked_.is_held());
 }
 
-TEST_F(Timing, WithoutTheWaitKernelTimesAreTakenAllTheSame) {
+TEST_F(Timing, MeasuresEvenWithoutTheWaitKernel) {
   asked_.load = CUDA_ERROR_INVALID_PTX;
   const auto timed = time(KernelTimes::alone);
   EXPECT_THAT(asked_.calls, ElementsAre("load", "event", "kernel", "event"));
   EXPECT_TRUE(timed.ok());
 }
 
-TEST_F(Timing, EveryHoldHasItsOwnNumberAndTheKernelIsLoadedOnce) {
+TEST_F(Timing, HoldsAreNumberedAndLoadTheKernelOnce) {
   StreamHold streams(driver_);
   for (int i = 0; i < 3; ++i) {
     StreamHold::Hold hold = streams.hold(nullptr);
@@ -129,7 +128,7 @@ TEST_F(Timing, EveryHoldHasItsOwnNumberAndTheKernelIsLoadedOnce) {
   EXPECT_THAT(asked_.calls, ElementsAre("load", "wait", "wait", "wait"));
 }
 
-TEST_F(Timing, AHoldThatIsReleasedLeavesLaterOnesHeld) {
+TEST_F(Timing, ReleasingAHoldKeepsLaterOnes) {
   StreamHold streams(driver_);
   StreamHold::Hold first = streams.hold(nullptr);
   {

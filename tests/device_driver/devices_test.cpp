@@ -1,4 +1,4 @@
-// Several devices (LYNXPP_CPU_DEVICES) under the driver's API: contexts of each, and what goes between them.
+// Several devices (LYNXPP_CPU_DEVICES) in the driver API: their contexts, and operations between them.
 #include <gmock/gmock.h>
 
 #include <cstdlib>
@@ -11,7 +11,7 @@
 namespace lynxpp::device::cpu::test {
 namespace {
 
-// Before any call asks how many there are.
+// Set before any call reads the number of devices.
 [[maybe_unused]] const int is_set = setenv("LYNXPP_CPU_DEVICES", "2", 1);
 
 class DevicesTest : public testing::Test {
@@ -35,7 +35,7 @@ class DevicesTest : public testing::Test {
     EXPECT_EQ(found<CUresult(CUdeviceptr*, std::size_t)>("cuMemAlloc")(&address, bytes), CUDA_SUCCESS);
     return address;
   }
-  /// Memory that another device may read, too: the fill is over.
+  /// Returns filled memory that other devices may read: the fill is complete.
   static CUdeviceptr filled(unsigned value, std::size_t count) {
     const CUdeviceptr address = allocate(4 * count);
     EXPECT_EQ(found<CUresult(CUdeviceptr, unsigned, std::size_t)>("cuMemsetD32")(address, value, count),
@@ -64,7 +64,7 @@ class DevicesTest : public testing::Test {
   CUcontext contexts[2] = {};
 };
 
-TEST_F(DevicesTest, AreTwoThatCanBeToldApart) {
+TEST_F(DevicesTest, AreDistinguishable) {
   int count = 0;
   ASSERT_EQ(CALL(cuDeviceGetCount, &count), CUDA_SUCCESS);
   ASSERT_EQ(count, 2);
@@ -87,7 +87,7 @@ TEST_F(DevicesTest, AreTwoThatCanBeToldApart) {
   EXPECT_NE(contexts[0], contexts[1]);
 }
 
-TEST_F(DevicesTest, TheCurrentContextSaysWhichDeviceCallsMean) {
+TEST_F(DevicesTest, CurrentContextSelectsTheDevice) {
   const auto device_now = [] {
     CUdevice device = -1;
     EXPECT_EQ(found<CUresult(CUdevice*, CUcontext)>("cuCtxGetDevice")(&device, nullptr), CUDA_SUCCESS);
@@ -116,7 +116,7 @@ TEST_F(DevicesTest, TheCurrentContextSaysWhichDeviceCallsMean) {
   }).join();
 }
 
-TEST_F(DevicesTest, ModulesBelongToOneAndLibrariesToAll) {
+TEST_F(DevicesTest, ModulesBelongToOneDeviceAndLibrariesToAll) {
   CUfunction const first = load_scale();
   use(1);
   CUfunction const second = load_scale();
@@ -147,7 +147,7 @@ TEST_F(DevicesTest, ModulesBelongToOneAndLibrariesToAll) {
   }
 }
 
-TEST_F(DevicesTest, StreamsOfAnotherContextTakeNoLaunch) {
+TEST_F(DevicesTest, LaunchesInStreamsOfAnotherContextFail) {
   CUfunction const scale = load_scale();
   use(1);
   CUstream stream = nullptr;
@@ -166,7 +166,7 @@ TEST_F(DevicesTest, StreamsOfAnotherContextTakeNoLaunch) {
   EXPECT_EQ(CALL(cuEventRecord, event, stream), CUDA_ERROR_INVALID_HANDLE);
 }
 
-TEST_F(DevicesTest, PeersGetAccessByTheirContexts) {
+TEST_F(DevicesTest, PeerAccessIsEnabledByContext) {
   use(1);
   const CUdeviceptr there = filled(4, 1);
   use(0);
@@ -192,10 +192,10 @@ TEST_F(DevicesTest, PeersGetAccessByTheirContexts) {
   ASSERT_EQ(launch(scale, there, 1), CUDA_SUCCESS);
   EXPECT_EQ(synchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
   use(1);
-  EXPECT_EQ(synchronize(), CUDA_SUCCESS) << "the other context has not failed";
+  EXPECT_EQ(synchronize(), CUDA_SUCCESS) << "the other context must not fail";
 }
 
-TEST_F(DevicesTest, CopiesGoBetweenContexts) {
+TEST_F(DevicesTest, CopiesWorkBetweenContexts) {
   use(1);
   const CUdeviceptr there = filled(9, 4);
   use(0);
@@ -220,7 +220,7 @@ TEST_F(DevicesTest, CopiesGoBetweenContexts) {
   EXPECT_EQ(read(there), 5u);
 }
 
-TEST_F(DevicesTest, AContextThatEndsTakesItsMemoryAndAccessAlong) {
+TEST_F(DevicesTest, DestroyingAContextEndsItsMemoryAndAccess) {
   use(1);
   const CUdeviceptr there = filled(4, 1);
   CUcontext own = nullptr;
@@ -233,7 +233,7 @@ TEST_F(DevicesTest, AContextThatEndsTakesItsMemoryAndAccessAlong) {
   use(0);
   EXPECT_EQ(found<CUresult(CUdeviceptr)>("cuMemFree")(here), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(read(there), 4u);
-  EXPECT_EQ(CALL(cuCtxEnablePeerAccess, contexts[1], 0), CUDA_SUCCESS) << "it was not enabled any more";
+  EXPECT_EQ(CALL(cuCtxEnablePeerAccess, contexts[1], 0), CUDA_SUCCESS) << "access ended with the context";
 }
 
 }  // namespace

@@ -32,8 +32,8 @@ Function* found(const char* name) {
   return reinterpret_cast<Function*>(address);
 }
 
-// The newest version of a function, called with the type that cuda.h gives its name. Not for names that are
-// macros for one of several exported versions.
+// Calls the newest version of a function with the type that cuda.h declares for its name. Not for names that
+// are macros for one of several exported versions.
 #define CALL(name, ...) found<std::remove_pointer_t<decltype(&::name)>>(#name)(__VA_ARGS__)
 
 /// scale: p[i] *= factor for i < n

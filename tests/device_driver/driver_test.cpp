@@ -1,4 +1,4 @@
-// The stand-in for the driver: functions are found as a program finds them, by cuGetProcAddress.
+// The stand-in for the driver, with functions found by cuGetProcAddress as in a program.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace lynxpp::device::cpu::test {
 namespace {
 
-TEST_F(DriverTest, AModuleOfPtxRuns) {
+TEST_F(DriverTest, PtxModuleRuns) {
   CUfunction const scale = load_scale();
   const CUdeviceptr data = allocate(40 * 4);
   ASSERT_EQ(fill(data, 5, 40), CUDA_SUCCESS);
@@ -30,7 +30,7 @@ TEST_F(DriverTest, AModuleOfPtxRuns) {
   EXPECT_EQ(read(data, 40)[39], 50u);
 }
 
-TEST_F(DriverTest, ParametersMayLieInABuffer) {
+TEST_F(DriverTest, ParametersMayComeInABuffer) {
   CUfunction const scale = load_scale();
   const CUdeviceptr data = allocate(4);
   ASSERT_EQ(fill(data, 7, 1), CUDA_SUCCESS);
@@ -70,7 +70,7 @@ TEST_F(DriverTest, LibrariesShareTheirKernelsWithTheirModule) {
   EXPECT_EQ(launch(function, data, 1), CUDA_ERROR_INVALID_HANDLE);
 }
 
-/// Adds the texts and completes; the image, or why there is none.
+/// Adds the texts and completes the link; stores the image or returns the error.
 CUresult linked(CUlinkState& state, std::vector<std::string> texts, void*& image,
                 std::vector<CUjit_option> options = {}, void** values = nullptr) {
   using Create = CUresult(unsigned, CUjit_option*, void**, CUlinkState*);
@@ -88,7 +88,7 @@ CUresult linked(CUlinkState& state, std::vector<std::string> texts, void*& image
   return found<Complete>("cuLinkComplete")(state, &image, &bytes);
 }
 
-TEST_F(DriverTest, TheLinkerMakesOneImage) {
+TEST_F(DriverTest, LinkerMakesOneImage) {
   CUlinkState state = nullptr;
   void* image = nullptr;
   ASSERT_EQ(linked(state, {ptx}, image), CUDA_SUCCESS);
@@ -106,7 +106,7 @@ TEST_F(DriverTest, TheLinkerMakesOneImage) {
   EXPECT_EQ(CALL(cuLinkDestroy, state), CUDA_SUCCESS);
 }
 
-TEST_F(DriverTest, TheLinkerSaysWhatIsWrong) {
+TEST_F(DriverTest, LinkerReportsProblems) {
   const auto log_of = [](std::vector<std::string> texts) {
     std::string log(200, 'x');
     void* values[] = {reinterpret_cast<void*>(log.size()), log.data()};
@@ -170,7 +170,7 @@ TEST_F(DriverTest, StreamsAndEvents) {
   EXPECT_EQ(CALL(cuStreamSynchronize, stream), CUDA_ERROR_INVALID_HANDLE);
 }
 
-TEST_F(DriverTest, ContextsAreAStackAndTakeTheirMemoryWithThem) {
+TEST_F(DriverTest, ContextsFormAStackAndOwnTheirMemory) {
   CUcontext own = nullptr;
   using Create = CUresult(CUcontext*, CUctxCreateParams*, unsigned, CUdevice);
   ASSERT_EQ(found<Create>("cuCtxCreate")(&own, nullptr, 0, 0), CUDA_SUCCESS);
@@ -190,7 +190,7 @@ TEST_F(DriverTest, ContextsAreAStackAndTakeTheirMemoryWithThem) {
   EXPECT_EQ(launch(scale, data, 1), CUDA_ERROR_INVALID_HANDLE);
 }
 
-TEST_F(DriverTest, BadCallsGetTheDocumentedErrors) {
+TEST_F(DriverTest, InvalidCallsReturnDocumentedErrors) {
   CUdevice device = 0;
   EXPECT_EQ(CALL(cuDeviceGet, &device, 1), CUDA_ERROR_INVALID_DEVICE);
   EXPECT_EQ(CALL(cuModuleLoadData, &module, ".version 7.0\n.target sm_75\n.entry broken( {"),
@@ -214,8 +214,8 @@ TEST_F(DriverTest, BadCallsGetTheDocumentedErrors) {
   EXPECT_EQ(found<CUresult(CUcontext)>("cuCtxSynchronize")(nullptr), CUDA_ERROR_INVALID_CONTEXT);
 }
 
-/// As an H100's driver does it; what is wrong is said in the device's log.
-TEST_F(DriverTest, TheCompilersLogIsWritten) {
+/// Same as the driver of an H100; the device's log contains the problem.
+TEST_F(DriverTest, CompilerLogIsWritten) {
   const auto load = [&](const char* text, CUjit_option size, CUjit_option buffer, std::size_t room) {
     std::string log(room + 1, 'x');
     CUjit_option options[] = {size, buffer};
@@ -247,7 +247,7 @@ TEST_F(DriverTest, TheCompilersLogIsWritten) {
   EXPECT_STREQ(written.c_str(), log.c_str());
 }
 
-TEST_F(DriverTest, AKernelThatDiesFailsItsContext) {
+TEST_F(DriverTest, FailedKernelFailsItsContext) {
   CUfunction const scale = load_scale();
   ASSERT_EQ(launch(scale, 8, 1), CUDA_SUCCESS);
   EXPECT_EQ(found<CUresult(CUcontext)>("cuCtxSynchronize")(nullptr), CUDA_ERROR_ILLEGAL_ADDRESS);
@@ -286,7 +286,7 @@ TEST_F(DriverTest, GraphsAndCaptures) {
   CUgraph captured = nullptr;
   ASSERT_EQ(CALL(cuStreamEndCapture, stream, &captured), CUDA_SUCCESS);
   EXPECT_EQ(read(data, 1)[0], 21u);
-  // As a program of today's cuda.h asks for it.
+  // The signature that a program compiled with a current cuda.h requests.
   using Instantiate = CUresult(CUgraphExec*, CUgraph, unsigned long long);
   ASSERT_EQ(found<Instantiate>("cuGraphInstantiate")(&executable, captured, 0), CUDA_SUCCESS);
   CUgraphNode launch = nullptr;
@@ -319,7 +319,7 @@ TEST_F(DriverTest, AttributesAndOccupancy) {
   EXPECT_EQ(grid % 2, 0);
 }
 
-TEST_F(DriverTest, PointersAreKnown) {
+TEST_F(DriverTest, PointerAttributesAreReported) {
   const CUdeviceptr data = allocate(100);
   CUmemorytype type{};
   ASSERT_EQ(CALL(cuPointerGetAttribute, &type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, data + 4), CUDA_SUCCESS);
@@ -336,7 +336,7 @@ TEST_F(DriverTest, PointersAreKnown) {
             CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST(DriverLookUp, GivesTheVersionThatIsAskedFor) {
+TEST(DriverLookUp, ReturnsTheRequestedVersion) {
   void* function = nullptr;
   CUdriverProcAddressQueryResult status{};
   ASSERT_EQ(look_up("cuCtxCreate", &function, 13000), CUDA_SUCCESS);

@@ -1,5 +1,5 @@
-"""Compares the stand-in's tables with what the toolkit's driver library exports, with what the stand-in itself
-exports, and with the documentation, which it writes when asked to.
+"""Compares the stand-in's tables with the exports of the toolkit's driver library and of the stand-in, and with the
+documentation, which it generates with --write.
 
 Arguments: nm, the toolkit's libcuda.so, the stand-in, device/cpu/driver, docs/cpu-driver.md [--write].
 """
@@ -13,33 +13,32 @@ import textwrap
 INTRODUCTION = """\
 # The CUDA driver on the cpu device
 
-Every function that the driver library of CUDA 13.0 exports, the variants with the suffixes `_ptsz` and
-`_ptds` included. A function that the device does not have returns `CUDA_ERROR_NOT_SUPPORTED` and is named
-in the log once. The tables are `device/cpu/driver/api.def` and `unsupported.def`; the test
-`device_driver_exports` compares them with the toolkit's library and with this page, which
-`tests/device_driver/exports_test.py … --write` makes of them.
+This page lists all functions that the driver library of CUDA 13.0 exports, including variants with the
+suffixes `_ptsz` and `_ptds`. A function that the device does not support returns
+`CUDA_ERROR_NOT_SUPPORTED` and is logged once. The tables are `device/cpu/driver/api.def` and
+`unsupported.def`; the test `device_driver_exports` compares them with the toolkit's library and with this
+page, which `tests/device_driver/exports_test.py … --write` generates from them.
 
-A program finds the stand-in, `lib/cpu-driver/libcuda.so.1`, when `lynxpp run` starts it for the cpu
-device (`-d cpu`, or no driver on the machine); with `LD_PRELOAD` alone when it opens `libcuda.so.1`
-itself. A program that is linked with `libcuda.so.1` and started without `lynxpp run` needs
-`LD_LIBRARY_PATH` to name that folder. The hooks stand before the stand-in as before a GPU's driver, so
-its launches are instrumented by the same path.
+A program finds the stand-in, `lib/cpu-driver/libcuda.so.1`, if `lynxpp run` starts it for the cpu device
+(`-d cpu`, or a machine without a driver). With `LD_PRELOAD` alone, it finds the stand-in if it opens
+`libcuda.so.1` itself. A program that is linked with `libcuda.so.1` and started without `lynxpp run` needs
+that folder in `LD_LIBRARY_PATH`. The hooks intercept calls to the stand-in as they do for a GPU's driver, so
+launches are instrumented in the same way.
 
-- Modules, libraries and linker take PTX: as text, in fatbinaries, from files. The linker makes one of
-  several.
-- There is one device, or as many as [`LYNXPP_CPU_DEVICES`](cpu-runtime.md) says. All contexts of a device
-  share its memory and its default stream; what a context has allocated, loaded and created goes away with it.
-  A module belongs to the device of the context that loads it, a library to all.
-- A kernel that died is a sticky error of its device until a context there is destroyed or reset.
-- Virtual memory comes in units of 2 MB, of devices alone. A mapping begins at its memory's beginning;
-  access is for reading and writing or none. Memory is exported as a file descriptor.
-- `cuGetExportTable` gives out no table. CUDA runtimes that are linked statically need one, so they stay
-  refused.
+- Modules, libraries and the linker accept PTX: as text, in fatbinaries, or from files. The linker combines
+  several PTX inputs into one.
+- There is one device unless [`LYNXPP_CPU_DEVICES`](cpu-runtime.md) sets another number. All contexts of a
+  device share its memory and its default stream; everything that a context allocates, loads or creates is
+  freed with it. A module belongs to the device of the context that loads it, a library to all devices.
+- A kernel failure is a sticky error of its device until a context of that device is destroyed or reset.
+- Virtual memory has a granularity of 2 MB and is supported for device memory only. A mapping starts at the
+  beginning of its memory; access is either read and write or none. Memory is exported as a file descriptor.
+- `cuGetExportTable` returns no table. Statically linked CUDA runtimes need one, so they remain unsupported.
 """
 
 
 def entries_of(table):
-    """The functions of a .def file by its headings: [(heading, [exported names])]."""
+    """Returns the functions of a .def file by its headings: [(heading, [exported names])]."""
     found = [("", [])]
     for line in table.read_text().splitlines():
         heading = re.fullmatch(r"// (.*)\.", line)
@@ -81,16 +80,16 @@ def main():
     if sys.argv[6:] == ["--write"]:
         pathlib.Path(page).write_text(document(has, lacks))
     exported = exports(nm, library)
-    assert len(exported) > 500, f"{library} exports {len(exported)} functions only"
+    assert len(exported) > 500, f"{library} exports {len(exported)} functions, too few"
     all_has = {name for _, names in has for name in names}
     all_lacks = {name for _, names in lacks for name in names}
-    problems = [f"{name} is exported by the driver and in neither table" for name in exported - all_has - all_lacks]
-    problems += [f"{name} is in a table and not exported by the driver" for name in (all_has | all_lacks) - exported]
+    problems = [f"{name} is exported by the driver, but in neither table" for name in exported - all_has - all_lacks]
+    problems += [f"{name} is in a table, but not exported by the driver" for name in (all_has | all_lacks) - exported]
     problems += [f"{name} is in both tables" for name in all_has & all_lacks]
-    problems += [f"{name}: only one of stand-in and driver exports it" for name in exports(nm, stand_in) ^ exported]
+    problems += [f"{name}: exported only by the stand-in or only by the driver" for name in exports(nm, stand_in) ^ exported]
     if pathlib.Path(page).read_text() != document(has, lacks):
-        problems.append(f"{page} differs from the tables; --write makes it anew")
-    print("\n".join(sorted(problems)) or f"{len(exported)} functions: {len(all_has)} done, {len(all_lacks)} refused")
+        problems.append(f"{page} differs from the tables; regenerate it with --write")
+    print("\n".join(sorted(problems)) or f"{len(exported)} functions: {len(all_has)} supported, {len(all_lacks)} unsupported")
     return 1 if problems else 0
 
 

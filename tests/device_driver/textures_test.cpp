@@ -1,5 +1,4 @@
-// Arrays, textures and surfaces of the stand-in for the driver. Functions are called by the names that the
-// library exports.
+// Arrays, textures and surfaces of the stand-in for the driver. Functions are called by their exported names.
 #include <cuda.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,8 +23,8 @@ Function* exported_as(const char* name) {
   return nullptr;
 }
 
-// CU(cuTexObjectDestroy)(object); CU_V2(cuArrayCreate)(…) where cuda.h's name is a macro for the second
-// version.
+// For example CU(cuTexObjectDestroy)(object), or CU_V2(cuArrayCreate)(…) if cuda.h's name is a macro for the
+// second version.
 #define CU(name) exported_as<std::remove_pointer_t<decltype(&::name)>>(#name)
 #define CU_V2(name) exported_as<std::remove_pointer_t<decltype(&::name)>>(#name "_v2")
 
@@ -81,7 +80,7 @@ class DriverTextures : public testing::Test {
   CUcontext context = nullptr;
 };
 
-TEST_F(DriverTextures, ArraysKnowTheirShape) {
+TEST_F(DriverTextures, ArraysReportTheirShape) {
   const CUDA_ARRAY_DESCRIPTOR plane{8, 4, CU_AD_FORMAT_HALF, 2};
   CUarray array = nullptr;
   ASSERT_EQ(CU_V2(cuArrayCreate)(&array, &plane), CUDA_SUCCESS);
@@ -106,7 +105,7 @@ TEST_F(DriverTextures, ArraysKnowTheirShape) {
   EXPECT_EQ(CU_V2(cuArrayCreate)(&array, &three), CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST_F(DriverTextures, ArraysGoAwayWithTheirContext) {
+TEST_F(DriverTextures, ArraysAreFreedWithTheirContext) {
   CUcontext own = nullptr;
   ASSERT_EQ((exported_as<CUresult(CUcontext*, unsigned, CUdevice)>("cuCtxCreate_v2")(&own, 0, 0)),
             CUDA_SUCCESS);
@@ -175,7 +174,7 @@ TEST_F(DriverTextures, CopiesToAndFromArrays) {
   EXPECT_EQ(CU_V2(cuMemcpyHtoA)(nullptr, 0, from.data(), 16), CUDA_ERROR_INVALID_HANDLE);
 }
 
-TEST_F(DriverTextures, KernelsReadThem) {
+TEST_F(DriverTextures, KernelsReadTextures) {
   CUarray const array = make_array({4, 2, 0, CU_AD_FORMAT_UNSIGNED_INT8, 1, CUDA_ARRAY3D_SURFACE_LDST});
   const unsigned char bytes[8] = {1, 2, 3, 4, 51, 102, 153, 255};
   ASSERT_EQ(CU_V2(cuMemcpyHtoA)(array, 0, bytes, 8), CUDA_SUCCESS);
@@ -195,7 +194,7 @@ TEST_F(DriverTextures, KernelsReadThem) {
   std::vector<float> got(5);
   ASSERT_EQ(CU_V2(cuMemcpyDtoH)(got.data(), out, 20), CUDA_SUCCESS);
   EXPECT_THAT(got, ElementsAre(0.2f, 0.4f, 0.6f, 1.0f, 1.0f))
-      << "bytes are fractions unless read as integers";
+      << "bytes are read as fractions unless integers are requested";
   CUDA_RESOURCE_DESC same{};
   CUDA_TEXTURE_DESC same_description{};
   CUDA_RESOURCE_VIEW_DESC view{};
@@ -213,7 +212,7 @@ TEST_F(DriverTextures, KernelsReadThem) {
   EXPECT_EQ(CU(cuTexObjectDestroy)(texture), CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST_F(DriverTextures, DescriptionsOfMemoryComeBackAsTheyWere) {
+TEST_F(DriverTextures, DescriptionsAreReturnedUnchanged) {
   CUdeviceptr memory = 0;
   ASSERT_EQ(CU_V2(cuMemAlloc)(&memory, 8192), CUDA_SUCCESS);
   memory = (memory + 511) / 512 * 512;

@@ -84,7 +84,7 @@ class VirtualMemoryTest : public testing::Test {
   std::size_t unit = 0;
 };
 
-/// As an H100 has it.
+/// Same as on an H100.
 TEST_F(VirtualMemoryTest, NeedsNoContext) {
   ASSERT_EQ(CALL(cuCtxSetCurrent, nullptr), CUDA_SUCCESS);
   EXPECT_EQ(CALL(cuMemGetAllocationGranularity, &unit, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM),
@@ -99,13 +99,13 @@ TEST_F(VirtualMemoryTest, NeedsNoContext) {
   EXPECT_EQ(CALL(cuMemAddressFree, address, unit), CUDA_SUCCESS);
 }
 
-TEST_F(VirtualMemoryTest, WhatIsMappedAndOpenedIsMemory) {
+TEST_F(VirtualMemoryTest, MappedMemoryWithAccessIsUsable) {
   const CUdeviceptr address = reserve(2 * unit);
   EXPECT_EQ(fill(address, 7, 1), CUDA_ERROR_INVALID_VALUE) << "nothing is mapped";
   const auto handle = create(unit);
   ASSERT_EQ(CALL(cuMemMap, address + unit, unit, 0, handle, 0), CUDA_SUCCESS);
   EXPECT_EQ(access_of(address + unit, 0), CU_MEM_ACCESS_FLAGS_PROT_NONE);
-  EXPECT_EQ(fill(address + unit, 7, 4), CUDA_ERROR_INVALID_VALUE) << "nobody has access";
+  EXPECT_EQ(fill(address + unit, 7, 4), CUDA_ERROR_INVALID_VALUE) << "no device has access";
   ASSERT_EQ(open(address + unit, unit), CUDA_SUCCESS);
   EXPECT_EQ(access_of(address + unit + 100, 0), CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
   ASSERT_EQ(fill(address + unit, 7, 4), CUDA_SUCCESS);
@@ -129,29 +129,30 @@ TEST_F(VirtualMemoryTest, WhatIsMappedAndOpenedIsMemory) {
   EXPECT_EQ(types, static_cast<unsigned long long>(CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
 
   EXPECT_EQ(CALL(cuMemAddressFree, address, 2 * unit), CUDA_ERROR_INVALID_VALUE)
-      << "something is mapped there";
+      << "the addresses are already mapped";
   ASSERT_EQ(CALL(cuMemUnmap, address + unit, unit), CUDA_SUCCESS);
   EXPECT_EQ(CALL(cuMemUnmap, address + unit, unit), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(fill(address + unit, 7, 1), CUDA_ERROR_INVALID_VALUE);
   ASSERT_EQ(CALL(cuMemMap, address, unit, 0, handle, 0), CUDA_SUCCESS);
   ASSERT_EQ(open(address, unit), CUDA_SUCCESS);
-  EXPECT_EQ(read(address + 8), 21u) << "the memory has kept what was written";
+  EXPECT_EQ(read(address + 8), 21u) << "the memory keeps its contents";
   ASSERT_EQ(CALL(cuMemUnmap, address, unit), CUDA_SUCCESS);
   EXPECT_EQ(CALL(cuMemRelease, handle), CUDA_SUCCESS);
   EXPECT_EQ(CALL(cuMemRelease, handle), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(CALL(cuMemAddressFree, address, unit), CUDA_ERROR_INVALID_VALUE) << "not all of it";
+  EXPECT_EQ(CALL(cuMemAddressFree, address, unit), CUDA_ERROR_INVALID_VALUE) << "not the whole reservation";
   EXPECT_EQ(CALL(cuMemAddressFree, address, 2 * unit), CUDA_SUCCESS);
 }
 
-TEST_F(VirtualMemoryTest, OneMemoryHasSeveralAddresses) {
+TEST_F(VirtualMemoryTest, MemoryMayHaveSeveralAddresses) {
   const CUdeviceptr address = reserve(3 * unit);
   const auto handle = create(unit);
   ASSERT_EQ(CALL(cuMemMap, address, unit, 0, handle, 0), CUDA_SUCCESS);
   ASSERT_EQ(CALL(cuMemMap, address + unit, unit, 0, handle, 0), CUDA_SUCCESS);
-  EXPECT_EQ(CALL(cuMemMap, address + unit, unit, 0, handle, 0), CUDA_ERROR_INVALID_VALUE) << "it is taken";
-  ASSERT_EQ(open(address, 2 * unit), CUDA_SUCCESS) << "two mappings, one behind the other";
-  EXPECT_EQ(open(address, unit / 2), CUDA_ERROR_INVALID_VALUE) << "half of one";
-  EXPECT_EQ(open(address, 3 * unit), CUDA_ERROR_INVALID_VALUE) << "one is missing";
+  EXPECT_EQ(CALL(cuMemMap, address + unit, unit, 0, handle, 0), CUDA_ERROR_INVALID_VALUE)
+      << "the addresses are already mapped";
+  ASSERT_EQ(open(address, 2 * unit), CUDA_SUCCESS) << "two adjacent mappings";
+  EXPECT_EQ(open(address, unit / 2), CUDA_ERROR_INVALID_VALUE) << "half of a mapping";
+  EXPECT_EQ(open(address, 3 * unit), CUDA_ERROR_INVALID_VALUE) << "one mapping is missing";
   ASSERT_EQ(fill(address, 5, 2), CUDA_SUCCESS);
   ASSERT_EQ(launch(address + unit, 1), CUDA_SUCCESS);
   EXPECT_EQ(read(address), 15u);
@@ -170,7 +171,7 @@ TEST_F(VirtualMemoryTest, OneMemoryHasSeveralAddresses) {
   EXPECT_EQ(CALL(cuMemAddressFree, address, 3 * unit), CUDA_SUCCESS);
 }
 
-TEST_F(VirtualMemoryTest, AccessIsGivenToEachDevice) {
+TEST_F(VirtualMemoryTest, AccessIsGrantedPerDevice) {
   properties.location.id = 1;
   const CUdeviceptr address = reserve(unit);
   const auto handle = create(unit);
@@ -183,7 +184,7 @@ TEST_F(VirtualMemoryTest, AccessIsGivenToEachDevice) {
   ASSERT_EQ(CALL(cuCtxSetCurrent, contexts[0]), CUDA_SUCCESS);
   EXPECT_EQ(fill(address, 2, 1), CUDA_ERROR_INVALID_VALUE);
   ASSERT_EQ(open(address, unit, 0), CUDA_SUCCESS);
-  ASSERT_EQ(launch(address, 1), CUDA_SUCCESS) << "no peer access is needed";
+  ASSERT_EQ(launch(address, 1), CUDA_SUCCESS) << "peer access is not required";
   EXPECT_EQ(read(address), 18u);
   ASSERT_EQ(open(address, unit, 0, CU_MEM_ACCESS_FLAGS_PROT_NONE), CUDA_SUCCESS);
   EXPECT_EQ(launch(address, 1), CUDA_ERROR_ILLEGAL_ADDRESS);
@@ -197,7 +198,7 @@ TEST_F(VirtualMemoryTest, AccessIsGivenToEachDevice) {
   EXPECT_EQ(CALL(cuMemAddressFree, address, unit), CUDA_SUCCESS);
 }
 
-TEST_F(VirtualMemoryTest, MemoryCountsFromItsCreationToItsEnd) {
+TEST_F(VirtualMemoryTest, MemoryCountsFromCreationToRelease) {
   const auto free_bytes = [] {
     std::size_t free = 0;
     std::size_t total = 0;
@@ -206,10 +207,10 @@ TEST_F(VirtualMemoryTest, MemoryCountsFromItsCreationToItsEnd) {
   };
   const std::size_t before = free_bytes();
   const CUdeviceptr address = reserve(4 * unit);
-  EXPECT_EQ(free_bytes(), before) << "addresses cost nothing";
+  EXPECT_EQ(free_bytes(), before) << "reserved addresses use no memory";
   const auto handle = create(3 * unit);
   EXPECT_EQ(free_bytes(), before - 3 * unit);
-  ASSERT_EQ(CALL(cuMemMap, address, unit, 0, handle, 0), CUDA_SUCCESS) << "a part of it";
+  ASSERT_EQ(CALL(cuMemMap, address, unit, 0, handle, 0), CUDA_SUCCESS) << "a part of the memory";
   ASSERT_EQ(CALL(cuMemRelease, handle), CUDA_SUCCESS);
   EXPECT_EQ(free_bytes(), before - 3 * unit);
   ASSERT_EQ(CALL(cuMemUnmap, address, unit), CUDA_SUCCESS);
@@ -219,17 +220,17 @@ TEST_F(VirtualMemoryTest, MemoryCountsFromItsCreationToItsEnd) {
   EXPECT_EQ(CALL(cuMemAddressFree, address, 4 * unit), CUDA_SUCCESS);
 }
 
-TEST_F(VirtualMemoryTest, AnotherProcessSharesIt) {
+TEST_F(VirtualMemoryTest, MemoryIsSharedWithAnotherProcess) {
   const CUdeviceptr address = reserve(unit);
   const auto handle = create(unit);
   ASSERT_EQ(CALL(cuMemMap, address, unit, 0, handle, 0), CUDA_SUCCESS);
   ASSERT_EQ(open(address, unit), CUDA_SUCCESS);
   ASSERT_EQ(fill(address, 4, 1), CUDA_SUCCESS);
-  ASSERT_EQ(read(address), 4u) << "which waits: a fill may go on behind the call";
+  ASSERT_EQ(read(address), 4u) << "reading waits: a fill may continue after the call";
   int descriptor = -1;
   CUcontext current = nullptr;
   ASSERT_EQ(CALL(cuCtxGetCurrent, &current), CUDA_SUCCESS);
-  ASSERT_EQ(CALL(cuCtxSetCurrent, nullptr), CUDA_SUCCESS);  // which sharing does not ask for
+  ASSERT_EQ(CALL(cuCtxSetCurrent, nullptr), CUDA_SUCCESS);  // sharing needs no context
   ASSERT_EQ(
       CALL(cuMemExportToShareableHandle, &descriptor, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
       CUDA_SUCCESS);
@@ -237,12 +238,12 @@ TEST_F(VirtualMemoryTest, AnotherProcessSharesIt) {
   const auto shared = reinterpret_cast<void*>(static_cast<std::intptr_t>(descriptor));
   ASSERT_EQ(CALL(cuMemImportFromShareableHandle, &same, shared, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
             CUDA_SUCCESS);
-  EXPECT_EQ(same, handle) << "the process has it already";
+  EXPECT_EQ(same, handle) << "the process already has the memory";
   ASSERT_EQ(CALL(cuCtxSetCurrent, current), CUDA_SUCCESS);
   EXPECT_EQ(CALL(cuMemRelease, same), CUDA_SUCCESS);
   const pid_t child = fork();
   if (child == 0) {
-    // Of the device it uses nothing but memory: threads of the parent are not there.
+    // The child uses only the device's memory: the parent's threads do not exist there.
     const auto bytes = static_cast<std::size_t>(unit);
     void* const place = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
     if (place == MAP_FAILED || *static_cast<unsigned*>(place) != 4) _exit(1);
@@ -257,13 +258,13 @@ TEST_F(VirtualMemoryTest, AnotherProcessSharesIt) {
   EXPECT_EQ(CALL(cuMemImportFromShareableHandle, &same, reinterpret_cast<void*>(std::intptr_t{0}),
                  CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
             CUDA_ERROR_INVALID_VALUE)
-      << "the standard input is no memory";
+      << "standard input is not a memory handle";
   EXPECT_EQ(CALL(cuMemUnmap, address, unit), CUDA_SUCCESS);
   EXPECT_EQ(CALL(cuMemRelease, handle), CUDA_SUCCESS);
   EXPECT_EQ(CALL(cuMemAddressFree, address, unit), CUDA_SUCCESS);
 }
 
-TEST_F(VirtualMemoryTest, WhatCannotBeIsRefused) {
+TEST_F(VirtualMemoryTest, InvalidRequestsAreRejected) {
   CUdeviceptr address = 0;
   EXPECT_EQ(CALL(cuMemAddressReserve, &address, 100, 0, 0, 0), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(CALL(cuMemAddressReserve, &address, 0, 0, 0, 0), CUDA_ERROR_INVALID_VALUE);
@@ -287,10 +288,10 @@ TEST_F(VirtualMemoryTest, WhatCannotBeIsRefused) {
   EXPECT_EQ(
       CALL(cuMemExportToShareableHandle, &descriptor, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
       CUDA_ERROR_INVALID_VALUE)
-      << "it was not made for that";
+      << "the memory was not created for export";
   address = reserve(2 * unit);
   EXPECT_EQ(CALL(cuMemMap, address, 2 * unit, 0, handle, 0), CUDA_ERROR_INVALID_VALUE)
-      << "more than there is";
+      << "more than the device has";
   EXPECT_EQ(CALL(cuMemMap, address, unit, unit, handle, 0), CUDA_ERROR_INVALID_VALUE) << "an offset";
   EXPECT_EQ(CALL(cuMemMap, address + 4096, unit, 0, handle, 0), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(CALL(cuMemMap, address + 2 * unit, unit, 0, handle, 0), CUDA_ERROR_INVALID_VALUE)

@@ -1,5 +1,4 @@
-// Kernels of libcu++, cooperative groups and wmma as nvcc compiles them for the architecture of the cpu
-// device.
+// Kernels with libcu++, cooperative groups and wmma, compiled by nvcc for the cpu device's architecture.
 #include <cooperative_groups.h>
 #include <cooperative_groups/memcpy_async.h>
 #include <mma.h>
@@ -18,7 +17,7 @@ constexpr int threads = 256;
 constexpr int count = 8 * threads;
 char message[256];
 
-/// What thread `thread` takes of each tile.
+/// The index that `thread` reads from each tile.
 __host__ __device__ int place(int thread) { return thread * 7 % threads; }
 
 __global__ void with_barrier(const int* in, int* out) {
@@ -97,7 +96,7 @@ __global__ void with_grid(int* data, int rounds) {
   }
 }
 
-/// Null when all is well.
+/// Returns null on success.
 const char* judge(const char* name, int wrong) {
   const cudaError_t error = cudaDeviceSynchronize();
   if (error == cudaSuccess && wrong == 0) return nullptr;

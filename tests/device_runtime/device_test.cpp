@@ -1,4 +1,4 @@
-// The table itself, device properties, limits, errors, streams and events.
+// The function table, device properties, limits, errors, streams and events.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ TEST(RuntimeTable, IsSortedWithoutDuplicatesOrGaps) {
   }
 }
 
-TEST_F(DeviceTest, OneDeviceWithConsistentProperties) {
+TEST_F(DeviceTest, OneDeviceHasConsistentProperties) {
   int count = 0;
   EXPECT_EQ(CUDA(cudaGetDeviceCount)(&count), cudaSuccess);
   EXPECT_EQ(count, 1);
@@ -99,7 +99,7 @@ TEST_F(DeviceTest, ErrorsHaveNamesAndTexts) {
   EXPECT_STREQ(CUDA(cudaGetErrorString)(static_cast<cudaError_t>(4444)), "unrecognized error code");
 }
 
-TEST_F(DeviceTest, ATrapSticksUntilTheReset) {
+TEST_F(DeviceTest, TrapSticksUntilReset) {
   Program program{test_ptx};
   int* data = device_ints({1});
   EXPECT_EQ(CUDA(cudaLaunchKernel)(program.kernel("dies"), 1, 1, nullptr, 0, nullptr), cudaSuccess);
@@ -117,7 +117,7 @@ TEST_F(DeviceTest, ATrapSticksUntilTheReset) {
   EXPECT_EQ(CUDA(cudaGetLastError)(), cudaSuccess);
 }
 
-TEST_F(DeviceTest, AnUnknownInstructionIsRefusedOnceAndDoesNotStick) {
+TEST_F(DeviceTest, UnknownInstructionIsRejectedAndDoesNotStick) {
   Program program{test_ptx};
   const void* strange = program.kernel("strange");
   testing::internal::CaptureStderr();
@@ -130,7 +130,7 @@ TEST_F(DeviceTest, AnUnknownInstructionIsRefusedOnceAndDoesNotStick) {
   EXPECT_EQ(CUDA(cudaDeviceSynchronize)(), cudaSuccess);
 }
 
-TEST_F(DeviceTest, AKernelWithoutPtxSaysWhatToDo) {
+TEST_F(DeviceTest, KernelWithoutPtxReportsARemedy) {
   Program program{""};
   const void* kernel = program.kernel("_Z6kernelPi");
   testing::internal::CaptureStderr();
@@ -151,7 +151,7 @@ TEST_F(DeviceTest, MalformedPtxIsAnErrorNotACrash) {
 
 // ---------------------------------------------------------------- streams and events
 
-TEST_F(DeviceTest, StreamsAreWhatTheyWereMade) {
+TEST_F(DeviceTest, StreamsReportTheirProperties) {
   cudaStream_t stream = nullptr;
   ASSERT_EQ(CUDA(cudaStreamCreateWithPriority)(&stream, cudaStreamNonBlocking, -99), cudaSuccess);
   unsigned flags = 0;
@@ -209,7 +209,7 @@ TEST_F(DeviceTest, EventsMeasureTime) {
       << "no timing";
 }
 
-TEST_F(DeviceTest, CallbacksRunInOrderAndMayNotCallBack) {
+TEST_F(DeviceTest, CallbacksRunInOrderAndMayNotCallTheApi) {
   struct Seen {
     cudaError_t status = cudaErrorUnknown;
     cudaError_t inner = cudaSuccess;
@@ -232,7 +232,7 @@ TEST_F(DeviceTest, CallbacksRunInOrderAndMayNotCallBack) {
   EXPECT_EQ(CUDA(cudaLaunchHostFunc)(nullptr, nullptr, nullptr), cudaErrorInvalidValue);
 }
 
-TEST_F(DeviceTest, ABusyStreamIsNotReadyAndOrdersOtherThreads) {
+TEST_F(DeviceTest, BusyStreamIsNotReadyAndOrdersOtherThreads) {
   struct Gate {
     std::atomic<bool> entered{false};
     std::atomic<bool> open{false};
@@ -252,10 +252,10 @@ TEST_F(DeviceTest, ABusyStreamIsNotReadyAndOrdersOtherThreads) {
   });
   while (!gate.entered) std::this_thread::yield();
   EXPECT_EQ(CUDA(cudaStreamQuery)(stream), cudaErrorNotReady);
-  EXPECT_EQ(CUDA(cudaGetLastError)(), cudaSuccess) << "not ready is no error";
+  EXPECT_EQ(CUDA(cudaGetLastError)(), cudaSuccess) << "a stream that is not ready is not an error";
   cudaStream_t other = nullptr;
   ASSERT_EQ(CUDA(cudaStreamCreateWithFlags)(&other, cudaStreamNonBlocking), cudaSuccess);
-  EXPECT_EQ(CUDA(cudaStreamSynchronize)(other), cudaSuccess) << "an independent stream goes on";
+  EXPECT_EQ(CUDA(cudaStreamSynchronize)(other), cudaSuccess) << "an independent stream continues";
   std::atomic<bool> legacy_done{false};
   std::thread legacy([&] {
     CUDA(cudaStreamSynchronize)(cudaStreamLegacy);

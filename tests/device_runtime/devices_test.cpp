@@ -1,4 +1,4 @@
-// Several devices (LYNXPP_CPU_DEVICES): what each has of its own, and what goes from one to another.
+// Several devices (LYNXPP_CPU_DEVICES): the state of each, and operations between them.
 #include <gmock/gmock.h>
 
 #include <atomic>
@@ -14,7 +14,7 @@
 namespace lynxpp::device::cpu::test {
 namespace {
 
-// Before any call asks how many there are.
+// Set before any call reads the number of devices.
 [[maybe_unused]] const int is_set = setenv("LYNXPP_CPU_DEVICES", "3", 1);
 
 class DevicesTest : public RuntimeTest {
@@ -48,7 +48,7 @@ class DevicesTest : public RuntimeTest {
   }
 };
 
-TEST_F(DevicesTest, EachHasANameAnIdentityAndABusOfItsOwn) {
+TEST_F(DevicesTest, EachHasItsOwnNameUuidAndBus) {
   int count = 0;
   ASSERT_EQ(CUDA(cudaGetDeviceCount)(&count), cudaSuccess);
   ASSERT_EQ(count, 3);
@@ -73,7 +73,7 @@ TEST_F(DevicesTest, EachHasANameAnIdentityAndABusOfItsOwn) {
   EXPECT_EQ(CUDA(cudaSetDevice)(-1), cudaErrorInvalidDevice);
 }
 
-TEST_F(DevicesTest, AThreadBeginsWithTheFirstDeviceAndChoosesForItselfOnly) {
+TEST_F(DevicesTest, ThreadStartsWithTheFirstDeviceAndChoosesOnlyForItself) {
   use(2);
   std::thread([] {
     int device = -1;
@@ -99,12 +99,12 @@ TEST_F(DevicesTest, MemoryCountsForItsDevice) {
   cudaPointerAttributes attributes{};
   ASSERT_EQ(CUDA(cudaPointerGetAttributes)(&attributes, pointer), cudaSuccess);
   EXPECT_EQ(attributes.device, 1);
-  EXPECT_EQ(CUDA(cudaFree)(pointer), cudaSuccess) << "on whichever device";
+  EXPECT_EQ(CUDA(cudaFree)(pointer), cudaSuccess) << "on any device";
   use(1);
   EXPECT_EQ(free_bytes(), second);
 }
 
-TEST_F(DevicesTest, AResetLeavesOtherDevicesAlone) {
+TEST_F(DevicesTest, ResetDoesNotAffectOtherDevices) {
   use(1);
   int* kept = device_ints({1, 2, 3});
   cudaStream_t stream = make_stream();
@@ -116,7 +116,7 @@ TEST_F(DevicesTest, AResetLeavesOtherDevicesAlone) {
   EXPECT_THAT(host_ints(kept, 3), testing::ElementsAre(1, 2, 3));
 }
 
-TEST_F(DevicesTest, VariablesAreEachDevicesOwnAndManagedOnesShared) {
+TEST_F(DevicesTest, VariablesArePerDeviceAndManagedOnesShared) {
   Program program{test_ptx};
   const void* kernel = program.kernel("scale");
   const void* factor = program.variable("factor", 8);
@@ -136,15 +136,15 @@ TEST_F(DevicesTest, VariablesAreEachDevicesOwnAndManagedOnesShared) {
     EXPECT_EQ(host_ints(out, 4)[1], 2 * (device + 2));
     int counted = 0;
     ASSERT_EQ(CUDA(cudaMemcpyFromSymbol)(&counted, total, 4, 0, cudaMemcpyDeviceToHost), cudaSuccess);
-    EXPECT_EQ(counted, 5 + 3 + device) << "its own";
+    EXPECT_EQ(counted, 5 + 3 + device) << "each device has its own";
     void* address = nullptr;
     ASSERT_EQ(CUDA(cudaGetSymbolAddress)(&address, *managed), cudaSuccess);
     EXPECT_EQ(address, *managed);
   }
-  EXPECT_EQ(*static_cast<int*>(*managed), 7) << "of both";
+  EXPECT_EQ(*static_cast<int*>(*managed), 7) << "shared by both";
 }
 
-TEST_F(DevicesTest, AStreamTakesLaunchesOfItsDeviceOnly) {
+TEST_F(DevicesTest, StreamAcceptsLaunchesOfItsDeviceOnly) {
   Program program{test_ptx};
   const void* kernel = program.kernel("scale");
   use(1);
@@ -157,7 +157,7 @@ TEST_F(DevicesTest, AStreamTakesLaunchesOfItsDeviceOnly) {
   EXPECT_EQ(scale(kernel, out, in, 1, stream), cudaSuccess);
   use(0);
   EXPECT_EQ(scale(kernel, out, in, 1, stream), cudaErrorInvalidResourceHandle);
-  EXPECT_EQ(CUDA(cudaStreamSynchronize)(stream), cudaSuccess) << "the refused launch was not made";
+  EXPECT_EQ(CUDA(cudaStreamSynchronize)(stream), cudaSuccess) << "the rejected launch did not run";
   EXPECT_EQ(CUDA(cudaMemcpyAsync)(out, in, 4, cudaMemcpyDeviceToDevice, stream), cudaSuccess);
   const cudaError_t state = CUDA(cudaStreamQuery)(stream);
   EXPECT_TRUE(state == cudaSuccess || state == cudaErrorNotReady) << state;
@@ -185,7 +185,7 @@ TEST_F(DevicesTest, EventsAreRecordedOnTheirDeviceAndAwaitedOnAny) {
   EXPECT_EQ(CUDA(cudaEventElapsedTime)(&milliseconds, event, other), cudaErrorInvalidResourceHandle);
 }
 
-TEST_F(DevicesTest, AStreamWaitsForAnEventOfAnotherDevice) {
+TEST_F(DevicesTest, StreamWaitsForAnEventOfAnotherDevice) {
   use(1);
   cudaEvent_t event = nullptr;
   ASSERT_EQ(CUDA(cudaEventCreate)(&event), cudaSuccess);
@@ -247,7 +247,7 @@ TEST_F(DevicesTest, SynchronizingWaitsForTheCurrentDeviceOnly) {
   EXPECT_EQ(CUDA(cudaStreamQuery)(busy), cudaSuccess);
 }
 
-TEST_F(DevicesTest, AKernelThatDiesEndsItsDeviceOnly) {
+TEST_F(DevicesTest, FailedKernelFailsItsDeviceOnly) {
   Program program{test_ptx};
   const void* dies = program.kernel("dies");
   use(1);
@@ -262,7 +262,7 @@ TEST_F(DevicesTest, AKernelThatDiesEndsItsDeviceOnly) {
   EXPECT_EQ(CUDA(cudaDeviceSynchronize)(), cudaSuccess);
 }
 
-TEST_F(DevicesTest, LimitsAreEachDevicesOwn) {
+TEST_F(DevicesTest, LimitsArePerDevice) {
   use(1);
   ASSERT_EQ(CUDA(cudaDeviceSetLimit)(cudaLimitStackSize, 4096), cudaSuccess);
   ASSERT_EQ(CUDA(cudaDeviceSetLimit)(cudaLimitMallocHeapSize, 1 << 25), cudaSuccess);
@@ -276,7 +276,7 @@ TEST_F(DevicesTest, LimitsAreEachDevicesOwn) {
 
 // ---------------------------------------------------------------- peers
 
-TEST_F(DevicesTest, KernelsReachMemoryOfAPeerOnceAccessIsEnabled) {
+TEST_F(DevicesTest, KernelsAccessPeerMemoryOnceEnabled) {
   Program program{test_ptx};
   const void* kernel = program.kernel("scale");
   const void* factor = program.variable("factor", 8);
@@ -301,10 +301,11 @@ TEST_F(DevicesTest, KernelsReachMemoryOfAPeerOnceAccessIsEnabled) {
   EXPECT_EQ(host_ints(out, 1)[0], 15);
   ASSERT_EQ(CUDA(cudaDeviceDisablePeerAccess)(1), cudaSuccess);
   ASSERT_EQ(scale(kernel, out, in, 1), cudaSuccess);
-  EXPECT_EQ(CUDA(cudaDeviceSynchronize)(), cudaErrorIllegalAddress) << "what was known of it is forgotten";
+  EXPECT_EQ(CUDA(cudaDeviceSynchronize)(), cudaErrorIllegalAddress)
+      << "the earlier access check is invalidated";
 }
 
-TEST_F(DevicesTest, AccessGoesOneWay) {
+TEST_F(DevicesTest, PeerAccessIsOneWay) {
   Program program{test_ptx};
   const void* kernel = program.kernel("scale");
   use(0);
@@ -316,7 +317,7 @@ TEST_F(DevicesTest, AccessGoesOneWay) {
   EXPECT_EQ(CUDA(cudaDeviceSynchronize)(), cudaErrorIllegalAddress);
 }
 
-TEST_F(DevicesTest, ManagedAndPinnedMemoryIsReachedFromAll) {
+TEST_F(DevicesTest, ManagedAndPinnedMemoryIsAccessibleFromAll) {
   Program program{test_ptx};
   const void* kernel = program.kernel("scale");
   const void* factor = program.variable("factor", 8);
@@ -334,7 +335,7 @@ TEST_F(DevicesTest, ManagedAndPinnedMemoryIsReachedFromAll) {
   EXPECT_EQ(*static_cast<int*>(managed), 42);
 }
 
-TEST_F(DevicesTest, CopiesBetweenDevicesNeedNoAccess) {
+TEST_F(DevicesTest, CopiesBetweenDevicesNeedNoPeerAccess) {
   use(1);
   int* there = device_ints({1, 2, 3});
   use(0);
@@ -349,7 +350,7 @@ TEST_F(DevicesTest, CopiesBetweenDevicesNeedNoAccess) {
   EXPECT_THAT(host_ints(here, 3), testing::ElementsAre(1, 2, 0));
   EXPECT_EQ(CUDA(cudaMemcpy)(here, there, 12, cudaMemcpyDefault), cudaSuccess);
   EXPECT_THAT(host_ints(here, 3), testing::ElementsAre(1, 2, 3));
-  EXPECT_THAT(host_ints(there, 3), testing::ElementsAre(1, 2, 3)) << "by the host, from any device";
+  EXPECT_THAT(host_ints(there, 3), testing::ElementsAre(1, 2, 3)) << "read by the host, from any device";
 
   cudaMemcpy3DPeerParms slices{};
   slices.srcDevice = 1;
@@ -363,7 +364,7 @@ TEST_F(DevicesTest, CopiesBetweenDevicesNeedNoAccess) {
   EXPECT_EQ(CUDA(cudaMemcpy3DPeer)(&slices), cudaErrorInvalidDevice);
 }
 
-TEST_F(DevicesTest, ACopyBetweenDevicesWaitsForWorkOfBoth) {
+TEST_F(DevicesTest, CopyBetweenDevicesWaitsForWorkOfBoth) {
   use(1);
   int* there = device_ints({1});
   cudaStream_t busy = make_stream();
@@ -389,7 +390,7 @@ TEST_F(DevicesTest, ACopyBetweenDevicesWaitsForWorkOfBoth) {
   EXPECT_EQ(host_ints(here, 1)[0], 0x01010101);
 }
 
-TEST_F(DevicesTest, PoolsAreEachDevicesOwnAndOpenedToOthers) {
+TEST_F(DevicesTest, PoolsArePerDeviceAndAccessCanBeGranted) {
   Program program{test_ptx};
   const void* kernel = program.kernel("scale");
   cudaMemPool_t pools[2];
@@ -415,7 +416,8 @@ TEST_F(DevicesTest, PoolsAreEachDevicesOwnAndOpenedToOthers) {
   EXPECT_EQ(CUDA(cudaDeviceSynchronize)(), cudaSuccess);
   wanted.location.id = 1;
   wanted.flags = cudaMemAccessFlagsProtNone;
-  EXPECT_EQ(CUDA(cudaMemPoolSetAccess)(pools[1], &wanted, 1), cudaErrorInvalidValue) << "its own device";
+  EXPECT_EQ(CUDA(cudaMemPoolSetAccess)(pools[1], &wanted, 1), cudaErrorInvalidValue)
+      << "the pool's own device";
   wanted.location.id = 0;
   EXPECT_EQ(CUDA(cudaMemPoolSetAccess)(pools[1], &wanted, 1), cudaSuccess);
   ASSERT_EQ(scale(kernel, static_cast<int*>(pooled), static_cast<int*>(pooled), 1), cudaSuccess);
@@ -450,14 +452,14 @@ TEST_F(DevicesTest, GraphsRunEachKernelOnItsDevice) {
   cudaGraphExec_t executable = nullptr;
   ASSERT_EQ(CUDA(cudaGraphInstantiate)(&executable, graph, 0), cudaSuccess);
   ASSERT_EQ(CUDA(cudaGraphLaunch)(executable, nullptr), cudaSuccess);
-  ASSERT_EQ(CUDA(cudaDeviceSynchronize)(), cudaSuccess) << "all of it is in a stream of the first device";
+  ASSERT_EQ(CUDA(cudaDeviceSynchronize)(), cudaSuccess) << "all work is in a stream of the first device";
   EXPECT_EQ(host_ints(data[0], 1)[0], 20);
   EXPECT_EQ(host_ints(data[1], 1)[0], 30);
   EXPECT_EQ(CUDA(cudaGraphExecDestroy)(executable), cudaSuccess);
   EXPECT_EQ(CUDA(cudaGraphDestroy)(graph), cudaSuccess);
 }
 
-TEST_F(DevicesTest, TheInterceptorIsToldTheDevice) {
+TEST_F(DevicesTest, InterceptorReceivesTheDevice) {
   static std::vector<int> seen;
   seen.clear();
   set_launch_interceptor([](const Launch&, const KernelIdentity& kernel) {
@@ -476,7 +478,7 @@ TEST_F(DevicesTest, TheInterceptorIsToldTheDevice) {
   EXPECT_TRUE(cpu_device(2).info().uuid.starts_with("GPU-"));
 }
 
-TEST_F(DevicesTest, ThreadsOfManyDevicesDoNotDisturbEachOther) {
+TEST_F(DevicesTest, ThreadsOfDifferentDevicesDoNotInterfere) {
   Program program{test_ptx};
   const void* kernel = program.kernel("scale");
   const void* factor = program.variable("factor", 8);

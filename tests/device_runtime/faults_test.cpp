@@ -1,5 +1,5 @@
-// Seeded faults of kernels: the error, what is said, that it sticks, that nothing of the process is harmed;
-// and what must not be taken for one.
+// Kernels with seeded faults: the error, its message, that it sticks, and that the process is unharmed; and
+// legal accesses that must not be reported.
 #include <gmock/gmock.h>
 
 #include <cstring>
@@ -14,8 +14,8 @@ namespace {
 using testing::Each;
 using testing::HasSubstr;
 
-/// A kernel whose thread (3, 0, 0) of block (1, 0, 0) executes `code` under the guard %p: %a holds the first
-/// parameter, %n the second. Grid 2, blocks of 4.
+/// Returns a kernel whose thread (3, 0, 0) of block (1, 0, 0) executes `code` under the guard %p: %a holds
+/// the first parameter, %n the second. 2 blocks of 4 threads.
 std::string victim(const std::string& code) {
   return R"(.version 8.0
 .target sm_90
@@ -63,7 +63,7 @@ std::string victim(const std::string& code) {
          "\n  ret;\n}\n";
 }
 
-/// `call` for the guilty thread alone.
+/// Returns code that makes `call` in the guilty thread only.
 std::string guarded_call(const std::string& call) { return "@!%p bra $out;\n" + call + "\n$out:"; }
 
 class FaultTest : public RuntimeTest {
@@ -73,7 +73,7 @@ class FaultTest : public RuntimeTest {
     next_ = device_ints(std::vector<int>(100, 6));
   }
 
-  /// Launches the victim and gives what was printed.
+  /// Launches the victim and returns the messages printed.
   std::string run(const std::string& code, const void* a, std::uint64_t n, cudaError_t expected) {
     programs_.push_back(std::make_unique<Program>(victim(code)));
     void* arguments[] = {&a, &n};
@@ -88,7 +88,7 @@ class FaultTest : public RuntimeTest {
     return printed;
   }
 
-  /// The error stays until the reset, and then the device is as new.
+  /// Checks that the error remains until the reset, which restores the device.
   static void expect_sticky(cudaError_t error) {
     void* pointer = nullptr;
     int value = 0;
@@ -110,7 +110,7 @@ class FaultTest : public RuntimeTest {
     EXPECT_THAT(printed, HasSubstr("by thread (3, 0, 0) of block (1, 0, 0)")) << code;
     EXPECT_THAT(printed, HasSubstr("(PTX line ")) << code;
     EXPECT_EQ(std::count(printed.begin(), printed.end(), '\n'), 1) << printed;
-    // Device memory is host memory: nothing of it was touched.
+    // Device memory is host memory: the fault must not have changed it.
     EXPECT_THAT(std::vector<int>(data_, data_ + 100), Each(5)) << code;
     EXPECT_THAT(std::vector<int>(next_, next_ + 100), Each(6)) << code;
     expect_sticky(error);
@@ -123,24 +123,24 @@ class FaultTest : public RuntimeTest {
 
 const std::string store = "add.u64 %g, %a, %n;\n@%p st.global.u32 [%g], 1;";
 
-TEST_F(FaultTest, OneElementBeyondTheEnd) {
+TEST_F(FaultTest, OneElementPastTheEnd) {
   expect_fault(store, data_, 400, cudaErrorIllegalAddress,
                {"illegal address: a store of 4 bytes to 0x", "app.cu:42",
-                "just behind the end of 400 bytes at 0x", "device memory allocated by ", "device_ints"});
+                "just past the end of 400 bytes at 0x", "device memory allocated by ", "device_ints"});
 }
 
-TEST_F(FaultTest, APartOfAnElementBeyondTheEnd) {
+TEST_F(FaultTest, PartOfAnElementPastTheEnd) {
   void* odd = nullptr;
   ASSERT_EQ(CUDA(cudaMalloc)(&odd, 10), cudaSuccess);
   expect_fault(store, odd, 8, cudaErrorIllegalAddress, {"offset 8 of 10 bytes at 0x"});
 }
 
-TEST_F(FaultTest, InFrontOfTheBeginning) {
+TEST_F(FaultTest, BeforeTheBeginning) {
   expect_fault(store, data_, static_cast<std::uint64_t>(-4), cudaErrorIllegalAddress,
-               {"4 bytes in front of 400 bytes at 0x"});
+               {"4 bytes before 400 bytes at 0x"});
 }
 
-TEST_F(FaultTest, NullPointersWithADisplacement) {
+TEST_F(FaultTest, NullPointersWithAnOffset) {
   expect_fault(store, nullptr, 8, cudaErrorIllegalAddress, {"a store of 4 bytes to 0x8", "a null pointer"});
 }
 
@@ -148,15 +148,15 @@ TEST_F(FaultTest, WildPointers) {
   expect_fault(store, nullptr, 0x1234'5678'9000, cudaErrorIllegalAddress, {"nothing is allocated there"});
 }
 
-TEST_F(FaultTest, AddressesThatNoProcessHas) {
+TEST_F(FaultTest, AddressesOutsideOfUserSpace) {
   expect_fault("@%p ld.global.u64 %l1, [%n];", nullptr, 0xdead'0000'0000'0000, cudaErrorIllegalAddress,
                {"a load of 8 bytes from 0xdead000000000000"});
 }
 
-TEST_F(FaultTest, HostMemoryThatIsNotRegistered) {
+TEST_F(FaultTest, UnregisteredHostMemory) {
   std::vector<int> host(1 << 20, 7);
   expect_fault(store, host.data() + (1 << 19), 0, cudaErrorIllegalAddress,
-               {"memory of the host that the device does not know", "cudaHostRegister"});
+               {"host memory that the device cannot access", "cudaHostRegister"});
   EXPECT_THAT(host, Each(7));
 }
 
@@ -164,7 +164,7 @@ TEST_F(FaultTest, UseAfterFree) {
   int* const gone = device_ints({1, 2, 3, 4});
   ASSERT_EQ(CUDA(cudaFree)(gone), cudaSuccess);
   const int* const other = device_ints({1, 2, 3, 4});
-  EXPECT_NE(gone, other) << "its addresses are not given out at once";
+  EXPECT_NE(gone, other) << "its addresses are not reused at once";
   expect_fault(store, gone, 8, cudaErrorIllegalAddress,
                {"offset 8 of freed memory: 16 bytes at 0x", "allocated by ", "freed by ", "UseAfterFree"});
 }
@@ -188,7 +188,7 @@ TEST_F(FaultTest, UseAfterUnregister) {
   alignas(64) static int own[16] = {};
   ASSERT_EQ(CUDA(cudaHostRegister)(own, sizeof own, 0), cudaSuccess);
   ASSERT_EQ(CUDA(cudaHostUnregister)(own), cudaSuccess);
-  expect_fault(store, own, 0, cudaErrorIllegalAddress, {"memory of the host"});
+  expect_fault(store, own, 0, cudaErrorIllegalAddress, {"host memory that the device cannot access"});
   EXPECT_EQ(own[0], 0);
 }
 
@@ -202,11 +202,11 @@ TEST_F(FaultTest, MisalignedVectors) {
                cudaErrorMisalignedAddress, {"a load of 16 bytes", "not a multiple of 16"});
 }
 
-TEST_F(FaultTest, MisalignmentComesBeforeWildness) {
+TEST_F(FaultTest, MisalignmentIsReportedBeforeAnInvalidAddress) {
   expect_fault(store, nullptr, 0x1234'5678'9002, cudaErrorMisalignedAddress, {"not a multiple of 4"});
 }
 
-TEST_F(FaultTest, VectorsThatReachBeyondTheEnd) {
+TEST_F(FaultTest, VectorsThatCrossTheEnd) {
   void* odd = nullptr;
   ASSERT_EQ(CUDA(cudaMalloc)(&odd, 24), cudaSuccess);
   expect_fault("add.u64 %g, %a, %n;\n@%p ld.global.v4.u32 {%r3, %r4, %r5, %r6}, [%g];", odd, 16,
@@ -215,7 +215,7 @@ TEST_F(FaultTest, VectorsThatReachBeyondTheEnd) {
 
 TEST_F(FaultTest, AtomicsAndReductions) {
   expect_fault("add.u64 %g, %a, %n;\n@%p atom.global.add.u32 %r3, [%g], 1;", data_, 400,
-               cudaErrorIllegalAddress, {"an atomic operation on 4 bytes at 0x", "just behind the end"});
+               cudaErrorIllegalAddress, {"an atomic operation on 4 bytes at 0x", "just past the end"});
   data_ = device_ints(std::vector<int>(100, 5));
   next_ = device_ints(std::vector<int>(100, 6));
   expect_fault("add.u64 %g, %a, %n;\n@%p red.add.u64 [%g], 1;", data_, 404, cudaErrorMisalignedAddress,
@@ -256,7 +256,7 @@ TEST_F(FaultTest, LocalMemoryOfAnotherThread) {
 
 TEST_F(FaultTest, VariablesHaveExactBounds) {
   expect_fault("mov.u64 %g, table;\nadd.u64 %g, %g, %n;\n@%p st.global.u32 [%g], 1;", nullptr, 16,
-               cudaErrorIllegalAddress, {"just behind the end of variable 'table' of 16 bytes"});
+               cudaErrorIllegalAddress, {"just past the end of variable 'table' of 16 bytes"});
   data_ = device_ints(std::vector<int>(100, 5));
   next_ = device_ints(std::vector<int>(100, 6));
   expect_fault("mov.u64 %g, coefficients;\nadd.u64 %g, %g, %n;\n@%p ld.const.u32 %r3, [%g];", nullptr, 16,
@@ -271,10 +271,10 @@ TEST_F(FaultTest, ParametersHaveExactBounds) {
 TEST_F(FaultTest, InAFunction) {
   expect_fault(
       "add.u64 %g, %a, %n;\n" + guarded_call("{ .param .b64 x; st.param.b64 [x], %g; call.uni put, (x); }"),
-      data_, 400, cudaErrorIllegalAddress, {"in function 'put'", "app.cu:7", "just behind the end"});
+      data_, 400, cudaErrorIllegalAddress, {"in function 'put'", "app.cu:7", "just past the end"});
 }
 
-TEST_F(FaultTest, CallsOfWhatIsNoFunction) {
+TEST_F(FaultTest, CallsOfNonFunctions) {
   const std::string prototype = "$proto: .callprototype (.param .b32 _) _ (.param .b32 _);\n";
   expect_fault(prototype + guarded_call("{ .param .b32 x; st.param.b32 [x], %r1; .param .b32 y; "
                                         "call (y), %n, (x), $proto; }"),
@@ -320,13 +320,13 @@ std::string device_free(const std::string& pointer) {
   return "{ .param .b64 b; st.param.b64 [b], " + pointer + "; call.uni free, (b); }\n";
 }
 
-TEST_F(FaultTest, FreeOfWhatMallocDidNotGive) {
+TEST_F(FaultTest, FreeOfMemoryNotFromMalloc) {
   expect_fault(guarded_call(device_free("%a")), data_, 0, cudaErrorIllegalAddress,
                {"free of a pointer that device malloc did not return", "offset 0 of 400 bytes"});
 }
 
 TEST_F(FaultTest, UseAfterFreeInTheSameKernel) {
-  // The first store makes the access known as a good one.
+  // The first store is valid, so the code may remember its address as valid.
   expect_fault(guarded_call(device_malloc +
                             "mov.u32 %r3, 0;\n$again:\nst.u32 [%l1+8], 1;\n"
                             "setp.eq.u32 %s, %r3, 1;\n@%s bra $out;\nmov.u32 %r3, 1;\n" +
@@ -335,7 +335,7 @@ TEST_F(FaultTest, UseAfterFreeInTheSameKernel) {
                {"offset 8 of freed memory: 24 bytes", "the device's malloc"});
 }
 
-TEST_F(FaultTest, AWarpThatReachesBeyondTheEndByOneLane) {
+TEST_F(FaultTest, OneLaneOfAWarpPastTheEnd) {
   const std::string code =
       "mul.wide.u32 %l1, %r1, 4;\nadd.u64 %g, %a, %l1;\nld.global.u32 %r3, [%g];\nst.global.u32 [%g], %r3;";
   const auto launch = [&](std::size_t bytes) {
@@ -353,12 +353,11 @@ TEST_F(FaultTest, AWarpThatReachesBeyondTheEndByOneLane) {
   EXPECT_EQ(launch(256), "");
   const std::string printed = launch(252);
   EXPECT_THAT(printed, HasSubstr("by thread (63, 0, 0) of block (0, 0, 0)"));
-  EXPECT_THAT(printed, HasSubstr("just behind the end of 252 bytes"));
+  EXPECT_THAT(printed, HasSubstr("just past the end of 252 bytes"));
 }
 
-/// One warp goes through memory, so that code which remembers where its accesses may be has accessed it
-/// before: lanes below 16 go on by the first number of bytes in each of four iterations, the others by the
-/// second.
+/// A warp walks through memory, so that code that remembers valid ranges has seen valid accesses: in each of
+/// four iterations, lanes below 16 advance by the first number of bytes, the others by the second.
 class FaultsOfHalfWarps : public FaultTest, public testing::WithParamInterface<Tier> {
  protected:
   std::string walk(std::size_t bytes, const std::string& first, const std::string& second) {
@@ -381,23 +380,23 @@ class FaultsOfHalfWarps : public FaultTest, public testing::WithParamInterface<T
   }
 };
 
-TEST_P(FaultsOfHalfWarps, TheLastLaneBeyondTheEnd) {
+TEST_P(FaultsOfHalfWarps, LastLanePastTheEnd) {
   EXPECT_EQ(walk(320, "64", "64"), "");
   const std::string printed = walk(316, "64", "64");
   EXPECT_THAT(printed, HasSubstr("by thread (31, 0, 0)"));
-  EXPECT_THAT(printed, HasSubstr("just behind the end of 316 bytes"));
+  EXPECT_THAT(printed, HasSubstr("just past the end of 316 bytes"));
 }
 
-TEST_P(FaultsOfHalfWarps, TheFirstHalfBeyondTheEndAndTheSecondNot) {
+TEST_P(FaultsOfHalfWarps, OnlyTheFirstHalfPastTheEnd) {
   EXPECT_EQ(walk(256, "64", "32"), "");
   EXPECT_THAT(walk(252, "64", "32"), HasSubstr("by thread (15, 0, 0)"));
 }
 
-TEST_P(FaultsOfHalfWarps, TheFirstHalfMisaligned) {
+TEST_P(FaultsOfHalfWarps, FirstHalfMisaligned) {
   EXPECT_THAT(walk(320, "62", "64"), HasSubstr("by thread (0, 0, 0)"));
 }
 
-TEST_P(FaultsOfHalfWarps, TheSecondHalfMisaligned) {
+TEST_P(FaultsOfHalfWarps, SecondHalfMisaligned) {
   EXPECT_EQ(walk(320, "64", "56"), "");
   const std::string printed = walk(320, "64", "62");
   EXPECT_THAT(printed, HasSubstr("misaligned address: a load of 4 bytes"));
@@ -407,11 +406,11 @@ TEST_P(FaultsOfHalfWarps, TheSecondHalfMisaligned) {
 INSTANTIATE_TEST_SUITE_P(Tiers, FaultsOfHalfWarps, testing::ValuesIn(tiers),
                          [](const auto& each) { return name_of_text(each.param.name); });
 
-// ---------------------------------------------------------------- what is legal
+// ---------------------------------------------------------------- legal accesses
 
 class LegalAccessTest : public FaultTest {
  protected:
-  /// Adds 1 to the word at `where`, by generic and by global accesses.
+  /// Adds 1 to the memory word at `where`, by generic and by global accesses.
   void expect_reached(void* where) {
     EXPECT_EQ(run("@%p ld.u32 %r3, [%a];\nadd.u32 %r3, %r3, 1;\n@%p st.global.u32 [%a], %r3;\n"
                   "@%p red.add.u32 [%a], 1;",
@@ -453,7 +452,7 @@ TEST_F(LegalAccessTest, OwnWindowsByGenericAddresses) {
   EXPECT_EQ(data_[0], 2);
 }
 
-TEST_F(LegalAccessTest, VariablesThatTheHostDoesNotKnow) {
+TEST_F(LegalAccessTest, VariablesUnknownToTheHost) {
   EXPECT_EQ(run("mov.u64 %g, behind_table;\n@%p st.global.u32 [%g+12], 1;\nmov.u64 %l1, coefficients;\n"
                 "@%p ld.global.u32 %r3, [%l1+12];\n@%p ld.const.u32 %r3, [coefficients+12];",
                 nullptr, 0, cudaSuccess),
@@ -472,7 +471,7 @@ TEST_F(LegalAccessTest, DeviceMallocOutlivesItsKernel) {
   EXPECT_THAT(run(store, made, 0, cudaErrorIllegalAddress), HasSubstr("freed memory: 24 bytes"));
 }
 
-TEST_F(LegalAccessTest, GuardsHoldOffFaults) {
+TEST_F(LegalAccessTest, FalseGuardsPreventFaults) {
   EXPECT_EQ(
       run("setp.ne.u32 %s, %r1, %r1;\n@%s st.global.u32 [%n], 1;\n@%s atom.global.add.u32 %r3, [%n], 1;",
           nullptr, 0x1234'5678'9002, cudaSuccess),
@@ -487,12 +486,12 @@ bool run_variant(const Launch& launch, const KernelIdentity& kernel) {
   auto buffer = device.allocate_zeroed(16, launch);
   if (!variant.ok() || !buffer.ok()) return false;
   const ParameterSlot slots[] = {{0, 8}, {8, 8}};
-  EXPECT_TRUE(device.launch(**variant, launch, slots, {}, **buffer).ok()) << "it was launched";
+  EXPECT_TRUE(device.launch(**variant, launch, slots, {}, **buffer).ok()) << "the launch itself succeeds";
   auto readback = device.read_back(std::move(*buffer), launch);
   const auto bytes = (*readback)->wait();
   EXPECT_FALSE(bytes.ok());
   if (!bytes.ok()) {
-    EXPECT_THAT(bytes.error().diagnostics[0].message, HasSubstr("just behind the end of 400 bytes"));
+    EXPECT_THAT(bytes.error().diagnostics[0].message, HasSubstr("just past the end of 400 bytes"));
   }
   return true;
 }
@@ -520,7 +519,7 @@ bool run_with_probe(const Launch& launch, const KernelIdentity& kernel) {
   return true;
 }
 
-TEST_F(FaultTest, ProbesAreMemoryToTheirLastByte) {
+TEST_F(FaultTest, ProbeBuffersAreAccessibleToTheLastByte) {
   set_launch_interceptor(&run_with_probe);
   probe_offset = 12;
   EXPECT_EQ(run(store, nullptr, 0, cudaSuccess), "");

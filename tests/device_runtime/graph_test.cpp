@@ -23,7 +23,7 @@ class GraphTest : public RuntimeTest {
       ASSERT_EQ(CUDA(cudaStreamCreateWithFlags)(stream, cudaStreamNonBlocking), cudaSuccess);
   }
 
-  /// Twice the data, in place.
+  /// Doubles the data in place.
   cudaError_t launch(cudaStream_t stream) {
     int n = 32;
     void* arguments[] = {&data_, &data_, &n};
@@ -48,7 +48,7 @@ class GraphTest : public RuntimeTest {
   cudaStream_t other_ = nullptr;
 };
 
-TEST_F(GraphTest, ACaptureRunsWhenItsGraphIsLaunched) {
+TEST_F(GraphTest, CapturedWorkRunsWhenTheGraphIsLaunched) {
   ASSERT_EQ(CUDA(cudaStreamBeginCapture)(stream_, cudaStreamCaptureModeGlobal), cudaSuccess);
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   EXPECT_EQ(CUDA(cudaStreamIsCapturing)(stream_, &status), cudaSuccess);
@@ -79,7 +79,7 @@ TEST_F(GraphTest, ACaptureRunsWhenItsGraphIsLaunched) {
   EXPECT_EQ(*static_cast<int*>(call.kernelParams[2]), 32);
 
   cudaGraphExec_t const executable = instantiate(graph);
-  EXPECT_EQ(CUDA(cudaGraphDestroy)(graph), cudaSuccess) << "the executable one stays";
+  EXPECT_EQ(CUDA(cudaGraphDestroy)(graph), cudaSuccess) << "the executable graph is independent";
   run(executable);
   EXPECT_THAT(result, Each(4));
   run(executable);
@@ -112,7 +112,7 @@ TEST_F(GraphTest, StreamsForkAndJoinInACapture) {
   EXPECT_THAT(host_ints(data_, 32), Each(0x02020202));
 }
 
-/// Adds up in a way that loses something where two add at the same time.
+/// Adds 1 in a way that loses concurrent updates.
 void add_slowly(void* data) {
   auto* const sum = static_cast<std::atomic<int>*>(data);
   const int before = *sum;
@@ -120,7 +120,7 @@ void add_slowly(void* data) {
   *sum = before + 1;
 }
 
-TEST_F(GraphTest, ALaunchWaitsForTheOneBeforeInAnotherStream) {
+TEST_F(GraphTest, LaunchWaitsForThePreviousOneInAnotherStream) {
   std::atomic<int> sum = 0;
   ASSERT_EQ(CUDA(cudaStreamBeginCapture)(stream_, cudaStreamCaptureModeRelaxed), cudaSuccess);
   ASSERT_EQ(CUDA(cudaLaunchHostFunc)(stream_, add_slowly, &sum), cudaSuccess);
@@ -133,7 +133,7 @@ TEST_F(GraphTest, ALaunchWaitsForTheOneBeforeInAnotherStream) {
   EXPECT_EQ(sum, 6);
 }
 
-TEST_F(GraphTest, WhatIsOutsideOfACaptureIsNoPartOfIt) {
+TEST_F(GraphTest, CaptureCannotDependOnOutsideWork) {
   cudaEvent_t event = nullptr;
   ASSERT_EQ(CUDA(cudaEventCreate)(&event), cudaSuccess);
   ASSERT_EQ(CUDA(cudaEventRecord)(event, other_), cudaSuccess);
@@ -143,7 +143,7 @@ TEST_F(GraphTest, WhatIsOutsideOfACaptureIsNoPartOfIt) {
   EXPECT_EQ(CUDA(cudaStreamEndCapture)(stream_, &graph), cudaErrorStreamCaptureInvalidated);
 }
 
-TEST_F(GraphTest, ACaptureTellsOfItself) {
+TEST_F(GraphTest, CaptureCanBeQueried) {
   ASSERT_EQ(CUDA(cudaStreamBeginCapture)(stream_, cudaStreamCaptureModeRelaxed), cudaSuccess);
   ASSERT_EQ(launch(stream_), cudaSuccess);
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
@@ -163,19 +163,19 @@ TEST_F(GraphTest, ACaptureTellsOfItself) {
   ASSERT_EQ(CUDA(cudaEventCreate)(&event), cudaSuccess);
   EXPECT_EQ(CUDA(cudaEventRecordWithFlags)(event, stream_, cudaEventRecordExternal),
             cudaErrorStreamCaptureUnsupported)
-      << "there are no event nodes";
+      << "event nodes are not supported";
   cudaGraph_t graph = nullptr;
   EXPECT_EQ(CUDA(cudaStreamEndCapture)(stream_, &graph), cudaErrorStreamCaptureInvalidated);
-  EXPECT_EQ(CUDA(cudaGraphDestroy)(during), cudaErrorInvalidValue) << "gone with the capture";
+  EXPECT_EQ(CUDA(cudaGraphDestroy)(during), cudaErrorInvalidValue) << "destroyed with the capture";
 }
 
-TEST_F(GraphTest, ReplaysAreLaunchesThatMayBeIntercepted) {
+TEST_F(GraphTest, GraphLaunchesCanBeIntercepted) {
   static std::vector<std::uint64_t> seen;
   seen.clear();
   set_launch_interceptor([](const Launch& launch, const KernelIdentity& kernel) {
     EXPECT_EQ(*kernel.name, "scale");
     EXPECT_NE(launch.parameters, nullptr);
-    // Captured ones come here, too, and launch nothing; the third replay is somebody else's.
+    // Captured launches are seen here, too; the third replay is launched by the interceptor.
     const bool is_captured = *cpu_device().capturing(launch);
     if (!is_captured) seen.push_back(launch.number);
     return !is_captured && seen.size() == 3;
@@ -195,7 +195,7 @@ TEST_F(GraphTest, ReplaysAreLaunchesThatMayBeIntercepted) {
   EXPECT_THAT(host_ints(data_, 32), Each(8));
 }
 
-TEST_F(GraphTest, MemoryThatIsGoneIsNotTouched) {
+TEST_F(GraphTest, FreedMemoryIsNotAccessed) {
   cudaGraph_t graph = nullptr;
   ASSERT_EQ(CUDA(cudaGraphCreate)(&graph, 0), cudaSuccess);
   cudaGraphNode_t node = nullptr;
@@ -206,10 +206,10 @@ TEST_F(GraphTest, MemoryThatIsGoneIsNotTouched) {
   EXPECT_EQ(CUDA(cudaGraphLaunch)(executable, stream_), cudaSuccess);
   EXPECT_EQ(CUDA(cudaStreamSynchronize)(stream_), cudaErrorIllegalAddress);
   EXPECT_EQ(CUDA(cudaDeviceReset)(), cudaSuccess);
-  EXPECT_EQ(CUDA(cudaGraphLaunch)(executable, nullptr), cudaErrorInvalidValue) << "gone with the device";
+  EXPECT_EQ(CUDA(cudaGraphLaunch)(executable, nullptr), cudaErrorInvalidValue) << "destroyed by the reset";
 }
 
-TEST_F(GraphTest, NodesRunInTheOrderOfTheirDependencies) {
+TEST_F(GraphTest, NodesRunInDependencyOrder) {
   cudaGraph_t graph = nullptr;
   cudaGraph_t child = nullptr;
   ASSERT_EQ(CUDA(cudaGraphCreate)(&graph, 0), cudaSuccess);
@@ -225,7 +225,7 @@ TEST_F(GraphTest, NodesRunInTheOrderOfTheirDependencies) {
   int result[32] = {};
   int calls = 0;
   cudaHostNodeParams host{[](void* data) { ++*static_cast<int*>(data); }, &calls};
-  // Added back to front.
+  // Nodes are added in reverse order.
   ASSERT_EQ(CUDA(cudaGraphAddHostNode)(&told, graph, nullptr, 0, &host), cudaSuccess);
   ASSERT_EQ(CUDA(cudaGraphAddMemcpyNode1D)(&copied, graph, nullptr, 0, result, data_, sizeof result,
                                            cudaMemcpyDeviceToHost),
@@ -249,7 +249,7 @@ TEST_F(GraphTest, NodesRunInTheOrderOfTheirDependencies) {
   EXPECT_THAT(result, Each(10));
   EXPECT_EQ(calls, 1);
 
-  // Another value in the same place.
+  // The clone has the same shape, so it can replace the work.
   cudaGraph_t changed = nullptr;
   ASSERT_EQ(CUDA(cudaGraphClone)(&changed, graph), cudaSuccess);
   cudaGraphExecUpdateResultInfo info{};
@@ -265,7 +265,7 @@ TEST_F(GraphTest, NodesRunInTheOrderOfTheirDependencies) {
   EXPECT_EQ(CUDA(cudaGraphInstantiate)(&cycle, graph, 0), cudaErrorInvalidValue);
 }
 
-TEST_F(GraphTest, AKernelNodeGetsOtherParameters) {
+TEST_F(GraphTest, KernelNodeParametersCanBeChanged) {
   cudaGraph_t graph = nullptr;
   ASSERT_EQ(CUDA(cudaGraphCreate)(&graph, 0), cudaSuccess);
   int n = 8;

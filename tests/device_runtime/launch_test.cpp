@@ -45,10 +45,10 @@ TEST_F(LaunchTest, RunsTheKernelWithItsParametersAndVariables) {
   ASSERT_EQ(launch_scale(out, in, 100), cudaSuccess);
   const auto result = host_ints(out, 128);
   for (int i = 0; i < 128; ++i) EXPECT_EQ(result[static_cast<std::size_t>(i)], i < 100 ? 3 * i : -1) << i;
-  EXPECT_EQ(read_total(), 105) << "5 at first, and one for each thread that wrote";
+  EXPECT_EQ(read_total(), 105) << "initially 5, plus one for each thread that wrote";
 }
 
-TEST_F(LaunchTest, GoesThroughTheKernelHandleOfGeneratedHostCode) {
+TEST_F(LaunchTest, UsesTheKernelHandleOfGeneratedHostCode) {
   set_factor(2);
   cudaKernel_t handle = nullptr;
   ASSERT_EQ(CUDA(__cudaGetKernel)(&handle, scale_), cudaSuccess);
@@ -96,13 +96,13 @@ TEST_F(LaunchTest, ExtendedLaunchTakesAttributes) {
   attribute.id = cudaLaunchAttributeClusterDimension;
   attribute.val.clusterDim = {2, 1, 1};
   EXPECT_EQ(CUDA(cudaLaunchKernelExC)(&configuration, scale_, arguments), cudaErrorInvalidClusterSize)
-      << "two blocks of a grid of one";
+      << "a cluster of two blocks in a grid of one";
   attribute.val.clusterDim = {1, 1, 1};
   EXPECT_EQ(CUDA(cudaLaunchKernelExC)(&configuration, scale_, arguments), cudaSuccess);
   EXPECT_THAT(host_ints(data, 32), Each(16));
 }
 
-TEST_F(LaunchTest, ClustersAreWhatLaunchKernelAndAttributesSay) {
+TEST_F(LaunchTest, ClustersFollowTheKernelAndAttributes) {
   Program program{R"(.version 8.0
 .target sm_90
 .address_size 64
@@ -129,12 +129,12 @@ TEST_F(LaunchTest, ClustersAreWhatLaunchKernelAndAttributesSay) {
   EXPECT_EQ(launch(size, 4), cudaSuccess);
   EXPECT_EQ(host_ints(data, 1)[0], 4);
   EXPECT_EQ(launch(size, 3), cudaErrorInvalidClusterSize) << "does not divide the grid";
-  EXPECT_EQ(launch(size, 16), cudaErrorInvalidClusterSize) << "not portable";
+  EXPECT_EQ(launch(size, 16), cudaErrorInvalidClusterSize) << "not a portable cluster size";
   ASSERT_EQ(CUDA(cudaFuncSetAttribute)(size, cudaFuncAttributeNonPortableClusterSizeAllowed, 1), cudaSuccess);
   EXPECT_EQ(launch(size, 16), cudaSuccess);
   EXPECT_EQ(host_ints(data, 1)[0], 16);
   EXPECT_EQ(launch(size, 32), cudaErrorInvalidClusterSize);
-  EXPECT_EQ(launch(fixed, 4), cudaErrorInvalidClusterSize) << "another one is required";
+  EXPECT_EQ(launch(fixed, 4), cudaErrorInvalidClusterSize) << "the kernel requires another size";
   EXPECT_EQ(CUDA(cudaLaunchKernel)(fixed, 2, 32, arguments, 0, nullptr), cudaSuccess);
   EXPECT_EQ(host_ints(data, 1)[0], 2);
   EXPECT_EQ(CUDA(cudaLaunchKernel)(fixed, 3, 32, arguments, 0, nullptr), cudaErrorInvalidClusterSize);
@@ -217,7 +217,7 @@ TEST_F(LaunchTest, SharedMemoryAndBarriers) {
   for (std::size_t i = 0; i < 64; ++i) EXPECT_EQ(result[i], 63 - static_cast<int>(i));
 }
 
-TEST_F(LaunchTest, BadConfigurationsAreRefused) {
+TEST_F(LaunchTest, InvalidConfigurationsAreRejected) {
   int* data = device_ints({1});
   const struct {
     dim3 grid, block;
@@ -237,7 +237,7 @@ TEST_F(LaunchTest, BadConfigurationsAreRefused) {
   EXPECT_EQ(launch_scale(data, data, 0, 1, dim3(16, 1, 64)), cudaSuccess);
 }
 
-TEST_F(LaunchTest, SharedMemoryBeyondTheDefaultMustBeOptedIn) {
+TEST_F(LaunchTest, SharedMemoryAboveTheDefaultNeedsOptIn) {
   int* data = device_ints(std::vector<int>(64, 1));
   const void* reverse = program_.kernel("reverse");
   void* arguments[] = {&data};
@@ -258,7 +258,7 @@ TEST_F(LaunchTest, SharedMemoryBeyondTheDefaultMustBeOptedIn) {
   EXPECT_EQ(launch(std::size_t{1} << 33), cudaErrorInvalidValue);
 }
 
-TEST_F(LaunchTest, LaunchBoundsHold) {
+TEST_F(LaunchTest, LaunchBoundsAreEnforced) {
   const void* bounded = program_.kernel("bounded");
   EXPECT_EQ(CUDA(cudaLaunchKernel)(bounded, 1, 64, nullptr, 0, nullptr), cudaSuccess);
   EXPECT_EQ(CUDA(cudaLaunchKernel)(bounded, 1, 65, nullptr, 0, nullptr), cudaErrorInvalidValue);
@@ -284,7 +284,7 @@ TEST_F(LaunchTest, SymbolsHaveAddressesSizesAndBounds) {
   const int pair[] = {11, 12};
   EXPECT_EQ(CUDA(cudaMemcpyToSymbol)(factor_, &pair[1], 4, 4, cudaMemcpyHostToDevice), cudaSuccess);
   EXPECT_EQ(CUDA(cudaMemcpy)(address, &pair[0], 4, cudaMemcpyHostToDevice), cudaSuccess)
-      << "by address, the same storage";
+      << "the address refers to the same storage";
   int read[2] = {};
   EXPECT_EQ(CUDA(cudaMemcpyFromSymbol)(read, factor_, 8, 0, cudaMemcpyDeviceToHost), cudaSuccess);
   EXPECT_THAT(read, ElementsAre(11, 12));
@@ -338,7 +338,7 @@ TEST_F(LaunchTest, FunctionAttributesAndOccupancy) {
   };
   EXPECT_EQ(occupancy(1024, 0), 2);
   EXPECT_EQ(occupancy(33, 0), 32);
-  EXPECT_EQ(occupancy(32, 75 * 1024), 2) << "228 KB, 1 KB of each block reserved";
+  EXPECT_EQ(occupancy(32, 75 * 1024), 2) << "228 KB; each block reserves 1 KB";
   EXPECT_EQ(occupancy(2048, 0), 0);
   EXPECT_EQ(CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor)(&blocks, reverse, 0, 0),
             cudaErrorInvalidValue);
@@ -355,7 +355,7 @@ TEST_F(LaunchTest, FunctionAttributesAndOccupancy) {
   EXPECT_EQ(CUDA(cudaFuncGetParamInfo)(scale_, 3, &offset, &bytes), cudaErrorInvalidValue);
 }
 
-TEST_F(LaunchTest, HandlesAreFunctionsToo) {
+TEST_F(LaunchTest, KernelHandlesAreAcceptedAsFunctions) {
   cudaFunction_t function = nullptr;
   cudaKernel_t kernel = nullptr;
   ASSERT_EQ(CUDA(cudaGetFuncBySymbol)(&function, scale_), cudaSuccess);
@@ -371,7 +371,7 @@ TEST_F(LaunchTest, HandlesAreFunctionsToo) {
   EXPECT_EQ(attributes.maxDynamicSharedSizeBytes, 64 * 1024);
 }
 
-TEST_F(LaunchTest, SeveralThreadsLaunchAtOnce) {
+TEST_F(LaunchTest, SeveralThreadsLaunchConcurrently) {
   set_factor(2);
   constexpr int threads = 4;
   constexpr int launches = 25;
@@ -396,7 +396,7 @@ TEST_F(LaunchTest, SeveralThreadsLaunchAtOnce) {
   for (int* values : data) EXPECT_THAT(host_ints(values, 64), Each(1 << 25));
 }
 
-TEST_F(LaunchTest, ResetGivesVariablesTheirInitialValuesBack) {
+TEST_F(LaunchTest, ResetRestoresInitialValuesOfVariables) {
   set_factor(2);
   int* data = device_ints(std::vector<int>(64, 1));
   ASSERT_EQ(launch_scale(data, data, 64, 1, 64), cudaSuccess);
@@ -406,7 +406,7 @@ TEST_F(LaunchTest, ResetGivesVariablesTheirInitialValuesBack) {
   EXPECT_EQ(CUDA(cudaFree)(data), cudaErrorInvalidValue) << "the reset freed it";
 }
 
-TEST_F(LaunchTest, UnregisteredKernelsAreGone) {
+TEST_F(LaunchTest, UnregisteredKernelsCannotBeLaunched) {
   int* data = device_ints({1});
   ASSERT_EQ(launch_scale(data, data, 1, 1, 1), cudaSuccess);
   cudaKernel_t handle = nullptr;

@@ -19,7 +19,7 @@ using testing::ElementsAre;
 
 class MemoryTest : public RuntimeTest {};
 
-TEST_F(MemoryTest, AllocatesAlignedMemoryAndKnowsItsOwn) {
+TEST_F(MemoryTest, AllocatesAlignedMemoryAndFreesOnlyItsOwn) {
   void* pointer = nullptr;
   ASSERT_EQ(CUDA(cudaMalloc)(&pointer, 1000), cudaSuccess);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(pointer) % 256, 0u);
@@ -33,7 +33,7 @@ TEST_F(MemoryTest, AllocatesAlignedMemoryAndKnowsItsOwn) {
   EXPECT_EQ(CUDA(cudaFree)(&local), cudaErrorInvalidValue);
 }
 
-TEST_F(MemoryTest, SizesAtTheEdges) {
+TEST_F(MemoryTest, HandlesExtremeSizes) {
   void* pointer = &pointer;
   EXPECT_EQ(CUDA(cudaMalloc)(&pointer, 0), cudaSuccess);
   EXPECT_EQ(pointer, nullptr);
@@ -193,7 +193,7 @@ TEST_F(MemoryTest, PointerAttributes) {
   EXPECT_EQ(type_of(&local), cudaMemoryTypeUnregistered);
   int* device = device_ints({1, 2});
   EXPECT_EQ(type_of(device + 1), cudaMemoryTypeDevice);
-  EXPECT_EQ(type_of(device + 2), cudaMemoryTypeUnregistered) << "just behind it";
+  EXPECT_EQ(type_of(device + 2), cudaMemoryTypeUnregistered) << "just past its end";
   void* managed = nullptr;
   ASSERT_EQ(CUDA(cudaMallocManaged)(&managed, 8, cudaMemAttachGlobal), cudaSuccess);
   EXPECT_EQ(type_of(managed), cudaMemoryTypeManaged);
@@ -227,7 +227,7 @@ TEST_F(MemoryTest, StreamOrderedAllocationAndPools) {
   ASSERT_EQ(CUDA(cudaMemPoolSetAttribute)(pool, cudaMemPoolAttrReleaseThreshold, &threshold), cudaSuccess);
   ASSERT_EQ(CUDA(cudaMemPoolGetAttribute)(pool, cudaMemPoolAttrReleaseThreshold, &used), cudaSuccess);
   EXPECT_EQ(used, 4096u);
-  EXPECT_EQ(CUDA(cudaMemPoolDestroy)(pool), cudaErrorInvalidValue) << "the default pool stays";
+  EXPECT_EQ(CUDA(cudaMemPoolDestroy)(pool), cudaErrorInvalidValue) << "the default pool cannot be destroyed";
 
   cudaMemPoolProps properties = {};
   properties.allocType = cudaMemAllocationTypePinned;
@@ -241,9 +241,9 @@ TEST_F(MemoryTest, StreamOrderedAllocationAndPools) {
   EXPECT_EQ(CUDA(cudaMallocFromPoolAsync)(&pointer, 10, own, nullptr), cudaErrorInvalidValue);
 }
 
-// ---- what the launch session is told ---------------------------------------------------------------------
+// ---- what the launch session sees -----------------------------------------------------------------------
 
-/// In no inlined form, so that it is a function that callers are told by.
+/// Not inlined, so that callers appear in call sites.
 [[gnu::noinline]] void* allocated_by_this_function(std::size_t bytes) {
   void* pointer = nullptr;
   EXPECT_EQ(CUDA(cudaMalloc)(&pointer, bytes), cudaSuccess);
@@ -254,7 +254,7 @@ std::uint64_t address_of(const void* pointer) { return reinterpret_cast<std::uin
 
 TEST_F(MemoryTest, LiveAllocationsAreListedWithTheirCallers) {
   const auto before = cpu_device().allocations();
-  EXPECT_EQ(cpu_device().allocations(), before) << "nothing has changed";
+  EXPECT_EQ(cpu_device().allocations(), before) << "the snapshot is shared while nothing changes";
   void* const first = allocated_by_this_function(1000);
   const auto with_first = cpu_device().allocations();
   EXPECT_NE(with_first->version, before->version);

@@ -1,4 +1,4 @@
-// Launches and copies that are still on their way when the call returns, and the order they keep.
+// Launches and copies that are pending after the call returns, and their order.
 #include <gmock/gmock.h>
 #include <unistd.h>
 
@@ -15,7 +15,7 @@
 namespace lynxpp::device::cpu::test {
 namespace {
 
-// await: waits until the flag is not 0 and then adds `value` to *out
+// await: waits until the flag is not 0, then adds `value` to *out
 const char* const order_ptx = R"(.version 7.5
 .target sm_75
 .address_size 64
@@ -39,7 +39,7 @@ $wait:
 }
 )";
 
-/// Reads what is said on stderr while it lives.
+/// Captures stderr while it lives.
 class Listener {
  public:
   Listener() : stderr_(dup(STDERR_FILENO)) {
@@ -82,7 +82,7 @@ class OrderTest : public RuntimeTest {
     return CUDA(cudaLaunchKernel)(await_, 1, 1, arguments, 0, stream);
   }
   cudaError_t await(cudaStream_t stream, unsigned value = 1) { return await(stream, value, flag_, out_); }
-  /// Lets the waiting kernels end.
+  /// Releases the waiting kernels.
   void open() { std::atomic_ref(*flag_).store(1); }
 
   Program program_{order_ptx};
@@ -94,7 +94,7 @@ class OrderTest : public RuntimeTest {
   cudaStream_t other_ = nullptr;
 };
 
-TEST_F(OrderTest, AKernelMayWaitForTheHost) {
+TEST_F(OrderTest, KernelMayWaitForTheHost) {
   cudaEvent_t event = nullptr;
   ASSERT_EQ(CUDA(cudaEventCreate)(&event), cudaSuccess);
   ASSERT_EQ(await(stream_), cudaSuccess);
@@ -103,7 +103,7 @@ TEST_F(OrderTest, AKernelMayWaitForTheHost) {
   EXPECT_EQ(CUDA(cudaEventQuery)(event), cudaErrorNotReady);
   float milliseconds = 0;
   EXPECT_EQ(CUDA(cudaEventElapsedTime)(&milliseconds, event, event), cudaErrorNotReady);
-  EXPECT_EQ(CUDA(cudaStreamSynchronize)(other_), cudaSuccess) << "has nothing to do with it";
+  EXPECT_EQ(CUDA(cudaStreamSynchronize)(other_), cudaSuccess) << "the other stream is independent";
   open();
   EXPECT_EQ(CUDA(cudaEventSynchronize)(event), cudaSuccess);
   EXPECT_EQ(CUDA(cudaStreamSynchronize)(stream_), cudaSuccess);
@@ -111,7 +111,7 @@ TEST_F(OrderTest, AKernelMayWaitForTheHost) {
   EXPECT_EQ(host_ints(out_, 1)[0], 11);
 }
 
-TEST_F(OrderTest, OneStreamKeepsItsOrder) {
+TEST_F(OrderTest, StreamKeepsItsOrder) {
   std::vector<int> seen;
   struct Call {
     std::vector<int>* seen;
@@ -121,7 +121,7 @@ TEST_F(OrderTest, OneStreamKeepsItsOrder) {
   int* out = out_;
   void* arguments[] = {&flag_, &out, &value};
   ASSERT_EQ(CUDA(cudaLaunchKernel)(await_, 1, 1, arguments, 0, stream_), cudaSuccess);
-  value = 7;  // parameters are those of the launch
+  value = 7;  // launches use the parameters' values at the call
   out = nullptr;
   ASSERT_EQ(CUDA(cudaMemcpyAsync)(pinned_, out_, 4, cudaMemcpyDeviceToHost, stream_), cudaSuccess);
   const auto note = [](void* data) {
@@ -147,7 +147,7 @@ TEST_F(OrderTest, EventsOrderStreamsAndTheDefaultStreamOrdersBlockingOnes) {
   ASSERT_EQ(CUDA(cudaEventRecord)(event, stream_), cudaSuccess);
   ASSERT_EQ(CUDA(cudaStreamWaitEvent)(blocking, event, 0), cudaSuccess);
   ASSERT_EQ(CUDA(cudaMemcpyAsync)(pinned_, out_, 4, cudaMemcpyDeviceToHost, blocking), cudaSuccess);
-  ASSERT_EQ(CUDA(cudaMemsetAsync)(out_, 0, 4, nullptr), cudaSuccess) << "behind what is in `blocking`";
+  ASSERT_EQ(CUDA(cudaMemsetAsync)(out_, 0, 4, nullptr), cudaSuccess) << "waits for the work in `blocking`";
   ASSERT_EQ(CUDA(cudaMemcpyAsync)(pinned_ + 1, out_, 4, cudaMemcpyDeviceToHost, blocking), cudaSuccess);
   pinned_[2] = 99;
   ASSERT_EQ(CUDA(cudaMemcpyAsync)(pinned_ + 3, pinned_ + 2, 4, cudaMemcpyHostToHost, other_), cudaSuccess);
@@ -167,7 +167,7 @@ TEST_F(OrderTest, PageableMemoryIsReadBeforeTheCallReturns) {
   value = 78;
   open();
   ASSERT_EQ(CUDA(cudaMemcpyAsync)(&value, out_, 4, cudaMemcpyDeviceToHost, stream_), cudaSuccess);
-  EXPECT_EQ(value, 77) << "and written before it returns";
+  EXPECT_EQ(value, 77) << "a copy to pageable memory completes before the call returns";
 }
 
 TEST_F(OrderTest, MemoryIsFreedInTheStreamsOrder) {
@@ -175,7 +175,7 @@ TEST_F(OrderTest, MemoryIsFreedInTheStreamsOrder) {
   ASSERT_EQ(CUDA(cudaMemGetInfo)(&before, &total), cudaSuccess);
   ASSERT_EQ(await(stream_), cudaSuccess);
   ASSERT_EQ(CUDA(cudaFreeAsync)(out_, stream_), cudaSuccess);
-  EXPECT_EQ(CUDA(cudaFreeAsync)(out_, stream_), cudaErrorInvalidValue) << "it is on its way";
+  EXPECT_EQ(CUDA(cudaFreeAsync)(out_, stream_), cudaErrorInvalidValue) << "the free is pending";
   ASSERT_EQ(CUDA(cudaMemGetInfo)(&meanwhile, &total), cudaSuccess);
   EXPECT_EQ(meanwhile, before);
   open();
@@ -184,7 +184,7 @@ TEST_F(OrderTest, MemoryIsFreedInTheStreamsOrder) {
   EXPECT_EQ(after, before + 4);
 }
 
-TEST_F(OrderTest, WhatIsStillToBeFreedMakesRoom) {
+TEST_F(OrderTest, PendingFreesMakeRoom) {
   std::size_t free = 0, total = 0;
   ASSERT_EQ(CUDA(cudaMemGetInfo)(&free, &total), cudaSuccess);
   void* first = nullptr;
@@ -193,9 +193,9 @@ TEST_F(OrderTest, WhatIsStillToBeFreedMakesRoom) {
     GTEST_SKIP() << "the system does not overcommit memory";
   ASSERT_EQ(await(stream_), cudaSuccess);
   ASSERT_EQ(CUDA(cudaFreeAsync)(first, stream_), cudaSuccess);
-  EXPECT_EQ(CUDA(cudaMalloc)(&second, free / 5 * 3), cudaErrorMemoryAllocation) << "does not wait";
+  EXPECT_EQ(CUDA(cudaMalloc)(&second, free / 5 * 3), cudaErrorMemoryAllocation) << "cudaMalloc does not wait";
   std::thread opener([this] {
-    // By now the call below has found no room, most likely; if it has not, it finds it at once.
+    // By now the call below has probably failed to find memory; otherwise it finds some at once.
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     open();
   });
@@ -204,7 +204,7 @@ TEST_F(OrderTest, WhatIsStillToBeFreedMakesRoom) {
   EXPECT_EQ(CUDA(cudaFree)(second), cudaSuccess);
 }
 
-TEST_F(OrderTest, NothingIsBuiltOnWhatADeadKernelLeaves) {
+TEST_F(OrderTest, WorkAfterAFailedKernelIsSkipped) {
   Program program{test_ptx};
   ASSERT_EQ(await(stream_), cudaSuccess);
   ASSERT_EQ(CUDA(cudaLaunchKernel)(program.kernel("dies"), 1, 1, nullptr, 0, stream_), cudaSuccess);
@@ -246,7 +246,7 @@ TEST_F(OrderTest, ResultsOfVariantsArriveWhenTheLaunchIsOver) {
   EXPECT_EQ(*reinterpret_cast<const int*>(bytes->data()), 1);
 }
 
-TEST_F(OrderTest, AKernelThatDoesNotEndIsNamed) {
+TEST_F(OrderTest, EndlessKernelIsNamed) {
   const Listener listener;
   first_running_report() = std::chrono::milliseconds(1);
   ASSERT_EQ(await(stream_), cudaSuccess);
@@ -260,7 +260,7 @@ TEST_F(OrderTest, AKernelThatDoesNotEndIsNamed) {
 
 using OrderDeathTest = OrderTest;
 
-TEST_F(OrderDeathTest, TheProcessEndsInSpiteOfAKernelThatDoesNot) {
+TEST_F(OrderDeathTest, ProcessEndsDespiteAnEndlessKernel) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(
       {
@@ -270,7 +270,7 @@ TEST_F(OrderDeathTest, TheProcessEndsInSpiteOfAKernelThatDoesNot) {
         CUDA(cudaDeviceSynchronize)();
         std::exit(0);
       },
-      testing::ExitedWithCode(0), "the program ends while the cpu device is still at work");
+      testing::ExitedWithCode(0), "the program ends while the cpu device is still running");
 }
 
 }  // namespace

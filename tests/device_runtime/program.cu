@@ -1,4 +1,4 @@
-// Host and device code as a user writes it; the host code nvcc generates calls the table's functions
+// Host and device code as in a user's program. The host code that nvcc generates calls the table's functions
 // (program_shim.cpp).
 #include <cstdio>
 #include <cstring>
@@ -61,7 +61,7 @@ static cudaError_t set_up() {
 const char* run_polynomial() {
   int first = 0;
   CHECK(cudaMemcpyFromSymbol(&first, counter, sizeof first));
-  EXPECT(first >= 7);  // the initialiser
+  EXPECT(first >= 7);  // the initial value
   constexpr int n = 1000;
   static float in[n], out[n];
   for (int i = 0; i < n; ++i) in[i] = static_cast<float>(i % 5);

@@ -1,4 +1,4 @@
-// Defines every function of the table under its exported name as a jump through a slot, filled from the table
+// Defines every function of the table under its exported name as a jump through a slot. The slots are filled
 // before the constructors that nvcc generates run.
 #include "tests/device_runtime/runtime_fixture.h"
 

@@ -1,4 +1,4 @@
-// What the device does not have: it says so, and nothing happens in its place.
+// Features that the device does not support: they are reported, and nothing else runs instead.
 #include <gmock/gmock.h>
 
 #include "tests/device_runtime/runtime_fixture.h"
@@ -24,7 +24,7 @@ class RefusalTest : public RuntimeTest {
     for (cudaStream_t* stream : {&stream_, &other_})
       ASSERT_EQ(CUDA(cudaStreamCreateWithFlags)(stream, cudaStreamNonBlocking), cudaSuccess);
   }
-  /// Begins a capture and has it refused, since it cannot hold what the stream is asked for.
+  /// Begins a capture and invalidates it by a call that cannot be captured.
   void begin() {
     ASSERT_EQ(CUDA(cudaStreamBeginCapture)(stream_, cudaStreamCaptureModeRelaxed), cudaSuccess);
     ASSERT_EQ(CUDA(cudaStreamSynchronize)(stream_), cudaErrorStreamCaptureUnsupported);
@@ -37,7 +37,7 @@ class RefusalTest : public RuntimeTest {
   cudaStream_t other_ = nullptr;
 };
 
-TEST_F(RefusalTest, FunctionsThatTheDeviceDoesNotHaveSaySo) {
+TEST_F(RefusalTest, UnsupportedFunctionsAreReported) {
   cudaIpcMemHandle_t handle{};
   const cudaChannelFormatDesc format = CUDA(cudaCreateChannelDesc)(32, 0, 0, 0, cudaChannelFormatKindFloat);
   EXPECT_EQ(format.x, 32);
@@ -50,10 +50,10 @@ TEST_F(RefusalTest, FunctionsThatTheDeviceDoesNotHaveSaySo) {
   EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("does not have cudaIpcGetMemHandle;"));
   testing::internal::CaptureStderr();
   EXPECT_EQ(CUDA(cudaIpcGetMemHandle)(&handle, nullptr), cudaErrorNotSupported);
-  EXPECT_EQ(testing::internal::GetCapturedStderr(), "") << "once is enough";
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "") << "reported only once";
 }
 
-TEST_F(RefusalTest, OlderPtxRunsWhereTheNewerHasWhatTheDeviceDoesNot) {
+TEST_F(RefusalTest, OlderPtxRunsIfNewerPtxIsUnsupported) {
   const std::string head = ".version 8.0\n.target sm_90\n.address_size 64\n";
   const auto kernels = [&](const std::string& extra, int value) {
     return head + ".visible .global .u32 held = " + std::to_string(value) +
@@ -69,7 +69,7 @@ TEST_F(RefusalTest, OlderPtxRunsWhereTheNewerHasWhatTheDeviceDoesNot) {
   EXPECT_EQ(host_ints(data, 1), std::vector<int>{7});
   EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("its PTX for compute_75 is run instead"));
 
-  // What the program has of the newer one stays what it is.
+  // PTX in use is not replaced by an older version.
   Program used(kernels("", 7), kernels(unknown, 9));
   int held = 0;
   EXPECT_EQ(CUDA(cudaMemcpyFromSymbol)(&held, used.variable("held", 4), 4, 0, cudaMemcpyDeviceToHost),
@@ -80,7 +80,7 @@ TEST_F(RefusalTest, OlderPtxRunsWhereTheNewerHasWhatTheDeviceDoesNot) {
   EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("wgmma"));
 }
 
-TEST_F(RefusalTest, SoDoTheirPerThreadFormsAndThoseOfGraphicsHeaders) {
+TEST_F(RefusalTest, PerThreadAndGraphicsFunctionsAreReportedToo) {
   EXPECT_EQ(
       CUDA_AS(cudaGraphInstantiateWithParams, cudaGraphInstantiateWithParams_ptsz)(nullptr, nullptr, nullptr),
       cudaErrorNotSupported);
@@ -90,7 +90,7 @@ TEST_F(RefusalTest, SoDoTheirPerThreadFormsAndThoseOfGraphicsHeaders) {
   EXPECT_EQ(reinterpret_cast<void* (*)(void*)>(lookup("__cudaRegisterUnifiedTable"))(nullptr), nullptr);
 }
 
-TEST_F(RefusalTest, NothingRunsInPlaceOfARefusedCapture) {
+TEST_F(RefusalTest, WorkOfAnInvalidatedCaptureDoesNotRun) {
   begin();
   const int seven = 7;
   cudaEvent_t event = nullptr;
@@ -112,20 +112,20 @@ TEST_F(RefusalTest, NothingRunsInPlaceOfARefusedCapture) {
   cudaGraph_t graph = reinterpret_cast<cudaGraph_t>(1);
   EXPECT_EQ(CUDA(cudaStreamEndCapture)(stream_, &graph), cudaErrorStreamCaptureInvalidated);
   EXPECT_EQ(graph, nullptr);
-  EXPECT_EQ(launch(stream_), cudaSuccess) << "the stream is free again";
+  EXPECT_EQ(launch(stream_), cudaSuccess) << "the stream can be used again";
   EXPECT_EQ(CUDA(cudaStreamSynchronize)(stream_), cudaSuccess);
   EXPECT_THAT(host_ints(data_, 32), Each(2));
   EXPECT_EQ(CUDA(cudaStreamEndCapture)(stream_, &graph), cudaErrorIllegalState);
   EXPECT_EQ(CUDA(cudaStreamBeginCapture)(nullptr, cudaStreamCaptureModeRelaxed),
             cudaErrorStreamCaptureUnsupported)
-      << "as CUDA: not the legacy stream";
+      << "CUDA does not capture the legacy stream";
 }
 
-TEST_F(RefusalTest, StreamsThatJoinARefusedCaptureRunNothingEither) {
+TEST_F(RefusalTest, StreamsJoiningAnInvalidatedCaptureRunNothing) {
   begin();
   cudaEvent_t event = nullptr;
   ASSERT_EQ(CUDA(cudaEventCreate)(&event), cudaSuccess);
-  EXPECT_EQ(launch(other_), cudaSuccess) << "not yet a part of it";
+  EXPECT_EQ(launch(other_), cudaSuccess) << "not yet part of the capture";
   EXPECT_EQ(CUDA(cudaStreamSynchronize)(other_), cudaSuccess);
   EXPECT_EQ(CUDA(cudaEventRecord)(event, stream_), cudaErrorStreamCaptureInvalidated);
   EXPECT_EQ(CUDA(cudaStreamWaitEvent)(other_, event, 0), cudaErrorStreamCaptureInvalidated);

@@ -11,7 +11,7 @@ void put(std::string& bytes, std::size_t offset, T value) {
   std::memcpy(bytes.data() + offset, &value, sizeof value);
 }
 
-/// An uncompressed entry.
+/// Returns an uncompressed fatbinary entry.
 std::string entry(std::uint16_t kind, std::string payload, std::uint32_t sm) {
   payload.resize((payload.size() / 8 + 1) * 8, '\0');
   std::string bytes(64, '\0');
@@ -122,8 +122,8 @@ std::vector<int> RuntimeTest::host_ints(const int* device, std::size_t count) {
 }
 
 // scale:   out[i] = in[i] * factor[0] for i < n; total += 1 and *managed_total += 1 per thread that wrote
-// reverse: shared memory, static 64 ints and dynamic
-// bounded: at most 64 threads; dies: trap; strange: an opcode nobody has
+// reverse: shared memory, 64 static ints and dynamic memory
+// bounded: at most 64 threads; dies: executes trap; strange: has an unknown opcode
 const char* const test_ptx = R"(.version 7.5
 .target sm_75
 .address_size 64

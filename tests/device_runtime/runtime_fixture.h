@@ -1,4 +1,4 @@
-// Calls the cpu device's runtime API the way a program does: through the table, by name.
+// Calls the cpu device's runtime API as a program does: through the table, by name.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,30 +12,30 @@
 
 namespace lynxpp::device::cpu::test {
 
-/// The table's entry; null when it has none.
+/// Returns the table's entry, or null.
 void* lookup(const std::string& name);
 
-/// CUDA(cudaMalloc)(&pointer, 16)
+/// For example CUDA(cudaMalloc)(&pointer, 16).
 #define CUDA(name) (reinterpret_cast<decltype(&::name)>(::lynxpp::device::cpu::test::lookup(#name)))
-/// The per-thread-stream form: CUDA_AS(cudaMemcpyAsync, cudaMemcpyAsync_ptsz)(…)
+/// The per-thread-stream form: CUDA_AS(cudaMemcpyAsync, cudaMemcpyAsync_ptsz)(…).
 #define CUDA_AS(type, name) (reinterpret_cast<decltype(&::type)>(::lynxpp::device::cpu::test::lookup(#name)))
 
-/// A fatbinary with one plain PTX entry (or, with empty PTX, one cubin entry), registered as nvcc's host code
-/// does it.
+/// A fatbinary with one plain PTX entry (or, if the PTX is empty, one cubin entry), registered as by nvcc's
+/// host code.
 class Program {
  public:
   explicit Program(const std::string& ptx);
-  /// With a second entry, for compute capability 9.0.
+  /// Adds a second entry, for compute capability 9.0.
   Program(const std::string& ptx, const std::string& newer_ptx);
   ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
-  /// Registers a kernel; the result stands for the host stub's address.
+  /// Registers a kernel; the result represents the host stub's address.
   const void* kernel(const std::string& name);
-  /// Registers a variable; the result stands for its host shadow.
+  /// Registers a variable; the result represents its host shadow.
   const void* variable(const std::string& name, std::size_t bytes);
-  /// Registers a managed variable; the result is where initialise() puts its address.
+  /// Registers a managed variable; initialise() stores its address in the result.
   void** managed_variable(const std::string& name, std::size_t bytes);
   char initialise() { return CUDA(__cudaInitModule)(handle_); }
   void unregister();
@@ -57,16 +57,16 @@ class Program {
   std::vector<std::unique_ptr<void*>> stubs_;
 };
 
-/// Kernels and variables the tests use; see runtime_fixture.cpp.
+/// Kernels and variables of the tests; see runtime_fixture.cpp.
 extern const char* const test_ptx;
 
-/// Each test starts with a device that was reset and no last error.
+/// Starts each test with a device that was reset and no last error.
 class RuntimeTest : public testing::Test {
  protected:
   RuntimeTest();
   ~RuntimeTest() override;
 
-  /// `count` ints of device memory, freed with the fixture's reset.
+  /// Returns device memory with `values`, which is freed by the fixture's reset.
   static int* device_ints(const std::vector<int>& values);
   static std::vector<int> host_ints(const int* device, std::size_t count);
 };

@@ -1,5 +1,5 @@
-// What the launch session builds on: the interceptor, cpu_device() with instrumented variants, and the
-// counters file.
+// Services for the launch session: the interceptor, cpu_device() with instrumented variants, and the counters
+// file.
 #include <gmock/gmock.h>
 
 #include <cstdlib>
@@ -17,7 +17,7 @@ namespace {
 
 using testing::Each;
 
-// adds its launch's block size to the first probe word's target, and multiplies as the original does
+// adds its launch's block size to the target of the first probe word, and multiplies like the original
 constexpr const char* variant_ptx = R"(.version 7.5
 .target sm_75
 .address_size 64
@@ -81,7 +81,7 @@ class SessionTest : public RuntimeTest {
   int* data_ = nullptr;
 };
 
-TEST_F(SessionTest, TheInterceptorSeesTheLaunchAndMayDecline) {
+TEST_F(SessionTest, InterceptorSeesTheLaunchAndMayDecline) {
   int seen = 0;
   intercept([&](const Launch& launch, const KernelIdentity& kernel) {
     ++seen;
@@ -96,7 +96,7 @@ TEST_F(SessionTest, TheInterceptorSeesTheLaunchAndMayDecline) {
   });
   EXPECT_EQ(launch(32), cudaSuccess);
   EXPECT_EQ(seen, 1);
-  EXPECT_THAT(host_ints(data_, 32), Each(15)) << "declined: the original ran";
+  EXPECT_THAT(host_ints(data_, 32), Each(15)) << "declined, so the original ran";
   intercept([&](const Launch& launch, const KernelIdentity&) {
     ++seen;
     EXPECT_TRUE(launch.per_thread_stream);
@@ -107,10 +107,10 @@ TEST_F(SessionTest, TheInterceptorSeesTheLaunchAndMayDecline) {
   EXPECT_EQ(CUDA_AS(cudaLaunchKernel, cudaLaunchKernel_ptsz)(scale_, 1, 32, arguments, 0, nullptr),
             cudaSuccess);
   EXPECT_EQ(seen, 2);
-  EXPECT_THAT(host_ints(data_, 32), Each(15)) << "taken: the original did not run";
+  EXPECT_THAT(host_ints(data_, 32), Each(15)) << "intercepted, so the original did not run";
 }
 
-TEST_F(SessionTest, AVariantRunsWithTheProbeWordsBehindTheParameters) {
+TEST_F(SessionTest, VariantReceivesProbeWordsAfterTheParameters) {
   intercept([&](const Launch& launch, const KernelIdentity&) {
     Device& device = cpu_device();
     auto variant = device.load(variant_ptx, "scale", launch, {});
@@ -140,24 +140,25 @@ TEST_F(SessionTest, AVariantRunsWithTheProbeWordsBehindTheParameters) {
   for (std::size_t i = 0; i < 32; ++i) EXPECT_EQ(result[i], i < 20 ? 15 : 5);
 }
 
-TEST_F(SessionTest, AVariantThatDiesIsTheProgramsError) {
+TEST_F(SessionTest, FailedVariantIsTheProgramsError) {
   intercept([&](const Launch& launch, const KernelIdentity&) {
     auto variant = cpu_device().load(test_ptx, "dies", launch, {});
     EXPECT_TRUE(variant.ok());
     auto buffer = cpu_device().allocate_zeroed(16, launch);
-    EXPECT_TRUE(cpu_device().launch(**variant, launch, {}, {}, **buffer).ok()) << "it was launched";
+    EXPECT_TRUE(cpu_device().launch(**variant, launch, {}, {}, **buffer).ok())
+        << "the launch itself succeeds";
     auto died = cpu_device().read_back(std::move(*buffer), launch);
     EXPECT_FALSE((*died)->wait().ok());
     buffer = cpu_device().allocate_zeroed(16, launch);
     auto unharmed = cpu_device().read_back(std::move(*buffer), launch);
-    EXPECT_TRUE((*unharmed)->wait().ok()) << "the failure is told once";
+    EXPECT_TRUE((*unharmed)->wait().ok()) << "the failure is reported once";
     return true;
   });
   EXPECT_EQ(launch(32), cudaSuccess);
   EXPECT_EQ(CUDA(cudaDeviceSynchronize)(), cudaErrorLaunchFailure);
 }
 
-TEST_F(SessionTest, ABrokenVariantFailsAndTheOriginalCanRun) {
+TEST_F(SessionTest, InvalidVariantFailsAndTheOriginalCanRun) {
   intercept([&](const Launch& launch, const KernelIdentity&) {
     EXPECT_FALSE(cpu_device().load("this is no PTX {", "scale", launch, {}).ok());
     EXPECT_FALSE(cpu_device().load(variant_ptx, "another", launch, {}).ok());
@@ -167,14 +168,14 @@ TEST_F(SessionTest, ABrokenVariantFailsAndTheOriginalCanRun) {
     const std::uint64_t one_word[] = {1};
     auto buffer = cpu_device().allocate_zeroed(16, launch);
     EXPECT_FALSE(cpu_device().launch(**variant, launch, slots, one_word, **buffer).ok())
-        << "the variant wants two words";
+        << "the variant needs two probe words";
     return false;
   });
   EXPECT_EQ(launch(32), cudaSuccess);
   EXPECT_THAT(host_ints(data_, 32), Each(15));
 }
 
-TEST_F(SessionTest, LaunchesMayGiveABufferOfParameters) {
+TEST_F(SessionTest, LaunchesMayPassAParameterBuffer) {
   auto variant = cpu_device().load(variant_ptx, "scale", Launch{}, {});
   ASSERT_TRUE(variant.ok());
   void* address = nullptr;
@@ -196,7 +197,8 @@ TEST_F(SessionTest, LaunchesMayGiveABufferOfParameters) {
   EXPECT_TRUE(cpu_device().launch(**variant, launch, slots, probe, **buffer).ok());
   EXPECT_THAT(host_ints(data_, 32), Each(15));
   size = 16;
-  EXPECT_FALSE(cpu_device().launch(**variant, launch, slots, probe, **buffer).ok()) << "too short";
+  EXPECT_FALSE(cpu_device().launch(**variant, launch, slots, probe, **buffer).ok())
+      << "the buffer is too short";
   EXPECT_TRUE(cpu_device().read_back(std::move(*buffer), launch).ok());
 }
 
@@ -213,7 +215,7 @@ TEST_F(SessionTest, CountersAreWrittenPerLaunch) {
   std::string text;
   ASSERT_TRUE(read_file(path, text));
   const auto lines = split(trim(text), '\n');
-  ASSERT_EQ(lines.size(), 2u) << "intercepted launches are not the program's";
+  ASSERT_EQ(lines.size(), 2u) << "intercepted launches are not counted";
   const auto first = nlohmann::json::parse(lines[0]);
   EXPECT_FALSE(first.contains("instrumented"));
   const auto second = nlohmann::json::parse(lines[1]);
@@ -222,7 +224,7 @@ TEST_F(SessionTest, CountersAreWrittenPerLaunch) {
   EXPECT_EQ(second["launch"], 1);
   EXPECT_EQ(first["grid"], nlohmann::json({1, 1, 1}));
   EXPECT_EQ(first["block"], nlohmann::json({32, 1, 1}));
-  // 9 instructions up to the branch, 11 behind it, and the return.
+  // 9 instructions up to the branch, 11 after it, and the return.
   EXPECT_EQ(first["warp_instructions"], 9 + 11 + 1);
   EXPECT_EQ(first["thread_instructions"], 32 * (8 + 11 + 1)) << "no lane takes the guarded branch";
   EXPECT_EQ(second["warp_instructions"], 9 + 11 + 1);
@@ -235,7 +237,7 @@ TEST_F(SessionTest, CountersAreWrittenPerLaunch) {
   EXPECT_EQ(second["blocks"][1]["thread_executions"], 16);
 }
 
-TEST_F(SessionTest, CountersKeepTheNumbersOfTheProgramsLaunches) {
+TEST_F(SessionTest, CountersKeepTheProgramsLaunchNumbers) {
   const TemporaryFolder folder;
   const std::string path = folder.file("counters.jsonl");
   auto variant = cpu_device().load(variant_ptx, "scale", Launch{}, {});
@@ -266,7 +268,7 @@ TEST_F(SessionTest, CountersKeepTheNumbersOfTheProgramsLaunches) {
                                              std::pair(3, true), std::pair(4, false)));
 }
 
-TEST_F(SessionTest, CountersOfVariantsCountWhatWasAdded) {
+TEST_F(SessionTest, CountersOfVariantsIncludeAddedCode) {
   const TemporaryFolder folder;
   const std::string path = folder.file("counters.jsonl");
   auto variant = cpu_device().load(variant_ptx, "scale", Launch{}, {});
@@ -293,7 +295,7 @@ TEST_F(SessionTest, CountersOfVariantsCountWhatWasAdded) {
   const auto second = nlohmann::json::parse(lines[1]);
   EXPECT_EQ(first["kernel"], "scale");
   EXPECT_EQ(first["instrumented"], true);
-  EXPECT_EQ(first["warp_instructions"], 8 + 8 + 1) << "the last of them is lynxpp's";
+  EXPECT_EQ(first["warp_instructions"], 8 + 8 + 1) << "the last instruction is lynxpp's";
   EXPECT_EQ(second["launch"], 1);
   EXPECT_EQ(second["warp_instructions"], 8 + 1);
 }

@@ -1,5 +1,5 @@
-// Arrays, textures and surfaces: allocation, copies, objects and their descriptions, errors, a kernel that
-// reads.
+// Arrays, textures and surfaces: allocation, copies, objects, descriptions, errors, and a kernel that reads
+// them.
 #include <gmock/gmock.h>
 
 #include <chrono>
@@ -78,7 +78,7 @@ class TextureTest : public RuntimeTest {
   }
 };
 
-TEST_F(TextureTest, ArraysKnowTheirShape) {
+TEST_F(TextureTest, ArraysReportTheirShape) {
   const cudaChannelFormatDesc format = bytes(4);
   cudaArray_t array = nullptr;
   ASSERT_EQ(CUDA(cudaMalloc3DArray)(&array, &format, {16, 16, 12}, cudaArrayCubemap | cudaArrayLayered),
@@ -106,7 +106,7 @@ TEST_F(TextureTest, ArraysKnowTheirShape) {
   EXPECT_EQ(elements, std::size_t{1} << 28);
 }
 
-TEST_F(TextureTest, ArraysThatCannotBeAreRefused) {
+TEST_F(TextureTest, InvalidArraysAreRejected) {
   struct Case {
     cudaChannelFormatDesc format;
     cudaExtent extent;
@@ -145,7 +145,7 @@ TEST_F(TextureTest, ArraysThatCannotBeAreRefused) {
   EXPECT_EQ(CUDA(cudaMallocArray)(&array, nullptr, 4, 4, 0), cudaErrorInvalidValue);
 }
 
-TEST_F(TextureTest, CopiesOfRectangles) {
+TEST_F(TextureTest, CopiesRectangles) {
   cudaArray_t array = make_array(floats(), 4, 3);
   const std::vector<float> from = numbers(12);
   const std::size_t pitch = 4 * sizeof(float);
@@ -160,7 +160,7 @@ TEST_F(TextureTest, CopiesOfRectangles) {
             cudaSuccess);
   ASSERT_EQ(CUDA(cudaMemcpy2DFromArray)(to.data(), 8, other, 0, 0, 8, 2, cudaMemcpyDefault), cudaSuccess);
   EXPECT_THAT(to, ElementsAre(6, 7, 10, 11));
-  // Bytes in a row go on in the next one.
+  // A copy of bytes continues in the next row.
   ASSERT_EQ(CUDA(cudaMemcpyFromArray)(to.data(), array, 12, 0, 16, cudaMemcpyDeviceToHost), cudaSuccess);
   EXPECT_THAT(to, ElementsAre(4, 5, 6, 7));
   ASSERT_EQ(CUDA(cudaMemcpyToArray)(array, 0, 2, to.data(), 16, cudaMemcpyHostToDevice), cudaSuccess);
@@ -176,7 +176,7 @@ TEST_F(TextureTest, CopiesOfRectangles) {
   EXPECT_EQ(to_array(4, 0, 16, 1, 16), cudaErrorInvalidValue);
   EXPECT_EQ(to_array(0, 1, 16, 3, 16), cudaErrorInvalidValue);
   EXPECT_EQ(to_array(0, 0, 16, 2, 8), cudaErrorInvalidPitchValue);
-  EXPECT_EQ(to_array(0, 0, 16, 1, 0), cudaSuccess) << "of one row the pitch does not matter";
+  EXPECT_EQ(to_array(0, 0, 16, 1, 0), cudaSuccess) << "the pitch is ignored for a single row";
   EXPECT_EQ(CUDA(cudaMemcpyToArray)(array, 4, 2, from.data(), 16, cudaMemcpyHostToDevice),
             cudaErrorInvalidValue);
   EXPECT_EQ(CUDA(cudaMemcpy2DToArray)(array, 0, 0, nullptr, 16, 16, 1, cudaMemcpyHostToDevice),
@@ -220,7 +220,7 @@ TEST_F(TextureTest, CopiesOfBoxesCountElements) {
   EXPECT_EQ(CUDA(cudaMemcpy3D)(&between), cudaErrorInvalidValue) << "elements of different sizes";
 }
 
-TEST_F(TextureTest, LevelsAreArraysOfTheirOwn) {
+TEST_F(TextureTest, LevelsAreSeparateArrays) {
   const cudaChannelFormatDesc format = floats();
   cudaMipmappedArray_t levels = nullptr;
   ASSERT_EQ(CUDA(cudaMallocMipmappedArray)(&levels, &format, {8, 4, 0}, 99, 0), cudaSuccess);
@@ -241,7 +241,7 @@ TEST_F(TextureTest, LevelsAreArraysOfTheirOwn) {
   EXPECT_EQ(CUDA(cudaFreeArray)(level), cudaErrorInvalidResourceHandle);
 }
 
-TEST_F(TextureTest, KernelsReadAndWriteWhatProgramsCopy) {
+TEST_F(TextureTest, KernelsReadAndWriteCopiedData) {
   Program program(texture_kernels);
   const void* const fetch = program.kernel("fetch");
   const void* const store = program.kernel("store");
@@ -270,7 +270,7 @@ TEST_F(TextureTest, KernelsReadAndWriteWhatProgramsCopy) {
   ASSERT_EQ(CUDA(cudaMemcpy2DFromArray)(row.data(), 16, array, 0, 0, 16, 1, cudaMemcpyDeviceToHost),
             cudaSuccess);
   EXPECT_THAT(row, ElementsAre(100, 101, 102, 103));
-  // A fifth thread is outside.
+  // The fifth thread is out of bounds.
   ASSERT_EQ(CUDA(cudaLaunchKernel)(store, dim3(1), dim3(5), surface_arguments, 0, nullptr), cudaSuccess);
   EXPECT_EQ(CUDA(cudaDeviceSynchronize)(), cudaErrorIllegalAddress);
 }
@@ -285,7 +285,7 @@ TEST_F(TextureTest, DestroyingWaitsForKernelsThatRead) {
   ASSERT_EQ(create(resource_of(array), {}, &texture), cudaSuccess);
   int* const out = device_ints({0, 0});
   void* arguments[] = {&texture, const_cast<int**>(&out)};
-  // The kernel begins when the calls below are long made, if they do not wait.
+  // Unless the calls below wait, they return long before the kernel starts.
   const auto delay = [](void*) { std::this_thread::sleep_for(std::chrono::milliseconds(30)); };
   ASSERT_EQ(CUDA(cudaLaunchHostFunc)(nullptr, delay, nullptr), cudaSuccess);
   ASSERT_EQ(CUDA(cudaLaunchKernel)(fetch, dim3(1), dim3(2), arguments, 0, nullptr), cudaSuccess);
@@ -296,7 +296,7 @@ TEST_F(TextureTest, DestroyingWaitsForKernelsThatRead) {
   EXPECT_THAT(got, ElementsAre(1, 6));
 }
 
-TEST_F(TextureTest, TexturesOfFreedArraysEndTheKernel) {
+TEST_F(TextureTest, TexturesOfFreedArraysFailTheKernel) {
   Program program(texture_kernels);
   const void* const fetch = program.kernel("fetch");
   cudaArray_t array = make_array(floats(), 4, 4);
@@ -309,7 +309,7 @@ TEST_F(TextureTest, TexturesOfFreedArraysEndTheKernel) {
   EXPECT_EQ(CUDA(cudaDeviceSynchronize)(), cudaErrorIllegalAddress);
 }
 
-TEST_F(TextureTest, DescriptionsCanBeAskedFor) {
+TEST_F(TextureTest, DescriptionsCanBeQueried) {
   cudaArray_t array = make_array(bytes(4), 8, 8, cudaArraySurfaceLoadStore);
   const cudaResourceDesc resource = resource_of(array);
   cudaTextureDesc texture{};
@@ -345,7 +345,7 @@ TEST_F(TextureTest, DescriptionsCanBeAskedFor) {
   ASSERT_EQ(CUDA(cudaCreateSurfaceObject)(&surface, &resource), cudaSuccess);
   ASSERT_EQ(CUDA(cudaGetSurfaceObjectResourceDesc)(&same_resource, surface), cudaSuccess);
   EXPECT_EQ(CUDA(cudaDestroySurfaceObject)(surface), cudaSuccess);
-  // Views that do not fit.
+  // Views that do not match.
   view.width = 4;
   EXPECT_EQ(CUDA(cudaCreateTextureObject)(&object, &resource, &texture, &view), cudaErrorInvalidValue);
   view.width = 8;
@@ -355,7 +355,7 @@ TEST_F(TextureTest, DescriptionsCanBeAskedFor) {
   EXPECT_EQ(CUDA(cudaCreateTextureObject)(&object, &resource, &texture, &view), cudaErrorNotSupported);
 }
 
-TEST_F(TextureTest, ObjectsThatCannotBeAreRefused) {
+TEST_F(TextureTest, InvalidObjectsAreRejected) {
   cudaArray_t const integers = make_array(bytes(1), 8, 8);
   cudaTextureDesc linear{};
   linear.filterMode = cudaFilterModeLinear;
@@ -389,7 +389,7 @@ TEST_F(TextureTest, ObjectsThatCannotBeAreRefused) {
   rows.res.pitch2D.pitchInBytes = 24;
   EXPECT_EQ(create(rows, {}), cudaErrorInvalidValue) << "the pitch is shorter than a row";
   rows.res.pitch2D.pitchInBytes = 40;
-  EXPECT_EQ(create(rows, {}), cudaErrorInvalidValue) << "the pitch is no multiple of 32";
+  EXPECT_EQ(create(rows, {}), cudaErrorInvalidValue) << "the pitch is not a multiple of 32";
   cudaResourceDesc line{};
   line.resType = cudaResourceTypeLinear;
   line.res.linear.devPtr = memory + 1;
@@ -404,7 +404,7 @@ TEST_F(TextureTest, ObjectsThatCannotBeAreRefused) {
   EXPECT_EQ(create(line, {}), cudaErrorInvalidValue);
 }
 
-TEST_F(TextureTest, PropertiesSayHowLargeTheyMayBe) {
+TEST_F(TextureTest, PropertiesReportMaximumSizes) {
   cudaDeviceProp properties{};
   ASSERT_EQ(CUDA(cudaGetDeviceProperties)(&properties, 0), cudaSuccess);
   EXPECT_THAT(properties.maxTexture2D, ElementsAre(131072, 65536));

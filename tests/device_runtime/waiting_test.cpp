@@ -1,4 +1,4 @@
-// Blocks that wait for one another, and limits that running kernels obey.
+// Blocks that wait for each other, and limits that running kernels obey.
 #include <gmock/gmock.h>
 
 #include "device/cpu/simt/execute/occupancy.h"
@@ -7,8 +7,8 @@
 namespace lynxpp::device::cpu::test {
 namespace {
 
-// meet:  every block waits for all others, `rounds` times, as grid-wide barriers do
-// fill:  out[0] and out[1]: whether the heap gives 1000 and 2000 bytes; the first ones are freed
+// meet:  every block waits for all others, `rounds` times, as in grid-wide barriers
+// fill:  out[0] and out[1]: whether the heap provides 1000 and 2000 bytes; the former are freed
 // sink:  calls itself `depth` times with a frame of 64 bytes
 const char* const waiting_ptx = R"(.version 7.5
 .target sm_75
@@ -133,7 +133,7 @@ class WaitingTest : public RuntimeTest {
   }
 };
 
-TEST_F(WaitingTest, AsManyBlocksAsOccupancyPromisesMayWaitForOneAnother) {
+TEST_F(WaitingTest, AllResidentBlocksMayWaitForEachOther) {
   int each = 0;
   ASSERT_EQ(CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor)(&each, meet_, 64, 0), cudaSuccess);
   EXPECT_EQ(each, 32);
@@ -146,21 +146,21 @@ TEST_F(WaitingTest, AsManyBlocksAsOccupancyPromisesMayWaitForOneAnother) {
   EXPECT_EQ(host_ints(counter, 1)[0], static_cast<int>(3 * blocks));
 }
 
-TEST_F(WaitingTest, TheHeapEndsAtItsLimit) {
+TEST_F(WaitingTest, HeapIsLimited) {
   EXPECT_EQ(limit(cudaLimitMallocHeapSize), std::size_t{8} << 20);
   EXPECT_EQ(CUDA(cudaDeviceSetLimit)(cudaLimitMallocHeapSize, 2500), cudaSuccess);
   EXPECT_EQ(limit(cudaLimitMallocHeapSize), 2500u);
   EXPECT_THAT(fill(), testing::ElementsAre(1, 0));
-  EXPECT_THAT(fill(), testing::ElementsAre(1, 0)) << "the first launch gave back what it had";
+  EXPECT_THAT(fill(), testing::ElementsAre(1, 0)) << "the first launch freed its memory";
   EXPECT_EQ(CUDA(cudaDeviceSetLimit)(cudaLimitMallocHeapSize, 4000), cudaErrorInvalidValue)
-      << "a heap in use cannot change";
+      << "the size of a heap in use cannot change";
   EXPECT_EQ(limit(cudaLimitMallocHeapSize), 2500u);
   ASSERT_EQ(CUDA(cudaDeviceReset)(), cudaSuccess);
   EXPECT_EQ(CUDA(cudaDeviceSetLimit)(cudaLimitMallocHeapSize, 3000), cudaSuccess);
   EXPECT_THAT(fill(), testing::ElementsAre(1, 1));
 }
 
-TEST_F(WaitingTest, CallsEndAtTheStackLimit) {
+TEST_F(WaitingTest, StackIsLimited) {
   EXPECT_EQ(limit(cudaLimitStackSize), 1024u);
   EXPECT_EQ(sink(8), cudaSuccess);
   EXPECT_EQ(CUDA(cudaDeviceSetLimit)(cudaLimitStackSize, 64 * 1024), cudaSuccess);
@@ -168,10 +168,10 @@ TEST_F(WaitingTest, CallsEndAtTheStackLimit) {
   EXPECT_EQ(sink(900), cudaSuccess);
   EXPECT_NE(sink(1200), cudaSuccess);
   ASSERT_EQ(CUDA(cudaDeviceReset)(), cudaSuccess);
-  EXPECT_NE(sink(900), cudaSuccess) << "the default";
+  EXPECT_NE(sink(900), cudaSuccess) << "the default limit";
 }
 
-TEST_F(WaitingTest, LimitsOfWhatTheDeviceDoesNotHaveAreRefused) {
+TEST_F(WaitingTest, LimitsOfUnsupportedFeaturesAreRejected) {
   EXPECT_EQ(CUDA(cudaDeviceSetLimit)(cudaLimitStackSize, std::size_t{1} << 20), cudaErrorInvalidValue);
   EXPECT_EQ(limit(cudaLimitStackSize), 1024u);
   EXPECT_EQ(CUDA(cudaDeviceSetLimit)(cudaLimitDevRuntimePendingLaunchCount, 16), cudaErrorUnsupportedLimit);

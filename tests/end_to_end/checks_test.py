@@ -79,7 +79,7 @@ def check_texts(build):
     demand_equal("block", place["block"], [3, 0, 0])
     demand_equal("thread", place["thread"], [4, 0, 0])
     demand_equal("count", objects[0]["count"], 1)
-    expect("just behind the end of 400 bytes" in objects[0]["detail"], objects[0]["detail"])
+    expect("just past the end of 400 bytes" in objects[0]["detail"], objects[0]["detail"])
     expect(ended.stdout.decode().strip() == "cudaErrorIllegalAddress", describe(ended))
     _, objects = check_run(build, memory, "behind_shared_array")
     expect("of shared array" in objects[0]["detail"], objects[0]["detail"])

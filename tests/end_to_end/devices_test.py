@@ -58,7 +58,7 @@ def check_wrong_numbers(build, program):
     for value in ("0", "17", "two", "-1", "2x"):
         run = build.run(program, environment={"LYNXPP_CPU_DEVICES": value})
         demand_equal(f"output with {value}", run.stdout, expected_output(1))
-        expect(f"'{value}' is no number of devices" in run.stderr and "LYNXPP_CPU_DEVICES" in run.stderr, f"no word of it\n{run}")
+        expect(f"'{value}' is not a valid LYNXPP_CPU_DEVICES" in run.stderr and "LYNXPP_CPU_DEVICES" in run.stderr, f"no word of it\n{run}")
 
 
 def main():

@@ -251,7 +251,7 @@ def faults_program(build):
 KERNEL_FAULTS = [
     ("none", 0, []),
     ("overrun", 700, ["illegal address: a store of 4 bytes to 0x", "by thread (104, 0, 0) of block (7, 0, 0)",
-                      "just behind the end of 4000 bytes at 0x", "device memory allocated by make_array(int)+0x"]),
+                      "just past the end of 4000 bytes at 0x", "device memory allocated by make_array(int)+0x"]),
     ("host", 700, ["illegal address: a store of 4 bytes to 0x"]),
     ("wild", 700, ["illegal address: a store of 4 bytes to 0x12345678", "nothing is allocated there"]),
     ("misaligned", 716, ["misaligned address: a store of 4 bytes to 0x", "which is not a multiple of 4"]),

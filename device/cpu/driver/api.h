@@ -1,9 +1,9 @@
 // Declares the functions of api.def in namespace driver_api with exactly the types of the toolkit's cuda.h,
-// under the names that libcuda.so.1 exports. A function returns its error and leaves the checks that all have
-// in common (cuInit, a current context, a failed one) to the wrappers of table.cpp.
+// under the names that libcuda.so.1 exports. A function returns its error and leaves the common checks
+// (cuInit, a current context, a failed context) to the wrappers of table.cpp.
 #pragma once
 
-// Every version of every function is declared by its exported name, and no macro renames one.
+// Declares every version of every function by its exported name; no macro renames one.
 #define __CUDA_API_VERSION_INTERNAL  // NOLINT(bugprone-reserved-identifier): the toolkit's own name
 #include <cuda.h>
 #include <cudaProfiler.h>

@@ -14,8 +14,9 @@
 namespace lynxpp::device::cpu {
 namespace {
 
-/// Of a thread. The first few lie in it: whoever has something destroyed at the end of a thread waits for the
-/// dynamic linker's lock first, which a thread in the constructor of a library may hold for long.
+/// A thread's contexts. The first few are stored in the object: a thread_local object with a destructor would
+/// make the thread wait for the dynamic linker's lock, which another thread in a library's constructor may
+/// hold for a long time.
 class ContextStack {
  public:
   bool empty() const { return depth_ == 0; }
@@ -48,17 +49,17 @@ class ContextStack {
 };
 constinit thread_local ContextStack context_stack;
 
-/// What the thread has found last, and Contexts::ended() then.
+/// The thread's last lookup, and the value of Contexts::ended() at that time.
 thread_local CUcontext found_context = nullptr;
 thread_local std::uint64_t found_when = 0;
-/// device_choices() when the stack was looked at last.
+/// The value of device_choices() when the stack was last updated.
 thread_local std::uint64_t choices_seen = 0;
 
 }  // namespace
 
 CUresult result_of(cudaError_t error) {
   switch (error) {
-    // Numbers below 100 that the driver has, too.
+    // The driver has the same errors with values below 100.
     case cudaSuccess:
     case cudaErrorInvalidValue:
     case cudaErrorMemoryAllocation:
@@ -127,7 +128,7 @@ void Contexts::end(CUcontext handle) {
   }
   for (const int peer : gone->peers) peer_access().disable(gone->device, peer);
   if (!gone->peers.empty()) allocations().note_lost_access();
-  // What a kernel that died has left behind was the context's.
+  // The failure of a kernel ends with the context.
   clear_sticky_error(gone->device);
 }
 
@@ -191,14 +192,14 @@ CUcontext Contexts::primary_of_runtime(int device) {
   Primary& primary = primary_of(device);
   if (primary.handle == nullptr) {
     primary.handle = add(device, primary.flags, true);
-    ++primary.holders;  // the runtime's own
+    ++primary.holders;  // held by the runtime
   }
   return primary.handle;
 }
 
 namespace {
 
-/// What the thread has chosen by the runtime since the stack was looked at last.
+/// Applies a device that the thread has chosen through the runtime since the last update of the stack.
 void take_over_choice() {
   if (const std::uint64_t now = device_choices(); std::exchange(choices_seen, now) == now) return;
   if (!context_stack.empty()) context_stack.back() = contexts().primary_of_runtime(current_device());

@@ -1,4 +1,4 @@
-// Contexts of the stand-in for the driver, and which of them is a thread's current one.
+// Contexts of the stand-in for the driver, and each thread's current one.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -18,11 +18,11 @@ namespace lynxpp::device::cpu {
 
 class LoadedImage;  // device/cpu/runtime/loaded_images.h
 
-/// The driver's number of an error of the runtime.
+/// Converts an error of the runtime to the driver's.
 CUresult result_of(cudaError_t error);
 
-/// One device's state for one part of the program. All contexts of a device share its memory and default
-/// stream; what a context has given out goes away with it.
+/// A device's state for one part of the program. All contexts of a device share its memory and default
+/// stream; resources created in a context are freed with it.
 struct Context {
   int device = 0;
   bool is_primary = false;
@@ -32,30 +32,32 @@ struct Context {
   // Guarded by Contexts.
   std::set<void*> memory;        ///< allocated and not freed
   std::set<CUstream> streams;    ///< created and not destroyed
-  std::set<const void*> arrays;  ///< likewise, mipmapped ones as well
+  std::set<const void*> arrays;  ///< created and not destroyed, including mipmapped arrays
   std::set<LoadedImage*> modules;
-  std::set<int> peers;  ///< devices whose memory it has got access to
+  std::set<int> peers;  ///< devices to whose memory it has access
 };
 
 /// Thread safe.
 class Contexts {
  public:
   CUcontext create(int device, unsigned flags);
-  /// Waits for the device and frees what the context owns. False when it is none, or a primary context.
+  /// Waits for the device and frees what the context owns. Returns false if the handle is invalid or a
+  /// primary context.
   bool destroy(CUcontext handle);
-  /// The context of a handle; null when it is none.
+  /// Returns the context of a handle; null if the handle is invalid.
   std::shared_ptr<Context> find(CUcontext handle);
 
-  /// How many have ended: what was found before may be gone when it has changed.
+  /// Returns the number of contexts that have ended. While it is unchanged, a context that was found still
+  /// exists.
   std::uint64_t ended() const { return ended_.load(std::memory_order_acquire); }
 
   CUcontext retain_primary(int device);
-  bool release_primary(int device);  ///< false when it is not retained
+  bool release_primary(int device);  ///< false if it is not retained
   void reset_primary(int device);
   bool primary_active(int device);
   unsigned primary_flags(int device);
   void set_primary_flags(int device, unsigned flags);
-  /// Of a thread that has called the runtime: its context is the device's primary one.
+  /// Returns the context of a thread that has called the runtime: the device's primary context.
   CUcontext primary_of_runtime(int device);
 
   template <typename Change>
@@ -64,7 +66,7 @@ class Contexts {
     const auto found = contexts_.find(handle);
     if (found != contexts_.end()) change(*found->second);
   }
-  /// Of the context, whichever it is, that holds the object.
+  /// Calls `change` for every context, to find the one that holds an object.
   template <typename Change>
   void with_all(Change change) {
     const std::lock_guard lock(mutex_);
@@ -88,19 +90,19 @@ class Contexts {
   std::array<Primary, most_devices> primaries_;
 };
 
-/// The process's contexts. Never destroyed.
+/// Returns the process's contexts. Never destroyed.
 Contexts& contexts();
 
-/// The calling thread's stack of contexts, whose top says which device is the thread's current one.
-/// current_context() is null when it is empty or its top is destroyed. When the thread chooses another device
-/// (cudaSetDevice), that device's primary context becomes the top.
+/// The calling thread's stack of contexts, whose top determines the thread's current device.
+/// current_context() is null if the stack is empty or its top has been destroyed. When the thread chooses
+/// another device (cudaSetDevice), that device's primary context becomes the top.
 CUcontext current_context();
 void push_context(CUcontext handle);
-CUcontext pop_context();  ///< null when the stack is empty
+CUcontext pop_context();  ///< null if the stack is empty
 /// Replaces the top.
 void set_current_context(CUcontext handle);
 
-/// Whether cuInit was called.
+/// True if cuInit has been called.
 std::atomic<bool>& driver_initialized();
 
 }  // namespace lynxpp::device::cpu

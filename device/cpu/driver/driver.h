@@ -1,5 +1,5 @@
 // The stand-in for the CUDA driver, as a table of functions by exported name. libcuda.so.1
-// (device/cpu/driver/library) passes the program's calls on to it.
+// (device/cpu/driver/library) forwards the program's calls to it.
 #pragma once
 
 #include <span>
@@ -8,8 +8,8 @@
 
 namespace lynxpp::device::cpu {
 
-/// Every function that the toolkit's driver library exports, sorted by name. Those that the cpu device does
-/// not have (unsupported.def) return CUDA_ERROR_NOT_SUPPORTED and are named in the log once.
+/// Returns every function that the toolkit's driver library exports, sorted by name. Unsupported functions
+/// (unsupported.def) return CUDA_ERROR_NOT_SUPPORTED and are logged once.
 std::span<const ApiFunction> driver_functions();
 
 }  // namespace lynxpp::device::cpu

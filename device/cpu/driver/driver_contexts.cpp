@@ -37,7 +37,7 @@ constexpr DriverError driver_errors[] = {
 #undef LYNXPP_DRIVER_ERROR
 };
 
-/// Stores `text` of the error, or null when it is none.
+/// Stores `text` of the error, or null if the error is unknown.
 CUresult give_text(CUresult error, const char** to, const char* DriverError::*text) {
   if (to == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const auto* const found = std::find_if(std::begin(driver_errors), std::end(driver_errors),
@@ -50,7 +50,7 @@ CUresult check_ordinal(CUdevice device) {
   return is_device(device) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
 
-/// What the runtime has no number for; nullopt: it has one.
+/// Returns an attribute that the runtime lacks; nullopt if the runtime has it.
 std::optional<int> attribute_of_driver(CUdevice_attribute attribute) {
   switch (attribute) {
     case CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED:
@@ -75,7 +75,7 @@ CUresult give_uuid(CUuuid* uuid, CUdevice device) {
   return CUDA_SUCCESS;
 }
 
-/// What a tool wants to have in the process, which the driver opens.
+/// Loads the tool library that CUDA_INJECTION64_PATH names, as the driver does.
 void inject() {
   const char* const path = secure_getenv("CUDA_INJECTION64_PATH");
   if (path == nullptr || *path == '\0') return;
@@ -83,7 +83,7 @@ void inject() {
   const auto initialize =
       reinterpret_cast<int (*)()>(library != nullptr ? dlsym(library, "InitializeInjection") : nullptr);
   if (initialize != nullptr && initialize() != 0) return;
-  const char* const reason = initialize == nullptr ? dlerror() : "its InitializeInjection fails";
+  const char* const reason = initialize == nullptr ? dlerror() : "its InitializeInjection failed";
   log().warn("CUDA_INJECTION64_PATH: {}", reason != nullptr ? reason : path);
 }
 
@@ -134,7 +134,7 @@ CUresult pop(CUcontext* context) {
   return CUDA_SUCCESS;
 }
 
-/// Of null: the current one.
+/// Returns the device of a context; null means the current context.
 CUresult give_device(CUdevice* device, CUcontext context) {
   if (device == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const auto found = contexts().find(context != nullptr ? context : current_context());
@@ -202,7 +202,7 @@ CUresult cuDeviceTotalMem_v2(size_t* bytes, CUdevice device) {
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
   const std::optional<int> own = attribute_of_driver(attribute);
   if (!own || value == nullptr || !is_device(device)) {
-    // The numbers are the runtime's.
+    // The runtime uses the same values.
     return result_of(api::cudaDeviceGetAttribute(value, static_cast<cudaDeviceAttr>(attribute), device));
   }
   *value = *own;
@@ -345,7 +345,7 @@ CUresult cuCtxGetApiVersion(CUcontext context, unsigned int* version) {
   if (version == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (contexts().find(context != nullptr ? context : current_context()) == nullptr)
     return CUDA_ERROR_INVALID_CONTEXT;
-  constexpr unsigned newest = 3020;  // of cuCtxCreate_v2 and later, as the driver has it
+  constexpr unsigned newest = 3020;  // of cuCtxCreate_v2 and later, as in the driver
   *version = newest;
   return CUDA_SUCCESS;
 }

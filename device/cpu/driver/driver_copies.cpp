@@ -20,7 +20,7 @@ CUresult copy_bytes(To to, From from, size_t bytes, cudaMemcpyKind kind, CUstrea
   return result_of(copy_box(at(to), at(from), {bytes}, kind, stream, returns));
 }
 
-/// One end of a copy that a structure describes.
+/// One side of a copy described by a structure.
 struct End {
   CUmemorytype type;
   const void* host;
@@ -34,7 +34,7 @@ struct End {
   }
 };
 
-/// Where the end of a copy of that box lies.
+/// Locates that side of a copy of the box.
 CUresult place_of(const End& end, const Box& box, Place& place) {
   if (end.is_array()) {
     const auto found = arrays().find(end.array);
@@ -138,7 +138,7 @@ CUresult copy_between(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CU
   return copy_bytes(to, from, bytes, cudaMemcpyDeviceToDevice, stream, returns);
 }
 
-/// `bytes` from a place in an array on, row after row.
+/// Locates `bytes` from an offset in an array, row after row.
 CUresult place_in(CUarray array, size_t offset, size_t bytes, Place& place) {
   const auto found = arrays().find(array);
   if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
@@ -159,7 +159,7 @@ CUresult copy_from_array(void* to, CUarray from, size_t offset, size_t bytes, cu
   return result_of(copy_box(at(to), here, {bytes}, kind, stream, returns));
 }
 
-/// Elements of `value.bytes` bytes.
+/// Fills elements of `value.bytes` bytes.
 CUresult fill_elements(CUdeviceptr to, size_t pitch, const FillValue& value, size_t width, size_t height,
                        CUstream stream, Returns returns) {
   size_t bytes = 0;

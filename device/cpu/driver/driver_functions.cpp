@@ -34,7 +34,7 @@ CUresult give_attribute(int* value, CUfunction_attribute attribute, const void* 
     case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
       *value = all.nonPortableClusterSizeAllowed;
       break;
-    // No caching to choose, no policies.
+    // caching and scheduling cannot be chosen
     case CU_FUNC_ATTRIBUTE_CACHE_MODE_CA:
     case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE: *value = 0; break;
     default: return CUDA_ERROR_INVALID_VALUE;
@@ -43,7 +43,7 @@ CUresult give_attribute(int* value, CUfunction_attribute attribute, const void* 
 }
 
 CUresult set_attribute_of(const void* kernel, CUfunction_attribute attribute, int value) {
-  // The numbers are the runtime's.
+  // The runtime uses the same values.
   return result_of(api::cudaFuncSetAttribute(kernel, static_cast<cudaFuncAttribute>(attribute), value));
 }
 
@@ -55,7 +55,7 @@ CUresult give_name(const char** name, const void* kernel) {
   return result_of(api::cudaFuncGetName(name, kernel));
 }
 
-/// The module or library of a kernel.
+/// Returns the module or library of a kernel.
 template <typename Handle>
 CUresult give_owner(Handle* owner, const void* handle) {
   if (owner == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -70,7 +70,7 @@ CUresult give_parameter(const void* kernel, size_t index, size_t* offset, size_t
   return result_of(api::cudaFuncGetParamInfo(kernel, index, offset, bytes));
 }
 
-/// The largest multiple of a warp with which most threads are resident.
+/// Finds the multiple of a warp with which most threads are resident.
 CUresult best_block(int* least_grid, int* block, CUfunction function, CUoccupancyB2DSize shared_of,
                     size_t shared_bytes, int limit) {
   if (least_grid == nullptr || block == nullptr || function == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -115,7 +115,7 @@ CUresult launch_function(CUfunction function, const CUlaunchConfig& config, void
   launch.extra = extra;
   launch.attributes = config.attrs;
   launch.attribute_count = config.numAttrs;
-  // Whoever instruments the program's launches stands before the driver.
+  // Instrumentation intercepts the driver API, so it sees this launch there.
   return result_of(launch_kernel(*kernel, launch, Interception::none));
 }
 

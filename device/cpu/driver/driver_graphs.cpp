@@ -1,4 +1,4 @@
-// Graphs and captures. Nodes, their types and their fills are the runtime's.
+// Graphs and captures. Nodes, their types and their fills use the runtime's types.
 #include <algorithm>
 
 #include "device/cpu/driver/api.h"
@@ -11,13 +11,13 @@
 namespace lynxpp::device::cpu::driver_api {
 namespace {
 
-/// For add_graph_node(): what a call of the driver says, as the runtime's error.
+/// Converts a driver call's result to the runtime's error, for add_graph_node().
 cudaError_t error_of_call(CUresult result) { return static_cast<cudaError_t>(result); }
 
 cudaError_t launch_of_node(const CUDA_KERNEL_NODE_PARAMS* node, bool cooperative = false) {
   if (node == nullptr) return cudaErrorInvalidValue;
   CUfunction const function = node->func != nullptr ? node->func : reinterpret_cast<CUfunction>(node->kern);
-  // Nodes of one graph may be of several devices.
+  // Nodes of one graph may run on several devices.
   const Kernel* const kernel = registry().find_kernel(function);
   const DeviceScope scope(kernel != nullptr ? kernel->device.value_or(current_device()) : current_device());
   if (cooperative) {
@@ -30,7 +30,7 @@ cudaError_t launch_of_node(const CUDA_KERNEL_NODE_PARAMS* node, bool cooperative
       node->blockDimZ, node->sharedMemBytes, nullptr, node->kernelParams, node->extra));
 }
 
-/// An attribute of the node, which stays when it gets other parameters.
+/// True if the node launches cooperatively, which remains when its parameters change.
 bool is_cooperative(CUgraphNode node) {
   const auto call = graphs().kernel_of(node);
   return call != nullptr && call->cooperative;
@@ -50,13 +50,13 @@ cudaError_t call_of_node(const CUDA_HOST_NODE_PARAMS* call) {
   return call != nullptr ? api::cudaLaunchHostFunc(nullptr, call->fn, call->userData) : cudaErrorInvalidValue;
 }
 
-/// The device has no other edges.
+/// Fills in default edge data: the device has no other edges.
 CUresult give_plain_edges(CUresult result, CUgraphEdgeData* edges, const size_t* count) {
   if (result == CUDA_SUCCESS && edges != nullptr) std::fill_n(edges, *count, CUgraphEdgeData{});
   return result;
 }
 
-/// Both versions of the structure begin alike.
+/// Both versions of the structure start with the same members.
 template <typename Parameters>
 CUresult give_kernel(CUgraphNode node, Parameters* parameters) {
   const auto call = graphs().kernel_of(node);
@@ -234,7 +234,7 @@ CUresult cuGraphHostNodeSetParams(CUgraphNode node, const CUDA_HOST_NODE_PARAMS*
   return result_of(set_graph_node(node, cudaGraphNodeTypeHost, [&] { return call_of_node(call); }));
 }
 
-/// All that a kernel node has of them is whether its launch is cooperative.
+/// Cooperative launch is the only attribute that kernel nodes keep.
 CUresult cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAttrID attribute,
                                        CUkernelNodeAttrValue* value) {
   if (value == nullptr || graphs().kernel_of(node) == nullptr) return CUDA_ERROR_INVALID_VALUE;

@@ -1,4 +1,4 @@
-// Memory: allocation, host memory, pools, what is known of a pointer.
+// Memory: allocation, host memory, pools, queries about pointers.
 #include "device/cpu/driver/api.h"
 #include "device/cpu/driver/contexts.h"
 #include "device/cpu/driver/virtual_memory.h"
@@ -13,7 +13,7 @@ namespace {
 void* pointer_of(CUdeviceptr address) { return reinterpret_cast<void*>(address); }
 CUdeviceptr address_of(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
 
-/// Notes what the current context has allocated, so that it goes away with it.
+/// Records that the current context owns the memory, which is freed with it.
 CUresult owned(cudaError_t error, void* pointer) {
   if (error == cudaSuccess && pointer != nullptr)
     contexts().with(current_context(), [&](Context& context) { context.memory.insert(pointer); });
@@ -25,7 +25,7 @@ CUresult owned(cudaError_t error, void* pointer, CUdeviceptr* address) {
   return owned(error, pointer);
 }
 
-/// Forgets the pointer, then calls `free`.
+/// Calls `free`, and forgets the pointer if that succeeds.
 template <typename Free>
 CUresult freed(void* pointer, Free free) {
   const CUresult result = result_of(free());
@@ -55,7 +55,7 @@ CUresult store(void* to, T value) {
   return CUDA_SUCCESS;
 }
 
-/// The context that a pointer belongs to: the one that has allocated it, or its device's.
+/// Returns the context that allocated the memory, or else one of its device.
 CUcontext context_of(const Allocation& allocation) {
   CUcontext owner = nullptr;
   contexts().with_all([&](Context& context) {
@@ -66,7 +66,7 @@ CUcontext context_of(const Allocation& allocation) {
                                                : contexts().primary_of_runtime(allocation.device);
 }
 
-/// By which mapped memory may be exported.
+/// Returns the handle types by which mapped memory may be exported.
 unsigned long long handle_types_at(CUdeviceptr address) {
   CUmemGenericAllocationHandle handle = 0;
   if (virtual_memory().retain(address, &handle) != CUDA_SUCCESS) return CU_MEM_HANDLE_TYPE_NONE;
@@ -103,7 +103,7 @@ CUresult attribute_of(void* data, CUpointer_attribute attribute, CUdeviceptr add
   }
 }
 
-/// What cuPointerGetAttributes says of a pointer that the device does not know.
+/// Stores the value that cuPointerGetAttributes returns for an unknown pointer.
 void store_unknown(void* data, CUpointer_attribute attribute) {
   switch (attribute) {
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: store(data, -2); break;
@@ -157,7 +157,7 @@ CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, size_t* bytes, CUdeviceptr a
   return CUDA_SUCCESS;
 }
 
-// ---------------------------------------------------------------- in the order of a stream
+// ---------------------------------------------------------------- stream-ordered allocation
 
 CUresult cuMemAllocAsync(CUdeviceptr* address, size_t bytes, CUstream stream) {
   if (address == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
@@ -191,7 +191,7 @@ CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t bytes) {
   return result_of(api::cudaMemPoolTrimTo(pool, bytes));
 }
 CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc* wanted, size_t count) {
-  // The structures have the same members with the same numbers.
+  // The structures have the same members with the same values.
   static_assert(sizeof(CUmemAccessDesc) == sizeof(cudaMemAccessDesc));
   return result_of(
       api::cudaMemPoolSetAccess(pool, reinterpret_cast<const cudaMemAccessDesc*>(wanted), count));

@@ -32,7 +32,7 @@ CUresult load_image(CUmodule* module, const void* image) {
 
 using JitOptions = CompilerOptions<CUjit_option>;
 
-/// Of an image.
+/// Returns the log text for an image.
 std::string_view problem_of(CUresult result) { return result == CUDA_SUCCESS ? "" : image_problem; }
 
 CUresult read_file(const char* path, std::vector<char>& bytes) { return result_of(read_image(path, bytes)); }
@@ -44,7 +44,7 @@ CUresult unload_module(LoadedImage* module) {
   return CUDA_SUCCESS;
 }
 
-/// A kernel by its name, as whichever handle.
+/// Returns a kernel by its name, as any type of handle.
 template <typename Handle>
 CUresult give_kernel(Handle* handle, const void* module, const char* name) {
   if (handle == nullptr || name == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -97,13 +97,13 @@ CUresult load_library(CUlibrary* library, const void* image, const JitOptions& o
   return CUDA_SUCCESS;
 }
 
-/// What the linker gives out is PTX again, which the device takes as an image: one input as it is, or several
-/// linked into one text.
+/// A linker invocation. Its output is PTX, which the device loads as an image: a single input unchanged, or
+/// several inputs linked into one text.
 struct Link {
   std::vector<CUjit_option> options;
-  void** values = nullptr;                ///< the caller's, as long as there is the link
-  std::vector<std::vector<char>> inputs;  ///< each ends with a zero
-  std::vector<char> image;                ///< once it is complete
+  void** values = nullptr;                ///< owned by the caller for the lifetime of the link
+  std::vector<std::vector<char>> inputs;  ///< each null-terminated
+  std::vector<char> image;                ///< set when linking completes
 };
 std::mutex links_mutex;
 std::map<CUlinkState, std::unique_ptr<Link>> links;
@@ -130,7 +130,7 @@ CUresult add_to_link(CUlinkState state, CUjitInputType type, const void* data, s
   if (link == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (data == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   if (type != CU_JIT_INPUT_PTX && type != CU_JIT_INPUT_FATBINARY) {
-    log().error("the cpu device links PTX only");
+    log().error("the cpu device can only link PTX");
     return CUDA_ERROR_NOT_SUPPORTED;
   }
   const auto* const first = static_cast<const char*>(data);
@@ -138,7 +138,7 @@ CUresult add_to_link(CUlinkState state, CUjitInputType type, const void* data, s
   return CUDA_SUCCESS;
 }
 
-/// The PTX of the inputs, a fatbinary's for this device.
+/// Returns the PTX of the inputs; from fatbinaries, the PTX for this device.
 CUresult texts_of(const Link& link, std::vector<std::string>& texts) {
   for (const std::vector<char>& input : link.inputs) {
     const auto found = image::ptx_modules(std::as_bytes(std::span(input)), compute_capability);
@@ -157,7 +157,7 @@ CUresult complete(Link& link, std::string& problem) {
   if (const CUresult error = texts_of(link, texts); error != CUDA_SUCCESS) return error;
   const Result<std::string> linked = ptx::link_modules(texts);
   if (!linked) {
-    problem = "the modules cannot be linked: " + one_line(linked.error());
+    problem = "cannot link the modules: " + one_line(linked.error());
     log().error("{}", problem);
     return CUDA_ERROR_INVALID_PTX;
   }
@@ -178,7 +178,7 @@ CUresult add_file_to_link(CUlinkState state, CUjitInputType type, const char* pa
 
 CUresult cuModuleLoadData(CUmodule* module, const void* image) { return load_image(module, image); }
 
-// Of the options the compiler takes, none changes what a program computes.
+// Options are ignored: none affects the program's results.
 CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned int count, CUjit_option* options,
                             void** values) {
   const JitOptions given{options, values, count};
@@ -213,7 +213,7 @@ CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, size_t* bytes, CUmodule modu
 
 CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
   if (mode == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *mode = CU_MODULE_LAZY_LOADING;  // kernels are compiled when they are first launched
+  *mode = CU_MODULE_LAZY_LOADING;  // kernels are compiled at their first launch
   return CUDA_SUCCESS;
 }
 
@@ -259,7 +259,7 @@ CUresult cuLibraryGetManaged(CUdeviceptr* address, size_t* bytes, CUlibrary libr
   if (found != nullptr && name != nullptr && !found->managed_variable(name)) return CUDA_ERROR_NOT_FOUND;
   return give_variable(address, bytes, library, name);
 }
-// Device code is not host code: the host cannot call any function of an image.
+// Images contain only device code, so the host cannot call their functions.
 CUresult cuLibraryGetUnifiedFunction(void** function, CUlibrary library, const char* name) {
   if (function == nullptr || name == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return loaded_images().find(library) != nullptr ? CUDA_ERROR_NOT_FOUND : CUDA_ERROR_INVALID_HANDLE;

@@ -62,7 +62,7 @@ CUresult cuStreamGetDevice(CUstream stream, CUdevice* device) {
 CUresult cuStreamGetCtx(CUstream stream, CUcontext* context) { return give_context(stream, context); }
 
 CUresult cuStreamGetCtx_v2(CUstream stream, CUcontext* context, CUgreenCtx* green) {
-  if (green != nullptr) *green = nullptr;  // there are none
+  if (green != nullptr) *green = nullptr;  // green contexts are not supported
   return give_context(stream, context);
 }
 
@@ -73,7 +73,7 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags) {
 }
 
 CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback callback, void* data, unsigned int flags) {
-  // The same but for the type of the error it is told, whose numbers are the same where a kernel died.
+  // Only the type of the callback's error differs; after a failed kernel its value is the same.
   return result_of(
       api::cudaStreamAddCallback(stream, reinterpret_cast<cudaStreamCallback_t>(callback), data, flags));
 }

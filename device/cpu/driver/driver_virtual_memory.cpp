@@ -1,4 +1,4 @@
-// Virtual memory: addresses, memory and what is mapped where.
+// Virtual memory: address reservations, memory, and mappings.
 #include "device/cpu/driver/api.h"
 #include "device/cpu/driver/virtual_memory.h"
 
@@ -68,7 +68,7 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, vo
                                         CUmemAllocationHandleType type) {
   if (handle == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) return CUDA_ERROR_NOT_SUPPORTED;
-  // The descriptor itself lies where a pointer is given.
+  // The pointer argument holds the descriptor itself.
   return virtual_memory().import_from(static_cast<int>(reinterpret_cast<std::intptr_t>(shared)), handle);
 }
 

@@ -1,5 +1,5 @@
-// The table of driver.h: each function inside the wrapper that makes the checks that all have in common, and
-// cuGetProcAddress, which searches it.
+// The table of driver.h: each function in a wrapper that performs the common checks, and cuGetProcAddress,
+// which searches the table.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -44,7 +44,7 @@ struct Checked<function, needs> {
   }
 
  private:
-  /// No exception reaches the program.
+  /// Keeps exceptions from reaching the program.
   static CUresult checked(const void* caller, Arguments... arguments) noexcept {
     const ProgramCall program(caller);
     const DriverCall driver;
@@ -64,7 +64,7 @@ void* entry(Function* function) {
   return reinterpret_cast<void*>(function);
 }
 
-/// A function that the device does not have. `named` is its own.
+/// Rejects a function that the device does not support. `named` belongs to that function.
 CUresult refuse_call(const char* name, std::atomic<bool>& named) noexcept {
   if (!named.exchange(true))
     log().error("the cpu device does not have {}; the call returns CUDA_ERROR_NOT_SUPPORTED", name);
@@ -72,14 +72,14 @@ CUresult refuse_call(const char* name, std::atomic<bool>& named) noexcept {
 }
 
 struct Entry {
-  const char* exported;  ///< null: only another name to ask for
+  const char* exported;  ///< null for an entry that is only an alias
   void* address;
   const char* asked;
   bool per_thread;
   int since;
 };
 
-/// In the order of the two .def files; later versions of a function come later.
+/// In the order of the two .def files; later versions of a function follow earlier ones.
 const std::vector<Entry>& entries() {
   static const auto* const all = new std::vector<Entry>{
 #define LYNXPP_DRIVER(exported, asked, since, needs) \
@@ -93,7 +93,7 @@ const std::vector<Entry>& entries() {
 #include "device/cpu/driver/api.def"
 #undef LYNXPP_DRIVER
 #undef LYNXPP_DRIVER_STREAM
-// A refusal looks at no argument, and the caller removes them, so one type serves for all.
+// A rejected function ignores its arguments, and the caller removes them, so one parameter list fits all.
 #define LYNXPP_DRIVER_UNSUPPORTED(exported, asked, per_thread, since) \
   {#exported, entry(+[]() noexcept -> CUresult {                      \
      static std::atomic<bool> named{false};                           \
@@ -106,8 +106,8 @@ const std::vector<Entry>& entries() {
   return *all;
 }
 
-/// The newest variant that a program of that version knows; of the wanted kind, or else of the other where
-/// there is no per-thread one.
+/// Returns the newest variant known to a program of that version: per-thread if requested and available,
+/// otherwise the ordinary one.
 const Entry* find_variant(const char* name, int version, bool per_thread, bool& is_too_new) {
   const Entry* best = nullptr;
   for (const Entry& each : entries()) {
@@ -170,7 +170,7 @@ CUresult cuGetProcAddress_v2(const char* name, void** function, int version, cuu
   return find_address(name, function, version, flags, status);
 }
 
-/// Its tables are private to NVIDIA's own libraries.
+/// Export tables are private to NVIDIA's own libraries.
 CUresult cuGetExportTable(const void** table, const CUuuid*) {
   if (table == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *table = nullptr;

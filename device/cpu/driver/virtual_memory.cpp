@@ -22,7 +22,7 @@
 namespace lynxpp::device::cpu {
 namespace {
 
-/// Of the file, with the device's number behind it: whoever imports it has nothing else to know it by.
+/// The file's name, to which the device number is appended: the importer needs it to identify the memory.
 constexpr std::string_view file_name = "lynxpp-device-memory-";
 
 void* pointer_of(CUdeviceptr address) { return reinterpret_cast<void*>(address); }
@@ -34,7 +34,7 @@ std::size_t page_bytes() {
 
 bool is_granular(std::uint64_t value) { return value % VirtualMemory::granularity == 0; }
 
-/// Addresses for which there is no memory.
+/// Reserves addresses without memory.
 void* take_addresses(void* wanted, std::size_t bytes, int flags) {
   return mmap(wanted, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
 }
@@ -50,7 +50,7 @@ CUresult check_properties(const CUmemAllocationProp& properties) {
   return is_plain ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
 }
 
-/// The device in the name of a file of this kind; nullopt for any other file.
+/// Returns the device from the name of a device memory file; nullopt for any other file.
 std::optional<int> device_of_file(int descriptor) {
   char name[128];
   const std::string link = "/proc/self/fd/" + std::to_string(descriptor);
@@ -85,7 +85,7 @@ struct VirtualMemory::Memory {
   const int descriptor;
   const std::size_t bytes;
   const CUmemAllocationProp properties;
-  const bool is_counted;  ///< by this process: it has made it
+  const bool is_counted;  ///< true if this process created it and accounts for it
   bool was_mapped = false;
 };
 
@@ -131,7 +131,7 @@ CUresult VirtualMemory::free(CUdeviceptr address, std::size_t bytes) {
 
 // ---------------------------------------------------------------- memory
 
-/// Precondition of these, to watch_writes(): `mutex_` is held.
+/// Precondition of the functions up to watch_writes(): `mutex_` is held.
 
 std::shared_ptr<VirtualMemory::Memory> VirtualMemory::find(CUmemGenericAllocationHandle handle) {
   const auto found = handles_.find(handle);
@@ -149,8 +149,8 @@ CUmemGenericAllocationHandle VirtualMemory::hold(std::shared_ptr<Memory> memory)
   return next_++;
 }
 
-/// Memory that is mapped for the first time has unknown contents; what has several addresses may be written
-/// by any, so that nothing is known of it.
+/// Marks memory as unwritten when it is first mapped. Memory with several addresses may be written through
+/// any of them, so later mappings count as written.
 void VirtualMemory::watch_writes(Memory& memory, CUdeviceptr address, std::size_t bytes) {
   WrittenMemory* const written = written_memory();
   if (written == nullptr) return;
@@ -204,7 +204,7 @@ CUresult VirtualMemory::properties_of(CUmemGenericAllocationHandle handle, CUmem
 
 // ---------------------------------------------------------------- mappings
 
-/// Precondition of these, to are_whole(): `mutex_` is held.
+/// Precondition of the functions up to are_whole(): `mutex_` is held.
 
 VirtualMemory::Mappings::iterator VirtualMemory::mapping_at(CUdeviceptr address) {
   const auto behind = mappings_.upper_bound(address);
@@ -308,7 +308,7 @@ CUresult VirtualMemory::import_from(int descriptor, CUmemGenericAllocationHandle
   struct stat found {};
   if (!device || fstat(descriptor, &found) != 0) return CUDA_ERROR_INVALID_VALUE;
   const std::lock_guard lock(mutex_);
-  // What this process has made is the same memory, with the same handle.
+  // Memory that this process created keeps its handle.
   const auto is_it = [&](const std::shared_ptr<Memory>& memory) {
     struct stat own {};
     return fstat(memory->descriptor, &own) == 0 && own.st_ino == found.st_ino && own.st_dev == found.st_dev;
@@ -326,7 +326,7 @@ CUresult VirtualMemory::import_from(int descriptor, CUmemGenericAllocationHandle
   properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
   properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, {*device}};
   auto memory = std::make_shared<Memory>(copied, static_cast<std::size_t>(found.st_size), properties, false);
-  memory->was_mapped = true;  // by whoever has made it
+  memory->was_mapped = true;  // by its creator
   *handle = hold(std::move(memory));
   return CUDA_SUCCESS;
 }

@@ -1,5 +1,5 @@
-// The driver's virtual memory: addresses that are reserved, memory that has none yet, and mappings of one to
-// the other. Memory is a file without a name, so that it may be mapped several times and exported.
+// The driver's virtual memory: address reservations, memory without an address, and mappings between them.
+// Memory is an anonymous file, so that it can be mapped several times and exported.
 #pragma once
 
 #include <cstddef>
@@ -12,41 +12,43 @@
 
 namespace lynxpp::device::cpu {
 
-/// Thread safe. Addresses and sizes are multiples of `granularity` where a function says so, else
-/// CUDA_ERROR_INVALID_VALUE.
+/// Thread safe. Functions with granular addresses or sizes return CUDA_ERROR_INVALID_VALUE unless these are
+/// multiples of `granularity`.
 class VirtualMemory {
  public:
   static constexpr std::size_t granularity = std::size_t{2} << 20;
 
-  /// Multiples of the host's page; `alignment` is a power of two or 0. `wanted` is where, if there is room;
-  /// 0: anywhere. Errors: CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_OUT_OF_MEMORY.
+  /// Reserves addresses. `bytes` is a multiple of the host's page size; `alignment` is a power of two or 0.
+  /// `wanted` is the preferred address; 0: any. Errors: CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_OUT_OF_MEMORY.
   CUresult reserve(std::size_t bytes, std::size_t alignment, CUdeviceptr wanted, CUdeviceptr* address);
-  /// All of a reservation, in which nothing is mapped any more.
+  /// Frees a whole reservation that contains no mappings.
   CUresult free(CUdeviceptr address, std::size_t bytes);
 
-  /// Memory of a device. Errors: CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_INVALID_DEVICE,
+  /// Creates memory of a device. Errors: CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_INVALID_DEVICE,
   /// CUDA_ERROR_NOT_SUPPORTED (host memory, handles for other systems, compression),
   /// CUDA_ERROR_OUT_OF_MEMORY.
   CUresult create(std::size_t bytes, const CUmemAllocationProp& properties,
                   CUmemGenericAllocationHandle* handle);
-  /// The memory goes away when nobody holds a handle and it is mapped nowhere.
+  /// Releases a handle. The memory is freed when it has no handles and no mappings.
   CUresult release(CUmemGenericAllocationHandle handle);
-  /// The handle of what is mapped at an address, which has one holder more then.
+  /// Returns the handle of the memory mapped at an address, and adds a reference to it.
   CUresult retain(CUdeviceptr address, CUmemGenericAllocationHandle* handle);
   CUresult properties_of(CUmemGenericAllocationHandle handle, CUmemAllocationProp* properties);
 
-  /// From the memory's beginning, inside of a reservation where nothing is mapped. No device has access then.
+  /// Maps the first `bytes` of the memory at an address in a reservation that is not mapped there. No device
+  /// has access at first.
   CUresult map(CUdeviceptr address, std::size_t bytes, CUmemGenericAllocationHandle handle);
-  /// Whole mappings, with none missing between them. Waits for all devices.
+  /// Unmaps whole, contiguous mappings. Waits for all devices.
   CUresult unmap(CUdeviceptr address, std::size_t bytes);
-  /// Of whole mappings, as above. Errors: CUDA_ERROR_NOT_SUPPORTED for access by the host, or without
-  /// writing.
+  /// Sets the access to whole, contiguous mappings. Errors: CUDA_ERROR_NOT_SUPPORTED for access by the host,
+  /// or without write permission.
   CUresult set_access(CUdeviceptr address, std::size_t bytes, const CUmemAccessDesc& access);
   CUresult access_of(CUdeviceptr address, const CUmemLocation& location, unsigned long long* flags);
 
-  /// A new file descriptor, which the caller owns.
+  /// Returns a new file descriptor, which the caller owns.
   CUresult export_to(CUmemGenericAllocationHandle handle, int* descriptor);
-  /// `descriptor` stays the caller's. Errors: CUDA_ERROR_INVALID_VALUE for a file that is no such memory.
+  /// `descriptor` remains the caller's. Errors: CUDA_ERROR_INVALID_VALUE if the file is not exported device
+  /// memory.
   CUresult import_from(int descriptor, CUmemGenericAllocationHandle* handle);
 
  private:
@@ -74,7 +76,7 @@ class VirtualMemory {
   CUmemGenericAllocationHandle next_ = 1;
 };
 
-/// The process's. Never destroyed.
+/// Returns the process's virtual memory. Never destroyed.
 VirtualMemory& virtual_memory();
 
 }  // namespace lynxpp::device::cpu

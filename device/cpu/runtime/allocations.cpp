@@ -21,11 +21,12 @@
 namespace lynxpp::device::cpu {
 namespace {
 
-/// So that each may be a texture's memory.
+/// Allocations are aligned so that each may be a texture's memory.
 constexpr std::size_t alignment = texture_alignment;
-/// Unused bytes behind each allocation at least, so that an access beyond one does not meet the next.
+/// Minimum number of unused bytes after each allocation, so that an access past its end hits no other
+/// allocation.
 constexpr std::size_t gap = 256;
-/// What of freed memory is kept, so that an access to it does not meet what was allocated since.
+/// Limits on freed memory that is withheld from reuse, so that late accesses to it are detected.
 constexpr std::size_t most_freed_entries = 1024;
 constexpr std::size_t most_freed_bytes = std::size_t{1} << 30;
 
@@ -35,7 +36,7 @@ bool counts_as_used(MemoryKind kind) {
   return kind == MemoryKind::device || kind == MemoryKind::managed || kind == MemoryKind::array;
 }
 
-/// The host writes the others without a call that says so.
+/// True if the host can write such memory only by an API call, so that new memory counts as unwritten.
 bool begins_unwritten(MemoryKind kind) {
   return kind == MemoryKind::device || kind == MemoryKind::kernel_heap || kind == MemoryKind::array;
 }
@@ -44,19 +45,19 @@ bool is_variable(const Allocation& allocation) {
   return allocation.kind == MemoryKind::variable || allocation.is_managed_variable;
 }
 
-/// Owned elsewhere.
+/// True if the memory is owned elsewhere.
 bool is_foreign(const Allocation& allocation) {
   return is_variable(allocation) || allocation.kind == MemoryKind::registered_host ||
          allocation.kind == MemoryKind::probe || allocation.kind == MemoryKind::mapped;
 }
 
-/// Memory with addresses that the program's host code made or registered.
+/// True if the program's host code allocated or registered the memory, and it has an address.
 bool is_listed(const Allocation& allocation) {
   return !is_variable(allocation) && allocation.kind != MemoryKind::probe &&
          allocation.kind != MemoryKind::kernel_heap && allocation.kind != MemoryKind::array;
 }
 
-/// Gives the pages in the midst of freed memory back to the system; the addresses stay taken.
+/// Returns the inner pages of freed memory to the system; the addresses stay reserved.
 void give_pages_back(const Allocation& allocation) {
   static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   const std::uintptr_t first = (allocation.address + page - 1) / page * page;
@@ -89,7 +90,7 @@ ProgramCall::~ProgramCall() { program_caller = outer_; }
 
 Allocations& allocations() {
   static auto* const map = [] {
-    wanted_checks();  // from the first allocation on
+    wanted_checks();  // read LYNXPP_CPU_CHECK before the first allocation
     return new Allocations;
   }();
   return *map;
@@ -173,7 +174,7 @@ bool Allocations::is_allocated(const GraphMemory& memory) const {
   return found != by_address_.end() && !found->second.retired_by;
 }
 
-// Precondition of these, to nearest(): `mutex_` is held.
+// Precondition of the functions up to nearest(): `mutex_` is held.
 
 bool Allocations::has_room(int device, std::size_t bytes) const {
   const std::size_t total = total_bytes();
@@ -191,7 +192,7 @@ void Allocations::enter_own(Allocation allocation) {
   enter(std::move(allocation));
 }
 
-/// Host memory the program registered and then freed without unregistering may lie where new storage is now.
+/// Removes registered host memory that the program freed without unregistering, if new storage overlaps it.
 void Allocations::forget_stale(std::uintptr_t address, std::size_t bytes) {
   auto stale = by_address_.upper_bound(address);
   if (stale != by_address_.begin()) --stale;
@@ -232,7 +233,7 @@ void Allocations::drain_freed(std::size_t most_entries, std::size_t most_bytes) 
   }
 }
 
-/// The entry that `address` is in or, if it is in none, the closest one in front of or behind it.
+/// Returns the entry that contains the address, or else the closest entry before or after it.
 const Allocation* Allocations::nearest(std::uint64_t address) const {
   const auto behind = by_address_.upper_bound(address);
   if (behind == by_address_.begin()) return behind != by_address_.end() ? &behind->second : nullptr;
@@ -241,7 +242,7 @@ const Allocation* Allocations::nearest(std::uint64_t address) const {
   return address - (front.address + front.bytes) < behind->first - address ? &front : &behind->second;
 }
 
-/// `stack` is of the call that frees it.
+/// `stack` belongs to the call that frees the memory.
 void Allocations::remove(Entry entry, const CallStack& stack) {
   free_storage(entry->second, stack);
   if (is_listed(entry->second)) ++version_;
@@ -343,7 +344,7 @@ std::shared_ptr<const LiveAllocations> Allocations::live() {
       stacks.push_back(allocation.stack);
     }
   }
-  // Without the lock: naming a caller asks the dynamic linker, whose lock a thread that allocates may hold.
+  // Naming a caller calls the dynamic linker, whose lock an allocating thread may hold, so release the lock.
   for (std::size_t i = 0; i < stacks.size(); ++i) made->sorted[i].site = call_site(stacks[i]);
   const std::unique_lock lock(mutex_);
   if (live_ == nullptr || live_->version < made->version) live_ = std::move(made);
@@ -399,7 +400,7 @@ void Allocations::reset_pool_high(const void* pool) {
   if (found != pools_.end()) found->second.high = found->second.current;
 }
 
-// ---------------------------------------------------------------- what kernels access
+// ---------------------------------------------------------------- accesses of kernels
 
 void Allocations::note_removal() {
   for (const auto& memory : memories_) memory->note_removal();
@@ -460,7 +461,7 @@ bool DeviceMemory::is_freed(std::uint64_t address) const {
 void* DeviceMemory::allocate_for_kernel(std::uint64_t bytes) {
   const DeviceScope device(device_);
   void* pointer = nullptr;
-  // Without a call stack: it is nobody's call of the runtime.
+  // Without a call stack: no runtime call of the program allocates this.
   const ProgramCall scope(nullptr);
   all_.allocate(&pointer, bytes, MemoryKind::kernel_heap);
   return pointer;
@@ -473,7 +474,7 @@ bool DeviceMemory::free_for_kernel(void* pointer) {
 
 namespace {
 
-/// "400 bytes at 0x7f30, device memory of main+0x4f"
+/// Returns text such as "400 bytes at 0x7f30, device memory allocated by main+0x4f".
 std::string name_of(const Allocation& allocation) {
   char size_and_place[64];
   std::snprintf(size_and_place, sizeof size_and_place, "%zu bytes at 0x%zx", allocation.bytes,
@@ -482,9 +483,9 @@ std::string name_of(const Allocation& allocation) {
     return "variable '" + demangle(std::string(allocation.name)) + "' of " + size_and_place;
   std::string text = size_and_place;
   switch (allocation.kind) {
-    case MemoryKind::kernel_heap: return text + " of the device's malloc";
-    case MemoryKind::probe: return text + " of lynxpp";
-    case MemoryKind::array: text += ", an array's"; break;
+    case MemoryKind::kernel_heap: return text + " allocated by the device's malloc";
+    case MemoryKind::probe: return text + " allocated by lynxpp";
+    case MemoryKind::array: text += ", array memory"; break;
     default: text += ", " + std::string(device::name_of(live_kind(allocation))) + " memory"; break;
   }
   const std::string_view chain = call_site(allocation.stack).chain;
@@ -499,8 +500,8 @@ bool is_mapped(std::uint64_t address) {
   return mincore(reinterpret_cast<void*>(address / page * page), 1, &resident) == 0;
 }
 
-/// Whether an access that far from an allocation was most likely meant for it. Memory of the host may lie
-/// between allocations.
+/// True if an access at that distance from an allocation was probably meant for it. Unrelated host memory may
+/// lie between allocations.
 bool is_near(const Allocation& allocation, std::uint64_t distance) {
   return distance < std::clamp<std::uint64_t>(allocation.bytes, 1 << 10, 1 << 20);
 }
@@ -530,20 +531,20 @@ std::string Allocations::describe(std::uint64_t address, int device) const {
            (chain.empty() ? "" : ", freed by " + std::string(chain));
   }
   if (inside) {
-    const std::string closed = ", of device " + std::to_string(close->device) + ", to whose memory device " +
-                               std::to_string(device) + " has no access";
+    const std::string closed = ", on device " + std::to_string(close->device) + ", which device " +
+                               std::to_string(device) + " cannot access";
     return "offset " + std::to_string(address - close->address) + " of " + name_of(*close) +
            (is_open ? "" : closed);
   }
   if (close && address >= end && is_near(*close, address - end)) {
     const std::string distance = address == end ? "just" : std::to_string(address - end) + " bytes";
-    return distance + " behind the end of " + name_of(*close);
+    return distance + " past the end of " + name_of(*close);
   }
   if (close && address < close->address && is_near(*close, close->address - address))
-    return std::to_string(close->address - address) + " bytes in front of " + name_of(*close);
+    return std::to_string(close->address - address) + " bytes before " + name_of(*close);
   if (is_mapped(address)) {
-    return "memory of the host that the device does not know; kernels reach host memory of cudaMallocHost, "
-           "cudaMallocManaged and cudaHostRegister";
+    return "host memory that the device cannot access; kernels can access host memory from cudaMallocHost, "
+           "cudaMallocManaged or cudaHostRegister";
   }
   return "nothing is allocated there";
 }

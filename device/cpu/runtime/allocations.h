@@ -1,6 +1,6 @@
-// What memory the program has from the cpu device. Device memory is host memory, so a pointer works on both
-// sides; the map exists for cudaFree, for cudaMemcpyDefault, for pointer attributes, and to find wrong
-// pointers and sizes: in calls of the program, and in every access of its kernels.
+// The program's memory on the cpu device. Device memory is host memory, so host and kernels use the same
+// pointers. The map serves cudaFree, cudaMemcpyDefault and pointer attributes, and detects wrong pointers and
+// sizes in the program's calls and in every access of its kernels.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -25,35 +25,35 @@
 namespace lynxpp::device::cpu {
 
 enum class MemoryKind {
-  device,           ///< cudaMalloc and its relatives
+  device,           ///< cudaMalloc and its variants
   managed,          ///< cudaMallocManaged, __managed__ variables
   pinned_host,      ///< cudaMallocHost, cudaHostAlloc
   registered_host,  ///< cudaHostRegister: the program's own memory
-  variable,         ///< __device__ and __constant__ variables: storage of a loaded module
-  kernel_heap,      ///< malloc of device code
-  array,            ///< of a CUDA array, which the program reaches by textures, surfaces and copies
-  probe,            ///< lynxpp's own, for what instrumented kernels find out
-  mapped,           ///< where cuMemMap has put memory; owned elsewhere
+  variable,         ///< __device__ and __constant__ variables, stored in a loaded module
+  kernel_heap,      ///< malloc in device code
+  array,            ///< a CUDA array, which the program accesses through textures, surfaces and copies
+  probe,            ///< lynxpp's own, for results of instrumented kernels
+  mapped,           ///< a mapping made by cuMemMap; the memory is owned elsewhere
 };
 
 struct Allocation {
   std::uintptr_t address = 0;
   std::size_t bytes = 0;
   MemoryKind kind = MemoryKind::device;
-  unsigned flags = 0;    ///< as given to cudaHostAlloc or cudaHostRegister
-  void* pool = nullptr;  ///< the cudaMemPool_t it came from
+  unsigned flags = 0;    ///< flags passed to cudaHostAlloc or cudaHostRegister
+  void* pool = nullptr;  ///< the cudaMemPool_t that the memory belongs to
   bool is_managed_variable = false;
-  std::uint64_t number = 0;    ///< given out by Allocations, in order
+  std::uint64_t number = 0;    ///< assigned by Allocations, in order
   CallStack stack = {};        ///< of the program's call; empty for variables
-  std::string_view name = {};  ///< of a variable; borrowed from its module
-  /// Of the call that frees it when its stream comes to it; nullopt: there is none yet.
+  std::string_view name = {};  ///< of a variable; points into its module
+  /// Call stack of a call that frees the memory in stream order; nullopt if none has been made.
   std::optional<CallStack> retired_by = {};
-  int device = 0;                      ///< whose memory it is; of host memory, where it was asked for
-  std::uint32_t access = 0;            ///< mapped memory: devices that may access it, a bit for each
-  std::shared_ptr<void> storage = {};  ///< allocated by Allocations or lent by a graph; null: owned elsewhere
+  int device = 0;                      ///< owner; for host memory, the device that was current
+  std::uint32_t access = 0;            ///< bit mask of devices that may access mapped memory
+  std::shared_ptr<void> storage = {};  ///< from allocate() or lent by a graph; null if owned elsewhere
 
   void* pointer() const { return reinterpret_cast<void*>(address); }
-  /// The host does not read or write it directly (though on this device it could).
+  /// True if the host must not access the memory directly (although it could on this device).
   bool is_device_only() const {
     return kind == MemoryKind::device || kind == MemoryKind::variable || kind == MemoryKind::array ||
            kind == MemoryKind::mapped;
@@ -63,8 +63,8 @@ struct Allocation {
 class Allocations;
 struct GraphMemory;
 
-/// What kernels of one device may access: its own memory, what host and devices share, and the memory of
-/// peers that it has access to.
+/// Memory that kernels of one device may access: its own, memory shared by host and devices, and memory of
+/// peers to which it has access.
 class DeviceMemory final : public GlobalMemory {
  public:
   DeviceMemory(Allocations& all, int device) : all_(all), device_(device) {}
@@ -89,20 +89,18 @@ class Allocations {
 
   DeviceMemory& of_device(int device) { return *memories_[static_cast<std::size_t>(device)]; }
 
-  /// Allocates on the current device: memory aligned to 512 bytes, zeroed like a GPU's fresh memory; *pointer
-  /// is null if `bytes` is 0. Checked launches treat it as uninitialised. Errors:
-  /// cudaErrorMemoryAllocation.
+  /// Allocates on the current device: memory aligned to 512 bytes and zeroed like fresh GPU memory; *pointer
+  /// is null if `bytes` is 0. Checked launches treat it as uninitialized. Errors: cudaErrorMemoryAllocation.
   cudaError_t allocate(void** pointer, std::size_t bytes, MemoryKind kind, unsigned flags = 0,
                        void* pool = nullptr);
 
-  /// Frees what allocate() gave out as one of the two kinds; its addresses are not given out again for a
-  /// while, so that a kernel that still uses them is found out. Errors: cudaErrorInvalidValue for any other
-  /// pointer.
+  /// Frees memory that allocate() returned as one of the two kinds. Its addresses are not reused for a while,
+  /// so that later accesses by kernels are detected. Errors: cudaErrorInvalidValue for any other pointer.
   cudaError_t release(void* pointer, MemoryKind kind, MemoryKind other_kind);
 
-  /// Same as release(), but release_retired() releases the memory; until then only copies and kernels that
-  /// were launched earlier may use it.
-  /// `number` identifies the allocation, since a graph may allocate at the same address earlier.
+  /// Same as release(), but release_retired() releases the memory; until then, only copies and kernels that
+  /// were launched earlier may use it. `number` identifies the allocation, because a graph may allocate at
+  /// the same address earlier.
   cudaError_t retire(void* pointer, MemoryKind kind, MemoryKind other_kind, std::uint64_t& number);
   void release_retired(void* pointer, std::uint64_t number);
 
@@ -112,40 +110,41 @@ class Allocations {
   /// True if the memory is allocated and no call has freed it.
   bool is_allocated(const GraphMemory& memory) const;
 
-  /// Enters memory that is owned elsewhere (registered_host, variable, probe, mapped). False when it overlaps
-  /// an entry.
+  /// Enters memory that is owned elsewhere (registered_host, variable, probe, mapped). Returns false if it
+  /// overlaps an entry.
   bool add_foreign(const Allocation& allocation);
-  /// Removes an entry of add_foreign; false when there is none of that kind at the address.
+  /// Removes an entry of add_foreign(). Returns false if the address has no entry of that kind.
   bool remove_foreign(const void* address, MemoryKind kind);
 
-  /// The entry `pointer` points into.
+  /// Returns the entry that `pointer` points into.
   std::optional<Allocation> find(const void* pointer) const;
 
-  /// Frees everything that allocate() gave out for a device and forgets host memory that was registered
-  /// there; variables and probes stay.
+  /// Frees everything that allocate() returned for a device, and forgets host memory registered there;
+  /// variables and probe buffers remain.
   void release_all(int device);
 
-  /// Whether kernels of `device` may access it.
+  /// True if kernels of `device` may access the memory.
   bool is_accessible(const Allocation& allocation, int device) const;
-  /// Devices, a bit for each, that may access memory of a pool besides its own device.
+  /// Sets the bit mask of devices that may access a pool's memory in addition to the pool's own device.
   void set_pool_access(const void* pool, std::uint32_t devices);
   std::uint32_t pool_access(const void* pool) const;
-  /// Of the mapped memory that begins at the address.
+  /// Sets access to the mapped memory that starts at the address.
   void set_access(std::uint64_t address, int device, bool may);
-  /// To be called when a device has lost access to memory.
+  /// Call this when a device has lost access to memory.
   void note_lost_access() { note_removal(); }
 
-  /// What the launch session is told: all but variables. One object until something changes.
+  /// Returns the allocations that the launch session sees: all but variables. The object is shared until an
+  /// allocation changes.
   std::shared_ptr<const LiveAllocations> live();
 
-  /// What live() leaves out: they have no address that kernels could use.
+  /// Returns the arrays, which live() omits because kernels cannot use their addresses.
   std::vector<Allocation> live_arrays() const;
 
-  std::size_t used_bytes(int device) const;  ///< device and managed memory, arrays, and what was taken
-  /// Memory of a device that has no address here. False when there is not so much left.
+  std::size_t used_bytes(int device) const;  ///< device and managed memory, arrays, and bytes of take()
+  /// Accounts for device memory that has no entry here. Returns false if the device has too little left.
   bool take(int device, std::size_t bytes);
   void give_back(int device, std::size_t bytes);
-  /// Bytes that came from a pool, now and at most; the latter since reset_pool_high().
+  /// Bytes allocated from a pool, now and at most (since reset_pool_high()).
   struct PoolUse {
     std::size_t current = 0;
     std::size_t high = 0;
@@ -153,12 +152,12 @@ class Allocations {
   };
   PoolUse pool_use(const void* pool) const;
   void reset_pool_high(const void* pool);
-  static std::size_t total_bytes();  ///< of each device: an equal share of the host's memory
+  static std::size_t total_bytes();  ///< per device: an equal share of the host's memory
 
  private:
   friend class DeviceMemory;
   using Entry = std::map<std::uintptr_t, Allocation>::iterator;
-  /// Memory that was freed and is kept from being used again.
+  /// Freed memory that is withheld from reuse.
   struct Freed {
     Allocation allocation;
     CallStack stack;  ///< of the call that freed it
@@ -186,12 +185,12 @@ class Allocations {
   std::map<const void*, PoolUse> pools_;
   std::uint64_t next_ = 0;
   std::uint64_t version_ = 0;
-  std::shared_ptr<const LiveAllocations> live_;  // of its version; may be out of date
+  std::shared_ptr<const LiveAllocations> live_;  // of its version; may be outdated
   std::vector<std::unique_ptr<DeviceMemory>> memories_;
 };
 
-/// While one lives, what this thread allocates is known as the doing of the program's call that returns to
-/// `caller`.
+/// Attributes this thread's allocations to the program's call that returns to `caller`, for as long as the
+/// object lives.
 class ProgramCall {
  public:
   explicit ProgramCall(const void* caller);
@@ -203,10 +202,10 @@ class ProgramCall {
   const void* const outer_;
 };
 
-/// Returns memory aligned to 512 bytes, all 0; null if there is none.
+/// Returns zeroed memory aligned to 512 bytes; null if none is available.
 std::shared_ptr<void> zeroed_memory(std::size_t bytes);
 
-/// The process's map. Never destroyed: programs free memory in static destructors.
+/// Returns the process's map. Never destroyed, because programs free memory in static destructors.
 Allocations& allocations();
 
 }  // namespace lynxpp::device::cpu

@@ -1,7 +1,6 @@
-// Declares the functions of api.def in namespace api with exactly the types of the toolkit's headers:
-// a definition that differs does not link. A function returns its error and leaves the bookkeeping (last
-// error, sticky error, exceptions) to the wrappers of table.cpp, so api functions do not call each
-// other.
+// Declares the functions of api.def in namespace api with exactly the types of the toolkit's headers: a
+// definition that differs does not link. A function returns its error and leaves the bookkeeping (last error,
+// sticky error, exceptions) to the wrappers of table.cpp, so api functions do not call each other.
 #pragma once
 
 #include <cuda_profiler_api.h>
@@ -11,8 +10,8 @@ struct textureReference;
 struct surfaceReference;
 
 extern "C" {
-// The entry points of nvcc's generated host code (crt/host_runtime.h); the toolkit has no public header for
-// them.
+// Entry points for nvcc's generated host code (crt/host_runtime.h), which no public header of the toolkit
+// declares.
 void** __cudaRegisterFatBinary(void* wrapper);
 void __cudaRegisterFatBinaryEnd(void** handle);
 void __cudaUnregisterFatBinary(void** handle);

@@ -47,7 +47,7 @@ Wanted find_wanted_checks() {
     if (found != std::end(checks)) {
       *found->second = true;
     } else {
-      log().error("there is no check '{}' (LYNXPP_CPU_CHECK); there are memory, race, init, sync and leak",
+      log().error("unknown check '{}' in LYNXPP_CPU_CHECK; checks are memory, race, init, sync and leak",
                   name);
     }
   }
@@ -65,10 +65,10 @@ const Wanted& wanted() {
 struct KeptFinding {
   std::string kernel;
   Finding finding;
-  std::uint64_t instructions = 0;  ///< that share it: an unrolled loop repeats a source line
+  std::uint64_t instructions = 0;  ///< instructions that share it: an unrolled loop repeats a source line
 };
 
-/// A source location if known, else an instruction.
+/// A source location if known, otherwise an instruction.
 struct FoundAt {
   std::string file;
   std::uint32_t line = 0;
@@ -98,12 +98,12 @@ struct FoundWhere {
   auto operator<=>(const FoundWhere&) const = default;
 };
 
-/// Of the process. Never destroyed: programs launch in static destructors.
+/// The process's findings. Never destroyed, because programs launch in static destructors.
 struct Kept {
   std::mutex mutex;
   bool is_reported = false;
   std::uint64_t launches = 0;
-  std::vector<KeptFinding> findings;  // in the order in which they were found
+  std::vector<KeptFinding> findings;  // in order of detection
   std::map<FoundWhere, std::size_t> places;
   std::set<std::pair<std::size_t, std::pair<std::uint32_t, std::uint32_t>>> instructions;  // by finding
 };
@@ -168,8 +168,12 @@ Json to_json(const FindingPlace& place) {
 
 Json to_json(const KeptFinding& kept) {
   const Finding& finding = kept.finding;
-  Json json = {{"type", "finding"},     {"check", check_of(finding.kind)}, {"kind", name_of(finding.kind)},
-               {"kernel", kept.kernel}, {"count", finding.count},          {"place", to_json(finding.place)}};
+  Json json = {{"type", "finding"},
+               {"check", check_of(finding.kind)},
+               {"kind", name_of(finding.kind)},
+               {"kernel", kept.kernel},
+               {"count", finding.count},
+               {"place", to_json(finding.place)}};  // english: ok
   if (kept.instructions > 1) json["instructions"] = kept.instructions;
   if (finding.other) json["other"] = to_json(*finding.other);
   if (!finding.detail.empty()) json["detail"] = finding.detail;
@@ -184,7 +188,7 @@ struct Leak {
   std::string kind;
 };
 
-/// What the program has not freed, by the call that allocated it.
+/// Finds memory that the program has not freed, by the call that allocated it.
 std::map<std::string, Leak> find_leaks() {
   std::map<std::string, Leak> leaks;
   for (const LiveAllocation& each : allocations().live()->sorted) {
@@ -261,7 +265,7 @@ void report_checks() {
   if (std::exchange(all.is_reported, true)) return;
   const std::map<std::string, Leak> leaks = wanted().leaks ? find_leaks() : std::map<std::string, Leak>{};
   const std::size_t count = all.findings.size() + leaks.size();
-  // A process that has not used the device is one of those that started the program.
+  // Skip processes that did not use the device, such as shells that started the program.
   if (count == 0 && all.launches == 0) return;
   std::string text = "== lynxpp check: " + (count == 0 ? std::string("no") : std::to_string(count)) +
                      (count == 1 ? " finding in " : " findings in ") + std::to_string(all.launches) +

@@ -1,7 +1,7 @@
-// Checked launches (LYNXPP_CPU_CHECK, docs/checking.md): which checks the program wants, and what they found.
+// Checked launches (LYNXPP_CPU_CHECK, docs/checking.md): the selected checks and their findings.
 //
-// At the end of the program the findings go to stderr and, as JSON Lines, into the file that
-// LYNXPP_CPU_CHECK_OUTPUT names: one object for each finding, then one with the number of launches
+// At the end of the program, the findings are written to stderr and, as JSON Lines, to the file named by
+// LYNXPP_CPU_CHECK_OUTPUT: one object per finding, then one with the number of launches
 // (docs/schema/check.schema.json).
 #pragma once
 
@@ -11,14 +11,14 @@
 
 namespace lynxpp::device::cpu {
 
-/// What LYNXPP_CPU_CHECK named when it was first asked for; null: nothing is checked. Names that are none are
-/// logged, once.
+/// Returns the checks in LYNXPP_CPU_CHECK, which is read once; null if nothing is checked. Unknown names are
+/// logged once.
 const CheckSelection* wanted_checks();
 
-/// Adds what a launch of `kernel`, a mangled name, has found. Thread safe.
+/// Adds the findings of a launch of `kernel`, a mangled name. Thread safe.
 void keep_findings(const std::string& kernel, LaunchChecks checks);
 
-/// Says what was found, and what the program has not freed where it wants to know that. Once, at its end.
+/// Reports the findings and, if selected, memory that the program has not freed. Called once, at its end.
 void report_checks();
 
 }  // namespace lynxpp::device::cpu

@@ -16,7 +16,7 @@
 namespace lynxpp::device::cpu {
 namespace {
 
-/// The process's modelled device. Never destroyed: programs launch in static destructors.
+/// The process's modelled device. Never destroyed, because programs launch in static destructors.
 struct ModelledDevice {
   ModelledDevice(const models::Machine& machine, models::clock::CachesBefore caches)
       : clock(machine, caches) {}
@@ -26,7 +26,7 @@ struct ModelledDevice {
   std::atomic<double> seconds{0};
 };
 
-/// LYNXPP_CPU_CLOCK_TIMES: of no use where launches are only counted, and slow.
+/// Reads LYNXPP_CPU_CLOCK_TIMES: modelling is slow, and not needed if launches are only counted.
 bool wants_times() {
   static const char* const value = secure_getenv("LYNXPP_CPU_CLOCK_TIMES");
   return value == nullptr || std::string_view(value) != "0";
@@ -46,20 +46,18 @@ std::optional<models::Machine> find_wanted() {
     return std::nullopt;
   }
   if (wants_times())
-    log().warn("times of kernels and events are modelled for {}, none is measured (LYNXPP_CPU_CLOCK)",
+    log().warn("times of kernels and events are modelled for {}, not measured (LYNXPP_CPU_CLOCK)",
                machine->name);
   return std::move(*machine);
 }
 
-/// What LYNXPP_CPU_CLOCK_L2 says.
+/// Reads LYNXPP_CPU_CLOCK_L2.
 models::clock::CachesBefore wanted_caches() {
   const char* const value = secure_getenv("LYNXPP_CPU_CLOCK_L2");
   const std::string_view wanted = value != nullptr ? value : "";
   if (wanted == "emptied") return models::clock::CachesBefore::emptied;
   if (!wanted.empty() && wanted != "kept")
-    log().error(
-        "LYNXPP_CPU_CLOCK_L2 has to be kept or emptied, not '{}': the modelled L2 keeps what it holds",
-        wanted);
+    log().error("LYNXPP_CPU_CLOCK_L2 must be kept or emptied, not '{}'; using kept", wanted);
   return models::clock::CachesBefore::kept;
 }
 
@@ -68,16 +66,16 @@ ModelledDevice& modelled_device() {
   return *device;
 }
 
-/// Why a launch has no modelled time; empty: it has one.
+/// Returns why a launch has no modelled time; empty if it has one.
 std::string obstacle_to_model(LoadedModule& module, const std::string& kernel, const LaunchShape& shape) {
   const Result<KernelInfo> info = module.kernel(kernel);
-  if (!info) return "it cannot be loaded";
-  if (shape.cluster || info->cluster) return "it is launched in clusters, which the models do not know";
+  if (!info) return "the kernel cannot be loaded";
+  if (shape.cluster || info->cluster) return "launches with clusters are not modelled";
   const std::uint32_t threads = shape.block.x * shape.block.y * shape.block.z;
   const auto blocks =
       models::occupancy(*modelled_machine(), {threads, 0, info->static_shared_bytes + shape.shared_bytes})
           .blocks;
-  return blocks != 0 ? "" : "a block does not fit a multiprocessor of " + modelled_machine()->name;
+  return blocks != 0 ? "" : "a block does not fit on a multiprocessor of " + modelled_machine()->name;
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The modelled time of launches (LYNXPP_CPU_CLOCK=MACHINE, docs/design/modelled-time.md): off unless that
-// names a machine. Kernels then run one after the other, on the thread whose turn it is.
+// The modelled time of launches (LYNXPP_CPU_CLOCK=MACHINE, docs/design/modelled-time.md): off unless the
+// variable names a machine. Kernels then run one at a time, on the thread that executes the launch.
 #pragma once
 
 #include <cstddef>
@@ -14,29 +14,29 @@
 
 namespace lynxpp::device::cpu {
 
-/// The machine that LYNXPP_CPU_CLOCK names when it is first asked for; null: no time is modelled. A name
-/// that is none is logged, once.
+/// Returns the machine in LYNXPP_CPU_CLOCK, which is read once; null if no time is modelled. An unknown name
+/// is logged once.
 const models::Machine* modelled_machine();
 
-/// Modelled seconds since the process began: kernels and the gaps before them; nothing else takes time. 0
-/// without a machine. Thread safe.
+/// Returns the modelled seconds since the process began: kernels and the gaps before them; nothing else takes
+/// time. 0 without a machine. Thread safe.
 double modelled_seconds();
 
-/// Whether a launch's time can be modelled: there is a machine, and a block fits its multiprocessors. One
-/// that does not fit is logged, once for each kernel.
+/// True if a launch's time can be modelled: a machine is chosen and a block fits on its multiprocessors. A
+/// block that does not fit is logged once per kernel.
 bool is_modelled(LoadedModule& module, const std::string& kernel, const LaunchShape& shape);
 
-/// Resident blocks of `threads` threads with `shared_bytes` dynamic shared memory on one multiprocessor, of
-/// the machine where there is one, else of the cpu device; 0 when one does not fit.
+/// Returns the resident blocks of `threads` threads with `shared_bytes` dynamic shared memory on a
+/// multiprocessor of the modelled machine, or else of the cpu device; 0 if none fits.
 int blocks_of_multiprocessor(const KernelInfo& info, int threads, std::size_t shared_bytes);
 
-/// As LoadedModule::launch(), with the launch's time where it is_modelled(), and checked where the program
-/// wants that (checks.h). Thread safe.
+/// Same as LoadedModule::launch(), and models the launch's time if is_modelled(), or checks the launch if the
+/// program selects checks (checks.h). Thread safe.
 Status launch_with_clock(LoadedModule& module, const std::string& kernel, const LaunchShape& shape,
                          std::span<const std::byte> parameters, LaunchCounters* counters,
                          std::optional<models::clock::KernelTime>& time);
 
-/// Of code for launches of that shape.
+/// Returns the kind of code for launches of that shape.
 CodeKind code_kind(LoadedModule& module, const std::string& kernel, const LaunchShape& shape);
 
 }  // namespace lynxpp::device::cpu

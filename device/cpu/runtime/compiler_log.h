@@ -1,5 +1,4 @@
-// Options of a just-in-time compiler in the driver's and the runtime's API, and the logs that they
-// request.
+// Options of the just-in-time compiler in the driver API and the runtime API, and the logs that they request.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +9,8 @@
 
 namespace lynxpp::device::cpu {
 
-/// The caller's options and values. `Option` is CUjit_option or cudaJitOption, whose numeric values
-/// are identical.
+/// The caller's options and values. `Option` is CUjit_option or cudaJitOption, whose numeric values are
+/// identical.
 template <typename Option>
 struct CompilerOptions {
   const Option* options = nullptr;
@@ -27,8 +26,8 @@ struct CompilerOptions {
     return found == options + count ? nullptr : &values[found - options];
   }
 
-  /// Writes as much of `problem` as fits, null-terminated, to the error log, and an empty string to the
-  /// information log; sets the sizes of both to those of the texts.
+  /// Writes `problem`, null-terminated and truncated if necessary, to the error log, and an empty string to
+  /// the information log; sets the sizes of both to those of the texts.
   void write_log(std::string_view problem) const {
     constexpr unsigned info_buffer = 3, info_bytes = 4, error_buffer = 5, error_bytes = 6;
     write("", info_buffer, info_bytes);

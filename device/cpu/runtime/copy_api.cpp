@@ -1,4 +1,4 @@
-// Copies and fills, and the program's variables by symbol.
+// Copies, fills, and access to the program's variables by symbol.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -33,8 +33,8 @@ namespace {
 
 enum class Side { device, host, any };
 
-/// Whether `bytes` at `pointer` may be one side of a copy: known to the device, not the device's own, or
-/// either.
+/// Checks that `bytes` at `pointer` may be one side of a copy: `device` requires memory known to the device,
+/// `host` excludes device-only memory.
 cudaError_t check_side(const void* pointer, size_t bytes, Side side) {
   if (pointer == nullptr) return cudaErrorInvalidValue;
   const auto found = allocations().find(pointer);
@@ -42,7 +42,7 @@ cudaError_t check_side(const void* pointer, size_t bytes, Side side) {
   if (side == Side::host && found->is_device_only()) return cudaErrorInvalidValue;
   if (found->kind == MemoryKind::mapped && !allocations().is_accessible(*found, current_device()))
     return cudaErrorInvalidValue;
-  // What lies behind registered memory is the program's own as well.
+  // Memory after a registered range also belongs to the program.
   if (side != Side::device && found->kind == MemoryKind::registered_host) return cudaSuccess;
   const size_t offset = reinterpret_cast<std::uintptr_t>(pointer) - found->address;
   return bytes <= found->bytes - offset ? cudaSuccess : cudaErrorInvalidValue;
@@ -65,7 +65,7 @@ cudaError_t sides_of(cudaMemcpyKind kind, Side& destination, Side& source) {
   return cudaErrorInvalidMemcpyDirection;
 }
 
-/// Bytes from a box's first to its last; nullopt when they cannot be addressed.
+/// Returns the bytes from a box's first byte to its end; nullopt if they exceed the address space.
 std::optional<size_t> span_of(const Box& box, const Place& place) {
   size_t rows = 0;
   size_t slices = 0;
@@ -101,7 +101,7 @@ void move_box(const Place& to, const Place& from, const Box& box) {
   }
 }
 
-/// Pageable memory is read before the call returns: the program may use it for something else then.
+/// Reads pageable memory before the call returns, because the program may then overwrite it.
 cudaError_t enqueue_copy(const Place& to, const Place& from, const Box& box, cudaStream_t stream) {
   if (!is_pageable(from.first))
     return streams().enqueue(stream, {cudaGraphNodeTypeMemcpy, [=] { move_box(to, from, box); }, nullptr});
@@ -117,8 +117,8 @@ cudaError_t enqueue_copy(const Place& to, const Place& from, const Box& box, cud
       stream, {cudaGraphNodeTypeMemcpy, [=, kept = staged] { move_box(to, middle, box); }, nullptr});
 }
 
-/// Devices other than the stream's whose memory a copy moves, where it is one in the default stream: it waits
-/// for everything that these were told before.
+/// Returns devices, other than the stream's, whose memory a copy in the default stream moves: the copy waits
+/// for all earlier work of these devices.
 std::set<int> devices_to_wait_for(const Place& to, const Place& from, cudaStream_t handle) {
   std::set<int> devices;
   const auto stream = streams().find(handle);
@@ -131,8 +131,8 @@ std::set<int> devices_to_wait_for(const Place& to, const Place& from, cudaStream
   return devices;
 }
 
-/// The default streams of several devices at a time. In ascending order, so that no two copies wait for each
-/// other.
+/// Holds the default streams of several devices, acquired in ascending order to avoid deadlock between
+/// copies.
 class Turns {
  public:
   Turns(std::set<int> devices, int own) {
@@ -179,7 +179,7 @@ cudaError_t make_copy(const Place& to, const Place& from, const Box& box, cudaMe
     is_asynchronous =
         within_device || (returns == Returns::at_once && !is_pageable(to.first) && !is_pageable(from.first));
     if ((within_device || returns == Returns::at_once) && streams().capturing(stream)) {
-      // The source is read whenever the graph is launched; what was freed by then is not touched.
+      // The source is read at each launch of the graph; memory freed by then is not accessed.
       const auto copy = [=] {
         if (check_sides() != cudaSuccess) return set_sticky_error(cudaErrorIllegalAddress);
         move_box(to, from, box);
@@ -215,7 +215,8 @@ cudaError_t copy_box(const Place& to, const Place& from, const Box& box, cudaMem
   const cudaError_t error = make_copy(to, from, box, kind, stream, returns, is_asynchronous);
   const CopyObserver observer = DriverCall::active() ? nullptr : copy_observer.load();
   if (error != cudaSuccess || box.empty() || is_captured || observer == nullptr) return error;
-  // Memory that both reach is where the copy says; managed memory is the device's.
+  // For memory that host and device both access, the copy's kind decides; managed memory counts as the
+  // device's.
   const auto is_device = [](const Place& place, bool says_host) {
     const auto found = allocations().find(place.first);
     return found && !says_host && found->kind != MemoryKind::registered_host &&
@@ -246,7 +247,7 @@ cudaError_t fill_box(const Place& to, const Box& box, const FillValue& value, cu
     }
   };
   const cudaError_t error = streams().enqueue(stream, {cudaGraphNodeTypeMemset, fill, nullptr}, &filled);
-  // What the host can read is filled when the call returns.
+  // Memory that the host can read must be filled when the call returns.
   if (error != cudaSuccess || filled == nullptr || returns == Returns::at_once || is_device_only(to.first))
     return error;
   streams().wait_for(filled);
@@ -290,7 +291,7 @@ cudaError_t place_3d(const cudaPitchedPtr& pointer, const cudaPos& position, con
   return cudaSuccess;
 }
 
-/// One side of a three-dimensional copy: an array or a pointer, and not both.
+/// One side of a three-dimensional copy: either an array or a pointer.
 struct Side3D {
   cudaArray_t array;
   const cudaPitchedPtr& pointer;
@@ -311,7 +312,8 @@ struct Side3D {
   }
 };
 
-/// Where one side is an array, extents are in its elements; else in bytes, as positions in memory always are.
+/// If one side is an array, extents are in its elements, otherwise in bytes; positions in memory are always
+/// in bytes.
 cudaError_t copy_3d(const cudaMemcpy3DParms* parameters, cudaStream_t stream, Returns returns) {
   if (parameters == nullptr) return cudaErrorInvalidValue;
   Side3D to{parameters->dstArray, parameters->dstPtr, parameters->dstPos};
@@ -362,13 +364,13 @@ cudaError_t fill_3d(const cudaPitchedPtr& pointer, int value, const cudaExtent& 
   return fill_box(to, {extent.width, extent.height, extent.depth}, bytes_of(value), stream, returns);
 }
 
-/// The storage of the variable a symbol stands for.
+/// Returns the variable of a symbol, with its storage loaded.
 cudaError_t resolve(const void* symbol, Variable*& variable) {
   variable = registry().find_variable(symbol);
   return variable != nullptr ? variable->binary->load(*variable, current_device()) : cudaErrorInvalidSymbol;
 }
 
-/// The address `offset` into a symbol's storage where `bytes` have room.
+/// Returns the address `offset` bytes into a symbol's storage, if `bytes` fit there.
 cudaError_t resolve(const void* symbol, size_t offset, size_t bytes, void*& address) {
   Variable* variable = nullptr;
   if (const cudaError_t error = resolve(symbol, variable); error != cudaSuccess) return error;

@@ -75,7 +75,7 @@ Json totals(const LaunchCounters& counters) {
           {"opcodes", opcodes}};
 }
 
-/// [word, words, accesses of each]
+/// Returns runs as [word, words, accesses of each].
 Json runs_of(std::span<const std::pair<std::uint64_t, std::uint64_t>> words, std::uint64_t first) {
   Json runs = Json::array();
   for (std::size_t i = 0; i < words.size();) {
@@ -89,7 +89,7 @@ Json runs_of(std::span<const std::pair<std::uint64_t, std::uint64_t>> words, std
   return runs;
 }
 
-/// Of each array, and what lies between them.
+/// Writes the words of each array and those outside of arrays.
 Json words_of(const WordCounters& counters, const std::vector<CountedArray>& arrays) {
   using Words = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
   Json json = Json::array();
@@ -183,7 +183,7 @@ struct Settings {
   bool counts_words = false;
 };
 
-/// The environment is read once: a program may change it while its other threads launch.
+/// The environment is read once, because a program may change it while its other threads launch.
 Settings& settings() {
   static Settings read = [] {
     const char* const path = secure_getenv("LYNXPP_CPU_COUNTERS");
@@ -247,7 +247,7 @@ void write_counters(const std::string& path, const CountedLaunch& launch, const 
   const Status written = append_to_output(path, text);
   if (written) return;
   has_failed = true;
-  log().error("{} (LYNXPP_CPU_COUNTERS); the counters from here on are missing in it",
+  log().error("{} (LYNXPP_CPU_COUNTERS); later counters are missing from the file",
               written.error().diagnostics.front().message);
 }
 

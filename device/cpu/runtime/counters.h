@@ -1,19 +1,17 @@
-// The executor's own exact counters as JSON Lines, one object per launch: the oracle instrumented results are
-// compared with. Members: the launch's totals, `opcodes` (thread executions by whole opcode), `blocks`, and
-// `sites`, the instructions that a warp reached, in order of function and place, without the members that are
-// zero. Their meaning: executor.h. `launch` is the number among all launches of the kernel by the program,
-// by its graphs each time they are launched;
-// those of instrumented variants have a member `instrumented`, true. `device` is there for others than the
-// first.
+// The executor's exact counters as JSON Lines, one object per launch: the reference for instrumented results.
+// Members: the launch's totals, `opcodes` (thread executions by full opcode), `blocks`, and `sites`, the
+// instructions reached by a warp, in order of function and position, without members that are zero.
+// executor.h defines their meaning. `launch` numbers all launches of the kernel by the program and its
+// graphs. Instrumented variants have a member `instrumented`, true. `device` is omitted for the first device.
 //
-// With LYNXPP_CPU_WORDS=1 also `words`, how often each 4-byte word was accessed: an object for each part of
-// memory that was, with `space` (shared or global), `allocation` (its number) or `variable` (a name) where it
-// is one of the program's arrays, `address` and `bytes` of that, and `runs`, [word, words, accesses of each]
-// in ascending order. Words are numbered from the array's address, in shared memory and outside of all arrays
-// from address 0.
+// LYNXPP_CPU_WORDS=1 adds `words`, the number of accesses to each 4-byte memory word: one object per accessed
+// part of memory, with `space` (shared or global); for an array of the program, `allocation` (its number) or
+// `variable` (its name), `address` and `bytes`; and `runs`, [word, words, accesses of each] in ascending
+// order. Words are numbered from the array's address, and from address 0 in shared memory and outside of
+// arrays.
 //
-// With LYNXPP_CPU_CLOCK also `modelled`, the launch's time on that machine and what its memories did: models/
-// clock/kernel_time.h says what the members are.
+// LYNXPP_CPU_CLOCK adds `modelled`, the launch's time on that machine and the activity of its memories;
+// models/clock/kernel_time.h defines the members.
 #pragma once
 
 #include <cstdint>
@@ -26,37 +24,38 @@
 
 namespace lynxpp::device::cpu {
 
-/// The file LYNXPP_CPU_COUNTERS names; nullopt when counters are not wanted.
+/// Returns the file that LYNXPP_CPU_COUNTERS names; nullopt if no counters are requested.
 std::optional<std::string> counters_path();
-/// In the place of what the environment says. Precondition: nobody launches.
+/// Overrides the environment. Precondition: no launch is in progress.
 void set_counters_path(std::optional<std::string> path);
 
-/// Whether LYNXPP_CPU_WORDS wants accesses of each word, too.
+/// True if LYNXPP_CPU_WORDS requests the accesses to each memory word.
 bool counts_words();
 
-/// An array of the program that kernels can reach.
+/// An array of the program that kernels can access.
 struct CountedArray {
   std::uint64_t address = 0, bytes = 0;
-  std::optional<std::uint64_t> allocation;  ///< its number; nullopt: a variable
+  std::optional<std::uint64_t> allocation;  ///< its number; nullopt for a variable
   std::string variable;
 };
 
-/// What the program has allocated now, and the module's variables; ascending by address, none overlap.
+/// Returns the program's current allocations and the module's variables, in ascending order of address
+/// without overlap.
 std::vector<CountedArray> reachable_arrays(LoadedModule& module);
 
-/// Of which counters are written.
+/// A launch whose counters are written.
 struct CountedLaunch {
   std::string kernel;
-  std::uint64_t number = 0;  ///< of the kernel's launches, from 0
-  /// An instrumented variant's: the line says so, and counts what was added, too.
+  std::uint64_t number = 0;  ///< among the kernel's launches, from 0
+  /// True for an instrumented variant: the line says so, and the counters include the added code.
   bool is_instrumented = false;
   LaunchShape shape;
   int device = 0;
-  std::vector<CountedArray> arrays = {};  ///< before the launch; where words are counted
+  std::vector<CountedArray> arrays = {};  ///< before the launch, if words are counted
 };
 
-/// Appends one line. `time`, where the launch has a modelled one, is its member `modelled`. A file that
-/// cannot be written is logged. Thread safe.
+/// Appends one line. `time` becomes its member `modelled`. A file that cannot be written is logged. Thread
+/// safe.
 void write_counters(const std::string& path, const CountedLaunch& launch, const LaunchCounters& counters,
                     const std::optional<models::clock::KernelTime>& time);
 

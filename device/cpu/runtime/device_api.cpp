@@ -1,4 +1,4 @@
-// Devices: count, properties, peers, limits, synchronisation.
+// Devices: count, properties, peers, limits, synchronization.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -34,12 +34,12 @@ namespace {
 constexpr unsigned known_device_flags =
     cudaDeviceScheduleMask | cudaDeviceMapHost | cudaDeviceLmemResizeToMax | cudaDeviceSyncMemops;
 
-/// Of one thread, as hardware has it.
+/// Hardware limits per thread.
 constexpr std::size_t most_stack_bytes = 512 * 1024;
 constexpr std::size_t most_fetch_bytes = 128;
 constexpr std::size_t default_fetch_bytes = 64;
 
-/// What a program asks of a device and gets back: hints.
+/// Hints that a program can set and query; they have no effect.
 struct Settings {
   std::atomic<unsigned> flags{cudaDeviceScheduleAuto};
   std::atomic<cudaFuncCache> cache{cudaFuncCachePreferNone};
@@ -50,7 +50,7 @@ std::array<Settings, most_devices> all_settings;
 
 Settings& settings() { return all_settings[static_cast<std::size_t>(current_device())]; }
 
-/// Those of the current device; what kernels print is kept in one place for all.
+/// Resets the current device's limits; the print buffer's limit is shared by all devices.
 void reset_limits() {
   stack_limit(current_device()) = default_stack_limit;
   device_heap(current_device()).reset();
@@ -58,7 +58,7 @@ void reset_limits() {
   settings().fetch_bytes = default_fetch_bytes;
 }
 
-/// Stores what a getter returns.
+/// Stores a getter's result.
 template <typename T>
 cudaError_t give(T* to, std::type_identity_t<T> value) {
   if (to == nullptr) return cudaErrorInvalidValue;
@@ -74,7 +74,7 @@ cudaError_t set_flags(unsigned flags) {
   return cudaSuccess;
 }
 
-/// Whether `peer` is another device than `device`, and both are.
+/// True if `device` and `peer` are two different devices.
 bool are_peers(int device, int peer) { return is_device(device) && is_device(peer) && device != peer; }
 
 }  // namespace
@@ -194,7 +194,7 @@ cudaError_t cudaDeviceSynchronize() {
 cudaError_t cudaDeviceReset() {
   if (CallbackScope::active()) return cudaErrorNotPermitted;
   const int device = current_device();
-  // Peers may use its memory, too.
+  // Peers may be using its memory, too.
   streams().wait_for_all();
   streams().destroy_all(device);
   graphs().destroy_all(device);
@@ -226,7 +226,7 @@ cudaError_t cudaDeviceSetLimit(enum cudaLimit limit, size_t value) {
       if (value > most_fetch_bytes) return cudaErrorInvalidValue;
       settings().fetch_bytes = value;
       return cudaSuccess;
-    default: return cudaErrorUnsupportedLimit;  // kernels launch no kernels, and no cache persists
+    default: return cudaErrorUnsupportedLimit;  // no launches from kernels, no persisting cache
   }
 }
 

@@ -21,8 +21,8 @@ int wanted_devices() {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
   if (error == std::errc() && end == text.data() + text.size() && count >= 1 && count <= most_devices)
     return count;
-  log().error("'{}' is no number of devices (LYNXPP_CPU_DEVICES), which is 1 to {}; there is one device",
-              text, most_devices);
+  log().error("'{}' is not a valid LYNXPP_CPU_DEVICES, which must be 1 to {}; using one device", text,
+              most_devices);
   return 1;
 }
 

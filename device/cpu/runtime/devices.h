@@ -1,6 +1,5 @@
-// How many devices the cpu device shows (LYNXPP_CPU_DEVICES), and which of them is a thread's current one.
-// They share the host's processors and threads; each has memory, streams, events, variables and errors of its
-// own.
+// The number of cpu devices (LYNXPP_CPU_DEVICES), and each thread's current device. They share the host's
+// processors and threads; each has its own memory, streams, events, variables and errors.
 #pragma once
 
 #include <array>
@@ -12,22 +11,23 @@
 
 namespace lynxpp::device::cpu {
 
-/// LYNXPP_CPU_DEVICES when it was first asked for; 1 without it, and for what is no number from 1 to 16,
-/// which is logged.
+/// Returns LYNXPP_CPU_DEVICES, which is read once; 1 if it is unset or not a number from 1 to 16, which is
+/// logged.
 int device_count();
 inline bool is_device(int device) { return device >= 0 && device < device_count(); }
 
-/// Of the calling thread: what it has chosen, or the device of its current context; 0 at first. Work in a
-/// stream runs with the stream's.
+/// Returns the calling thread's device: its choice, or the device of its current context; initially 0. Work
+/// in a stream runs with the stream's device.
 int current_device();
-/// The program chooses for the calling thread (cudaSetDevice).
+/// Records the program's choice for the calling thread (cudaSetDevice).
 void choose_device(int device);
-/// How often it has, on the calling thread: whoever keeps the thread's context looks for what is new.
+/// Returns how often the calling thread has chosen a device, so that owners of its context detect a new
+/// choice.
 std::uint64_t device_choices();
-/// The thread's context says which.
+/// Follows the thread's context.
 void follow_device(int device);
 
-/// While it lives, the calling thread's current device is another one.
+/// Replaces the calling thread's current device while it lives.
 class DeviceScope {
  public:
   explicit DeviceScope(int device);
@@ -39,19 +39,19 @@ class DeviceScope {
   int before_;
 };
 
-/// Whether kernels of `device` may access memory of `peer` that is not its own (cudaDeviceEnablePeerAccess).
+/// Records which peers' memory kernels of a device may access (cudaDeviceEnablePeerAccess).
 class PeerAccess {
  public:
   bool enabled(int device, int peer) const {
     return (peers_[static_cast<std::size_t>(device)].load() >> peer & 1) != 0;
   }
-  /// False when it is so already.
+  /// Returns false if access is already in that state.
   bool enable(int device, int peer);
   bool disable(int device, int peer);
   void disable_all(int device) { peers_[static_cast<std::size_t>(device)] = 0; }
 
  private:
-  std::array<std::atomic<std::uint32_t>, most_devices> peers_{};  ///< a bit for each peer
+  std::array<std::atomic<std::uint32_t>, most_devices> peers_{};  ///< bit mask of peers, per device
 };
 
 PeerAccess& peer_access();

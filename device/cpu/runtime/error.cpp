@@ -46,7 +46,7 @@ constexpr const char* unknown_code = "unrecognized error code";
 }  // namespace
 
 cudaError_t record_error(cudaError_t error) {
-  // "Not ready" answers a question; it is no error.
+  // "Not ready" is the answer to a query, not an error.
   if (error != cudaSuccess && error != cudaErrorNotReady) last_error = error;
   return error;
 }
@@ -90,7 +90,7 @@ void log_unsupported(const char* function, std::atomic<bool>& named) {
 std::string one_line(const Failure& failure) {
   const std::string rendered = render(failure.diagnostics);
   std::string_view text = trim(rendered);
-  constexpr std::string_view severity = "error: ";  // the logger says so itself
+  constexpr std::string_view severity = "error: ";  // the logger adds its own severity
   if (text.starts_with(severity)) text.remove_prefix(severity.size());
   std::string line;
   for (const std::string& part : split(text, '\n')) line.append(line.empty() ? "" : "; ").append(trim(part));

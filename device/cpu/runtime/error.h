@@ -1,5 +1,5 @@
-// Error state of the cpu device's runtime API: a last error per host thread, and the sticky error of each
-// device that a failed kernel leaves behind.
+// Error state of the cpu device's runtime API: a last error per host thread, and a sticky error per device
+// after a kernel has failed.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -11,33 +11,34 @@
 
 namespace lynxpp::device::cpu {
 
-/// Remembers a failure as the calling thread's last error. Returns `error`.
+/// Records a failure as the calling thread's last error. Returns `error`.
 cudaError_t record_error(cudaError_t error);
 
-/// The calling thread's last error, or its current device's sticky error. take_ resets the former; nothing
-/// but a device reset ends the latter.
+/// Returns the sticky error of the current device, or else the calling thread's last error. take_ resets the
+/// latter; only a device reset clears the former.
 cudaError_t take_last_error();
 cudaError_t peek_last_error();
 
-/// Whether the calling thread has called the runtime, whose context is the device's primary one.
+/// Records or returns whether the calling thread has called the runtime, whose context is the device's
+/// primary one.
 void note_use_of_runtime();
 bool uses_runtime();
 
-/// The error of a kernel that died half-way: every later call reports it, as on hardware, because memory can
-/// no longer be trusted. Of the thread's current device, unless another one is named.
+/// The error of a kernel that failed during execution: every later call reports it, as on hardware, because
+/// memory is no longer consistent. For the current device unless another one is named.
 void set_sticky_error(cudaError_t error);
 cudaError_t sticky_error();
 cudaError_t sticky_error(int device);
 void clear_sticky_error(int device);
 
-/// As cudaGetErrorName and cudaGetErrorString; never null.
+/// Same as cudaGetErrorName and cudaGetErrorString; never null.
 const char* error_name(cudaError_t error);
 const char* error_text(cudaError_t error);
 
-/// Says, the first time (`named` is then set), that the cpu device does not have an API function.
+/// Logs, the first time only (it sets `named`), that the cpu device does not support an API function.
 void log_unsupported(const char* function, std::atomic<bool>& named);
 
-/// The diagnostics as one line of a log message.
+/// Returns the diagnostics as one line for a log message.
 std::string one_line(const Failure& failure);
 
 }  // namespace lynxpp::device::cpu

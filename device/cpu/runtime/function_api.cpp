@@ -15,14 +15,14 @@
 namespace lynxpp::device::cpu::api {
 namespace {
 
-/// The registered kernel, loaded.
+/// Finds the registered kernel and loads it.
 cudaError_t load(const void* function, Kernel*& kernel, std::shared_ptr<const LoadedKernel>& loaded) {
   kernel = registry().find_kernel(function);
   return kernel != nullptr ? kernel->binary->load(*kernel, current_device(), loaded)
                            : cudaErrorInvalidDeviceFunction;
 }
 
-/// 75 for `.target sm_75`.
+/// Returns 75 for `.target sm_75`.
 int target_of(const std::string& ptx) {
   constexpr const char* directive = ".target sm_";
   const std::size_t found = ptx.find(directive);
@@ -51,12 +51,12 @@ cudaError_t set_attribute(const void* function, cudaFuncAttribute attribute, int
     case cudaFuncAttributeRequiredClusterWidth:
     case cudaFuncAttributeRequiredClusterHeight:
     case cudaFuncAttributeRequiredClusterDepth:
-      if (loaded->info.cluster) return cudaErrorNotPermitted;  // the PTX says it
+      if (loaded->info.cluster) return cudaErrorNotPermitted;  // fixed by the PTX
       if (value < 0) return cudaErrorInvalidValue;
       kernel->on(current_device()).required_cluster[attribute - cudaFuncAttributeRequiredClusterWidth] =
           value;
       return cudaSuccess;
-    case cudaFuncAttributeClusterSchedulingPolicyPreference: return cudaSuccess;  // of no effect
+    case cudaFuncAttributeClusterSchedulingPolicyPreference: return cudaSuccess;  // has no effect
     default: return cudaErrorInvalidValue;
   }
 }
@@ -87,7 +87,7 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes* attributes, const v
   attributes->localSizeBytes = info.local_bytes;
   attributes->maxThreadsPerBlock =
       static_cast<int>(std::min<std::uint32_t>(info.max_threads, max_threads_per_block));
-  // as hardware would cap them
+  // hardware has no more per thread
   attributes->numRegs = static_cast<int>(std::min<std::uint32_t>(info.registers, 255));
   attributes->ptxVersion = target_of(*loaded->ptx);
   attributes->binaryVersion = compute_capability;
@@ -168,7 +168,7 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, 
 
 namespace {
 
-/// A launch as a configuration describes it, and its kernel.
+/// Returns the launch that a configuration describes, and its kernel.
 cudaError_t take_configuration(const cudaLaunchConfig_t* configuration, const void* function, Launch& launch,
                                Kernel*& kernel, std::shared_ptr<const LoadedKernel>& loaded) {
   if (configuration == nullptr || (configuration->numAttrs != 0 && configuration->attrs == nullptr))

@@ -1,4 +1,4 @@
-// Graphs of the program.
+// Graph API of the runtime.
 #include <algorithm>
 #include <utility>
 
@@ -87,7 +87,7 @@ cudaError_t launch_of(const cudaKernelNodeParams* parameters) {
   return launch_kernel(*kernel, launch, Interception::none);
 }
 
-/// The device has no other edges.
+/// Fills in default edge data: the device has no other edges.
 cudaError_t give_plain_edges(cudaError_t error, cudaGraphEdgeData* edges, const size_t* count) {
   if (error == cudaSuccess && edges != nullptr) std::fill_n(edges, *count, cudaGraphEdgeData{});
   return error;
@@ -246,7 +246,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
   return graphs().launch(executable, stream);
 }
 
-// There is nothing to upload.
+// The device needs no upload.
 cudaError_t cudaGraphUpload(cudaGraphExec_t executable, cudaStream_t stream) {
   if (!graphs().is_executable(executable)) return cudaErrorInvalidValue;
   return streams().admit(stream);

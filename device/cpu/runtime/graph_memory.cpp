@@ -15,7 +15,7 @@
 namespace lynxpp::device::cpu {
 namespace {
 
-/// Never destroyed: static objects may own graphs.
+/// All graph memory. Never destroyed, because static objects may own graphs.
 struct All {
   std::mutex mutex;
   std::map<std::uintptr_t, std::weak_ptr<const GraphMemory>> by_address;
@@ -27,7 +27,7 @@ All& all() {
   return *only;
 }
 
-/// Called without the lock: it may destroy the last reference.
+/// Call it without holding the lock, because it may destroy the last reference.
 void count_used(int device) {
   std::vector<std::shared_ptr<const GraphMemory>> living;
   {
@@ -56,7 +56,7 @@ GraphMemory::~GraphMemory() {
 
 std::shared_ptr<const GraphMemory> make_graph_memory(std::size_t bytes, cudaMemPool_t pool) {
   auto made = std::make_shared<GraphMemory>();
-  // Leaves a gap as between allocations, so that an access past the end hits no other allocation.
+  // Leave a gap, as between allocations, so that an access past the end hits no other allocation.
   constexpr std::size_t gap = 256;
   std::shared_ptr<void> storage = zeroed_memory(bytes + gap);
   if (storage == nullptr) return nullptr;
@@ -82,7 +82,7 @@ cudaError_t allocate_graph_memory(const std::shared_ptr<const GraphMemory>& memo
   if (const cudaError_t error = allocations().allocate(*memory); error != cudaSuccess) return error;
   count_used(memory->device);
   if (written_memory() == nullptr) return cudaSuccess;
-  // Values written by an earlier launch are uninitialised in this one.
+  // Values written by an earlier launch are uninitialized in this one.
   return streams().enqueue_brief(stream,
                                  [memory] { written_memory()->enter(memory->address(), memory->bytes); });
 }

@@ -1,4 +1,4 @@
-// Graph nodes that allocate and free memory.
+// API functions for graph nodes that allocate and free memory.
 #include "device/cpu/runtime/api.h"
 #include "device/cpu/runtime/devices.h"
 #include "device/cpu/runtime/graph_memory.h"
@@ -48,7 +48,7 @@ cudaError_t cudaGraphMemFreeNodeGetParams(cudaGraphNode_t node, void* pointer) {
   return cudaSuccess;
 }
 
-// Graph memory is released with its graph, so there is none to trim.
+// Graph memory is released with its graph, so nothing needs trimming.
 cudaError_t cudaDeviceGraphMemTrim(int device) {
   return is_device(device) ? cudaSuccess : cudaErrorInvalidDevice;
 }

@@ -15,7 +15,8 @@
 namespace lynxpp::device::cpu {
 namespace {
 
-/// A launch like any other. Whoever stands before the driver sees its graphs by itself.
+/// Launches a kernel node like any other launch. If lynxpp intercepts the driver API, it sees graph launches
+/// there.
 cudaError_t replay(const KernelCall& call, cudaStream_t stream) {
   Launch launch;
   std::copy(std::begin(call.grid), std::end(call.grid), launch.grid);
@@ -38,7 +39,7 @@ GraphNode* node_of(const Graph& graph, cudaGraphNode_t handle) {
 
 cudaGraphNode_t handle_of(GraphNode* node) { return reinterpret_cast<cudaGraphNode_t>(node); }
 
-/// Stores up to `count` nodes and sets `count` to their number; without `nodes`, counts all.
+/// Stores up to `count` nodes and sets `count` to the number stored; without `nodes`, sets it to the total.
 void store(const std::vector<cudaGraphNode_t>& found, cudaGraphNode_t* nodes, std::size_t& count) {
   if (nodes == nullptr) {
     count = found.size();
@@ -48,7 +49,7 @@ void store(const std::vector<cudaGraphNode_t>& found, cudaGraphNode_t* nodes, st
   count = std::min(count, found.size());
 }
 
-/// The graph, or one inside of it, that `matches`; null when there is none.
+/// Returns the graph, or a nested one, that `matches`; null if none does.
 template <typename Matches>
 std::shared_ptr<Graph> search(const std::shared_ptr<Graph>& graph, const Matches& matches) {
   if (graph == nullptr || matches(*graph)) return graph;
@@ -289,8 +290,8 @@ cudaError_t Graphs::child_of(cudaGraphNode_t handle, cudaGraph_t* child) {
   return cudaSuccess;
 }
 
-/// The nodes' work behind that of their dependencies; false for a cycle. Children stand where their node
-/// does.
+/// Appends the nodes' work in an order that follows the dependencies; false for a cycle. A child graph's
+/// steps follow its node.
 bool Graphs::append_steps(const Graph& graph, std::vector<ExecutableGraph::Step>& steps) {
   std::set<const GraphNode*> done;
   while (done.size() < graph.nodes.size()) {
@@ -368,7 +369,7 @@ cudaError_t Graphs::free_leftovers(const std::vector<ExecutableGraph::Step>& ste
   return cudaSuccess;
 }
 
-/// Its nodes' work becomes part of another graph where the stream is captured.
+/// Enqueues the nodes' work. While the stream is being captured, the work becomes part of that graph.
 cudaError_t Graphs::put(std::vector<ExecutableGraph::Step> steps, cudaStream_t stream, bool is_captured) {
   for (ExecutableGraph::Step& step : steps) {
     if (step.work.memory != nullptr && !is_captured) {
@@ -399,7 +400,7 @@ cudaError_t Graphs::update(cudaGraphExec_t handle, cudaGraph_t from) {
   return take_over(executable->steps, steps) ? cudaSuccess : cudaErrorGraphExecUpdateFailure;
 }
 
-/// False, and nothing done, where the shapes differ.
+/// Returns false and does nothing if the shapes differ.
 bool Graphs::take_over(std::span<ExecutableGraph::Step> into, std::vector<ExecutableGraph::Step>& from) {
   const bool is_same = std::equal(from.begin(), from.end(), into.begin(), into.end(),
                                   [](const auto& a, const auto& b) { return a.work.type == b.work.type; });
@@ -407,7 +408,7 @@ bool Graphs::take_over(std::span<ExecutableGraph::Step> into, std::vector<Execut
   return is_same;
 }
 
-/// Null for a node that is not in it.
+/// Returns null if the node is not part of the graph.
 ExecutableGraph::Step* Graphs::find_step(ExecutableGraph& executable, cudaGraphNode_t node) {
   const auto found = std::find_if(executable.steps.begin(), executable.steps.end(), [&](const auto& step) {
     return step.node == reinterpret_cast<const GraphNode*>(node);
@@ -434,7 +435,7 @@ cudaError_t Graphs::set_child(cudaGraphExec_t handle, cudaGraphNode_t node, cuda
   ExecutableGraph::Step* const step = find_step(*executable, node);
   if (step == nullptr || step->work.type != cudaGraphNodeTypeGraph || !append_steps(*graph, steps))
     return cudaErrorInvalidValue;
-  // The steps of the graph inside stand behind it.
+  // The steps of the child graph follow its node's step.
   const std::span all(executable->steps);
   const auto first = static_cast<std::size_t>(step + 1 - all.data());
   if (steps.size() > all.size() - first) return cudaErrorGraphExecUpdateFailure;

@@ -1,6 +1,5 @@
-// Graphs: nodes of work and what each waits for, built by calls or captured from streams, for the APIs of
-// runtime and driver. A launch puts the nodes into a stream one after the other, in an order that their
-// dependencies allow.
+// Graphs of work and dependencies, built by calls or captured from streams, for the runtime API and the
+// driver API. A launch enqueues the nodes in a stream, in an order that satisfies their dependencies.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -21,90 +20,94 @@ namespace lynxpp::device::cpu {
 
 struct Graph;
 
-/// What a kernel node launches, as the program may ask for it. Cannot be copied: it points into itself.
+/// The launch of a kernel node, in the form in which the program can query it. Not copyable, because it
+/// points into itself.
 struct KernelCall {
   KernelCall() = default;
   KernelCall(const KernelCall&) = delete;
   KernelCall& operator=(const KernelCall&) = delete;
 
   Kernel* kernel = nullptr;
-  int device = 0;  ///< it runs on
+  int device = 0;  ///< that runs it
   std::uint32_t grid[3] = {1, 1, 1};
   std::uint32_t block[3] = {1, 1, 1};
   std::uint32_t shared_bytes = 0;  ///< dynamic
   bool cooperative = false;
-  std::uint32_t cluster[3] = {0, 0, 0};  ///< as of Launch
+  std::uint32_t cluster[3] = {0, 0, 0};  ///< same as in Launch
   std::vector<std::byte> buffer;         ///< of the parameters
-  std::vector<void*> parameters;         ///< where each of them lies in `buffer`
+  std::vector<void*> parameters;         ///< pointers into `buffer`
 };
 
 struct GraphNode {
   Work work;
-  std::shared_ptr<Graph> child;          ///< of a node that is a graph; a copy of its own
+  std::shared_ptr<Graph> child;          ///< the node's own copy of a child graph; null for other nodes
   std::vector<GraphNode*> dependencies;  ///< nodes of the same graph
-  const GraphNode* origin = nullptr;     ///< what it is a copy of; compared only
+  const GraphNode* origin = nullptr;     ///< the node from which this one was copied; only compared
 };
 
-/// Guarded by Graphs, as its nodes are.
+/// Guarded by Graphs, including its nodes.
 struct Graph {
-  int device = 0;                                 ///< that was current when it was made
-  std::vector<std::unique_ptr<GraphNode>> nodes;  ///< in the order they were added
+  int device = 0;                                 ///< that was current when the graph was created
+  std::vector<std::unique_ptr<GraphNode>> nodes;  ///< in order of creation
 };
 
-/// A graph that can be launched: the work of a graph's nodes as they were when it was made, in order.
+/// An executable graph: the work of a graph's nodes at instantiation, in order of execution.
 struct ExecutableGraph {
-  int device = 0;  ///< as of its graph
+  int device = 0;  ///< current at instantiation
   struct Step {
-    const GraphNode* node;  ///< of the graph it was made from; not to be followed
+    const GraphNode* node;  ///< of the source graph; never dereferenced
     Work work;
     bool is_enabled = true;
   };
   std::vector<Step> steps;
   std::mutex launching;       ///< held while a launch is enqueued; guards the members below
-  OperationPtr last;          ///< of the last launch; null: it has finished
-  bool frees_before = false;  ///< true if a launch frees what an earlier one left allocated
+  OperationPtr last;          ///< last operation of the previous launch; null if that is over
+  bool frees_before = false;  ///< true if a launch frees memory that an earlier one left allocated
 };
 
-/// Thread safe. Handles are opaque to the program; each function checks those it is given.
+/// Thread safe. Handles are opaque to the program, and every function validates its handles.
 class Graphs {
  public:
   cudaGraph_t create();
-  /// Makes a graph known to the program.
+  /// Returns the handle of a graph.
   cudaGraph_t enter(std::shared_ptr<Graph> graph);
   bool destroy(cudaGraph_t handle);
-  /// Those inside of other graphs, too.
+  /// Also finds child graphs.
   std::shared_ptr<Graph> find(cudaGraph_t handle);
 
-  /// Errors: cudaErrorInvalidValue for a handle that is no graph, or a dependency that is no node of it.
+  /// Errors: cudaErrorInvalidValue for an invalid graph handle, or a dependency that is not a node of the
+  /// graph.
   cudaError_t add(cudaGraph_t graph, const cudaGraphNode_t* dependencies, std::size_t count, GraphNode node,
                   cudaGraphNode_t* added);
-  /// A node of a capture, whose handles are known to be good.
+  /// Adds a node during a capture, whose handles are known to be valid.
   GraphNode* add_captured(Graph& graph, const std::vector<GraphNode*>& dependencies, Work work);
-  /// As above; also for a dependency that is there already or would be of a node on itself.
+  /// Same errors as add(); also for an existing dependency, or a node's dependency on itself.
   cudaError_t add_dependencies(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
                                std::size_t count);
-  /// Errors: cudaErrorInvalidValue if one is missing; then none is removed.
+  /// Errors: cudaErrorInvalidValue if a dependency does not exist; then none is removed.
   cudaError_t remove_dependencies(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
                                   std::size_t count);
-  /// Nodes that the node waits for, or nodes that wait for it; stored as by list().
+  /// Lists the nodes that the node depends on, or its dependents; stored as by list().
   enum class Neighbours { before, behind };
   cudaError_t neighbours(cudaGraphNode_t node, Neighbours which, cudaGraphNode_t* nodes, std::size_t* count);
   /// Removes a node and its dependencies from its graph.
   cudaError_t destroy_node(cudaGraphNode_t node);
-  /// Copies a graph, for a child node or the program. Errors: cudaErrorNotSupported if the graph allocates
-  /// memory.
+  /// Copies a graph, for a child node or for the program. Errors: cudaErrorNotSupported if the graph
+  /// allocates memory.
   cudaError_t copy(cudaGraph_t graph, std::shared_ptr<Graph>& made);
-  /// With `roots_only` those without dependencies. At most *count are stored, of which *count tells
-  /// afterwards; without `nodes` how many there are.
+  /// Lists the nodes, with `roots_only` those without dependencies. Stores at most *count nodes and sets
+  /// *count to the number stored; without `nodes`, sets it to the total.
   cudaError_t list(cudaGraph_t graph, bool roots_only, cudaGraphNode_t* nodes, std::size_t* count);
   cudaError_t type_of(cudaGraphNode_t node, cudaGraphNodeType* type);
-  /// The launch of a kernel node; null for other nodes, and for what is none.
+  /// Returns the launch of a kernel node; null for other nodes and invalid handles.
   std::shared_ptr<const KernelCall> kernel_of(cudaGraphNode_t node);
-  /// The node of `clone` that was made from the node. Errors: cudaErrorInvalidValue when there is none.
+  /// Finds the node of `clone` that is a copy of the node. Errors: cudaErrorInvalidValue if there is no such
+  /// node.
   cudaError_t find_in_clone(cudaGraphNode_t node, cudaGraph_t clone, cudaGraphNode_t* found);
-  /// Of a node that no executable graph shares. Errors: cudaErrorInvalidValue for one of another type.
+  /// Changes a node; executable graphs are not affected. Errors: cudaErrorInvalidValue for work of another
+  /// type.
   cudaError_t set_work(cudaGraphNode_t node, Work work);
-  /// The graph that a node is, still the node's own. Errors: cudaErrorInvalidValue when it is none.
+  /// Returns a node's child graph, which the node still owns. Errors: cudaErrorInvalidValue if it has none.
   cudaError_t child_of(cudaGraphNode_t node, cudaGraph_t* child);
 
   /// Returns the memory that the node allocates (`allocates`) or frees; null for other nodes.
@@ -117,22 +120,23 @@ class Graphs {
   /// cudaErrorInvalidValue if memory that an earlier launch allocated was not freed.
   cudaError_t launch(cudaGraphExec_t handle, cudaStream_t stream);
   bool is_executable(cudaGraphExec_t handle);
-  /// Takes over the work of a graph of the same shape. Errors: cudaErrorGraphExecUpdateFailure.
+  /// Replaces all work by that of a graph of the same shape. Errors: cudaErrorGraphExecUpdateFailure.
   cudaError_t update(cudaGraphExec_t handle, cudaGraph_t graph);
-  /// Of one node. Errors: cudaErrorInvalidValue for a node that is not in it or of another type.
+  /// Changes one node. Errors: cudaErrorInvalidValue if the node is not part of the graph or has another
+  /// type.
   cudaError_t set_work(cudaGraphExec_t handle, cudaGraphNode_t node, Work work);
-  /// Of a node that is a graph: takes over the work of one of the same shape. Errors: cudaErrorInvalidValue,
+  /// Replaces the work of a child graph by that of a graph of the same shape. Errors: cudaErrorInvalidValue,
   /// cudaErrorGraphExecUpdateFailure.
   cudaError_t set_child(cudaGraphExec_t handle, cudaGraphNode_t node, cudaGraph_t graph);
-  /// Whether a kernel, a copy or a fill of it is done. Errors: cudaErrorInvalidValue for any other node.
+  /// Enables or disables a kernel, copy or fill. Errors: cudaErrorInvalidValue for any other node.
   cudaError_t enable(cudaGraphExec_t handle, cudaGraphNode_t node, bool is_enabled);
   cudaError_t is_enabled(cudaGraphExec_t handle, cudaGraphNode_t node, bool* is_enabled);
-  /// Of a device that is reset: there is none left.
+  /// Destroys all graphs of a device that is reset.
   void destroy_all(int device);
 
  private:
   GraphNode* find_node(cudaGraphNode_t handle);
-  /// Returns the graph that contains the node; null if there is none.
+  /// Returns the graph that contains the node, or null.
   std::shared_ptr<Graph> graph_with(cudaGraphNode_t handle);
   static std::shared_ptr<Graph> copy_of(const Graph& graph);
   static cudaError_t put(std::vector<ExecutableGraph::Step> steps, cudaStream_t stream, bool is_captured);
@@ -148,25 +152,25 @@ class Graphs {
   std::map<cudaGraphExec_t, std::shared_ptr<ExecutableGraph>> executables_;
 };
 
-/// Adds a node whose work is what `call` would put into a stream, or gives an executable one that work.
-/// Errors: those of `call`, which refuses what cannot be done, and of Graphs.
+/// Adds a node for the work that `call` would enqueue, or sets an executable node's work to it. Errors: those
+/// of `call`, which rejects invalid work, and of Graphs.
 cudaError_t add_graph_node(cudaGraphNode_t* added, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
                            std::size_t count, cudaGraphNodeType type,
                            const std::function<cudaError_t()>& call);
 cudaError_t set_graph_node(cudaGraphExec_t executable, cudaGraphNode_t node, cudaGraphNodeType type,
                            const std::function<cudaError_t()>& call);
-/// Of a node of a graph.
+/// Same for a node of a graph.
 cudaError_t set_graph_node(cudaGraphNode_t node, cudaGraphNodeType type,
                            const std::function<cudaError_t()>& call);
-/// A node that is a copy of another graph.
+/// Adds a node that is a copy of another graph.
 cudaError_t add_child_graph(cudaGraphNode_t* added, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
                             std::size_t count, cudaGraph_t child);
-/// Whether the edges say no more than that one node waits for all of the other.
+/// True if the edges are plain dependencies on whole nodes.
 bool plain_edges(const cudaGraphEdgeData* edges, std::size_t count);
-/// The fill of a memset node, in the null stream.
+/// Enqueues the fill of a memset node in the null stream.
 cudaError_t fill_elements_of(const cudaMemsetParams& fill);
 
-/// The process's graphs. Never destroyed.
+/// Returns the process's graphs. Never destroyed.
 Graphs& graphs();
 
 }  // namespace lynxpp::device::cpu

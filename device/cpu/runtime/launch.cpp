@@ -51,7 +51,7 @@ cudaError_t check_resources(const Kernel& kernel, const KernelInfo& info, const 
     return cudaErrorInvalidValue;
   }
   const int opted = kernel.on(current_device()).max_dynamic_shared;
-  // Static and dynamic memory share the default limit; a limit that was raised is the dynamic part's own.
+  // Static and dynamic memory share the default limit; a raised limit applies to dynamic memory only.
   const std::uint64_t limit =
       opted > default_shared_limit ? std::uint64_t{optin_shared_limit} : std::uint64_t{default_shared_limit};
   const bool fits = launch.shared_bytes <= static_cast<std::uint32_t>(opted) &&
@@ -59,7 +59,7 @@ cudaError_t check_resources(const Kernel& kernel, const KernelInfo& info, const 
   return fits ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-/// Of what the kernel requires: all 0 for nothing.
+/// Returns the cluster that the kernel requires; all 0 if it requires none.
 void required_cluster(const Kernel& kernel, const KernelInfo& info, std::uint32_t (&extents)[3]) {
   if (info.cluster) {
     extents[0] = info.cluster->x;
@@ -83,13 +83,13 @@ cudaError_t check_cooperative(const KernelInfo& info, const Launch& launch) {
   return launch.blocks() <= resident ? cudaSuccess : cudaErrorCooperativeLaunchTooLarge;
 }
 
-/// Without the "kernel 'name': " that the executor begins with.
+/// Removes the prefix "kernel 'name': " of the executor's messages.
 std::string_view without_kernel_name(std::string_view message) {
   const std::size_t end = message.starts_with("kernel '") ? message.find("': ") : std::string_view::npos;
   return end != std::string_view::npos ? message.substr(end + 3) : message;
 }
 
-/// Why a kernel died, in one line.
+/// Returns in one line why a kernel failed.
 std::string death_text(const Failure& failure) {
   const Diagnostic& first = failure.diagnostics.front();
   if (first.location.line == 0) return one_line(failure);
@@ -111,10 +111,10 @@ struct QueuedLaunch {
   int device = 0;
   std::optional<std::string> counters_path;
   bool counts_words = false;
-  std::vector<CountedArray> arrays;  ///< … where it does
+  std::vector<CountedArray> arrays;  ///< if words are counted
 };
 
-/// What is done when the launch's turn has come. `number`: of the kernel's launches.
+/// Executes the launch. `number` counts the kernel's launches.
 void run_counted(const QueuedLaunch& launch, std::uint64_t number) {
   const DeviceScope device(launch.device);
   Kernel& kernel = *launch.kernel;
@@ -153,7 +153,7 @@ cudaError_t enqueue(Kernel& kernel, const LoadedKernel& loaded, const Launch& la
   for (const auto& parameter : loaded.info.parameters) slots.push_back({parameter.offset, parameter.bytes});
   auto buffer = parameter_buffer(launch, slots);
   if (!buffer) return cudaErrorInvalidValue;
-  // A kernel that cannot run is refused here and now.
+  // Reject a kernel that cannot run before enqueueing it.
   const auto path = counters_path();
   const LaunchShape shape = shape_of(launch);
   const CodeKind kind = code_kind(*loaded.module, kernel.name, shape);
@@ -172,7 +172,7 @@ cudaError_t enqueue(Kernel& kernel, const LoadedKernel& loaded, const Launch& la
     auto run = [queued = std::move(queued), number = launch.number] { run_counted(queued, number); };
     return streams().enqueue(stream, {cudaGraphNodeTypeKernel, std::move(run), nullptr});
   }
-  // Each run is a launch of its own.
+  // Each launch of the graph is a launch of the kernel.
   auto run = [queued = std::move(queued)] { run_counted(queued, queued.kernel->launches++); };
   return streams().enqueue(stream, {cudaGraphNodeTypeKernel, std::move(run), std::move(call)});
 }
@@ -227,7 +227,7 @@ int resident_clusters(const KernelInfo& info, const Launch& launch) {
   if (blocks == 0) return 0;
   const std::uint32_t of_cluster =
       is_none(launch.cluster) ? 1 : launch.cluster[0] * launch.cluster[1] * launch.cluster[2];
-  // One cluster always has its turn as a whole.
+  // A cluster is always resident as a whole, so at least one fits.
   return std::max(1, blocks / static_cast<int>(of_cluster)) * static_cast<int>(multiprocessors());
 }
 
@@ -249,8 +249,7 @@ cudaError_t error_of(const Failure& failure) {
   if (begins_with("misaligned address: ")) return cudaErrorMisalignedAddress;
   if (begins_with("address of the wrong space: ")) return cudaErrorInvalidAddressSpace;
   if (begins_with("a call through ")) return cudaErrorInvalidPc;
-  // Compiling comes first: a kernel with something the device does not have, or with PTX that makes no sense,
-  // was not run at all.
+  // Kernels are compiled before they run: an unsupported feature or malformed PTX fails before execution.
   if (says({"device-side assert"})) return cudaErrorAssert;
   if (says({"cpu device"})) return cudaErrorNotSupported;
   if (says({"unknown", "malformed", "expected", "syntax"})) return cudaErrorInvalidPtx;

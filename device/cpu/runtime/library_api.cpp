@@ -1,4 +1,4 @@
-// Libraries: images that the program loads at run time, their kernels and variables.
+// Libraries: images that the program loads at run time, with their kernels and variables.
 #include <optional>
 #include <string>
 
@@ -30,7 +30,7 @@ cudaError_t give(const std::optional<LoadedModule::VariableStorage>& storage, vo
 
 }  // namespace
 
-// No option changes what a program computes.
+// Options are ignored: none affects the program's results.
 cudaError_t cudaLibraryLoadData(cudaLibrary_t* library, const void* code, enum cudaJitOption* options,
                                 void** values, unsigned int count, enum cudaLibraryOption*, void**,
                                 unsigned int) {
@@ -93,7 +93,7 @@ cudaError_t cudaLibraryGetManaged(void** address, size_t* bytes, cudaLibrary_t l
                           : cudaErrorInvalidResourceHandle;
 }
 
-// Device code is not host code: the host cannot call any function of an image.
+// Images contain only device code, so the host cannot call their functions.
 cudaError_t cudaLibraryGetUnifiedFunction(void** function, cudaLibrary_t library, const char* name) {
   if (function == nullptr || name == nullptr) return cudaErrorInvalidValue;
   return loaded_images().find(library) != nullptr ? cudaErrorSymbolNotFound : cudaErrorInvalidResourceHandle;

@@ -90,7 +90,7 @@ cudaError_t read_image(const char* path, std::vector<char>& bytes) {
   if (!file) return cudaErrorFileNotFound;
   bytes.assign(std::istreambuf_iterator<char>(file), {});
   if (bytes.empty()) return cudaErrorInvalidKernelImage;
-  constexpr std::size_t margin = 64;  // the header is read even if it is damaged
+  constexpr std::size_t margin = 64;  // the header is read even if it is corrupt
   bytes.insert(bytes.end(), margin, '\0');
   return cudaSuccess;
 }

@@ -1,5 +1,5 @@
-// Images that the program loads itself: modules and libraries of the driver API, libraries of the
-// runtime API.
+// Images that the program loads itself: modules and libraries of the driver API, libraries of the runtime
+// API.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +14,13 @@
 
 namespace lynxpp::device::cpu {
 
-/// A CUmodule, CUlibrary or cudaLibrary_t; a library's handle is also its CUmodule. A kernel has one
-/// handle, the address of its Kernel, as CUfunction, CUkernel and cudaKernel_t.
+/// A CUmodule, CUlibrary or cudaLibrary_t; a library's handle is also its CUmodule. A kernel has one handle,
+/// the address of its Kernel, as CUfunction, CUkernel and cudaKernel_t.
 class LoadedImage {
  public:
-  /// The device it was loaded for; nullopt: a library, for all devices.
+  /// The device that it was loaded for; nullopt for a library, which serves all devices.
   std::optional<int> device() const { return device_; }
-  /// Returns the kernel of that name; null if there is none.
+  /// Returns the kernel of that name, or null.
   Kernel* kernel(const std::string& name);
   std::vector<std::string> kernel_names() { return binary_->kernel_names(); }
   /// Returns a .global or .const variable.
@@ -44,15 +44,15 @@ class LoadedImage {
 /// Thread safe.
 class LoadedImages {
  public:
-  /// Copies the image and loads it, for `device` only or, as a library, for all. Errors, all but the last
-  /// logged: cudaErrorInvalidKernelImage, cudaErrorInvalidPtx, cudaErrorNoKernelImageForDevice (no
-  /// PTX), cudaErrorInvalidValue.
+  /// Copies the image and loads it for `device` or, as a library, for all devices. Errors, logged except the
+  /// last: cudaErrorInvalidKernelImage, cudaErrorInvalidPtx, cudaErrorNoKernelImageForDevice (no PTX),
+  /// cudaErrorInvalidValue.
   cudaError_t load(const void* image, std::optional<int> device, LoadedImage*& loaded);
-  /// Loads the content of a file. Errors: the same, and cudaErrorFileNotFound.
+  /// Loads a file. Errors: the same, and cudaErrorFileNotFound.
   cudaError_t load_file(const char* path, std::optional<int> device, LoadedImage*& loaded);
-  /// Waits for the device first. Returns false if it is not a loaded image.
+  /// Unloads the image after waiting for the device. Returns false if it is not a loaded image.
   bool remove(LoadedImage* image);
-  /// Returns the image of a handle; null if it is not one.
+  /// Returns the image of a handle, or null.
   LoadedImage* find(const void* handle);
   LoadedImage* owner_of(const Kernel* kernel);
 
@@ -64,7 +64,7 @@ class LoadedImages {
 /// Returns the images of the process. Never destroyed.
 LoadedImages& loaded_images();
 
-/// Reads the file and appends zeros. Errors: cudaErrorInvalidValue, cudaErrorFileNotFound,
+/// Reads the file and appends zero bytes. Errors: cudaErrorInvalidValue, cudaErrorFileNotFound,
 /// cudaErrorInvalidKernelImage for an empty file.
 cudaError_t read_image(const char* path, std::vector<char>& bytes);
 

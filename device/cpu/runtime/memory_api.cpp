@@ -32,7 +32,7 @@ cudaError_t allocate_pitched(void** pointer, size_t* pitch, size_t width, size_t
   return allocations().allocate(pointer, *pitch * height * depth, MemoryKind::device);
 }
 
-/// Memory of a stream's order: what is still to be freed may make room for it.
+/// Allocates in stream order. If memory is exhausted, waits for pending frees and retries.
 cudaError_t allocate_in_order(void** pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream) {
   if (const cudaError_t error = streams().admit(stream); error != cudaSuccess) return error;
   if (pointer == nullptr) return cudaErrorInvalidValue;
@@ -96,7 +96,7 @@ cudaError_t cudaMalloc3D(struct cudaPitchedPtr* pitched, struct cudaExtent exten
   return allocate_pitched(&pitched->ptr, &pitched->pitch, extent.width, extent.height, extent.depth);
 }
 
-// Freeing waits for everything that may use the memory, as CUDA does.
+// Freeing waits for all work that may use the memory, as in CUDA.
 
 cudaError_t cudaFree(void* pointer) {
   if (pointer == nullptr) return cudaSuccess;
@@ -170,12 +170,12 @@ cudaError_t cudaHostGetFlags(unsigned int* flags, void* pointer) {
   if (flags == nullptr) return cudaErrorInvalidValue;
   const auto found = allocations().find(pointer);
   if (!found || !is_host(found->kind)) return cudaErrorInvalidValue;
-  // With unified addressing all pinned memory is mapped.
+  // With unified addressing, all pinned memory is mapped.
   *flags = found->flags | cudaHostAllocMapped;
   return cudaSuccess;
 }
 
-// ---------------------------------------------------------------- questions and advice
+// ---------------------------------------------------------------- queries and advice
 
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
   if (free == nullptr || total == nullptr) return cudaErrorInvalidValue;
@@ -204,7 +204,7 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes* attributes, c
   return cudaSuccess;
 }
 
-// There is one memory, so it is always where it was advised or prefetched to.
+// Host and devices share one memory, so prefetches and advice have no effect.
 
 cudaError_t cudaMemPrefetchAsync(const void* pointer, size_t bytes, struct cudaMemLocation location,
                                  unsigned int flags, cudaStream_t stream) {

@@ -125,7 +125,7 @@ cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const struct cudaMemPoolProps
   }
   const bool is_of_device = properties->location.type == cudaMemLocationTypeDevice;
   if (is_of_device && !is_device(properties->location.id)) return cudaErrorInvalidDevice;
-  // Memory shared between processes is another matter.
+  // Memory shared between processes is not supported.
   if (properties->handleTypes != cudaMemHandleTypeNone) return cudaErrorNotSupported;
   *pool = memory_pools().create(is_of_device ? properties->location.id : current_device());
   return cudaSuccess;
@@ -144,7 +144,7 @@ cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr att
 }
 
 cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t) {
-  // a pool keeps nothing in reserve
+  // pools keep no reserve
   return memory_pools().is_pool(pool) ? cudaSuccess : cudaErrorInvalidValue;
 }
 
@@ -157,7 +157,7 @@ cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const struct cudaMemAccessD
     if (each.location.type != cudaMemLocationTypeDevice) return cudaErrorInvalidValue;
     if (!is_device(each.location.id)) return cudaErrorInvalidDevice;
     const bool is_revoked = each.flags == cudaMemAccessFlagsProtNone;
-    // A device keeps its own memory, and reads what it may write.
+    // A device always accesses its own memory, and access is either read and write or none.
     if ((!is_revoked && each.flags != cudaMemAccessFlagsProtReadWrite) ||
         (is_revoked && each.location.id == *own))
       return cudaErrorInvalidValue;

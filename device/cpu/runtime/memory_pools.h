@@ -1,5 +1,5 @@
-// Memory pools of the cpu device. Freed memory goes back to the host at once, so a pool is its attributes and
-// its accounts.
+// Memory pools of the cpu device. Freed memory returns to the host at once, so a pool consists of attributes
+// and usage counts.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -21,18 +21,18 @@ class MemoryPools {
   MemoryPools();
 
   cudaMemPool_t default_pool(int device) const { return default_[static_cast<std::size_t>(device)]; }
-  /// The pool of cudaMallocAsync on a device.
+  /// Returns the pool that cudaMallocAsync uses on a device.
   cudaMemPool_t current(int device);
-  /// False when `pool` is none of the device's.
+  /// Returns false if `pool` does not belong to the device.
   bool set_current(int device, cudaMemPool_t pool);
   bool is_pool(cudaMemPool_t pool) { return device_of(pool).has_value(); }
-  /// Whose memory the pool gives out; nullopt when it is none.
+  /// Returns the device of the pool's memory; nullopt for an invalid handle.
   std::optional<int> device_of(cudaMemPool_t pool);
   cudaMemPool_t create(int device);
-  /// False for the default pool and for what is no pool.
+  /// Returns false for default pools and invalid handles.
   bool destroy(cudaMemPool_t pool);
 
-  /// *value is an int or a cuuint64_t, as cudaMemPoolAttr says. Errors: cudaErrorInvalidValue.
+  /// *value is an int or a cuuint64_t, as documented for cudaMemPoolAttr. Errors: cudaErrorInvalidValue.
   cudaError_t get(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value);
   cudaError_t set(cudaMemPool_t pool, cudaMemPoolAttr attribute, const void* value);
 
@@ -49,7 +49,7 @@ class MemoryPools {
   std::array<cudaMemPool_t, most_devices> current_{};
 };
 
-/// The process's pools. Never destroyed.
+/// Returns the process's pools. Never destroyed.
 MemoryPools& memory_pools();
 
 }  // namespace lynxpp::device::cpu

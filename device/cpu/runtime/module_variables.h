@@ -1,4 +1,4 @@
-// The variables of a loaded module, as memory that kernels may access.
+// Variables of a loaded module, entered as memory that kernels may access.
 #pragma once
 
 #include <functional>
@@ -10,10 +10,11 @@
 
 namespace lynxpp::device::cpu {
 
-/// Enters all variables of a module into allocations(), and removes them when it is destroyed.
+/// Enters all variables of a module into allocations() and removes them when it is destroyed.
 class ModuleVariables {
  public:
-  /// `is_managed` tells by the name which are __managed__. Borrows the module, which must outlive this.
+  /// `is_managed` returns true for names of __managed__ variables. Borrows the module, which must outlive
+  /// this object.
   ModuleVariables(
       LoadedModule& module, int device,
       const std::function<bool(std::string_view)>& is_managed = [](std::string_view) { return false; });

@@ -1,6 +1,5 @@
 // Distinguishes a process that uses the device from its forked children. As on a GPU, the child of a process
-// that has used the device cannot use it: memory, streams and the threads that execute the work belong to
-// the parent.
+// that has used the device cannot use it: memory, streams and worker threads belong to the parent.
 #pragma once
 
 namespace lynxpp::device::cpu {
@@ -8,10 +7,10 @@ namespace lynxpp::device::cpu {
 /// Records that the process uses the device.
 void note_use_of_device();
 
-/// True in a forked child whose parent had used the device. Every call that needs the device fails there.
+/// True in a forked child whose parent has used the device. Every call that needs the device fails there.
 bool is_stranded();
 
-/// Called in the child of a fork, before any other call of the device.
+/// Called in the child after a fork, before any other call of the device.
 void begin_in_child();
 
 }  // namespace lynxpp::device::cpu

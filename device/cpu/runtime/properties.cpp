@@ -23,7 +23,7 @@ int l2_cache_bytes() {
   return bytes > 0 ? static_cast<int>(bytes) : 1 << 20;
 }
 
-/// What a program computes times and sizes of grids with, of the machine whose time is modelled.
+/// Returns attributes of the modelled machine that programs use to compute times and grid sizes.
 std::optional<int> modelled_attribute(cudaDeviceAttr attribute) {
   const models::Machine* const machine = modelled_machine();
   if (machine == nullptr) return std::nullopt;
@@ -36,7 +36,7 @@ std::optional<int> modelled_attribute(cudaDeviceAttr attribute) {
   }
 }
 
-/// Of an attribute that is a size or a number of something; nothing for any other.
+/// Returns a numeric attribute; nullopt for any other attribute.
 std::optional<int> numeric_attribute(cudaDeviceAttr attribute) {
   // NOLINTBEGIN(bugprone-branch-clone): a table, in which numbers may coincide
   switch (attribute) {
@@ -77,7 +77,7 @@ std::optional<int> numeric_attribute(cudaDeviceAttr attribute) {
   // NOLINTEND(bugprone-branch-clone)
 }
 
-/// What host memory and threads give for free.
+/// Attributes that are 1 because host memory and threads provide the feature.
 constexpr cudaDeviceAttr attributes_it_has[] = {
     cudaDevAttrCanMapHostMemory,
     cudaDevAttrUnifiedAddressing,
@@ -100,7 +100,7 @@ constexpr cudaDeviceAttr attributes_it_has[] = {
     cudaDevAttrAsyncEngineCount,
 };
 
-/// Nothing of the kind: no clusters, no bus.
+/// Attributes that are 0: features that the device lacks.
 constexpr cudaDeviceAttr attributes_it_lacks[] = {
     cudaDevAttrKernelExecTimeout,
     cudaDevAttrEccEnabled,
@@ -249,7 +249,7 @@ cudaDeviceProp device_properties(int device) {
   set_numbers(properties);
   set_abilities(properties);
   set_texture_limits(properties);
-  // Every other field is 0, as the attribute of its name is.
+  // Every other field is 0, like the corresponding attribute.
   return properties;
 }
 

@@ -1,5 +1,5 @@
-// What the cpu device says of itself: compute capability 9.0 with that generation's limits, and as many
-// multiprocessors as the host has cores.
+// Properties of the cpu device: compute capability 9.0 with that generation's limits, and one multiprocessor
+// per host core.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -19,14 +19,14 @@ inline constexpr int texture_alignment = 512;
 inline constexpr int texture_pitch_alignment = 32;
 inline constexpr int allocation_pitch = 512;
 
-/// Nullopt for a number that is no attribute. Devices differ in their bus number.
+/// Returns nullopt if the number is not an attribute. Devices differ in their bus number only.
 std::optional<int> device_attribute(cudaDeviceAttr attribute, int device = 0);
 
-/// The first device has the name above, others have their number behind it.
+/// The first device has the name above; for others, their number is appended.
 cudaDeviceProp device_properties(int device);
-/// "0000:01:00.0": the bus is the device's number.
+/// Returns "0000:01:00.0": the bus is the device's number.
 std::string device_bus_id(int device);
-/// "GPU-…", as nvidia-smi names devices.
+/// Returns "GPU-…", as nvidia-smi prints it.
 std::string device_uuid(int device);
 
 }  // namespace lynxpp::device::cpu

@@ -1,4 +1,4 @@
-// The API nvcc's generated host code calls: registration, and the two halves of `kernel<<<…>>>(…)`.
+// API for nvcc's generated host code: registration, and the two halves of `kernel<<<…>>>(…)`.
 #include "device/cpu/runtime/api.h"
 #include "device/cpu/runtime/error.h"
 #include "device/cpu/runtime/launch.h"
@@ -22,8 +22,8 @@ struct CallConfiguration {
   cudaStream_t stream = nullptr;
 };
 
-// Trivially destructible, so that static destructors can launch kernels too. Configurations nest when a
-// launch's arguments launch kernels themselves.
+// Trivially destructible, so that static destructors can launch kernels. Configurations nest if a launch's
+// arguments launch kernels themselves.
 constexpr unsigned max_nested_configurations = 32;
 thread_local CallConfiguration configurations[max_nested_configurations];
 thread_local unsigned configuration_count = 0;
@@ -56,7 +56,7 @@ void** __cudaRegisterFatBinary(void* wrapper) {
   return reinterpret_cast<void**>(registry().add_binary(wrapper));
 }
 
-void __cudaRegisterFatBinaryEnd(void**) {}  // decoding waits for the first use
+void __cudaRegisterFatBinaryEnd(void**) {}  // decoding is deferred to the first use
 
 void __cudaUnregisterFatBinary(void** handle) {
   // Removal would wait for the parent's launches.

@@ -24,8 +24,8 @@ constexpr const char* device_launches =
     "its image holds relocatable device code (-rdc=true) that launches kernels from the device (CUDA dynamic "
     "parallelism), which the cpu device does not have; launch them from the host and build without -rdc=true";
 
-/// Whether the text calls what launches kernels from the device, by the names that nvcc gives it now and gave
-/// it before CUDA 12. The library that defines it is no such text.
+/// True if the text declares as external a function that launches kernels from the device, by its current
+/// name or its name before CUDA 12. The library that defines the function does not qualify.
 bool launches_from_device(std::string_view text) {
   for (const std::string_view name : {"__cudaCDP2LaunchDevice", "cudaLaunchDevice"}) {
     const std::size_t at = text.find(name);
@@ -52,7 +52,7 @@ bool has_managed(std::string_view text, std::string_view name) {
   return false;
 }
 
-/// Of the modules that were linked into a program of relocatable device code (-rdc=true).
+/// Returns the PTX of modules linked into a program of relocatable device code (-rdc=true).
 std::vector<std::string> relocatable_texts(const void* wrapper) {
   std::vector<std::string> texts;
   for (const auto container : image::prelinked_containers(wrapper)) {
@@ -88,7 +88,8 @@ cudaError_t Binary::decode() {
     return decode_error_ = cudaErrorInvalidKernelImage;
   }
   auto versions = image::ptx_versions(*bytes, compute_capability);
-  // PTX made for newer hardware only: no compute capability keeps the cpu device from running what it can.
+  // If all PTX targets newer hardware, use it anyway: the cpu device does not depend on the compute
+  // capability.
   if (versions && versions->empty()) versions = image::ptx_versions(*bytes, 0);
   if (!versions) {
     log().error("a fatbinary of the program cannot be read: {}", one_line(versions.error()));
@@ -111,8 +112,8 @@ cudaError_t Binary::decode() {
   return decode_error_ = take_machine_code(*bytes);
 }
 
-/// Adds the PTX that machine code was compiled from, for containers without PTX. Error:
-/// cudaErrorNoKernelImageForDevice if there is still no module.
+/// Adds the PTX from which machine code was compiled, for containers without PTX. Errors:
+/// cudaErrorNoKernelImageForDevice if no module is found.
 cudaError_t Binary::take_machine_code(std::span<const std::byte> image) {
   auto found = image::ptx_of_machine_code(image);
   if (!found) {
@@ -158,7 +159,7 @@ std::string Binary::why_no_ptx() const {
          "(-gencode arch=compute_XX,code=compute_XX)";
 }
 
-/// One module of those that each source file was compiled to.
+/// Links the modules of all source files into one.
 cudaError_t Binary::link_relocatable() {
   const std::vector<std::string> texts = relocatable_texts(wrapper_);
   if (texts.empty() || std::ranges::any_of(texts, launches_from_device))
@@ -172,7 +173,7 @@ cudaError_t Binary::link_relocatable() {
   return cudaSuccess;
 }
 
-/// Where managed variables lie once they have been placed on some device.
+/// Returns the addresses of managed variables that some device has already placed.
 SharedVariables Binary::managed_variables() const {
   SharedVariables found;
   for (const auto& variable : variables) {
@@ -197,15 +198,15 @@ cudaError_t Binary::load_module_of(Module& module, int device, const std::string
 }
 
 bool Binary::holds(Module& module, int device, const Kernel& kernel) {
-  // Scanning a module costs much more than this look.
+  // Searching the text for the name is much cheaper than scanning the module.
   if (module.ptx->find(kernel.name) == std::string::npos) return false;
   if (load_module_of(module, device, kernel.name) != cudaSuccess) return false;
   const auto names = module.devices[device].loaded->kernel_names();
   return std::find(names.begin(), names.end(), kernel.name) != names.end();
 }
 
-/// Takes older PTX of the module where the cpu device cannot run the kernel as it is there and the program
-/// has nothing of the module yet. False: nothing has changed.
+/// Switches to older PTX of the module if the cpu device cannot run the kernel's current PTX and the program
+/// does not use the module yet. Returns false if nothing has changed.
 bool Binary::fall_back(Module& module, int device, const Kernel& kernel) {
   if (module.in_use || module.older.empty()) return false;
   const std::shared_ptr<LoadedModule> loaded = module.devices[device].loaded;
@@ -272,12 +273,12 @@ void Binary::place_variables(Module& module, int device) {
     variable->bytes = std::min<std::size_t>(variable->bytes, storage->bytes);
     Variable::OnDevice here{storage->address, {}};
     const auto* first = static_cast<const std::byte*>(storage->address);
-    // What another device has placed is not new.
+    // The initial value of a managed variable is known only before any device has placed it.
     if (variable->managed_pointer == nullptr || variable->storage_anywhere() == nullptr)
       here.initial_value.assign(first, first + storage->bytes);
     variable->on(device) = std::move(here);
   }
-  // Kernels may access those that the host code does not know, too.
+  // Kernels may also access variables that the host code does not register.
   module.devices[device].entered = std::make_unique<ModuleVariables>(
       loaded, device, [&](std::string_view name) { return managed.contains(name); });
 }
@@ -380,7 +381,7 @@ void Binary::retire(const std::vector<Kernel*>& kernels) {
     }
   }
   variables.clear();
-  // What is still to run may use them; then they stay.
+  // Pending work may use the modules; then keep them.
   if (streams().all_idle()) modules_.clear();
   decoded_ = retired_ = true;
 }

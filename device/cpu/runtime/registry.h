@@ -1,5 +1,5 @@
-// What nvcc's host code registered: fatbinaries, kernels, variables. Nothing is decoded until a kernel or
-// variable of a fatbinary is used.
+// Fatbinaries, kernels and variables that nvcc's host code registers. A fatbinary is decoded when one of its
+// kernels or variables is first used.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -37,22 +37,21 @@ struct LoadedKernel {
 
 class Binary;
 
-/// A registered kernel; its address is the cudaKernel_t and cudaFunction_t, and device::Launch::function.
-/// Never destroyed, so that a handle kept by somebody after its fatbinary went away does not come to mean
-/// another kernel.
+/// A registered kernel. Its address is the cudaKernel_t, the cudaFunction_t and device::Launch::function.
+/// Never destroyed, so that a handle that outlives its fatbinary never refers to another kernel.
 struct Kernel {
   Binary* binary = nullptr;
   const void* host_function = nullptr;
   std::string name;                        ///< mangled
-  std::optional<int> device;               ///< the only one it runs on; nullopt: it runs on all
+  std::optional<int> device;               ///< the only device it runs on; nullopt for all devices
   std::atomic<std::uint64_t> launches{0};  ///< by the program
   std::atomic<bool> failure_logged{false};
 
   struct OnDevice {
-    std::atomic<int> max_dynamic_shared{default_shared_limit};  ///< as cudaFuncSetAttribute left it
+    std::atomic<int> max_dynamic_shared{default_shared_limit};  ///< value set by cudaFuncSetAttribute
     std::atomic<int> shared_carveout{-1};
     std::atomic<bool> takes_large_clusters{false};
-    std::atomic<int> required_cluster[3] = {0, 0, 0};  ///< 0: none is required
+    std::atomic<int> required_cluster[3] = {0, 0, 0};  ///< 0 if not required
 
     // Guarded by the binary's mutex.
     std::shared_ptr<const LoadedKernel> loaded;
@@ -65,56 +64,56 @@ struct Kernel {
 
 struct Variable {
   Binary* binary = nullptr;
-  const void* host_address = nullptr;  ///< the shadow variable; for a managed one, of the pointer to it
+  const void* host_address = nullptr;  ///< address of the shadow variable or of a managed variable's pointer
   std::string name;
   std::size_t bytes = 0;
-  void** managed_pointer = nullptr;  ///< where the address of a managed variable goes
+  void** managed_pointer = nullptr;  ///< receives the address of a managed variable
 
   // Guarded by the binary's mutex.
   bool failure_logged = false;
   struct OnDevice {
-    void* storage = nullptr;  ///< of a managed variable the same on all devices
+    void* storage = nullptr;  ///< for a managed variable, the same on all devices
     std::vector<std::byte> initial_value;
   };
   std::array<OnDevice, most_devices> devices;
 
   OnDevice& on(int device) { return devices[static_cast<std::size_t>(device)]; }
   void* storage_on(int device) const { return devices[static_cast<std::size_t>(device)].storage; }
-  /// On some device; null: nowhere yet.
+  /// Returns the storage on any device; null if no device has placed the variable.
   void* storage_anywhere() const;
 };
 
-/// One registered fatbinary: each device it is used on has variables of its own. Thread safe.
+/// A registered fatbinary. Each device that uses it has its own variables. Thread safe.
 class Binary {
  public:
   explicit Binary(const void* wrapper) : wrapper_(wrapper) {}
 
-  /// The kernel, loaded on a device on first use there. Errors are logged once:
+  /// Returns the kernel, loaded on a device at its first use there. Errors, logged once:
   /// cudaErrorNoKernelImageForDevice (no PTX), cudaErrorInvalidKernelImage, cudaErrorInvalidPtx,
-  /// cudaErrorInvalidDeviceFunction (no such kernel in the PTX).
+  /// cudaErrorInvalidDeviceFunction (kernel not found in the PTX).
   cudaError_t load(Kernel& kernel, int device, std::shared_ptr<const LoadedKernel>& loaded);
-  /// Gives the variable its storage on a device. Errors: cudaErrorInvalidSymbol and those of load().
+  /// Assigns the variable's storage on a device. Errors: cudaErrorInvalidSymbol and those of load().
   cudaError_t load(Variable& variable, int device);
-  /// Stores the addresses of managed variables where the program looks for them.
+  /// Stores the addresses of managed variables in the program's pointers.
   cudaError_t load_managed();
-  /// Any variable of the kernel's module, registered or not.
+  /// Returns any variable of the kernel's module, registered or not.
   static std::optional<LoadedModule::VariableStorage> variable_of(Kernel& kernel, int device,
                                                                   const std::string& name);
 
-  /// Loads everything now. Errors: those of load(); logged.
+  /// Loads all modules immediately. Errors: those of load(); logged.
   cudaError_t load_all(const std::string& name, int device);
-  /// True if one of its modules declares a managed variable of that name.
+  /// True if a module declares a managed variable of that name.
   bool declares_managed(const std::string& name);
-  /// Returns why it has no PTX to run, and the remedy.
+  /// Returns why it has no PTX to run, and a remedy.
   std::string why_no_ptx() const;
-  /// Of all its modules, of which one is loaded somewhere.
+  /// Returns the kernels of all modules. Precondition: one module is loaded on some device.
   std::vector<std::string> kernel_names();
-  /// Loaded there, if need be.
+  /// Finds a variable, loading its module on the device if necessary.
   std::optional<LoadedModule::VariableStorage> find_variable(const std::string& name, int device);
 
-  /// Gives every variable of a device its initial value back.
+  /// Resets every variable of a device to its initial value.
   void restore_variables(int device);
-  /// Lets go of modules and storage; `kernels` (its own) and its variables are not usable any more.
+  /// Releases modules and storage; `kernels` (its own) and its variables become unusable.
   void retire(const std::vector<Kernel*>& kernels);
 
   std::vector<std::unique_ptr<Variable>> variables;  ///< complete before the first use
@@ -122,13 +121,13 @@ class Binary {
  private:
   struct Module {
     std::shared_ptr<const std::string> ptx;
-    std::vector<image::Entry> older = {};  ///< other PTX for no higher compute capability, the highest last
-    bool in_use = false;                   ///< the program has a kernel or variable of it
+    std::vector<image::Entry> older = {};  ///< other PTX that can run here, highest version last
+    bool in_use = false;                   ///< true if the program uses a kernel or variable of it
     image::PtxOrigin origin = image::PtxOrigin::image;
 
     struct OnDevice {
       std::shared_ptr<LoadedModule> loaded;
-      std::unique_ptr<ModuleVariables> entered;  ///< those of `loaded`
+      std::unique_ptr<ModuleVariables> entered;  ///< variables of `loaded`
       cudaError_t load_error = cudaSuccess;
     };
     std::map<int, OnDevice> devices = {};
@@ -150,7 +149,7 @@ class Binary {
   bool decoded_ = false;
   bool retired_ = false;
   cudaError_t decode_error_ = cudaSuccess;
-  std::string machine_code_problem_;  ///< why PTX kept with its machine code is not run; empty: no problem
+  std::string machine_code_problem_;  ///< why PTX kept with its machine code cannot be run; empty if it can
   std::vector<Module> modules_;
 };
 
@@ -161,13 +160,14 @@ class Registry {
   void remove_binary(Binary* binary);
   bool is_binary(const Binary* binary) const;
 
-  /// `host_function` is null for a kernel that has none.
+  /// `host_function` is null if the kernel has none.
   Kernel* add_kernel(Binary* binary, const void* host_function, const char* name);
   void add_variable(Binary* binary, std::unique_ptr<Variable> variable);
 
-  /// By the host function or by the handle; null when it is neither.
+  /// Finds a kernel by its host function or handle; null if neither matches.
   Kernel* find_kernel(const void* function) const;
-  /// By the address of the shadow variable, or a managed variable's own address; null when it is neither.
+  /// Finds a variable by the address of its shadow variable, or a managed variable's own address; null if
+  /// neither matches.
   Variable* find_variable(const void* symbol) const;
 
   void restore_variables(int device);
@@ -175,13 +175,13 @@ class Registry {
  private:
   mutable std::shared_mutex mutex_;
   std::vector<std::unique_ptr<Binary>> binaries_;
-  std::vector<std::unique_ptr<Binary>> retired_;  ///< kept: kernel handles refer to them
+  std::vector<std::unique_ptr<Binary>> retired_;  ///< kept because kernel handles refer to them
   std::vector<std::unique_ptr<Kernel>> kernels_;
   std::unordered_map<const void*, Kernel*> kernel_of_;  ///< by host function and by handle
   std::unordered_map<const void*, Variable*> variable_of_;
 };
 
-/// The process's registry. Never destroyed: fatbinaries are unregistered by exit handlers.
+/// Returns the process's registry. Never destroyed, because exit handlers unregister fatbinaries.
 Registry& registry();
 
 }  // namespace lynxpp::device::cpu

@@ -15,7 +15,7 @@ namespace {
 
 cudaError_t create_stream(cudaStream_t* stream, unsigned flags, int priority) {
   if (stream == nullptr || (flags & ~unsigned{cudaStreamNonBlocking}) != 0) return cudaErrorInvalidValue;
-  // Priorities outside the range are brought into it, as CUDA does.
+  // Clamp priorities to the valid range, as CUDA does.
   *stream = streams().create(flags, std::clamp(priority, greatest_stream_priority, least_stream_priority));
   return cudaSuccess;
 }
@@ -35,7 +35,7 @@ cudaError_t record(cudaEvent_t handle, cudaStream_t stream) {
   return event != nullptr ? streams().record(*event, stream) : cudaErrorInvalidResourceHandle;
 }
 
-/// Runs `read` on the stream when the handle and the result pointer are good.
+/// Runs `read` on the stream if the handle and the result pointer are valid.
 template <typename Read>
 cudaError_t inspect(cudaStream_t handle, const void* result, Read read) {
   if (result == nullptr) return cudaErrorInvalidValue;
@@ -51,7 +51,7 @@ cudaStreamCaptureStatus capture_status(Stream& stream) {
   return capture->invalidated ? cudaStreamCaptureStatusInvalidated : cudaStreamCaptureStatusActive;
 }
 
-/// What is external to a capture would be a node of its own there.
+/// Rejects external events in a capture, which would require event nodes.
 cudaError_t refuse_event_node(cudaStream_t stream, unsigned flags) {
   static_assert(unsigned{cudaEventRecordExternal} == unsigned{cudaEventWaitExternal});
   return flags == cudaEventWaitExternal ? streams().refuse_in_capture(stream) : cudaSuccess;
@@ -91,7 +91,7 @@ cudaError_t cudaStreamQuery(cudaStream_t handle) {
   const auto stream = streams().find(handle);
   if (stream == nullptr) return cudaErrorInvalidResourceHandle;
   if (const cudaError_t error = streams().refuse_in_capture(handle); error != cudaSuccess) return error;
-  // A callback's own stream is at work.
+  // In a callback, the callback's own stream is busy.
   return streams().idle(*stream) ? sticky_error(stream->device) : cudaErrorNotReady;
 }
 
@@ -135,7 +135,7 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMo
   if (mode < cudaStreamCaptureModeGlobal || mode > cudaStreamCaptureModeRelaxed) return cudaErrorInvalidValue;
   auto graph = std::make_shared<Graph>();
   const cudaError_t error = streams().begin_capture(stream, graph);
-  // The program may ask for it while the capture lasts.
+  // The program may query the graph during the capture.
   if (error == cudaSuccess) graphs().enter(std::move(graph));
   return error;
 }
@@ -168,7 +168,7 @@ cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, enum cudaStreamCapture
     if (id != nullptr) *id = capture != nullptr ? capture->id : 0;
     if (graph != nullptr)
       *graph = capture != nullptr ? reinterpret_cast<cudaGraph_t>(capture->graph.get()) : nullptr;
-    // Valid until the next call.
+    // The arrays are valid until the next call.
     thread_local std::vector<GraphNode*> ends;
     thread_local std::vector<cudaGraphEdgeData> plain;
     ends = streams().capture_ends(found);

@@ -20,9 +20,9 @@
 namespace lynxpp::device::cpu {
 namespace {
 
-/// As many as hardware takes before a launch waits.
+/// Similar to the number of pending launches that hardware accepts before a launch blocks.
 constexpr std::size_t most_unfinished = 1024;
-/// For what runs when the kernels are told to stop.
+/// How long to wait for kernels to stop after they are aborted.
 constexpr std::chrono::seconds abandoning_patience{2};
 
 std::atomic<WaitObserver> wait_observer{nullptr};
@@ -32,10 +32,10 @@ thread_local bool in_callback = false;
 thread_local bool in_driver_call = false;
 thread_local RecordedWork* recorded_work = nullptr;
 
-// A static destructor may still use the API after the thread's own objects are gone.
+// A static destructor may still use the API after the thread's own objects are destroyed.
 thread_local bool own_stream_gone = false;
 struct OwnStream {
-  std::array<std::shared_ptr<Stream>, most_devices> streams;  // of each device
+  std::array<std::shared_ptr<Stream>, most_devices> streams;  // one per device
   ~OwnStream() { own_stream_gone = true; }
 };
 OwnStream& own_streams() {
@@ -43,7 +43,7 @@ OwnStream& own_streams() {
   return own;
 }
 
-/// Handles are opaque to the program; an object's own address is unique while it lives.
+/// Handles are opaque to the program; an object's address is unique while it lives.
 cudaStream_t handle_of(const std::shared_ptr<Stream>& stream) {
   return reinterpret_cast<cudaStream_t>(stream.get());
 }
@@ -139,7 +139,7 @@ cudaError_t Streams::enqueue_brief(cudaStream_t handle, std::function<void()> wo
   return cudaSuccess;
 }
 
-/// A new operation, the stream's last. It waits for `behind`, too, when there is one.
+/// Appends an operation to the stream. It also waits for `behind` unless that is null.
 OperationPtr Streams::add(const std::shared_ptr<Stream>& stream, Operation::Kind kind,
                           std::function<void()> work, const OperationPtr& behind) {
   auto operation = std::make_shared<Operation>();
@@ -184,7 +184,7 @@ void Streams::append(const OperationPtr& operation, const OperationPtr& behind, 
 
 void Streams::complete(const OperationPtr& operation) { start(ready_behind(operation)); }
 
-/// Ends the operation. What may begin now.
+/// Completes the operation. Returns the operations that can start now.
 Streams::Ready Streams::ready_behind(const OperationPtr& operation) {
   Ready ready;
   bool somebody_waits = false;
@@ -198,7 +198,7 @@ Streams::Ready Streams::ready_behind(const OperationPtr& operation) {
 }
 
 void Streams::mark_done(const OperationPtr& operation, Ready& ready) {
-  std::vector<OperationPtr> over;  // marks behind it
+  std::vector<OperationPtr> over;  // marks that become complete
   for (OperationPtr each = operation; each != nullptr;) {
     if (each->work) each->work();
     each->work = nullptr;
@@ -228,7 +228,7 @@ void Streams::start(const Ready& ready) {
   for (const OperationPtr& operation : ready) run_in_background([this, operation] { run(operation); });
 }
 
-/// And what comes next in the stream: another thread would have to wake up for it.
+/// Runs the operation and continues with a dependent one, which avoids waking another thread.
 void Streams::run(OperationPtr operation) {
   while (operation != nullptr) {
     do_work(*operation);
@@ -244,7 +244,7 @@ void Streams::run(OperationPtr operation) {
 void Streams::do_work(Operation& operation) {
   const DeviceScope scope(operation.stream->device);
   try {
-    // What a kernel that died has left behind is not to be built upon.
+    // Skip work after a kernel has failed: its results are not reliable.
     if (operation.kind == Operation::Kind::always || sticky_error() == cudaSuccess) operation.work();
   } catch (const std::exception& error) {
     log().error("work in a stream of the cpu device failed: {}", error.what());
@@ -255,12 +255,12 @@ void Streams::do_work(Operation& operation) {
 
 // ---------------------------------------------------------------- waiting
 
-/// Whether who waits for `stream` waits for `each`, too.
+/// True if waiting for `stream` includes waiting for `each`.
 bool Streams::goes_with(const Stream& each, const Stream& stream) {
   return &each == &stream || (stream.is_legacy && each.is_blocking() && each.device == stream.device);
 }
 
-/// The last ones that are not over, of the streams that are wanted. Precondition: `mutex_` is held.
+/// Returns the last pending operation of each wanted stream. Precondition: `mutex_` is held.
 template <typename Wanted>
 std::vector<OperationPtr> Streams::last_operations(const Wanted& is_wanted) {
   std::vector<OperationPtr> found;
@@ -327,12 +327,12 @@ void Streams::wait_for_all() {
 }
 
 void Streams::finish(std::chrono::milliseconds patience) {
-  // A callback that ends the process is itself at work.
+  // A callback that ends the process is itself pending work.
   if (in_callback) patience = {};
   std::unique_lock lock(mutex_);
   const auto all_over = [&] { return last_.empty(); };
   if (!changed_.wait_for(lock, patience, all_over)) {
-    log().error("the program ends while the cpu device is still at work; what is left is not done");
+    log().error("the program ends while the cpu device is still running; remaining work is abandoned");
     abandon_launches();
     changed_.wait_for(lock, in_callback ? std::chrono::seconds{} : abandoning_patience, all_over);
     abandoned_ = true;
@@ -366,7 +366,7 @@ bool Streams::destroy(cudaStream_t handle) {
   const std::lock_guard lock(mutex_);
   const auto found = streams_.find(handle);
   if (found == streams_.end()) return false;
-  // Nobody could end the capture any more.
+  // After the origin is destroyed, the capture cannot be ended by the program.
   if (Stream& stream = *found->second; active(stream.capture) && stream.capture->origin == &stream)
     stream.capture->ended = true;
   streams_.erase(found);
@@ -377,7 +377,7 @@ std::shared_ptr<Stream> Streams::find(cudaStream_t handle) {
   if (handle == nullptr) handle = null_is_per_thread ? cudaStreamPerThread : cudaStreamLegacy;
   const int device = current_device();
   const auto index = static_cast<std::size_t>(device);
-  if (handle == cudaStreamLegacy) return legacy_[index];  // they are never others
+  if (handle == cudaStreamLegacy) return legacy_[index];  // legacy streams never change
   const std::lock_guard lock(mutex_);
   if (handle == cudaStreamPerThread) {
     if (own_stream_gone) return make(cudaStreamDefault, 0, device);
@@ -407,7 +407,7 @@ void Streams::destroy_all(int device) {
 
 // ---------------------------------------------------------------- captures
 
-/// Precondition: `mutex_` is held. Forgets a capture that has ended.
+/// Returns true if the capture is active, and forgets one that has ended. Precondition: `mutex_` is held.
 bool Streams::active(std::shared_ptr<Capture>& capture) {
   if (capture != nullptr && capture->ended) capture.reset();
   return capture != nullptr;
@@ -429,7 +429,7 @@ cudaError_t Streams::begin_capture(cudaStream_t handle, std::shared_ptr<Graph> g
 
 namespace {
 
-/// Whether every node of the graph is among `ends` or before one of them.
+/// True if every node of the graph is in `ends` or precedes one of them.
 bool joins_all(const Graph& graph, const std::vector<GraphNode*>& ends) {
   std::set<const GraphNode*> reached;
   std::vector<const GraphNode*> open(ends.begin(), ends.end());
@@ -487,7 +487,7 @@ cudaError_t Streams::refuse_in_capture(cudaStream_t handle) {
   return was_good ? cudaErrorStreamCaptureUnsupported : cudaErrorStreamCaptureInvalidated;
 }
 
-/// Makes a node of the work where the stream is being captured.
+/// Adds the work as a node if the stream is being captured.
 bool Streams::captured(const std::shared_ptr<Stream>& stream, Work& work) {
   if (!has_captured_.load()) return false;
   const std::lock_guard lock(mutex_);
@@ -532,7 +532,7 @@ cudaError_t Streams::wait_event(cudaStream_t handle, Event& event) {
       return event.capture->invalidated ? cudaErrorStreamCaptureInvalidated : cudaSuccess;
     }
     if (in_capture) {
-      // What the graph is to wait for is no part of it.
+      // A graph cannot wait for an event outside of the capture.
       stream->capture->invalidated = true;
       return cudaErrorStreamCaptureIsolation;
     }

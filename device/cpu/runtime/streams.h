@@ -1,6 +1,6 @@
-// Streams and events of the cpu device. Work is done in the order that CUDA's streams give it, on threads of
-// the device's own: operations of one stream one after the other, those of the legacy default stream behind
-// and before those of all blocking streams.
+// Streams and events of the cpu device. Threads of the device execute work in the order that CUDA specifies:
+// operations of one stream one after the other, and operations of the legacy default stream ordered with
+// those of all blocking streams.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -25,22 +25,22 @@ struct GraphNode;
 struct GraphMemory;
 struct KernelCall;
 
-/// What becomes a node where the stream it is put into is captured: it may then be done any number of times.
+/// Work that becomes a node if its stream is being captured; it may then run any number of times.
 struct Work {
   cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
-  std::function<void()> run;                       ///< null: nothing to do
-  std::shared_ptr<const KernelCall> kernel;        ///< of a captured launch; else null
-  std::shared_ptr<const GraphMemory> memory = {};  ///< of a node that allocates or frees; else null
+  std::function<void()> run;                       ///< null if there is nothing to do
+  std::shared_ptr<const KernelCall> kernel;        ///< the captured launch; null for other work
+  std::shared_ptr<const GraphMemory> memory = {};  ///< allocated or freed by the node; null for other work
 };
 
-/// What streams put into a graph instead of doing it. Streams that wait for an event of such a stream belong
-/// to the capture as well. One that was invalidated keeps its streams from executing anything until the
-/// program ends it: what was meant for the graph must not run in its place.
+/// A graph capture. Streams that wait for an event of a captured stream join the capture. After a capture is
+/// invalidated, its streams execute nothing until the program ends it, because work meant for the graph must
+/// not run directly.
 struct Capture {
-  const Stream* origin = nullptr;  ///< not to be followed: it may be gone
+  const Stream* origin = nullptr;  ///< never dereferenced: it may be destroyed
   std::uint64_t id = 0;
   std::shared_ptr<Graph> graph;
-  std::map<const Stream*, std::vector<GraphNode*>> ends;  ///< what the next node of each stream waits for
+  std::map<const Stream*, std::vector<GraphNode*>> ends;  ///< dependencies of each stream's next node
   bool invalidated = false;
   bool ended = false;
 };
@@ -51,7 +51,7 @@ struct Stream {
   int priority = 0;
   std::uint64_t id = 0;
   bool is_legacy = false;
-  std::size_t unfinished = 0;        ///< operations; guarded by Streams
+  std::size_t unfinished = 0;        ///< number of operations; guarded by Streams
   std::shared_ptr<Capture> capture;  ///< guarded by Streams
 
   bool is_blocking() const { return !is_legacy && (flags & cudaStreamNonBlocking) == 0; }
@@ -60,34 +60,34 @@ struct Stream {
 /// Work in a stream. Its members belong to Streams.
 struct Operation {
   enum class Kind {
-    work,    ///< runs on a thread of the device's, unless a kernel has died before
-    always,  ///< runs there even then
-    mark,    ///< a place in the stream's order, with nothing to do or next to nothing
-    turn,    ///< done by the thread that waits for it
+    work,    ///< runs on a thread of the device, unless a kernel has failed
+    always,  ///< runs there even after a kernel has failed
+    mark,    ///< a position in the stream, with little or no work
+    turn,    ///< executed by the thread that waits for it
   };
   bool has_thread() const { return kind == Kind::work || kind == Kind::always; }
 
   Kind kind = Kind::mark;
   std::function<void()> work;
   std::shared_ptr<Stream> stream;
-  std::size_t waits_for = 0;  ///< operations before it
+  std::size_t waits_for = 0;  ///< number of pending operations it depends on
   std::vector<std::shared_ptr<Operation>> dependents;
   std::atomic<bool> done = false;
-  bool is_awaited = false;  ///< somebody sleeps until it is done
+  bool is_awaited = false;  ///< true if a thread sleeps until it is done
   std::chrono::steady_clock::time_point finished;
-  double modelled_finish = 0;  ///< in modelled seconds, where time is modelled
+  double modelled_finish = 0;  ///< in modelled seconds, if time is modelled
 };
 using OperationPtr = std::shared_ptr<Operation>;
 
 struct Event {
   int device = 0;
   unsigned flags = cudaEventDefault;
-  OperationPtr mark;                        ///< where it was recorded last; null: nowhere. Guarded by Streams
-  std::shared_ptr<Capture> capture;         ///< it was recorded in; guarded by Streams
-  std::vector<GraphNode*> captured_behind;  ///< there
+  OperationPtr mark;                        ///< position of the last record, or null; guarded by Streams
+  std::shared_ptr<Capture> capture;         ///< capture of the last record; guarded by Streams
+  std::vector<GraphNode*> captured_behind;  ///< nodes that the record follows
 };
 
-/// While it lives on a thread, the null stream means that thread's own stream (the _ptsz and _ptds entry
+/// Makes the null stream mean the calling thread's own stream while it lives (the _ptsz and _ptds entry
 /// points).
 class PerThreadDefaultStream {
  public:
@@ -101,7 +101,7 @@ class PerThreadDefaultStream {
   bool before_;
 };
 
-/// While it lives on a thread, the thread runs a function of the program's, which must not call the API.
+/// Marks the calling thread as running a function of the program that must not call the API, while it lives.
 class CallbackScope {
  public:
   CallbackScope();
@@ -111,12 +111,11 @@ class CallbackScope {
   static bool active();
 };
 
-/// A stream's turn, taken by the calling thread: what was put into the stream before is over, what comes
-/// later waits.
+/// A stream held by the calling thread: all earlier work in the stream is over, and later work waits.
 class StreamTurn {
  public:
-  /// Waits. status() is that of Streams::admit(), or the device's sticky error when the stream's turn has
-  /// come.
+  /// Waits for the stream. status() is the error of Streams::admit(), or the device's sticky error after the
+  /// wait.
   explicit StreamTurn(cudaStream_t handle);
   ~StreamTurn();
   StreamTurn(const StreamTurn&) = delete;
@@ -134,43 +133,43 @@ class Streams {
  public:
   Streams();
 
-  /// For the current device, as events are.
+  /// Creates a stream of the current device. Events belong to the current device, too.
   cudaStream_t create(unsigned flags, int priority);
-  /// What is in the stream is still done.
+  /// Pending work in the stream still completes.
   bool destroy(cudaStream_t handle);
-  /// The stream a handle stands for, the null, legacy and per-thread handles included, which are the current
-  /// device's; null when it is none.
+  /// Returns the stream of a handle; null if the handle is invalid. The null, legacy and per-thread handles
+  /// refer to streams of the current device.
   std::shared_ptr<Stream> find(cudaStream_t handle);
-  /// A handle that stands for the same stream whatever the current device is.
+  /// Returns a handle of the same stream that does not depend on the current device.
   cudaStream_t fixed_handle(cudaStream_t handle);
-  /// Streams and events.
+  /// Destroys streams and events.
   void destroy_all(int device);
 
-  /// Whether work may be put into the stream. Errors: cudaErrorInvalidResourceHandle for a handle that is no
-  /// stream, cudaErrorNotPermitted in a callback, cudaErrorStreamCaptureInvalidated while a capture that was
-  /// refused has not ended.
+  /// Checks that work may be added to the stream. Errors: cudaErrorInvalidResourceHandle for an invalid
+  /// handle, cudaErrorNotPermitted in a callback, cudaErrorStreamCaptureInvalidated until an invalidated
+  /// capture is ended.
   cudaError_t admit(cudaStream_t handle);
-  /// Has `work` done when its turn in the stream has come; unless the device has failed by then. `operation`
-  /// stands for it. Waits while a great many operations are in the stream. Errors: those of admit().
-  /// While the stream is being captured the work becomes a node instead, and `operation` null.
+  /// Runs `work` when the stream reaches it, unless the device has failed by then; `operation` receives its
+  /// handle. Blocks while the stream has too many pending operations. While the stream is being captured, the
+  /// work becomes a node instead, and `operation` is null. Errors: those of admit().
   cudaError_t enqueue(cudaStream_t handle, Work work, OperationPtr* operation = nullptr);
-  /// As above, and also when the device has failed.
+  /// Same, but runs even if the device has failed.
   cudaError_t enqueue_always(cudaStream_t handle, std::function<void()> work);
-  /// As above, for work that takes no time and does not use Streams.
+  /// Same, for work that takes almost no time and does not use Streams.
   cudaError_t enqueue_brief(cudaStream_t handle, std::function<void()> work);
 
-  /// True when everything in the stream is over.
+  /// True if everything in the stream is over.
   bool idle(Stream& stream);
   bool is_done(const OperationPtr& operation);
-  /// Waits for what is in the stream now; for the legacy stream, for what is in blocking streams, too.
+  /// Waits for all work in the stream; for the legacy stream, also for work in blocking streams.
   void wait_for(Stream& stream);
   void wait_for(const OperationPtr& operation);
-  /// Waits for all streams of a device, or of every one.
+  /// Waits for all streams of a device, or of all devices.
   void wait_for_device(int device);
   void wait_for_all();
   bool all_idle();
-  /// The process is about to end: waits for all streams, for `patience` at most, ends the kernels that are
-  /// then still running, and lets nobody wait any more. From then on work is done when it is enqueued.
+  /// Called at the end of the process: waits up to `patience` for all streams, aborts kernels that are still
+  /// running, and wakes all waiting threads. Later work is executed synchronously.
   void finish(std::chrono::milliseconds patience);
 
   cudaEvent_t create_event(unsigned flags);
@@ -179,28 +178,28 @@ class Streams {
   /// Errors: those of admit(), cudaErrorInvalidResourceHandle for a stream of another device.
   cudaError_t record(Event& event, cudaStream_t handle);
   cudaError_t wait_event(cudaStream_t handle, Event& event);
-  /// Where the event was recorded last.
+  /// Returns the mark of the event's last record.
   OperationPtr mark_of(Event& event);
-  /// The last that is in the stream now; null: all is over.
+  /// Returns the last pending operation in the stream; null if everything is over.
   OperationPtr last_of(Stream& stream);
-  /// What is put into the stream from now on waits for `before`, too.
+  /// Makes later work in the stream wait for `before`, too.
   void put_behind(const std::shared_ptr<Stream>& stream, const OperationPtr& before);
 
-  /// From now on what is put into the stream becomes nodes of `graph`. Errors: cudaErrorIllegalState when a
-  /// capture has not ended; cudaErrorStreamCaptureUnsupported for the legacy stream.
+  /// Starts adding the stream's work to `graph`. Errors: cudaErrorIllegalState if a capture is active;
+  /// cudaErrorStreamCaptureUnsupported for the legacy stream.
   cudaError_t begin_capture(cudaStream_t handle, std::shared_ptr<Graph> graph);
-  /// Gives the graph back where the capture has ended, with an error as well.
-  /// Errors: cudaErrorIllegalState when there is no capture, cudaErrorStreamCaptureUnmatched when it began on
-  /// another stream, cudaErrorStreamCaptureInvalidated, cudaErrorStreamCaptureUnjoined.
+  /// Ends the capture. Returns the graph whenever the capture has ended, even with an error. Errors:
+  /// cudaErrorIllegalState without a capture, cudaErrorStreamCaptureUnmatched if it began on another stream,
+  /// cudaErrorStreamCaptureInvalidated, cudaErrorStreamCaptureUnjoined.
   cudaError_t end_capture(cudaStream_t handle, std::shared_ptr<Graph>& graph);
-  /// Of a stream that is not captured null.
+  /// Returns the stream's capture; null if it is not being captured.
   std::shared_ptr<const Capture> capture_of(Stream& stream);
-  /// What the next node of the stream's capture waits for; empty without a capture.
+  /// Returns the dependencies of the next node of the stream's capture; empty without a capture.
   std::vector<GraphNode*> capture_ends(Stream& stream);
-  /// Whether the calling thread's work for the stream becomes part of a graph.
+  /// True if the calling thread's work in the stream becomes part of a graph.
   bool capturing(cudaStream_t handle);
-  /// What cannot be captured ends the stream's capture, if there is one: then
-  /// cudaErrorStreamCaptureUnsupported.
+  /// Invalidates the stream's capture, if any, because of work that cannot be captured. Errors:
+  /// cudaErrorStreamCaptureUnsupported, or cudaErrorStreamCaptureInvalidated if that has happened before.
   cudaError_t refuse_in_capture(cudaStream_t handle);
 
  private:
@@ -224,23 +223,23 @@ class Streams {
   static bool goes_with(const Stream& each, const Stream& stream);
   void wait_for_each(const std::vector<OperationPtr>& operations);
 
-  std::atomic<bool> has_captured_ = false;  ///< a capture has begun: only then streams are asked for theirs
+  std::atomic<bool> has_captured_ = false;  ///< true after the first capture, to skip look-ups before
   std::mutex mutex_;
-  /// An operation that is waited for is done, a turn has come, all is over.
+  /// Notified if an awaited operation is done, a turn has come, or everything is over.
   std::condition_variable changed_;
-  bool has_news_ = false;         ///< one of these: who waits is to be woken
-  std::condition_variable room_;  ///< a stream that was full is half empty
+  bool has_news_ = false;         ///< true if changed_ must be notified
+  std::condition_variable room_;  ///< notified when a full stream is half empty
   std::uint64_t next_id_ = 1;
-  bool abandoned_ = false;  ///< nobody waits any more
+  bool abandoned_ = false;  ///< true after finish() has abandoned work: nobody waits
   bool finished_ = false;
-  std::vector<std::shared_ptr<Stream>> legacy_;  ///< of each device
+  std::vector<std::shared_ptr<Stream>> legacy_;  ///< one per device
   std::map<cudaStream_t, std::shared_ptr<Stream>> streams_;
   std::map<cudaEvent_t, std::shared_ptr<Event>> events_;
-  std::unordered_map<const Stream*, OperationPtr> last_;  ///< of each stream with something to do
+  std::unordered_map<const Stream*, OperationPtr> last_;  ///< last pending operation of each busy stream
 };
 
-/// While it lives on a thread, the thread is in a function of the driver API: whoever stands before the
-/// driver sees waits and copies by itself, so that observers (runtime.h) are not told.
+/// Marks the calling thread as inside a driver API function while it lives. An interceptor of the driver API
+/// sees waits and copies itself, so the observers (runtime.h) are not called.
 class DriverCall {
  public:
   DriverCall();
@@ -253,8 +252,8 @@ class DriverCall {
   bool before_;
 };
 
-/// While one lives on a thread, the first work that the thread would put into a stream is kept instead: for a
-/// node of a graph, from the same calls and with the same checks.
+/// Records the first work that the thread enqueues while it lives, instead of enqueueing it: graph nodes are
+/// made by the same calls, with the same checks.
 class RecordedWork {
  public:
   RecordedWork();
@@ -269,13 +268,13 @@ class RecordedWork {
   Work work_;
 };
 
-/// To be called by the API's functions when the program has waited for the device.
+/// Called by API functions after the program has waited for the device.
 void program_has_waited();
 
-/// The process's streams. Never destroyed.
+/// Returns the process's streams. Never destroyed.
 Streams& streams();
 
-/// Stream priorities as hardware has them: lower numbers go first.
+/// Stream priorities, as on hardware: lower numbers take precedence.
 inline constexpr int least_stream_priority = 0;
 inline constexpr int greatest_stream_priority = -5;
 

@@ -1,4 +1,4 @@
-// The table of runtime.h: each api function inside the wrapper that does its error bookkeeping.
+// The table of runtime.h: each api function in a wrapper that does its error bookkeeping.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -25,7 +25,7 @@ constexpr bool needs_device<&api::cudaDriverGetVersion> = false;
 template <>
 constexpr bool needs_device<&api::cudaRuntimeGetVersion> = false;
 
-/// No exception reaches the program.
+/// Keeps exceptions from reaching the program.
 template <typename Call>
 cudaError_t guarded(Call call) noexcept {
   try {
@@ -81,7 +81,7 @@ struct Contained<function> {
   }
 };
 
-/// A function that the device does not have. `named` is its own.
+/// Rejects a function that the device does not support. `named` belongs to that function.
 cudaError_t refuse(const char* name, std::atomic<bool>& named) noexcept {
   return guarded([&] {
     log_unsupported(name, named);
@@ -95,8 +95,8 @@ void* address_of(Function* function) {
   return reinterpret_cast<void*>(function);
 }
 
-// A refusal looks at no argument, and the caller removes them, so one type serves for all; the result's type
-// must be right.
+// A rejected function ignores its arguments, and the caller removes them, so one parameter list fits all;
+// only the result type must match.
 #define LYNXPP_REFUSAL(name)                 \
   address_of(+[]() noexcept -> cudaError_t { \
     static std::atomic<bool> named{false};   \
@@ -135,7 +135,7 @@ std::vector<ApiFunction> make_table() {
 #define LYNXPP_UNSUPPORTED_STREAM(name, suffix) \
   {#name, LYNXPP_REFUSAL(#name)}, {#name "_" #suffix, LYNXPP_REFUSAL(#name)},
 #define LYNXPP_UNSUPPORTED_FOREIGN(name) {#name, LYNXPP_REFUSAL(#name)},
-// Nothing is known of its result: a null pointer where it is one.
+// The result type is unknown; null is safe if it is a pointer.
 #define LYNXPP_UNSUPPORTED_ENTRY(name)         \
   {#name, address_of(+[]() noexcept -> void* { \
      static std::atomic<bool> named{false};    \

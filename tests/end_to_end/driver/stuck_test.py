@@ -62,7 +62,7 @@ def main():
         launches, coverage = stuck.run("cuMemHostAlloc")
         demand_equal("records of launches that had no memory", (launches, coverage["instrumented_launches"]), ([], 0))
         expect(any(note.startswith("3 launches ran uninstrumented for want of up to ")
-                   and note.endswith(": the driver has not given pinned host memory in time") for note in coverage["notes"]),
+                   and note.endswith(": the driver did not provide pinned host memory in time") for note in coverage["notes"]),
                f"coverage says {coverage['notes']}")
         launches, coverage = stuck.ended_by("cuLaunchKernelEx", signal.SIGTERM)
         demand_equal("records of a launch that hangs", launches, [])

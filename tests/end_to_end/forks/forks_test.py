@@ -89,7 +89,7 @@ class Forks(unittest.TestCase):
                 run, launches = self.measured(*self.program("busy", ending))
                 self.assertEqual(run.status, 0, run)
                 self.assertEqual(list(launches.values()), [[0]])
-                self.assertNotIn("still at work", run.stderr)
+                self.assertNotIn("cpu device is still running", run.stderr)
 
     def test_one_file_for_each_process(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -1,5 +1,5 @@
-// Every function that CUDA's libcuda.so.1 exports. Each jumps to the engine's function of that name; the first
-// call of any finds them all (lynxpp_driver_bind).
+// All functions that CUDA's libcuda.so.1 exports. Each jumps to the engine's function of that name; the first
+// call of any function looks up all of them (lynxpp_driver_bind).
 
 #define ENTRY_SLOTS lynxpp_driver_slots
 #define ENTRY_BIND lynxpp_driver_bind

@@ -1,5 +1,5 @@
-// libcuda.so.1 of the cpu device: passes the program's calls of the driver on to liblynxpp-engine.so, which
-// is in the folder above its own. It links nothing but libc.
+// libcuda.so.1 of the cpu device: forwards the program's driver calls to liblynxpp-engine.so, which is in the
+// parent folder. Links only libc.
 #include <dlfcn.h>
 #include <pthread.h>
 
@@ -31,7 +31,8 @@ int no_engine() { return error_stub_library; }
 
 pthread_once_t bound = PTHREAD_ONCE_INIT;
 
-/// The engine beside liblynxpp.so of the same build or installation; null, and said so, when there is none.
+/// Opens the engine next to liblynxpp.so of the same build or installation. Prints an error and returns null
+/// on failure.
 const lynxpp_engine* open_engine_above() {
   Dl_info info;
   char path[PATH_MAX];
@@ -53,7 +54,8 @@ const lynxpp_engine* open_engine_above() {
   }
   const auto open = reinterpret_cast<decltype(&lynxpp_open_engine)>(dlsym(library, "lynxpp_open_engine"));
   const lynxpp_engine* const engine = open != nullptr ? open(LYNXPP_ENGINE_ABI) : nullptr;
-  if (engine == nullptr) fprintf(stderr, "lynxpp: %s is of another build than its libcuda.so.1\n", path);
+  if (engine == nullptr)
+    fprintf(stderr, "lynxpp: %s is from a different build than its libcuda.so.1\n", path);
   return engine;
 }
 
@@ -63,7 +65,7 @@ extern "C" {
 
 [[gnu::visibility("hidden")]] void* lynxpp_driver_slots[slot_count] = {};
 
-/// By which the hooks of liblynxpp.so tell this library from the real driver.
+/// Lets the hooks of liblynxpp.so distinguish this library from the real driver.
 [[gnu::visibility("default")]] char lynxpp_stands_in_for_driver = 1;
 
 [[gnu::visibility("hidden")]] void lynxpp_driver_bind() {

@@ -18,7 +18,7 @@ T* pointer_of(CUdeviceptr address) {
   return reinterpret_cast<T*>(address);
 }
 
-/// Flags of a texture that are numbers of their own in the runtime.
+/// Sets a flag for a texture property that is a separate field in the runtime.
 void set(unsigned& flags, unsigned flag, bool is_set) {
   if (is_set) flags |= flag;
 }

@@ -1,4 +1,4 @@
-// What the driver calls the runtime's descriptions of arrays, textures and surfaces.
+// Conversions between the driver's and the runtime's descriptions of arrays, textures and surfaces.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -10,7 +10,7 @@
 
 namespace lynxpp::device::cpu {
 
-/// Of 1, 2 or 4 channels. Nothing for formats of video and compressed ones.
+/// Converts formats of 1, 2 or 4 channels; nullopt for video and compressed formats.
 std::optional<TexelFormat> texel_format(CUarray_format format, unsigned channels);
 CUarray_format array_format(const TexelFormat& format);
 

@@ -1,4 +1,4 @@
-// Arrays: allocation and what is known of them. Copies are in driver_copies.cpp.
+// Arrays: allocation and queries. Copies are in driver_copies.cpp.
 #include "device/cpu/driver/api.h"
 #include "device/cpu/driver/contexts.h"
 #include "device/cpu/driver/textures/descriptions.h"
@@ -9,7 +9,7 @@
 namespace lynxpp::device::cpu::driver_api {
 namespace {
 
-/// Notes what the current context has made, so that it goes away with it.
+/// Records that the current context owns the array, which is freed with it.
 void own(const void* array) {
   contexts().with(current_context(), [&](Context& context) { context.arrays.insert(array); });
 }
@@ -85,12 +85,12 @@ CUresult cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR* description, CUarray
 CUresult cuArrayDestroy(CUarray array) {
   if (CallbackScope::active()) return CUDA_ERROR_NOT_PERMITTED;
   if (arrays().find(array) == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  if (!arrays().destroy(array)) return CUDA_ERROR_INVALID_VALUE;  // a level of another
+  if (!arrays().destroy(array)) return CUDA_ERROR_INVALID_VALUE;  // level of a mipmapped array
   disown(array);
   return CUDA_SUCCESS;
 }
 
-/// No array has planes: formats of video are not supported.
+/// Arrays have no planes, because video formats are not supported.
 CUresult cuArrayGetPlane(CUarray* plane, CUarray array, unsigned int) {
   if (plane == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return arrays().find(array) == nullptr ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_INVALID_VALUE;

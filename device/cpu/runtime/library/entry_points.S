@@ -1,5 +1,5 @@
-// Every function that CUDA's runtime exports. Each jumps to the function that liblynxpp.so has found for that
-// name; the first call has it found (lynxpp_runtime_bind).
+// All functions that CUDA's runtime exports. Each jumps to the function that liblynxpp.so has found for its
+// name; the first call performs the lookup (lynxpp_runtime_bind).
 
 #define ENTRY_SLOTS lynxpp_runtime_slots
 #define ENTRY_BIND lynxpp_runtime_bind

@@ -1,6 +1,6 @@
-// The functions of CUDA's runtime for libraries that are opened later and bring the runtime along: found in a
-// process before the runtime's own, they have liblynxpp.so bind the process to the cpu device. Links libc
-// alone.
+// A stand-in for CUDA's runtime library, for libraries that are opened later and bring their own runtime:
+// symbol lookup finds these functions first, and they make liblynxpp.so bind the process to the cpu device.
+// Links only libc.
 #include <atomic>
 #include <cstddef>
 #include <iterator>
@@ -33,7 +33,7 @@ constexpr const char* exported_names[] = {
 
 extern "C" {
 
-/// Set by liblynxpp.so before anything is bound to these functions. Never returns null.
+/// Set by liblynxpp.so before any function is bound. Never returns null.
 [[gnu::visibility("default")]] void* (*lynxpp_find_runtime_function)(const char* name) = nullptr;
 
 [[gnu::visibility("hidden")]] std::atomic<void*> lynxpp_runtime_slots[std::size(exported_names)] = {};

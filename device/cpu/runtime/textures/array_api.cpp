@@ -1,4 +1,4 @@
-// Arrays: allocation, what is known of them, copies.
+// Arrays: allocation, queries, copies.
 #include <cstring>
 
 #include "device/cpu/runtime/api.h"
@@ -39,12 +39,12 @@ cudaError_t create_array(cudaArray_t* array, const cudaChannelFormatDesc* descri
   return error;
 }
 
-/// Linear memory between the two.
+/// Returns linear memory as one side of a copy.
 Place linear(const void* pointer, std::size_t pitch) {
   return {const_cast<std::byte*>(static_cast<const std::byte*>(pointer)), pitch, 0};
 }
 
-/// A rectangle in an array, `x` and `width` in bytes.
+/// A rectangle in an array; `x` and `width` in bytes.
 struct Rectangle {
   std::size_t x, y, width, height;
   Box box() const { return {width, height}; }
@@ -170,7 +170,7 @@ cudaError_t cudaGetChannelDesc(struct cudaChannelFormatDesc* description, cudaAr
   return cudaSuccess;
 }
 
-/// No array has planes: formats of video are not supported.
+/// Arrays have no planes, because video formats are not supported.
 cudaError_t cudaArrayGetPlane(cudaArray_t* plane, cudaArray_t array, unsigned int) {
   if (plane == nullptr) return cudaErrorInvalidValue;
   return arrays().find(array) == nullptr ? cudaErrorInvalidResourceHandle : cudaErrorInvalidValue;

@@ -10,7 +10,7 @@
 namespace lynxpp::device::cpu {
 namespace {
 
-/// The driver's alone.
+/// Flags of the driver API only.
 constexpr unsigned depth_texture = 0x10;
 constexpr unsigned video = 0x100;
 constexpr unsigned unsupported_flags = cudaArraySparse | cudaArrayDeferredMapping | depth_texture | video;
@@ -65,7 +65,7 @@ bool fits_volume(const cudaExtent& extent, bool has_surface) {
                                             .hold(extent));
 }
 
-/// Whether the dimensions are within what the device's attributes say.
+/// True if the dimensions are within the device's limits.
 bool fits_device(const ArrayShape& shape, bool is_mipmapped) {
   const cudaExtent& extent = shape.extent;
   const bool has_surface = (shape.flags & cudaArraySurfaceLoadStore) != 0;
@@ -118,7 +118,7 @@ unsigned most_levels(const ArrayShape& shape) {
   return static_cast<unsigned>(std::bit_width(longest));
 }
 
-/// The levels' places relative to the first one's.
+/// Lays out the levels; addresses are relative to the first level.
 Image lay_out(const ArrayShape& shape, unsigned levels) {
   Image image;
   image.format = shape.format;
@@ -279,7 +279,7 @@ bool Arrays::destroy_mipmapped(const void* handle) {
   const auto found = mipmapped_.find(handle);
   if (found == mipmapped_.end()) return false;
   free_memory(found->second->image);
-  // Each level keeps the whole alive.
+  // Each level keeps the whole array alive.
   for (const auto& [index, level] : found->second->levels) arrays_.erase(level.get());
   found->second->levels.clear();
   mipmapped_.erase(found);

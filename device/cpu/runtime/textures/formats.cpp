@@ -45,7 +45,7 @@ cudaChannelFormatDesc description_of(const TexelFormat& format) {
 }
 
 std::optional<TexelFormat> format_of(cudaResourceViewFormat format) {
-  // Three each, of 1, 2 and 4 channels, in the order of their numbers.
+  // Three constants per component type, for 1, 2 and 4 channels, in numeric order.
   static constexpr std::array<Component, 8> components = {Component::u8,  Component::s8,  Component::u16,
                                                           Component::s16, Component::u32, Component::s32,
                                                           Component::f16, Component::f32};

@@ -1,4 +1,4 @@
-// CUDA's descriptions of elements, and the device's.
+// Conversions between CUDA's descriptions of elements and the device's.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -9,11 +9,11 @@
 
 namespace lynxpp::device::cpu {
 
-/// Of 1, 2 or 4 channels, all of the same 8, 16 or 32 bits. Nothing for any other description.
+/// Converts 1, 2 or 4 channels of the same 8, 16 or 32 bits; nullopt for any other description.
 std::optional<TexelFormat> format_of(const cudaChannelFormatDesc& description);
 cudaChannelFormatDesc description_of(const TexelFormat& format);
 
-/// Of a view that reads a resource as if it had another format; nothing for compressed ones.
+/// Converts a view's format, in which it reads the resource; nullopt for compressed formats.
 std::optional<TexelFormat> format_of(cudaResourceViewFormat format);
 
 }  // namespace lynxpp::device::cpu

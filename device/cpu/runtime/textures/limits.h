@@ -1,4 +1,4 @@
-// How large textures, surfaces and arrays may be: as compute capability 9.0 has it.
+// Maximum sizes of textures, surfaces and arrays, for compute capability 9.0.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -8,9 +8,9 @@
 
 namespace lynxpp::device::cpu {
 
-/// Of an attribute of textures or surfaces; nothing for any other.
+/// Returns the value of a texture or surface attribute; nullopt for any other attribute.
 std::optional<int> texture_limit(cudaDeviceAttr attribute);
-/// The same where it is known to be one.
+/// Same for an attribute that is known to be one of these.
 std::size_t texture_size(cudaDeviceAttr attribute);
 
 /// Fills in the members about textures and surfaces.

@@ -13,7 +13,7 @@ cudaError_t create_object(unsigned long long* object, const ObjectDescription& d
 
 cudaError_t destroy_object(unsigned long long object, bool is_surface) {
   if (CallbackScope::active()) return cudaErrorNotPermitted;
-  // As CUDA has it, there is nothing to destroy in a handle of 0.
+  // As in CUDA, destroying a handle of 0 does nothing.
   return object == 0 || texture_objects().destroy(object, is_surface) ? cudaSuccess : cudaErrorInvalidValue;
 }
 

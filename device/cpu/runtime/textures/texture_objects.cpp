@@ -18,7 +18,7 @@ bool is_aligned(const void* pointer, std::size_t alignment) {
   return reinterpret_cast<std::uintptr_t>(pointer) % alignment == 0;
 }
 
-/// Memory of the program's, read by integer coordinates.
+/// Describes the program's linear memory, read by integer coordinates.
 cudaError_t image_of_linear(const cudaResourceDesc& resource, Image& image) {
   const auto& linear = resource.res.linear;
   const auto format = format_of(linear.desc);
@@ -55,7 +55,7 @@ cudaError_t image_of_rows(const cudaResourceDesc& resource, Image& image) {
   return cudaSuccess;
 }
 
-/// What the resource is; `shape` is that of the array, if it is one.
+/// Describes the resource; `shape` receives the shape of an array.
 cudaError_t image_of(const ObjectDescription& description, Image& image, ArrayShape& shape) {
   const cudaResourceDesc& resource = description.resource;
   switch (resource.resType) {
@@ -79,7 +79,7 @@ cudaError_t image_of(const ObjectDescription& description, Image& image, ArraySh
   return cudaErrorInvalidValue;
 }
 
-/// A part of the resource, perhaps as elements of another format.
+/// Restricts the image to a part of the resource, possibly in another format.
 cudaError_t apply_view(const cudaResourceViewDesc& view, const ArrayShape& shape, Image& image) {
   const cudaExtent& extent = shape.extent;
   if (view.width != extent.width || view.height != extent.height || view.depth != extent.depth)
@@ -149,7 +149,7 @@ cudaError_t object_of(const ObjectDescription& description, ImageObject& object)
   object.is_surface = description.is_surface;
   const auto type = description.resource.resType;
   const bool is_array = type == cudaResourceTypeArray || type == cudaResourceTypeMipmappedArray;
-  // An H100 does not ask for cudaArraySurfaceLoadStore.
+  // An H100 does not require cudaArraySurfaceLoadStore.
   if (description.is_surface) return is_array ? cudaSuccess : cudaErrorInvalidValue;
   if (description.view) {
     if (!is_array) return cudaErrorInvalidValue;

@@ -1,4 +1,4 @@
-// Texture and surface objects: made from CUDA's descriptions, which programs may ask for again.
+// Texture and surface objects, created from CUDA's descriptions, which programs may query.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -11,23 +11,23 @@
 
 namespace lynxpp::device::cpu {
 
-/// What an object was made from.
+/// The descriptions from which an object was created.
 struct ObjectDescription {
   cudaResourceDesc resource = {};
-  cudaTextureDesc texture = {};  ///< of a texture
+  cudaTextureDesc texture = {};  ///< textures only
   std::optional<cudaResourceViewDesc> view;
   bool is_surface = false;
-  int device = 0;  ///< whose context it belongs to
+  int device = 0;  ///< owner of the object's context
 };
 
-/// Thread safe. Errors of create(): cudaErrorInvalidValue, cudaErrorInvalidResourceHandle for an array that
-/// is none, cudaErrorInvalidChannelDescriptor, cudaErrorInvalidFilterSetting for linear filters of integers,
+/// Thread safe. Errors of create(): cudaErrorInvalidValue, cudaErrorInvalidResourceHandle for an invalid
+/// array, cudaErrorInvalidChannelDescriptor, cudaErrorInvalidFilterSetting for linear filtering of integers,
 /// cudaErrorNotSupported for views of compressed elements.
 class TextureObjects {
  public:
   cudaError_t create(const ObjectDescription& description, unsigned long long& handle);
-  /// Waits for everything that may use the object. False when the handle is none of that kind. Not in a
-  /// callback.
+  /// Waits for all work that may use the object. Returns false if the handle is not an object of that kind.
+  /// Must not be called in a callback.
   bool destroy(unsigned long long handle, bool is_surface);
   std::optional<ObjectDescription> find(unsigned long long handle, bool is_surface);
   void destroy_all(int device);
@@ -37,7 +37,7 @@ class TextureObjects {
   std::map<unsigned long long, ObjectDescription> objects_;
 };
 
-/// The process's objects. Never destroyed.
+/// Returns the process's objects. Never destroyed.
 TextureObjects& texture_objects();
 
 }  // namespace lynxpp::device::cpu
