@@ -105,7 +105,7 @@ CLI::App* add_check(CLI::App& app, CheckArguments& arguments) {
   return check;
 }
 
-/// Passes go by name; what is printed goes to standard error, where it cannot meet the result.
+/// Adds an option that takes names of passes. Their output goes to standard error, apart from the result.
 void add_passes(CLI::App& command, const char* option, const char* description,
                 std::vector<std::string>& passes) {
   command.add_option(option, passes, description)
@@ -297,7 +297,7 @@ CLI::App* add_list(CLI::App& app, ListArguments& arguments) {
   return list;
 }
 
-/// Whether `word` is an option of `command` whose value is the next word.
+/// True if `word` is an option of `command` whose value is the next word.
 bool takes_next_word(const CLI::App& command, const std::string& word) {
   const bool is_long = word.starts_with("--");
   if (is_long ? word.find('=') != std::string::npos : word.size() > 2) return false;
@@ -307,8 +307,8 @@ bool takes_next_word(const CLI::App& command, const std::string& word) {
   return false;
 }
 
-/// Cuts the program's own command line off the end of `words` ("run", options, [--], program, arguments):
-/// nothing in it is ours.
+/// Removes the program's command line from the end of `words` ("run", options, [--], program, arguments) and
+/// returns it. The parser must not see it.
 std::vector<std::string> take_command(const CLI::App& run, std::vector<std::string>& words) {
   std::size_t begin = 1;
   while (begin < words.size() && words[begin] != "--" && words[begin].size() > 1 &&
@@ -327,7 +327,7 @@ Finished usage_error(const std::string& message, const std::string& command = {}
   return {exit_usage_error};
 }
 
-/// A first word that is no subcommand, named before the parser complains about it in general terms.
+/// Returns a message if the first word is not a subcommand; it is more specific than the parser's own.
 std::string unknown_subcommand(const CLI::App& app, const std::vector<std::string>& words,
                                const std::string& prefix = {}) {
   if (words.empty() || words[0].starts_with('-')) return {};
@@ -348,12 +348,12 @@ void set_up(CLI::App& app) {
   app.footer("`lynxpp help COMMAND` tells more about a command; so does `man lynxpp`.");
 }
 
-/// A subcommand, and what the parser makes of it.
+/// A subcommand and its parsed arguments.
 struct Subcommand {
   Arguments arguments;
   const CLI::App* app = nullptr;
 };
-using Subcommands = std::deque<Subcommand>;  // the parser writes into them: they stay where they are
+using Subcommands = std::deque<Subcommand>;  // a deque: the parser keeps pointers to elements
 
 template <typename Each>
 void add(CLI::App& app, Subcommands& subcommands, CLI::App* (*add_one)(CLI::App&, Each&)) {
@@ -361,7 +361,7 @@ void add(CLI::App& app, Subcommands& subcommands, CLI::App* (*add_one)(CLI::App&
   added.app = add_one(app, std::get<Each>(added.arguments));
 }
 
-/// In the order in which help shows them.
+/// Adds the subcommands in the order in which help lists them.
 Subcommands add_subcommands(CLI::App& app) {
   Subcommands subcommands;
   add(app, subcommands, add_run);
@@ -385,7 +385,7 @@ Subcommands add_subcommands(CLI::App& app) {
   return subcommands;
 }
 
-/// Of a subcommand that takes a program: where its command line is to go.
+/// Returns where to store the program's command line; nullptr if the subcommand takes none.
 struct ProgramOf {
   std::vector<std::string>* operator()(RunArguments& run) const { return &run.command; }
   std::vector<std::string>* operator()(RecordArguments& record) const { return &record.run.command; }
@@ -399,7 +399,7 @@ struct ProgramOf {
   }
 };
 
-/// Likewise, but only behind "--": the words before it are files, or programs themselves.
+/// Same, for subcommands that take a program only after "--": earlier words are files or programs.
 struct DividedProgramOf {
   std::vector<std::string>* operator()(AdviseArguments& advise) const { return &advise.command; }
   std::vector<std::string>* operator()(CharacterizeArguments& each) const { return &each.command; }
@@ -409,7 +409,7 @@ struct DividedProgramOf {
   }
 };
 
-/// Moves a program's command line from the end of `words` to the arguments of the subcommand they name.
+/// Moves a program's command line from the end of `words` to the arguments of the subcommand.
 void take_program(Subcommands& subcommands, std::vector<std::string>& words) {
   for (Subcommand& each : subcommands) {
     if (words.empty() || words[0] != each.app->get_name()) continue;
@@ -423,7 +423,7 @@ void take_program(Subcommands& subcommands, std::vector<std::string>& words) {
   }
 }
 
-/// The words name no subcommand: an error is printed.
+/// If the words name no subcommand, prints an error and returns its exit code.
 std::optional<Finished> refuse_unknown(const CLI::App& app, const std::vector<std::string>& words) {
   if (const std::string complaint = unknown_subcommand(app, words); !complaint.empty())
     return usage_error(complaint);
@@ -435,7 +435,8 @@ std::optional<Finished> refuse_unknown(const CLI::App& app, const std::vector<st
   return std::nullopt;
 }
 
-/// What arguments lack that the parser does not ask for, or have too much of; empty: nothing.
+/// Returns a message about missing or conflicting arguments that the parser does not detect; empty if there
+/// are none.
 struct MistakeIn {
   std::string operator()(const RunArguments& run) const {
     return run.command.empty() ? "no program to run" : "";
@@ -471,7 +472,7 @@ struct MistakeIn {
   }
 };
 
-/// The arguments of the subcommand that was parsed.
+/// Returns the arguments of the parsed subcommand.
 Arguments& parsed_arguments(const CLI::App& app, Subcommands& subcommands, Arguments& control) {
   for (Subcommand& each : subcommands) {
     if (app.got_subcommand(each.app)) return each.arguments;
@@ -489,7 +490,7 @@ Arguments parse_arguments(int count, char** values) {
   add_control(app, std::get<ControlArguments>(control));
 
   std::vector<std::string> words(values + 1, values + count);
-  if (words.size() > 1 && words[0] == "complete" && words[1] == "--") {  // for the shells' completion
+  if (words.size() > 1 && words[0] == "complete" && words[1] == "--") {  // shell completion
     std::cout << complete(app, {words.begin() + 2, words.end()});
     return Finished{};
   }
@@ -502,8 +503,8 @@ Arguments parse_arguments(int count, char** values) {
   take_program(subcommands, words);
   const std::string command = words.empty() || words[0].starts_with('-') ? "" : words[0];
   try {
-    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // the parser takes words from the end
-  } catch (const CLI::Success& request) {                               // help or version
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // the parser reads words from the end
+  } catch (const CLI::Success& request) {                               // help or version was requested
     return Finished{app.exit(request, std::cout, std::cerr)};
   } catch (const CLI::ParseError& error) {
     if (!words.empty() && command.empty()) return usage_error("no option '" + words[0] + "'", command);

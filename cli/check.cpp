@@ -38,7 +38,7 @@ void print_ptx(const cod::Specification& specification, const cod::DeviceCode& c
   }
 }
 
-/// Compiles both halves as a launch would; false when there were errors, which are then on stderr.
+/// Compiles both halves as a launch would. If there are errors, prints them on stderr and returns false.
 bool check_one(const instrumentors::LoadedSpecification& file, const CheckArguments& arguments) {
   Diagnostics warnings;
   const auto specification = cod::compile(file.source, file.path, &warnings);

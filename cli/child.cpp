@@ -73,7 +73,7 @@ int run_in_terminal(const std::string& path, const std::vector<std::string>& com
     print_error("cannot execute " + path + ": " + std::strerror(error));
     return exit_cannot_execute;
   }
-  // Ctrl-C is for the program, which may have something to say about it.
+  // Ctrl-C goes to the program, which may handle it.
   ::signal(SIGINT, SIG_IGN);
   ::signal(SIGQUIT, SIG_IGN);
   int status = 0;

@@ -26,8 +26,8 @@ std::string joined(const std::vector<std::string>& texts) {
   return list;
 }
 
-/// Of a GPU. Not closed: the driver does not like to be unloaded, and this process is to be another one's
-/// soon.
+/// True if a GPU's driver can be opened. It is not closed: the driver does not support unloading, and this
+/// process is replaced soon.
 bool opens_driver() {
   void* const library = ::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
   return library != nullptr && ::dlsym(library, "lynxpp_stands_in_for_driver") == nullptr;

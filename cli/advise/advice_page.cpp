@@ -32,7 +32,7 @@ std::string text_cell(const std::string& text) { return "<td class=\"text\">" + 
 std::string heading(const std::string& text) { return "<th>" + escaped(text) + "</th>"; }
 std::string text_heading(const std::string& text) { return "<th class=\"text\">" + escaped(text) + "</th>"; }
 
-/// "matmul, launch 0" or "product.access: rows=1 padding=0".
+/// Returns "matmul, launch 0" or "product.access: rows=1 padding=0".
 std::string name_of(const Json& entry) {
   if (entry.contains("kernel"))
     return entry["kernel"].get<std::string>() + ", launch " + std::to_string(entry["launch"].get<int>());
@@ -43,7 +43,7 @@ std::string name_of(const Json& entry) {
   return entry["file"].get<std::string>() + (choices.empty() ? "" : ":") + choices;
 }
 
-/// The factor that hurts most is marked.
+/// Renders the terms; marks the factor that lowers the estimate most.
 std::string terms_row(const Json& entry) {
   std::string html = "<tr>" + text_cell(name_of(entry));
   if (entry.contains("bounds"))
@@ -72,7 +72,7 @@ std::string terms_table(const std::vector<Json>& entries) {
   return html + "</table>\n";
 }
 
-/// How long each resource is busy, as bars.
+/// Draws how long each resource is busy, as bars.
 std::string busy_chart(const Json& entry) {
   if (!entry.contains("bounds")) return {};
   report::BarChart chart{"busy, modelled", "µs", {}};
@@ -84,7 +84,7 @@ std::string busy_chart(const Json& entry) {
          svg_of(chart, 0) + "</svg>\n";
 }
 
-/// A row for each; the columns are the members of the first.
+/// Renders a row for each reference; the columns are the members of the first.
 std::string references_table(const Json& references) {
   if (references.empty()) return {};
   std::string html = "<details><summary>References</summary><table><tr>";

@@ -25,7 +25,7 @@ std::string tenths(double value) {
   return text;
 }
 
-/// A character for each part: blank for none, then ten steps up to the greatest of all parts.
+/// Draws one character per part: blank for 0, then ten steps up to the maximum of all parts.
 std::string heat_map(const std::vector<std::uint64_t>& parts) {
   static constexpr char steps[] = ".:-=+*#%@";
   constexpr std::size_t last = sizeof steps - 2;

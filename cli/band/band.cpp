@@ -1,5 +1,5 @@
-// `lynxpp band`: how much kernels suffer from partition camping, and their times at other numbers of active
-// warps.
+// `lynxpp band`: how much kernels suffer from partition camping, and their predicted times at other numbers
+// of active warps.
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -22,7 +22,7 @@ namespace lynxpp::cli {
 namespace {
 
 using namespace models::campprof;
-/// A kernel whose band is wanted.
+/// A kernel to compute the band of.
 struct Measured {
   std::string name;
   Kernel kernel;
@@ -34,14 +34,14 @@ struct Measured {
 
 std::uint32_t warps_of(std::uint64_t threads) { return static_cast<std::uint32_t>((threads + 31) / 32); }
 
-/// A grid with fewer blocks than fit keeps fewer warps busy.
+/// Returns the warps that are busy; fewer than fit if the grid has too few blocks.
 std::uint32_t busy_warps(std::uint32_t fitting, std::uint64_t blocks, std::uint64_t block_threads,
                          const Calibration& calibration) {
   const std::uint64_t each = (blocks + calibration.multiprocessors - 1) / calibration.multiprocessors;
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(fitting, each * warps_of(block_threads)));
 }
 
-/// The benchmarks keep all multiprocessors busy.
+/// Adds a note if multiprocessors are idle, because in the benchmarks all are busy.
 void note_idle(std::uint64_t blocks, const Calibration& calibration, std::vector<std::string>& notes) {
   if (blocks >= calibration.multiprocessors) return;
   notes.push_back("the grid's " + std::to_string(blocks) + " blocks leave " +
@@ -85,7 +85,7 @@ double value_of(const report::LaunchRecord& launch, std::string_view name) {
   return 0;
 }
 
-/// The mean of the launches.
+/// Returns the counts of one launch, averaged over the launches.
 Counts counts_of(const std::vector<report::LaunchRecord>& launches, const std::string& prefix) {
   Counts counts{};
   for (std::size_t type = 0; type < counts.size(); ++type) {
@@ -100,12 +100,13 @@ bool has_same_shape(const report::LaunchRecord& a, const report::LaunchRecord& b
   return std::equal(a.grid, a.grid + 3, b.grid) && std::equal(a.block, a.block + 3, b.block);
 }
 
-/// `timing` nullopt: it did not run in this way.
+/// Returns the time of one launch; 0 if `timing` is nullopt.
 double milliseconds_of(const std::optional<report::TimingRecord>& timing) {
   return timing && timing->launches != 0 ? timing->execute / static_cast<double>(timing->launches) : 0;
 }
 
-/// Of the launches of one kernel; a note where it tells nothing, and where the additions cost warps.
+/// Adds the times with added arithmetic, or a note if they are inconclusive; adds a note if the additions
+/// reduce occupancy.
 void add_arithmetic(const Launches& launches, std::uint32_t added, Measured& measured) {
   if (added == 0) return;
   AddedArithmetic arithmetic{added,
@@ -130,7 +131,7 @@ void add_arithmetic(const Launches& launches, std::uint32_t added, Measured& mea
                              std::to_string(variant->warps_per_sm) + " warps of it");
 }
 
-/// Failure: why there is no band of this kernel.
+/// Fails with the reason if the kernel has no band.
 Result<Measured> measured_of(const std::string& kernel, const Launches& launches,
                              const Calibration& calibration, std::uint32_t added_arithmetic) {
   const std::vector<report::LaunchRecord>& counted = launches.counted;

@@ -38,7 +38,8 @@ std::string counts_text(const char* what, const Counts& counts) {
          whole(counts[2]);
 }
 
-/// What the degree means, were one direction alone camped, or why there is none; empty without such accesses.
+/// Returns the degree of camping if only one direction were camped, or why it has none; empty without such
+/// accesses.
 std::string alone(const char* what, const Range& range, const std::optional<double>& degree, double time) {
   const std::string text = std::string("were only the ") + what + " camped: ";
   switch (apart_of(range, time)) {
@@ -54,7 +55,7 @@ std::string alone(const char* what, const Range& range, const std::optional<doub
          (degree.value_or(0) > 1 ? ", so they alone do not explain the time" : "");
 }
 
-/// Memory bound or not, as far as the share of the ceiling tells.
+/// Says whether the kernel is memory bound, judged by its share of the ceiling.
 std::string bound_of(double share, const KernelBand& each, const Calibration& calibration) {
   const std::string reached = whole(100 * share) + " % of what memory yields with all spread at " +
                               std::to_string(calibration.most_warps) + " warps: ";
@@ -72,7 +73,7 @@ std::string bound_of(double share, const KernelBand& each, const Calibration& ca
   return reached + "it waits for camped partitions, for latency, or for arithmetic";
 }
 
-/// Memory bound or not, by how the time changes with arithmetic added.
+/// Says whether the kernel is memory bound, judged by how its time changes with added arithmetic.
 std::string bound_of(const AddedArithmetic& arithmetic) {
   const double part = *part_of_instructions(arithmetic);
   return "with " + std::to_string(arithmetic.added) + " additions beside each access (" +
@@ -82,7 +83,7 @@ std::string bound_of(const AddedArithmetic& arithmetic) {
          whole(100 * std::max(part, 0.0)) + " % of the time goes with instructions";
 }
 
-/// The lines above the table, each a sentence.
+/// Returns the lines above the table, a sentence each.
 std::vector<std::string> facts(const KernelBand& each, const BandContext& context) {
   const Calibration& calibration = context.calibration;
   const Range here = each.band.here.all();

@@ -1,4 +1,4 @@
-// `lynxpp calibrate`: runs the micro-benchmarks and keeps what they tell of a device.
+// `lynxpp calibrate`: runs the micro-benchmarks and stores their results for a device.
 #include <unistd.h>
 
 #include <cstdio>
@@ -39,7 +39,7 @@ std::string today() {
   return text;
 }
 
-/// Direction, placement and bytes of a line; false when they are none.
+/// Reads direction, placement and bytes from a line. Returns false if it has none.
 template <typename Benchmark>
 bool read_benchmark(std::istream& line, Benchmark& benchmark) {
   std::string direction, placement;
@@ -53,7 +53,7 @@ bool read_benchmark(std::istream& line, Benchmark& benchmark) {
   return false;
 }
 
-/// What the benchmarks printed, one fact a line.
+/// Parses the benchmarks' output, which has one fact per line.
 Result<Calibration> read_output(const std::string& output) {
   Calibration calibration;
   for (const std::string& text : split(output, '\n')) {
@@ -91,8 +91,8 @@ std::string benchmarks_program(const CalibrateArguments& arguments, bool is_mode
   return absolute_path(folder + (is_modelled ? "camping-shared" : "camping"));
 }
 
-/// Partitions over which the spread benchmarks go: those of the machine; where addresses are hashed, as many
-/// regions as keep all slices busy.
+/// Sets the partitions over which the spread benchmarks distribute their accesses: those of the machine or,
+/// if addresses are hashed, enough regions to keep all slices busy.
 void set_partitions(Calibration& calibration, const models::Machine* machine) {
   constexpr std::uint32_t regions = 4096;
   const bool has_partitions = machine != nullptr && machine->global.channel_width != 0;
@@ -118,7 +118,7 @@ Result<Calibration> measure(const CalibrateArguments& arguments, const models::M
     variables = {{"LD_PRELOAD", with_other_preloads(*library)},
                  {"LYNXPP_DEVICE", "cpu"},
                  {"LYNXPP_CPU_CLOCK", arguments.machine}};
-    command.push_back("repeats=1");  // they do not differ
+    command.push_back("repeats=1");  // the runs would not differ
     command.push_back("warps=" + std::to_string(machine->residency.warps));
     command.push_back("block_warps=" + std::to_string(machine->residency.block_threads / machine->warp_size));
   }
@@ -171,7 +171,7 @@ void print_equations(const Equations& equations) {
   std::fputs(report::render_columns(columns).c_str(), stdout);
 }
 
-/// Camped over spread at the most warps, as in the paper's Figure 3.
+/// Prints the ratio of camped to spread time at the most warps, as in the paper's Figure 3.
 void print_ratios(const Calibration& calibration) {
   std::puts("");
   for (const Direction direction : {Direction::read, Direction::write}) {
@@ -186,7 +186,7 @@ void print_ratios(const Calibration& calibration) {
   }
 }
 
-/// Where the equations cannot be used, and what can.
+/// Prints where the equations cannot be used, and what can be used there.
 void print_gaps(const Calibration& calibration, const Equations& equations) {
   const std::vector<Gap> gaps = gaps_of(calibration, equations);
   if (gaps.empty()) return;

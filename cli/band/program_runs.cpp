@@ -16,7 +16,7 @@ namespace {
 
 using models::campprof::Calibration;
 
-/// What a run is for.
+/// The measurement that a run makes.
 enum class Purpose { counts, times, before, after };
 
 const std::string transactions = "memory_transactions";
@@ -101,7 +101,7 @@ class ProgramRuns {
     return folder_.file("after.cod");
   }
 
-  /// Of the run that was timed.
+  /// Reads the traffic of the timed run.
   Status read_traffic(std::map<std::string, Launches>& kernels) const {
     std::string lines;
     if (!calibration_.is_modelled || !read_file(folder_.file("counters.jsonl"), lines)) return success();

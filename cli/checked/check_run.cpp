@@ -46,7 +46,7 @@ bool cannot_be_read_again(const std::string& path) {
   return std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error);
 }
 
-/// Whether a process of the program has found something.
+/// True if a process of the program has found something.
 bool has_findings(const std::string& output) {
   std::string lines;
   read_file(output, lines);

@@ -12,7 +12,7 @@
 namespace lynxpp::cli {
 namespace {
 
-/// Whether both are there and one file.
+/// True if both paths exist and name the same file.
 bool are_same(const std::string& a, const std::string& b) {
   struct stat left = {}, right = {};
   return stat(a.c_str(), &left) == 0 && stat(b.c_str(), &right) == 0 && S_ISREG(left.st_mode) &&

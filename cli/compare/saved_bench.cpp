@@ -20,7 +20,7 @@ std::string three_digits(double value) {
   return text;
 }
 
-/// "+12.5 %".
+/// Returns for example "+12.5 %".
 std::string change_text(double before, double now) {
   char text[32];
   std::snprintf(text, sizeof text, "%+.1f %%", 100 * (now / before - 1));

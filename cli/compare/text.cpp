@@ -1,4 +1,4 @@
-// Differences as aligned text.
+// Prints differences as aligned text.
 #include <algorithm>
 #include <set>
 
@@ -35,7 +35,7 @@ std::string signed_text(const Number& difference) {
   return (is_more ? "+" : "") + report::to_text(difference);
 }
 
-/// A column without a text in any cell says nothing.
+/// Adds the column unless all its cells are empty.
 void add_unless_empty(std::vector<TextColumn>& columns, TextColumn column) {
   const auto is_empty = [](const std::string& cell) { return cell.empty(); };
   if (!std::ranges::all_of(column.cells, is_empty)) columns.push_back(std::move(column));
@@ -100,7 +100,7 @@ std::vector<TextColumn> key_columns(const ArrayChange& array, std::size_t shown)
     line.cells.push_back(has_line ? std::to_string(place.ptx_line) : "");
     source.cells.push_back(printable(place.source()));
   }
-  // Most kernels call nothing: the one function there is has been named above.
+  // If all cells name the same function, it is the kernel, which the heading names.
   const std::set<std::string> functions(function.cells.begin(), function.cells.end());
   if (functions.size() == 1) function.cells.assign(shown, "");
   std::vector<TextColumn> columns;

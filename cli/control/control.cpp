@@ -19,7 +19,7 @@ std::string joined_names(const std::vector<std::string>& names) {
   return text;
 }
 
-/// "name            value"
+/// Returns "name            value".
 std::string status_line(const std::string& name, const std::string& value) {
   constexpr std::size_t width = 16;
   return name + std::string(width - name.size(), ' ') + value + "\n";

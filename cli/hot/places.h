@@ -1,4 +1,4 @@
-// Hot lines and hot atomics of a kernel, for a person to read.
+// Hot lines and hot atomics of a kernel, as text.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ struct HotSpot {
   std::vector<Site> sites;  ///< the one with the most first
 };
 
-/// Of the launches of one kernel with observe::hot_places_specification(); `sites` null: places in the code
-/// are not known. `note`: what is to be said besides; empty: nothing.
+/// Finds the hot spots in the launches of one kernel with observe::hot_places_specification(). If `sites` is
+/// null, program locations are unknown. `note` is set if something limits the result.
 Result<std::vector<HotSpot>> hot_spots_of(const std::vector<const report::LaunchRecord*>& launches,
                                           const report::SitesRecord* sites, std::string& note);
 

@@ -29,7 +29,7 @@ std::string heading(const models::Machine& machine) {
   return "caches of " + machine.name + ", all times modelled";
 }
 
-/// Sentences about a kernel, beside the table.
+/// Returns sentences about a kernel, shown with the table.
 std::vector<std::string> facts_of(const KernelCaches& kernel) {
   const auto count = [](std::uint64_t value) { return std::to_string(value); };
   std::vector<std::string> lines{"modelled time " + ms(kernel.seconds) + " ms, " + count(kernel.launches) +
@@ -55,7 +55,7 @@ std::vector<std::string> facts_of(const KernelCaches& kernel) {
   return lines;
 }
 
-/// A bar from all hits to all misses with marks.
+/// Draws a bar from all hits to all misses, with marks.
 std::string band_bar(const CacheUsed& cache, double seconds, int top) {
   constexpr double left = 60, width = 620;
   const double most = std::max(cache.band.all_misses, std::max(seconds, cache.band.as_it_is));

@@ -38,7 +38,7 @@ void read_cache(const ReadJson& json, const char* name, std::optional<CacheCount
   locality->counts.distances = sampled.at("distances").get<std::vector<std::uint64_t>>();
 }
 
-/// Throws where a member is missing or of another kind.
+/// Throws if a member is missing or of the wrong type.
 KernelTime time_of(const ReadJson& json) {
   KernelTime time;
   time.cycles = json.at("cycles");

@@ -1,4 +1,4 @@
-// `lynxpp check --explain FILE.ptx`: where the handlers of specifications would stand.
+// `lynxpp check --explain FILE.ptx`: shows the sites of the specifications' handlers.
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -67,7 +67,7 @@ void print_json(const Explained& what, const engine::HandlerPlaces& found) {
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
-/// False when a specification or a function of the module has errors, which are then on stderr.
+/// If a specification or a function of the module has errors, prints them on stderr and returns false.
 bool explain_one(const instrumentors::LoadedSpecification& file, PtxInput& input, bool as_json) {
   Diagnostics warnings;
   const auto specification = cod::compile(file.source, file.path, &warnings);

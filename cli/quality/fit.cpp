@@ -35,7 +35,7 @@ std::string figure_text(const char* format, double value) {
   return text;
 }
 
-/// 0: a launch has no time, or was not counted.
+/// Returns 0 if a launch has no time or was not counted.
 double seconds_of(const Subject& subject) {
   if (subject.left_out != 0) return 0;
   double sum = std::max(0.0, subject.primitive.between_seconds);

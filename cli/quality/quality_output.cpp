@@ -100,7 +100,7 @@ std::string criteria_table(const Inputs& inputs, Subject::Kind kind, const Weigh
   return text;
 }
 
-/// A raw input of Table I, of one subject.
+/// A raw input of Table I for one subject.
 struct RawInput {
   const char* name;
   std::string value;
