@@ -435,8 +435,7 @@ std::optional<Finished> refuse_unknown(const CLI::App& app, const std::vector<st
   return std::nullopt;
 }
 
-/// Returns a message about missing or conflicting arguments that the parser does not detect; empty if there
-/// are none.
+/// Returns an error about missing or conflicting arguments that the parser does not detect; empty: no error.
 struct MistakeIn {
   std::string operator()(const RunArguments& run) const {
     return run.command.empty() ? "no program to run" : "";

@@ -46,7 +46,7 @@ class Runner {
     if (!arguments_.kernels.empty()) variables["LYNXPP_KERNELS"] = arguments_.kernels;
     if (!arguments_.launches.empty()) variables["LYNXPP_LAUNCHES"] = arguments_.launches;
     if (!arguments_.device.empty()) variables["LYNXPP_DEVICE"] = arguments_.device;
-    // These change how counts are collected, so that runs with different values can be compared.
+    // Pass these on: they select how counts are collected, which the user may want to compare.
     for (const char* const name : {"LYNXPP_WORDS", "LYNXPP_WITHOUT"}) {
       if (const char* const value = std::getenv(name)) variables[name] = value;
     }

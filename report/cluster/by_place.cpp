@@ -13,10 +13,10 @@
 namespace lynxpp::report {
 namespace {
 
-/// With a column each.
+/// Up to this many groups get a column each.
 constexpr std::size_t listed_places = 8;
 
-/// Numbers in labels by their value: rank 2 before rank 10.
+/// Compares trailing numbers by value: rank 2 precedes rank 10.
 bool is_before(std::string_view a, std::string_view b) {
   const auto number = [](std::string_view text) {
     const std::size_t begin = text.find_last_not_of("0123456789") + 1;
@@ -29,17 +29,17 @@ bool is_before(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-/// Of a result over places.
+/// A result's distribution over the groups.
 struct PlaceSink::Spread {
-  std::size_t least = 0, greatest = 0;  ///< places
+  std::size_t least = 0, greatest = 0;  ///< groups
   double mean = 0;
-  double imbalance = 0;  ///< the greatest over the mean
+  double imbalance = 0;  ///< the maximum over the mean
 };
 
 struct PlaceSink::Columns {
   std::vector<std::string> kernels;
   TextColumn result{{"result"}, {}, false};
-  std::vector<TextColumn> places;  ///< where each has its own
+  std::vector<TextColumn> places;  ///< one per group, if there are few
   TextColumn least{{"least"}, {}}, greatest{{"greatest"}, {}};
   TextColumn count{{"places"}, {}}, mean{{"mean"}, {}}, imbalance{{"greatest", "/ mean"}, {}};
 };

@@ -1,4 +1,4 @@
-// Overheads for a person and for a program to read.
+// Overheads as text and JSON.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -22,7 +22,7 @@ std::string fixed(double value, int digits) {
   return buffer.data();
 }
 
-/// Three digits that matter, at least three behind the point for what is below one.
+/// Formats three significant digits; at least three decimals below one.
 std::string milliseconds(double value) { return fixed(value, value < 1 ? 4 : value < 100 ? 3 : 1); }
 
 std::string kernel_table(const SettingOverhead& setting, std::size_t width) {

@@ -32,7 +32,7 @@ bool is_source_name(const std::filesystem::path& path) {
 
 SourceFile SourceFiles::read(const std::string& path) {
   SourceFile file{path, {}, {}};
-  // What a symbolic link leads to is what is read: its name counts, too.
+  // The target of a symbolic link is read, so its name is checked, too.
   std::error_code error;
   const std::filesystem::path target = std::filesystem::canonical(path, error);
   if (!is_source_name(path) || (!error && !is_source_name(target))) {

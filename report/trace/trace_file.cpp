@@ -15,7 +15,7 @@
 namespace lynxpp::report {
 namespace {
 
-/// Fast rather than small: a kernel may be waiting.
+/// Favours speed over size: a kernel may be waiting.
 constexpr int compression_level = 1;
 
 using Json = nlohmann::ordered_json;

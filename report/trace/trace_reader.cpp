@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Values of one block when they are unpacked. Ours have the 4 MiB of a ring; a file may say anything.
+/// Limit on the uncompressed size of a block. Valid blocks have the 4 MiB of a ring, but files are untrusted.
 constexpr std::uint64_t most_block_bytes = std::uint64_t{64} << 20;
 
 class TraceFileReader {
@@ -69,7 +69,7 @@ class TraceFileReader {
     return success();
   }
 
-  /// Null if the payload is not an object, which has no members then.
+  /// Returns null if the payload is not an object; null has no members.
   Json payload_object() const {
     Result<Json> object = parse_json<Json>(payload_, {path_, 0, 0, 1});
     return object ? std::move(*object) : Json();

@@ -11,7 +11,7 @@ namespace lynxpp::report {
 namespace {
 
 constexpr std::size_t action_width = 10;
-/// Findings of a kernel that are shown; a page has all of them.
+/// Findings shown per kernel; a page has all of them.
 constexpr std::size_t shown_findings = 10;
 
 std::string action_line(std::string_view action, const std::string& array, const std::string& reason,

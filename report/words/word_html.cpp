@@ -1,4 +1,4 @@
-// Advice, findings and heat maps of arrays as parts of a page.
+// Advice, findings and heat maps of arrays as sections of a page.
 #include <algorithm>
 
 #include "report/number.h"
@@ -20,7 +20,7 @@ struct Part {
   double mean() const { return static_cast<double>(accesses) / static_cast<double>(words); }
 };
 
-/// Those that hold words: arrays of few words have fewer than the map has cells.
+/// Returns the parts that contain words: small arrays have fewer words than the map has cells.
 std::vector<Part> parts_of(const ArrayProfile& array) {
   std::vector<Part> parts;
   const std::uint64_t cells = array.heat.size();
@@ -67,7 +67,7 @@ std::string bin_text(std::size_t bin) {
   return least == 1 ? "1" : grouped(least) + " to " + grouped(2 * least - 1);
 }
 
-/// Words by their count, from those never accessed on.
+/// Renders the distribution of words by count, starting with those never accessed.
 std::string distribution(const ArrayProfile& array) {
   std::vector<std::pair<std::string, std::uint64_t>> bars{{"0", array.never}};
   std::size_t bins = array.distribution.size();

@@ -16,7 +16,7 @@ hljs.registerLanguage("ptx", () => ({
   ],
 }));
 
-/** Highlighted, line by line; what spans lines is opened again in each. */
+/** Returns highlighted lines; tags that span lines are reopened in each. */
 function highlighted(text, language) {
   const open = [];
   return hljs.highlight(text, { language }).value.split("\n").map((line) => {

@@ -1,4 +1,4 @@
-// The page: an overview of kernels, and everything known of the chosen one.
+// The page: an overview of kernels, and details of the selected one.
 import { TabulatorFull as Tabulator } from "tabulator-tables";
 import { blockGraph, heatMap, histogram, timeline, timelineColumns } from "./charts.js";
 import { codeView } from "./code.js";
@@ -10,7 +10,7 @@ const kernels = kernelsOf(data);
 
 const number = { hozAlign: "right", headerHozAlign: "right", sorter: "number", formatter: (cell) => format(cell.getValue()) };
 
-/** How numbers of this name and unit are shown. */
+/** Returns the column options for numbers of this name and unit. */
 const numbersOf = (name, unit) => (isBits(name, unit) ? { ...number, formatter: (cell) => hexadecimal(cell.getValue()) } : number);
 
 function share(values, of) {
@@ -23,7 +23,7 @@ function share(values, of) {
   };
 }
 
-/** Virtual, scrollable, sortable. */
+/** Returns a scrollable, sortable table that renders only visible rows. */
 function table(columns, rows, options = {}) {
   const box = element("div");
   const height = rows.length > 12 ? "420px" : undefined;
@@ -78,7 +78,7 @@ const escape = (text) => String(text).replace(/[&<>"]/g, (c) => ({ "&": "&amp;",
 
 const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1) + (text.endsWith(".") ? "" : ".");
 
-/** Of rules about the kernel, and about its arrays, which have no estimate. Reasons and advice stand once for each rule: `said` has those before. */
+/** Renders a finding about the kernel, a location or an array (without an estimate). Reasons and advice appear once per rule; `said` has the rules so far. */
 function finding(each, said, title) {
   const place = placeOf(each);
   const head = [each.benefit === undefined ? "" : `${each.rule}, ${benefitOf(each)}`, place && `${place} (${[each.place.opcode, each.place.object].filter(Boolean).join(", ")})`, each.array].filter(Boolean).join(": ");
@@ -102,10 +102,10 @@ function findings(kernel) {
     ? element("details", { class: "rest" }, element("summary", {}, `${format(rest.length)} that promise less than 1 % of the run`), findingsList(rest, "ul")) : "");
 }
 
-/** Without its result, template arguments and parameters. */
+/** Returns the name without return type, template arguments and parameters. */
 const shortName = (name) => /([\w~][\w~:]*)(?:<.*>)?\(/.exec(name)?.[1] ?? name;
 
-/** Those of all kernels that promise the most. */
+/** Lists the findings of all kernels with the largest benefit. */
 function whereToLook() {
   const most = 12;
   const { shares_of, list } = data.summary.findings;
@@ -155,7 +155,7 @@ function rowsTable(each) {
   return element("div", {}, element("h4", {}, each.name), table(columns, rows), each.further ? element("p", {}, `and ${format(each.further)} more rows in the records`) : "");
 }
 
-/** Of a ratio its value. */
+/** Returns a number; the value of a ratio. */
 const plain = (result) => (result?.denominator !== undefined ? result.value : result ?? null);
 
 function launchesTable(kernel) {
