@@ -1,5 +1,5 @@
-// `lynxpp calibrate` with benchmarks whose times are known straight lines, and `lynxpp band` of typed
-// numbers on what it keeps.
+// `lynxpp calibrate` with benchmarks whose times are known straight lines, and `lynxpp band` with values
+// given as options on the resulting calibration.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,8 +15,8 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-/// 10 multiprocessors, 8 warps, 100 transactions a warp: reads take 1 + w ms, and 0.5 and 0.25 less for
-/// 32 and 64 bytes; camped 4 times that; writes twice the reads. `warps` is the header's.
+/// 10 multiprocessors, 8 warps, 100 transactions per warp: reads take 1 + w ms, 0.5 and 0.25 ms less for 32
+/// and 64 bytes; camped 4 times that; writes twice the reads. `warps` is the header's value.
 std::string benchmarks(const std::string& extra = "") {
   std::string text =
       "#!/bin/sh\ncat <<'END'\ndevice Straight 1000\nmultiprocessors 10\nwarps 8\ntransactions 100\n";
@@ -37,7 +37,7 @@ std::string benchmarks(const std::string& extra = "") {
   return text + extra + "END\n";
 }
 
-/// A user with a data folder of their own, on a modelled machine.
+/// A user with their own data folder, on a modelled machine.
 class Band : public testing::Test {
  protected:
   Outcome run(std::vector<std::string> arguments) const {
@@ -82,7 +82,7 @@ TEST_F(Band, CalibrationShowsAndKeepsItsEquations) {
 
 TEST_F(Band, TypedNumbersAsReviewed) {
   ASSERT_EQ(calibrate(benchmarks(), {"-o", folder_.path("c.json")}).exit_code, 0);
-  // The date is today's.
+  // The file contains today's date.
   std::string text;
   ASSERT_TRUE(read_file(folder_.path("c.json"), text));
   const std::size_t date = text.find("\"date\": \"") + 9;
@@ -119,7 +119,7 @@ TEST_F(Band, JsonHoldsWhatArithmeticSays) {
 
 TEST_F(Band, TheShareOfTheCeilingSaysWhetherMemoryIsWhatItWaitsFor) {
   ASSERT_EQ(calibrate(benchmarks()).exit_code, 0);
-  // 1,000 reads of 128 bytes take 1.25 ms at 4 warps and 1.125 at the most, 8.
+  // 1,000 reads of 128 bytes take 1.25 ms at 4 warps and 1.125 ms at 8, the maximum.
   const auto says = [&](const char* time) {
     return run({"band", "--gld-128", "1000", "--warps", "4", "--time", time}).out;
   };

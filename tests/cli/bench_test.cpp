@@ -1,4 +1,4 @@
-// `lynxpp bench` over programs that write the records themselves.
+// `lynxpp bench` on programs that write the records themselves.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ class Bench : public testing::Test {
     if (error) std::filesystem::copy_file(LYNXPP_COMMAND, folder_.path("bin/lynxpp"));
     std::filesystem::copy_file(LYNXPP_TEST_PRELOAD, folder_.path("lib/liblynxpp.so"));
   }
-  /// Runs the shell's `script` under bench; $1 is a file all runs share.
+  /// Runs the shell's `script` under bench; $1 is a file that all runs share.
   Outcome bench(std::vector<std::string> options, const std::string& script) const {
     std::vector<std::string> words{folder_.path("bin/lynxpp"), "bench"};
     words.insert(words.end(), options.begin(), options.end());

@@ -1,4 +1,4 @@
-// `lynxpp diff` over small files of records, word for word.
+// `lynxpp diff` on small files of records; compares the whole output.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// The places of k: two loads and a store in lines 7 and 8; `extra`: the second load is there twice.
+/// The sites of k: two loads and a store in lines 7 and 8; `extra`: the second load occurs twice.
 std::string diff_sites(bool extra) {
   const std::string more = extra ? ",0" : "";
   return R"({"record":"sites","kernel":"k","table":0,"functions":["k"],"opcodes":["ld.global.f32",)"

@@ -1,5 +1,5 @@
-// The texts of --help, word for word (LYNXPP_UPDATE_GOLDEN=1 rewrites them for review), and the manual
-// against them.
+// Compares --help with golden files (LYNXPP_UPDATE_GOLDEN=1 rewrites them for review), and the manual with
+// --help.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -61,7 +61,7 @@ std::set<std::string> options_in(const std::string& help) {
   return options;
 }
 
-/// The manual as plain characters: "\-" is a dash, font changes are nothing.
+/// Returns the manual as plain text: "\-" becomes a dash, font changes are removed.
 std::string manual() {
   std::string text;
   EXPECT_TRUE(read_file(LYNXPP_SOURCE_DIR "/man/lynxpp.1", text));

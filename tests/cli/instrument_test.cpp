@@ -57,7 +57,7 @@ class Instrument : public testing::Test {
   std::string two_ = folder_.write("two.ptx", std::string(header) + first_kernel + second_kernel);
 };
 
-/// The entries of an instrumented module; parses every body.
+/// Returns the entries of an instrumented module; parses every body.
 std::vector<std::string> entries_of(const std::string& ptx) {
   Result<ptx::Module> module = ptx::parse_module(ptx);
   EXPECT_TRUE(module) << render(module.error().diagnostics, ptx);
@@ -168,7 +168,7 @@ TEST_F(Instrument, ATargetWithoutAPlaceIsAWarningAtTheTarget) {
       HasSubstr(
           path +
           ":3:1: warning: nothing in first(int*) matches this target\n  ON_INSTRUCTION: ATOMIC: {\n  ^"));
-  // With several kernels: once, and only if none matches.
+  // With several kernels: one warning, and only if no kernel matches.
   const Outcome both = lynxpp({"instrument", two_, "-s", path, "-o", folder_.path("out.ptx")});
   EXPECT_THAT(both.err, HasSubstr(":3:1: warning: nothing in the 2 kernels matches this target\n"));
   EXPECT_EQ(both.err.find("matches this target"), both.err.rfind("matches this target")) << both.err;
@@ -216,7 +216,7 @@ TEST_F(Instrument, PtxasAcceptsTheResult) {
   EXPECT_EQ(assembled.exit_code, 0) << assembled.out << assembled.err << text_of("out.ptx");
 }
 
-// Behind a YIELD a GPU does not wait at the end of a branch, and the warp's lanes run apart from there on.
+// After a YIELD a GPU does not wait at the end of a branch, and the warp's lanes stay diverged.
 TEST_F(Instrument, MapsAndTracesHaveNoLaneYield) {
   if (start({"/bin/sh", "-c", "command -v ptxas || command -v /usr/local/cuda/bin/ptxas"}).exit_code != 0)
     GTEST_SKIP() << "no ptxas here";
@@ -258,8 +258,8 @@ TEST_F(Instrument, MapsAndTracesHaveNoLaneYield) {
   EXPECT_EQ(yields_of(out), 0u);
 }
 
-// Lanes of two groups may join at a label. A GPU then takes the mask of one of them for that of all, and
-// lanes that only the other one names wait for ever.
+// Lanes of two groups may join at a label. If the mask of one group were used for both, lanes that only the
+// other mask names would wait forever.
 TEST_F(Instrument, MasksAreNotKeptBehindALabel) {
   const std::string cod = folder_.write(
       "kept.cod",
@@ -272,7 +272,7 @@ TEST_F(Instrument, MasksAreNotKeptBehindALabel) {
   const std::string out = folder_.path("out.ptx");
   const Outcome outcome = lynxpp({"instrument", one_, "-s", cod, "--sm", "80", "-o", out});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-  std::set<std::string> masks;  // found out since the last label
+  std::set<std::string> masks;  // computed since the last label
   std::size_t operations = 0;
   const std::string ptx = text_of("out.ptx");
   for (const auto& line : split(ptx, '\n')) {

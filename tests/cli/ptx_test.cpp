@@ -1,4 +1,4 @@
-// `lynxpp ptx`: what it says of a small module, word for word, and of mistakes.
+// `lynxpp ptx` on a small module; compares the whole output; and its errors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// `lynxpp report` over files of records.
+// `lynxpp report` on files of records.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -16,8 +16,7 @@ using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
-/// bin/lynxpp and lib/liblynxpp.so in a folder of the test's own: what an installation looks like, wherever
-/// it lies.
+/// bin/lynxpp and lib/liblynxpp.so in a folder of the test: an installation in an arbitrary location.
 class Run : public testing::Test {
  protected:
   void SetUp() override {
@@ -35,7 +34,7 @@ class Run : public testing::Test {
     arguments.insert(arguments.begin(), {folder_.path("bin/lynxpp"), "run"});
     return start(arguments, environment, folder_.path());
   }
-  /// The variables a program started with these options sees, one a line.
+  /// Returns the variables of a program started with these options, one per line.
   std::string environment_of(std::vector<std::string> options,
                              const std::vector<std::pair<std::string, std::string>>& environment = {}) const {
     options.insert(options.end(), {"--", "env"});
@@ -231,7 +230,7 @@ TEST_F(Run, WithoutASpecificationItWarns) {
 }
 
 TEST_F(Run, AProgramThatAttachesByItselfIsLeftToDoSo) {
-  // The name may stand across two parts of what is read at a time.
+  // The name may cross the boundary of two blocks that are read.
   for (const std::size_t bytes_before : {0u, (1u << 20) - 30u}) {
     const std::string program = folder_.write(
         "own", "#!/bin/sh\n#" + std::string(bytes_before, '-') + "lynxpp_open_api\necho \"$LD_PRELOAD\"\n");

@@ -1,4 +1,4 @@
-// Records of many processes: merged, told apart, in files of their own.
+// Records of many processes: merged, grouped, and in separate files.
 #include <gtest/gtest.h>
 #include <zlib.h>
 
@@ -42,7 +42,7 @@ class Cluster : public ::testing::Test {
     std::ofstream(path) << text;
     return path;
   }
-  /// What a process writes.
+  /// Returns what a process writes.
   std::string written_by(const ProcessRecord& process, const std::vector<Record>& records) const {
     std::string path = folder_.file("rank" + std::to_string(process.rank.value_or(0)) + ".jsonl");
     const std::unique_ptr<Sink> sink = make_json_lines_sink(path);
@@ -115,7 +115,7 @@ TEST_F(Cluster, MergedRecordsNameTheirProcess) {
   EXPECT_EQ(std::get<LaunchRecord>(reading.records[1]).process, "000000000000");
   EXPECT_EQ(std::get<ProcessRecord>(reading.records[2]).rank, 1u);
   EXPECT_EQ(std::get<LaunchRecord>(reading.records[3]).process, "000000000001");
-  // Merging what is merged changes nothing.
+  // Merging a merged file changes nothing.
   EXPECT_EQ(merged({written("all.jsonl", text)}), text);
 }
 
@@ -188,7 +188,7 @@ TEST_F(Cluster, TablesOfSitesStandOnce) {
   };
   SitesRecord other = small_sites(0);
   other.opcodes = {"st.global.f32", "bra"};
-  // Rank 1 has met them in the other order.
+  // Rank 1 saw them in the other order.
   const std::string text =
       merged({written_by(process_of(0), {small_sites(0), with_sites(0, 1)}),
               written_by(process_of(1), {other, with_sites(0, 2), small_sites(1), with_sites(1, 3)}),
@@ -230,7 +230,7 @@ TEST_F(Cluster, CompressedFilesAreRead) {
   EXPECT_EQ(reading.records, 1u);
 }
 
-/// A few thousand compressed bytes hold gigabytes of one.
+/// A few thousand compressed bytes can contain a line of gigabytes.
 TEST_F(Cluster, ReadingEndsAtALineThatIsTooLong) {
   const std::string path = folder_.file("long.jsonl.gz");
   const gzFile file = gzopen(path.c_str(), "wb");

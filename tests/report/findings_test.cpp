@@ -1,4 +1,4 @@
-// Findings in words: every rule where it holds and where it just does not, their order, and their text.
+// Findings: every rule just within and just outside of its bounds, their order, and their text.
 #include "report/findings/findings.h"
 
 #include <gmock/gmock.h>
@@ -17,8 +17,8 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-/// A kernel "k" on lines 10 to 16 of a.cu: a load with 64 bytes between lanes, a scattered store, an
-/// atomic operation and a branch around line 14; then a loop.
+/// A kernel "k" on lines 10 to 16 of a.cu: a load with 64 bytes between lanes, a scattered store, an atomic
+/// operation and a branch around line 14; then a loop.
 SitesRecord sites() {
   constexpr std::uint32_t none = SitesRecord::unknown;
   SitesRecord record;
@@ -134,7 +134,7 @@ LaunchRecord with_grid(LaunchRecord record, std::uint32_t blocks) {
 
 LaunchRecord of_one_block(LaunchRecord record) { return with_grid(std::move(record), 1); }
 
-/// The summary has to outlive the facts.
+/// The summary must outlive the facts.
 class Findings : public testing::Test {
  protected:
   std::vector<KernelFinding> findings(const std::vector<Record>& records) {
@@ -323,7 +323,7 @@ TEST_F(Findings, NameTheLineOfTheSource) {
   EXPECT_EQ(finding->place->opcode, "ld.global.f32");
 }
 
-/// The sites with the load twice on one line.
+/// Returns the sites with the load twice on one line.
 SitesRecord unrolled() {
   SitesRecord one_line = sites();
   one_line.objects = {"argument 1", "argument 2"};

@@ -86,7 +86,7 @@ TEST(Csv, NothingIsAFormulaForASpreadsheet) {
   EXPECT_EQ(csv_of({record}), "\"'=1+1\",\"'=1+1\",0,cpu,40,256,\"'@spec\",\"'-n\",\"'+\",,,,,,,,,-7,,\n");
 }
 
-/// A row with a time is an instant, one with a begin and an end a slice.
+/// A row with a time is an instant, one with begin and end a slice.
 TEST(Perfetto, RowsOfTablesAreInstantsOrSlices) {
   std::vector<ResultValue> columns = {
       array<std::uint64_t>("t.sm", {3, 3}),         array<std::uint64_t>("t.time", {5000, 7000}),

@@ -168,7 +168,7 @@ TEST_F(JsonLines, AFileThatMayNotGrowHoldsWholeLines) {
   EXPECT_EQ(written(), line + line);
 }
 
-/// The program would wait for one until it is killed.
+/// Otherwise the program would wait for a reader until it is killed.
 TEST_F(JsonLines, APipeWithoutAReaderGivesNoSink) {
   ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
   EXPECT_EQ(make_json_lines_sink(path_), nullptr);

@@ -32,7 +32,7 @@ BenchRun instrumented_run_of(std::vector<std::pair<std::string, double>> kernels
 }
 
 TEST(Overhead, RatiosArePairedByRoundAndTheMedianIsTaken) {
-  // The machine grows slower from round to round; the ratio does not.
+  // The machine becomes slower from round to round; the ratio stays the same.
   Bench bench{{"./app"}, {run_of({{"k", 2}}), run_of({{"k", 4}}), run_of({{"k", 8}})}, {}};
   bench.settings.push_back(
       {"instruction_count",

@@ -122,7 +122,7 @@ TEST(Reader, WhatWasWrittenComesBack) {
     EXPECT_EQ(launch.results[i].values.index(), expected.results[i].values.index())
         << expected.results[i].name;
   }
-  // NaN is unequal to itself, so values are compared as the text they give again.
+  // NaN is not equal to itself, so values are compared as text.
   EXPECT_EQ(lines_of(reading.records), text);
 }
 
@@ -263,7 +263,7 @@ TEST(Reader, BadLinesAreLocatedAndTheOthersRead) {
   EXPECT_THAT(render(reading.diagnostics[4]), testing::StartsWith("a.jsonl:8:41: error: syntax error"));
 }
 
-/// Copies of deep values recurse, and each member of an object is looked up among all others.
+/// Copying deep values recurses, and each member of an object is compared with all others.
 TEST(Reader, DeepAndWideLinesAreLocatedAndTheOthersRead) {
   const std::string good = lines_of({CoverageRecord{"k", true, "", 1, 1, 1, {}}});
   const std::string deep = std::string(100000, '[') + std::string(100000, ']');

@@ -437,7 +437,7 @@ k
       << table;
 }
 
-/// The numbers of a key may mean other texts in another launch; the texts are the keys.
+/// A key's numbers may represent other texts in another launch; the texts are the keys.
 TEST(Table, KeysThatStandForTextsAreFoldedByText) {
   const auto launch = [](std::vector<std::uint64_t> keys, std::vector<std::string> texts,
                          std::vector<std::uint64_t> loads) {
@@ -458,7 +458,8 @@ k: loads
       << table;
 }
 
-/// Where the records say how to fold every column of a table without keys, rows of one number are one.
+/// If the records declare how to fold every column of a table without keys, rows with the same number are
+/// folded.
 TEST(Table, RowsAreFoldedAsTheRecordsSay) {
   const auto table_with = [](Fold fold) {
     const auto launch = [fold](std::uint64_t index, std::vector<std::uint64_t> cycles) {

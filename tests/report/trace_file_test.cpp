@@ -1,4 +1,4 @@
-// Files of streamed traces: what is written is read again, whole or cut off, and nothing else is.
+// Files of streamed traces: complete and truncated files are read back, invalid ones are rejected.
 #include "report/trace/trace_file.h"
 
 #include <gmock/gmock.h>
@@ -44,7 +44,7 @@ std::vector<std::byte> column(const std::vector<T>& values) {
   return {bytes.begin(), bytes.end()};
 }
 
-/// What a file holds, in words.
+/// Describes a file's contents as lines of text.
 std::vector<std::string> read(const std::string& path, bool expected_cut_off = false) {
   std::vector<std::string> found;
   TraceVisitor visitor;
@@ -113,7 +113,7 @@ TEST_F(Traces, OfAKilledProcessAreReadUpToTheLastWholeFrame) {
   EXPECT_EQ(read(path()).size(), 2u);
 }
 
-/// Neither a file nor what a link leads to is somebody else's to choose, and a pipe would keep the program.
+/// An existing file and a link's target may belong to somebody else, and a pipe would block the program.
 TEST_F(Traces, AreAlwaysANewFile) {
   const std::string other = path("other");
   ASSERT_TRUE(write_file(other, "mine"));
@@ -170,7 +170,7 @@ TEST_F(Traces, ThatAreNoneAreRefused) {
   EXPECT_THAT(read(path("three.trace")).back(), HasSubstr("three.trace"));
 }
 
-/// The only frames that say more than their bytes hold.
+/// The only frames that claim more bytes than they contain.
 TEST_F(Traces, ThatClaimMoreThanABlockHoldsAreRefused) {
   TraceDescription without_fields = description;
   without_fields.fields.clear();

@@ -1,4 +1,4 @@
-// Advice on shared memory, from records of both profiles: which launch it is about, and how it reads.
+// Advice on shared memory from records of both profiles: which launch it is about, and its text.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ struct Counted {
   std::uint64_t words = 0, count = 0;  ///< of each word
 };
 
-/// As the profiles report arrays whose words all have one count.
+/// Returns a record as the profiles report arrays whose words all have one count.
 LaunchRecord profile_of(const std::string& spec, std::uint64_t launch, const std::vector<Counted>& arrays) {
   LaunchRecord record;
   record.kernel = "_Z4sumsPf";
@@ -137,8 +137,7 @@ TEST(WordAdvice, ProfilesMayComeFromTwoRuns) {
   EXPECT_THAT(advice_text(sink.summary().words.advice(), 100),
               HasSubstr("-s shared_memory_profile,device_memory_profile"));
   sink.launch(profile_of("shared_memory_profile", 0, shared_arrays));
-  sink.launch(
-      profile_of("shared_memory_profile", 0, shared_arrays));  // again: the same launch of a third run
+  sink.launch(profile_of("shared_memory_profile", 0, shared_arrays));  // the same launch of a third run
   const std::vector<LaunchAdvice> advice = sink.summary().words.advice();
   ASSERT_TRUE(advice[0].staging);
   EXPECT_EQ(advice[0].profile.arrays.size(), 5u);

@@ -1,4 +1,4 @@
-// `lynxpp lsp` in sessions as editors have them, and with what no editor should send.
+// `lynxpp lsp` in sessions as editors have them, and with messages that no editor should send.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -49,14 +49,14 @@ struct Session {
   std::string err;
   std::vector<Json> messages;
 
-  /// The answer to the request; null when there is none.
+  /// Returns the answer to the request; null if it is missing.
   Json answer(int id) const {
     for (const Json& each : messages) {
       if (each.contains("id") && each["id"] == id) return each;
     }
     return nullptr;
   }
-  /// Of each time that they were published.
+  /// Returns the diagnostics of each publication.
   std::vector<Json> diagnostics() const {
     std::vector<Json> found;
     for (const Json& each : messages) {
@@ -130,7 +130,7 @@ TEST(LanguageServer, WarningsAreWarnings) {
   EXPECT_EQ(found.diagnostics()[0][0].at("severity"), 2);
 }
 
-/// Places of the protocol count units of UTF-16, those of the compiler bytes.
+/// Positions of the protocol count UTF-16 units, those of the compiler bytes.
 TEST(LanguageServer, PlacesCountUnitsOfUtf16) {
   const std::string text = "ON_KERNEL_EXIT: { /* \xc3\xa4 \xf0\x9d\x84\x9e */ nothing(); }\n";
   const Session found = session(begin + opened(text) + request(2, "textDocument/hover", at(0, 2)) +
@@ -263,7 +263,7 @@ TEST(LanguageServer, SurvivesMessagesThatAreNone) {
   }
 }
 
-/// Whatever is changed in them, no message ends the server.
+/// No change to the messages terminates the server.
 TEST(LanguageServer, SurvivesChangedMessages) {
   const std::vector<std::string> texts = {
       Json{{"jsonrpc", "2.0"},

@@ -1,4 +1,4 @@
-// What editors show of a name is what the reference's tables say, for every name of the language.
+// Editors show the descriptions of the reference's tables, for every name of the language.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
