@@ -80,7 +80,7 @@ TEST_F(Band, CalibrationShowsAndKeepsItsEquations) {
   EXPECT_NEAR(reads["coefficients"][2]["value"].get<double>(), -0.25, 1e-9);
 }
 
-TEST_F(Band, TypedNumbersAsReviewed) {
+TEST_F(Band, TypedNumbersMatchGolden) {
   ASSERT_EQ(calibrate(benchmarks(), {"-o", folder_.path("c.json")}).exit_code, 0);
   // The file contains today's date.
   std::string text;
@@ -99,7 +99,7 @@ TEST_F(Band, TypedNumbersAsReviewed) {
   EXPECT_EQ(outcome.out, expected);
 }
 
-TEST_F(Band, JsonHoldsWhatArithmeticSays) {
+TEST_F(Band, JsonHasTheComputedBand) {
   ASSERT_EQ(calibrate(benchmarks()).exit_code, 0);
   // 1,000 reads of 128 bytes at w warps: best 1000 (1 + w) / 1000 w ms, worst 4 times that.
   const Outcome outcome = run({"band", "--json", "--gld-128", "1000", "--warps", "4", "--time", "3.125"});
@@ -117,7 +117,7 @@ TEST_F(Band, JsonHoldsWhatArithmeticSays) {
   }
 }
 
-TEST_F(Band, TheShareOfTheCeilingSaysWhetherMemoryIsWhatItWaitsFor) {
+TEST_F(Band, ShareOfTheCeilingTellsMemoryBoundKernels) {
   ASSERT_EQ(calibrate(benchmarks()).exit_code, 0);
   // 1,000 reads of 128 bytes take 1.25 ms at 4 warps and 1.125 ms at 8, the maximum.
   const auto says = [&](const char* time) {
@@ -132,7 +132,7 @@ TEST_F(Band, TheShareOfTheCeilingSaysWhetherMemoryIsWhatItWaitsFor) {
               HasSubstr("125 % of what memory yields with all spread at 8 warps: a cache serves"));
 }
 
-TEST_F(Band, NextToNoStoresHaveNoDegreeOfTheirOwn) {
+TEST_F(Band, NegligibleStoresHaveNoDegreeOfCamping) {
   ASSERT_EQ(calibrate(benchmarks()).exit_code, 0);
   // At 4 warps 1,000 loads take 1.25 to 5 ms, and a store of 128 bytes 0.0025 to 0.01.
   std::vector<std::string> arguments{"band",    "--gld-128", "1000",   "--gst-128", "4",
@@ -148,7 +148,7 @@ TEST_F(Band, NextToNoStoresHaveNoDegreeOfTheirOwn) {
   EXPECT_THAT(html, HasSubstr("<li>were only the writes camped: too few,"));
 }
 
-TEST_F(Band, AGridWithFewBlocksKeepsFewWarpsBusy) {
+TEST_F(Band, SmallGridLimitsActiveWarps) {
   ASSERT_EQ(calibrate(benchmarks()).exit_code, 0);
   // 15 blocks of 3 warps on 10 multiprocessors: two blocks on some of them.
   const Outcome outcome =
@@ -160,7 +160,7 @@ TEST_F(Band, AGridWithFewBlocksKeepsFewWarpsBusy) {
   EXPECT_EQ(json["notes"][0], "the grid has blocks for 6 active warps only");
 }
 
-TEST_F(Band, DrawsIt) {
+TEST_F(Band, DrawsTheBand) {
   ASSERT_EQ(calibrate(benchmarks()).exit_code, 0);
   const Outcome outcome = run({"band", "--gld-128", "1000", "--warps", "4", "--time", "3", "--svg",
                                folder_.path("band.svg"), "--html", folder_.path("band.html")});
@@ -174,7 +174,7 @@ TEST_F(Band, DrawsIt) {
   EXPECT_THAT(html, HasSubstr("degree of camping 0.47"));
 }
 
-TEST_F(Band, MistakesEndInAMessage) {
+TEST_F(Band, ReportsErrors) {
   EXPECT_THAT(run({"band", "--gld-32", "1", "--warps", "1"}).err, HasSubstr("no device is calibrated"));
   EXPECT_THAT(run({"calibrate", "--machine", "abacus"}).err, HasSubstr("abacus"));
   ASSERT_EQ(calibrate(benchmarks()).exit_code, 0);

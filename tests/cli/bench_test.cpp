@@ -68,7 +68,7 @@ TEST_F(Bench, ComparesTheTimesThatTheRunsWrote) {
   EXPECT_THAT(json, HasSubstr(R"("geometric_mean":1.5)"));
 }
 
-TEST_F(Bench, SaysWhatChangedSinceThen) {
+TEST_F(Bench, ReportsChangesSinceASavedRun) {
   const auto script = [](const std::string& first, const std::string& second) {
     const std::string record =
         R"({"record":"timing","kernel":"%s","parse_ms":0.0,"instrument_ms":0.0,"emit_ms":0.0,"load_ms":0.0,)"
@@ -94,7 +94,7 @@ TEST_F(Bench, SaysWhatChangedSinceThen) {
                         "only now: new with instruction_count\n"));
 }
 
-TEST_F(Bench, FiguresThatAreNoneAreNamedBeforeAnythingRuns) {
+TEST_F(Bench, RejectsAnInvalidSavedFileBeforeRunning) {
   const std::string file = folder_.write("other.json", R"({"record":"summary"})");
   const Outcome outcome = bench({"-s", "instruction_count", "-c", file}, "echo ran >> $1");
   EXPECT_EQ(outcome.exit_code, 1);
@@ -102,12 +102,12 @@ TEST_F(Bench, FiguresThatAreNoneAreNamedBeforeAnythingRuns) {
   EXPECT_EQ(shared(), "");
 }
 
-TEST_F(Bench, AnOutputThatInstrumentationChangesIsShouted) {
+TEST_F(Bench, WarnsIfInstrumentationChangesTheOutput) {
   const Outcome outcome = bench({"-r", "2", "-s", "instruction_count"}, "echo $LYNXPP_TIMING");
   EXPECT_THAT(outcome.out, HasSubstr("THE PROGRAM'S OUTPUT CHANGED"));
 }
 
-TEST_F(Bench, AProgramThatFailsEndsIt) {
+TEST_F(Bench, StopsIfTheProgramFails) {
   const Outcome outcome =
       bench({"-s", "instruction_count"}, "echo no device >&2; test $LYNXPP_TIMING = original");
   EXPECT_EQ(outcome.exit_code, 1);
@@ -116,7 +116,7 @@ TEST_F(Bench, AProgramThatFailsEndsIt) {
             "  hint: it said: no device\n");
 }
 
-TEST_F(Bench, MistakesAreNamed) {
+TEST_F(Bench, ReportsErrors) {
   EXPECT_EQ(bench({"-s", "instruction_cuont"}, "true").exit_code, 2);
   EXPECT_EQ(bench({}, "true").exit_code, 2);
   EXPECT_EQ(bench({"-r", "0", "-s", "instruction_count"}, "true").exit_code, 2);

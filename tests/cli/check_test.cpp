@@ -16,7 +16,7 @@ constexpr const char* counter =
     "  atomicMax(&counts[basicBlockId()], 1);\n"
     "}\n";
 
-TEST(Check, AGoodSpecificationIsSummarised) {
+TEST(Check, SummarizesAValidSpecification) {
   const TemporaryFolder folder;
   const std::string path = folder.write("good.cod", counter);
   const Outcome outcome = lynxpp({"check", path});
@@ -25,7 +25,7 @@ TEST(Check, AGoodSpecificationIsSummarised) {
   EXPECT_EQ(outcome.err, "");
 }
 
-TEST(Check, AnErrorHasItsPlaceALineAndACaret) {
+TEST(Check, ErrorHasLocationLineAndCaret) {
   const TemporaryFolder folder;
   const std::string path = folder.write("bad.cod",
                                         "global unsigned long counts[BASIC_BLOCKS];\n"
@@ -42,7 +42,7 @@ TEST(Check, AnErrorHasItsPlaceALineAndACaret) {
   EXPECT_THAT(outcome.err, HasSubstr("basicBlockId"));
 }
 
-TEST(Check, OneBadFileAmongSeveralIsEnough) {
+TEST(Check, FailsIfOneOfSeveralFilesHasErrors) {
   const TemporaryFolder folder;
   const std::string good = folder.write("good.cod", counter);
   const std::string bad = folder.write("bad.cod", "ON_KERNEL_ENTRY: { int x = ; }\n");
@@ -54,7 +54,7 @@ TEST(Check, OneBadFileAmongSeveralIsEnough) {
               HasSubstr("lynxpp: error: cannot read specification './absent.cod': no such file\n"));
 }
 
-TEST(Check, AOneLinerDeclaresWhatItUses) {
+TEST(Check, OneLinerDeclaresItsVariables) {
   const Outcome outcome = lynxpp(
       {"check", "-e", "ON_INSTRUCTION: MEM_READ: SHARED: count[sourceLine()]++;", "-e",
        "ON_KERNEL_ENTRY: { x[laneId()]++; d += 1.5; record(&h, smId()); append(&t, blockId(), smId()); }"});
@@ -64,7 +64,7 @@ TEST(Check, AOneLinerDeclaresWhatItUses) {
   EXPECT_THAT(outcome.out, HasSubstr("one-liner-2: ok, 1 handler"));
 }
 
-TEST(Check, AnErrorInAOneLinerHasItsPlace) {
+TEST(Check, ErrorInAOneLinerHasLocation) {
   const Outcome outcome = lynxpp({"check", "-e", "ON_KERNEL_ENTRY: a[blokId()]++;"});
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_EQ(outcome.err,
@@ -74,7 +74,7 @@ TEST(Check, AnErrorInAOneLinerHasItsPlace) {
             "  hint: did you mean 'blockId'?\n");
 }
 
-TEST(Check, WhatCannotBeDeclaredByUseIsRefused) {
+TEST(Check, RejectsUsesThatCannotDeclareAVariable) {
   const Outcome least = lynxpp({"check", "-e", "ON_KERNEL_ENTRY: atomicMin(&a, 3);"});
   EXPECT_EQ(least.exit_code, 1);
   EXPECT_THAT(least.err, HasSubstr("one-liner:1:29: error: the least value of 'a' would always be the zero"));
@@ -83,26 +83,26 @@ TEST(Check, WhatCannotBeDeclaredByUseIsRefused) {
   EXPECT_THAT(indices.err, HasSubstr("only its last index may be any number"));
 }
 
-TEST(Check, ReadingAloneDeclaresNothing) {
+TEST(Check, ReadingAVariableDoesNotDeclareIt) {
   const Outcome outcome = lynxpp({"check", "-e", "ON_KERNEL_ENTRY: if (limit > 3) n++;"});
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_THAT(outcome.err, HasSubstr("'limit'"));
 }
 
-TEST(Check, WithoutASpecificationIsAUsageError) {
+TEST(Check, NoSpecificationIsAUsageError) {
   const Outcome outcome = lynxpp({"check"});
   EXPECT_EQ(outcome.exit_code, 2);
   EXPECT_THAT(outcome.err, HasSubstr("no specification to check"));
 }
 
-TEST(List, PrintsTheTextOfOne) {
+TEST(List, PrintsTheTextOfASpecification) {
   const auto known = instrumentors::find_specification("instruction_count");
   ASSERT_TRUE(known);
   EXPECT_EQ(lynxpp({"list", "instruction_count"}).out, known->source);
   EXPECT_EQ(lynxpp({"list", "instruction_coun"}).exit_code, 2);
 }
 
-TEST(Help, OfACommandByName) {
+TEST(Help, ShowsACommandByName) {
   EXPECT_EQ(lynxpp({"help", "check"}).out, lynxpp({"check", "--help"}).out);
   EXPECT_EQ(lynxpp({"help"}).out, lynxpp({"--help"}).out);
 }
@@ -116,7 +116,7 @@ TEST(Check, EmitsThePtxOfEveryHandler) {
   EXPECT_THAT(outcome.out, HasSubstr("__lynxpp_site_basic_block_id"));
 }
 
-TEST(Check, SaysWhichHandlersNeedNoCode) {
+TEST(Check, ShowsHandlersThatNeedNoCode) {
   const TemporaryFolder folder;
   const std::string counted = folder.write(
       "counted.cod",
@@ -135,7 +135,7 @@ constexpr const char* two_kernels =
     "  st.global.f32 [%rd1], %f1;\n$end:\n  ret;\n}\n"
     ".visible .entry other()\n{\n  ret;\n}\n";
 
-TEST(Explain, EveryPlaceHasItsLinesAndInstruction) {
+TEST(Explain, EverySiteHasLinesAndInstruction) {
   const TemporaryFolder folder;
   const std::string ptx = folder.write("k.ptx", two_kernels);
   const std::string spec = folder.write("s.cod",
@@ -155,7 +155,7 @@ TEST(Explain, EveryPlaceHasItsLinesAndInstruction) {
   EXPECT_THAT(outcome.out, testing::Not(HasSubstr("other")));
 }
 
-TEST(Explain, AHandlerWithoutAPlaceGetsAHint) {
+TEST(Explain, HandlerWithoutASiteGetsAHint) {
   const TemporaryFolder folder;
   const std::string ptx = folder.write("k.ptx", two_kernels);
   const auto hint_of = [&](const std::string& labels) {
@@ -178,7 +178,7 @@ TEST(Explain, AHandlerWithoutAPlaceGetsAHint) {
   EXPECT_EQ(hint_of("BRANCH: OPCODE(\"ld.*\")"), "no instruction fits all of the handler's filters together");
 }
 
-TEST(Explain, JsonHoldsTheSame) {
+TEST(Explain, JsonHasTheSameSites) {
   const TemporaryFolder folder;
   const std::string ptx = folder.write("k.ptx", two_kernels);
   const std::string spec = folder.write("s.cod", "ON_KERNEL_ENTRY: { }\n");
@@ -199,14 +199,14 @@ TEST(Explain, JsonHoldsTheSame) {
       "\"instruction\":\"ret;\"}]}\n");
 }
 
-TEST(Explain, WhatCannotBeReadIsAnError) {
+TEST(Explain, UnreadableFileIsAnError) {
   const TemporaryFolder folder;
   const std::string spec = folder.write("s.cod", "ON_KERNEL_ENTRY: { }\n");
   EXPECT_EQ(lynxpp({"check", spec, "--explain", folder.path("absent.ptx")}).exit_code, 1);
   EXPECT_EQ(lynxpp({"check", spec, "--json"}).exit_code, 2) << "only with --explain";
 }
 
-TEST(Check, EveryReadyMadeSpecificationIsGood) {
+TEST(Check, AcceptsEveryReadyMadeSpecification) {
   std::vector<std::string> arguments{"check"};
   for (const instrumentors::ReadyMade& entry : instrumentors::ready_made())
     arguments.emplace_back(entry.name);

@@ -111,7 +111,7 @@ the whole program
 )");
 }
 
-TEST_F(Diff, OfOtherCodePlacesAreFoldedByLine) {
+TEST_F(Diff, FoldsSitesByLineIfTheCodeDiffers) {
   b_ = folder_.write("b.jsonl", second_run(true));
   EXPECT_THAT(body_of(),
               HasSubstr(R"(  reads by instruction (the code differs: by function, source line and opcode):
@@ -164,7 +164,7 @@ TEST_F(Diff, TheSameRunHasNoChanges) {
                            "\n== s ==\nunchanged: the whole program\n");
 }
 
-TEST_F(Diff, OtherDevicesAreComparedWhereThereIsOneEach) {
+TEST_F(Diff, ComparesDifferentDevicesIfEachFileHasOne) {
   std::string other = first_run;
   for (std::size_t at = 0; (at = other.find(R"("cpu")", at)) != std::string::npos;)
     other.replace(at, 5, R"("gpu")");
@@ -172,7 +172,7 @@ TEST_F(Diff, OtherDevicesAreComparedWhereThereIsOneEach) {
   EXPECT_THAT(body_of(), HasSubstr("== s on cpu -> gpu ==\nunchanged: k\n"));
 }
 
-TEST_F(Diff, WhatOneFileAloneHasIsListed) {
+TEST_F(Diff, ListsWhatOnlyOneFileHas) {
   std::string other = first_run;
   for (std::size_t at = 0; (at = other.find(R"("spec":"s")", at)) != std::string::npos;)
     other.replace(at, 10, R"("spec":"t")");
@@ -182,7 +182,7 @@ TEST_F(Diff, WhatOneFileAloneHasIsListed) {
                            "\nin B alone: t on cpu\n\nin B alone: t at the end\n");
 }
 
-TEST_F(Diff, MistakesAreNamed) {
+TEST_F(Diff, ReportsErrors) {
   const Outcome missing = lynxpp({"diff", a_, folder_.path("none.jsonl")});
   EXPECT_EQ(missing.exit_code, 1);
   EXPECT_EQ(missing.out, "");

@@ -45,7 +45,7 @@ std::vector<Example> examples_of(const std::string& document) {
   return examples;
 }
 
-TEST(CodReference, ItsExamplesCompile) {
+TEST(CodReference, ExamplesCompile) {
   int compiled = 0;
   for (const Example& example : examples_of(text_of(reference_path))) {
     if (example.language != "cod") continue;
@@ -67,7 +67,7 @@ TEST(CodReference, ItsExamplesCompile) {
 
 /// An example of an error is followed by the compiler's message (LYNXPP_UPDATE_GOLDEN=1 rewrites it for
 /// review).
-TEST(CodReference, ItsMistakesAreReportedAsItSays) {
+TEST(CodReference, ErrorExamplesGiveTheDocumentedMessages) {
   std::string document = text_of(reference_path);
   const bool update = std::getenv("LYNXPP_UPDATE_GOLDEN") != nullptr;
   const std::vector<Example> examples = examples_of(document);
@@ -95,7 +95,7 @@ TEST(CodReference, ItsMistakesAreReportedAsItSays) {
   }
 }
 
-TEST(CodReference, NamesEverythingTheLanguageHas) {
+TEST(CodReference, DescribesEveryNameOfTheLanguage) {
   const std::string document = text_of(reference_path);
   for (const std::string& name : cod::api_names()) EXPECT_THAT(document, HasSubstr("`" + name + "("));
   for (const std::string& name : cod::extent_names()) EXPECT_THAT(document, HasSubstr("`" + name + "`"));

@@ -36,7 +36,7 @@ void expect_golden(const std::string& name, const std::string& text) {
   EXPECT_EQ(text, expected);
 }
 
-TEST(Help, IsWordForWordAsReviewed) {
+TEST(Help, MatchesGolden) {
   expect_golden("help", help_of(""));
   for (const std::string& subcommand : subcommands) expect_golden("help-" + subcommand, help_of(subcommand));
 }
@@ -103,7 +103,7 @@ TEST(Version, IsOneLine) {
   EXPECT_THAT(outcome.out, testing::MatchesRegex("lynxpp [0-9]+\\.[0-9]+\\.[0-9]+\n"));
 }
 
-TEST(Usage, MistakesAreNamedWithTheWayOut) {
+TEST(Usage, ErrorsSayWhatToDo) {
   const auto expect = [](std::vector<std::string> arguments, const std::string& message) {
     const Outcome outcome = lynxpp(std::move(arguments));
     EXPECT_EQ(outcome.exit_code, 2);

@@ -71,7 +71,7 @@ std::vector<std::string> entries_of(const std::string& ptx) {
   return names;
 }
 
-TEST_F(Instrument, OneKernelGoesToStandardOutput) {
+TEST_F(Instrument, WritesOneKernelToStandardOutput) {
   const Outcome outcome = lynxpp({"instrument", one_, "-s", spec_});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_THAT(entries_of(outcome.out), testing::ElementsAre("_Z5firstPi"));
@@ -110,7 +110,7 @@ TEST_F(Instrument, UnknownPassesAreRefused) {
   EXPECT_EQ(outcome.out, "");
 }
 
-TEST_F(Instrument, SeveralKernelsBecomeAModuleEach) {
+TEST_F(Instrument, WritesAModulePerKernel) {
   const Outcome outcome = lynxpp({"instrument", two_, "-s", spec_, "-o", folder_.path("out.ptx")});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_THAT(entries_of(text_of("out-_Z5firstPi.ptx")), testing::ElementsAre("_Z5firstPi"));
@@ -129,7 +129,7 @@ TEST_F(Instrument, SeveralKernelsNeedFiles) {
                              "  hint: name one with -k, or files with -o: -o out.ptx makes out-KERNEL.ptx\n");
 }
 
-TEST_F(Instrument, AKernelIsNamedInAnyOfItsSpellings) {
+TEST_F(Instrument, AcceptsEverySpellingOfAKernelName) {
   for (const char* name : {"_Z5firstPi", "first(int*)", "first"}) {
     const Outcome outcome =
         lynxpp({"instrument", two_, "-s", spec_, "-k", name, "-o", folder_.path("out.ptx")});
@@ -144,7 +144,7 @@ TEST_F(Instrument, AKernelIsNamedInAnyOfItsSpellings) {
             "lynxpp: error: " + two_ + " defines no kernel 'banana'\n  hint: it defines first, second\n");
 }
 
-TEST_F(Instrument, LongNamesStillMakeFiles) {
+TEST_F(Instrument, ShortensLongFileNames) {
   const std::string name(5000, 'k');
   const std::string module = std::string(header) + ".visible .entry " + name +
                              "1() { ret; }\n.visible .entry " + name + "2() { ret; }\n";
@@ -158,7 +158,7 @@ TEST_F(Instrument, LongNamesStillMakeFiles) {
   EXPECT_EQ(files, 2);
 }
 
-TEST_F(Instrument, ATargetWithoutAPlaceIsAWarningAtTheTarget) {
+TEST_F(Instrument, TargetWithoutASiteIsAWarningAtTheTarget) {
   const std::string path = folder_.write(
       "atomics.cod", "// Never.\nlong seen;\nON_INSTRUCTION: ATOMIC: {\n  seen = seen + 1;\n}\n");
   const Outcome outcome = lynxpp({"instrument", one_, "-s", path});
@@ -174,14 +174,14 @@ TEST_F(Instrument, ATargetWithoutAPlaceIsAWarningAtTheTarget) {
   EXPECT_EQ(both.err.find("matches this target"), both.err.rfind("matches this target")) << both.err;
 }
 
-TEST_F(Instrument, ReadyMadeTargetsWithoutASiteAreNoWarning) {
+TEST_F(Instrument, ReadyMadeTargetsWithoutASiteGiveNoWarning) {
   const Outcome outcome =
       lynxpp({"instrument", one_, "-s", "opcode_mix,quality,value_check,call_counts,loop_trips"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_THAT(outcome.err, testing::Not(HasSubstr("warning")));
 }
 
-TEST_F(Instrument, MistakesHaveTheirPlace) {
+TEST_F(Instrument, ErrorsHaveALocation) {
   const std::string bad =
       folder_.write("bad.ptx", std::string(header) + ".visible .entry k()\n{\n  mov.u32 %r1, ;\n}\n");
   const Outcome outcome = lynxpp({"instrument", bad, "-s", spec_});
@@ -260,7 +260,7 @@ TEST_F(Instrument, MapsAndTracesHaveNoLaneYield) {
 
 // Lanes of two groups may join at a label. If the mask of one group were used for both, lanes that only the
 // other mask names would wait forever.
-TEST_F(Instrument, MasksAreNotKeptBehindALabel) {
+TEST_F(Instrument, DoesNotKeepMasksAcrossALabel) {
   const std::string cod = folder_.write(
       "kept.cod",
       "global unsigned long leaders, odd;\n"
@@ -289,7 +289,7 @@ TEST_F(Instrument, MasksAreNotKeptBehindALabel) {
   EXPECT_GE(operations, 1u);
 }
 
-TEST_F(Instrument, WithoutRoomForTheResultItSaysSo) {
+TEST_F(Instrument, ReportsAFullDisk) {
   const Outcome outcome = lynxpp({"instrument", one_, "-s", spec_, "-o", "/no/such/folder/out.ptx"});
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_EQ(outcome.err, "lynxpp: error: cannot write /no/such/folder/out.ptx\n");

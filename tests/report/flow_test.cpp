@@ -23,7 +23,7 @@ struct Flow {
   }
 };
 
-TEST(FlowCosts, ABranchBackToTheHeaderIsOfTheLoop) {
+TEST(FlowCosts, BranchBackToTheHeaderBelongsToTheLoop) {
   Flow flow;
   flow.add(1, none, 1, none, 320, 10);
   flow.add(2, none, 2, none, 960, 40);
@@ -38,7 +38,7 @@ TEST(FlowCosts, ABranchBackToTheHeaderIsOfTheLoop) {
   EXPECT_EQ(costs.loops[0].thread_entries, 320);
 }
 
-TEST(FlowCosts, ABranchInsideALoopIsNotOfIt) {
+TEST(FlowCosts, BranchInsideALoopDoesNotBelongToIt) {
   Flow flow;
   flow.add(1, none, 1, none, 320, 10);
   flow.add(2, 3, 3, none, 960, 30, 15);

@@ -35,7 +35,7 @@ LaunchRecord launch_of_sites(std::vector<ResultValue> results) {
   return record;
 }
 
-TEST(Page, DataHoldsPlacesTheirTextAndLaunches) {
+TEST(Page, DataHasSitesTheirTextAndLaunches) {
   const TemporaryFolder folder;
   SitesRecord sites = small_sites();
   sites.files = {folder.file("a.cu")};
@@ -71,11 +71,11 @@ Json sources_of(const std::vector<std::string>& files, SourceTexts texts = Sourc
   return found;
 }
 
-TEST(Page, ASourceThatIsNotThereSaysSo) {
+TEST(Page, MissingSourceIsReported) {
   EXPECT_EQ(sources_of({"src/a.cu"}), Json({{"src/a.cu", "the file was not there when the page was made"}}));
 }
 
-TEST(Page, OnlyRegularFilesWithASuffixOfSourceFilesAreRead) {
+TEST(Page, ReadsOnlyRegularFilesWithASourceSuffix) {
   const TemporaryFolder folder;
   const std::string source = folder.file("a.CU");
   const std::string secret = folder.file("id_rsa");
@@ -116,7 +116,7 @@ TEST(Page, HoldsABoundedAmountOfSource) {
   EXPECT_EQ(std::ranges::count(found, Json("the page holds 64 MiB of source already")), 1);
 }
 
-TEST(Page, LaunchesBeyondTheFirstAreCounted) {
+TEST(Page, CountsLaunchesThatItOmits) {
   PageSink sink;
   for (std::uint64_t i = 0; i < 10'003; ++i) sink.launch(vecadd_launch(i));
   const Json data = Json::parse(sink.data("t"));
@@ -125,7 +125,7 @@ TEST(Page, LaunchesBeyondTheFirstAreCounted) {
   EXPECT_EQ(data["summary"]["specifications"][0]["kernels"][0]["launches"], 10'003);
 }
 
-TEST(Page, IsOneFileThatAsksForNoOther) {
+TEST(Page, IsOneFileWithoutReferences) {
   PageSink sink;
   sink.launch(vecadd_launch());
   const std::string page = to_page(sink, "a & b");

@@ -80,7 +80,7 @@ Status write_rows(TraceFile& file, std::uint32_t stream, std::uint64_t first) {
                     {column<std::uint64_t>({7, ~std::uint64_t{0}}), column<std::uint8_t>({1, 255})});
 }
 
-TEST_F(Traces, AreReadAsTheyWereWritten) {
+TEST_F(Traces, RoundTrip) {
   TraceFile file(folder + "/new/folder/one.trace");
   const auto first = file.begin(description);
   ASSERT_TRUE(first.ok());
@@ -98,7 +98,7 @@ TEST_F(Traces, AreReadAsTheyWereWritten) {
                   "0 rows 5:7/1 6:18446744073709551615/255", "0 done 9 4"));
 }
 
-TEST_F(Traces, OfAKilledProcessAreReadUpToTheLastWholeFrame) {
+TEST_F(Traces, FileOfAKilledProcessIsReadUpToTheLastCompleteFrame) {
   TraceFile file(path());
   ASSERT_TRUE(file.begin(description).ok());
   ASSERT_TRUE(write_rows(file, 0, 0).ok());
@@ -114,7 +114,7 @@ TEST_F(Traces, OfAKilledProcessAreReadUpToTheLastWholeFrame) {
 }
 
 /// An existing file and a link's target may belong to somebody else, and a pipe would block the program.
-TEST_F(Traces, AreAlwaysANewFile) {
+TEST_F(Traces, FileIsAlwaysNew) {
   const std::string other = path("other");
   ASSERT_TRUE(write_file(other, "mine"));
   ASSERT_TRUE(write_file(path(), "mine"));
@@ -134,7 +134,7 @@ TEST_F(Traces, AreAlwaysANewFile) {
   EXPECT_FALSE(std::filesystem::exists(path("absent")));
 }
 
-TEST_F(Traces, OnAFullDiskStayWhole) {
+TEST_F(Traces, FullDiskLeavesCompleteFrames) {
   TraceFile file(path());
   ASSERT_TRUE(file.begin(description).ok());
   ASSERT_TRUE(write_rows(file, 0, 0).ok());
@@ -151,7 +151,7 @@ TEST_F(Traces, OnAFullDiskStayWhole) {
   EXPECT_EQ(read(path()).size(), 2u);
 }
 
-TEST_F(Traces, ThatCannotBeMadeSaySo) {
+TEST_F(Traces, ReportsThatAFileCannotBeCreated) {
   std::ofstream(path("file")) << "x";
   TraceFile file(path("file") + "/one.trace");
   const auto begun = file.begin(description);
@@ -159,7 +159,7 @@ TEST_F(Traces, ThatCannotBeMadeSaySo) {
   EXPECT_THAT(begun.error().diagnostics.front().message, HasSubstr("Not a directory"));
 }
 
-TEST_F(Traces, ThatAreNoneAreRefused) {
+TEST_F(Traces, RejectsInvalidFiles) {
   std::ofstream(path()) << "this is a text of more than sixteen bytes";
   EXPECT_THAT(read(path()),
               ElementsAre(HasSubstr("is no file of streamed traces: there is no frame at byte 0")));
@@ -171,7 +171,7 @@ TEST_F(Traces, ThatAreNoneAreRefused) {
 }
 
 /// The only frames that claim more bytes than they contain.
-TEST_F(Traces, ThatClaimMoreThanABlockHoldsAreRefused) {
+TEST_F(Traces, RejectsFramesThatClaimTooManyBytes) {
   TraceDescription without_fields = description;
   without_fields.fields.clear();
   TraceFile file(path());
@@ -185,7 +185,7 @@ TEST_F(Traces, ThatClaimMoreThanABlockHoldsAreRefused) {
   EXPECT_THAT(read(path("large.trace")).back(), HasSubstr("a block is too long"));
 }
 
-TEST_F(Traces, AnyChangedByteIsReadOrRefused) {
+TEST_F(Traces, SurvivesAnyChangedByte) {
   TraceFile file(path());
   ASSERT_TRUE(file.begin(description).ok());
   ASSERT_TRUE(write_rows(file, 0, 0).ok());
@@ -201,7 +201,7 @@ TEST_F(Traces, AnyChangedByteIsReadOrRefused) {
   }
 }
 
-TEST_F(Traces, AreFoundInTheirFolder) {
+TEST_F(Traces, FindsFilesInAFolder) {
   EXPECT_FALSE(trace_files(folder).ok());
   for (const char* name : {"b.trace", "a.trace", "c.jsonl"}) std::ofstream(path(name)) << "x";
   const auto files = trace_files(folder);

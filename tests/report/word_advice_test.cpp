@@ -63,7 +63,7 @@ const std::vector<Counted> device_arrays{{"#0 parameter 0, main+0x10", 5000, 1},
                                          {"#1 parameter 1, step(int, float*)+0x20", 128, 9000},
                                          {"#2 parameter 2, step(int, float*)+0x30", 128, 8000}};
 
-TEST(WordAdvice, ReadsAsATable) {
+TEST(WordAdvice, FormatsATable) {
   WordProfiles profiles;
   profiles.add(profile_of("shared_memory_profile", 0, shared_arrays));
   profiles.add(profile_of("device_memory_profile", 0, device_arrays));
@@ -91,7 +91,7 @@ sums(float*)
 )");
 }
 
-TEST(WordAdvice, IsAboutTheLaunchWithTheMostAccesses) {
+TEST(WordAdvice, SelectsTheLaunchWithTheMostAccesses) {
   WordProfiles profiles;
   for (const std::uint64_t launch : {0, 1, 2}) {
     profiles.add(profile_of("shared_memory_profile", launch, {{"tile", 64, launch == 1 ? 900u : 90u}}));
@@ -104,7 +104,7 @@ TEST(WordAdvice, IsAboutTheLaunchWithTheMostAccesses) {
   EXPECT_THAT(advice_text(advice, 100), HasSubstr("launch 1, which has the most accesses of 3\n"));
 }
 
-TEST(WordAdvice, ArraysWhoseCountsStopAtTheLimitAreNamed) {
+TEST(WordAdvice, NamesArraysWhoseCountsAreCapped) {
   WordProfiles profiles;
   LaunchRecord record =
       profile_of("device_memory_profile", 0, {{"a", 64, 255}, {"b", 64, 255}, {"c", 64, 7}});
@@ -118,7 +118,7 @@ TEST(WordAdvice, ArraysWhoseCountsStopAtTheLimitAreNamed) {
               HasSubstr("several at the limit: a: its counts stop at 255, as do those of 1 other array:"));
 }
 
-TEST(WordAdvice, EachDeviceHasItsOwn) {
+TEST(WordAdvice, IsSeparatePerDevice) {
   WordProfiles profiles;
   LaunchRecord record = profile_of("shared_memory_profile", 0, {{"tile", 64, 90}});
   profiles.add(record);
@@ -143,7 +143,7 @@ TEST(WordAdvice, ProfilesMayComeFromTwoRuns) {
   EXPECT_EQ(advice[0].profile.arrays.size(), 5u);
 }
 
-TEST(WordAdvice, APageHasHeatMapsAndEveryNumber) {
+TEST(WordAdvice, PageHasHeatMapsAndEveryNumber) {
   SummarySink sink;
   sink.launch(profile_of("shared_memory_profile", 0, {{"<tile>", 2, 40}}));
   sink.launch(profile_of("device_memory_profile", 0, device_arrays));
@@ -158,7 +158,7 @@ TEST(WordAdvice, APageHasHeatMapsAndEveryNumber) {
               HasSubstr(R"("advised":"stage","bytes":512,"held":"copy","saved_accesses":1151488)"));
 }
 
-TEST(WordAdvice, IsNotThereWithoutCounts) {
+TEST(WordAdvice, IsEmptyWithoutCounts) {
   SummarySink sink;
   sink.launch(vecadd_launch());
   EXPECT_EQ(advice_text(sink.summary().words.advice(), 100), "");
