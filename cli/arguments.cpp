@@ -29,7 +29,7 @@
 namespace lynxpp::cli {
 namespace {
 
-constexpr const char* words_help = "How words of memory are counted (default: exactly), e.g. static,plain";
+constexpr const char* words_help = "Counting scheme for memory words (default: exact), e.g. static,plain";
 
 CLI::Validator compute_capability() { return CLI::Range(50, 200).description(""); }
 
@@ -38,51 +38,54 @@ CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
   add_specifications(*run, arguments.specifications, false);
   add_one_liners(*run, arguments.one_liners);
   add_filters(*run, arguments.kernels, arguments.launches);
-  run->add_option("-o,--output", arguments.output, "Write records as JSON Lines to FILE, which is begun anew")
+  run->add_option("-o,--output", arguments.output,
+                  "Write records as JSON Lines to FILE, replacing its contents")
       ->type_name("FILE");
   add_device(*run, arguments.device);
   run->add_option("--dump", arguments.dump, "Write original and instrumented PTX of each kernel into FOLDER")
       ->type_name("FOLDER");
-  run->add_option("--trace", arguments.trace, "Stream entries of traces into FOLDER (`lynxpp trace`)")
+  run->add_option("--trace", arguments.trace, "Stream trace entries to files in FOLDER (see `lynxpp trace`)")
       ->type_name("FOLDER");
   run->add_option("--words", arguments.words, words_help)->type_name("SCHEME");
   run->add_option("--start", arguments.start,
-                  "Only launches within it: profiler (cuProfilerStart) or range=NAME")
+                  "Measure only within EVENT: profiler (cuProfilerStart) or range=NAME")
       ->type_name("EVENT");
   run->add_flag("--timing", arguments.timing,
                 "Report the time of each stage: parse, instrument, emit, load, execute");
   run->footer(
       "The results are printed as a table on standard error when the program ends.\n"
-      "The exit code is the program's; 3: it is 0 and nothing was measured, 2: wrong usage, a specification\n"
-      "that is not there or has errors, 126: PROGRAM cannot be executed, 127: there is no PROGRAM.\n\n"
+      "The exit code is the program's, or 2: wrong usage, or a specification is missing or has errors;\n"
+      "3: the program succeeded but nothing was measured; 126: PROGRAM cannot be executed;\n"
+      "127: PROGRAM does not exist.\n\n"
       "Example: lynxpp run -s instruction_count -k 'matmul.*' -o out.jsonl -- ./app 1024\n"
       "         lynxpp run -e 'ON_INSTRUCTION: MEM_READ: SHARED: count[sourceLine()]++;' -- ./app");
   return run;
 }
 
 CLI::App* add_bench(CLI::App& app, BenchArguments& arguments) {
-  CLI::App* bench = app.add_subcommand("bench", "Measure what instrumentation costs a program's kernels");
+  CLI::App* bench =
+      app.add_subcommand("bench", "Measure the overhead of instrumentation on a program's kernels");
   add_specifications(*bench, arguments.settings, true,
-                     "Name or .cod file; joined by commas: together; repeated: each by itself");
-  bench->add_option("-r,--rounds", arguments.rounds, "How often the program runs each way (default: 5)")
+                     "Name or .cod file; comma-separated: together; repeated: separately");
+  bench->add_option("-r,--rounds", arguments.rounds, "Number of runs per setting (default: 5)")
       ->type_name("NUMBER")
       ->check(CLI::Range(1, 1000).description(""));
   add_filters(*bench, arguments.kernels, arguments.launches);
-  bench->add_option("-o,--output", arguments.output, "Write the figures as JSON to FILE")->type_name("FILE");
-  bench->add_option("-c,--compare", arguments.compare, "Show what changed since the figures in FILE")
+  bench->add_option("-o,--output", arguments.output, "Write the results as JSON to FILE")->type_name("FILE");
+  bench->add_option("-c,--compare", arguments.compare, "Show changes relative to the results in FILE")
       ->type_name("FILE");
   add_device(*bench, arguments.device);
   bench->footer(
-      "In each round the program runs once as it is and once with each SPEC; the table shows every\n"
-      "kernel's time both ways, its registers and the warps that fit on an SM. Its output is dropped,\n"
-      "but compared between the runs. The exit code is 1 when the program fails, 3 when nothing was\n"
-      "measured.\n\n"
+      "In each round the program runs once natively and once with each SPEC. The table shows every\n"
+      "kernel's native and instrumented time, its registers and the warps that fit on an SM. The program's\n"
+      "output is discarded, but compared between the runs. The exit code is 1 if the program fails, 3 if\n"
+      "nothing was measured.\n\n"
       "Example: lynxpp bench -s instruction_count -s memory_efficiency,kernel_runtime -- ./app 1024");
   return bench;
 }
 
 CLI::App* add_check(CLI::App& app, CheckArguments& arguments) {
-  CLI::App* check = app.add_subcommand("check", "Compile specifications and show what is wrong with them");
+  CLI::App* check = app.add_subcommand("check", "Compile specifications and show their errors");
   check
       ->add_option("FILE", arguments.files,
                    "Specifications: .cod files, ready-made names, - (standard input)")
@@ -91,17 +94,17 @@ CLI::App* add_check(CLI::App& app, CheckArguments& arguments) {
   check->add_flag("--emit-ptx", arguments.emit_ptx, "Print the PTX of every handler");
   check
       ->add_option("--explain", arguments.explain,
-                   "Show where handlers would stand in the kernels of FILE.ptx")
+                   "Show the sites of the handlers in the kernels of FILE.ptx")
       ->type_name("FILE.ptx");
-  check->add_option("-k,--kernel", arguments.kernel, "With --explain: this kernel only")->type_name("KERNEL");
-  check->add_flag("--json", arguments.json, "With --explain: one JSON object a line");
+  check->add_option("-k,--kernel", arguments.kernel, "With --explain: only this kernel")->type_name("KERNEL");
+  check->add_flag("--json", arguments.json, "With --explain: print one JSON object per line");
   check->add_option("--sm", arguments.sm, "Compute capability of the PTX, times ten (default: 90)")
       ->type_name("NUMBER")
       ->check(compute_capability());
   check->footer(
-      "The exit code is 1 when a specification or the PTX has errors.\n\nExamples: lynxpp check my.cod "
-      "--emit-ptx "
-      "--sm 80\n          lynxpp check my.cod --explain kernels.ptx");
+      "The exit code is 1 if a specification or the PTX has errors.\n\n"
+      "Examples: lynxpp check my.cod --emit-ptx --sm 80\n"
+      "          lynxpp check my.cod --explain kernels.ptx");
   return check;
 }
 
@@ -124,7 +127,7 @@ CLI::App* add_instrument(CLI::App& app, InstrumentArguments& arguments) {
       ->type_name("NAME");
   instrument
       ->add_option("-o,--output", arguments.output,
-                   "Where to write; several kernels: FILE-KERNEL.ptx (default: stdout)")
+                   "Output file; several kernels: FILE-KERNEL.ptx (default: stdout)")
       ->type_name("FILE");
   instrument
       ->add_option("--sm", arguments.sm, "Compute capability of the GPU, times ten (default: the module's)")
@@ -140,16 +143,17 @@ CLI::App* add_instrument(CLI::App& app, InstrumentArguments& arguments) {
                        "Only for launches of at most 2^20 threads");
   instrument->add_option("--words", arguments.words, words_help)->type_name("SCHEME");
   instrument
-      ->add_option("--without", arguments.without, "Leave refinements of counting out (list: names them)")
+      ->add_option("--without", arguments.without,
+                   "Disable refinements of counting (list: print their names)")
       ->type_name("NAME,NAME");
-  add_passes(*instrument, "--print-before", "Print the kernel's PTX as it is before this pass, or before all",
+  add_passes(*instrument, "--print-before", "Print the kernel's PTX before this pass, or before all",
              arguments.print_before);
-  add_passes(*instrument, "--print-after", "Print the kernel's PTX as it is after this pass, or after all",
+  add_passes(*instrument, "--print-after", "Print the kernel's PTX after this pass, or after all",
              arguments.print_after);
   instrument->add_flag("--time-passes", arguments.time_passes, "Print the time and the edits of every pass");
   instrument->footer(
-      "Each kernel becomes a module with what it can reach. A summary goes to standard error.\n"
-      "The exit code is 1 when the PTX or a specification has errors.\n\n"
+      "Each kernel becomes a module with the functions that it can reach. A summary goes to standard error.\n"
+      "The exit code is 1 if the PTX or a specification has errors.\n\n"
       "Example: lynxpp instrument app.ptx -s instruction_count -o out.ptx");
   return instrument;
 }
@@ -170,20 +174,21 @@ CLI::App* add_ptx_command(CLI::App& ptx, const char* name, const char* descripti
 
 CLI::App* add_ptx(CLI::App& app, PtxArguments& arguments) {
   using Command = PtxArguments::Command;
-  CLI::App* ptx = app.add_subcommand("ptx", "Look into a PTX file: statistics, control flow, probes");
+  CLI::App* ptx = app.add_subcommand("ptx", "Inspect a PTX file: statistics, control flow, probes");
   ptx->require_subcommand(1);
-  add_ptx_command(*ptx, "stat", "Blocks, instructions, registers, loops, accesses of each kernel", arguments,
-                  Command::stat);
+  add_ptx_command(*ptx, "stat", "Print blocks, instructions, registers, loops, accesses of each kernel",
+                  arguments, Command::stat);
   CLI::App* const cfg =
-      add_ptx_command(*ptx, "cfg", "The control flow of each kernel", arguments, Command::cfg);
+      add_ptx_command(*ptx, "cfg", "Print the control flow of each kernel", arguments, Command::cfg);
   cfg->add_flag("--dot", arguments.dot, "Print a graph for Graphviz");
-  CLI::App* const annotate = add_ptx_command(
-      *ptx, "annotate", "The original with what a specification adds to it", arguments, Command::annotate);
+  CLI::App* const annotate =
+      add_ptx_command(*ptx, "annotate", "Print the original with the code that a specification adds",
+                      arguments, Command::annotate);
   add_specifications(*annotate, arguments.specifications, true);
   annotate->add_flag("-y,--side-by-side", arguments.side_by_side,
-                     "The original on the left, the instrumented on the right");
+                     "Print original and instrumented code side by side");
   ptx->footer(
-      "The exit code is 1 when the PTX or a specification has errors.\n\n"
+      "The exit code is 1 if the PTX or a specification has errors.\n\n"
       "Example: lynxpp ptx cfg app.ptx -k matmul --dot | dot -Tsvg -o matmul.svg");
   return ptx;
 }
@@ -191,54 +196,53 @@ CLI::App* add_ptx(CLI::App& app, PtxArguments& arguments) {
 CLI::App* add_advise(CLI::App& app, AdviseArguments& arguments) {
   CLI::App* advise =
       app.add_subcommand("advise", "Estimate and rank the memory performance of described kernels");
-  advise->add_option("FILE.access", arguments.files, "Descriptions; each choice in one makes variants")
+  advise
+      ->add_option("FILE.access", arguments.files,
+                   "Descriptions; each choice in a description makes variants")
       ->type_name("");
   advise
       ->add_option("-m,--machine", arguments.machine,
-                   "Name or .json file (default: compute_9_0; list: names them)")
+                   "Name or .json file (default: compute_9_0; list: print the names)")
       ->type_name("MACHINE");
-  advise
-      ->add_option("-D,--define", arguments.values,
-                   "Another value for a constant or a choice; may be repeated")
+  advise->add_option("-D,--define", arguments.values, "Override a constant or a choice; may be repeated")
       ->type_name("NAME=VALUE")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->allow_extra_args(false);
-  advise->add_flag("--references", arguments.references,
-                   "Show what each fetch, read and write of a variant does");
-  advise->add_flag("--explore", arguments.explore,
-                   "Try other ways to write the kernel: fetches, padding, layout, blocks");
+  advise->add_flag("--references", arguments.references, "Show each fetch, read and write of a variant");
+  advise->add_flag("--explore", arguments.explore, "Explore alternatives: fetches, padding, layout, blocks");
   advise->add_option("--best", arguments.best, "With --explore: how many to print (default: 20)")
       ->type_name("N")
       ->check(CLI::Range(1, 10'000).description(""));
   advise->add_flag("--by-estimate", arguments.by_estimate,
-                   "Rank by CuMAPz's estimate, not by modelled time, on machines with caches");
-  advise->add_flag("--json", arguments.json, "One JSON object for each variant or launch, one a line");
-  advise->add_option("--html", arguments.html, "Write a page to FILE: terms, and visitors of arrays")
+                   "Rank by CuMAPz's estimate even if the machine has a modelled time");
+  advise->add_flag("--json", arguments.json, "Print one JSON object per variant or launch");
+  advise->add_option("--html", arguments.html, "Write a page to FILE: terms and accesses to arrays")
       ->type_name("FILE");
   Observed& observed = arguments.observed;
-  advise->add_option("-k,--kernels", observed.kernels, "Of a program: kernels whose name has a match")
+  advise->add_option("-k,--kernels", observed.kernels, "Program: kernels whose name contains a match")
       ->type_name("REGEX");
-  advise->add_option("-l,--launches", observed.launches, "Of a program: launches of each kernel (default: 0)")
+  advise->add_option("-l,--launches", observed.launches, "Program: launches of each kernel (default: 0)")
       ->type_name("LIST");
-  advise->add_option("-d,--device", observed.device, "Of a program: cuda or cpu")->type_name("DEVICE");
-  advise->add_option("--blocks", observed.blocks, "Of a program: thread blocks to observe (default: 64)")
+  advise->add_option("-d,--device", observed.device, "Program: cuda or cpu")->type_name("DEVICE");
+  advise->add_option("--blocks", observed.blocks, "Program: thread blocks to observe (default: 64)")
       ->type_name("N")
       ->check(CLI::Validator(CLI::PositiveNumber).description(""));
-  advise->add_option("--seed", observed.seed, "Of a program: another choice of thread blocks")
+  advise->add_option("--seed", observed.seed, "Program: seed for the choice of thread blocks")
       ->type_name("N");
-  advise->add_option("--registers", observed.registers, "Of a program: registers of a thread")
-      ->type_name("N");
+  advise->add_option("--registers", observed.registers, "Program: registers per thread")->type_name("N");
   advise->add_flag("--sharing", observed.sharing,
-                   "Of a program: show how many warps and thread blocks visit its arrays");
-  advise->add_option("--keep", observed.keep, "Of a program: keep what was observed")->type_name("FOLDER");
-  advise->add_option("--from", observed.from, "What a run with --keep observed, in place of a program")
+                   "Program: show how many warps and thread blocks access its arrays");
+  advise->add_option("--keep", observed.keep, "Program: keep the observations in FOLDER")
+      ->type_name("FOLDER");
+  advise
+      ->add_option("--from", observed.from,
+                   "Read the observations of a run with --keep, instead of a program")
       ->type_name("FOLDER");
   advise->footer(
-      "The estimate is CuMAPz's: modelled, without a unit, and for comparing variants of one kernel.\n"
-      "With '-- PROGRAM' it is of what the program's kernels access.\n"
-      "The exit code is 1 when a description or a machine has errors, 3 when a program launches no "
-      "kernel.\n\n"
+      "The estimate is CuMAPz's: modelled, without a unit, and meant for comparing variants of one kernel.\n"
+      "With '-- PROGRAM' it is computed from the accesses of the program's kernels.\n"
+      "The exit code is 1 if a description or a machine has errors, 3 if a program launches no kernel.\n\n"
       "Example: lynxpp advise examples/advise/product.access --machine compute_1_3\n"
       "Example: lynxpp advise -k matmul --sharing -- ./app");
   return advise;
@@ -255,12 +259,13 @@ CLI::App* add_quality(CLI::App& app, QualityArguments& arguments) {
       ->type_name("FILE");
   CLI::Option* const fit = quality->add_flag("--fit", arguments.fit,
                                              "Fit weights to the device, by ranges PRIMITIVE/IMPLEMENTATION");
-  quality->add_option("-o,--output", arguments.output, "Where to keep them (default: the user's data folder)")
+  quality
+      ->add_option("-o,--output", arguments.output, "Where to store them (default: the user's data folder)")
       ->type_name("FILE")
       ->needs(fit);
   quality
       ->add_option("-m,--machine", arguments.machine,
-                   "Whose clock times kernels (default: LYNXPP_CPU_CLOCK, else compute_9_0)")
+                   "Modelled clock on cpu (default: LYNXPP_CPU_CLOCK, else compute_9_0)")
       ->type_name("MACHINE");
   quality
       ->add_option("-r,--range", arguments.ranges,
@@ -271,7 +276,7 @@ CLI::App* add_quality(CLI::App& app, QualityArguments& arguments) {
       ->allow_extra_args(false);
   quality
       ->add_option("--function", arguments.functions,
-                   "Functions of the program, with commas, whose launches are a range, too")
+                   "Functions, comma-separated, whose launches are also a range")
       ->type_name("NAMES");
   quality
       ->add_option("--problem-bytes", arguments.problem_bytes,
@@ -280,11 +285,11 @@ CLI::App* add_quality(CLI::App& app, QualityArguments& arguments) {
   quality->add_flag("--inputs", arguments.inputs, "Show every raw input with its source");
   quality->add_flag("--json", arguments.json, "Print one JSON object");
   quality->footer(
-      "The criteria are from 0 to 1: occupancy (OC), load balancing (LB), warp efficiency (WE),\n"
+      "The criteria range from 0 to 1: occupancy (OC), load balancing (LB), warp efficiency (WE),\n"
       "synchronization (SO), instructions (IO), memory hierarchy (MH), memory coalescing (MC), data\n"
-      "transfer (DT); QM is their mean by weight. Ranges are those of NVTX, LYNXPP_RANGE and --function.\n"
-      "The program's output is dropped; it runs twice. The exit code is 1 when it fails; 2: wrong usage,\n"
-      "or a file of weights that has errors; 3: it launches no kernel, or does not enter a range.\n\n"
+      "transfer (DT); QM is their weighted mean. Ranges are those of NVTX, LYNXPP_RANGE and --function.\n"
+      "The program runs twice; its output is discarded. The exit code is 1 if it fails; 2: wrong usage, or\n"
+      "errors in the file of weights; 3: it launches no kernel or does not enter a range.\n\n"
       "Example: lynxpp quality --range reduction -- ./primitives reduction\n"
       "Example: lynxpp quality --fit -- ./primitives 100000");
   return quality;
@@ -292,7 +297,7 @@ CLI::App* add_quality(CLI::App& app, QualityArguments& arguments) {
 
 CLI::App* add_list(CLI::App& app, ListArguments& arguments) {
   CLI::App* list = app.add_subcommand("list", "List the ready-made specifications, or print one");
-  list->add_option("NAME", arguments.name, "Print the text of this one")->type_name("");
+  list->add_option("NAME", arguments.name, "Print the text of this specification")->type_name("");
   list->footer("Example: lynxpp list branch_divergence > my.cod");
   return list;
 }
@@ -323,7 +328,8 @@ std::vector<std::string> take_command(const CLI::App& run, std::vector<std::stri
 }
 
 Finished usage_error(const std::string& message, const std::string& command = {}) {
-  print_error(message, "`lynxpp " + (command.empty() ? "" : command + " ") + "--help` shows what there is");
+  print_error(message,
+              "`lynxpp " + (command.empty() ? "" : command + " ") + "--help` lists commands and options");
   return {exit_usage_error};
 }
 
@@ -342,10 +348,10 @@ std::string unknown_subcommand(const CLI::App& app, const std::vector<std::strin
 
 void set_up(CLI::App& app) {
   app.formatter(std::make_shared<HelpFormatter>());
-  app.set_version_flag("--version", "lynxpp " LYNXPP_VERSION, "Print the version and leave");
-  app.set_help_flag("-h,--help", "Print this help and leave");
+  app.set_version_flag("--version", "lynxpp " LYNXPP_VERSION, "Print the version and exit");
+  app.set_help_flag("-h,--help", "Print this help and exit");
   app.require_subcommand(1);
-  app.footer("`lynxpp help COMMAND` tells more about a command; so does `man lynxpp`.");
+  app.footer("`lynxpp help COMMAND` and `man lynxpp` describe each command.");
 }
 
 /// A subcommand and its parsed arguments.

@@ -10,7 +10,7 @@ namespace lynxpp::cli {
 /// Adds -s, which may be repeated but takes one value each time, so that later words are positional.
 void add_specifications(
     CLI::App& command, std::vector<std::string>& specifications, bool required,
-    const char* help = "Ready-made name, .cod file or -; several with commas or repeated");
+    const char* help = "Ready-made name, .cod file or - (stdin); comma-separated or repeated");
 /// Adds -e, likewise.
 void add_one_liners(CLI::App& command, std::vector<std::string>& one_liners);
 

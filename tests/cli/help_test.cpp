@@ -110,23 +110,24 @@ TEST(Usage, ErrorsSayWhatToDo) {
     EXPECT_EQ(outcome.out, "");
     EXPECT_EQ(outcome.err, message);
   };
-  expect({}, "lynxpp: error: A subcommand is required\n  hint: `lynxpp --help` shows what there is\n");
-  expect(
-      {"lst"},
-      "lynxpp: error: no command 'lst'; did you mean 'list'?\n  hint: `lynxpp --help` shows what there is\n");
+  expect({}, "lynxpp: error: A subcommand is required\n  hint: `lynxpp --help` lists commands and options\n");
+  expect({"lst"},
+         "lynxpp: error: no command 'lst'; did you mean 'list'?\n  hint: `lynxpp --help` lists commands and "
+         "options\n");
   expect({"list", "kernel_runtime", "more"},
-         "lynxpp: error: The following argument was not expected: more\n  hint: `lynxpp list --help` shows "
-         "what there is\n");
+         "lynxpp: error: The following argument was not expected: more\n  hint: `lynxpp list --help` lists "
+         "commands and options\n");
   expect({"run", "-s", "instruction_count"},
-         "lynxpp: error: no program to run\n  hint: `lynxpp run --help` shows what there is\n");
+         "lynxpp: error: no program to run\n  hint: `lynxpp run --help` lists commands and options\n");
   expect({"run", "--sepc", "x", "/bin/true"},
-         "lynxpp: error: The following argument was not expected: --sepc\n  hint: `lynxpp run --help` shows "
-         "what there is\n");
+         "lynxpp: error: The following argument was not expected: --sepc\n  hint: `lynxpp run --help` lists "
+         "commands and options\n");
   expect({"run", "-d", "gpu", "/bin/true"},
-         "lynxpp: error: --device: gpu not in {auto,cuda,cpu}\n  hint: `lynxpp run --help` shows what there "
-         "is\n");
-  expect({"check"},
-         "lynxpp: error: no specification to check\n  hint: `lynxpp check --help` shows what there is\n");
+         "lynxpp: error: --device: gpu not in {auto,cuda,cpu}\n  hint: `lynxpp run --help` lists commands "
+         "and options\n");
+  expect(
+      {"check"},
+      "lynxpp: error: no specification to check\n  hint: `lynxpp check --help` lists commands and options\n");
 }
 
 TEST(List, ShowsEveryReadyMadeSpecificationWithItsSummary) {

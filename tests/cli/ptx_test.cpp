@@ -159,10 +159,9 @@ TEST_F(PtxCommand, ReportsErrors) {
   EXPECT_EQ(damaged.exit_code, 1);
   EXPECT_THAT(damaged.err, HasSubstr(bad + ":6:"));
   EXPECT_EQ(lynxpp({"ptx", "annotate", "-s", "no_such_spec", file_}).exit_code, 2);
-  EXPECT_EQ(
-      lynxpp({"ptx", "sat", file_}).err,
-      "lynxpp: error: no command 'ptx sat'; did you mean 'stat'?\n  hint: `lynxpp ptx --help` shows what "
-      "there is\n");
+  EXPECT_EQ(lynxpp({"ptx", "sat", file_}).err,
+            "lynxpp: error: no command 'ptx sat'; did you mean 'stat'?\n  hint: `lynxpp ptx --help` lists "
+            "commands and options\n");
   EXPECT_EQ(lynxpp({"ptx"}).exit_code, 2);
   EXPECT_EQ(lynxpp({"ptx", "stat"}).exit_code, 2);
 }
