@@ -462,9 +462,9 @@ struct MistakeIn {
   std::string operator()(const AdviseArguments& advise) const {
     const bool lists = advise.machine == "list";
     const bool is_run = !advise.command.empty(), is_kept = !advise.observed.from.empty();
-    if (advise.files.empty() && !is_run && !is_kept && !lists) return "no description and no program";
-    if (!advise.files.empty() && (is_run || is_kept)) return "descriptions or a program, not both";
-    return is_kept && is_run ? "--from stands in place of a program" : "";
+    if (advise.files.empty() && !is_run && !is_kept && !lists) return "no description or program given";
+    if (!advise.files.empty() && (is_run || is_kept)) return "give descriptions or a program, not both";
+    return is_kept && is_run ? "--from replaces the program; give one of them" : "";
   }
   std::string operator()(const ControlArguments& control) const {
     const bool has_texts = !control.specifications.empty() || !control.one_liners.empty();

@@ -95,8 +95,7 @@ Result<std::vector<std::string>> choose_kernels(const ptx::Module& module,
   const std::string close = closest_match(arguments.kernel, spellings);
   const std::string message = arguments.input + " defines no kernel '" + arguments.kernel + "'";
   if (!close.empty()) return failure(message, "did you mean '" + close + "'?");
-  return failure(message,
-                 spellings.empty() ? "it defines none at all" : "it defines " + first_few(spellings));
+  return failure(message, spellings.empty() ? "it defines no kernel" : "it defines " + first_few(spellings));
 }
 
 /// Maps "out.ptx" to "out-KERNEL.ptx". File systems limit names to 255 bytes; longer names are cut and end in
@@ -211,7 +210,8 @@ std::optional<int> check_refinements(const std::string& names) {
   }
   for (const std::string& name : engine::names_in(names)) {
     if (ptx::refinement_named(name)) continue;
-    std::fprintf(stderr, "error: there is no refinement '%s'\n  hint: --without list\n", name.c_str());
+    std::fprintf(stderr, "error: unknown refinement '%s'\n  hint: `--without list` prints the names\n",
+                 name.c_str());
     return 2;
   }
   return std::nullopt;
@@ -238,8 +238,8 @@ int instrument(const InstrumentArguments& arguments) {
   const std::string output = arguments.output.empty() ? standard_output : arguments.output;
   if (kernels->size() > 1 && output == standard_output) {
     print_error(arguments.input + " defines " + std::to_string(kernels->size()) +
-                    " kernels, each of which becomes a module of its own",
-                "name one with -k, or files with -o: -o out.ptx makes out-KERNEL.ptx");
+                    " kernels, and each becomes a separate module",
+                "choose one with -k, or use -o out.ptx to write out-KERNEL.ptx for each");
     return exit_usage_error;
   }
   Progress progress;

@@ -67,7 +67,7 @@ std::string preload_obstacle(const std::string& path) {
   if (::stat(path.c_str(), &status) != 0) return {};
   if ((status.st_mode & (S_ISUID | S_ISGID)) != 0)
     return "runs with another user's rights, where the system ignores LD_PRELOAD";
-  if (is_statically_linked(path)) return "is linked statically, so LD_PRELOAD does not reach it";
+  if (is_statically_linked(path)) return "is statically linked, so LD_PRELOAD has no effect on it";
   return {};
 }
 

@@ -140,13 +140,13 @@ int run(const RunArguments& arguments) {
   }
   const bool attaches_itself = uses_program_api(program.path);
   if (trim(*specifications).empty() && !attaches_itself) {
-    print_warning("no specification is attached, nothing will be measured",
-                  "name one with -s; `lynxpp list` shows the ready-made ones");
+    print_warning("no specification is attached; nothing will be measured",
+                  "choose one with -s; `lynxpp list` shows the ready-made ones");
   }
   const std::string obstacle = preload_obstacle(program.path);
   if (!obstacle.empty()) {
     print_warning("'" + program.path + "' " + obstacle + "; nothing will be measured" +
-                  (attaches_itself ? ", and the functions of lynxpp.h answer that lynxpp is not there" : ""));
+                  (attaches_itself ? ", and the functions of lynxpp.h report that lynxpp is missing" : ""));
   }
   if (obstacle.empty() || trim(*specifications).empty()) return execute(program.path, arguments.command);
   const int exit_code = run_in_terminal(program.path, arguments.command);

@@ -250,8 +250,7 @@ class JsonLinesSink final : public Sink {
     const int error = append_line(file_, line);
     if (error == 0) return;
     has_failed_ = true;
-    log().error("cannot write {}: {}; the records from here on are missing in it", path_,
-                std::strerror(error));
+    log().error("cannot write {}: {}; later records will be missing", path_, std::strerror(error));
   }
 
   Descriptor file_;

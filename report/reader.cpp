@@ -104,7 +104,7 @@ class MemberReader {
   void read(const Json& member, const std::string& name, Fold& fold) {
     const std::optional<Fold> known =
         member.is_string() ? find_fold(member.get<std::string>()) : std::nullopt;
-    if (!known) return complain(name, "a way to add launches up");
+    if (!known) return complain(name, "a way to fold launches");
     fold = *known;
   }
   template <typename T>
@@ -226,10 +226,10 @@ Complaint check(const auto& /*record*/) { return ""; }
 
 Complaint check(const ActivityRecord& record) {
   const int kinds = int{record.launch.has_value()} + int{record.copy.has_value()} + int{record.wait};
-  if (kinds != 1) return "an activity is one of a launch, a copy and a wait";
+  if (kinds != 1) return "an activity must be a launch, a copy or a wait";
   const bool has_sizes =
       !record.launch || record.launch->array_numbers.size() == record.launch->array_bytes.size();
-  return has_sizes ? "" : "arrays of a launch have a number and a size each";
+  return has_sizes ? "" : "arrays of a launch need a number and a size each";
 }
 
 Complaint check(const SitesRecord& record) {
@@ -256,7 +256,7 @@ Complaint check(const SitesRecord& record) {
                is_in(instruction.call_site, record.call_sites) && is_in(instruction.object, record.objects) &&
                is_in(instruction.stride, record.strides);
       });
-  return blocks_do && calls_do && instructions_do ? "" : "an index of the table leads nowhere";
+  return blocks_do && calls_do && instructions_do ? "" : "an index in the table is out of range";
 }
 
 Complaint read_record(const Json& object, std::vector<Record>& records) {

@@ -109,7 +109,7 @@ std::string visitors_map(const Json& array, const char* visitors, const char* wo
   for (const Json& part : array["heat"][visitors]) {
     cells.push_back({part.get<double>(), "part " + std::to_string(cells.size() + 1) + " of " +
                                              std::to_string(array["heat"][visitors].size()) + ": " +
-                                             whole(part) + " " + words + " visited one of its words"});
+                                             whole(part) + " " + words + " access one of its words"});
   }
   return report::heat_map(std::string(words) + " along " + array["array"].get<std::string>(), cells, most);
 }
@@ -138,8 +138,9 @@ std::string sharing_section(const Json& entry) {
     most_blocks = std::max(most_blocks, array["words"]["most_blocks"].get<double>());
   }
   std::string html =
-      "<h3>Who visits the arrays</h3>\n<p>Different warps (above) and thread blocks (below) of "
-      "the most visited word of each part of an array, its first word at the left.</p>\n" +
+      "<h3>Warps and thread blocks that access the arrays</h3>\n<p>Numbers of different warps (top) and "
+      "thread blocks (bottom) that access the most shared word of each part of an array; the first word is "
+      "on the left.</p>\n" +
       report::heat_legend("warps", most_warps) + report::heat_legend("thread blocks", most_blocks) +
       "<table><tr>" + text_heading("array") + heading("words visited");
   for (const char* const unit : {"word", "sector"}) {

@@ -250,7 +250,7 @@ Result<Values> values_of(const std::vector<std::string>& definitions) {
     const char* const end = definition.data() + definition.size();
     const auto [stop, problem] = std::from_chars(begin, end, value);
     if (equals == std::string::npos || equals == 0 || problem != std::errc() || stop != end)
-      return failure("'" + definition + "' is no NAME=VALUE", "VALUE is an integer: -D N=1024");
+      return failure("'" + definition + "' is not NAME=VALUE", "VALUE is an integer: -D N=1024");
     values[definition.substr(0, equals)] = value;
   }
   return values;
@@ -263,8 +263,9 @@ Result<std::vector<Way>> explored(const Description& description, const Machine&
   if (!found) return found.error();
   std::string note = description.file + ": " + std::to_string(found->ways.size()) + " ways";
   if (found->left_out != 0)
-    note += ", " + std::to_string(found->left_out) + " more do not fit or do other accesses";
-  if (!found->is_complete) note += "; too many to try all: searched from each variant, one change at a time";
+    note += ", " + std::to_string(found->left_out) + " more do not fit or have different accesses";
+  if (!found->is_complete)
+    note += "; too many to try all: the search starts at each variant and makes one change at a time";
   std::fprintf(stderr, "%s\n", note.c_str());
   return std::move(found->ways);
 }

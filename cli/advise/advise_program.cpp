@@ -322,8 +322,8 @@ void warn_of_textures(const std::string& kernel, const decltype(observe::Transfe
   const auto found = textures.find(kernel);
   if (found == textures.end()) return;
   print_warning(demangle(kernel) + ": accesses by " + std::to_string(found->second) +
-                (found->second == 1 ? " instruction on a texture or surface are not observed"
-                                    : " instructions on textures and surfaces are not observed"));
+                (found->second == 1 ? " instruction on a texture or surface were not observed"
+                                    : " instructions on textures and surfaces were not observed"));
 }
 
 /// The transfers in the kernels' PTX; each file is read on first use.
@@ -377,10 +377,11 @@ std::vector<ObservedLaunch> analyse(std::vector<Observation> observations, const
   for (Observation& observation : observations) {
     const std::string name = observation.kernel + ", launch " + std::to_string(observation.launch);
     if (observation.dropped != 0)
-      print_warning(name + ": " + std::to_string(observation.dropped) + " accesses found no room",
-                    "thread blocks that lack some are left out; --blocks N observes fewer");
+      print_warning(
+          name + ": " + std::to_string(observation.dropped) + " accesses did not fit into the buffer",
+          "thread blocks with missing accesses are left out; --blocks N observes fewer blocks");
     if (observation.blocks.empty()) {
-      print_warning(name + ": no thread block was observed as a whole");
+      print_warning(name + ": no thread block was observed completely");
       continue;
     }
     const auto known = registers.find(observation.kernel);
@@ -440,7 +441,7 @@ int advise_program(const AdviseArguments& arguments) {
     if (!ended) return print(ended.error().diagnostics), exit_input_error;
     status = *ended;
     if (status != 0 && status != exit_nothing_measured)
-      print_warning("the program ended with status " + std::to_string(status));
+      print_warning("the program exited with status " + std::to_string(status));
   }
   const Result<report::Reading> reading = report::read_json_lines_file(folder + "/" + records_name);
   if (!reading) {

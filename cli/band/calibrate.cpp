@@ -76,9 +76,9 @@ Result<Calibration> read_output(const std::string& output) {
     } else if (word == "validity" && read_benchmark(line, validity) && (line >> validity.ratio)) {
       calibration.validity.push_back(validity);
     } else {
-      return failure("the benchmarks printed '" + text + "', which is not understood");
+      return failure("the benchmarks printed '" + text + "', which is invalid");
     }
-    if (!line) return failure("the benchmarks printed '" + text + "', which is not understood");
+    if (!line) return failure("the benchmarks printed '" + text + "', which is invalid");
   }
   if (calibration.device.empty() || calibration.samples.empty())
     return failure("the benchmarks printed no times");
@@ -103,7 +103,7 @@ void set_partitions(Calibration& calibration, const models::Machine* machine) {
 Result<Calibration> measure(const CalibrateArguments& arguments, const models::Machine* machine) {
   const std::string program = benchmarks_program(arguments, machine != nullptr);
   if (::access(program.c_str(), X_OK) != 0)
-    return failure("cannot find the benchmarks, " + program, "they are built where there is nvcc");
+    return failure("cannot find the benchmarks, " + program, "building them requires nvcc");
   Calibration partitions;
   set_partitions(partitions, machine);
   std::vector<std::string> command{program, "iterations=" + std::to_string(arguments.iterations),
@@ -181,7 +181,7 @@ void print_ratios(const Calibration& calibration) {
       std::printf("%ss of %u bytes, %u warps: %.4g ms spread, %.4g ms camped, %.2f times as long%s\n",
                   std::string(name_of(direction)).c_str(), transaction_bytes[type], longest.warps,
                   longest.spread, longest.camped, ratio,
-                  ratio < least_camping_ratio ? ": they do not camp here" : "");
+                  ratio < least_camping_ratio ? ": no partition camping here" : "");
     }
   }
 }
@@ -205,9 +205,8 @@ void warn_of_invalid(const Calibration& calibration) {
     print_warning("the benchmark of " + std::string(name_of(each.direction)) + "s of " +
                   std::to_string(transaction_bytes[each.type]) + " bytes, " +
                   std::string(name_of(each.placement)) +
-                  ", is not memory bound: arithmetic beside it makes "
-                  "it take " +
-                  formatted(each.ratio, "%.2f") + " times as long");
+                  ", is not memory bound: added arithmetic makes it take " + formatted(each.ratio, "%.2f") +
+                  " times as long");
   }
 }
 
@@ -220,7 +219,7 @@ Status calibrate_device(const CalibrateArguments& arguments) {
     machine = std::move(*found);
   } else if (Status present = check_device("cuda"); !present) {
     return failure("there is no NVIDIA driver (libcuda.so.1) on this machine",
-                   "--machine compute_1_3 calibrates a modelled one");
+                   "use --machine compute_1_3 to calibrate a modelled machine");
   }
   const Result<Calibration> calibration = measure(arguments, machine ? &*machine : nullptr);
   if (!calibration) return calibration.error();
@@ -234,7 +233,7 @@ Status calibrate_device(const CalibrateArguments& arguments) {
           ? calibration_file(calibration->device + (arguments.scatters ? "-scattered" : ""))
           : absolute_path(arguments.output);
   if (file.empty() || file.front() != '/')
-    return failure("there is no home folder to keep it in", "give -o FILE");
+    return failure("cannot store the calibration: there is no home folder", "use -o FILE");
   if (Status stored = keep_file(file, *text); !stored) return stored;
   std::printf("calibration of %s, %s, %s\n\n", calibration->device.c_str(), calibration->date.c_str(),
               calibration->is_modelled ? "times modelled" : "times measured");
@@ -243,11 +242,11 @@ Status calibrate_device(const CalibrateArguments& arguments) {
     print_gaps(*calibration, *equations);
   } else {
     for (const Diagnostic& problem : equations.error().diagnostics)
-      print_warning("no equation: " + problem.message + "; `lynxpp band -e samples` does without");
+      print_warning("no equation: " + problem.message + "; `lynxpp band -e samples` needs none");
   }
   print_ratios(*calibration);
   warn_of_invalid(*calibration);
-  std::printf("\nkept in %s\n", file.c_str());
+  std::printf("\nstored in %s\n", file.c_str());
   return success();
 }
 

@@ -61,7 +61,7 @@ Status keep_file(const std::string& file, const std::string& text) {
     const bool is_known = ::stat(there.c_str(), &status) == 0;
     if (is_known && status.st_uid != ::geteuid() && status.st_uid != 0) {
       const std::string reason = there.string() + " belongs to user " + std::to_string(status.st_uid);
-      return failure("cannot keep " + file + ": " + reason, "give -o FILE");
+      return failure("cannot store " + file + ": " + reason, "use -o FILE");
     }
   }
   if (!folder.empty()) fs::create_directories(folder, error);
@@ -92,14 +92,14 @@ Result<Calibration> find_calibration(const std::string& name) {
     if (names.size() == 2 && names[1] == names[0] + "-scattered") names.pop_back();
     if (names.size() == 1) return read(calibrations_folder() + "/" + names.front() + ".json");
     if (names.empty())
-      return failure("no device is calibrated", "`lynxpp calibrate` does that, on the cpu device, too");
+      return failure("no device is calibrated", "run `lynxpp calibrate`, which also works on the cpu device");
     return failure("several devices are calibrated: " + list, "choose one with --calibration");
   }
   std::error_code error;
   const std::string file = calibration_file(name);
   if (std::filesystem::exists(file, error)) return read(file);
   return failure("the device '" + name + "' is not calibrated",
-                 list.empty() ? "none is; `lynxpp calibrate` does that" : "these are: " + list);
+                 list.empty() ? "no device is; run `lynxpp calibrate`" : "calibrated devices: " + list);
 }
 
 }  // namespace lynxpp::cli

@@ -34,10 +34,10 @@ Result<Command> words_of(const std::string& text) {
   if (problem == 0) words.assign(expanded.we_wordv, expanded.we_wordv + expanded.we_wordc);
   if (problem == 0 || problem == WRDE_NOSPACE) ::wordfree(&expanded);
   if (problem == WRDE_BADVAL) return failure("'" + text + "' names a variable that is not set");
-  if (problem == WRDE_SYNTAX) return failure("'" + text + "' lacks a closing quotation mark");
+  if (problem == WRDE_SYNTAX) return failure("'" + text + "' has no closing quotation mark");
   if (problem != 0)
     return failure("'" + text + "' is not a program with arguments",
-                   "put |, &, ;, <, >, brackets and $( in single quotation marks, or in a script");
+                   "put |, &, ;, <, >, brackets and $( in single quotes, or in a script");
   if (words.empty()) return failure("a command is empty");
   return words;
 }
@@ -81,7 +81,7 @@ Result<std::vector<KernelCharacter>> run_one(const Command& command, const Chara
                                              const std::string& library, Progress& progress) {
   const ProgramSearch program = find_program(command.front());
   if (program.outcome != ProgramSearch::Outcome::found)
-    return failure("there is no program '" + command.front() + "' to run");
+    return failure("cannot find the program '" + command.front() + "'");
   const std::string obstacle = preload_obstacle(program.path);
   if (!obstacle.empty()) return failure("'" + program.path + "' " + obstacle);
   const WorkFolder folder;

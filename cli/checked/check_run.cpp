@@ -22,7 +22,7 @@ Status check_names(const std::string& checks) {
   static constexpr std::string_view known[] = {"memory", "race", "init", "sync", "leak"};
   for (const std::string& part : split(checks, ',')) {
     if (std::ranges::find(known, trim(part)) == std::end(known))
-      return failure("there is no check '" + part + "'", "there are memory, race, init, sync and leak");
+      return failure("unknown check '" + part + "'", "the checks are memory, race, init, sync and leak");
   }
   return success();
 }
@@ -95,7 +95,7 @@ int check_run(const CheckRunArguments& arguments) {
     print_warning("signal " + std::to_string(exit_code - exit_of_signal) +
                   " ended the program before its findings were reported");
   } else if (!has_checked) {
-    print_warning("the program launched no kernel on the cpu device, nothing was checked");
+    print_warning("the program launched no kernel on the cpu device; nothing was checked");
   }
   if (arguments.error_exit != 0 && has_findings(output)) return arguments.error_exit;
   return !has_checked && exit_code == exit_success ? exit_nothing_measured : exit_code;

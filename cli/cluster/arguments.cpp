@@ -13,7 +13,7 @@ void add_place(CLI::App& report, ReportArguments& arguments) {
       ->check(one_of({"rank", "host", "process", "device"}));
   report.callback([&arguments] {
     if (!arguments.by.empty() && arguments.format != "table" && arguments.format != "csv")
-      throw CLI::ValidationError("--by is for the formats table and csv");
+      throw CLI::ValidationError("--by requires the format table or csv");
   });
 }
 

@@ -105,14 +105,14 @@ void add_elements(const ArrayTotals& array, std::optional<FoldedNumber> Change::
 
 /// Returns why the elements of the arrays cannot be compared; empty if they can.
 std::string gap_between(const ArrayTotals& a, const ArrayTotals& b) {
-  if (a.fold != b.fold || a.site_kind != b.site_kind) return "it is of another kind";
+  if (a.fold != b.fold || a.site_kind != b.site_kind) return "its kind differs";
   if (a.each.empty() || b.each.empty())
     return "it has too many elements, or they changed from launch to launch";
   if (a.bounds != b.bounds) return "its bins differ";
   if (a.extents.size() != b.extents.size() ||
       !std::equal(a.extents.begin() + 1, a.extents.end(), b.extents.begin() + 1))
     return "its extents differ";
-  return a.labels.empty() == b.labels.empty() ? "" : "its elements have names in one file alone";
+  return a.labels.empty() == b.labels.empty() ? "" : "its elements are named in only one file";
 }
 
 void compare_array(const ArrayTotals& a, const ArrayTotals& b, const Both<const SitesRecord*>& sites,
@@ -122,7 +122,7 @@ void compare_array(const ArrayTotals& a, const ArrayTotals& b, const Both<const 
   if (gap.empty() && array.kind) {
     const bool has_keys = sites.a != nullptr && sites.b != nullptr;
     array.is_by_line = !is_same_code(sites.a, sites.b) || (has_keys && a.each.size() != b.each.size());
-    if (!has_keys && a.each.size() != b.each.size()) gap = "a file lacks the key to its places";
+    if (!has_keys && a.each.size() != b.each.size()) gap = "a file has no table of its sites";
   }
   if (!gap.empty()) {
     if (a.elements != 0 || b.elements != 0) change.not_compared.push_back(a.name + " by element: " + gap);

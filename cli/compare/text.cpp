@@ -58,7 +58,7 @@ void add_values(std::vector<TextColumn>& columns, const std::vector<const Change
 
 std::string further_text(std::size_t further, std::size_t unchanged, const std::string& indent) {
   std::string text;
-  if (further != 0) text += indent + "… " + std::to_string(further) + " more that changed\n";
+  if (further != 0) text += indent + "… " + std::to_string(further) + " more changed\n";
   if (unchanged != 0) text += indent + std::to_string(unchanged) + " unchanged\n";
   return text;
 }
@@ -138,8 +138,8 @@ std::string kernel_text(const KernelChange& change, std::size_t top) {
   }
   text += "\n" + results_text(change, top);
   for (const ArrayChange& array : change.arrays) text += array_text(array, top);
-  for (const std::string& note : change.notes.a) text += "  note in A alone: " + printable(note) + "\n";
-  for (const std::string& note : change.notes.b) text += "  note in B alone: " + printable(note) + "\n";
+  for (const std::string& note : change.notes.a) text += "  note only in A: " + printable(note) + "\n";
+  for (const std::string& note : change.notes.b) text += "  note only in B: " + printable(note) + "\n";
   for (const std::string& each : change.not_compared) text += "  not compared: " + printable(each) + "\n";
   return text;
 }
@@ -164,7 +164,7 @@ std::string specification_text(const SpecificationChange& change, std::size_t to
   const std::size_t shown = shown_of(change.kernels.size(), top);
   for (std::size_t i = 0; i < shown; ++i) text += kernel_text(change.kernels[i], top);
   if (shown != change.kernels.size())
-    text += "… " + std::to_string(change.kernels.size() - shown) + " more kernels that changed\n";
+    text += "… " + std::to_string(change.kernels.size() - shown) + " more changed kernels\n";
   text += lone_text("A", change.only.a) + lone_text("B", change.only.b);
   for (const report::KernelTotals* kernel : change.unchanged)
     text += "unchanged: " + title_of(*kernel) + "\n";

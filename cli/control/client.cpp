@@ -134,7 +134,7 @@ Result<int> connect_to(int process) {
   const std::string number = std::to_string(process);
   const std::string process_folder = "/proc/" + number;
   struct stat status {};
-  if (::kill(process, 0) != 0 && errno == ESRCH) return failure("there is no process " + number);
+  if (::kill(process, 0) != 0 && errno == ESRCH) return failure("no such process: " + number);
   if (::stat(process_folder.c_str(), &status) == 0 && status.st_uid != ::geteuid())
     return failure("process " + number + " belongs to another user");
   const Listener listener = listener_of(process, process_folder);
@@ -148,8 +148,8 @@ Result<int> connect_to(int process) {
         "process " + number + " does not listen to lynxpp: its system calls are filtered (seccomp)",
         "if the filter permits sockets, start the program with LYNXPP_CONTROL=1");
   return failure("process " + number + " does not listen to lynxpp",
-                 "it must be a CUDA program that has liblynxpp.so preloaded (`lynxpp run`), has loaded its "
-                 "kernels, and has not LYNXPP_CONTROL=0");
+                 "it must be a CUDA program with liblynxpp.so preloaded (`lynxpp run`) that has loaded its "
+                 "kernels, without LYNXPP_CONTROL=0");
 }
 
 bool send_all(int descriptor, const std::string& text) {
@@ -193,11 +193,11 @@ Result<nlohmann::json> ask(int process, const std::string& request) {
   const std::string number = std::to_string(process);
   std::optional<std::string> line;
   if (send_all(connection.descriptor(), request + "\n")) line = receive_line(connection.descriptor());
-  if (!line) return failure("process " + number + " does not answer", "it may be stopped, or ending");
+  if (!line) return failure("process " + number + " does not answer", "it may be stopped or exiting");
   Result<nlohmann::json> answer = parse_json<nlohmann::json>(*line, {});
   if (!answer || !answer->is_object())
-    return failure("process " + number + " answers what is not understood",
-                   "its liblynxpp.so may be of another version");
+    return failure("process " + number + " sent an invalid answer",
+                   "its liblynxpp.so may have another version");
   const auto error = answer->find("error");
   if (error == answer->end()) return answer;
   return failure("process " + number + " refuses: " + (error->is_string() ? error->get<std::string>() : ""));

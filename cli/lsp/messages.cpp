@@ -59,7 +59,7 @@ Header read_header(std::istream& in) {
     }
     const std::optional<std::string> line = read_line(in);
     if (!line) {
-      header.problem = broken("the header of a message ends too early or has a line that is too long");
+      header.problem = broken("the header of a message is incomplete or has a line that is too long");
       return header;
     }
     if (line->empty()) {
@@ -72,7 +72,7 @@ Header read_header(std::istream& in) {
     std::uint64_t length = 0;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), length);
     if (error != std::errc() || end != digits.data() + digits.size() || length > most_bytes_to_skip) {
-      header.problem = broken("Content-Length is no length of a message");
+      header.problem = broken("Content-Length is not a valid length");
       return header;
     }
     header.length = length;

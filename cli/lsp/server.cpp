@@ -133,8 +133,9 @@ std::vector<std::string> Server::handle(std::string_view message) {
   if (is_answer) return {};  // the server sends no requests
   const bool is_good_id = id == nullptr || id->is_string() || id->is_number_integer();
   if (method == nullptr || !is_good_id)
-    return {error_message(is_good_id && id != nullptr ? *id : Json(nullptr), invalid_request,
-                          method == nullptr ? "the message has no method" : "an id is a number or a string")};
+    return {error_message(
+        is_good_id && id != nullptr ? *id : Json(nullptr), invalid_request,
+        method == nullptr ? "the message has no method" : "an id must be a number or a string")};
   Exchange exchange{*method, id == nullptr ? Json(nullptr) : *id};
   if (const Json* const parameters = member_of(parsed, {"params"})) exchange.parameters = *parameters;
   if (id == nullptr) {
@@ -156,9 +157,9 @@ void Server::answer(Exchange& exchange) {
                        {"completionProvider", Json::object()}}},
                      {"serverInfo", {{"name", "lynxpp"}, {"version", LYNXPP_VERSION}}}});
   } else if (!is_initialized_) {
-    exchange.error(not_initialized, "'initialize' comes first");
+    exchange.error(not_initialized, "'initialize' must come first");
   } else if (has_shut_down_) {
-    exchange.error(invalid_request, "behind 'shutdown' comes 'exit' alone");
+    exchange.error(invalid_request, "only 'exit' may follow 'shutdown'");
   } else if (exchange.method == "shutdown") {
     has_shut_down_ = true;
     exchange.result(nullptr);
@@ -169,7 +170,7 @@ void Server::answer(Exchange& exchange) {
   } else if (exchange.method == "textDocument/completion") {
     complete(exchange);
   } else {
-    exchange.error(method_not_found, "the method '" + exchange.method + "' is not known");
+    exchange.error(method_not_found, "the method '" + exchange.method + "' is unknown");
   }
 }
 
@@ -226,7 +227,7 @@ void Server::publish(Exchange& exchange, const std::string& uri, const std::stri
 const std::string* Server::document_of(Exchange& exchange) const {
   const std::string* const uri = string_of(exchange.parameters, {"textDocument", "uri"});
   const auto found = uri == nullptr ? documents_.end() : documents_.find(*uri);
-  if (found == documents_.end()) exchange.error(invalid_parameters, "no open document is named");
+  if (found == documents_.end()) exchange.error(invalid_parameters, "the message names no open document");
   return found == documents_.end() ? nullptr : &found->second;
 }
 
@@ -245,7 +246,7 @@ void Server::hover(Exchange& exchange) const {
   const std::string* const document = document_of(exchange);
   if (document == nullptr) return;
   const auto position = position_in(exchange.parameters);
-  if (!position) return exchange.error(invalid_parameters, "no position is named");
+  if (!position) return exchange.error(invalid_parameters, "the message has no position");
   const Text text(*document);
   const Word* const word = text.word_at(text.offset_of(*position));
   if (word == nullptr) return exchange.result(nullptr);
@@ -261,7 +262,7 @@ void Server::define(Exchange& exchange) const {
   const std::string* const document = document_of(exchange);
   if (document == nullptr) return;
   const auto position = position_in(exchange.parameters);
-  if (!position) return exchange.error(invalid_parameters, "no position is named");
+  if (!position) return exchange.error(invalid_parameters, "the message has no position");
   const Text text(*document);
   const std::size_t offset = text.offset_of(*position);
   const Word* const word = text.word_at(offset);
@@ -277,7 +278,7 @@ void Server::complete(Exchange& exchange) const {
   const std::string* const document = document_of(exchange);
   if (document == nullptr) return;
   const auto position = position_in(exchange.parameters);
-  if (!position) return exchange.error(invalid_parameters, "no position is named");
+  if (!position) return exchange.error(invalid_parameters, "the message has no position");
   const Text text(*document);
   const std::size_t offset = text.offset_of(*position);
   Json items = Json::array();

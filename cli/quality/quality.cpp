@@ -45,7 +45,7 @@ std::string machine_name(const QualityArguments& arguments) {
 Result<models::Machine> clock_machine(const QualityArguments& arguments) {
   Result<models::Machine> machine = models::find_machine(machine_name(arguments));
   if (machine && !machine->timing)
-    return failure("the machine " + machine->name + " has no timing", "choose one that has with -m");
+    return failure("the machine " + machine->name + " has no timing", "choose one with a timing with -m");
   return machine;
 }
 
@@ -104,8 +104,8 @@ Status keep_ranges(rating::Inputs& inputs, const std::vector<std::string>& wante
     return nothing_measured("no kernel was launched in a range '" + path + "'",
                             !close.empty() ? "did you mean '" + close + "'?"
                             : known.empty()
-                                ? "the program names no ranges: by NVTX, LYNXPP_RANGE or --function"
-                                : "there are: " + list);
+                                ? "the program names no ranges; use NVTX, LYNXPP_RANGE or --function"
+                                : "existing ranges: " + list);
   }
   std::erase_if(inputs.subjects, [&](const rating::Subject& subject) {
     return subject.kind != rating::Subject::Kind::range ||

@@ -425,7 +425,7 @@ Result<Inputs> inputs_of(const Runs& runs) {
   if (!has_launches) {
     return nothing_measured(
         "the program launched no kernel",
-        "`lynxpp run` says more: a CUDA runtime that is linked statically is not seen without a GPU");
+        "`lynxpp run` shows more; a statically linked CUDA runtime is not seen without a GPU");
   }
   count_launches(runs.counted, inputs.hardware, timeline);
   if (timeline.counted.empty())

@@ -90,9 +90,9 @@ int record(const RecordArguments& arguments) {
   }
   // Only the processes that wrote the files know their names if the output is a pattern.
   if (!is_pattern && summarise(run.output)) {
-    std::fprintf(stderr,
-                 "The records are in %s; `lynxpp report %s --format html -o report.html` shows all.\n",
-                 run.output.c_str(), run.output.c_str());
+    std::fprintf(
+        stderr, "The records are in %s; `lynxpp report %s --format html -o report.html` shows all of them.\n",
+        run.output.c_str(), run.output.c_str());
   }
   return exit_code;
 }

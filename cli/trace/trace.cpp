@@ -119,8 +119,8 @@ class Printer {
         is_good_ = false;
       }
       if (is_cut_off)
-        print_warning(path + " ends in the midst of a block: its process was killed",
-                      "what came before is whole");
+        print_warning(path + " ends within a block: its process was killed",
+                      "the entries before it are complete");
       for (auto& [number, stream] : streams) {
         if (!is_wanted(stream.of)) continue;
         const Group group(stream.of.specification, stream.of.trace);

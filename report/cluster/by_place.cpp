@@ -165,7 +165,7 @@ std::string PlaceSink::to_text(std::size_t width) const {
             render_columns(table);
     for (const std::string& line : names.legend) text += "  " + line + "\n";
   }
-  return text.empty() ? "no results that are numbers\n" : text;
+  return text.empty() ? "no numeric results\n" : text;
 }
 
 void PlaceSink::write_csv(const std::function<void(std::string_view)>& write) const {

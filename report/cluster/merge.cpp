@@ -65,12 +65,12 @@ Status Merger::add(const std::string& path, Diagnostics& problems) {
 
 std::string Merger::add_line(std::string_view line) {
   Members members;
-  if (!split_members(line, members)) return "not a complete JSON object; it is left out";
+  if (!split_members(line, members)) return "not a complete JSON object; the line is skipped";
   const auto kind = std::ranges::find(members, kind_member, &JsonMember::name);
-  if (kind == members.end()) return "member 'record' is missing; the line is left out";
+  if (kind == members.end()) return "member 'record' is missing; the line is skipped";
   if (kind->value == "\"process\"") {
     if (find_member(members, process_member).empty())
-      return "member 'process' is missing; the line is left out";
+      return "member 'process' is missing; the line is skipped";
     add_header(members);
     return "";
   }

@@ -274,7 +274,7 @@ std::string summary_text(const Summary& summary, std::size_t width) {
                     0, width);
   }
   const std::string words = findings_text(findings, facts.weight, width);
-  return text + "\n" + (words.empty() ? "No rule found anything worth a change.\n" : words);
+  return text + "\n" + (words.empty() ? "No rule found anything to improve.\n" : words);
 }
 
 std::string findings_html(const std::vector<KernelFinding>& findings, Weight weight) {

@@ -147,10 +147,10 @@ std::string to_text(const Overhead& overhead, std::size_t width) {
                                 : "THE PROGRAM'S OUTPUT CHANGED\n";
   }
   if (!overhead.native_output_is_stable)
-    text += "\nthe program's output differs from run to run, native ones too: it was not compared\n";
-  if (overhead.device.starts_with("cpu (")) text += "\nNo time is measured: these are times of a model.\n";
+    text += "\nthe program's output differs even between native runs: it was not compared\n";
+  if (overhead.device.starts_with("cpu (")) text += "\nThese times are modelled, not measured.\n";
   if (overhead.device == "cpu")
-    text += "\nThese are times of the built-in cpu device: they say nothing about a GPU.\n";
+    text += "\nThese times are of the built-in cpu device and say nothing about a GPU.\n";
   return text;
 }
 

@@ -47,7 +47,7 @@ std::string sources_of(const Summary& summary, SourceTexts texts) {
   SourceFiles files;
   for (const std::string& path : paths) {
     const SourceFile file =
-        texts == SourceTexts::embedded ? files.read(path) : SourceFile{path, {}, "--no-source left it out"};
+        texts == SourceTexts::embedded ? files.read(path) : SourceFile{path, {}, "omitted by --no-source"};
     sources.push_back("{\"path\":" + json_text(path) +
                       (file.missing.empty() ? ",\"text\":" + json_text(file.text)
                                             : ",\"text\":null,\"missing\":" + json_text(file.missing)) +

@@ -312,7 +312,7 @@ class SpecificationTable {
       const std::string name = short_kernel_name(names_[i], width_ / 2);
       for (const NoteTotals& note : totals_.kernels[i].notes) text += note_line(name, to_text(note));
       if (const std::uint64_t further = totals_.kernels[i].further_notes; further != 0) {
-        text += note_line(name, count(further) + " further notes: see LYNXPP_OUTPUT");
+        text += note_line(name, count(further) + " more notes: see LYNXPP_OUTPUT");
       }
     }
     return text;
@@ -422,7 +422,7 @@ class TableSink final : public SummarySink {
   void finish() override {
     std::vector<std::string> sections;
     sections.push_back(
-        coverage_share_text(coverage_share_of(summary()), "the table of what was not instrumented"));
+        coverage_share_text(coverage_share_of(summary()), "the table of kernels that were not instrumented"));
     for (const SpecificationTotals& totals : summary().specifications) {
       sections.push_back(SpecificationTable(totals, summary(), options_).render());
     }

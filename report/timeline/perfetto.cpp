@@ -108,7 +108,7 @@ class PerfettoSink final : public Sink {
       trace_.name_process(of_host, "program");
       trace_.name_track({of_host, calls}, "calls");
       trace_.name_track({of_host, ranges}, "ranges, up to the last call in each");
-      trace_.name_process(of_streams, "device, from the call or the launch before it on");
+      trace_.name_process(of_streams, "device, from the call or the end of the launch before it");
     }
     write_calls();
     write_ranges();

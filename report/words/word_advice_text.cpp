@@ -67,8 +67,8 @@ std::string advice_text(const std::vector<LaunchAdvice>& advice, std::size_t wid
   }
   if (lacks_profile) {
     text +=
-        "What is worth a place in shared memory, both profiles together say:\n"
-        "  -s shared_memory_profile,device_memory_profile\n";
+        "For arrays worth staging in shared memory, use both profiles:\n  -s "
+        "shared_memory_profile,device_memory_profile\n";
   }
   return text;
 }

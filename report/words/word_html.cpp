@@ -56,7 +56,7 @@ std::string words_text(const Part& part) {
 std::string heat_map(const ArrayProfile& array, double most) {
   std::vector<HeatCell> cells;
   for (const Part& part : parts_of(array)) {
-    const std::string each = part.words == 1 ? "" : ", " + rounded(part.mean()) + " of a word in the mean";
+    const std::string each = part.words == 1 ? "" : ", " + rounded(part.mean()) + " per word on average";
     cells.push_back({part.mean(), words_text(part) + ": " + grouped(part.accesses) + " accesses" + each});
   }
   return heat_map("accesses along " + array.name, cells, most);

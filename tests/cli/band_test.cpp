@@ -63,10 +63,9 @@ TEST_F(Band, CalibrationShowsAndKeepsItsEquations) {
   EXPECT_THAT(outcome.out, HasSubstr("times modelled"));
   EXPECT_THAT(outcome.out,
               HasSubstr("writes of 128 bytes, 8 warps: 18 ms spread, 72 ms camped, 4.00 times as long"));
-  EXPECT_THAT(outcome.out, HasSubstr("kept in " + kept()));
-  EXPECT_THAT(outcome.err,
-              HasSubstr("the benchmark of reads of 32 bytes, spread, is not memory bound: arithmetic "
-                        "beside it makes it take 1.50 times as long"));
+  EXPECT_THAT(outcome.out, HasSubstr("stored in " + kept()));
+  EXPECT_THAT(outcome.err, HasSubstr("the benchmark of reads of 32 bytes, spread, is not memory bound: added "
+                                     "arithmetic makes it take 1.50 times as long"));
   EXPECT_THAT(outcome.err, Not(HasSubstr("camped")));
   std::string text;
   ASSERT_TRUE(read_file(kept(), text));
@@ -124,12 +123,15 @@ TEST_F(Band, ShareOfTheCeilingTellsMemoryBoundKernels) {
     return run({"band", "--gld-128", "1000", "--warps", "4", "--time", time}).out;
   };
   EXPECT_THAT(says("1.5"),
-              HasSubstr("75 % of what memory yields with all spread at 8 warps: memory bound\n"));
-  EXPECT_THAT(says("4.5"), HasSubstr("25 % of what memory yields with all spread at 8 warps: it waits for"));
-  EXPECT_THAT(says("1.13"),
-              HasSubstr("100 % of what memory yields with all spread at 8 warps: below the band"));
+              HasSubstr("75 % of the memory rate with all accesses spread at 8 warps: memory bound\n"));
+  EXPECT_THAT(says("4.5"),
+              HasSubstr("25 % of the memory rate with all accesses spread at 8 warps: it waits for"));
+  EXPECT_THAT(
+      says("1.13"),
+      HasSubstr(
+          "100 % of the memory rate with all accesses spread at 8 warps: more than a tenth below the band"));
   EXPECT_THAT(says("0.9"),
-              HasSubstr("125 % of what memory yields with all spread at 8 warps: a cache serves"));
+              HasSubstr("125 % of the memory rate with all accesses spread at 8 warps: a cache serves"));
 }
 
 TEST_F(Band, NegligibleStoresHaveNoDegreeOfCamping) {
@@ -138,14 +140,14 @@ TEST_F(Band, NegligibleStoresHaveNoDegreeOfCamping) {
   std::vector<std::string> arguments{"band",    "--gld-128", "1000",   "--gst-128", "4",
                                      "--warps", "4",         "--time", "3"};
   EXPECT_THAT(run(arguments).out,
-              HasSubstr("were only the writes camped: too few, their lines are 1 % of the time apart\n"));
+              HasSubstr("were only the writes camped: too few: best and worst are 1 % of the time apart\n"));
   arguments.insert(arguments.end(), {"--html", folder_.path("few.html"), "--json"});
   const auto json = nlohmann::json::parse(run(arguments).out);
   EXPECT_EQ(json["degree_if_only_stores"], nullptr);
   EXPECT_GT(json["degree_if_only_loads"].get<double>(), 0.4);
   std::string html;
   ASSERT_TRUE(read_file(folder_.path("few.html"), html));
-  EXPECT_THAT(html, HasSubstr("<li>were only the writes camped: too few,"));
+  EXPECT_THAT(html, HasSubstr("<li>were only the writes camped: too few:"));
 }
 
 TEST_F(Band, SmallGridLimitsActiveWarps) {

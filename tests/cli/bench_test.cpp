@@ -98,7 +98,7 @@ TEST_F(Bench, RejectsAnInvalidSavedFileBeforeRunning) {
   const std::string file = folder_.write("other.json", R"({"record":"summary"})");
   const Outcome outcome = bench({"-s", "instruction_count", "-c", file}, "echo ran >> $1");
   EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_THAT(outcome.err, HasSubstr("other.json is not what `lynxpp bench --output` writes"));
+  EXPECT_THAT(outcome.err, HasSubstr("other.json was not written by `lynxpp bench --output`"));
   EXPECT_EQ(shared(), "");
 }
 

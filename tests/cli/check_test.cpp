@@ -124,7 +124,7 @@ TEST(Check, ShowsHandlersThatNeedNoCode) {
   const Outcome outcome = lynxpp({"check", "--emit-ptx", counted});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(outcome.out,
-            "// counted: ON_BASIC_BLOCK_ENTRY of line 2\n// without code of its own: counted on few edges of "
+            "// counted: ON_BASIC_BLOCK_ENTRY of line 2\n// no code at its sites: counted on few edges of "
             "the control flow\n\n");
 }
 

@@ -124,7 +124,7 @@ TEST_F(Diff, FoldsSitesByLineIfTheCodeDiffers) {
 
 TEST_F(Diff, TopLimitsEveryList) {
   const std::string text = body_of({"--top", "1"});
-  EXPECT_THAT(text, HasSubstr("  … 5 more that changed\n"));
+  EXPECT_THAT(text, HasSubstr("  … 5 more changed\n"));
   EXPECT_THAT(text, testing::Not(HasSubstr("cycles")));
   EXPECT_EQ(body_of({"--top", "0"}), body_of());
 }

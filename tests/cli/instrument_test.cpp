@@ -125,8 +125,8 @@ TEST_F(Instrument, SeveralKernelsNeedFiles) {
   EXPECT_EQ(outcome.exit_code, 2);
   EXPECT_EQ(outcome.out, "");
   EXPECT_EQ(outcome.err, "lynxpp: error: " + two_ +
-                             " defines 2 kernels, each of which becomes a module of its own\n"
-                             "  hint: name one with -k, or files with -o: -o out.ptx makes out-KERNEL.ptx\n");
+                             " defines 2 kernels, and each becomes a separate module\n  hint: choose one "
+                             "with -k, or use -o out.ptx to write out-KERNEL.ptx for each\n");
 }
 
 TEST_F(Instrument, AcceptsEverySpellingOfAKernelName) {

@@ -57,7 +57,7 @@ Ordered by the share of the run's estimated work that could be saved at most (es
     thread.
     Why: a warp has 32 lanes, however many threads it has.
     Try: choose a block size that is a multiple of 32.
-The records are in lynxpp-sh.jsonl; `lynxpp report lynxpp-sh.jsonl --format html -o report.html` shows all.
+The records are in lynxpp-sh.jsonl; `lynxpp report lynxpp-sh.jsonl --format html -o report.html` shows all of them.
 )");
 }
 

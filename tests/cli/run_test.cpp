@@ -194,8 +194,8 @@ TEST_F(Run, ChecksEnvironmentVariables) {
 TEST_F(Run, TheCudaDeviceNeedsADriver) {
   if (::dlopen("libcuda.so.1", RTLD_LAZY) != nullptr) GTEST_SKIP() << "there is one";
   expect_failure(run({"-s", specification_, "-d", "cuda", "echo"}), 2,
-                 "lynxpp: error: there is no NVIDIA driver (libcuda.so.1) on this machine\n"
-                 "  hint: -d cpu runs the kernels on the built-in device\n");
+                 "lynxpp: error: there is no NVIDIA driver (libcuda.so.1) on this machine\n  hint: use -d "
+                 "cpu to run the kernels on the built-in device\n");
 }
 
 TEST_F(Run, OnlyTheProgramItselfReportsMissingLaunches) {
@@ -218,15 +218,15 @@ TEST_F(Run, ReportsAnIncompleteInstallation) {
   std::filesystem::remove(library());
   expect_failure(run({"-s", specification_, "echo"}), 2,
                  "lynxpp: error: cannot find " + library() +
-                     "\n  hint: bin/lynxpp and lib/liblynxpp.so belong into one folder\n");
+                     "\n  hint: bin/lynxpp and lib/liblynxpp.so must be in one installation folder\n");
 }
 
 TEST_F(Run, WarnsWithoutASpecification) {
   const Outcome outcome = run({"echo", "ran"});
   EXPECT_EQ(outcome.out, "ran\n");
   EXPECT_EQ(outcome.err,
-            "lynxpp: warning: no specification is attached, nothing will be measured\n"
-            "  hint: name one with -s; `lynxpp list` shows the ready-made ones\n");
+            "lynxpp: warning: no specification is attached; nothing will be measured\n  hint: choose one "
+            "with -s; `lynxpp list` shows the ready-made ones\n");
 }
 
 TEST_F(Run, DoesNotWarnIfTheProgramAttachesItself) {
@@ -252,7 +252,7 @@ TEST_F(Run, WarnsIfPreloadingDoesNotReachTheProgram) {
   std::filesystem::permissions(program, rights);
   EXPECT_EQ(run({"--", program}).err,
             "lynxpp: warning: '" + program + reason +
-                "nothing will be measured, and the functions of lynxpp.h answer that lynxpp is not there\n");
+                "nothing will be measured, and the functions of lynxpp.h report that lynxpp is missing\n");
 }
 
 TEST_F(Run, RejectsAPathWithAComma) {
@@ -262,7 +262,7 @@ TEST_F(Run, RejectsAPathWithAComma) {
       start({folder_.path("bin/lynxpp"), "run", "-s", "./x.cod", "echo"}, {}, folder_.path("a,b"));
   expect_failure(outcome, 2,
                  "lynxpp: error: the path '" + folder_.path("a,b/x.cod") +
-                     "' holds a comma, which separates specifications\n");
+                     "' contains a comma, which separates specifications\n");
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ class Merge(unittest.TestCase):
         self.assertEqual(values["rank 7", "_Z7kernel2Pf"], generated.value_of(7, 2))
         hosts = run("report", merged, "--by", "host", "--width", 150)[0]
         self.assertRegex(hosts, r"result +node0 +node1 +mean")
-        self.assertIn("--by is for the formats", run("report", merged, "--by", "rank", "--format", "svg", status=2)[1])
+        self.assertIn("--by requires the format", run("report", merged, "--by", "rank", "--format", "svg", status=2)[1])
 
     def test_compressed_files_and_standard_input(self):
         path = generated.write(self.folder, 1, 2)[0]
@@ -89,7 +89,7 @@ class Merge(unittest.TestCase):
     def test_errors_are_reported(self):
         path = generated.write(self.folder, 1, 2)[0]
         before = path.read_bytes()
-        self.assertIn("to be read and written", run("merge", path, "-o", path, status=1)[1])
+        self.assertIn("both an input and the output", run("merge", path, "-o", path, status=1)[1])
         self.assertEqual(path.read_bytes(), before)
         self.assertIn("cannot read", run("merge", self.folder / "none.jsonl", status=1)[1])
         self.assertIn("cannot write", run("merge", path, "-o", self.folder / "none" / "out", status=1)[1])

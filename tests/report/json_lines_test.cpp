@@ -144,9 +144,9 @@ TEST(JsonLinesFailure, FullDiskIsReportedOnce) {
   sink->launch(vecadd_launch(0));
   sink->launch(vecadd_launch(1));
   sink->finish();
-  EXPECT_EQ(testing::internal::GetCapturedStderr(),
-            "lynxpp: error: cannot write /dev/full: No space left on device; the records from here on are "
-            "missing in it\n");
+  EXPECT_EQ(
+      testing::internal::GetCapturedStderr(),
+      "lynxpp: error: cannot write /dev/full: No space left on device; later records will be missing\n");
 }
 
 TEST_F(JsonLines, FileAtItsSizeLimitHasCompleteLines) {

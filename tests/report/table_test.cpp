@@ -169,7 +169,7 @@ vecadd         1    40    256            1,234,567             38,593
 kernel        launches  reason
 gemm(float*)        12  its image holds no PTX (only sm_75 code)
 scan           3 of 10  stream capture
-empty                2  no place in this kernel matches the specification
+empty                2  no site in this kernel matches the specification
 other                1  not selected
 note: scan: function pointers are not followed
 )table");
@@ -203,7 +203,7 @@ TEST(Table, ListOfNotesIsLimited) {
     records.emplace_back(record);
   }
   const std::string table = table_of(records);
-  EXPECT_NE(table.find("note: k: block 15 is slow\nnote: k: 24 further notes: see LYNXPP_OUTPUT\n"),
+  EXPECT_NE(table.find("note: k: block 15 is slow\nnote: k: 24 more notes: see LYNXPP_OUTPUT\n"),
             std::string::npos)
       << table;
 }

@@ -162,11 +162,12 @@ TEST_F(Traces, ReportsThatAFileCannotBeCreated) {
 TEST_F(Traces, RejectsInvalidFiles) {
   std::ofstream(path()) << "this is a text of more than sixteen bytes";
   EXPECT_THAT(read(path()),
-              ElementsAre(HasSubstr("is no file of streamed traces: there is no frame at byte 0")));
+              ElementsAre(HasSubstr("is not a file of streamed traces: invalid frame at byte 0")));
   TraceFile file(path("two.trace"));
   ASSERT_TRUE(file.begin(description).ok());
   ASSERT_TRUE(file.write(0, 0, 2, {column<std::uint64_t>({7, 8})}).ok());
-  EXPECT_THAT(read(path("two.trace")).back(), HasSubstr("a block has not the values that it says"));
+  EXPECT_THAT(read(path("two.trace")).back(),
+              HasSubstr("a block does not contain the values that it declares"));
   EXPECT_THAT(read(path("three.trace")).back(), HasSubstr("three.trace"));
 }
 

@@ -150,7 +150,7 @@ TEST(WordAdvice, PageHasHeatMapsAndEveryNumber) {
   const std::string page = to_html(sink.summary(), "t");
   EXPECT_THAT(page, HasSubstr("<h2>Advice on shared memory</h2>"));
   EXPECT_THAT(page, HasSubstr("aria-label=\"accesses along &lt;tile&gt;\""));
-  EXPECT_THAT(page, HasSubstr("<title>words 0 to 31: 288,000 accesses, 9,000 of a word in the mean</title>"));
+  EXPECT_THAT(page, HasSubstr("<title>words 0 to 31: 288,000 accesses, 9,000 per word on average</title>"));
   EXPECT_THAT(page, HasSubstr("prefers-color-scheme:dark"));
   EXPECT_THAT(page, HasSubstr("8,192 to 16,383 accesses: 128 words"));
   EXPECT_THAT(page, Not(HasSubstr("<tile>")));

@@ -165,7 +165,7 @@ class Streams(unittest.TestCase):
         (self.folder / "text.trace").write_text("this is a text that is no trace")
         text = BUILD.run(BUILD.command, "trace", self.folder, preload=False)
         self.assertEqual(text.status, 1)
-        self.assertIn("is no file of streamed traces", text.stderr)
+        self.assertIn("is not a file of streamed traces", text.stderr)
         run, records = BUILD.measure(SPMV, 200, spec="memory_trace", environment={**self.traces(), "LYNXPP_TRACE": str(self.folder / "text.trace")})
         self.assertEqual(run.status, 0, run)
         notes = records.launches[0]["notes"]
