@@ -56,7 +56,7 @@ std::string terms_row(const Json& entry) {
   }
   for (const char* const count : {"accesses", "in_shared", "global_accesses"})
     html += cell(whole(entry[count]));
-  const std::string place = entry["hurts"].value("place", "");
+  const std::string place = entry["hurts"].value("place", "");  // english: ok
   return html + text_cell(hurts + (place.empty() ? "" : " at " + place)) + "</tr>\n";
 }
 
@@ -151,10 +151,11 @@ std::string sharing_section(const Json& entry) {
   for (const Json& array : entry["sharing"]) html += sharing_row(array, most_warps, most_blocks);
   html += "</table>\n";
   if (entry["findings"].empty()) return html;
-  html += "<table><tr>" + text_heading("finding") + text_heading("array") + text_heading("place") +
-          text_heading("what was seen") + "</tr>\n";
+  html += "<table><tr>" + text_heading("finding") + text_heading("array") + text_heading("location") +
+          text_heading("observation") + "</tr>\n";
   for (const Json& finding : entry["findings"]) {
-    html += "<tr>" + text_cell(finding["rule"]) + text_cell(finding["array"]) + text_cell(finding["place"]) +
+    html += "<tr>" + text_cell(finding["rule"]) + text_cell(finding["array"]) +
+            text_cell(finding["place"]) +  // english: ok
             text_cell(finding["text"]) + "</tr>\n";
   }
   return html + "</table>\n";

@@ -189,7 +189,7 @@ std::uint64_t executions_of(const Observation& observation, std::uint32_t refere
 void print_references(const ObservedLaunch& launch) {
   print_text("\n" + launch.observation.kernel + ", launch " + std::to_string(launch.observation.launch) +
              "\n");
-  report::TextColumn place{{"place"}, {}, false}, does{{"does"}, {}, false}, opcode{{"opcode"}, {}, false};
+  report::TextColumn place{{"location"}, {}, false}, does{{"does"}, {}, false}, opcode{{"opcode"}, {}, false};
   std::vector<report::TextColumn> numbers{{{"executions", "in launch"}, {}},
                                           {{"warps"}, {}},
                                           {{"diverged"}, {}},
@@ -244,7 +244,7 @@ nlohmann::ordered_json json_of(const ObservedLaunch& launch, const Machine& mach
   if (launch.bounds) object["bounds"] = bounds_json(*launch.bounds, machine);
   object["skew_observed"] = launch.totals.has_first_blocks;
   const Hurt hurt = what_hurts(launch, machine);
-  object["hurts"] = {{"term", hurt.term}, {"place", hurt.place}};
+  object["hurts"] = {{"term", hurt.term}, {"place", hurt.place}};  // english: ok
   object["occupancy"] = launch.totals.totals.occupancy.share;
   object["accesses"] = terms.accesses;
   object["in_shared"] = terms.hits;

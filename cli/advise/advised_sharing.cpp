@@ -113,8 +113,10 @@ void add_sharing(const Observation& observation, nlohmann::ordered_json& object)
   }
   object["findings"] = nlohmann::ordered_json::array();
   for (const Finding& each : models::sharing::findings_of(sharing, observation)) {
-    object["findings"].push_back(
-        {{"rule", each.rule}, {"array", each.array}, {"place", each.place}, {"text", each.text}});
+    object["findings"].push_back({{"rule", each.rule},
+                                  {"array", each.array},
+                                  {"place", each.place},  // english: ok
+                                  {"text", each.text}});
   }
 }
 

@@ -26,8 +26,8 @@ std::string calibrations_folder();
 std::string calibration_file(const std::string& device);
 
 /// Reads the calibration of the device `name`; from the file `name` if it contains a '/' or ends with
-/// ".json"; or the only stored one if `name` is empty. Fails if there is none or more than one, and lists
-/// them.
+/// ".json"; or the only stored one if `name` is empty. Otherwise fails and lists
+/// the stored ones.
 Result<models::campprof::Calibration> find_calibration(const std::string& name);
 
 }  // namespace lynxpp::cli

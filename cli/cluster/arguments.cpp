@@ -9,7 +9,7 @@ namespace lynxpp::cli {
 
 void add_place(CLI::App& report, ReportArguments& arguments) {
   report.add_option("--by", arguments.by, "Group results by rank, host, process or device, side by side")
-      ->type_name("PLACE")
+      ->type_name("GROUP")
       ->check(one_of({"rank", "host", "process", "device"}));
   report.callback([&arguments] {
     if (!arguments.by.empty() && arguments.format != "table" && arguments.format != "csv")

@@ -79,7 +79,7 @@ std::string band_bar(const CacheUsed& cache, double seconds, int top) {
            ms(mark.value) + " ms</title></rect>\n";
   }
   svg += "<text x=\"" + text_of(left, "%.0f") + "\" y=\"" + std::to_string(top + 38) +
-         "\" fill=\"#555555\">0 to " + ms(most) + " ms; place of the traffic " +
+         "\" fill=\"#555555\">0 to " + ms(most) + " ms; position of the traffic " +
          text_of(cache.band.place, "%.2f") + ", of the time " + text_of(cache.place_of_time, "%.2f") +
          "</text>\n";
   return svg;
@@ -95,7 +95,7 @@ Json json_of(const CacheUsed& cache) {
                {"as_it_is_ms", cache.band.as_it_is * 1e3},
                {"reachable_ms", cache.band.reachable * 1e3},
                {"saved_by_locality_ms", cache.band.saved_by_locality * 1e3},
-               {"place", cache.band.place},
+               {"place", cache.band.place},  // english: ok
                {"place_of_time", cache.place_of_time},
                {"sets", cache.sets},
                {"sampled_sets", cache.sampled_sets}};
@@ -110,8 +110,8 @@ Json json_of(const CacheUsed& cache) {
 std::string caches_text(const KernelCaches& kernel, const models::Machine& machine) {
   std::string text = kernel.kernel + "\n  " + heading(machine) + "\n";
   for (const std::string& line : facts_of(kernel)) text += "  " + line + "\n";
-  const char* const names[] = {"sectors",     "hits",          "first*", "all hits ms", "reachable ms",
-                               "as it is ms", "all misses ms", "place",  "of the time"};
+  const char* const names[] = {"sectors",     "hits",          "first*",   "all hits ms", "reachable ms",
+                               "as it is ms", "all misses ms", "position", "of the time"};
   report::TextColumn name{{"cache"}, {}, false};
   std::vector<report::TextColumn> columns;
   for (const char* const each : names) columns.push_back({{each}, {}});

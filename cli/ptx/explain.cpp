@@ -27,7 +27,7 @@ std::string handler_name(const cod::Handler& handler) {
 void print_text(const Explained& what, const engine::HandlerPlaces& found) {
   const cod::Handler& handler = what.specification.handlers()[found.handler];
   std::printf("%s: %s: %s: %s%s\n", what.file.path.c_str(), demangle(what.kernel).c_str(),
-              handler_name(handler).c_str(), counted(found.places.size(), "place").c_str(),
+              handler_name(handler).c_str(), counted(found.places.size(), "site").c_str(),
               handler.is_counted ? ", counted on few edges of the control flow" : "");
   for (const engine::Place& place : found.places) {
     const std::string source =
@@ -50,7 +50,7 @@ void print_json(const Explained& what, const engine::HandlerPlaces& found) {
   object["line"] = handler.location.line;
   object["count"] = found.places.size();
   object["without_code"] = handler.is_counted;
-  object["places"] = nlohmann::ordered_json::array();
+  object["places"] = nlohmann::ordered_json::array();  // english: ok
   for (const engine::Place& place : found.places) {
     nlohmann::ordered_json each;
     each["function"] = place.function;
@@ -59,7 +59,7 @@ void print_json(const Explained& what, const engine::HandlerPlaces& found) {
     each["file"] = place.file.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(place.file);
     each["line"] = place.source_line;
     each["instruction"] = place.instruction;
-    object["places"].push_back(std::move(each));
+    object["places"].push_back(std::move(each));  // english: ok
   }
   if (!found.hint.empty()) object["hint"] = found.hint;
   const std::string text =

@@ -41,7 +41,7 @@ struct PlaceSink::Columns {
   TextColumn result{{"result"}, {}, false};
   std::vector<TextColumn> places;  ///< one per group, if there are few
   TextColumn least{{"least"}, {}}, greatest{{"greatest"}, {}};
-  TextColumn count{{"places"}, {}}, mean{{"mean"}, {}}, imbalance{{"greatest", "/ mean"}, {}};
+  TextColumn count{{"groups"}, {}}, mean{{"mean"}, {}}, imbalance{{"greatest", "/ mean"}, {}};
 };
 
 std::optional<Grouping> find_grouping(std::string_view name) {
@@ -161,7 +161,7 @@ std::string PlaceSink::to_text(std::size_t width) const {
     ShortNames names = short_kernel_names(columns.kernels, std::max<std::size_t>(width / 4, 16));
     table.insert(table.begin(), TextColumn{{"kernel"}, std::move(names.names), false});
     text += (text.empty() ? "" : "\n") + std::string("== lynxpp: ") + printable(spec) + ", " +
-            std::to_string(places_.size()) + (places_.size() == 1 ? " place" : " places") + " ==\n" +
+            std::to_string(places_.size()) + (places_.size() == 1 ? " group" : " groups") + " ==\n" +
             render_columns(table);
     for (const std::string& line : names.legend) text += "  " + line + "\n";
   }
@@ -169,7 +169,7 @@ std::string PlaceSink::to_text(std::size_t width) const {
 }
 
 void PlaceSink::write_csv(const std::function<void(std::string_view)>& write) const {
-  write("kernel,demangled,spec,result,unit,place,launches,value\n");
+  write("kernel,demangled,spec,result,unit,place,launches,value\n");  // english: ok
   const std::vector<std::size_t> order = sorted_places();
   for (const auto& [key, line] : lines_) {
     const auto& [spec, kernel, result] = key;

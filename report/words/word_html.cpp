@@ -115,7 +115,7 @@ std::string placements(const models::StagingAdvice& advice) {
 
 std::string findings_list(const std::vector<models::Finding>& findings) {
   if (findings.empty()) return {};
-  std::string html = table_head({"finding", "array", "what was seen", "what to try"}, 4);
+  std::string html = table_head({"finding", "array", "observation", "advice"}, 4);
   for (const models::Finding& each : findings) {
     html += "<tr>" + text_cell(each.rule) + text_cell(each.array) + text_cell(each.sentence) +
             text_cell(each.what_to_try) + "</tr>\n";

@@ -145,13 +145,13 @@ TEST(Explain, EverySiteHasLinesAndInstruction) {
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_THAT(outcome.out,
               testing::StartsWith(spec +
-                                  ": k(float*): ON_INSTRUCTION of line 1: 1 place\n"
+                                  ": k(float*): ON_INSTRUCTION of line 1: 1 site\n"
                                   "  line 12     block 0    @%p1 ld.f32 %f1, [%rd1];  // src/k.cu:4\n" +
                                   spec +
-                                  ": k(float*): ON_BASIC_BLOCK_EXIT of line 2: 3 places\n"
+                                  ": k(float*): ON_BASIC_BLOCK_EXIT of line 2: 3 sites\n"
                                   "  line 14     block 0    @%p1 bra $end;  // src/k.cu:4\n"));
-  EXPECT_THAT(outcome.out, HasSubstr("ON_INSTRUCTION_AFTER of line 3: 3 places\n"));
-  EXPECT_THAT(outcome.out, HasSubstr("ON_KERNEL_EXIT of line 4: 1 place\n  line 17     block 2    ret;"));
+  EXPECT_THAT(outcome.out, HasSubstr("ON_INSTRUCTION_AFTER of line 3: 3 sites\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("ON_KERNEL_EXIT of line 4: 1 site\n  line 17     block 2    ret;"));
   EXPECT_THAT(outcome.out, testing::Not(HasSubstr("other")));
 }
 
@@ -161,7 +161,7 @@ TEST(Explain, HandlerWithoutASiteGetsAHint) {
   const auto hint_of = [&](const std::string& labels) {
     const std::string spec = folder.write("s.cod", "ON_INSTRUCTION: " + labels + ": { }\n");
     const Outcome outcome = lynxpp({"check", spec, "--explain", ptx, "-k", "_Z1kPf"});
-    EXPECT_THAT(outcome.out, HasSubstr(": 0 places\n")) << labels;
+    EXPECT_THAT(outcome.out, HasSubstr(": 0 sites\n")) << labels;
     const std::size_t hint = outcome.out.find("hint: ");
     return hint == std::string::npos ? outcome.out
                                      : outcome.out.substr(hint + 6, outcome.out.size() - hint - 7);

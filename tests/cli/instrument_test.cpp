@@ -234,14 +234,15 @@ TEST_F(Instrument, MapsAndTracesHaveNoLaneYield) {
                        "  .reg .b64 %rd<2>;\n  ld.param.u64 %rd1, [lock];\nagain:\n"
                        "  atom.cas.b32 %r1, [%rd1], 0, 1;\n  setp.ne.u32 %p1, %r1, 0;\n  @%p1 bra again;\n"
                        "  ret;\n}\n");
-  EXPECT_EQ(yields_of(spins), 1u) << "the test does not see what it looks for";
-  const std::string map = folder_.write("map.cod",
-                                        "struct place { unsigned int instruction; unsigned long where; };\n"
-                                        "global map unsigned long visits[4096] by struct place;\n"
-                                        "ON_INSTRUCTION: MEM_WRITE: GENERIC: {\n"
-                                        "  struct place here = {instructionId(), memoryAddress() / 256};\n"
-                                        "  if (leastActiveThreadInWarp()) visits[here] += 1;\n"
-                                        "}\n");
+  EXPECT_EQ(yields_of(spins), 1u) << "the test must find a YIELD";
+  const std::string map =
+      folder_.write("map.cod",
+                    "struct location { unsigned int instruction; unsigned long where; };\n"
+                    "global map unsigned long visits[4096] by struct location;\n"
+                    "ON_INSTRUCTION: MEM_WRITE: GENERIC: {\n"
+                    "  struct location here = {instructionId(), memoryAddress() / 256};\n"
+                    "  if (leastActiveThreadInWarp()) visits[here] += 1;\n"
+                    "}\n");
   const std::string out = folder_.path("out.ptx");
   ASSERT_EQ(lynxpp({"instrument", one_, "-s", map, "--sm", "90", "-o", out}).exit_code, 0);
   ASSERT_THAT(text_of("out.ptx"), HasSubstr("atom.global.cas.b64"));

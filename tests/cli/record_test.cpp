@@ -96,10 +96,10 @@ TEST_F(Record, ReportsTheErrorsOfRun) {
 }
 
 TEST_F(Record, ForwardsTerminationToTheProgram) {
-  const Outcome outcome =
-      record({"sh", "-c", "trap 'echo told; exit 3' TERM; kill -TERM $PPID; while :; do sleep 0.01; done"});
+  const Outcome outcome = record(
+      {"sh", "-c", "trap 'echo terminated; exit 3' TERM; kill -TERM $PPID; while :; do sleep 0.01; done"});
   EXPECT_EQ(outcome.exit_code, 3);
-  EXPECT_EQ(outcome.out, "told\n");
+  EXPECT_EQ(outcome.out, "terminated\n");
 }
 
 }  // namespace

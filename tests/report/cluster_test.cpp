@@ -267,7 +267,7 @@ TEST(ByPlace, GroupsHaveAColumnEach) {
     sink.launch(launch);
   }
   const std::string text = sink.to_text(100);
-  EXPECT_NE(text.find("instruction_count, 2 places"), std::string::npos) << text;
+  EXPECT_NE(text.find("instruction_count, 2 groups"), std::string::npos) << text;
   EXPECT_LT(text.find("rank 2"), text.find("rank 10")) << text;
   EXPECT_NE(text.find("2,000"), std::string::npos) << text;
   EXPECT_NE(text.find("1.667"), std::string::npos) << text << "greatest over mean: 2000 / 1200";
