@@ -306,7 +306,7 @@ std::string to_html(const Summary& summary, const std::string& title) {
   html += advice_html(summary.words.advice());
   for (const SpecificationTotals& totals : summary.specifications) html += section(totals, summary);
   html += total_section(summary) + coverage_section(summary) + timing_section(summary);
-  if (summary.specifications.empty()) html += "<p>No instrumented launch is among the records.</p>\n";
+  if (summary.specifications.empty()) html += "<p>The records contain no instrumented launch.</p>\n";
   return html_page(title, html);
 }
 

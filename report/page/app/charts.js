@@ -24,9 +24,9 @@ export function blockGraph(kernel) {
   const { sites } = kernel;
   const edges = edgesOf(sites, ptxLines(sites));
   const say = (text) => element("p", { class: "missing" }, text);
-  if (!edges) return say("The records hold no PTX of this kernel, so nothing is known of its control flow.");
+  if (!edges) return say("The records contain no PTX of this kernel, so its control flow is unknown.");
   const count = sites.blocks.first.length;
-  if (count > most) return say(`${format(count)} basic blocks are too many for a drawing (${most}); the table of places has them.`);
+  if (count > most) return say(`${format(count)} basic blocks are too many to draw (limit: ${most}); the table of sites lists them.`);
   const byBlock = kernel.hot.filter((each) => each.site === "block");
   const byInstruction = kernel.hot.filter((each) => each.site === "instruction" && each.sum !== null);
   const metrics = [...byBlock, ...byInstruction];
@@ -109,7 +109,7 @@ export function histogram(array) {
       { label: array.unit || "count", fill: bar, stroke: bar, points: { show: false }, paths: uPlot.paths.bars({ size: [0.9, 60] }), value: (_, value) => format(value) },
     ],
   }, [counts.map((_, i) => i), counts], box));
-  const beyond = (array.below || array.beyond) ? element("p", {}, `below all bins ${format(array.below)}, beyond them ${format(array.beyond)}`) : "";
+  const beyond = (array.below || array.beyond) ? element("p", {}, `below the bins ${format(array.below)}, above ${format(array.beyond)}`) : "";
   return element("div", {}, box, beyond);
 }
 

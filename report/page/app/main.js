@@ -99,7 +99,7 @@ function findings(kernel) {
   const first = kernel.findings.filter(isWorthReading);
   const rest = kernel.findings.filter((each) => !isWorthReading(each));
   return element("div", {}, findingsList(first, "ul"), rest.length
-    ? element("details", { class: "rest" }, element("summary", {}, `${format(rest.length)} that promise less than 1 % of the run`), findingsList(rest, "ul")) : "");
+    ? element("details", { class: "rest" }, element("summary", {}, `${format(rest.length)} with a benefit below 1 % of the run`), findingsList(rest, "ul")) : "");
 }
 
 /** Returns the name without return type, template arguments and parameters. */
@@ -114,7 +114,7 @@ function whereToLook() {
   const kernelOf = (each) => kernels.find((kernel) => kernel.findings.includes(each));
   return section("Where to look first", () => element("div", {}, element("p", { class: "facts" }, `Ordered by the share of the run's ${shares_of} that could be saved at most (estimated).`),
     findingsList(worth.slice(0, most), "ol", (each) => element("a", { href: `#kernel=${kernelOf(each)?.id}`, title: each.demangled }, shortName(each.demangled))),
-    worth.length > most ? element("p", {}, `${format(worth.length - most)} more are listed at their kernels.`) : "",
+    worth.length > most ? element("p", {}, `${format(worth.length - most)} more are listed with their kernels.`) : "",
     worth.some((each) => each.place && !each.place.line) ? element("p", { class: "missing" }, "Compile with -lineinfo to see source lines instead of PTX lines.") : ""));
 }
 
@@ -187,7 +187,7 @@ function kernelView(kernel) {
   if (kernel.metrics.length) add("Metrics", () => metrics(kernel));
   add("Source and PTX", () => codeView(kernel, data.sources));
   for (const kind of ["instruction", "block"])
-    if (kernel.hot.some((each) => each.site === kind)) add(kind === "instruction" ? "Places: instructions" : "Places: basic blocks", () => placesTable(kernel, kind));
+    if (kernel.hot.some((each) => each.site === kind)) add(kind === "instruction" ? "Sites: instructions" : "Sites: basic blocks", () => placesTable(kernel, kind));
   if (kernel.sites) add("Basic blocks", () => blockGraph(kernel));
   const timelines = kernel.tables.filter(timelineColumns);
   const modelled = (launch) => {
@@ -225,10 +225,10 @@ function runSections() {
     data.activities.map((each) => ({ order: each.order, host_ms: each.host_ms, stream: each.stream, bytes: each.copy?.bytes ?? null, ranges: (each.ranges ?? []).join("/"),
       call: each.launch ? `launch ${each.launch.demangled}` : each.copy ? `copy ${each.copy.direction}` : "wait" }))), false));
   if (data.further_launches || data.further_activities)
-    rest.append(element("p", {}, `${format(data.further_launches)} launches and ${format(data.further_activities)} calls more are in the records, not in this page; totals are of all.`));
+    rest.append(element("p", {}, `${format(data.further_launches)} more launches and ${format(data.further_activities)} more calls are in the records, not in this page; totals are of all.`));
   const { sources } = data;
   if (sources.length) rest.append(section(`Source files (${format(sources.filter((each) => each.text !== null).length)} of ${format(sources.length)} in this page)`, () =>
-    table([{ title: "file", field: "path", ...filtered }, { title: "lines in this page", field: "lines", ...number }, { title: "why it is not", field: "missing", ...filtered }],
+    table([{ title: "file", field: "path", ...filtered }, { title: "lines in this page", field: "lines", ...number }, { title: "reason for omission", field: "missing", ...filtered }],
       sources.map(({ path, text, missing }) => ({ path, lines: text === null ? null : text.split("\n").length, missing: missing ?? "" }))), false));
   rest.append(section("Licences of this page's components", () => element("div", {}, ...LICENCES.map((each) =>
     element("details", {}, element("summary", {}, `${each.name} ${each.version}: ${each.licence}`), element("pre", {}, each.text)))), false));
@@ -253,7 +253,7 @@ function start() {
   if (kernels.length) {
     const box = overview(show);
     document.body.append(element("h2", {}, `Kernels (${format(kernels.length)})`), box, whereToLook(), place);
-  } else document.body.append(element("p", {}, "No instrumented launch is among the records."));
+  } else document.body.append(element("p", {}, "The records contain no instrumented launch."));
   document.body.append(runSections());
   const wanted = () => /^#kernel=(\d+)/.exec(location.hash)?.[1];
   const hottest = [...kernels].sort((a, b) => (b.time ?? 0) - (a.time ?? 0) || (b.bytes ?? 0) - (a.bytes ?? 0) || b.launches - a.launches)[0];
