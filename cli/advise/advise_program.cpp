@@ -178,7 +178,7 @@ void print_terms(const std::vector<ObservedLaunch>& launches, const Machine& mac
   print_text(report::render_columns(columns));
 }
 
-/// Returns how many threads of the whole launch execute the sites of a reference.
+/// Returns how often threads of the whole launch execute the sites of a reference.
 std::uint64_t executions_of(const Observation& observation, std::uint32_t reference) {
   std::uint64_t executions = 0;
   for (const AccessSite& site : observation.sites)

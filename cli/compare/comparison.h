@@ -71,7 +71,7 @@ struct KernelChange {
   std::vector<std::string> not_compared;  ///< the result, and why it was not compared
 
   bool is_change() const;
-  double factor() const;  ///< The largest factor of its results.
+  double factor() const;  ///< largest factor of its results
 };
 
 /// A kernel that has results in only one file.

@@ -23,14 +23,15 @@ constexpr const char* usual_specifications =
     "instruction_count,memory_efficiency,branch_divergence,basic_block_count,shared_bank_conflicts,"
     "atomic_contention,kernel_runtime";
 
-/// The PID of the running program; signals that end this process are forwarded to it.
+/// The PID of the child that runs the program; 0 if none is running.
 volatile sig_atomic_t running = 0;
 
 void pass_on(int signal) {
   if (running > 0) ::kill(running, signal);
 }
 
-/// Ignores Ctrl-C, which the terminal also sends to the program; the program may continue after it.
+/// While it exists, ignores Ctrl-C, which the terminal also sends to the program (the program may continue
+/// after it), and forwards SIGTERM and SIGHUP to the program.
 class Signals {
  public:
   Signals() {

@@ -87,9 +87,9 @@ class Collector {
   }
 
  private:
-  /// Instructions of one kind, line and call are merged if their addresses point to one object with one stride, for
-  /// example copies in an unrolled loop. Without lines, this applies to the whole kernel, and instructions
-  /// without an object stay separate.
+  /// Instructions of one kind, line and call are merged if their addresses point to one object with one
+  /// stride, for example copies in an unrolled loop. Without lines, this applies to the whole kernel, and
+  /// instructions without an object stay separate.
   struct PlaceKey {
     PlaceKind kind = PlaceKind::load;
     std::uint32_t file = 0, line = 0, call_site = 0, object = 0, stride = 0, opcode = 0;

@@ -10,8 +10,8 @@
 //   milliseconds                         on the device
 //   launch.microseconds                  work per launch, upper bound of the average (estimated)
 //   work, work.issue, work.shared, work.memory, work.atomic, work.launch     see below
-// Per location (the accesses of a line to one object, a branch or a loop): "SPECIFICATION.ARRAY" for each array
-// by instruction, and "flow.NAME" for each member of BranchCost or LoopCost (flow.h).
+// Per location (the accesses of a line to one object, a branch or a loop): "SPECIFICATION.ARRAY" for each
+// array by instruction, and "flow.NAME" for each member of BranchCost or LoopCost (flow.h).
 //
 // Work is an estimate in cycles of one multiprocessor of a current device: four warp instructions issue per
 // cycle, shared memory serves one wavefront per cycle, a sector requested from L1 takes two cycles, and an

@@ -38,8 +38,8 @@ std::string place_text(const SiteLabel& place);
 /// Returns "38 %", "0.4 %".
 std::string percent_text(double share);
 
-/// Returns the findings as lines of at most `width` characters; empty without findings. Shows at
-/// most `most` findings, and only those that promise at least 1 % of the run.
+/// Returns the findings as lines of at most `width` characters; empty without findings. Shows
+/// at most `most` findings, and only those that promise at least 1 % of the run.
 std::string findings_text(const std::vector<KernelFinding>& findings, Weight weight, std::size_t width,
                           std::size_t most = 10);
 

@@ -188,13 +188,15 @@ TEST(Explain, JsonHasTheSameSites) {
       outcome.out,
       "{\"spec\":\"s\",\"kernel\":\"_Z1kPf\",\"demangled\":\"k(float*)\",\"target\":\"ON_KERNEL_ENTRY\","
       "\"line\":1,"
-      "\"count\":1,\"without_code\":false,\"places\":[{\"function\":\"_Z1kPf\",\"block\":0,\"ptx_line\":11,"
+      "\"count\":1,\"without_code\":false,\"places\":[{"  // english: ok
+      "\"function\":\"_Z1kPf\",\"block\":0,\"ptx_line\":11,"
       "\"file\":\"src/"
       "k.cu\",\"line\":4,"
       "\"instruction\":\"ld.param.u64 %rd1, [p];\"}]}\n"
       "{\"spec\":\"s\",\"kernel\":\"other\",\"demangled\":\"other\",\"target\":\"ON_KERNEL_ENTRY\",\"line\":"
       "1,"
-      "\"count\":1,\"without_code\":false,\"places\":[{\"function\":\"other\",\"block\":0,\"ptx_line\":21,"
+      "\"count\":1,\"without_code\":false,\"places\":[{"  // english: ok
+      "\"function\":\"other\",\"block\":0,\"ptx_line\":21,"
       "\"file\":null,\"line\":0,"
       "\"instruction\":\"ret;\"}]}\n");
 }
