@@ -164,7 +164,7 @@ int bench(const BenchArguments& arguments) {
   }
   Runner runner(program.path, arguments, *library);
   if (!runner.is_ready()) {
-    print_error("cannot make a temporary folder");
+    print_error("cannot create a temporary folder");
     return exit_input_error;
   }
   const Result<report::Bench> measured = measure(runner, arguments, *lists);

@@ -109,10 +109,10 @@ Result<ChildRun> run_child(const std::string& path, const std::vector<std::strin
   std::string said;
   read_file(err, said);
   const std::string ending = WIFSIGNALED(status)
-                                 ? "was ended by signal " + std::to_string(WTERMSIG(status))
+                                 ? "was terminated by signal " + std::to_string(WTERMSIG(status))
                                  : "failed with exit code " + std::to_string(WEXITSTATUS(status));
   return failure("the program " + ending + ", " + how,
-                 trim(said).empty() ? "" : "it said: " + last_lines(std::string(trim(said))));
+                 trim(said).empty() ? "" : "its messages: " + last_lines(std::string(trim(said))));
 }
 
 }  // namespace lynxpp::cli

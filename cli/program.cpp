@@ -66,7 +66,7 @@ std::string preload_obstacle(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return {};
   if ((status.st_mode & (S_ISUID | S_ISGID)) != 0)
-    return "runs with another user's rights, where the system ignores LD_PRELOAD";
+    return "runs with another user's privileges, so the system ignores LD_PRELOAD";
   if (is_statically_linked(path)) return "is statically linked, so LD_PRELOAD has no effect on it";
   return {};
 }

@@ -38,7 +38,7 @@ std::string output_pattern(const std::string& output) {
 Status make_folder(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
-  if (error) return failure("cannot make the folder " + path + ": " + error.message());
+  if (error) return failure("cannot create the folder " + path + ": " + error.message());
   return success();
 }
 

@@ -290,7 +290,7 @@ RunArguments run_arguments(const AdviseArguments& arguments, const std::string& 
 /// Creates the folder. Fails if it is not empty: files of an earlier run would be taken for this run's.
 Status make_empty(const std::string& folder) {
   std::error_code error;
-  if (folder.empty()) return failure("cannot make a temporary folder");
+  if (folder.empty()) return failure("cannot create a temporary folder");
   std::filesystem::create_directories(folder, error);
   if (!error && !std::filesystem::is_empty(folder, error) && !error)
     return failure("the folder " + folder + " is not empty", "name another one with --keep");

@@ -123,7 +123,7 @@ Result<Calibration> measure(const CalibrateArguments& arguments, const models::M
     command.push_back("block_warps=" + std::to_string(machine->residency.block_threads / machine->warp_size));
   }
   const WorkFolder folder;
-  if (!folder.exists()) return failure("cannot make a temporary folder");
+  if (!folder.exists()) return failure("cannot create a temporary folder");
   const Result<ChildRun> run = run_child(program, command, variables, folder, "measuring");
   if (!run) return run.error();
   Result<Calibration> calibration = read_output(run->output);

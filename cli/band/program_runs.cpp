@@ -58,7 +58,7 @@ class ProgramRuns {
       : program_(program), arguments_(arguments), calibration_(calibration) {}
 
   Result<std::map<std::string, Launches>> run() {
-    if (!folder_.exists()) return failure("cannot make a temporary folder");
+    if (!folder_.exists()) return failure("cannot create a temporary folder");
     if (Status written = write_specifications(); !written) return written.error();
     std::map<std::string, Launches> kernels;
     for (const Purpose purpose : {Purpose::counts, Purpose::times, Purpose::before, Purpose::after}) {
@@ -71,7 +71,7 @@ class ProgramRuns {
     if (Status read = read_traffic(kernels); !read) return read.error();
     if (kernels.empty())
       return nothing_measured("the program launched no kernel that could be measured",
-                              "`lynxpp run -s memory_transactions` says why");
+                              "`lynxpp run -s memory_transactions` shows why");
     return kernels;
   }
 

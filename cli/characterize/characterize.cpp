@@ -85,7 +85,7 @@ Result<std::vector<KernelCharacter>> run_one(const Command& command, const Chara
   const std::string obstacle = preload_obstacle(program.path);
   if (!obstacle.empty()) return failure("'" + program.path + "' " + obstacle);
   const WorkFolder folder;
-  if (!folder.exists()) return failure("cannot make a temporary folder");
+  if (!folder.exists()) return failure("cannot create a temporary folder");
   const std::string records = folder.file("records.jsonl");
   Variables variables{{"LD_PRELOAD", with_other_preloads(library)},
                       {"LYNXPP_SPEC", characterize_specifications},

@@ -71,7 +71,7 @@ int check_run(const CheckRunArguments& arguments) {
     return problem;
   const WorkFolder folder;
   if (!folder.exists()) {
-    print_error("cannot make a temporary folder");
+    print_error("cannot create a temporary folder");
     return exit_input_error;
   }
   const std::string wanted = arguments.output.empty() ? "" : absolute_path(arguments.output);

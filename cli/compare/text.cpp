@@ -147,7 +147,7 @@ std::string kernel_text(const KernelChange& change, std::size_t top) {
 std::string lone_text(const std::string& side, const std::vector<LoneKernel>& kernels) {
   std::string text;
   for (const LoneKernel& each : kernels) {
-    text += "in " + side + " alone: " + title_of(*each.kernel) +
+    text += "only in " + side + ": " + title_of(*each.kernel) +
             (each.reason.empty() ? "" : " (in the other: " + each.reason + ")") + "\n";
   }
   return text;
@@ -176,8 +176,8 @@ std::string specification_text(const SpecificationChange& change, std::size_t to
 std::string to_text(const Comparison& comparison, const Both<std::string>& files, std::size_t top) {
   std::string text = "A: " + printable(files.a) + "\nB: " + printable(files.b) + "\n";
   for (const SpecificationChange& each : comparison.specifications) text += specification_text(each, top);
-  for (const std::string& each : comparison.only.a) text += "\nin A alone: " + printable(each) + "\n";
-  for (const std::string& each : comparison.only.b) text += "\nin B alone: " + printable(each) + "\n";
+  for (const std::string& each : comparison.only.a) text += "\nonly in A: " + printable(each) + "\n";
+  for (const std::string& each : comparison.only.b) text += "\nonly in B: " + printable(each) + "\n";
   return text;
 }
 

@@ -145,7 +145,7 @@ Result<std::vector<ModelledKernel>> run_modelled(const std::vector<std::string>&
   if (program.outcome != ProgramSearch::Outcome::found)
     return failure("cannot find the program '" + command.front() + "'");
   const WorkFolder folder;
-  if (!folder.exists()) return failure("cannot make a temporary folder");
+  if (!folder.exists()) return failure("cannot create a temporary folder");
   const std::string counters = folder.file("counters.jsonl");
   const Variables variables{
       {"LD_PRELOAD", with_other_preloads(*library)},

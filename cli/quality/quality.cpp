@@ -120,7 +120,7 @@ Result<rating::Inputs> measure(const std::string& program, const QualityArgument
   const Result<std::string> library = preload_library();
   if (!library) return library.error();
   const WorkFolder folder;
-  if (!folder.exists()) return failure("cannot make a temporary folder");
+  if (!folder.exists()) return failure("cannot create a temporary folder");
   rating::Runs runs;
   Result<std::vector<report::Record>> counted = run_once(program, arguments, *library, folder, "");
   if (!counted) return counted.error();

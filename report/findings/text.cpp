@@ -270,7 +270,7 @@ std::string summary_text(const Summary& summary, std::size_t width) {
   for (const CoverageRecord& each : summary.coverage) missed += gap_of(each).empty() ? 0 : 1;
   if (missed != 0 && share.empty()) {
     text += wrapped(std::to_string(missed) + " of " + std::to_string(summary.coverage.size()) +
-                        " kernels were not or not always instrumented: see the report's table.",
+                        " kernels were not instrumented in every launch: see the report's table.",
                     0, width);
   }
   const std::string words = findings_text(findings, facts.weight, width);

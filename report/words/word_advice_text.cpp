@@ -44,7 +44,7 @@ std::string findings_text(const std::vector<models::Finding>& findings, std::siz
   }
   if (further != 0)
     text += "  (" + to_text(Number::of(static_cast<WideInteger>(further))) +
-            " more findings: see a report as html)\n";
+            " more findings: see an HTML report)\n";
   return text;
 }
 

@@ -112,8 +112,8 @@ TEST_F(Bench, StopsIfTheProgramFails) {
       bench({"-s", "instruction_count"}, "echo no device >&2; test $LYNXPP_TIMING = original");
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_EQ(outcome.err,
-            "lynxpp: error: the program failed with exit code 1, with instruction_count\n"
-            "  hint: it said: no device\n");
+            "lynxpp: error: the program failed with exit code 1, with instruction_count\n  hint: its "
+            "messages: no device\n");
 }
 
 TEST_F(Bench, ReportsErrors) {

@@ -100,8 +100,8 @@ k  launches 2 -> 1  grid 2  block 32
     8             7       9  1.286     +2
     16       absent       2      -      -
     4             1  absent      -      -
-in A alone: gone (in the other: no PTX)
-in B alone: fresh
+only in A: gone (in the other: no PTX)
+only in B: fresh
 unchanged: still
 
 == s ==
@@ -178,8 +178,8 @@ TEST_F(Diff, ListsWhatOnlyOneFileHas) {
     other.replace(at, 10, R"("spec":"t")");
   b_ = folder_.write("b.jsonl", other);
   EXPECT_EQ(body_of(), "A: " + a_ + "\nB: " + b_ +
-                           "\n\nin A alone: s on cpu\n\nin A alone: s at the end\n"
-                           "\nin B alone: t on cpu\n\nin B alone: t at the end\n");
+                           "\n\nonly in A: s on cpu\n\nonly in A: s at the end\n\nonly in B: t on "
+                           "cpu\n\nonly in B: t at the end\n");
 }
 
 TEST_F(Diff, ReportsErrors) {

@@ -105,7 +105,7 @@ TEST_F(Instrument, PassesAreTimedAndPrinted) {
 TEST_F(Instrument, UnknownPassesAreRefused) {
   const Outcome outcome = lynxpp({"instrument", one_, "-s", spec_, "--print-after", "splcie"});
   EXPECT_EQ(outcome.exit_code, 2);
-  EXPECT_THAT(outcome.err, HasSubstr("no pass 'splcie'; did you mean 'splice'?"));
+  EXPECT_THAT(outcome.err, HasSubstr("unknown pass 'splcie'; did you mean 'splice'?"));
   EXPECT_THAT(outcome.err, HasSubstr("hidden-parameter"));
   EXPECT_EQ(outcome.out, "");
 }

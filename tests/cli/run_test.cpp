@@ -163,7 +163,7 @@ TEST_F(Run, ErrorsStopItBeforeTheProgramStarts) {
       "lynxpp: error: cannot write " + folder_.path("no/such/folder/x") + ": No such file or directory\n");
   expect_failure(
       run({"-s", specification_, "--dump", "mine.cod/x", "echo"}), 2,
-      "lynxpp: error: cannot make the folder " + folder_.path("mine.cod/x") + ": Not a directory\n");
+      "lynxpp: error: cannot create the folder " + folder_.path("mine.cod/x") + ": Not a directory\n");
 }
 
 TEST_F(Run, SpecificationWithErrorsStopsItBeforeTheProgramStarts) {
@@ -244,7 +244,7 @@ TEST_F(Run, DoesNotWarnIfTheProgramAttachesItself) {
 TEST_F(Run, WarnsIfPreloadingDoesNotReachTheProgram) {
   const std::string program = folder_.write("other", "#!/bin/sh\nexit 0\n");
   const auto rights = std::filesystem::perms::owner_all | std::filesystem::perms::set_uid;
-  const std::string reason = "' runs with another user's rights, where the system ignores LD_PRELOAD; ";
+  const std::string reason = "' runs with another user's privileges, so the system ignores LD_PRELOAD; ";
   std::filesystem::permissions(program, rights);
   EXPECT_EQ(run({"-s", specification_, "--", program}).err,
             "lynxpp: warning: '" + program + reason + "nothing will be measured\n");

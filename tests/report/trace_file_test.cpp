@@ -146,7 +146,7 @@ TEST_F(Traces, FullDiskLeavesCompleteFrames) {
   setrlimit(RLIMIT_FSIZE, &before);
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.error().diagnostics.front().message,
-              HasSubstr("streaming of traces to " + path() + " has ended: File too large"));
+              HasSubstr("stopped streaming traces to " + path() + ": File too large"));
   EXPECT_FALSE(write_rows(file, 0, 2).ok()) << "there is a gap before it";
   EXPECT_EQ(read(path()).size(), 2u);
 }
