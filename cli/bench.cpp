@@ -1,5 +1,5 @@
-// `lynxpp bench`: the program runs as it is and with each set of specifications, in turn, and the kernels'
-// times are compared.
+// `lynxpp bench`: runs the program natively and with each set of specifications, in turn, and compares the
+// kernels' times.
 #include <unistd.h>
 
 #include <cstdio>
@@ -26,7 +26,7 @@
 namespace lynxpp::cli {
 namespace {
 
-/// Starts the program over and over.
+/// Runs the program repeatedly.
 class Runner {
  public:
   Runner(std::string program, const BenchArguments& arguments, std::string library)
@@ -34,7 +34,8 @@ class Runner {
 
   bool is_ready() const { return folder_.exists(); }
 
-  /// One run with LYNXPP_SPEC and LYNXPP_TIMING set so. Failure: the program cannot be started or fails.
+  /// Runs the program once with LYNXPP_SPEC and LYNXPP_TIMING set to these values. Fails if the program
+  /// cannot be started or fails.
   Result<report::BenchRun> run(const std::string& specifications, const std::string& timing) {
     const std::string records = folder_.file("records.jsonl");
     std::error_code ignored;
@@ -46,7 +47,7 @@ class Runner {
     if (!arguments_.kernels.empty()) variables["LYNXPP_KERNELS"] = arguments_.kernels;
     if (!arguments_.launches.empty()) variables["LYNXPP_LAUNCHES"] = arguments_.launches;
     if (!arguments_.device.empty()) variables["LYNXPP_DEVICE"] = arguments_.device;
-    // How, not what is measured: whoever compares sets them.
+    // Pass these on: they select how counts are collected, which the user may want to compare.
     for (const char* const name : {"LYNXPP_WORDS", "LYNXPP_WITHOUT"}) {
       if (const char* const value = std::getenv(name)) variables[name] = value;
     }
@@ -85,7 +86,7 @@ class Runner {
   std::optional<std::string> first_output_;
 };
 
-/// Every round: a native run, then one with each setting.
+/// Runs the rounds: in each a native run, then one with each setting.
 Result<report::Bench> measure(Runner& runner, const BenchArguments& arguments,
                               const std::vector<std::string>& lists) {
   report::Bench bench;
@@ -121,7 +122,7 @@ bool has_measured(const report::Bench& bench) {
 }
 
 Result<std::vector<std::string>> lists_of(const BenchArguments& arguments) {
-  // What the environment says to lynxpp does not reach the runs.
+  // Clear lynxpp's environment variables for the runs.
   const Filters filters{{"--kernels", arguments.kernels}, {"--launches", arguments.launches}};
   if (Status understood = check_filters(filters); !understood) return understood.error();
   if (Status present = check_device(arguments.device); !present) return present.error();
@@ -165,7 +166,7 @@ int bench(const BenchArguments& arguments) {
   }
   Runner runner(program.path, arguments, *library);
   if (!runner.is_ready()) {
-    print_error("cannot make a temporary folder");
+    print_error("cannot create a temporary folder");
     return exit_input_error;
   }
   const Result<report::Bench> measured = measure(runner, arguments, *lists);

@@ -31,14 +31,14 @@ void print_ptx(const cod::Specification& specification, const cod::DeviceCode& c
                                   : std::string(cod::name_of(handler.target)) +
                                         (" of line " + std::to_string(handler.location.line));
     const std::string ptx = handler.is_counted
-                                ? "// without code of its own: counted on few edges of the control flow\n"
+                                ? "// no code at its sites: counted on few edges of the control flow\n"
                                 : code.handlers[i].ptx;
     const std::string text = "// " + specification.name() + ": " + place + "\n" + ptx + "\n";
     std::fwrite(text.data(), 1, text.size(), stdout);
   }
 }
 
-/// Compiles both halves as a launch would; false when there were errors, which are then on stderr.
+/// Compiles both halves as a launch would. If there are errors, prints them on stderr and returns false.
 bool check_one(const instrumentors::LoadedSpecification& file, const CheckArguments& arguments) {
   Diagnostics warnings;
   const auto specification = cod::compile(file.source, file.path, &warnings);
@@ -70,7 +70,7 @@ bool check_one(const instrumentors::LoadedSpecification& file, const CheckArgume
 int check(const CheckArguments& arguments) {
   if (!arguments.explain.empty()) return explain(arguments);
   if (arguments.json || !arguments.kernel.empty()) {
-    print_error("--json and --kernel go with --explain FILE.ptx");
+    print_error("--json and --kernel require --explain FILE.ptx");
     return exit_usage_error;
   }
   bool is_good = true;

@@ -79,7 +79,7 @@ int run_in_terminal(const std::string& path, const std::vector<std::string>& com
     print_error("cannot execute " + path + ": " + std::strerror(error));
     return exit_cannot_execute;
   }
-  // Ctrl-C is for the program, which may have something to say about it.
+  // Ctrl-C goes to the program, which may handle it.
   ::signal(SIGINT, SIG_IGN);
   ::signal(SIGQUIT, SIG_IGN);
   int status = 0;
@@ -117,10 +117,10 @@ Result<ChildRun> run_child(const std::string& path, const std::vector<std::strin
   std::string said;
   read_file(err, said);
   const std::string ending = WIFSIGNALED(status)
-                                 ? "was ended by signal " + std::to_string(WTERMSIG(status))
+                                 ? "was terminated by signal " + std::to_string(WTERMSIG(status))
                                  : "failed with exit code " + std::to_string(WEXITSTATUS(status));
   return failure("the program " + ending + ", " + how,
-                 trim(said).empty() ? "" : "it said: " + last_lines(std::string(trim(said))));
+                 trim(said).empty() ? "" : "its messages: " + last_lines(std::string(trim(said))));
 }
 
 }  // namespace lynxpp::cli

@@ -1,4 +1,4 @@
-// Programs that a command starts and waits for.
+// Runs programs and waits for them.
 #pragma once
 
 #include <filesystem>
@@ -11,10 +11,10 @@
 
 namespace lynxpp::cli {
 
-/// Of an environment.
+/// Environment variables.
 using Variables = std::map<std::string, std::string>;
 
-/// A folder for what the runs write, removed at the end.
+/// A folder for the runs' output, removed at the end.
 class WorkFolder {
  public:
   WorkFolder();
@@ -29,7 +29,7 @@ class WorkFolder {
   std::filesystem::path path_;
 };
 
-/// Exit code of a program that a signal ended, minus the signal's number.
+/// Added to a signal's number: the exit code of a program that the signal ended.
 inline constexpr int exit_of_signal = 128;
 
 /// Runs the program in this terminal with this process's environment. Returns its exit code, or
@@ -37,14 +37,14 @@ inline constexpr int exit_of_signal = 128;
 int run_in_terminal(const std::string& path, const std::vector<std::string>& command);
 
 struct ChildRun {
-  double milliseconds = 0;            ///< start to end of the process
-  double processor_milliseconds = 0;  ///< user and system time of it and of children that it waited for
-  std::string output;                 ///< what it wrote to standard output
+  double milliseconds = 0;            ///< wall time of the process
+  double processor_milliseconds = 0;  ///< user and system time of the process and of children it waited for
+  std::string output;                 ///< its standard output
 };
 
-/// Runs `command`, whose program lies at `path`, with this process's environment less what speaks to lynxpp,
-/// and with `variables`; with LD_PRELOAD among them it finds the cpu device's libcuda.so.1 where it is to run
-/// there. Failure: it cannot be started, or fails; `how`, the end of a sentence, says in which
+/// Runs `command`, whose program is at `path`, with this process's environment minus lynxpp's variables, plus
+/// `variables`. If these include LD_PRELOAD and the program runs on the cpu device, it finds that device's
+/// libcuda.so.1. Fails if the program cannot be started or fails; `how` ends the sentence that names the
 /// setting.
 Result<ChildRun> run_child(const std::string& path, const std::vector<std::string>& command,
                            const Variables& variables, const WorkFolder& folder, const std::string& how);

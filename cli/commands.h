@@ -1,13 +1,13 @@
-// One function per subcommand; each returns the exit code of the process.
+// One function per subcommand; each returns the process's exit code.
 #pragma once
 
 #include "cli/arguments.h"
 
 namespace lynxpp::cli {
 
-/// Returns only when the program could not be started.
+/// Returns only if the program could not be started.
 int run(const RunArguments& arguments);
-/// Starts the program, waits for it, and tells what its records say.
+/// Runs the program and shows what its records say.
 int record(const RecordArguments& arguments);
 int check_run(const CheckRunArguments& arguments);
 int bench(const BenchArguments& arguments);
@@ -17,14 +17,14 @@ int merge(const MergeArguments& arguments);
 int trace(const TraceArguments& arguments);
 int diff(const DiffArguments& arguments);
 int check(const CheckArguments& arguments);
-/// The part of check() behind --explain: where the specifications' handlers would stand.
+/// The part of check() for --explain: shows the sites of the specifications' handlers.
 int explain(const CheckArguments& arguments);
 int instrument(const InstrumentArguments& arguments);
 int list(const ListArguments& arguments);
-/// Serves until the editor leaves.
+/// Serves until the editor disconnects.
 int serve_editor(const LspArguments& arguments);
 int advise(const AdviseArguments& arguments);
-/// The part of advise() that observes a program, or reads what was observed.
+/// The part of advise() that observes a program or reads kept observations.
 int advise_program(const AdviseArguments& arguments);
 int quality(const QualityArguments& arguments);
 int calibrate(const CalibrateArguments& arguments);

@@ -24,7 +24,7 @@ void add_specifications(CLI::App& command, std::vector<std::string>& specificati
 }
 
 void add_one_liners(CLI::App& command, std::vector<std::string>& one_liners) {
-  add_repeated(command, "-e,--execute", one_liners, "Text of a specification, which declares what it uses")
+  add_repeated(command, "-e,--execute", one_liners, "Specification text; its variables are declared by use")
       ->type_name("TEXT");
 }
 

@@ -1,4 +1,4 @@
-// Options that several commands have, with the same meaning and the same words.
+// Options that several commands share.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -7,19 +7,19 @@
 
 namespace lynxpp::cli {
 
-/// -s, which may be repeated but takes one word each time, so that the words after it stay free.
+/// Adds -s, which may be repeated but takes one value each time, so that later words are positional.
 void add_specifications(
     CLI::App& command, std::vector<std::string>& specifications, bool required,
-    const char* help = "Ready-made name, .cod file or -; several with commas or repeated");
-/// -e, likewise.
+    const char* help = "Ready-made name, .cod file or - (stdin); comma-separated or repeated");
+/// Adds -e, likewise.
 void add_one_liners(CLI::App& command, std::vector<std::string>& one_liners);
 
-/// -k
+/// Adds -k.
 void add_kernels(CLI::App& command, std::string& kernels);
-/// -k and -l
+/// Adds -k and -l.
 void add_filters(CLI::App& command, std::string& kernels, std::string& launches);
 
-/// -d
+/// Adds -d.
 void add_device(CLI::App& command, std::string& device);
 
 }  // namespace lynxpp::cli

@@ -1,4 +1,4 @@
-// How the commands talk on stderr.
+// Prints diagnostics on stderr.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace lynxpp::cli {
 
-/// Diagnostics without a place begin with "lynxpp: ". `source` is the text of the file they name, for the
-/// caret.
+/// Diagnostics without a location begin with "lynxpp: ". `source` is the text of the file that they refer to,
+/// for the caret line.
 void print(const Diagnostics& diagnostics, std::string_view source = {});
 void print_error(std::string message, std::string hint = {});
 void print_warning(std::string message, std::string hint = {});
@@ -21,7 +21,7 @@ Failure nothing_measured(std::string message, std::string hint = {});
 /// Prints why a command failed. Returns its exit code.
 int failed(const Failure& failure);
 
-/// Whether any of them is an error.
+/// True if any of them is an error.
 bool has_error(const Diagnostics& diagnostics);
 
 }  // namespace lynxpp::cli

@@ -32,7 +32,7 @@ struct LoadedSpecifications {
   std::vector<instrumentors::LoadedSpecification> texts;  ///< same order
 };
 
-/// Compiles every specification; on errors prints them all.
+/// Compiles every specification; prints the errors of all.
 bool load_specifications(const std::vector<std::string>& names, LoadedSpecifications& loaded,
                          int& exit_code) {
   const Result<std::vector<std::string>> entries = with_texts(names, {});
@@ -64,7 +64,7 @@ bool load_specifications(const std::vector<std::string>& names, LoadedSpecificat
   return loaded.compiled.size() == loaded.texts.size();
 }
 
-/// "first, second, third, …" of pairs of spellings, of which the readable one is the second.
+/// Returns "first, second, third, …". Each pair is two spellings; the second is the readable one.
 std::string first_few(const std::vector<std::string>& spellings) {
   constexpr std::size_t shown = 5;
   std::string text;
@@ -75,8 +75,8 @@ std::string first_few(const std::vector<std::string>& spellings) {
   return text;
 }
 
-/// The kernels to instrument: all that the module defines, or the one named (mangled, demangled, or without
-/// its parameter list).
+/// Returns the kernels to instrument: all that the module defines, or the one named (mangled, demangled, or
+/// without its parameter list).
 Result<std::vector<std::string>> choose_kernels(const ptx::Module& module,
                                                 const InstrumentArguments& arguments) {
   std::vector<std::string> kernels;
@@ -95,12 +95,11 @@ Result<std::vector<std::string>> choose_kernels(const ptx::Module& module,
   const std::string close = closest_match(arguments.kernel, spellings);
   const std::string message = arguments.input + " defines no kernel '" + arguments.kernel + "'";
   if (!close.empty()) return failure(message, "did you mean '" + close + "'?");
-  return failure(message,
-                 spellings.empty() ? "it defines none at all" : "it defines " + first_few(spellings));
+  return failure(message, spellings.empty() ? "it defines no kernel" : "it defines " + first_few(spellings));
 }
 
-/// "out.ptx" ▶ "out-KERNEL.ptx". File systems allow 255 bytes in a name, mangled names are longer at times:
-/// those end in a hash.
+/// Maps "out.ptx" to "out-KERNEL.ptx". File systems limit names to 255 bytes; longer names are cut and end in
+/// a hash.
 std::string path_for_kernel(std::string path, const std::string& kernel) {
   constexpr std::size_t longest = 180;
   const bool has_extension = path.ends_with(extension);
@@ -126,8 +125,8 @@ bool write_result(const std::string& path, const std::string& ptx) {
   return false;
 }
 
-/// Handlers of the user's own specifications that match no site in any of the kernels. Ready-made ones are
-/// written for all kernels, and most of their handlers match nothing in most kernels.
+/// Handlers of the user's own specifications that match no site in any kernel. Bundled specifications are not
+/// checked: they are written for all kernels, and most of their handlers match nothing in most kernels.
 class UnmatchedHandlers {
  public:
   explicit UnmatchedHandlers(const LoadedSpecifications& specifications) : specifications_(specifications) {}
@@ -162,7 +161,7 @@ class UnmatchedHandlers {
   std::vector<std::string> kernels_;
 };
 
-/// Parts of the specifications that the engine could not cover.
+/// Prints which parts of the specifications the engine could not cover.
 void print_notes(const engine::Instrumented& result) {
   for (const std::string& note : result.notes)
     print({{Severity::note, {}, demangle(result.kernel) + ": " + note, ""}});
@@ -186,7 +185,8 @@ void print_summary(const engine::Instrumented& result, const std::string& path) 
                registers.c_str(), result.spent.parse_ms + result.spent.instrument_ms + result.spent.emit_ms);
 }
 
-/// The engine parses the text anew, under a name of its own.
+/// Prints the engine's diagnostics under the name of the input, since the engine parses the text under a name
+/// of its own.
 void print_engine_failure(Diagnostics diagnostics, const std::string& input, const std::string& ptx) {
   for (Diagnostic& diagnostic : diagnostics) {
     if (diagnostic.location.file != "<ptx>") continue;
@@ -201,7 +201,7 @@ void print_engine_failure(Diagnostics diagnostics, const std::string& input, con
 
 }  // namespace
 
-/// nullopt: `names` are refinements, or none.
+/// Returns an exit code if one of `names` is not a refinement; nullopt if all are valid.
 std::optional<int> check_refinements(const std::string& names) {
   if (names == "list") {
     for (const ptx::RefinementDescription& each : ptx::refinement_table())
@@ -210,7 +210,8 @@ std::optional<int> check_refinements(const std::string& names) {
   }
   for (const std::string& name : engine::names_in(names)) {
     if (ptx::refinement_named(name)) continue;
-    std::fprintf(stderr, "error: there is no refinement '%s'\n  hint: --without list\n", name.c_str());
+    std::fprintf(stderr, "error: unknown refinement '%s'\n  hint: `--without list` prints the names\n",
+                 name.c_str());
     return 2;
   }
   return std::nullopt;
@@ -237,8 +238,8 @@ int instrument(const InstrumentArguments& arguments) {
   const std::string output = arguments.output.empty() ? standard_output : arguments.output;
   if (kernels->size() > 1 && output == standard_output) {
     print_error(arguments.input + " defines " + std::to_string(kernels->size()) +
-                    " kernels, each of which becomes a module of its own",
-                "name one with -k, or files with -o: -o out.ptx makes out-KERNEL.ptx");
+                    " kernels, and each becomes a separate module",
+                "choose one with -k, or use -o out.ptx to write out-KERNEL.ptx for each");
     return exit_usage_error;
   }
   Progress progress;

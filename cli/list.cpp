@@ -23,7 +23,7 @@ int list(const ListArguments& arguments) {
     std::fwrite(found->source.data(), 1, found->source.size(), stdout);
     return exit_success;
   }
-  // One line per entry if the output is not a terminal.
+  // If the output is not a terminal, print one line per entry.
   const std::size_t terminal =
       ::isatty(STDOUT_FILENO) == 1 ? report::terminal_width(STDOUT_FILENO) : report::all_kept;
   std::size_t width = 0;

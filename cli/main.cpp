@@ -67,7 +67,7 @@ struct Dispatcher {
   }
 };
 
-/// What could not be written (a full disk) must not look like success.
+/// Fails if output could not be written, for example because the disk is full.
 int finished(int exit_code) {
   const bool was_written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
   if (was_written || exit_code != 0) return exit_code;

@@ -26,8 +26,8 @@ std::string joined(const std::vector<std::string>& texts) {
   return list;
 }
 
-/// Of a GPU. Not closed: the driver does not like to be unloaded, and this process is to be another one's
-/// soon.
+/// True if a GPU's driver can be opened. It is not closed: the driver does not support unloading, and this
+/// process is replaced soon.
 bool opens_driver() {
   void* const library = ::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
   return library != nullptr && ::dlsym(library, "lynxpp_stands_in_for_driver") == nullptr;
@@ -51,7 +51,7 @@ Result<std::string> specification_list(const std::vector<std::string>& specifica
     }
     names.push_back(specification.is_ready_made ? specification.name : absolute_path(specification.path));
     if (names.back().find(',') != std::string::npos) {
-      return failure("the path '" + names.back() + "' holds a comma, which separates specifications");
+      return failure("the path '" + names.back() + "' contains a comma, which separates specifications");
     }
   }
   return joined(names);
@@ -98,16 +98,17 @@ Status check_device(const std::string& device) {
   if (device != "cuda") return success();
   if (opens_driver()) return success();
   return failure("there is no NVIDIA driver (libcuda.so.1) on this machine",
-                 "-d cpu runs the kernels on the built-in device");
+                 "use -d cpu to run the kernels on the built-in device");
 }
 
 Result<std::string> preload_library() {
   const std::string path = absolute_path(executable_folder() + "/../lib/liblynxpp.so");
   if (::access(path.c_str(), R_OK) != 0) {
-    return failure("cannot find " + path, "bin/lynxpp and lib/liblynxpp.so belong into one folder");
+    return failure("cannot find " + path,
+                   "bin/lynxpp and lib/liblynxpp.so must be in one installation folder");
   }
   if (path.find_first_of(": \t") != std::string::npos) {
-    return failure("the path " + path + " holds a blank or a colon, which LD_PRELOAD takes for a separator",
+    return failure("the path " + path + " contains a blank or a colon, which separate files in LD_PRELOAD",
                    "install lynxpp in another folder");
   }
   return path;

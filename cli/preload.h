@@ -1,4 +1,4 @@
-// What `lynxpp run` and `lynxpp bench` tell the preload library through the environment.
+// Prepares the environment through which `lynxpp run` and `lynxpp bench` configure the preload library.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace lynxpp::cli {
 
-/// The list for LYNXPP_SPEC: files by absolute path, since the program may change its folder. Failure: one
-/// that does not exist.
+/// Returns the list for LYNXPP_SPEC, with absolute paths, since the program may change its folder. Fails if a
+/// file does not exist.
 Result<std::string> specification_list(const std::vector<std::string>& specifications);
 
-/// Compiles the specifications of such a list as the preload library will; says on stderr what is wrong.
+/// Compiles the specifications of such a list as the preload library would; prints errors on stderr.
 bool compiles(const std::string& list);
 
-/// The value of an option, or what the environment holds in its place, and what to call it in messages.
+/// The value of an option or of its environment variable, and its name for messages.
 struct Option {
   std::string option;
   std::string text;
@@ -28,26 +28,26 @@ struct Filters {
   Option launches;
 };
 
-/// Whether they can be understood; empty ones can.
+/// Fails if a filter is invalid; empty ones are valid.
 Status check_filters(const Filters& filters);
 
-/// Failure: `device` is cuda and this machine has no driver.
+/// Fails if `device` is cuda and this machine has no driver.
 Status check_device(const std::string& device);
 
-/// The preload library of this build or installation.
+/// Returns the preload library of this build or installation.
 Result<std::string> preload_library();
 
-/// Has the program to be started find the cpu device's libcuda.so.1, where `device` (an option's value) or
-/// the lack of a driver says that it is to run there.
+/// Lets the program find the cpu device's libcuda.so.1 if `device` (an option's value) or the lack of a
+/// driver selects that device.
 void let_find_cpu_driver(const std::string& device);
 
-/// LD_LIBRARY_PATH of such a program; empty where it stays as it is.
+/// Returns LD_LIBRARY_PATH for such a program; empty if it need not change.
 std::string library_path_for(const std::string& device);
 
-/// `library` and behind it what LD_PRELOAD holds already.
+/// Returns `library` followed by the current value of LD_PRELOAD.
 std::string with_other_preloads(const std::string& library);
 
-/// Finds the program to start, or says on stderr why it cannot be started and returns the exit code for that.
+/// Finds the program to start. If it cannot be started, prints why and returns the exit code.
 int find_or_complain(const std::string& name, ProgramSearch& program);
 
 }  // namespace lynxpp::cli

@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char* usual_path = "/usr/local/bin:/usr/bin:/bin";
 
-/// Whether the file is an ELF program without an interpreter, that is, without a dynamic loader.
+/// True if the file is an ELF program without an interpreter, that is, without a dynamic loader.
 bool is_statically_linked(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   Elf64_Ehdr header{};
@@ -66,19 +66,19 @@ std::string preload_obstacle(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return {};
   if ((status.st_mode & (S_ISUID | S_ISGID)) != 0)
-    return "runs with another user's rights, where the system ignores LD_PRELOAD";
-  if (is_statically_linked(path)) return "is linked statically, so LD_PRELOAD does not reach it";
+    return "runs with another user's privileges, so the system ignores LD_PRELOAD";
+  if (is_statically_linked(path)) return "is statically linked, so LD_PRELOAD has no effect on it";
   return {};
 }
 
 bool uses_program_api(const std::string& path) {
-  // lynxpp.h looks it up by this name.
+  // the name that lynxpp.h looks up
   constexpr std::string_view name = "lynxpp_open_api";
   constexpr std::size_t part_bytes = std::size_t{1} << 20;
   std::ifstream file(path, std::ios::binary);
   std::string part;
   while (file) {
-    // What was read last may end with its beginning.
+    // Keep the tail: the name may continue in the next block.
     part.erase(0, part.size() - std::min(part.size(), name.size() - 1));
     const std::size_t before = part.size();
     part.resize(before + part_bytes);

@@ -37,7 +37,7 @@ class Output {
   void write(std::string_view text) {
     is_good_ &= std::fwrite(text.data(), 1, text.size(), file_) == text.size();
   }
-  /// Whether everything has been written.
+  /// True if everything was written.
   bool finish() { return std::fflush(file_) == 0 && is_good_; }
 
  private:
@@ -45,8 +45,8 @@ class Output {
   bool is_good_ = true;
 };
 
-/// Hands every record of the files over; false when a file cannot be read or holds none. Lines that are no
-/// records are named and left out.
+/// Passes every record of the files to `sink`; returns false if a file cannot be read or has no records.
+/// Skips and reports invalid lines.
 bool read_into(report::Sink& sink, const std::vector<std::string>& files) {
   bool is_good = true;
   ReadingProgress counted(sink, files.size());
@@ -113,7 +113,7 @@ bool render(const ReportArguments& arguments, const Write& write) {
   return is_good;
 }
 
-/// Of several files those that can be read are shown; of none there is nothing to show.
+/// True if at least one of the files can be read.
 bool can_read_any(const std::vector<std::string>& files) {
   Diagnostics problems;
   for (const std::string& path : files) {

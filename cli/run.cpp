@@ -26,7 +26,7 @@
 namespace lynxpp::cli {
 namespace {
 
-/// The current folder's own percent signs are none of the pattern's.
+/// Escapes percent signs in the current folder's path, since they are not part of the pattern.
 std::string output_pattern(const std::string& output) {
   std::error_code error;
   std::string folder;
@@ -38,11 +38,11 @@ std::string output_pattern(const std::string& output) {
 Status make_folder(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
-  if (error) return failure("cannot make the folder " + path + ": " + error.message());
+  if (error) return failure("cannot create the folder " + path + ": " + error.message());
   return success();
 }
 
-/// What is wrong with the command line, or with what the environment says in its place.
+/// Checks the options and the environment variables that replace them.
 Status check(const RunArguments& arguments) {
   const Filters filters{option_or_variable(arguments.kernels, "--kernels", "LYNXPP_KERNELS"),
                         option_or_variable(arguments.launches, "--launches", "LYNXPP_LAUNCHES")};
@@ -55,7 +55,7 @@ Status check(const RunArguments& arguments) {
   return check_device(option_or_variable(arguments.device, "--device", "LYNXPP_DEVICE").text);
 }
 
-/// Of the options, else what the environment holds already.
+/// Returns the specifications from the options, else from the environment.
 Result<std::string> wanted_specifications(const RunArguments& arguments) {
   if (arguments.specifications.empty() && arguments.one_liners.empty())
     return option_or_variable({}, "-s", "LYNXPP_SPEC").text;
@@ -63,8 +63,8 @@ Result<std::string> wanted_specifications(const RunArguments& arguments) {
   return names ? specification_list(*names) : Result<std::string>(names.error());
 }
 
-/// Has the program itself, and none of its children, say at its end when no launch was seen. It learns of its
-/// children's launches by a file in memory that they find through its process.
+/// Makes the program itself, but none of its children, report at exit that no launch was seen. It learns of
+/// its children's launches from a memory file that they find through its process.
 void ask_for_last_word() {
   const int mark = ::memfd_create(LYNXPP_RUN_MARK, 0);
   const std::string run = std::to_string(::getpid()) + ":" + std::to_string(mark);
@@ -82,8 +82,8 @@ Status prepare_environment(const RunArguments& arguments, const std::string& spe
   for (const auto& [variable, folder] : image::moved_compiler_caches())
     ::setenv(variable.c_str(), folder.c_str(), 1);
   let_find_cpu_driver(option_or_variable(arguments.device, "--device", "LYNXPP_DEVICE").text);
-  // A user's own tools go first. The driver's own way in is for programs that some launcher starts without
-  // LD_PRELOAD.
+  // NVTX_INJECTION64_PATH is for programs that a launcher starts without LD_PRELOAD. A user's own tool has
+  // priority.
   ::setenv("NVTX_INJECTION64_PATH", library->c_str(), 0);
   ::setenv("CUDA_INJECTION64_PATH", library->c_str(), 0);
 
@@ -100,8 +100,8 @@ Status prepare_environment(const RunArguments& arguments, const std::string& spe
   }
   if (!arguments.trace.empty()) ::setenv("LYNXPP_TRACE", output_pattern(arguments.trace).c_str(), 1);
   if (!arguments.output.empty()) {
-    // The file begins empty, so that it holds one run's records. The program itself only appends, as its
-    // child processes do. Which files a pattern will name is known to the processes that write them.
+    // Truncate the file so that it holds only this run's records: the program and its child processes append.
+    // The names that a pattern yields are known only to the processes that write them.
     const bool is_pattern = arguments.output.find('%') != std::string::npos;
     if (!is_pattern) {
       if (Status begun = begin_output(absolute_path(arguments.output)); !begun) return begun;
@@ -140,13 +140,13 @@ int run(const RunArguments& arguments) {
   }
   const bool attaches_itself = uses_program_api(program.path);
   if (trim(*specifications).empty() && !attaches_itself) {
-    print_warning("no specification is attached, nothing will be measured",
-                  "name one with -s; `lynxpp list` shows the ready-made ones");
+    print_warning("no specification is attached; nothing will be measured",
+                  "choose one with -s; `lynxpp list` shows the ready-made ones");
   }
   const std::string obstacle = preload_obstacle(program.path);
   if (!obstacle.empty()) {
     print_warning("'" + program.path + "' " + obstacle + "; nothing will be measured" +
-                  (attaches_itself ? ", and the functions of lynxpp.h answer that lynxpp is not there" : ""));
+                  (attaches_itself ? ", and the functions of lynxpp.h report that lynxpp is missing" : ""));
   }
   if (obstacle.empty() || trim(*specifications).empty()) return execute(program.path, arguments.command);
   const int exit_code = run_in_terminal(program.path, arguments.command);

@@ -25,15 +25,16 @@ bool write_all(int descriptor, std::string_view text) {
 
 struct Guarded {
   int descriptor;
-  std::string begun;  ///< of a character whose other bytes come with the next write
+  std::string begun;  ///< a character whose remaining bytes come with the next write
 };
 
-/// Bytes at the end of `text` that may be the beginning of a character, or of "\r\n".
+/// Returns the bytes at the end of `text` that may begin a character or "\r
+/// ".
 std::size_t unfinished(std::string_view text) {
   if (text.ends_with('\r')) return 1;
   for (std::size_t length = 1; length < 4 && length <= text.size(); ++length) {
     const auto byte = static_cast<unsigned char>(text[text.size() - length]);
-    if ((byte & 0xC0u) == 0x80u) continue;  // not the first one
+    if ((byte & 0xC0u) == 0x80u) continue;  // a continuation byte
     const std::size_t whole = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : byte >= 0xC0 ? 2 : 1;
     return whole > length ? length : 0;
   }
@@ -49,7 +50,7 @@ ssize_t write_guarded(void* cookie, const char* bytes, std::size_t count) {
   return write_all(guarded.descriptor, printable_lines(text)) ? static_cast<ssize_t>(count) : 0;
 }
 
-/// The guarded stream; `stream` itself where it is not a terminal.
+/// Returns the guarded stream; `stream` itself if it is not a terminal.
 std::FILE* guard(std::FILE* stream, int descriptor, int buffering) {
   if (::isatty(descriptor) != 1) return stream;
   std::FILE* const made =

@@ -16,7 +16,7 @@
 namespace lynxpp::report {
 namespace {
 
-/// Its name, and the ranges of the program that its launches were made in.
+/// Returns the kernel's name and the program's ranges in which it was launched.
 std::string title_of(const KernelTotals& kernel) {
   const std::string path = path_of(kernel.ranges);
   return demangle(kernel.kernel) + (path.empty() ? "" : " in " + path);
@@ -24,7 +24,7 @@ std::string title_of(const KernelTotals& kernel) {
 
 constexpr std::size_t page_sites = 25;
 
-/// Panels below each other, one for each result that is a number.
+/// Returns stacked panels, one for each numeric result.
 std::vector<BarChart> charts_of(const SpecificationTotals& totals) {
   std::vector<BarChart> charts;
   for (const ScalarColumn& column : totals.columns) {
@@ -99,12 +99,12 @@ std::string array_rows(const SpecificationTotals& totals) {
          heading("least") + heading("greatest") + "</tr>\n" + rows + "</table></details>\n";
 }
 
-/// One value for each name.
+/// True if the array has one value per label.
 bool is_named(const ArrayTotals& array) {
   return !array.labels.empty() && array.extents.size() == 1 && !array.each.empty();
 }
 
-/// What the elements of a row of an array are.
+/// Returns the headings of the elements of an array's row.
 std::vector<std::string> element_headings(const ArrayTotals& array, std::size_t inner) {
   const bool has_bins = !array.bounds.empty() && array.bounds.size() == inner + 1;
   std::vector<std::string> names;
@@ -113,7 +113,7 @@ std::vector<std::string> element_headings(const ArrayTotals& array, std::size_t 
   return names;
 }
 
-/// Element by element, a row for each first index, the darker the greater.
+/// Renders the elements, a row for each first index; larger values are darker.
 std::string element_rows(const std::string& kernel, const ArrayTotals& array) {
   constexpr std::size_t most = 4096;
   if (array.each.empty() || array.site_kind || is_named(array) || array.each.size() > most) return {};
@@ -139,7 +139,7 @@ std::string element_rows(const std::string& kernel, const ArrayTotals& array) {
   return html + "</table></details>\n";
 }
 
-/// Columns of one table side by side.
+/// Renders the columns of one table side by side.
 std::string named_rows(const std::string& kernel, const KernelTotals& totals) {
   std::string html;
   std::vector<const ArrayTotals*> left;
@@ -229,7 +229,7 @@ std::string section(const SpecificationTotals& totals, const Summary& summary) {
   return html;
 }
 
-/// What ON_END emitted.
+/// Renders what ON_END emitted.
 std::string total_section(const Summary& summary) {
   std::string html;
   for (const TotalRecord& record : summary.totals) {
@@ -246,7 +246,7 @@ std::string total_section(const Summary& summary) {
   return html;
 }
 
-/// The share of the run that was counted, if not everything was.
+/// Renders the share of the run that was counted, unless everything was.
 std::string share_section(const Summary& summary) {
   std::string html;
   for (const std::string& line : split(coverage_share_text(coverage_share_of(summary), "below"), '\n')) {
@@ -274,7 +274,7 @@ std::string coverage_section(const Summary& summary) {
          heading("ms", "estimated") + heading("reason", "", true) + "</tr>\n" + rows + "</table>\n";
 }
 
-/// Where it is not measured.
+/// Returns a note on the machine if execution times are modelled; else empty.
 std::string execute_unit(const Summary& summary) {
   for (const TimingRecord& record : summary.timings) {
     if (!record.modelled.empty()) return "modelled for " + record.modelled;
@@ -306,7 +306,7 @@ std::string to_html(const Summary& summary, const std::string& title) {
   html += advice_html(summary.words.advice());
   for (const SpecificationTotals& totals : summary.specifications) html += section(totals, summary);
   html += total_section(summary) + coverage_section(summary) + timing_section(summary);
-  if (summary.specifications.empty()) html += "<p>No instrumented launch is among the records.</p>\n";
+  if (summary.specifications.empty()) html += "<p>The records contain no instrumented launch.</p>\n";
   return html_page(title, html);
 }
 

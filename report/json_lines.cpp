@@ -23,8 +23,8 @@ namespace {
 template <typename T>
 concept Arithmetic = std::is_arithmetic_v<T> && !std::same_as<T, bool>;
 
-/// Writes one JSON object; a visitor of its members. Numbers are written by hand: arrays of millions of
-/// counts need no tree of nodes, and every integer stays one.
+/// Writes one JSON object; a visitor of its members. Numbers are formatted directly: arrays of millions of
+/// counts need no tree of nodes, and integers stay exact.
 class ObjectWriter {
  public:
   void operator()(std::string_view name, const auto& value) {
@@ -46,7 +46,7 @@ class ObjectWriter {
   }
 
  private:
-  static constexpr std::size_t longest_number = 40;  ///< with a comma behind it
+  static constexpr std::size_t longest_number = 40;  ///< including a comma
 
   template <typename T>
   static bool says_something(const std::optional<T>& value) {
@@ -99,7 +99,7 @@ class ObjectWriter {
 
   void write(Fold fold) { write(name_of(fold)); }
 
-  /// A result that is a number.
+  /// Writes a numeric result.
   void write_number(const ResultValue& result) {
     if (!result.denominators) return first_number(result.values);
     open();
@@ -124,14 +124,14 @@ class ObjectWriter {
     text_ += ']';
   }
 
-  /// Precondition: there is room for longest_number characters at `to`.
+  /// Precondition: `to` has room for longest_number characters.
   template <typename T>
   static char* put_number(char* to, T value) {
     if constexpr (std::is_floating_point_v<T>) {
       if (!std::isfinite(value)) return std::copy_n("null", 4, to);
     }
     char* const end = std::to_chars(to, to + longest_number, value).ptr;
-    // A double stays recognisable as one.
+    // Keep a double recognizable as one.
     const auto is_mark = [](char c) { return c == '.' || c == 'e'; };
     if (std::is_floating_point_v<T> && std::none_of(to, end, is_mark)) return std::copy_n(".0", 2, end);
     return end;
@@ -147,7 +147,7 @@ class ObjectWriter {
 template <Arithmetic T>
 void ObjectWriter::write(std::span<const T> values) {
   text_ += '[';
-  // Through a buffer on the stack: appending every number to the text takes half as long again.
+  // Numbers go through a buffer on the stack: appending each to the text takes 1.5 times as long.
   std::array<char, 1 << 14> buffer;
   char* end = buffer.data();
   for (const T value : values) {
@@ -239,19 +239,18 @@ class JsonLinesSink final : public Sink {
   void finish() override {}
 
  private:
-  /// The process's own record goes before its first one.
+  /// The process's own record precedes its first record.
   void append(const auto& record) {
     if (!header_.empty()) write(std::exchange(header_, {}));
     write(text_of(record, process_));
   }
-  /// A line goes out in one write at the end of the file, so lines of several processes do not mix.
+  /// Writes the line with one write at the end of the file, so that lines of several processes do not mix.
   void write(const std::string& line) {
     if (has_failed_) return;
     const int error = append_line(file_, line);
     if (error == 0) return;
     has_failed_ = true;
-    log().error("cannot write {}: {}; the records from here on are missing in it", path_,
-                std::strerror(error));
+    log().error("cannot write {}: {}; later records will be missing", path_, std::strerror(error));
   }
 
   Descriptor file_;

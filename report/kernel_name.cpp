@@ -9,7 +9,7 @@ namespace {
 
 bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0u) == 0x80u; }
 
-/// "void f<int>(int*)" ▶ "void f<int>".
+/// Maps "void f<int>(int*)" to "void f<int>".
 std::string_view without_parameters(std::string_view name) {
   if (!name.ends_with(')')) return name;
   std::size_t depth = 0;
@@ -36,7 +36,7 @@ std::string without_template_arguments(std::string_view name) {
   return text;
 }
 
-/// Keeps the first and the last characters, which tell most names apart.
+/// Keeps the first and the last characters, which distinguish most names.
 std::string cut_in_the_middle(const std::string& name, std::size_t width) {
   constexpr std::string_view dots = "...";
   if (width <= dots.size()) return std::string(dots.substr(0, width));

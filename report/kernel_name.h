@@ -1,4 +1,4 @@
-// Kernel names for a person to read.
+// Kernel names for display.
 #pragma once
 
 #include <cstddef>
@@ -10,20 +10,20 @@
 
 namespace lynxpp::report {
 
-/// Characters a terminal shows; UTF-8 continuation bytes count nothing.
+/// Returns the columns that the text takes on a terminal; UTF-8 continuation bytes take none.
 std::size_t width_of(std::string_view text);
 
 using lynxpp::printable;
 
-/// `name`, demangled, in at most `width` characters: whole when it fits, else without its return type and
-/// parameter list, else with template arguments as "<...>", else cut in the middle.
+/// Returns `name`, demangled, in at most `width` characters: unabridged if it fits, else without return type
+/// and parameter list, else with template arguments as "<...>", else cut in the middle.
 std::string short_kernel_name(const std::string& demangled, std::size_t width);
 
-/// The names of a table's rows, each at most `width` characters. Different kernels whose short names
-/// coincide get " [1]", " [2]", ….
+/// The names of a table's rows, each at most `width` characters. If short names of different kernels
+/// coincide, they get " [1]", " [2]", ….
 struct ShortNames {
   std::vector<std::string> names;   ///< one per kernel
-  std::vector<std::string> legend;  ///< "[1] full name" for those that coincided
+  std::vector<std::string> legend;  ///< "[1] full name" for each of these
 };
 ShortNames short_kernel_names(const std::vector<std::string>& demangled, std::size_t width);
 

@@ -1,5 +1,5 @@
 // The members of every record in JSON Lines, each named once: the sink writes them in this order, and the
-// reader looks for them.
+// reader looks them up.
 #pragma once
 
 #include <concepts>
@@ -13,12 +13,12 @@
 
 namespace lynxpp::report {
 
-/// The member that says what kind of record an object is.
+/// The member with the record's kind.
 inline constexpr const char* kind_member = "record";
 
-/// … and whose it is.
+/// The member with the record's process.
 inline constexpr const char* process_member = "process";
-/// How results that are numbers are folded, by their names, where they say so themselves.
+/// The member with the folds of numeric results, by name, if they are set explicitly.
 inline constexpr const char* folds_member = "folds";
 
 template <typename Record>
@@ -40,24 +40,24 @@ inline constexpr std::string_view kind_of<DeviceRecord> = "device";
 template <>
 inline constexpr std::string_view kind_of<ActivityRecord> = "activity";
 
-/// `T` is the struct, or const where it is written.
+/// `T` is the struct when reading, const when writing.
 template <typename T, typename Struct>
 concept Is = std::same_as<std::remove_const_t<T>, Struct>;
 
 // visit_members() calls, for each member,
-//   visit(name, member) when every object has it,
-//   visit.may_lack(name, member) when all that are written have it, but older ones may lack it,
-//   visit.if_any(name, member) when those have it in which it says something,
+//   visit(name, member) if it is required,
+//   visit.may_lack(name, member) if it is always written, but older files may lack it,
+//   visit.if_any(name, member) if it is written only if it is not empty or the default,
 //   visit.results(name, name of the units, member) for results,
-//   visit.derived(name, function) for the function's value, which is written only.
-// A member is of a plain type, a list or table of them, or a struct that has members itself.
+//   visit.derived(name, function) for a function's value, which is written but not read.
+// A member is of a plain type, a list or table of them, or a struct with members.
 
 void visit_kernel(auto& record, auto&& visit) {
   visit("kernel", record.kernel);
   visit.derived("demangled", [&] { return demangle(record.kernel); });
 }
 
-/// Of an array; a result that is a number has a name alone.
+/// For an array; a numeric result has a name only.
 void visit_members(Is<ResultValue> auto& result, auto&& visit) {
   visit("extents", result.extents);
   visit.if_any("names", result.extent_names);
@@ -170,7 +170,7 @@ void visit_members(Is<LaunchRecord> auto& record, auto&& visit) {
   visit.if_any("notes", record.notes);
   visit.if_any("ranges", record.ranges);
   visit.if_any("allocations", record.allocations);
-  visit.if_any("place", record.place);
+  visit.if_any("place", record.place);  // english: ok
 }
 
 void visit_members(Is<DeviceRecord> auto& record, auto&& visit) {

@@ -16,7 +16,7 @@ std::string format(const char* pattern, double value) {
   return buffer.data();
 }
 
-/// "-1234567.5" ▶ "-1,234,567.5".
+/// Maps "-1234567.5" to "-1,234,567.5".
 std::string with_separators(std::string digits) {
   const std::size_t begin = digits.starts_with('-') ? 1 : 0;
   const std::size_t point = std::min(digits.find('.'), digits.size());
@@ -28,7 +28,7 @@ std::string with_separators(std::string digits) {
 }
 
 std::string decimal(WideInteger value) {
-  // Digits are taken with their sign, since the least value has no positive counterpart.
+  // Digits are extracted with their sign, since the minimum has no positive counterpart.
   const bool negative = value < 0;
   std::string digits;
   do {

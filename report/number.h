@@ -1,4 +1,4 @@
-// One number of a result, exact when it is an integer, and its text for a person to read.
+// A number of a result, exact if it is an integer, and its text.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace lynxpp::report {
 
 __extension__ using WideInteger = __int128;
 
-/// An integer (sums of 64-bit counts fit without rounding) or a double.
+/// An integer (wide enough for sums of 64-bit counts) or a double.
 struct Number {
   bool is_real = false;
   WideInteger integer = 0;
@@ -33,11 +33,11 @@ std::size_t size_of(const Values& values);
 /// Precondition: index < size_of(values).
 Number number_at(const Values& values, std::size_t index);
 
-/// NaN: a ratio whose denominator is 0. Precondition: index < size_of(result.values).
+/// Returns NaN for a ratio whose denominator is 0. Precondition: index < size_of(result.values).
 Number number_at(const ResultValue& result, std::size_t index);
-/// Of a ratio: its values.
+/// Returns the values of a ratio.
 Values quotients(const ResultValue& ratio);
-/// NaN: the denominator is 0.
+/// Returns NaN if the denominator is 0.
 Number quotient(const Number& numerator, const Number& denominator);
 
 std::string_view name_of(Fold fold);
@@ -48,12 +48,13 @@ enum class NumberStyle {
   compact,  ///< 12.35M
 };
 
-/// NaN is "-".
+/// Returns "-" for NaN.
 std::string to_text(const Number& number, NumberStyle style = NumberStyle::exact);
 
-/// Whether a result's numbers are bits: its unit is "address" or "mask", or it has none and its name ends so.
+/// True if a result's numbers are bit patterns: its unit is "address" or "mask", or it has no unit and its
+/// name ends so.
 bool is_of_bits(std::string_view name, std::string_view unit);
-/// "0x7f00", where it is an integer that is not negative; else as to_text().
+/// Returns "0x7f00" for a nonnegative integer; else as to_text().
 std::string hexadecimal(const Number& number);
 
 }  // namespace lynxpp::report

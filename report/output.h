@@ -1,4 +1,4 @@
-// Writing to a descriptor from inside somebody else's process.
+// Writes to a descriptor from inside another program's process.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,7 @@
 namespace lynxpp::report {
 
 /// Writes a line at the end of a file that other processes may append to, as write_output() does. If the line
-/// does not fit completely, none of it remains. Returns 0 or the errno of the failed call.
+/// does not fit, removes its beginning. Returns 0 or the errno of the failed call.
 [[nodiscard]] int append_line(const Descriptor& output, std::string_view line);
 
 }  // namespace lynxpp::report

@@ -16,10 +16,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Says what is wrong with a record; empty: nothing.
+/// Describes the error in a record; empty: it has none.
 using Complaint = std::string;
 
-/// The narrowest of u64, i64, double that holds every element; nullopt when one is no number.
+/// Returns the narrowest of u64, i64, double that holds every element; nullopt if one is not a number.
 template <typename Elements>
 std::optional<Values> values_of(const Elements& elements) {
   bool is_unsigned = true;
@@ -43,10 +43,10 @@ std::optional<Values> values_of(const Elements& elements) {
   return convert(std::vector<double>());
 }
 
-/// Fills a struct from an object; a visitor of its members. Keeps the first complaint.
+/// Fills a struct from an object; a visitor of its members. Keeps the first error.
 class MemberReader {
  public:
-  /// `prefix` stands before the names of members in complaints.
+  /// `prefix` precedes the names of members in errors.
   explicit MemberReader(const Json& object, std::string prefix = {})
       : object_(object), prefix_(std::move(prefix)) {}
 
@@ -104,7 +104,7 @@ class MemberReader {
   void read(const Json& member, const std::string& name, Fold& fold) {
     const std::optional<Fold> known =
         member.is_string() ? find_fold(member.get<std::string>()) : std::nullopt;
-    if (!known) return complain(name, "a way to add launches up");
+    if (!known) return complain(name, "a way to fold launches");
     fold = *known;
   }
   template <typename T>
@@ -138,7 +138,7 @@ class MemberReader {
   Complaint complaint_;
 };
 
-/// The first column says how many rows there are. null is SitesRecord::unknown.
+/// The first column determines the number of rows. null is SitesRecord::unknown.
 template <HasColumns Row>
 void MemberReader::read(const Json& member, const std::string& name, std::vector<Row>& rows) {
   if (!member.is_object()) return complain(name, "an object");
@@ -163,7 +163,7 @@ void MemberReader::read(const Json& member, const std::string& name, std::vector
   });
 }
 
-/// Whether the extents of an array, and the bins of a histogram, fit the number of values.
+/// True if the extents of an array, and the bins of a histogram, match the number of values.
 bool is_consistent(const ResultValue& result) {
   const std::size_t size = size_of(result.values);
   __extension__ unsigned __int128 elements = 1;
@@ -221,15 +221,15 @@ void MemberReader::results(const char* name, const char* units, std::vector<Resu
   }
 }
 
-/// What is wrong between members.
+/// Checks constraints between members.
 Complaint check(const auto& /*record*/) { return ""; }
 
 Complaint check(const ActivityRecord& record) {
   const int kinds = int{record.launch.has_value()} + int{record.copy.has_value()} + int{record.wait};
-  if (kinds != 1) return "an activity is one of a launch, a copy and a wait";
+  if (kinds != 1) return "an activity must be a launch, a copy or a wait";
   const bool has_sizes =
       !record.launch || record.launch->array_numbers.size() == record.launch->array_bytes.size();
-  return has_sizes ? "" : "arrays of a launch have a number and a size each";
+  return has_sizes ? "" : "arrays of a launch need a number and a size each";
 }
 
 Complaint check(const SitesRecord& record) {
@@ -242,7 +242,7 @@ Complaint check(const SitesRecord& record) {
            is_in(block.loop, record.blocks) &&
            std::uint64_t{block.first} + block.instructions <= record.instructions.size();
   });
-  // Chains of calls end: an outer call precedes those inlined in it.
+  // Chains of calls are finite: an outer call precedes those inlined into it.
   std::uint32_t at = 0;
   const bool calls_do =
       std::all_of(record.call_sites.begin(), record.call_sites.end(), [&](const auto& call) {
@@ -256,7 +256,7 @@ Complaint check(const SitesRecord& record) {
                is_in(instruction.call_site, record.call_sites) && is_in(instruction.object, record.objects) &&
                is_in(instruction.stride, record.strides);
       });
-  return blocks_do && calls_do && instructions_do ? "" : "an index of the table leads nowhere";
+  return blocks_do && calls_do && instructions_do ? "" : "an index in the table is out of range";
 }
 
 Complaint read_record(const Json& object, std::vector<Record>& records) {

@@ -17,30 +17,30 @@ using Record = std::variant<SitesRecord, LaunchRecord, CoverageRecord, TimingRec
 
 struct Reading {
   std::vector<Record> records;  ///< in the order of the file
-  /// One per line that is not a record, with its line and column; the other lines are read all the same.
+  /// One per invalid line, with line and column; the other lines are read.
   Diagnostics diagnostics;
 };
 
-/// `name` stands in diagnostics as the file. Empty lines are skipped. Members that are not known are
-/// skipped too, so that files of a later version stay readable. null among the values of a result is NaN.
+/// `name` is the file in diagnostics. Empty lines are skipped. Unknown members are skipped, so that files of
+/// later versions stay readable. null among the values of a result is NaN.
 Reading read_json_lines(std::string_view text, const std::string& name);
 
-/// Failure: the file cannot be read.
+/// Fails if the file cannot be read.
 Result<Reading> read_json_lines_file(const std::string& path);
 
-/// What was read without being kept.
+/// The outcome of reading a file without keeping its records.
 struct StreamedReading {
   std::uint64_t records = 0;
-  Diagnostics diagnostics;  ///< as of Reading, the first hundred
+  Diagnostics diagnostics;  ///< as in Reading, up to a hundred
 };
-/// Hands the records of a file over as they are read; it may be compressed (gzip), or "-". Failure: it cannot
-/// be read; what was read has been handed over.
+/// Passes the records of a file to `sink` as they are read; the file may be compressed (gzip), or "-" for
+/// standard input. Fails if it cannot be read; records read until then have been passed on.
 Status stream_json_lines_file(const std::string& path, Sink& sink, StreamedReading& reading);
 
-/// Hands the records over in order.
+/// Passes the records to `sink` in order.
 void feed(const std::vector<Record>& records, Sink& sink);
 
-/// Hands the records over in order, then finishes the sink.
+/// Passes the records to `sink` in order, then finishes the sink.
 void replay(const std::vector<Record>& records, Sink& sink);
 
 }  // namespace lynxpp::report

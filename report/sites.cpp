@@ -8,7 +8,7 @@
 namespace lynxpp::report {
 namespace {
 
-/// The line of the instruction or, where it has none, of the next one of its block that has.
+/// Returns the first instruction in the range that has a line; `begin` if none has.
 std::uint32_t first_with_line(const SitesRecord& sites, std::uint32_t begin, std::uint32_t count) {
   for (std::uint32_t i = begin; i < begin + count; ++i) {
     if (sites.instructions[i].line != 0) return i;
@@ -38,7 +38,7 @@ std::string parameter_type(const std::string& function, std::size_t number) {
   return {};
 }
 
-/// The first array with a value that is not zero says which sites are hot.
+/// Returns the first array with a nonzero value; it determines which sites are hot.
 const ArrayTotals* leading(const std::vector<const ArrayTotals*>& arrays) {
   for (const ArrayTotals* array : arrays) {
     if (std::any_of(array->each.begin(), array->each.end(),
@@ -85,7 +85,8 @@ std::vector<std::string> calls_of(const SitesRecord& sites, std::uint32_t call) 
   return calls;
 }
 
-/// "argument 2" of "k(int, float const*)" ▶ "argument 2 (float const*)"; a variable's name without scopes.
+/// Maps "argument 2" of "k(int, float const*)" to "argument 2 (float const*)"; strips scopes from a
+/// variable's name.
 std::string object_text(const std::string& object, const std::string& function) {
   constexpr std::string_view argument = "argument ";
   if (!object.starts_with(argument)) {

@@ -1,5 +1,4 @@
-// Everything that records say, folded over launches: what the table, the HTML page, the plots and the JSON
-// summary are made of.
+// All records, folded over launches: the source of the table, the HTML page, the plots and the JSON summary.
 #pragma once
 
 #include <cstdint>
@@ -20,18 +19,18 @@ struct Summary {
   std::vector<CoverageRecord> coverage;
   std::vector<TotalRecord> totals;
   std::vector<TimingRecord> timings;                                   ///< one per kernel
-  std::vector<DeviceRecord> devices;                                   ///< of different names
+  std::vector<DeviceRecord> devices;                                   ///< with different names
   std::map<std::pair<std::string, std::uint64_t>, SitesRecord> sites;  ///< by kernel and table
   WordProfiles words;
 
-  /// The table the kernel's arrays go by; null when there is none.
+  /// Returns the table for the kernel's arrays; null if it is missing.
   const SitesRecord* sites_of(const KernelTotals& kernel) const;
 };
 
 /// Collects records.
 class SummarySink : public Sink {
  public:
-  /// `kept`: elements of an array and rows of a table that are kept one by one.
+  /// `kept`: limit on elements of an array and rows of a table that are kept one by one.
   explicit SummarySink(std::size_t kept = listed_elements) : kept_(kept) {}
   void sites(const SitesRecord& record) override;
   void launch(const LaunchRecord& record) override;
@@ -51,28 +50,28 @@ class SummarySink : public Sink {
   std::size_t kept_;
 };
 
-/// Adds what another process, or another run, says of the kernel.
+/// Adds another process's or run's record of the kernel to `total`.
 void add(CoverageRecord& total, const CoverageRecord& record);
 
 /// Adds the times and launches of `record` to `total`.
 void add(TimingRecord& total, const TimingRecord& record);
 
-/// Why some launches of the kernel were not counted; empty when all were.
+/// Returns why some launches of the kernel were not counted; empty if all were.
 std::string gap_of(const CoverageRecord& record);
 
-/// "128x4x1" without the ones at the end.
+/// Returns "128x4x1" without trailing ones.
 std::string shape_of(const std::uint32_t (&extent)[3]);
-/// "varies" where launches differ.
+/// Returns "varies" if launches differ.
 std::string to_text(const LaunchExtent& extent);
 
-/// One JSON object and a line end: totals by specification and kernel, arrays and tables with their values,
-/// so many hot sites, what ON_END emitted, coverage (docs/schema/records.schema.json).
+/// Returns one JSON object and a newline: totals by specification and kernel, arrays and tables with their
+/// values, up to `listed_sites` hot sites, what ON_END emitted, coverage (docs/schema/records.schema.json).
 std::string to_json(const Summary& summary, std::size_t listed_sites = 100);
 
-/// A self-contained page without scripts: tables, hot sites with their source lines, bar charts.
+/// Returns a self-contained page without scripts: tables, hot sites with their source lines, bar charts.
 std::string to_html(const Summary& summary, const std::string& title);
 
-/// Every result that is a number, as bars by kernel: one panel for each result.
+/// Returns every numeric result as bars by kernel, one panel per result.
 std::string to_svg(const Summary& summary);
 
 }  // namespace lynxpp::report

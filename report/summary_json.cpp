@@ -45,7 +45,7 @@ Json json_of(const HotSites& hot) {
   return object;
 }
 
-/// With its values, unless there are too many or launches had others.
+/// Includes the values unless there are too many or launches have different elements.
 Json json_of(const ArrayTotals& array) {
   Json object{{"elements", array.elements},    {"sum", array.has_sum ? json_of(array.sum) : Json(nullptr)},
               {"least", json_of(array.least)}, {"greatest", json_of(array.greatest)},
@@ -171,7 +171,7 @@ Json json_of(const KernelFinding& finding) {
               {"demangled", demangle(finding.kernel)},
               {"device", finding.device}};
   if (!finding.ranges.empty()) object["ranges"] = finding.ranges;
-  if (finding.place) object["place"] = json_of(*finding.place);
+  if (finding.place) object["place"] = json_of(*finding.place);  // english: ok
   object["benefit"] = finding.benefit ? Json(*finding.benefit) : Json(nullptr);
   object["weight"] = finding.weight;
   object["sentence"] = finding.sentence;

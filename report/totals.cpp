@@ -26,12 +26,12 @@ struct ArraySummary {
   Number greatest;
 };
 
-/// Over all elements, of which there may be millions. Precondition: there is one.
+/// Summarizes all elements; there may be millions. Precondition: there is at least one.
 ArraySummary summarise(const Values& values) {
   return std::visit(
       [&]<typename T>(const std::vector<T>& elements) -> ArraySummary {
         if constexpr (std::is_floating_point_v<T>) {
-          // As a launch's result: what is no number shows in the sum and leaves the extremes alone.
+          // As for results over launches, NaN affects the sum but not the extremes.
           FoldedNumber sum(Fold::sum);
           FoldedNumber least(Fold::minimum);
           FoldedNumber greatest(Fold::maximum);
@@ -54,7 +54,7 @@ ArraySummary summarise(const Values& values) {
       values);
 }
 
-/// Whether it is a column of a table whose rows have no names and are no places.
+/// True if it is a column of a table whose rows have neither labels nor sites.
 bool is_of_rows(const ResultValue& result) {
   return !result.table.empty() && !result.extents.empty() && result.labels.empty() &&
          !site_kind_of(result.extent_names);
@@ -75,7 +75,7 @@ ArrayTotals new_array(const ResultValue& result) {
   return array;
 }
 
-/// Whether an element of it is one thing in all launches.
+/// True if an element denotes the same thing in all launches.
 bool has_same_elements(const ArrayTotals& array, const ResultValue& result) {
   const bool are_labelled = !result.labels.empty() && !array.labels.empty();
   const std::size_t first = are_labelled ? 1 : 0;
@@ -85,7 +85,7 @@ bool has_same_elements(const ArrayTotals& array, const ResultValue& result) {
                     result.extents.begin() + static_cast<std::ptrdiff_t>(first));
 }
 
-/// Where in `each` every index of the first extent begins. New labels get places behind the others.
+/// Returns where in `each` every index of the first extent begins; appends new labels.
 std::vector<std::size_t> places_of(ArrayTotals& array, const ResultValue& result, std::size_t inner) {
   std::vector<std::size_t> places;
   const std::uint64_t rows = result.extents.empty() ? 0 : result.extents[0];
@@ -101,7 +101,7 @@ std::vector<std::size_t> places_of(ArrayTotals& array, const ResultValue& result
   return places;
 }
 
-/// Its elements, each to the same one of other launches. `is_first`: there was none yet.
+/// Adds the elements to the same ones of other launches. `is_first`: no launch was added before.
 void add_elements(ArrayTotals& array, const ResultValue& result, bool is_first, std::size_t kept) {
   const std::size_t elements = size_of(result.values);
   const bool is_alike = is_first || (!array.each.empty() && has_same_elements(array, result));
@@ -153,7 +153,7 @@ void add_tables(KernelTotals& kernel, const LaunchRecord& record, std::size_t ke
   }
 }
 
-/// Other code of the same name: its sites are not those before.
+/// Drops values by site if the kernel's code changed: its sites differ.
 void forget_sites(KernelTotals& kernel) {
   for (ArrayTotals& array : kernel.arrays) {
     if (array.site_kind) array.each.clear();
@@ -216,7 +216,7 @@ void SpecificationTotals::add(const LaunchRecord& record) {
     kernel.sites = record.sites;
   }
   for (const ResultValue& result : record.results) {
-    if (!result.texts.empty()) continue;  // the numbers say nothing without its table
+    if (!result.texts.empty()) continue;  // the numbers are meaningless outside of the table
     if (!result.extents.empty()) {
       add_array(kernel, result, kept);
     } else if (size_of(result.values) != 0) {

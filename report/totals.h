@@ -17,7 +17,7 @@
 
 namespace lynxpp::report {
 
-/// What an array's elements stand for, when the report can name them.
+/// The index kinds of arrays that the report can describe.
 enum class SiteKind { instruction, basic_block };
 
 struct ArrayTotals {
@@ -25,21 +25,21 @@ struct ArrayTotals {
   std::string unit;
   Fold fold = Fold::sum;                  ///< of the elements, over launches
   std::optional<SiteKind> site_kind;      ///< by instruction or basic block
-  std::string table;                      ///< of which it is a column
-  std::vector<std::string> labels;        ///< of the indices of the first extent; none: their numbers
+  std::string table;                      ///< the table that it is a column of, or empty
+  std::vector<std::string> labels;        ///< names of the first extent's indices; empty: unnamed
   std::vector<std::int64_t> bounds;       ///< of a histogram's bins
-  std::vector<std::uint64_t> extents;     ///< of the last launch; with labels, of all of them
+  std::vector<std::uint64_t> extents;     ///< of the last launch; with labels, of all launches
   std::vector<std::string> extent_names;  ///< as declared
-  std::size_t elements = 0;               ///< of these extents
+  std::size_t elements = 0;               ///< the product of the extents
   std::uint64_t summed_elements = 0;      ///< of all launches
-  bool has_sum = true;                    ///< its elements are amounts
+  bool has_sum = true;                    ///< its elements are quantities
   FoldedNumber sum{Fold::sum};            ///< over all elements of all launches
   FoldedNumber least{Fold::minimum};
   FoldedNumber greatest{Fold::maximum};
-  std::uint64_t below = 0;   ///< a histogram's values before its first bin, over all launches
-  std::uint64_t beyond = 0;  ///< and behind its last one
-  /// Element by element over launches; those with labels, label by label. Empty when there are too many, or
-  /// when extents, bins or sites changed from launch to launch.
+  std::uint64_t below = 0;   ///< a histogram's values below its first bin, over all launches
+  std::uint64_t beyond = 0;  ///< above its last bin
+  /// Elements folded over launches, by label if they have labels. Empty if there are too many, or if extents,
+  /// bins or sites changed from launch to launch.
   std::vector<FoldedNumber> each;
 };
 
@@ -51,29 +51,29 @@ struct LaunchExtent {
 
 struct NoteTotals {
   std::string text;
-  std::uint64_t launches = 0;  ///< that had it
+  std::uint64_t launches = 0;  ///< launches that had it
   std::uint64_t times = 0;
 };
-/// With how often, where that was more than once: "text (3 times in 2 launches)".
+/// Returns the note with its frequency if that is above one: "text (3 times in 2 launches)".
 std::string to_text(const NoteTotals& note);
 
 struct KernelTotals {
   std::string kernel;
-  std::string module = {};          ///< LaunchPlace::module; in other modules it has other totals
-  std::vector<std::string> ranges;  ///< that its launches were made in; in other ranges it has other totals
+  std::string module = {};          ///< LaunchPlace::module; other modules have separate totals
+  std::vector<std::string> ranges;  ///< in which it was launched; other ranges have separate totals
   std::uint64_t launches = 0;
   double thread_blocks = 0;  ///< of all launches
   LaunchExtent grid;
   LaunchExtent block;
-  std::optional<std::uint64_t> sites;  ///< number of the table of sites, of the last launch that had one
+  std::optional<std::uint64_t> sites;  ///< number of the table of sites of the last launch that had one
   std::map<std::string, FoldedNumber> scalars;
   std::vector<ArrayTotals> arrays;
   std::vector<TableTotals> tables;
   std::vector<NoteTotals> notes;    ///< the first ones
-  std::uint64_t further_notes = 0;  ///< beyond shown_notes different ones
+  std::uint64_t further_notes = 0;  ///< number of different notes after the first shown_notes
 };
 
-/// Ranges as one text, "outer/inner"; empty when there is none.
+/// Joins ranges, "outer/inner"; empty without ranges.
 std::string path_of(const std::vector<std::string>& ranges);
 
 struct ScalarColumn {
@@ -85,11 +85,11 @@ struct ScalarColumn {
 /// Arrays of at most this many elements are listed element by element.
 inline constexpr std::size_t listed_elements = 32;
 
-/// Everything about one specification on one device.
+/// Totals of one specification on one device.
 struct SpecificationTotals {
   std::string spec;
   std::string device;
-  std::size_t kept = listed_elements;  ///< elements of an array and rows of a table that are kept one by one
+  std::size_t kept = listed_elements;  ///< limit on kept elements per array and rows per table
   std::vector<ScalarColumn> columns;   ///< in order of appearance
   std::vector<KernelTotals> kernels;   ///< in order of their first launch
 
@@ -99,10 +99,10 @@ struct SpecificationTotals {
   std::map<std::tuple<std::string, std::string, std::vector<std::string>>, std::size_t> index_;
 };
 
-/// Different notes of a kernel that are kept; a specification may print another text at every launch.
+/// Limit on different notes kept per kernel: a specification may print different text at every launch.
 inline constexpr std::size_t shown_notes = 16;
 
-/// Arrays by site are kept element by element up to this many.
+/// Limit on elements of arrays by site that are kept one by one.
 inline constexpr std::size_t kept_sites = 1 << 20;
 
 }  // namespace lynxpp::report

@@ -32,7 +32,7 @@ std::string text_cell(const std::string& text) { return "<td class=\"text\">" + 
 std::string heading(const std::string& text) { return "<th>" + escaped(text) + "</th>"; }
 std::string text_heading(const std::string& text) { return "<th class=\"text\">" + escaped(text) + "</th>"; }
 
-/// "matmul, launch 0" or "product.access: rows=1 padding=0".
+/// Returns "matmul, launch 0" or "product.access: rows=1 padding=0".
 std::string name_of(const Json& entry) {
   if (entry.contains("kernel"))
     return entry["kernel"].get<std::string>() + ", launch " + std::to_string(entry["launch"].get<int>());
@@ -43,7 +43,7 @@ std::string name_of(const Json& entry) {
   return entry["file"].get<std::string>() + (choices.empty() ? "" : ":") + choices;
 }
 
-/// The factor that hurts most is marked.
+/// Renders the terms; marks the factor that lowers the estimate most.
 std::string terms_row(const Json& entry) {
   std::string html = "<tr>" + text_cell(name_of(entry));
   if (entry.contains("bounds"))
@@ -56,7 +56,7 @@ std::string terms_row(const Json& entry) {
   }
   for (const char* const count : {"accesses", "in_shared", "global_accesses"})
     html += cell(whole(entry[count]));
-  const std::string place = entry["hurts"].value("place", "");
+  const std::string place = entry["hurts"].value("place", "");  // english: ok
   return html + text_cell(hurts + (place.empty() ? "" : " at " + place)) + "</tr>\n";
 }
 
@@ -72,7 +72,7 @@ std::string terms_table(const std::vector<Json>& entries) {
   return html + "</table>\n";
 }
 
-/// How long each resource is busy, as bars.
+/// Draws how long each resource is busy, as bars.
 std::string busy_chart(const Json& entry) {
   if (!entry.contains("bounds")) return {};
   report::BarChart chart{"busy, modelled", "µs", {}};
@@ -84,7 +84,7 @@ std::string busy_chart(const Json& entry) {
          svg_of(chart, 0) + "</svg>\n";
 }
 
-/// A row for each; the columns are the members of the first.
+/// Renders a row for each reference; the columns are the members of the first.
 std::string references_table(const Json& references) {
   if (references.empty()) return {};
   std::string html = "<details><summary>References</summary><table><tr>";
@@ -109,7 +109,7 @@ std::string visitors_map(const Json& array, const char* visitors, const char* wo
   for (const Json& part : array["heat"][visitors]) {
     cells.push_back({part.get<double>(), "part " + std::to_string(cells.size() + 1) + " of " +
                                              std::to_string(array["heat"][visitors].size()) + ": " +
-                                             whole(part) + " " + words + " visited one of its words"});
+                                             whole(part) + " " + words + " access one of its words"});
   }
   return report::heat_map(std::string(words) + " along " + array["array"].get<std::string>(), cells, most);
 }
@@ -138,8 +138,9 @@ std::string sharing_section(const Json& entry) {
     most_blocks = std::max(most_blocks, array["words"]["most_blocks"].get<double>());
   }
   std::string html =
-      "<h3>Who visits the arrays</h3>\n<p>Different warps (above) and thread blocks (below) of "
-      "the most visited word of each part of an array, its first word at the left.</p>\n" +
+      "<h3>Warps and thread blocks that access the arrays</h3>\n<p>Numbers of different warps (top) and "
+      "thread blocks (bottom) that access the most shared word of each part of an array; the first word is "
+      "on the left.</p>\n" +
       report::heat_legend("warps", most_warps) + report::heat_legend("thread blocks", most_blocks) +
       "<table><tr>" + text_heading("array") + heading("words visited");
   for (const char* const unit : {"word", "sector"}) {
@@ -150,10 +151,11 @@ std::string sharing_section(const Json& entry) {
   for (const Json& array : entry["sharing"]) html += sharing_row(array, most_warps, most_blocks);
   html += "</table>\n";
   if (entry["findings"].empty()) return html;
-  html += "<table><tr>" + text_heading("finding") + text_heading("array") + text_heading("place") +
-          text_heading("what was seen") + "</tr>\n";
+  html += "<table><tr>" + text_heading("finding") + text_heading("array") + text_heading("location") +
+          text_heading("observation") + "</tr>\n";
   for (const Json& finding : entry["findings"]) {
-    html += "<tr>" + text_cell(finding["rule"]) + text_cell(finding["array"]) + text_cell(finding["place"]) +
+    html += "<tr>" + text_cell(finding["rule"]) + text_cell(finding["array"]) +
+            text_cell(finding["place"]) +  // english: ok
             text_cell(finding["text"]) + "</tr>\n";
   }
   return html + "</table>\n";

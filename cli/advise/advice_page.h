@@ -1,4 +1,5 @@
-// What `lynxpp advise --html` writes: the terms, the references and who visits the arrays, as one page.
+// The page that `lynxpp advise --html` writes: the terms, the references and the warps that access the
+// arrays.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -7,12 +8,13 @@
 
 namespace lynxpp::cli {
 
-/// `entries` are what --json prints, in its order: variants of descriptions (docs/schema/advise.schema.json)
-/// or observed launches (docs/schema/advise-observed.schema.json), not both. Everything on it is modelled
-/// for `machine` but the counts.
+/// Renders `entries`, which are the objects that --json prints, in the same order: either variants of
+/// descriptions (docs/schema/advise.schema.json) or observed launches
+/// (docs/schema/advise-observed.schema.json). All values except counts are modelled for `machine`.
 std::string advice_page(const std::string& machine, const std::vector<nlohmann::ordered_json>& entries);
 
-/// Writes it to `file`; nothing where that is empty. False: it cannot be written, which is printed.
+/// Writes the page to `file`, or nothing if `file` is empty. If the file cannot be written, prints an error
+/// and returns false.
 bool write_advice_page(const std::string& file, const std::string& machine,
                        const std::vector<nlohmann::ordered_json>& entries);
 

@@ -34,17 +34,17 @@ using models::cumapz::Variant;
 using models::cumapz::Way;
 using Values = std::map<std::string, std::int64_t>;
 
-/// A variant of a description, or another way to write it.
+/// A variant of a description, or an explored alternative to one.
 struct Estimated : Way {
   std::string file;
   std::int64_t rank = 0;
 };
 
-/// A factor of equation 8, as it enters there: the larger the better.
+/// A factor of equation 8. Larger is better.
 struct Factor {
   const char* name;
   double (*of)(const Terms& terms);
-  double best;  ///< that there can be; 0: of the variants'
+  double best;  ///< the best possible value; 0: the best value among the variants
 };
 
 constexpr Factor factors[] = {
@@ -67,10 +67,10 @@ std::string name_of(const Estimated& estimated, bool has_several_files) {
   return name.empty() ? estimated.file : name;
 }
 
-/// The factor that is farthest below its best, and "-" when none is.
+/// Returns the factor that is farthest below its best, or "-" if all are near it.
 std::string what_hurts(const Estimated& estimated, const std::vector<Estimated>& all) {
   std::string worst = "-";
-  double least = 0.995;  // what rounds to the best is no reason
+  double least = 0.995;  // ignores factors that round to their best
   for (const Factor& factor : factors) {
     double best = factor.best;
     for (const Estimated& each : all) {
@@ -84,7 +84,7 @@ std::string what_hurts(const Estimated& estimated, const std::vector<Estimated>&
   return worst;
 }
 
-/// Terms of what few kernels have are shown where one has it.
+/// A column of the table of variants. Rare terms are shown only if a kernel has them.
 struct ShownTerm {
   const char* name;
   double (*of)(const Terms& terms);
@@ -104,7 +104,7 @@ constexpr ShownTerm shown_terms[] = {
     {"const_eff", [](const Terms& t) { return t.constant_efficiency; }, true},
 };
 
-/// The rows that `rows` holds, judged among all.
+/// Prints `rows`; each is compared with all variants.
 void print_variants(const std::vector<Estimated>& rows, const std::vector<Estimated>& all,
                     const Machine& machine, bool has_several_files, bool has_ranks) {
   std::vector<report::TextColumn> columns;
@@ -170,7 +170,7 @@ void print_references(const Estimated& estimated, bool has_several_files) {
   print_text(report::render_columns(columns, 2));
 }
 
-/// Judged among all.
+/// Compares the variant with all others to find the term that lowers its estimate most.
 nlohmann::ordered_json json_of(const Estimated& estimated, const std::vector<Estimated>& all,
                                const Machine& machine) {
   nlohmann::ordered_json object;
@@ -212,7 +212,7 @@ nlohmann::ordered_json json_of(const Estimated& estimated, const std::vector<Est
   return object;
 }
 
-/// The first `best`, and behind them what is as it was described.
+/// Returns the first `best` variants and all that are unchanged from their description.
 std::vector<Estimated> best_of(const std::vector<Estimated>& all, std::size_t best) {
   std::vector<Estimated> result;
   for (const Estimated& each : all) {
@@ -221,7 +221,8 @@ std::vector<Estimated> best_of(const std::vector<Estimated>& all, std::size_t be
   return result;
 }
 
-/// As text, JSON or a page. False: the page cannot be written, which is printed.
+/// Shows the variants as text, JSON or a page. If the page cannot be written, prints an error and returns
+/// false.
 bool show(const std::vector<Estimated>& all, const Machine& machine, const AdviseArguments& arguments) {
   const std::vector<Estimated> rows = arguments.explore ? best_of(all, arguments.best) : all;
   if (arguments.json) {
@@ -249,21 +250,22 @@ Result<Values> values_of(const std::vector<std::string>& definitions) {
     const char* const end = definition.data() + definition.size();
     const auto [stop, problem] = std::from_chars(begin, end, value);
     if (equals == std::string::npos || equals == 0 || problem != std::errc() || stop != end)
-      return failure("'" + definition + "' is no NAME=VALUE", "VALUE is an integer: -D N=1024");
+      return failure("'" + definition + "' is not NAME=VALUE", "VALUE is an integer: -D N=1024");
     values[definition.substr(0, equals)] = value;
   }
   return values;
 }
 
-/// Other ways to write what a description says.
+/// Returns alternatives to the description.
 Result<std::vector<Way>> explored(const Description& description, const Machine& machine,
                                   const Values& values) {
   Result<Exploration> found = models::cumapz::explore(description, values, machine);
   if (!found) return found.error();
   std::string note = description.file + ": " + std::to_string(found->ways.size()) + " ways";
   if (found->left_out != 0)
-    note += ", " + std::to_string(found->left_out) + " more do not fit or do other accesses";
-  if (!found->is_complete) note += "; too many to try all: searched from each variant, one change at a time";
+    note += ", " + std::to_string(found->left_out) + " more do not fit or have different accesses";
+  if (!found->is_complete)
+    note += "; too many to try all: the search starts at each variant and makes one change at a time";
   std::fprintf(stderr, "%s\n", note.c_str());
   return std::move(found->ways);
 }
@@ -281,7 +283,7 @@ Result<std::vector<Way>> as_described(const Description& description, const Mach
   return ways;
 }
 
-/// Appends the variants of one file; false when it has errors, which are printed.
+/// Appends the variants of one file. If the file has errors, prints them and returns false.
 bool estimate(const std::string& file, const Machine& machine, const Values& values, bool explores,
               std::vector<Estimated>& all) {
   std::string text;

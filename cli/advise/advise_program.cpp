@@ -1,5 +1,5 @@
-// `lynxpp advise -- PROGRAM`: runs it under the specification that observes accesses, reads the records, and
-// shows what the model makes of them.
+// `lynxpp advise -- PROGRAM`: runs the program under the specification that observes accesses, reads the
+// records and shows the model's results.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -45,7 +45,7 @@ using models::cumapz::Terms;
 
 constexpr const char* records_name = "records.jsonl";
 
-/// Removed with what it holds.
+/// A temporary folder, removed with its contents.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -59,7 +59,7 @@ class TemporaryFolder {
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 
-  const std::string& path() const { return path_; }  ///< empty: it could not be made
+  const std::string& path() const { return path_; }  ///< empty if the folder could not be created
 
  private:
   std::string path_;
@@ -69,16 +69,16 @@ struct ObservedLaunch {
   Observation observation;
   ObservedTotals totals;
   Terms terms;
-  std::optional<models::cumapz::Bounds> bounds;  ///< where the machine has caches
+  std::optional<models::cumapz::Bounds> bounds;  ///< nullopt if the machine has no caches
 };
 
-/// A term, the larger the better, and where the accesses are that lower it.
+/// The term that lowers the estimate most (larger is better) and the accesses responsible for it.
 struct Hurt {
   std::string term = "-";
   std::string place;
 };
 
-/// The reference with the most of what `loss` says; empty when none has any.
+/// Returns the location of the reference with the largest `loss`; empty if none has any.
 template <typename Loss>
 std::string worst_place(const ObservedLaunch& launch, Loss loss) {
   const std::vector<ReferenceTotals>& references = launch.totals.totals.references;
@@ -102,11 +102,11 @@ std::string most_skewed(const ObservedLaunch& launch, const Machine& machine) {
   return place;
 }
 
-/// What lowers the estimate most.
+/// Returns the term that lowers the estimate most.
 Hurt what_hurts(const ObservedLaunch& launch, const Machine& machine) {
   const Terms& terms = launch.terms;
   Hurt hurt;
-  double least = 0.995;  // what rounds to the best is no reason
+  double least = 0.995;  // ignores terms that round to 1
   const auto consider = [&](const char* term, double value, auto place) {
     if (value >= least) return;
     least = value;
@@ -178,7 +178,7 @@ void print_terms(const std::vector<ObservedLaunch>& launches, const Machine& mac
   print_text(report::render_columns(columns));
 }
 
-/// By threads of the whole launch, of all sites of a reference.
+/// Returns how often threads of the whole launch execute the sites of a reference.
 std::uint64_t executions_of(const Observation& observation, std::uint32_t reference) {
   std::uint64_t executions = 0;
   for (const AccessSite& site : observation.sites)
@@ -189,7 +189,7 @@ std::uint64_t executions_of(const Observation& observation, std::uint32_t refere
 void print_references(const ObservedLaunch& launch) {
   print_text("\n" + launch.observation.kernel + ", launch " + std::to_string(launch.observation.launch) +
              "\n");
-  report::TextColumn place{{"place"}, {}, false}, does{{"does"}, {}, false}, opcode{{"opcode"}, {}, false};
+  report::TextColumn place{{"location"}, {}, false}, does{{"does"}, {}, false}, opcode{{"opcode"}, {}, false};
   std::vector<report::TextColumn> numbers{{{"executions", "in launch"}, {}},
                                           {{"warps"}, {}},
                                           {{"diverged"}, {}},
@@ -244,7 +244,7 @@ nlohmann::ordered_json json_of(const ObservedLaunch& launch, const Machine& mach
   if (launch.bounds) object["bounds"] = bounds_json(*launch.bounds, machine);
   object["skew_observed"] = launch.totals.has_first_blocks;
   const Hurt hurt = what_hurts(launch, machine);
-  object["hurts"] = {{"term", hurt.term}, {"place", hurt.place}};
+  object["hurts"] = {{"term", hurt.term}, {"place", hurt.place}};  // english: ok
   object["occupancy"] = launch.totals.totals.occupancy.share;
   object["accesses"] = terms.accesses;
   object["in_shared"] = terms.hits;
@@ -282,15 +282,15 @@ RunArguments run_arguments(const AdviseArguments& arguments, const std::string& 
   run.output = folder + "/" + records_name;
   run.device = arguments.observed.device;
   run.dump = folder + "/ptx";
-  run.timing = true;  // for the registers of kernels
+  run.timing = true;  // to learn the kernels' register counts
   run.command = arguments.command;
   return run;
 }
 
-/// What an earlier run has left there would be taken for this one's.
+/// Creates the folder. Fails if it is not empty: files of an earlier run would be taken for this run's.
 Status make_empty(const std::string& folder) {
   std::error_code error;
-  if (folder.empty()) return failure("cannot make a temporary folder");
+  if (folder.empty()) return failure("cannot create a temporary folder");
   std::filesystem::create_directories(folder, error);
   if (!error && !std::filesystem::is_empty(folder, error) && !error)
     return failure("the folder " + folder + " is not empty", "name another one with --keep");
@@ -298,7 +298,7 @@ Status make_empty(const std::string& folder) {
   return success();
 }
 
-/// Runs the program to its end; its exit status.
+/// Runs the program to its end and returns its exit status.
 Result<int> observe_program(const AdviseArguments& arguments, const std::string& folder) {
   const observe::Choice choice{arguments.observed.blocks, arguments.observed.seed};
   const RunArguments run_with = run_arguments(arguments, folder);
@@ -308,7 +308,7 @@ Result<int> observe_program(const AdviseArguments& arguments, const std::string&
   if (child < 0) return failure("cannot start a process");
   if (child == 0) {
     ::setenv("LYNXPP_TABLE", "0", 1);
-    if (arguments.json) ::dup2(STDERR_FILENO, STDOUT_FILENO);  // what is to be read by a program stays whole
+    if (arguments.json) ::dup2(STDERR_FILENO, STDOUT_FILENO);  // keeps standard output valid JSON
     std::_Exit(run(run_with));
   }
   int status = 0;
@@ -322,11 +322,11 @@ void warn_of_textures(const std::string& kernel, const decltype(observe::Transfe
   const auto found = textures.find(kernel);
   if (found == textures.end()) return;
   print_warning(demangle(kernel) + ": accesses by " + std::to_string(found->second) +
-                (found->second == 1 ? " instruction on a texture or surface are not observed"
-                                    : " instructions on textures and surfaces are not observed"));
+                (found->second == 1 ? " instruction on a texture or surface were not observed"
+                                    : " instructions on textures and surfaces were not observed"));
 }
 
-/// What the kernels' PTX says, each read when it is first asked for.
+/// The transfers in the kernels' PTX; each file is read on first use.
 class KnownTransfers {
  public:
   explicit KnownTransfers(std::string folder) : folder_(std::move(folder)) {}
@@ -350,7 +350,7 @@ class KnownTransfers {
   std::map<std::string, std::optional<observe::Transfers>> transfers_;
 };
 
-/// Of a thread, of each kernel by its name as written; as far as the device knows.
+/// Returns the registers per thread of each kernel, by demangled name, if the device reports them.
 std::map<std::string, std::uint32_t> registers_of(const std::vector<report::Record>& records) {
   std::map<std::string, std::uint32_t> registers;
   for (const report::Record& each : records) {
@@ -369,7 +369,7 @@ void warn_of_coverage(const std::vector<report::Record>& records) {
   }
 }
 
-/// Prints what hinders, and leaves launches out that the model has nothing to say of.
+/// Analyses the observations. Prints warnings, and leaves out launches that the model cannot analyse.
 std::vector<ObservedLaunch> analyse(std::vector<Observation> observations, const Machine& machine,
                                     const std::map<std::string, std::uint32_t>& registers,
                                     std::uint32_t given_registers) {
@@ -377,10 +377,11 @@ std::vector<ObservedLaunch> analyse(std::vector<Observation> observations, const
   for (Observation& observation : observations) {
     const std::string name = observation.kernel + ", launch " + std::to_string(observation.launch);
     if (observation.dropped != 0)
-      print_warning(name + ": " + std::to_string(observation.dropped) + " accesses found no room",
-                    "thread blocks that lack some are left out; --blocks N observes fewer");
+      print_warning(
+          name + ": " + std::to_string(observation.dropped) + " accesses did not fit into the buffer",
+          "thread blocks with missing accesses are left out; --blocks N observes fewer blocks");
     if (observation.blocks.empty()) {
-      print_warning(name + ": no thread block was observed as a whole");
+      print_warning(name + ": no thread block was observed completely");
       continue;
     }
     const auto known = registers.find(observation.kernel);
@@ -399,7 +400,8 @@ std::vector<ObservedLaunch> analyse(std::vector<Observation> observations, const
   return launches;
 }
 
-/// As text, JSON or a page. False: the page cannot be written, which is printed.
+/// Shows the launches as text, JSON or a page. If the page cannot be written, prints an error and returns
+/// false.
 bool show(const std::vector<ObservedLaunch>& launches, const Machine& machine,
           const AdviseArguments& arguments) {
   std::vector<nlohmann::ordered_json> objects;
@@ -439,7 +441,7 @@ int advise_program(const AdviseArguments& arguments) {
     if (!ended) return print(ended.error().diagnostics), exit_input_error;
     status = *ended;
     if (status != 0 && status != exit_nothing_measured)
-      print_warning("the program ended with status " + std::to_string(status));
+      print_warning("the program exited with status " + std::to_string(status));
   }
   const Result<report::Reading> reading = report::read_json_lines_file(folder + "/" + records_name);
   if (!reading) {

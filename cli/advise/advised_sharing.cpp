@@ -25,7 +25,7 @@ std::string tenths(double value) {
   return text;
 }
 
-/// A character for each part: blank for none, then ten steps up to the greatest of all parts.
+/// Draws one character per part: blank for 0, then ten steps up to the maximum of all parts.
 std::string heat_map(const std::vector<std::uint64_t>& parts) {
   static constexpr char steps[] = ".:-=+*#%@";
   constexpr std::size_t last = sizeof steps - 2;
@@ -77,14 +77,15 @@ nlohmann::ordered_json json_of(const Visited& visited) {
 std::string text_of_sharing(const Observation& observation) {
   const Sharing sharing = models::sharing::sharing_of(observation);
   std::string text = "\n" + observation.kernel + ", launch " + std::to_string(observation.launch) +
-                     ": visitors of words and 32-byte sectors, ";
+                     ": warps and thread blocks that access each word and 32-byte sector, ";
   text += observation.is_whole()
               ? "exact for the launch\n"
               : "exact for " + whole(observation.blocks.size()) + " of " + whole(observation.grid_blocks()) +
-                    " thread blocks, least numbers for the launch\n";
+                    " thread blocks, lower bounds for the launch\n";
   text += table_of(sharing.arrays);
   for (const ArraySharing& each : sharing.arrays) {
-    text += "  " + each.name + ": most warps, then most thread blocks, of a word of each 64th part\n";
+    text += "  " + each.name +
+            ": maximum of warps, then of thread blocks, that access a word of each 64th of the array\n";
     text += "    [" + heat_map(each.heat_warps) + "] to " + whole(each.words.most_warps) + "\n";
     text += "    [" + heat_map(each.heat_blocks) + "] to " + whole(each.words.most_blocks) + "\n";
   }
@@ -93,7 +94,7 @@ std::string text_of_sharing(const Observation& observation) {
             (each.place.empty() ? "" : " at " + each.place) + ": " + each.text + "\n";
   }
   if (sharing.elsewhere != 0)
-    text += "  " + whole(sharing.elsewhere) + " accesses of threads lie outside of all known arrays\n";
+    text += "  " + whole(sharing.elsewhere) + " accesses of threads are outside of all known arrays\n";
   return text;
 }
 
@@ -112,8 +113,10 @@ void add_sharing(const Observation& observation, nlohmann::ordered_json& object)
   }
   object["findings"] = nlohmann::ordered_json::array();
   for (const Finding& each : models::sharing::findings_of(sharing, observation)) {
-    object["findings"].push_back(
-        {{"rule", each.rule}, {"array", each.array}, {"place", each.place}, {"text", each.text}});
+    object["findings"].push_back({{"rule", each.rule},
+                                  {"array", each.array},
+                                  {"place", each.place},  // english: ok
+                                  {"text", each.text}});
   }
 }
 

@@ -1,4 +1,4 @@
-// What `lynxpp advise --sharing` shows: who visits the arrays of an observed launch.
+// The output of `lynxpp advise --sharing`: which warps and blocks access the arrays of an observed launch.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,10 +8,10 @@
 
 namespace lynxpp::cli {
 
-/// Tables of words and sectors, a heat map of each array, and findings.
+/// Returns tables of words and sectors, a heat map of each array, and findings.
 std::string text_of_sharing(const models::Observation& observation);
 
-/// Adds the members `sharing` and `findings`.
+/// Adds the members `sharing` and `findings` to `object`.
 void add_sharing(const models::Observation& observation, nlohmann::ordered_json& object);
 
 }  // namespace lynxpp::cli

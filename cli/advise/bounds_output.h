@@ -1,4 +1,4 @@
-// What `lynxpp advise` says of the resources that bound a kernel.
+// The output of `lynxpp advise` about the resources that bound a kernel.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -9,10 +9,10 @@
 
 namespace lynxpp::cli {
 
-/// "12.3"
+/// Returns for example "12.3".
 std::string microseconds_text(const models::cumapz::Bounds& bounds, const models::Machine& machine);
 
-/// {"microseconds": …, "by": "l1", "busy": {"memory": …, …}}, busy in microseconds.
+/// Returns {"microseconds": …, "by": "l1", "busy": {"memory": …, …}}; busy times are in microseconds.
 nlohmann::ordered_json bounds_json(const models::cumapz::Bounds& bounds, const models::Machine& machine);
 
 }  // namespace lynxpp::cli

@@ -8,16 +8,16 @@
 
 namespace lynxpp::cli {
 
-/// "0.1234"; of less than a hundredth "1.23e-03".
+/// Returns "0.1234", or "1.23e-03" for values below 0.01.
 std::string term_text(double value);
 
-/// "fetch", "store", "write" or "read".
+/// Returns "fetch", "store", "write" or "read".
 const char* word_of(models::cumapz::Statement::Kind kind);
 
-/// To standard output.
+/// Prints to standard output.
 void print_text(const std::string& text);
 
-/// To standard output; what is no UTF-8 is replaced.
+/// Prints to standard output; replaces bytes that are not valid UTF-8.
 void print_line(const nlohmann::ordered_json& object);
 
 }  // namespace lynxpp::cli

@@ -1,5 +1,5 @@
-// `lynxpp band`: how much kernels suffer from partition camping, and their times at other numbers of active
-// warps.
+// `lynxpp band`: how much kernels suffer from partition camping, and their predicted times at other numbers
+// of active warps.
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -22,7 +22,7 @@ namespace lynxpp::cli {
 namespace {
 
 using namespace models::campprof;
-/// A kernel whose band is wanted.
+/// A kernel to compute the band of.
 struct Measured {
   std::string name;
   Kernel kernel;
@@ -34,27 +34,27 @@ struct Measured {
 
 std::uint32_t warps_of(std::uint64_t threads) { return static_cast<std::uint32_t>((threads + 31) / 32); }
 
-/// A grid with fewer blocks than fit keeps fewer warps busy.
+/// Returns the warps that are busy; fewer than fit if the grid has too few blocks.
 std::uint32_t busy_warps(std::uint32_t fitting, std::uint64_t blocks, std::uint64_t block_threads,
                          const Calibration& calibration) {
   const std::uint64_t each = (blocks + calibration.multiprocessors - 1) / calibration.multiprocessors;
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(fitting, each * warps_of(block_threads)));
 }
 
-/// The benchmarks keep all multiprocessors busy.
+/// Adds a note if multiprocessors are idle, because in the benchmarks all are busy.
 void note_idle(std::uint64_t blocks, const Calibration& calibration, std::vector<std::string>& notes) {
   if (blocks >= calibration.multiprocessors) return;
   notes.push_back("the grid's " + std::to_string(blocks) + " blocks leave " +
                   std::to_string(calibration.multiprocessors - blocks) + " of " +
                   std::to_string(calibration.multiprocessors) +
-                  " multiprocessors idle: the lines, of all of them, are too low");
+                  " multiprocessors idle: the band assumes that all are busy and is too low");
 }
 
 // ---- typed numbers
 
 Result<Measured> typed(const BandArguments& arguments, const Calibration& calibration) {
   if (arguments.warps == 0)
-    return failure("the kernel's active warps are not known", "give --warps, or a program to run");
+    return failure("the kernel's active warps are not known", "use --warps, or give a program to run");
   Measured measured{"kernel", {}, {}, {}, {}, {}};
   std::copy_n(arguments.loads, 3, measured.kernel.reads.begin());
   std::copy_n(arguments.stores, 3, measured.kernel.writes.begin());
@@ -85,7 +85,7 @@ double value_of(const report::LaunchRecord& launch, std::string_view name) {
   return 0;
 }
 
-/// The mean of the launches.
+/// Returns the counts of one launch, averaged over the launches.
 Counts counts_of(const std::vector<report::LaunchRecord>& launches, const std::string& prefix) {
   Counts counts{};
   for (std::size_t type = 0; type < counts.size(); ++type) {
@@ -100,12 +100,13 @@ bool has_same_shape(const report::LaunchRecord& a, const report::LaunchRecord& b
   return std::equal(a.grid, a.grid + 3, b.grid) && std::equal(a.block, a.block + 3, b.block);
 }
 
-/// `timing` nullopt: it did not run in this way.
+/// Returns the time of one launch; 0 if `timing` is nullopt.
 double milliseconds_of(const std::optional<report::TimingRecord>& timing) {
   return timing && timing->launches != 0 ? timing->execute / static_cast<double>(timing->launches) : 0;
 }
 
-/// Of the launches of one kernel; a note where it tells nothing, and where the additions cost warps.
+/// Adds the times with added arithmetic, or a note if they are inconclusive; adds a note if the additions
+/// reduce occupancy.
 void add_arithmetic(const Launches& launches, std::uint32_t added, Measured& measured) {
   if (added == 0) return;
   AddedArithmetic arithmetic{added,
@@ -126,11 +127,11 @@ void add_arithmetic(const Launches& launches, std::uint32_t added, Measured& mea
   measured.arithmetic = arithmetic;
   const auto& variant = launches.after->variant;
   if (variant && variant->warps_per_sm != launches.timing->original->warps_per_sm)
-    measured.notes.push_back("with arithmetic added a multiprocessor holds " +
+    measured.notes.push_back("with added arithmetic a multiprocessor holds " +
                              std::to_string(variant->warps_per_sm) + " warps of it");
 }
 
-/// Failure: why there is no band of this kernel.
+/// Fails with the reason if the kernel has no band.
 Result<Measured> measured_of(const std::string& kernel, const Launches& launches,
                              const Calibration& calibration, std::uint32_t added_arithmetic) {
   const std::vector<report::LaunchRecord>& counted = launches.counted;
@@ -139,15 +140,15 @@ Result<Measured> measured_of(const std::string& kernel, const Launches& launches
   const bool is_same_device = calibration.is_modelled || counted.front().device == calibration.device;
   if (!is_same_device)
     return failure(
-        name + " ran on " + counted.front().device + ", the calibration is of " + calibration.device,
+        name + " ran on " + counted.front().device + ", but the calibration is of " + calibration.device,
         "lynxpp calibrate");
   for (const report::LaunchRecord& launch : counted) {
     if (!has_same_shape(launch, counted.front()))
-      return failure(name + ": its launches have different grids or blocks, hence no one time",
-                     "choose some that are alike with -l");
+      return failure(name + ": its launches have different grids or blocks, so they have no common time",
+                     "choose launches with equal grids and blocks with -l");
   }
   if (!launches.timing || !launches.timing->original || launches.timing->launches == 0)
-    return failure(name + ": its time and resident blocks are not known");
+    return failure(name + ": its time and resident blocks are unknown");
   const std::uint32_t* const grid = counted.front().grid;
   const std::uint32_t* const block = counted.front().block;
   const std::uint64_t blocks = std::uint64_t{grid[0]} * grid[1] * grid[2];
@@ -161,7 +162,7 @@ Result<Measured> measured_of(const std::string& kernel, const Launches& launches
   note_idle(blocks, calibration, measured.notes);
   double atomics = 0;
   for (const report::LaunchRecord& launch : counted) atomics += value_of(launch, "atomic_transactions");
-  if (atomics > 0) measured.notes.emplace_back("it makes atomic operations, which the band does not hold");
+  if (atomics > 0) measured.notes.emplace_back("it makes atomic operations, which the band does not include");
   std::vector<const report::LaunchRecord*> with_places;
   for (const report::LaunchRecord& launch : launches.with_places) with_places.push_back(&launch);
   std::string note;
@@ -182,7 +183,7 @@ Result<std::vector<Measured>> of_program(const BandArguments& arguments, const C
   if (Status understood = check_filters(filters); !understood) return understood.error();
   const ProgramSearch program = find_program(arguments.command.front());
   if (program.outcome != ProgramSearch::Outcome::found)
-    return failure("there is no program '" + arguments.command.front() + "' to run");
+    return failure("cannot find the program '" + arguments.command.front() + "'");
   if (Status present = check_device(calibration.is_modelled ? "cpu" : "cuda"); !present)
     return present.error();
   auto kernels = run_program({program.path, *library}, arguments, calibration);
@@ -207,7 +208,7 @@ Status write_pictures(const BandArguments& arguments, const std::vector<KernelBa
   if (!arguments.svg.empty()) {
     if (bands.size() != 1)
       return failure("--svg draws one kernel; there are " + std::to_string(bands.size()),
-                     "choose one with -k, or take --html");
+                     "choose one with -k, or use --html");
     if (!write_file(arguments.svg, band_svg(bands.front(), context)))
       return failure("cannot write " + arguments.svg);
   }
@@ -217,10 +218,9 @@ Status write_pictures(const BandArguments& arguments, const std::vector<KernelBa
 }
 
 Status show_bands(const BandArguments& arguments) {
-  if (arguments.is_cold) return failure("--cold is about caches", "lynxpp band --cache --cold -- ./app");
+  if (arguments.is_cold) return failure("--cold requires --cache", "lynxpp band --cache --cold -- ./app");
   if (arguments.added_arithmetic != 0 && arguments.command.empty())
-    return failure("--arithmetic is added to the kernels of a program",
-                   "lynxpp band --arithmetic 4 -- ./app");
+    return failure("--arithmetic requires a program", "lynxpp band --arithmetic 4 -- ./app");
   const Result<Calibration> calibration = find_calibration(arguments.calibration);
   if (!calibration) return calibration.error();
   const Result<Equations> equations =
@@ -254,7 +254,7 @@ Status show_bands(const BandArguments& arguments) {
     bands.push_back({std::move(each.name), each.kernel, std::move(*band), std::move(each.notes),
                      std::move(each.hot), std::move(each.traffic), core_mhz, each.arithmetic});
   }
-  if (bands.empty()) return failure("there is no band to show");
+  if (bands.empty()) return failure("no band to show");
   for (std::size_t i = 0; i < bands.size(); ++i) {
     if (i > 0 && !arguments.json) std::puts("");
     const std::string text = arguments.json ? band_json(bands[i], context) : band_text(bands[i], context);
@@ -266,18 +266,16 @@ Status show_bands(const BandArguments& arguments) {
 // ---- caches
 
 Status show_caches(const BandArguments& arguments) {
-  if (arguments.command.empty())
-    return failure("a program is needed to see what its accesses find in caches",
-                   "lynxpp band --cache -- ./app");
+  if (arguments.command.empty()) return failure("--cache requires a program", "lynxpp band --cache -- ./app");
   if (!arguments.launches.empty())
-    return failure("--cache takes all launches of a kernel", "leave out --launches");
+    return failure("--cache covers all launches of a kernel", "leave out --launches");
   if (arguments.added_arithmetic != 0)
-    return failure("--arithmetic is about partition camping", "leave out --cache");
+    return failure("--arithmetic cannot be used with --cache", "leave out --cache");
   const Result<models::Machine> machine = models::find_machine(arguments.machine);
   if (!machine) return machine.error();
   if (!machine->timing || (!machine->timing->l1 && !machine->timing->l2))
     return failure("the machine " + machine->name + " has no caches with a timing",
-                   "-m compute_9_0, or a file that has 'timing' with 'l1' or 'l2'");
+                   "use -m compute_9_0, or a file with 'timing' that has 'l1' or 'l2'");
   using models::clock::CachesBefore;
   const auto kernels = run_modelled(arguments.command, arguments.machine, arguments.kernels,
                                     arguments.is_cold ? CachesBefore::emptied : CachesBefore::kept);
@@ -292,7 +290,7 @@ Status show_caches(const BandArguments& arguments) {
   if (!arguments.svg.empty()) {
     if (all.size() != 1)
       return failure("--svg draws one kernel; there are " + std::to_string(all.size()),
-                     "choose one with -k, or take --html");
+                     "choose one with -k, or use --html");
     if (!write_file(arguments.svg, caches_svg(all.front(), *machine)))
       return failure("cannot write " + arguments.svg);
   }

@@ -38,15 +38,16 @@ std::string counts_text(const char* what, const Counts& counts) {
          whole(counts[2]);
 }
 
-/// What the degree means, were one direction alone camped, or why there is none; empty without such accesses.
+/// Returns the degree of camping if only one direction were camped, or why it has none; empty without such
+/// accesses.
 std::string alone(const char* what, const Range& range, const std::optional<double>& degree, double time) {
   const std::string text = std::string("were only the ") + what + " camped: ";
   switch (apart_of(range, time)) {
     case Apart::none: return {};
     case Apart::flat:
-      return text + "hardly slower, " + two_digits(range.worst / range.best) + " times their best";
+      return text + "hardly slower: " + two_digits(range.worst / range.best) + " times their best";
     case Apart::too_few:
-      return text + "too few, their lines are " + number(100 * (range.worst - range.best) / time) +
+      return text + "too few: best and worst are " + number(100 * (range.worst - range.best) / time) +
              " % of the time apart";
     case Apart::enough: break;
   }
@@ -54,17 +55,17 @@ std::string alone(const char* what, const Range& range, const std::optional<doub
          (degree.value_or(0) > 1 ? ", so they alone do not explain the time" : "");
 }
 
-/// Memory bound or not, as far as the share of the ceiling tells.
+/// Says whether the kernel is memory bound, judged by its share of the ceiling.
 std::string bound_of(double share, const KernelBand& each, const Calibration& calibration) {
-  const std::string reached = whole(100 * share) + " % of what memory yields with all spread at " +
+  const std::string reached = whole(100 * share) + " % of the memory rate with all accesses spread at " +
                               std::to_string(calibration.most_warps) + " warps: ";
   if (share > 1) return reached + "a cache serves it, and the band does not apply";
   if (least_camping_ratio * *each.kernel.milliseconds < each.band.here.all().best)
     return reached +
-           "below the band by a tenth, which does not apply: a cache serves it, or accesses overlap" +
+           "more than a tenth below the band, which does not apply: a cache serves it, or accesses overlap" +
            (calibration.loop == Calibration::Loop::scattered
                 ? ""
-                : " (lynxpp calibrate --scattered: of lanes that access apart)");
+                : " (for lanes with separate transactions: lynxpp calibrate --scattered)");
   const bool waits_for_instructions =
       each.arithmetic && *part_of_instructions(*each.arithmetic) >= largest_memory_bound_part;
   if (share >= least_bound_share)
@@ -72,17 +73,17 @@ std::string bound_of(double share, const KernelBand& each, const Calibration& ca
   return reached + "it waits for camped partitions, for latency, or for arithmetic";
 }
 
-/// Memory bound or not, by how the time changes with arithmetic added.
+/// Says whether the kernel is memory bound, judged by how its time changes with added arithmetic.
 std::string bound_of(const AddedArithmetic& arithmetic) {
   const double part = *part_of_instructions(arithmetic);
-  return "with " + std::to_string(arithmetic.added) + " additions beside each access (" +
+  return "with " + std::to_string(arithmetic.added) + " additions at each access (" +
          number(100 * arithmetic.more_instructions()) + " % more instructions) its time changes by " +
          number(100 * arithmetic.longer()) +
          " %: " + (part < largest_memory_bound_part ? "memory bound, " : "not memory bound, ") +
-         whole(100 * std::max(part, 0.0)) + " % of the time goes with instructions";
+         whole(100 * std::max(part, 0.0)) + " % of the time is due to instructions";
 }
 
-/// The lines above the table, each a sentence.
+/// Returns the lines above the table, a sentence each.
 std::vector<std::string> facts(const KernelBand& each, const BandContext& context) {
   const Calibration& calibration = context.calibration;
   const Range here = each.band.here.all();
@@ -95,8 +96,8 @@ std::vector<std::string> facts(const KernelBand& each, const BandContext& contex
                     (calibration.is_modelled ? " (modelled)" : "") + ", degree of camping " +
                     two_digits(*each.band.degree));
     const double degree = *each.band.degree;
-    if (degree < 0) lines.emplace_back("the time is below the band: faster than all spread");
-    if (degree > 1) lines.emplace_back("the time is above the band: memory is not all that it waits for");
+    if (degree < 0) lines.emplace_back("the time is below the band: faster than with all accesses spread");
+    if (degree > 1) lines.emplace_back("the time is above the band: it waits for more than memory");
     if (each.band.share_of_ceiling) lines.push_back(bound_of(*each.band.share_of_ceiling, each, calibration));
   }
   const double time = each.kernel.milliseconds.value_or(0);

@@ -19,23 +19,24 @@ struct KernelBand {
   models::campprof::Band band;
   std::vector<std::string> notes;
   std::vector<HotSpot> hot;
-  /// Of its first launch, where the device is modelled.
+  /// of the first launch, if the device is modelled
   std::optional<models::clock::Traffic> traffic;
-  double core_mhz = 1;                                          ///< of `traffic`'s cycles
-  std::optional<models::campprof::AddedArithmetic> arithmetic;  ///< whose part_of_instructions is known
+  double core_mhz = 1;                                          ///< converts `traffic`'s cycles
+  std::optional<models::campprof::AddedArithmetic> arithmetic;  ///< only if part_of_instructions is known
 };
 
-/// What all bands have in common.
+/// Values that all bands share.
 struct BandContext {
   const models::campprof::Calibration& calibration;
   std::string equation;
 };
 
 std::string band_text(const KernelBand& band, const BandContext& context);
-/// One object and a line end: docs/schema/band.schema.json.
+/// Returns one object and a newline: docs/schema/band.schema.json.
 std::string band_json(const KernelBand& band, const BandContext& context);
 std::string band_svg(const KernelBand& band, const BandContext& context);
-/// The band and, where there is traffic, it by partition over modelled time and by block.
+/// Returns a page with the bands and, for kernels with traffic, the traffic per partition over modelled time
+/// and by block.
 std::string band_html(const std::vector<KernelBand>& bands, const BandContext& context);
 
 }  // namespace lynxpp::cli

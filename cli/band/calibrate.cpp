@@ -1,4 +1,4 @@
-// `lynxpp calibrate`: runs the micro-benchmarks and keeps what they tell of a device.
+// `lynxpp calibrate`: runs the micro-benchmarks and stores their results for a device.
 #include <unistd.h>
 
 #include <cstdio>
@@ -39,7 +39,7 @@ std::string today() {
   return text;
 }
 
-/// Direction, placement and bytes of a line; false when they are none.
+/// Reads direction, placement and bytes from a line. Returns false if it has none.
 template <typename Benchmark>
 bool read_benchmark(std::istream& line, Benchmark& benchmark) {
   std::string direction, placement;
@@ -53,7 +53,7 @@ bool read_benchmark(std::istream& line, Benchmark& benchmark) {
   return false;
 }
 
-/// What the benchmarks printed, one fact a line.
+/// Parses the benchmarks' output, which has one fact per line.
 Result<Calibration> read_output(const std::string& output) {
   Calibration calibration;
   for (const std::string& text : split(output, '\n')) {
@@ -76,9 +76,9 @@ Result<Calibration> read_output(const std::string& output) {
     } else if (word == "validity" && read_benchmark(line, validity) && (line >> validity.ratio)) {
       calibration.validity.push_back(validity);
     } else {
-      return failure("the benchmarks printed '" + text + "', which is not understood");
+      return failure("the benchmarks printed '" + text + "', which is invalid");
     }
-    if (!line) return failure("the benchmarks printed '" + text + "', which is not understood");
+    if (!line) return failure("the benchmarks printed '" + text + "', which is invalid");
   }
   if (calibration.device.empty() || calibration.samples.empty())
     return failure("the benchmarks printed no times");
@@ -91,8 +91,8 @@ std::string benchmarks_program(const CalibrateArguments& arguments, bool is_mode
   return absolute_path(folder + (is_modelled ? "camping-shared" : "camping"));
 }
 
-/// Partitions over which the spread benchmarks go: those of the machine; where addresses are hashed, as many
-/// regions as keep all slices busy.
+/// Sets the partitions over which the spread benchmarks distribute their accesses: those of the machine or,
+/// if addresses are hashed, enough regions to keep all slices busy.
 void set_partitions(Calibration& calibration, const models::Machine* machine) {
   constexpr std::uint32_t regions = 4096;
   const bool has_partitions = machine != nullptr && machine->global.channel_width != 0;
@@ -103,7 +103,7 @@ void set_partitions(Calibration& calibration, const models::Machine* machine) {
 Result<Calibration> measure(const CalibrateArguments& arguments, const models::Machine* machine) {
   const std::string program = benchmarks_program(arguments, machine != nullptr);
   if (::access(program.c_str(), X_OK) != 0)
-    return failure("cannot find the benchmarks, " + program, "they are built where there is nvcc");
+    return failure("cannot find the benchmarks, " + program, "building them requires nvcc");
   Calibration partitions;
   set_partitions(partitions, machine);
   std::vector<std::string> command{program, "iterations=" + std::to_string(arguments.iterations),
@@ -118,12 +118,12 @@ Result<Calibration> measure(const CalibrateArguments& arguments, const models::M
     variables = {{"LD_PRELOAD", with_other_preloads(*library)},
                  {"LYNXPP_DEVICE", "cpu"},
                  {"LYNXPP_CPU_CLOCK", arguments.machine}};
-    command.push_back("repeats=1");  // they do not differ
+    command.push_back("repeats=1");  // the runs would not differ
     command.push_back("warps=" + std::to_string(machine->residency.warps));
     command.push_back("block_warps=" + std::to_string(machine->residency.block_threads / machine->warp_size));
   }
   const WorkFolder folder;
-  if (!folder.exists()) return failure("cannot make a temporary folder");
+  if (!folder.exists()) return failure("cannot create a temporary folder");
   const Result<ChildRun> run = run_child(program, command, variables, folder, "measuring");
   if (!run) return run.error();
   Result<Calibration> calibration = read_output(run->output);
@@ -171,7 +171,7 @@ void print_equations(const Equations& equations) {
   std::fputs(report::render_columns(columns).c_str(), stdout);
 }
 
-/// Camped over spread at the most warps, as in the paper's Figure 3.
+/// Prints the ratio of camped to spread time at the most warps, as in the paper's Figure 3.
 void print_ratios(const Calibration& calibration) {
   std::puts("");
   for (const Direction direction : {Direction::read, Direction::write}) {
@@ -181,12 +181,12 @@ void print_ratios(const Calibration& calibration) {
       std::printf("%ss of %u bytes, %u warps: %.4g ms spread, %.4g ms camped, %.2f times as long%s\n",
                   std::string(name_of(direction)).c_str(), transaction_bytes[type], longest.warps,
                   longest.spread, longest.camped, ratio,
-                  ratio < least_camping_ratio ? ": they do not camp here" : "");
+                  ratio < least_camping_ratio ? ": no partition camping here" : "");
     }
   }
 }
 
-/// Where the equations cannot be used, and what can.
+/// Prints where the equations cannot be used, and what can be used there.
 void print_gaps(const Calibration& calibration, const Equations& equations) {
   const std::vector<Gap> gaps = gaps_of(calibration, equations);
   if (gaps.empty()) return;
@@ -205,9 +205,8 @@ void warn_of_invalid(const Calibration& calibration) {
     print_warning("the benchmark of " + std::string(name_of(each.direction)) + "s of " +
                   std::to_string(transaction_bytes[each.type]) + " bytes, " +
                   std::string(name_of(each.placement)) +
-                  ", is not memory bound: arithmetic beside it makes "
-                  "it take " +
-                  formatted(each.ratio, "%.2f") + " times as long");
+                  ", is not memory bound: added arithmetic makes it take " + formatted(each.ratio, "%.2f") +
+                  " times as long");
   }
 }
 
@@ -220,7 +219,7 @@ Status calibrate_device(const CalibrateArguments& arguments) {
     machine = std::move(*found);
   } else if (Status present = check_device("cuda"); !present) {
     return failure("there is no NVIDIA driver (libcuda.so.1) on this machine",
-                   "--machine compute_1_3 calibrates a modelled one");
+                   "use --machine compute_1_3 to calibrate a modelled machine");
   }
   const Result<Calibration> calibration = measure(arguments, machine ? &*machine : nullptr);
   if (!calibration) return calibration.error();
@@ -234,7 +233,7 @@ Status calibrate_device(const CalibrateArguments& arguments) {
           ? calibration_file(calibration->device + (arguments.scatters ? "-scattered" : ""))
           : absolute_path(arguments.output);
   if (file.empty() || file.front() != '/')
-    return failure("there is no home folder to keep it in", "give -o FILE");
+    return failure("cannot store the calibration: there is no home folder", "use -o FILE");
   if (Status stored = keep_file(file, *text); !stored) return stored;
   std::printf("calibration of %s, %s, %s\n\n", calibration->device.c_str(), calibration->date.c_str(),
               calibration->is_modelled ? "times modelled" : "times measured");
@@ -243,11 +242,11 @@ Status calibrate_device(const CalibrateArguments& arguments) {
     print_gaps(*calibration, *equations);
   } else {
     for (const Diagnostic& problem : equations.error().diagnostics)
-      print_warning("no equation: " + problem.message + "; `lynxpp band -e samples` does without");
+      print_warning("no equation: " + problem.message + "; `lynxpp band -e samples` needs none");
   }
   print_ratios(*calibration);
   warn_of_invalid(*calibration);
-  std::printf("\nkept in %s\n", file.c_str());
+  std::printf("\nstored in %s\n", file.c_str());
   return success();
 }
 

@@ -28,7 +28,7 @@ Result<Calibration> read(const std::string& file) {
   return models::campprof::parse_calibration(text, file);
 }
 
-/// The names of what is stored, which are those of the files.
+/// Returns the names of the stored calibrations, which are those of their files.
 std::vector<std::string> stored() {
   std::vector<std::string> names;
   std::error_code error;
@@ -43,7 +43,7 @@ std::vector<std::string> stored() {
 
 std::string data_folder(const std::string& kind) {
   const std::string data = set_variable("XDG_DATA_HOME");
-  // As the specification of these folders asks: a path that is not absolute is none.
+  // The XDG base directory specification ignores relative paths.
   if (data.starts_with('/')) return data + "/lynxpp/" + kind;
   const std::string home = set_variable("HOME");
   return home.empty() ? "" : home + "/.local/share/lynxpp/" + kind;
@@ -61,7 +61,7 @@ Status keep_file(const std::string& file, const std::string& text) {
     const bool is_known = ::stat(there.c_str(), &status) == 0;
     if (is_known && status.st_uid != ::geteuid() && status.st_uid != 0) {
       const std::string reason = there.string() + " belongs to user " + std::to_string(status.st_uid);
-      return failure("cannot keep " + file + ": " + reason, "give -o FILE");
+      return failure("cannot store " + file + ": " + reason, "use -o FILE");
     }
   }
   if (!folder.empty()) fs::create_directories(folder, error);
@@ -88,18 +88,18 @@ Result<Calibration> find_calibration(const std::string& name) {
   std::string list;
   for (const std::string& each : names) list += (list.empty() ? "" : ", ") + each;
   if (name.empty()) {
-    // Of one device the benchmarks that coalesce.
+    // If one device has both calibrations, prefer the coalesced one.
     if (names.size() == 2 && names[1] == names[0] + "-scattered") names.pop_back();
     if (names.size() == 1) return read(calibrations_folder() + "/" + names.front() + ".json");
     if (names.empty())
-      return failure("no device is calibrated", "`lynxpp calibrate` does that, on the cpu device, too");
+      return failure("no device is calibrated", "run `lynxpp calibrate`, which also works on the cpu device");
     return failure("several devices are calibrated: " + list, "choose one with --calibration");
   }
   std::error_code error;
   const std::string file = calibration_file(name);
   if (std::filesystem::exists(file, error)) return read(file);
   return failure("the device '" + name + "' is not calibrated",
-                 list.empty() ? "none is; `lynxpp calibrate` does that" : "these are: " + list);
+                 list.empty() ? "no device is; run `lynxpp calibrate`" : "calibrated devices: " + list);
 }
 
 }  // namespace lynxpp::cli

@@ -1,5 +1,4 @@
-// Where calibrations lie: one file for each device in the user's data folder, as whatever else belongs to a
-// device.
+// Stored calibrations: one file per device in the user's data folder.
 #pragma once
 
 #include <string>
@@ -9,25 +8,26 @@
 
 namespace lynxpp::cli {
 
-/// $XDG_DATA_HOME/lynxpp/KIND, else ~/.local/share/lynxpp/KIND; empty without a home.
+/// Returns $XDG_DATA_HOME/lynxpp/KIND, else ~/.local/share/lynxpp/KIND; empty without a home.
 std::string data_folder(const std::string& kind);
 
-/// Writes a file and makes its folder. Fails if a file of the data folder would be in another user's home,
-/// since `sudo` may keep HOME: that user could not change the file.
+/// Writes a file and creates its folder. Fails if a file of the data folder would be in another user's home,
+/// because `sudo` may keep HOME and that user could not change the file.
 Status keep_file(const std::string& file, const std::string& text);
 
-/// The file of a device in such a folder: its name in small letters and digits, with '-' for the rest. Empty
-/// without a folder.
+/// Returns the device's file in `folder`: its name in lowercase letters and digits, with '-' for other
+/// characters. Empty if `folder` is empty.
 std::string device_file(const std::string& folder, const std::string& device);
 
-/// $XDG_DATA_HOME/lynxpp/calibrations, else ~/.local/share/lynxpp/calibrations; empty without a home.
+/// Returns $XDG_DATA_HOME/lynxpp/calibrations, else ~/.local/share/lynxpp/calibrations; empty without a home.
 std::string calibrations_folder();
 
-/// The file of a device there.
+/// Returns the device's file in the calibrations folder.
 std::string calibration_file(const std::string& device);
 
-/// Of a device, by its name; a file, when the name has a '/' or ends with ".json"; the only one there is,
-/// when it is empty. Failure: none, or several, with what there is.
+/// Reads the calibration of the device `name`; from the file `name` if it contains a '/' or ends with
+/// ".json"; or the only stored one if `name` is empty. Otherwise fails and lists
+/// the stored ones.
 Result<models::campprof::Calibration> find_calibration(const std::string& name);
 
 }  // namespace lynxpp::cli

@@ -16,7 +16,7 @@ namespace {
 
 using models::campprof::Calibration;
 
-/// What a run is for.
+/// The measurement that a run makes.
 enum class Purpose { counts, times, before, after };
 
 const std::string transactions = "memory_transactions";
@@ -58,7 +58,7 @@ class ProgramRuns {
       : program_(program), arguments_(arguments), calibration_(calibration) {}
 
   Result<std::map<std::string, Launches>> run() {
-    if (!folder_.exists()) return failure("cannot make a temporary folder");
+    if (!folder_.exists()) return failure("cannot create a temporary folder");
     if (Status written = write_specifications(); !written) return written.error();
     std::map<std::string, Launches> kernels;
     for (const Purpose purpose : {Purpose::counts, Purpose::times, Purpose::before, Purpose::after}) {
@@ -71,7 +71,7 @@ class ProgramRuns {
     if (Status read = read_traffic(kernels); !read) return read.error();
     if (kernels.empty())
       return nothing_measured("the program launched no kernel that could be measured",
-                              "`lynxpp run -s memory_transactions` says why");
+                              "`lynxpp run -s memory_transactions` shows why");
     return kernels;
   }
 
@@ -101,7 +101,7 @@ class ProgramRuns {
     return folder_.file("after.cod");
   }
 
-  /// Of the run that was timed.
+  /// Reads the traffic of the timed run.
   Status read_traffic(std::map<std::string, Launches>& kernels) const {
     std::string lines;
     if (!calibration_.is_modelled || !read_file(folder_.file("counters.jsonl"), lines)) return success();

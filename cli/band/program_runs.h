@@ -1,5 +1,5 @@
-// The runs of a program that `lynxpp band` needs: for counts, for times and, where it is wanted, with
-// arithmetic added.
+// The program runs that `lynxpp band` needs: one for counts, one for times and, if requested, two with added
+// arithmetic.
 #pragma once
 
 #include <map>
@@ -18,12 +18,12 @@ namespace lynxpp::cli {
 /// The launches of one kernel.
 struct Launches {
   std::vector<report::LaunchRecord> counted;      ///< by memory_transactions
-  std::vector<report::LaunchRecord> with_places;  ///< the same, by observe/hot_places.cod
+  std::vector<report::LaunchRecord> with_places;  ///< the same launches, by observe/hot_places.cod
   std::vector<report::LaunchRecord>
-      with_instructions;  ///< … by observe/access_counts.cod, where it was wanted
+      with_instructions;  ///< the same launches, by observe/access_counts.cod; empty unless requested
   std::optional<report::SitesRecord> sites;
-  std::optional<report::TimingRecord> timing;         ///< of the kernel as it is
-  std::optional<report::TimingRecord> before, after;  ///< with little arithmetic added, and with all of it
+  std::optional<report::TimingRecord> timing;         ///< of the unmodified kernel
+  std::optional<report::TimingRecord> before, after;  ///< with little added arithmetic, and with all of it
   std::optional<models::clock::Traffic> traffic;
 };
 
@@ -32,7 +32,7 @@ struct ProgramToRun {
   std::string library;  ///< liblynxpp.so
 };
 
-/// By kernel's mangled name. Failure: a run fails, or has no kernels.
+/// Returns the launches by mangled kernel name. Fails if a run fails or launches no kernel.
 Result<std::map<std::string, Launches>> run_program(const ProgramToRun& program,
                                                     const BandArguments& arguments,
                                                     const models::campprof::Calibration& calibration);

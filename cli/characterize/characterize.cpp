@@ -1,4 +1,4 @@
-// `lynxpp characterize`: what kinds of kernels programs have, after the Lynx paper's section IV-B.
+// `lynxpp characterize`: classifies the kernels of programs, after the Lynx paper's section IV-B.
 #include <unistd.h>
 #include <wordexp.h>
 
@@ -26,7 +26,7 @@ namespace {
 
 using Command = std::vector<std::string>;
 
-/// As a shell splits it, but without commands inside. Failure: it cannot be understood.
+/// Splits the text as a shell does, without command substitution. Fails on a syntax error.
 Result<Command> words_of(const std::string& text) {
   wordexp_t expanded{};
   const int problem = ::wordexp(text.c_str(), &expanded, WRDE_NOCMD | WRDE_UNDEF);
@@ -34,10 +34,10 @@ Result<Command> words_of(const std::string& text) {
   if (problem == 0) words.assign(expanded.we_wordv, expanded.we_wordv + expanded.we_wordc);
   if (problem == 0 || problem == WRDE_NOSPACE) ::wordfree(&expanded);
   if (problem == WRDE_BADVAL) return failure("'" + text + "' names a variable that is not set");
-  if (problem == WRDE_SYNTAX) return failure("'" + text + "' lacks a closing quotation mark");
+  if (problem == WRDE_SYNTAX) return failure("'" + text + "' has no closing quotation mark");
   if (problem != 0)
     return failure("'" + text + "' is not a program with arguments",
-                   "put |, &, ;, <, >, brackets and $( in single quotation marks, or in a script");
+                   "put |, &, ;, <, >, brackets and $( in single quotes, or in a script");
   if (words.empty()) return failure("a command is empty");
   return words;
 }
@@ -63,7 +63,7 @@ Result<std::vector<Command>> commands_of(const CharacterizeArguments& arguments)
   return commands;
 }
 
-/// What keeps a kernel out of the table.
+/// Warns of kernels that are not in the table, with the reason.
 void name_what_is_missing(const std::string& program, const std::vector<report::Record>& records) {
   std::set<std::string> named;
   for (const report::Record& record : records) {
@@ -76,16 +76,16 @@ void name_what_is_missing(const std::string& program, const std::vector<report::
   }
 }
 
-/// Failure: the program cannot be started, fails, or what it wrote cannot be read.
+/// Fails if the program cannot be started or fails, or if its output cannot be read.
 Result<std::vector<KernelCharacter>> run_one(const Command& command, const CharacterizeArguments& arguments,
                                              const std::string& library, Progress& progress) {
   const ProgramSearch program = find_program(command.front());
   if (program.outcome != ProgramSearch::Outcome::found)
-    return failure("there is no program '" + command.front() + "' to run");
+    return failure("cannot find the program '" + command.front() + "'");
   const std::string obstacle = preload_obstacle(program.path);
   if (!obstacle.empty()) return failure("'" + program.path + "' " + obstacle);
   const WorkFolder folder;
-  if (!folder.exists()) return failure("cannot make a temporary folder");
+  if (!folder.exists()) return failure("cannot create a temporary folder");
   const std::string records = folder.file("records.jsonl");
   Variables variables{{"LD_PRELOAD", with_other_preloads(library)},
                       {"LYNXPP_SPEC", characterize_specifications},
@@ -106,7 +106,7 @@ Result<std::vector<KernelCharacter>> run_one(const Command& command, const Chara
   return characters_of(name, reading->records);
 }
 
-/// Of all programs; says which fail. `is_whole`: none did.
+/// Runs all programs and prints which ones fail. `is_whole` is true if none did.
 std::vector<KernelCharacter> run_all(const std::vector<Command>& commands,
                                      const CharacterizeArguments& arguments, const std::string& library,
                                      bool& is_whole) {

@@ -10,7 +10,7 @@
 namespace lynxpp::cli {
 namespace {
 
-/// Of a kernel: results of all its launches, added up.
+/// A kernel's results, summed over all its launches.
 struct Sums {
   std::uint64_t launches = 0;
   std::map<std::string, double> of;
@@ -46,7 +46,7 @@ KernelCharacter character_of(const std::string& program, const std::string& kern
   return character;
 }
 
-/// Rounding errors of equal numbers are no spread.
+/// Rounding errors of equal values are not variation.
 bool varies(const std::vector<double>& values) {
   const auto [least, greatest] = std::ranges::minmax(values);
   return greatest - least > 1e-12 * std::max(1.0, greatest);

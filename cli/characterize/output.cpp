@@ -146,7 +146,8 @@ class ScatterMatrix {
     return svg + upward(row, column);
   }
 
-  /// The scale of a row, beside its first plot; in the first row, which begins with a histogram, its last.
+  /// Returns the vertical scale of a row, next to its first plot; the first row begins with a histogram, so
+  /// its scale is next to the last plot.
   std::string upward(std::size_t row, std::size_t column) const {
     if (column != (row == 0 ? measures - 1 : 0)) return {};
     const double x = row == 0 ? x_of(column) + panel + 5 : x_of(column) - 5, y = y_of(row);
@@ -170,7 +171,7 @@ class ScatterMatrix {
     return svg;
   }
 
-  /// How many kernels have which value.
+  /// Draws the distribution of a measure over the kernels.
   std::string histogram(std::size_t measure) const {
     std::array<std::size_t, bins> counts{};
     for (const KernelCharacter& kernel : kernels_) {

@@ -9,13 +9,13 @@
 
 namespace lynxpp::cli {
 
-/// The kernels, then the correlations; in lines of about `width` characters.
+/// Returns the kernels, then the correlations, in lines of about `width` characters.
 std::string characterize_text(const std::vector<KernelCharacter>& kernels, std::size_t width);
 
-/// One line for each kernel; a measure that it does not have is empty.
+/// Returns one line per kernel; a missing measure is empty.
 std::string characterize_csv(const std::vector<KernelCharacter>& kernels);
 
-/// Each measure against each other, a dot for each kernel, and how often the values of one occur.
+/// Draws each pair of measures as a scatter plot with a dot per kernel, and a histogram of each measure.
 std::string characterize_svg(const std::vector<KernelCharacter>& kernels);
 
 }  // namespace lynxpp::cli

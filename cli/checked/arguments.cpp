@@ -10,22 +10,24 @@ CLI::App* add_check_run(CLI::App& app, CheckRunArguments& arguments) {
       app.add_subcommand("check-run", "Run a program on the cpu device and check what its kernels do");
   command
       ->add_option("-c,--checks", arguments.checks,
-                   "Some of memory,race,init,sync,leak (default: all but leak)")
+                   "List of memory,race,init,sync,leak (default: all but leak)")
       ->type_name("LIST");
-  command->add_option("-o,--output", arguments.output, "Write the findings as JSON Lines to FILE, begun anew")
+  command
+      ->add_option("-o,--output", arguments.output,
+                   "Write the findings as JSON Lines to FILE, replacing its contents")
       ->type_name("FILE");
   command
       ->add_option("--error-exit", arguments.error_exit,
-                   "Exit with CODE when something is found (default: as the program does)")
+                   "Exit with CODE if something is found (default: the program's code)")
       ->type_name("CODE")
       ->check(CLI::Range(1, 255).description(""));
   command->footer(
-      "memory: accesses to what is not allocated, or no longer, and misaligned ones; race: conflicting\n"
-      "accesses that nothing orders; init: reads of global and shared memory that nothing has written;\n"
-      "sync: barriers that a warp reaches in parts, leaves out or never leaves; leak: memory that is never\n"
-      "freed. Findings are printed on standard error when the program ends, each place once. What can be\n"
-      "seen and what cannot is in docs/checking.md. Exit code 3: nothing was checked; 2, 126, 127: as of\n"
-      "`lynxpp run`.\n\n"
+      "memory: accesses to unallocated or freed memory, and misaligned ones; race: conflicting accesses\n"
+      "without synchronization; init: reads of uninitialized global and shared memory; sync: barriers that\n"
+      "a partial warp reaches, that a warp skips or never leaves; leak: memory that is never freed.\n"
+      "Findings are printed on standard error when the program ends, each location once.\n"
+      "docs/checking.md lists what the checks detect. Exit code 3: nothing was checked; 2, 126 and 127:\n"
+      "see `lynxpp run`.\n\n"
       "Example: lynxpp check-run --error-exit 1 -- ./app 1024");
   return command;
 }

@@ -22,7 +22,7 @@ Status check_names(const std::string& checks) {
   static constexpr std::string_view known[] = {"memory", "race", "init", "sync", "leak"};
   for (const std::string& part : split(checks, ',')) {
     if (std::ranges::find(known, trim(part)) == std::end(known))
-      return failure("there is no check '" + part + "'", "there are memory, race, init, sync and leak");
+      return failure("unknown check '" + part + "'", "the checks are memory, race, init, sync and leak");
   }
   return success();
 }
@@ -46,7 +46,7 @@ bool cannot_be_read_again(const std::string& path) {
   return std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error);
 }
 
-/// Whether a process of the program has found something.
+/// True if a process of the program has found something.
 bool has_findings(const std::string& output) {
   std::string lines;
   read_file(output, lines);
@@ -71,7 +71,7 @@ int check_run(const CheckRunArguments& arguments) {
     return problem;
   const WorkFolder folder;
   if (!folder.exists()) {
-    print_error("cannot make a temporary folder");
+    print_error("cannot create a temporary folder");
     return exit_input_error;
   }
   const std::string wanted = arguments.output.empty() ? "" : absolute_path(arguments.output);
@@ -95,7 +95,7 @@ int check_run(const CheckRunArguments& arguments) {
     print_warning("signal " + std::to_string(exit_code - exit_of_signal) +
                   " ended the program before its findings were reported");
   } else if (!has_checked) {
-    print_warning("the program launched no kernel on the cpu device, nothing was checked");
+    print_warning("the program launched no kernel on the cpu device; nothing was checked");
   }
   if (arguments.error_exit != 0 && has_findings(output)) return arguments.error_exit;
   return !has_checked && exit_code == exit_success ? exit_nothing_measured : exit_code;

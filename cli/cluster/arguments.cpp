@@ -8,30 +8,30 @@
 namespace lynxpp::cli {
 
 void add_place(CLI::App& report, ReportArguments& arguments) {
-  report.add_option("--by", arguments.by, "rank, host, process or device: numbers of each beside each other")
-      ->type_name("PLACE")
+  report.add_option("--by", arguments.by, "Group results by rank, host, process or device, side by side")
+      ->type_name("GROUP")
       ->check(one_of({"rank", "host", "process", "device"}));
   report.callback([&arguments] {
     if (!arguments.by.empty() && arguments.format != "table" && arguments.format != "csv")
-      throw CLI::ValidationError("--by is for the formats table and csv");
+      throw CLI::ValidationError("--by requires the format table or csv");
   });
 }
 
 CLI::App* add_merge(CLI::App& app, MergeArguments& arguments) {
-  CLI::App* const merge = app.add_subcommand("merge", "Put the records of many processes into one file");
+  CLI::App* const merge = app.add_subcommand("merge", "Merge the records of many processes into one file");
   merge
       ->add_option("FILE", arguments.files,
-                   "JSON Lines of runs, plain or compressed (gzip); - for standard input")
+                   "JSON Lines of runs, may be gzip-compressed; - for standard input")
       ->required()
       ->type_name("");
-  merge->add_option("-o,--output", arguments.output, "Where to write (default: standard output)")
+  merge->add_option("-o,--output", arguments.output, "Output file (default: standard output)")
       ->type_name("FILE");
   merge->footer(
-      "Every record goes on naming its process, and the process its host and rank. Tables of sites that\n"
-      "processes have in common are written once. Lines are handed on as they are read, so that neither\n"
-      "the number of files nor their length takes memory.\n"
-      "The exit code is 1 when a file cannot be read or the output cannot be written; lines that are no\n"
-      "records are named and left out.\n\n"
+      "Records keep the name of their process, and processes their host and rank. Tables of sites that\n"
+      "processes share are written once. Lines are written as they are read, so memory use depends neither\n"
+      "on the number of files nor on their length.\n"
+      "The exit code is 1 if a file cannot be read or the output cannot be written. Invalid lines are\n"
+      "reported and skipped.\n\n"
       "Example: lynxpp merge rank*.jsonl -o job.jsonl && lynxpp report job.jsonl --by rank");
   return merge;
 }

@@ -1,4 +1,4 @@
-// The command line of `lynxpp merge`, and of `lynxpp report` what is about places.
+// The command line of `lynxpp merge`, and the options of `lynxpp report` about ranks and devices.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -8,7 +8,7 @@
 namespace lynxpp::cli {
 
 CLI::App* add_merge(CLI::App& app, MergeArguments& arguments);
-/// `lynxpp report --by`.
+/// Adds `lynxpp report --by`.
 void add_place(CLI::App& report, ReportArguments& arguments);
 
 }  // namespace lynxpp::cli

@@ -12,7 +12,7 @@
 namespace lynxpp::cli {
 namespace {
 
-/// Whether both are there and one file.
+/// True if both paths exist and name the same file.
 bool are_same(const std::string& a, const std::string& b) {
   struct stat left = {}, right = {};
   return stat(a.c_str(), &left) == 0 && stat(b.c_str(), &right) == 0 && S_ISREG(left.st_mode) &&
@@ -31,7 +31,7 @@ int merge(const MergeArguments& arguments) {
   const bool to_file = !arguments.output.empty() && arguments.output != "-";
   for (const std::string& path : arguments.files) {
     if (!to_file || !are_same(path, arguments.output)) continue;
-    print_error(path + " is to be read and written", "name another file with -o");
+    print_error(path + " is both an input and the output", "choose another file with -o");
     return exit_input_error;
   }
   const std::unique_ptr<std::FILE, Close> output(to_file ? std::fopen(arguments.output.c_str(), "we")

@@ -24,7 +24,7 @@ Number value_of(const std::optional<FoldedNumber>& value) { return value ? value
 
 bool is_amount(report::Fold fold) { return fold != report::Fold::same && fold != report::Fold::key; }
 
-/// What the files have of one thing, as places in their lists.
+/// Indices of matching elements in both files' lists, and of those that only one has.
 struct Pairing {
   std::vector<std::pair<std::size_t, std::size_t>> pairs;
   Both<std::vector<std::size_t>> only;
@@ -43,7 +43,8 @@ void pair_by(const Both<const std::vector<T>*>& all, Key key, Pairing& pairing) 
   }
 }
 
-/// Pairs what has the same `exact` key; of the rest, what has a `loose` key that one on each side has.
+/// Pairs elements with the same `exact` key; then, of the rest, those with the same `loose` key. A key pairs
+/// only if exactly one element on each side has it.
 template <typename T, typename Exact, typename Loose>
 Pairing pair_up(const std::vector<T>& a, const std::vector<T>& b, Exact exact, Loose loose) {
   Pairing pairing;
@@ -58,7 +59,7 @@ Pairing pair_up(const std::vector<T>& a, const std::vector<T>& b, Exact exact, L
   return pairing;
 }
 
-/// The results of one kernel that are numbers, those of its arrays as a whole with them; in this order.
+/// The numeric results of one kernel, including those of whole arrays, in the order in which they were added.
 class Results {
  public:
   void add(std::optional<FoldedNumber> Change::*side, const std::string& name, const std::string& unit,
@@ -230,7 +231,7 @@ Compared::Compared(const Summary& records) : summary(records), specifications(re
 
 Comparison compare(const Compared& a, const Compared& b) {
   Comparison comparison;
-  // What ON_END emitted has no device, and belongs to no launches.
+  // Values that ON_END emitted belong to no device and to no launch.
   const Pairing pairing = pair_up(
       a.specifications, b.specifications,
       [](const SpecificationTotals& each) { return std::pair(each.spec, each.device); },

@@ -1,5 +1,4 @@
-// What differs between two sets of records: specification by specification, kernel by kernel, result by
-// result and element by element.
+// Differences between two sets of records, by specification, kernel, result and element.
 #pragma once
 
 #include <cstddef>
@@ -12,84 +11,84 @@
 
 namespace lynxpp::cli {
 
-/// Something in each of the two files.
+/// One value for each of the two files.
 template <typename T>
 struct Both {
   T a{};
   T b{};
 };
 
-/// One value in both files; none: the file lacks it.
+/// One value in both files; nullopt if a file lacks it.
 struct Change {
   std::optional<report::FoldedNumber> a;
   std::optional<report::FoldedNumber> b;
   report::Fold fold = report::Fold::sum;
 
-  /// An element that one file lacks and that is zero in the other is no change.
+  /// False for an element that one file lacks and that is zero in the other.
   bool is_change() const;
-  /// b - a. NaN: a value is missing, or the values are no amounts (addresses).
+  /// b - a; NaN if a value is missing or the values are not quantities (addresses).
   report::Number difference() const;
-  /// b / a. NaN, too, when a is 0.
+  /// b / a; NaN in the same cases and if a is 0.
   report::Number ratio() const;
-  /// How far the ratio is from 1, in either direction; infinite where one value is 0, missing or of another
-  /// sign; 0 for what is no amount.
+  /// How far the ratio is from 1, in either direction; infinite if a value is 0 or missing or the signs
+  /// differ; 0 if the values are not quantities.
   double factor() const;
-  /// The difference without its sign, what is missing taken as 0.
+  /// The absolute difference; a missing value counts as 0.
   double distance() const;
 };
 
 struct ResultChange {
-  std::string name;  ///< of arrays "sum(NAME)", "min(NAME)", …
+  std::string name;  ///< for arrays "sum(NAME)", "min(NAME)", …
   std::string unit;
   Change change;
 };
 
-/// An element of an array, a row of a map, or a place in the program.
+/// An element of an array, a row of a map, or a site in the program.
 struct ElementChange {
-  std::string key;                         ///< "[3]", a label, bins, or the map's keys; of a place: empty
-  std::optional<report::SiteLabel> place;  ///< as in the second file, if it is there
+  std::string key;                         ///< "[3]", a label, bins, or the map's keys; empty for a site
+  std::optional<report::SiteLabel> place;  ///< as in the second file, else as in the first
   Change change;
 };
 
-/// What changed among the elements of an array or the rows of a map.
+/// Changes among the elements of an array or the rows of a map.
 struct ArrayChange {
   std::string name;
   std::string unit;
   std::optional<report::SiteKind> kind;
-  /// Of places: all those of one function, source line and opcode are folded into one, since the kernel's
-  /// code differs between the files.
+  /// True if the kernel's code differs between the files: then the sites of a function, source line and
+  /// opcode are folded into one.
   bool is_by_line = false;
-  std::vector<ElementChange> elements;  ///< the greatest distance first
+  std::vector<ElementChange> elements;  ///< largest distance first
   std::size_t unchanged = 0;
 };
 
 struct KernelChange {
   Both<const report::KernelTotals*> kernel;
-  std::vector<ResultChange> results;      ///< that changed, the greatest factor first
-  std::size_t unchanged = 0;              ///< results
-  std::vector<ArrayChange> arrays;        ///< with a change
-  Both<std::vector<std::string>> notes;   ///< that only one of them has
-  std::vector<std::string> not_compared;  ///< which result, and why
+  std::vector<ResultChange> results;      ///< changed results, largest factor first
+  std::size_t unchanged = 0;              ///< results that are equal
+  std::vector<ArrayChange> arrays;        ///< arrays with changes
+  Both<std::vector<std::string>> notes;   ///< notes that only one file has
+  std::vector<std::string> not_compared;  ///< the result, and why it was not compared
 
   bool is_change() const;
-  double factor() const;  ///< the greatest of its results
+  double factor() const;  ///< largest factor of its results
 };
 
-/// A kernel that has results in one file alone.
+/// A kernel that has results in only one file.
 struct LoneKernel {
   const report::KernelTotals* kernel = nullptr;
-  std::string reason;  ///< why the other file has none, where it says so
+  std::string reason;  ///< why the other file has none, if known
 };
 
 struct SpecificationChange {
   std::string spec;
   Both<std::string> device;
-  std::vector<KernelChange> kernels;  ///< that changed, the greatest factor first
+  std::vector<KernelChange> kernels;  ///< changed kernels, largest factor first
   std::vector<const report::KernelTotals*> unchanged;
   Both<std::vector<LoneKernel>> only;
 };
 
-/// Of a specification that one file alone has: its name and device.
+/// The name and device of a specification that only one file has.
 using LoneSpecification = std::string;
 
 struct Comparison {
@@ -97,16 +96,15 @@ struct Comparison {
   Both<std::vector<LoneSpecification>> only;
 };
 
-/// Everything about the records of one file, folded as the report folds them; with what ON_END emitted as a
-/// kernel without a name.
+/// The records of one file, folded as in the report. Values that ON_END emitted form a kernel without a name.
 struct Compared {
   const report::Summary& summary;
   std::vector<report::SpecificationTotals> specifications;
   explicit Compared(const report::Summary& records);
 };
 
-/// Refers to both. Specifications belong together by name and device, or by name where that leaves one on
-/// each side; kernels by mangled name and ranges, or by demangled name likewise.
+/// Compares the files; the result refers to both. Specifications are paired by name and device, or by name if
+/// that is unique on each side; kernels by mangled name and ranges, or likewise by demangled name.
 Comparison compare(const Compared& a, const Compared& b);
 
 }  // namespace lynxpp::cli

@@ -11,10 +11,11 @@
 namespace lynxpp::cli {
 namespace {
 
-/// Elements of an array and rows of a table that are compared one by one.
+/// Limit on the elements of an array or rows of a table that are compared one by one.
 constexpr std::size_t compared_elements = 1 << 20;
 
-/// Lines that are no records are named and left out; false when the file cannot be read or holds none.
+/// Reads the records, skipping and reporting invalid lines. Returns false if the file cannot be read or has
+/// no records.
 bool read_summary(const std::string& path, report::SummarySink& sink) {
   const Result<report::Reading> reading = report::read_json_lines_file(path);
   if (!reading) {

@@ -33,7 +33,7 @@ class Elements {
     sum->add(value);
   }
 
-  /// Moves those that changed to `array`, the greatest distance first.
+  /// Moves the changed elements to `array`, largest distance first.
   void finish(ArrayChange& array) && {
     std::erase_if(elements_, [](const ElementChange& each) { return !each.change.is_change(); });
     array.unchanged = index_.size() - elements_.size();
@@ -48,7 +48,7 @@ class Elements {
   std::map<std::string, std::size_t> index_;
 };
 
-/// Different numbers have different texts.
+/// Returns a different text for each different number.
 std::string key_text(const report::Number& number) {
   if (!number.is_real) return to_text(number);
   std::array<char, 32> text{};
@@ -56,8 +56,8 @@ std::string key_text(const report::Number& number) {
   return text.data();
 }
 
-/// Whether an instruction's number means the same instruction in both; where one table is missing, as many
-/// elements must do.
+/// True if instruction numbers denote the same instructions in both files. If a table is missing, it cannot
+/// be checked and is assumed.
 bool is_same_code(const SitesRecord* a, const SitesRecord* b) {
   if (a == nullptr || b == nullptr) return true;
   const auto is_same_function = [](const std::string& one, const std::string& other) {
@@ -83,7 +83,7 @@ std::string bin_of(const ArrayTotals& array, std::size_t bin) {
   return "[" + std::to_string(array.bounds[bin]) + ", " + std::to_string(array.bounds[bin + 1]) + ")";
 }
 
-/// "[2][3]", with a label for the first and a bin for the last index where the array has them.
+/// Returns "[2][3]", with a label for the first and a bin for the last index if the array has them.
 std::string key_of(const ArrayTotals& array, std::size_t element) {
   std::string key;
   for (std::size_t dimension = array.extents.size(); dimension-- > 0;) {
@@ -103,16 +103,16 @@ void add_elements(const ArrayTotals& array, std::optional<FoldedNumber> Change::
   for (std::size_t i = 0; i < array.each.size(); ++i) elements.add(side, key_of(array, i), array.each[i]);
 }
 
-/// Why the elements of an array have nothing in common; empty: they have.
+/// Returns why the elements of the arrays cannot be compared; empty if they can.
 std::string gap_between(const ArrayTotals& a, const ArrayTotals& b) {
-  if (a.fold != b.fold || a.site_kind != b.site_kind) return "it is of another kind";
+  if (a.fold != b.fold || a.site_kind != b.site_kind) return "its kind differs";
   if (a.each.empty() || b.each.empty())
     return "it has too many elements, or they changed from launch to launch";
   if (a.bounds != b.bounds) return "its bins differ";
   if (a.extents.size() != b.extents.size() ||
       !std::equal(a.extents.begin() + 1, a.extents.end(), b.extents.begin() + 1))
     return "its extents differ";
-  return a.labels.empty() == b.labels.empty() ? "" : "its elements have names in one file alone";
+  return a.labels.empty() == b.labels.empty() ? "" : "its elements are named in only one file";
 }
 
 void compare_array(const ArrayTotals& a, const ArrayTotals& b, const Both<const SitesRecord*>& sites,
@@ -122,7 +122,7 @@ void compare_array(const ArrayTotals& a, const ArrayTotals& b, const Both<const 
   if (gap.empty() && array.kind) {
     const bool has_keys = sites.a != nullptr && sites.b != nullptr;
     array.is_by_line = !is_same_code(sites.a, sites.b) || (has_keys && a.each.size() != b.each.size());
-    if (!has_keys && a.each.size() != b.each.size()) gap = "a file lacks the key to its places";
+    if (!has_keys && a.each.size() != b.each.size()) gap = "a file has no table of its sites";
   }
   if (!gap.empty()) {
     if (a.elements != 0 || b.elements != 0) change.not_compared.push_back(a.name + " by element: " + gap);
@@ -172,7 +172,7 @@ void compare_table(const TableTotals& a, const TableTotals& b, KernelChange& cha
   }
 }
 
-/// Columns of tables whose rows have neither names nor places are compared with their table.
+/// True for a column of a table whose rows have neither labels nor sites: it is compared with its table.
 bool is_of_table(const ArrayTotals& array) {
   return !array.table.empty() && !array.site_kind && array.labels.empty();
 }

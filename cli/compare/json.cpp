@@ -1,4 +1,4 @@
-// Differences as one JSON object.
+// Prints differences as one JSON object.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// A file that lacks the value has no member.
+/// Adds the value; omits the member if the file lacks it.
 void put_value(Json& object, const char* side, const std::optional<report::FoldedNumber>& value) {
   if (!value) return;
   Json& entry = object[side] = {{"value", report::json_number<Json>(value->value())}};
@@ -38,7 +38,7 @@ void put_place(Json& object, const report::SiteLabel& place, bool is_by_line) {
   if (place.line != 0) object["line"] = place.line;
 }
 
-/// The first `top` of them, and how many there are beyond.
+/// Adds the first `top` of them, and the number of the rest.
 template <typename T, typename Put>
 void put_list(Json& object, const char* name, const std::vector<T>& all, std::size_t top, Put put) {
   Json& list = object[name] = Json::array();

@@ -1,4 +1,4 @@
-// What `lynxpp diff` prints.
+// The output of `lynxpp diff`.
 #pragma once
 
 #include <cstddef>
@@ -8,10 +8,10 @@
 
 namespace lynxpp::cli {
 
-/// `files`: their names. `top`: rows of each list; 0: all.
+/// `files`: the names of the files. `top`: rows of each list; 0: all.
 std::string to_text(const Comparison& comparison, const Both<std::string>& files, std::size_t top);
 
-/// One JSON object and a line end.
+/// Returns one JSON object and a newline.
 std::string to_json(const Comparison& comparison, const Both<std::string>& files, std::size_t top);
 
 }  // namespace lynxpp::cli

@@ -20,7 +20,7 @@ std::string three_digits(double value) {
   return text;
 }
 
-/// "+12.5 %".
+/// Returns for example "+12.5 %".
 std::string change_text(double before, double now) {
   char text[32];
   std::snprintf(text, sizeof text, "%+.1f %%", 100 * (now / before - 1));
@@ -92,7 +92,7 @@ Result<SavedBench> read_saved_bench(const std::string& path) {
   std::string text;
   if (!read_file(path, text)) return failure(cannot_read(path));
   const Result<nlohmann::json> parsed = parse_json<nlohmann::json>(text, {path, 1, 1, 1});
-  const Failure is_none = failure(path + " is not what `lynxpp bench --output` writes");
+  const Failure is_none = failure(path + " was not written by `lynxpp bench --output`");
   if (!parsed) return is_none;
   const nlohmann::json& saved = *parsed;
   const auto record = saved.find("record");

@@ -1,4 +1,4 @@
-// What `lynxpp bench` has saved, beside what it measures now.
+// Compares the results of `lynxpp bench` with saved ones.
 #pragma once
 
 #include <cstddef>
@@ -18,10 +18,11 @@ struct SavedBench {
   std::map<std::string, double> geometric_means;                 ///< by specifications
 };
 
-/// Failure: it cannot be read, or is not what `lynxpp bench --output` wrote.
+/// Fails if the file cannot be read or was not written by `lynxpp bench --output`.
 Result<SavedBench> read_saved_bench(const std::string& path);
 
-/// The kernels' ratios then and now, those that changed most first, in lines of at most `width` characters.
+/// Returns the kernels' saved and current ratios, largest change first, in lines of at most `width`
+/// characters.
 std::string compared_text(const SavedBench& before, const report::Overhead& now, std::size_t width);
 
 }  // namespace lynxpp::cli

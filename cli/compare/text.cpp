@@ -1,4 +1,4 @@
-// Differences as aligned text.
+// Prints differences as aligned text.
 #include <algorithm>
 #include <set>
 
@@ -35,7 +35,7 @@ std::string signed_text(const Number& difference) {
   return (is_more ? "+" : "") + report::to_text(difference);
 }
 
-/// A column without a text in any cell says nothing.
+/// Adds the column unless all its cells are empty.
 void add_unless_empty(std::vector<TextColumn>& columns, TextColumn column) {
   const auto is_empty = [](const std::string& cell) { return cell.empty(); };
   if (!std::ranges::all_of(column.cells, is_empty)) columns.push_back(std::move(column));
@@ -58,7 +58,7 @@ void add_values(std::vector<TextColumn>& columns, const std::vector<const Change
 
 std::string further_text(std::size_t further, std::size_t unchanged, const std::string& indent) {
   std::string text;
-  if (further != 0) text += indent + "… " + std::to_string(further) + " more that changed\n";
+  if (further != 0) text += indent + "… " + std::to_string(further) + " more changed\n";
   if (unchanged != 0) text += indent + std::to_string(unchanged) + " unchanged\n";
   return text;
 }
@@ -100,7 +100,7 @@ std::vector<TextColumn> key_columns(const ArrayChange& array, std::size_t shown)
     line.cells.push_back(has_line ? std::to_string(place.ptx_line) : "");
     source.cells.push_back(printable(place.source()));
   }
-  // Most kernels call nothing: the one function there is has been named above.
+  // If all cells name the same function, it is the kernel, which the heading names.
   const std::set<std::string> functions(function.cells.begin(), function.cells.end());
   if (functions.size() == 1) function.cells.assign(shown, "");
   std::vector<TextColumn> columns;
@@ -138,8 +138,8 @@ std::string kernel_text(const KernelChange& change, std::size_t top) {
   }
   text += "\n" + results_text(change, top);
   for (const ArrayChange& array : change.arrays) text += array_text(array, top);
-  for (const std::string& note : change.notes.a) text += "  note in A alone: " + printable(note) + "\n";
-  for (const std::string& note : change.notes.b) text += "  note in B alone: " + printable(note) + "\n";
+  for (const std::string& note : change.notes.a) text += "  note only in A: " + printable(note) + "\n";
+  for (const std::string& note : change.notes.b) text += "  note only in B: " + printable(note) + "\n";
   for (const std::string& each : change.not_compared) text += "  not compared: " + printable(each) + "\n";
   return text;
 }
@@ -147,7 +147,7 @@ std::string kernel_text(const KernelChange& change, std::size_t top) {
 std::string lone_text(const std::string& side, const std::vector<LoneKernel>& kernels) {
   std::string text;
   for (const LoneKernel& each : kernels) {
-    text += "in " + side + " alone: " + title_of(*each.kernel) +
+    text += "only in " + side + ": " + title_of(*each.kernel) +
             (each.reason.empty() ? "" : " (in the other: " + each.reason + ")") + "\n";
   }
   return text;
@@ -164,7 +164,7 @@ std::string specification_text(const SpecificationChange& change, std::size_t to
   const std::size_t shown = shown_of(change.kernels.size(), top);
   for (std::size_t i = 0; i < shown; ++i) text += kernel_text(change.kernels[i], top);
   if (shown != change.kernels.size())
-    text += "… " + std::to_string(change.kernels.size() - shown) + " more kernels that changed\n";
+    text += "… " + std::to_string(change.kernels.size() - shown) + " more changed kernels\n";
   text += lone_text("A", change.only.a) + lone_text("B", change.only.b);
   for (const report::KernelTotals* kernel : change.unchanged)
     text += "unchanged: " + title_of(*kernel) + "\n";
@@ -176,8 +176,8 @@ std::string specification_text(const SpecificationChange& change, std::size_t to
 std::string to_text(const Comparison& comparison, const Both<std::string>& files, std::size_t top) {
   std::string text = "A: " + printable(files.a) + "\nB: " + printable(files.b) + "\n";
   for (const SpecificationChange& each : comparison.specifications) text += specification_text(each, top);
-  for (const std::string& each : comparison.only.a) text += "\nin A alone: " + printable(each) + "\n";
-  for (const std::string& each : comparison.only.b) text += "\nin B alone: " + printable(each) + "\n";
+  for (const std::string& each : comparison.only.a) text += "\nonly in A: " + printable(each) + "\n";
+  for (const std::string& each : comparison.only.b) text += "\nonly in B: " + printable(each) + "\n";
   return text;
 }
 

@@ -51,7 +51,7 @@ void add_specifications(Words& candidates) {
   for (const instrumentors::ReadyMade& each : instrumentors::ready_made()) candidates.emplace_back(each.name);
 }
 
-/// Of the PTX files among the words, by their plain names.
+/// Adds the plain names of the kernels in the PTX files among the words.
 void add_kernels(const Words& given, Words& candidates) {
   std::set<std::string> names;
   for (const std::string& word : given) {
@@ -95,7 +95,7 @@ void add_positionals(const CLI::App& command, Words& candidates) {
   if (command.get_name() != "list") candidates.emplace_back(files);
 }
 
-/// Whether a program and its arguments stand behind the options.
+/// True if a program and its arguments follow the options.
 bool runs_a_program(const CLI::App& command) {
   for (const char* name : {"run", "record", "bench", "quality", "band", "advise", "characterize"}) {
     if (command.get_name() == name) return true;
@@ -103,12 +103,12 @@ bool runs_a_program(const CLI::App& command) {
   return false;
 }
 
-/// Whether it stands behind "--" alone, and other words before that.
+/// True if the program follows "--", and other words may precede it.
 bool needs_divider(const CLI::App& command) {
   return command.get_name() == "advise" || command.get_name() == "characterize";
 }
 
-/// Of one command, whose words stand in `given`, without its name and the word that is being typed.
+/// Adds candidates for one command; `given` are its words without its name and without the word being typed.
 void add_words(const CLI::App& command, const Words& given, const std::string& typed, Words& candidates) {
   const bool has_program = runs_a_program(command);
   const CLI::Option* waiting = nullptr;
@@ -168,7 +168,7 @@ CLI::Validator one_of(std::initializer_list<const char*> values) {
 
 std::string complete(const CLI::App& app, const std::vector<std::string>& words) {
   const Words all = words.empty() ? Words{""} : words;
-  // Of a list with commas the last name is being typed.
+  // In a list with commas, the last name is being typed.
   const std::string& typed = all.back();
   const std::size_t comma = typed.rfind(',');
   const std::string before = comma == std::string::npos ? "" : typed.substr(0, comma + 1);

@@ -1,4 +1,4 @@
-// What shells offer behind the words of a command line that is being typed.
+// Shell completion of lynxpp's command lines.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -8,12 +8,12 @@
 
 namespace lynxpp::cli {
 
-/// Accepts these values only; complete() knows them.
+/// Returns a validator that accepts only these values; complete() offers them.
 CLI::Validator one_of(std::initializer_list<const char*> values);
 
-/// Candidates for the last one of `words` (what stands behind "lynxpp"), which may be empty, one a line; a
-/// line ":files" where names of files are wanted, too, ":command" where a program and its arguments. Follows
-/// from the description of the command line.
+/// Returns candidates for the last of `words` (those after "lynxpp"), which may be empty, one per line; a
+/// line ":files" if file names are candidates, too, and ":command" if a program and its arguments are. They
+/// are derived from the description of the command line.
 std::string complete(const CLI::App& app, const std::vector<std::string>& words);
 
 }  // namespace lynxpp::cli

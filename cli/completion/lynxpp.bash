@@ -1,4 +1,4 @@
-# Completion of lynxpp for bash. What there is, lynxpp itself says.
+# Completion of lynxpp for bash. lynxpp itself lists the candidates.
 _lynxpp() {
   local current=${COMP_WORDS[COMP_CWORD]} line
   COMPREPLY=()

@@ -1,4 +1,4 @@
-# Completion of lynxpp for fish. What there is, lynxpp itself says.
+# Completion of lynxpp for fish. lynxpp itself lists the candidates.
 function __lynxpp_complete
     set -l words (commandline -opc) (commandline -ct)
     for line in ($words[1] complete -- $words[2..-1] 2>/dev/null)

@@ -14,7 +14,7 @@ using Command = ControlArguments::Command;
 CLI::App* add_control_command(CLI::App& app, const char* name, const char* description, Command command,
                               ControlArguments& arguments) {
   CLI::App* const added = app.add_subcommand(name, description);
-  added->add_option("PID", arguments.process, "The process: a CUDA program that `lynxpp run` has started")
+  added->add_option("PID", arguments.process, "The process: a CUDA program started by `lynxpp run`")
       ->required()
       ->type_name("")
       ->check(CLI::Range(1, std::numeric_limits<int>::max()).description(""));
@@ -25,30 +25,29 @@ CLI::App* add_control_command(CLI::App& app, const char* name, const char* descr
 }  // namespace
 
 void add_control(CLI::App& app, ControlArguments& arguments) {
-  CLI::App* const attach = add_control_command(app, "attach", "Instrument a program that is running already",
-                                               Command::attach, arguments);
+  CLI::App* const attach =
+      add_control_command(app, "attach", "Instrument a running program", Command::attach, arguments);
   add_specifications(*attach, arguments.specifications, false);
   add_one_liners(*attach, arguments.one_liners);
   add_kernels(*attach, arguments.kernels);
   attach->footer(
-      "Takes the place of what is attached, from the next launch on. Records go where LYNXPP_OUTPUT of the\n"
-      "program says, and into the table at its end. The program must have liblynxpp.so preloaded\n"
-      "(`lynxpp run` without -s will do) and have loaded CUDA code.\n"
-      "The exit code is 1 when the process cannot be reached or refuses; then nothing has changed.\n\n"
+      "Replaces the attached specifications, beginning with the next launch. Records go to the program's\n"
+      "LYNXPP_OUTPUT and into the table at its end. The program must have liblynxpp.so preloaded\n"
+      "(`lynxpp run` without -s does that) and must have loaded CUDA code.\n"
+      "The exit code is 1 if the process cannot be reached or refuses; nothing changes then.\n\n"
       "Example: lynxpp attach 4711 -s instruction_count -k 'matmul.*'");
-  CLI::App* const detach = add_control_command(app, "detach", "End what `attach`, or -s of `run`, has begun",
+  CLI::App* const detach = add_control_command(app, "detach", "Detach specifications from a running program",
                                                Command::detach, arguments);
-  detach->footer("Launches run as they are from the next one on. The exit code is 1 as of `lynxpp attach`.");
-  CLI::App* const status =
-      add_control_command(app, "status", "Show what is attached to a running program and what it has counted",
-                          Command::status, arguments);
+  detach->footer("Later launches run uninstrumented. The exit code is as for `lynxpp attach`.");
+  CLI::App* const status = add_control_command(
+      app, "status", "Show a running program's specifications and launch counts", Command::status, arguments);
   status->footer(
-      "Launches are those since the program began, and those while something was attached. The exit code is\n"
-      "1 as of attach.");
+      "Counts launches since the program started, and those with a specification attached.\n"
+      "The exit code is as for `lynxpp attach`.");
   CLI::App* const top = add_control_command(app, "top", "Show rates and the busiest kernels every second",
                                             Command::top, arguments);
-  top->add_flag("--once", arguments.once, "Watch for one second, print that, and leave");
-  top->footer("Ends with Ctrl-C, or with the program. The exit code is 1 as of `lynxpp attach`.");
+  top->add_flag("--once", arguments.once, "Watch for one second, print the result and exit");
+  top->footer("Runs until Ctrl-C or the end of the program. The exit code is as for `lynxpp attach`.");
 }
 
 }  // namespace lynxpp::cli

@@ -7,7 +7,7 @@
 
 namespace lynxpp::cli {
 
-/// Adds the four; parsing one of them sets `arguments.command`.
+/// Adds the four commands; parsing one of them sets `arguments.command`.
 void add_control(CLI::App& app, ControlArguments& arguments);
 
 }  // namespace lynxpp::cli

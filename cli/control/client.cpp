@@ -29,7 +29,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Specifications are compiled meanwhile, perhaps on a busy machine.
+/// The process compiles specifications before it answers, perhaps on a busy machine.
 constexpr std::chrono::seconds patience(30);
 
 class Connection {
@@ -46,7 +46,7 @@ class Connection {
   int descriptor_;
 };
 
-/// XDG_RUNTIME_DIR as the process got it, which may be another session's.
+/// Returns XDG_RUNTIME_DIR from the process's environment, which may belong to another session.
 std::optional<std::string> runtime_folder_of(const std::string& process_folder) {
   constexpr std::string_view name = "XDG_RUNTIME_DIR=";
   std::ifstream file(process_folder + "/environ", std::ios::binary);
@@ -56,14 +56,14 @@ std::optional<std::string> runtime_folder_of(const std::string& process_folder) 
   return std::nullopt;
 }
 
-/// A process by its number here, and by its number in the namespace that it lives in.
+/// A process's PID in this namespace and in its own.
 struct Listener {
   int number = 0;
   int number_inside = 0;
   unsigned long pid_namespace = 0;
 };
 
-/// The last number in the line "NSpid:	4711	12" is that in the innermost namespace.
+/// The last number in the line "NSpid:     4711    12" is the PID in the innermost namespace.
 Listener listener_of(int number, const std::string& process_folder) {
   Listener listener{number, number, control::namespace_of(process_folder.c_str())};
   std::ifstream file(process_folder + "/status");
@@ -75,7 +75,7 @@ Listener listener_of(int number, const std::string& process_folder) {
   return listener;
 }
 
-/// Whoever has put its socket there.
+/// True if the peer of the socket is this process, run by this user.
 bool is_listened_to_by(int descriptor, int process) {
   ucred credentials = {};
   socklen_t size = sizeof credentials;
@@ -83,7 +83,7 @@ bool is_listened_to_by(int descriptor, int process) {
          credentials.uid == ::geteuid() && credentials.pid == process;
 }
 
-/// The number at the front, which is taken off; nullopt: there is none.
+/// Removes and returns the number at the start of `text`; nullopt if it does not start with one.
 std::optional<unsigned long> take_number(std::string_view& text) {
   unsigned long number = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -92,7 +92,7 @@ std::optional<unsigned long> take_number(std::string_view& text) {
   return number;
 }
 
-/// Removes what killed processes of this namespace have left; who lives in another one is not known here.
+/// Removes sockets of killed processes of this namespace; processes of other namespaces are not visible here.
 /// Precondition: the folder is private.
 void remove_abandoned_sockets(const control::SocketPath& folder) {
   const unsigned long here = control::namespace_of("/proc/self");
@@ -111,7 +111,7 @@ void remove_abandoned_sockets(const control::SocketPath& folder) {
   }
 }
 
-/// A descriptor, or -1 where the process does not listen.
+/// Returns a descriptor, or -1 if the process does not listen.
 int connect_in(const char* runtime_folder, const Listener& listener) {
   const control::SocketPath folder = control::socket_folder(runtime_folder, ::geteuid());
   const control::SocketPath path = control::socket_in(folder, listener.pid_namespace, listener.number_inside);
@@ -119,7 +119,7 @@ int connect_in(const char* runtime_folder, const Listener& listener) {
   remove_abandoned_sockets(folder);
   const int made = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (made < 0) return -1;
-  // Where more peers wait than may, connecting waits.
+  // connect() blocks while the queue of peers is full.
   const timeval limit = {patience.count(), 0};
   ::setsockopt(made, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
   const sockaddr_un address = control::address_of(path);
@@ -134,7 +134,7 @@ Result<int> connect_to(int process) {
   const std::string number = std::to_string(process);
   const std::string process_folder = "/proc/" + number;
   struct stat status {};
-  if (::kill(process, 0) != 0 && errno == ESRCH) return failure("there is no process " + number);
+  if (::kill(process, 0) != 0 && errno == ESRCH) return failure("no such process: " + number);
   if (::stat(process_folder.c_str(), &status) == 0 && status.st_uid != ::geteuid())
     return failure("process " + number + " belongs to another user");
   const Listener listener = listener_of(process, process_folder);
@@ -148,8 +148,8 @@ Result<int> connect_to(int process) {
         "process " + number + " does not listen to lynxpp: its system calls are filtered (seccomp)",
         "if the filter permits sockets, start the program with LYNXPP_CONTROL=1");
   return failure("process " + number + " does not listen to lynxpp",
-                 "it must be a CUDA program that has liblynxpp.so preloaded (`lynxpp run`), has loaded its "
-                 "kernels, and has not LYNXPP_CONTROL=0");
+                 "it must be a CUDA program with liblynxpp.so preloaded (`lynxpp run`) that has loaded its "
+                 "kernels, without LYNXPP_CONTROL=0");
 }
 
 bool send_all(int descriptor, const std::string& text) {
@@ -163,7 +163,7 @@ bool send_all(int descriptor, const std::string& text) {
   return true;
 }
 
-/// nullopt: nothing came in time, or too much.
+/// Returns nullopt if no complete line arrives in time, or if it is too long.
 std::optional<std::string> receive_line(int descriptor) {
   const Clock::time_point until = Clock::now() + patience;
   std::string line;
@@ -193,11 +193,11 @@ Result<nlohmann::json> ask(int process, const std::string& request) {
   const std::string number = std::to_string(process);
   std::optional<std::string> line;
   if (send_all(connection.descriptor(), request + "\n")) line = receive_line(connection.descriptor());
-  if (!line) return failure("process " + number + " does not answer", "it may be stopped, or ending");
+  if (!line) return failure("process " + number + " does not answer", "it may be stopped or exiting");
   Result<nlohmann::json> answer = parse_json<nlohmann::json>(*line, {});
   if (!answer || !answer->is_object())
-    return failure("process " + number + " answers what is not understood",
-                   "its liblynxpp.so may be of another version");
+    return failure("process " + number + " sent an invalid answer",
+                   "its liblynxpp.so may have another version");
   const auto error = answer->find("error");
   if (error == answer->end()) return answer;
   return failure("process " + number + " refuses: " + (error->is_string() ? error->get<std::string>() : ""));

@@ -1,4 +1,4 @@
-// Speaks to a process that has liblynxpp.so in it (support/control_socket.h).
+// Talks to a process that has loaded liblynxpp.so (support/control_socket.h).
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,8 +8,8 @@
 
 namespace lynxpp::cli {
 
-/// The answer to one request, a JSON object. Failure: there is no such process, it is another user's, it does
-/// not listen or does not answer, or it refuses and says why.
+/// Sends a request and returns the answer, a JSON object. Fails if the process does not exist, belongs to
+/// another user, does not listen or answer, or refuses the request; then the message has its reason.
 Result<nlohmann::json> ask(int process, const std::string& request);
 
 }  // namespace lynxpp::cli

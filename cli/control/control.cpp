@@ -19,7 +19,7 @@ std::string joined_names(const std::vector<std::string>& names) {
   return text;
 }
 
-/// "name            value"
+/// Returns "name            value".
 std::string status_line(const std::string& name, const std::string& value) {
   constexpr std::size_t width = 16;
   return name + std::string(width - name.size(), ' ') + value + "\n";
@@ -50,8 +50,7 @@ Result<ProcessStatus> read_status(const nlohmann::json& answer) {
     for (const nlohmann::json& each : answer.value("seen_kernels", nlohmann::json::array()))
       status.seen_kernels.push_back({each.at("kernel"), each.at("launches"), each.at("instrumented")});
   } catch (const nlohmann::json::exception&) {
-    return failure("the process answers what is not understood",
-                   "its liblynxpp.so may be of another version");
+    return failure("the process sent an invalid answer", "its liblynxpp.so may have another version");
   }
   return status;
 }

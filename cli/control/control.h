@@ -1,4 +1,4 @@
-// What a process says of itself, and how it is shown.
+// The status of a process and how it is shown.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace lynxpp::cli {
 
-/// As interposer/control/answer.h tells it.
+/// The answer of interposer/control/answer.h.
 struct ProcessStatus {
   struct Kernel {
     std::string name;  ///< mangled
@@ -21,17 +21,17 @@ struct ProcessStatus {
   std::vector<std::string> specifications;
   std::string kernels, launches;  ///< filters; empty: all
   std::string output;             ///< a file's pattern; empty: none
-  std::uint64_t launched = 0;     ///< launches since the program began
+  std::uint64_t launched = 0;     ///< launches since the program started
   std::uint64_t seen = 0, instrumented = 0, outstanding = 0, lost = 0;
-  std::vector<Kernel> seen_kernels;  ///< those launched most, the most launched first
+  std::vector<Kernel> seen_kernels;  ///< most launched first
 };
 
-/// Failure: a member is of another type than it must be.
+/// Fails if a member has the wrong type.
 Result<ProcessStatus> read_status(const nlohmann::json& answer);
 
 Result<ProcessStatus> ask_status(int process);
 
-/// The lines of `lynxpp status`.
+/// Returns the lines of `lynxpp status`.
 std::string status_text(int process, const ProcessStatus& status);
 
 }  // namespace lynxpp::cli

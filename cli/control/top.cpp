@@ -40,7 +40,7 @@ std::string per_second(std::uint64_t count, double seconds) {
   return text;
 }
 
-/// Those launched most between the readings; of equals those launched most at all.
+/// Returns the kernels launched most between the readings; ties are broken by total launches.
 std::string busiest(const Reading& before, const Reading& now, double seconds) {
   std::map<std::string, std::uint64_t> earlier;
   for (const ProcessStatus::Kernel& each : before.status.seen_kernels) earlier[each.name] = each.launches;
@@ -83,13 +83,13 @@ int top(const ControlArguments& arguments) {
   for (bool is_first = true; before.ok(); is_first = false) {
     std::this_thread::sleep_for(interval);
     Result<Reading> now = read_now(arguments.process);
-    if (!now && !is_first) return exit_success;  // the program has ended
+    if (!now && !is_first) return exit_success;  // the program has exited
     if (now) {
       if (has_screen) write_control(STDOUT_FILENO, "\033[H\033[2J");
       std::string text = has_screen || is_first ? "" : "\n";
       text += top_text(arguments.process, *before, *now);
       std::fwrite(text.data(), 1, text.size(), stdout);
-      // Nobody reads any more.
+      // The reader has closed the pipe.
       if (std::fflush(stdout) != 0 || arguments.once) return exit_success;
     }
     before = std::move(now);

@@ -13,9 +13,8 @@ Result<std::vector<HotSpot>> hot_spots_of(const std::vector<const report::Launch
   Result<observe::HotPlaces> found = observe::hot_places_of(launches);
   if (!found) return found.error();
   if (found->not_counted != 0)
-    note =
-        std::to_string(found->not_counted) +
-        " accesses went to places that there was no room for: shares of hot lines are at least what they say";
+    note = std::to_string(found->not_counted) +
+           " accesses did not fit into the table: shares of hot lines are lower bounds";
   std::vector<HotSpot> spots;
   for (observe::HotPlace& place : found->places) {
     HotSpot spot{std::move(place), {}};
@@ -53,8 +52,8 @@ std::string sentence_of(const HotSpot& spot) {
           std::to_string(place.count) + ")";
   if (!spot.sites.empty()) text += ": " + spot.sites.front().text;
   if (spot.sites.size() > 1) text += " and " + std::to_string(spot.sites.size() - 1) + " more";
-  return text + (is_region ? ". They are served one after the other, however partitions are hashed"
-                           : ". They wait for each other: add up within a warp or a block first");
+  return text + (is_region ? ". They are served one after the other, even if partitions are hashed"
+                           : ". They wait for each other: combine them within a warp or a block first");
 }
 
 }  // namespace lynxpp::cli

@@ -1,4 +1,4 @@
-// Hot lines and hot atomics of a kernel, for a person to read.
+// Hot lines and hot atomics of a kernel, as text.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,21 @@
 namespace lynxpp::cli {
 
 struct HotSpot {
-  /// Instructions of one line of the source are one.
+  /// An instruction; instructions of one source line are merged.
   struct Site {
     std::string text;  ///< "ld.global.f32 at app.cu:12"
     std::uint64_t count = 0;
   };
   observe::HotPlace place;
-  std::vector<Site> sites;  ///< the one with the most first
+  std::vector<Site> sites;  ///< highest count first
 };
 
-/// Of the launches of one kernel with observe::hot_places_specification(); `sites` null: places in the code
-/// are not known. `note`: what is to be said besides; empty: nothing.
+/// Finds the hot spots in the launches of one kernel with observe::hot_places_specification(). If `sites` is
+/// null, program locations are unknown. `note` is set if something limits the result.
 Result<std::vector<HotSpot>> hot_spots_of(const std::vector<const report::LaunchRecord*>& launches,
                                           const report::SitesRecord* sites, std::string& note);
 
-/// "hot line: 256 bytes of array #0 parameter 0 at byte 512 get 95.2 % of the accesses of warps …"
+/// Returns "hot line: 256 bytes of array #0 parameter 0 at byte 512 get 95.2 % of the accesses of warps …"
 std::string sentence_of(const HotSpot& spot);
 
 }  // namespace lynxpp::cli

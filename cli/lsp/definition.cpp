@@ -23,14 +23,15 @@ Definition at_word(const Text& text, std::string_view whole, const Word& word) {
       {}, position_at(text, whole, word.offset), position_at(text, whole, word.offset + word.text.size())};
 }
 
-/// Whether nothing but spaces and stars stands between the word and another one before it, its type.
+/// True if only spaces and stars separate the word from a previous word, its type.
 bool follows_type(std::string_view whole, const Word& before, const Word& word) {
   const std::size_t end = before.offset + before.text.size();
   const std::string_view between = whole.substr(end, word.offset - end);
   return before.text != "return" && !between.empty() && between.find_first_not_of(" \t\r\n*") == between.npos;
 }
 
-/// The first of that name within the braces and parentheses around: nothing is used before it is declared.
+/// Returns the first occurrence of the name in the enclosing braces and parentheses: names are declared
+/// before use.
 const Word* local_declaration(const Text& text, std::string_view whole, const Word& word) {
   const std::vector<Word>& words = text.words();
   const auto here = static_cast<std::size_t>(&word - words.data());
@@ -49,14 +50,14 @@ const Word* file_declaration(const Text& text, std::string_view name) {
   return found == text.words().end() ? nullptr : &*found;
 }
 
-/// Of enumerators and of the second variable of a declaration in a handler: the first place of all.
+/// For enumerators and later variables of a declaration in a handler: returns the first occurrence of all.
 const Word* any_declaration(const Text& text, std::string_view name, const Word& word) {
   const auto found =
       std::ranges::find_if(text.words(), [name](const Word& each) { return each.text == name; });
   return found == text.words().end() || found->offset > word.offset ? nullptr : &*found;
 }
 
-/// Paths of the files that the text includes.
+/// Returns the paths of the files that the text includes.
 std::vector<std::string> included_by(const Text& text, std::string_view whole, const std::string& path) {
   std::vector<std::string> paths;
   for (const Word& word : text.words()) {

@@ -1,4 +1,4 @@
-// Where a name of a specification is declared.
+// Finds the declaration of a name in a specification.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +10,13 @@
 namespace lynxpp::cli::lsp {
 
 struct Definition {
-  std::string path;  ///< of an included file; empty: the text itself
+  std::string path;  ///< an included file; empty: the text itself
   Position begin, end;
 };
 
-/// Of the name at the byte: in the handler or function around it, else at file scope, else in what the file
-/// at `path` includes. nullopt: it is no name, or the language's own.
+/// Finds the declaration of the name at byte `offset`: in the enclosing handler or function, else at file
+/// scope, else in the files that the file at `path` includes. Returns nullopt if there is no name or it is
+/// part of the language.
 std::optional<Definition> definition_at(const std::string& text, std::size_t offset, const std::string& path);
 
 }  // namespace lynxpp::cli::lsp

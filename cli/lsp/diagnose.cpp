@@ -9,12 +9,12 @@
 namespace lynxpp::cli::lsp {
 namespace {
 
-/// Any compute capability that has what the language offers.
+/// Any compute capability that supports the whole language.
 constexpr int compute_capability = 80;
 
 void append(Diagnostics& all, const Diagnostics& more) { all.insert(all.end(), more.begin(), more.end()); }
 
-/// Where the text first includes another file; no place when it does not.
+/// Returns where the text first includes a file; no location if it does not.
 SourceLocation first_inclusion(const std::string& text) {
   const Text found(text);
   for (const Word& word : found.words()) {

@@ -1,4 +1,4 @@
-// What the compiler says of a specification while it is being written.
+// Compiler diagnostics for a specification while it is edited.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace lynxpp::cli::lsp {
 
-/// Errors and warnings of both halves, all with places in the text itself: those of other files stand where
-/// it includes one. `path`: where includes are looked for.
+/// Returns errors and warnings of both halves, all located in the text itself: those of an included file are
+/// reported where it is included. `path` is used to find included files.
 Diagnostics diagnose(const std::string& text, const std::string& path);
 
 }  // namespace lynxpp::cli::lsp

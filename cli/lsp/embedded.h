@@ -1,4 +1,4 @@
-// The reference as it was when the program was built.
+// The language reference, embedded at build time.
 #pragma once
 
 #include <span>
@@ -12,7 +12,7 @@ struct EmbeddedText {
   std::string_view name;  ///< file name without ".md"
   std::string_view text;
 };
-/// What EmbedTexts.cmake makes of docs/cod-reference.md, which is one file.
+/// Generated from docs/cod-reference.md by EmbedTexts.cmake; one file.
 std::span<const EmbeddedText> embedded_references();
 
 const Reference& reference();

@@ -24,7 +24,7 @@ int serve_editor(const LspArguments&) {
         return exit_input_error;
       case lsp::Incoming::Kind::end: return server.exit_code();
     }
-    if (!std::cout) return exit_input_error;  // the editor is gone
+    if (!std::cout) return exit_input_error;  // the editor has disconnected
   }
   return server.exit_code();
 }

@@ -9,10 +9,10 @@ namespace {
 
 constexpr std::size_t most_bytes_of_a_line = 4096;
 constexpr int most_lines = 32;
-/// More than this is no message, but a header that is wrong.
+/// A longer message means that the header is invalid.
 constexpr std::uint64_t most_bytes_to_skip = std::uint64_t{1} << 30;
 
-/// Without the end of the line. Null: the input ends before it, or the line is too long.
+/// Returns the line without its end; nullopt if the input ends early or the line is too long.
 std::optional<std::string> read_line(std::istream& in) {
   std::string line;
   for (char c = 0; in.get(c);) {
@@ -43,7 +43,7 @@ bool is_name_of_length(std::string_view name) {
 
 Incoming broken(std::string why) { return {Incoming::Kind::broken, std::move(why)}; }
 
-/// What the header says, or what is wrong with it.
+/// A message's header, or the error in it.
 struct Header {
   std::optional<std::uint64_t> length;
   Incoming problem;
@@ -59,7 +59,7 @@ Header read_header(std::istream& in) {
     }
     const std::optional<std::string> line = read_line(in);
     if (!line) {
-      header.problem = broken("the header of a message ends too early or has a line that is too long");
+      header.problem = broken("the header of a message is incomplete or has a line that is too long");
       return header;
     }
     if (line->empty()) {
@@ -72,7 +72,7 @@ Header read_header(std::istream& in) {
     std::uint64_t length = 0;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), length);
     if (error != std::errc() || end != digits.data() + digits.size() || length > most_bytes_to_skip) {
-      header.problem = broken("Content-Length is no length of a message");
+      header.problem = broken("Content-Length is not a valid length");
       return header;
     }
     header.length = length;

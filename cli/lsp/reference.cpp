@@ -15,7 +15,7 @@ std::string trimmed(std::string_view text) {
   return std::string(text);
 }
 
-/// Cells of "| a | b |"; "\|" is no border.
+/// Returns the cells of "| a | b |"; "\|" is not a separator.
 std::vector<std::string> cells_of(std::string_view row) {
   std::vector<std::string> cells;
   std::string cell;
@@ -31,7 +31,7 @@ std::vector<std::string> cells_of(std::string_view row) {
   return cells;
 }
 
-/// What stands between backquotes.
+/// Returns the texts between backquotes.
 std::vector<std::string> code_of(std::string_view cell) {
   std::vector<std::string> spans;
   for (std::size_t begin = cell.find('`'); begin != std::string_view::npos; begin = cell.find('`', begin)) {
@@ -43,7 +43,7 @@ std::vector<std::string> code_of(std::string_view cell) {
   return spans;
 }
 
-/// "[transfers](#transfers)" ▶ "transfers": places of the document mean nothing in an editor.
+/// Maps "[transfers](#transfers)" to "transfers": links within the document do not work in an editor.
 std::string without_links(std::string_view text) {
   std::string plain;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -64,7 +64,7 @@ std::string without_links(std::string_view text) {
 /// A table that describes names.
 struct Table {
   std::vector<std::string> titles;
-  std::size_t names = 0;  ///< the column that has them
+  std::size_t names = 0;  ///< the column with the names
   Entry::Kind kind = Entry::Kind::function;
 };
 
@@ -104,7 +104,7 @@ void add_row(const Table& table, const std::vector<std::string>& cells, Referenc
   std::vector<std::string> names;
   for (const std::string& form : code_of(cells[table.names])) {
     const std::string name(form.begin(), std::ranges::find_if_not(form, is_name_character));
-    // "sizes[k]" in a table of functions is none.
+    // "sizes[k]" in a table of functions is not a call.
     const bool is_call = form.size() > name.size() && form[name.size()] == '(';
     if (name.empty() || (table.kind == Entry::Kind::function && !is_call)) continue;
     Entry& entry = found[name];

@@ -1,4 +1,4 @@
-// What the reference of the language (docs/cod-reference.md) says of labels, extents and functions.
+// The language reference's (docs/cod-reference.md) descriptions of labels, extents and functions.
 #pragma once
 
 #include <map>
@@ -13,15 +13,15 @@ struct Entry {
   enum class Kind { label, extent, function };
   Kind kind = Kind::function;
   std::vector<std::string> forms;  ///< as the tables write them: "atomicAdd(&a[i], x)"
-  std::string text;                ///< Markdown: what it does, where, what it costs, an example
+  std::string text;                ///< Markdown: its effect, where it may be used, its cost, an example
 };
 
-/// By name: "ON_KERNEL_ENTRY", "MEM_READ", "WARPS", "warpSum".
+/// Entries by name: "ON_KERNEL_ENTRY", "MEM_READ", "WARPS", "warpSum".
 using Reference = std::map<std::string, Entry, std::less<>>;
 
 Reference parse_reference(std::string_view markdown);
 
-/// Words of the language that no table has: types and statements.
+/// Returns words of the language that are in no table: types and statements.
 std::span<const std::string_view> keywords();
 
 }  // namespace lynxpp::cli::lsp

@@ -18,7 +18,7 @@ using Json = nlohmann::json;
 
 constexpr std::size_t most_documents = 256;
 
-/// Of JSON-RPC and of the protocol.
+/// Error codes of JSON-RPC and of the protocol.
 enum ErrorCode {
   parse_error = -32700,
   invalid_request = -32600,
@@ -36,7 +36,7 @@ std::string error_message(const Json& id, int code, std::string_view why) {
       {{"jsonrpc", "2.0"}, {"id", id}, {"error", {{"code", code}, {"message", std::string(why)}}}});
 }
 
-/// A member of a member of …; null when it is not there.
+/// Follows a path of member names; null if a member is missing.
 const Json* member_of(const Json& object, std::initializer_list<const char*> path) {
   const Json* found = &object;
   for (const char* const name : path) {
@@ -76,14 +76,14 @@ Json json_of(const Diagnostic& diagnostic, const Text& text) {
           {"message", diagnostic.message + (diagnostic.hint.empty() ? "" : "\nhint: " + diagnostic.hint)}};
 }
 
-/// The forms of a name, and what the reference says of it.
+/// Returns the forms of a name and its description in the reference.
 std::string hover_text(const Entry& entry) {
   std::string text = "```cod";
   for (const std::string& form : entry.forms) text += "\n" + form;
   return text + "\n```\n" + entry.text;
 }
 
-/// Kinds of completions, by the protocol's numbers.
+/// Completion kinds, numbered as in the protocol.
 enum CompletionKind { of_function = 3, of_variable = 6, of_keyword = 14, of_event = 23, of_constant = 21 };
 
 CompletionKind kind_of(Entry::Kind kind) {
@@ -91,7 +91,7 @@ CompletionKind kind_of(Entry::Kind kind) {
   return kind == Entry::Kind::extent ? of_constant : of_function;
 }
 
-/// Where the file says first what a name is; null where that is in a handler or nowhere.
+/// Returns the name's first occurrence if it is at file scope, else null.
 const Word* declaration_of(const Text& text, std::string_view name) {
   for (const Word& word : text.words()) {
     if (word.is_at_file_scope && word.text == name) return &word;
@@ -106,7 +106,7 @@ std::string without_indent(std::string_view line) {
 
 }  // namespace
 
-/// A message and what is sent for it.
+/// A message and the replies to it.
 struct Server::Exchange {
   std::string method;
   Json id;
@@ -130,11 +130,12 @@ std::vector<std::string> Server::handle(std::string_view message) {
   const std::string* const method = string_of(parsed, {"method"});
   const bool is_answer =
       method == nullptr && id != nullptr && (parsed.contains("result") || parsed.contains("error"));
-  if (is_answer) return {};  // the server asks nothing
+  if (is_answer) return {};  // the server sends no requests
   const bool is_good_id = id == nullptr || id->is_string() || id->is_number_integer();
   if (method == nullptr || !is_good_id)
-    return {error_message(is_good_id && id != nullptr ? *id : Json(nullptr), invalid_request,
-                          method == nullptr ? "the message has no method" : "an id is a number or a string")};
+    return {error_message(
+        is_good_id && id != nullptr ? *id : Json(nullptr), invalid_request,
+        method == nullptr ? "the message has no method" : "an id must be a number or a string")};
   Exchange exchange{*method, id == nullptr ? Json(nullptr) : *id};
   if (const Json* const parameters = member_of(parsed, {"params"})) exchange.parameters = *parameters;
   if (id == nullptr) {
@@ -156,9 +157,9 @@ void Server::answer(Exchange& exchange) {
                        {"completionProvider", Json::object()}}},
                      {"serverInfo", {{"name", "lynxpp"}, {"version", LYNXPP_VERSION}}}});
   } else if (!is_initialized_) {
-    exchange.error(not_initialized, "'initialize' comes first");
+    exchange.error(not_initialized, "'initialize' must come first");
   } else if (has_shut_down_) {
-    exchange.error(invalid_request, "behind 'shutdown' comes 'exit' alone");
+    exchange.error(invalid_request, "only 'exit' may follow 'shutdown'");
   } else if (exchange.method == "shutdown") {
     has_shut_down_ = true;
     exchange.result(nullptr);
@@ -169,7 +170,7 @@ void Server::answer(Exchange& exchange) {
   } else if (exchange.method == "textDocument/completion") {
     complete(exchange);
   } else {
-    exchange.error(method_not_found, "the method '" + exchange.method + "' is not known");
+    exchange.error(method_not_found, "the method '" + exchange.method + "' is unknown");
   }
 }
 
@@ -187,12 +188,12 @@ void Server::notify(Exchange& exchange) {
   }
 }
 
-/// There is no answer to a notification, so that one that is wrong changes nothing.
+/// Notifications have no answer, so an invalid one is ignored.
 void Server::open(Exchange& exchange, bool is_change) {
   const std::string* const uri = string_of(exchange.parameters, {"textDocument", "uri"});
   const std::string* text = string_of(exchange.parameters, {"textDocument", "text"});
   if (is_change) {
-    // Each is the whole text: the server has asked for no others.
+    // Each change is the whole text: the server requests full synchronization.
     const Json* const changes = member_of(exchange.parameters, {"contentChanges"});
     const bool is_list = changes != nullptr && changes->is_array() && !changes->empty();
     text = is_list && !changes->back().contains("range") ? string_of(changes->back(), {"text"}) : nullptr;
@@ -226,7 +227,7 @@ void Server::publish(Exchange& exchange, const std::string& uri, const std::stri
 const std::string* Server::document_of(Exchange& exchange) const {
   const std::string* const uri = string_of(exchange.parameters, {"textDocument", "uri"});
   const auto found = uri == nullptr ? documents_.end() : documents_.find(*uri);
-  if (found == documents_.end()) exchange.error(invalid_parameters, "no open document is named");
+  if (found == documents_.end()) exchange.error(invalid_parameters, "the message names no open document");
   return found == documents_.end() ? nullptr : &found->second;
 }
 
@@ -245,7 +246,7 @@ void Server::hover(Exchange& exchange) const {
   const std::string* const document = document_of(exchange);
   if (document == nullptr) return;
   const auto position = position_in(exchange.parameters);
-  if (!position) return exchange.error(invalid_parameters, "no position is named");
+  if (!position) return exchange.error(invalid_parameters, "the message has no position");
   const Text text(*document);
   const Word* const word = text.word_at(text.offset_of(*position));
   if (word == nullptr) return exchange.result(nullptr);
@@ -261,7 +262,7 @@ void Server::define(Exchange& exchange) const {
   const std::string* const document = document_of(exchange);
   if (document == nullptr) return;
   const auto position = position_in(exchange.parameters);
-  if (!position) return exchange.error(invalid_parameters, "no position is named");
+  if (!position) return exchange.error(invalid_parameters, "the message has no position");
   const Text text(*document);
   const std::size_t offset = text.offset_of(*position);
   const Word* const word = text.word_at(offset);
@@ -277,7 +278,7 @@ void Server::complete(Exchange& exchange) const {
   const std::string* const document = document_of(exchange);
   if (document == nullptr) return;
   const auto position = position_in(exchange.parameters);
-  if (!position) return exchange.error(invalid_parameters, "no position is named");
+  if (!position) return exchange.error(invalid_parameters, "the message has no position");
   const Text text(*document);
   const std::size_t offset = text.offset_of(*position);
   Json items = Json::array();
@@ -296,12 +297,12 @@ void Server::complete(Exchange& exchange) const {
   for (const std::string_view word : keywords()) {
     if (word.starts_with(typed)) found[word] = {{"label", word}, {"kind", of_keyword}};
   }
-  std::map<std::string_view, std::size_t> declared;  // where each name is first, at file scope
+  std::map<std::string_view, std::size_t> declared;  // the first occurrence of each name at file scope
   for (const Word& word : text.words()) {
     if (word.is_at_file_scope) declared.try_emplace(word.text, word.offset);
   }
   for (const Word& word : text.words()) {
-    // The word that is being typed is no name yet.
+    // Skip the word that is being typed.
     if (word.offset == begin || !word.text.starts_with(typed) || found.contains(word.text)) continue;
     found[word.text] = {{"label", word.text}, {"kind", of_variable}};
     if (const auto declaration = declared.find(word.text); declaration != declared.end())

@@ -1,4 +1,4 @@
-// A language server for specifications: what an editor asks, one message after the other, without input and
+// A language server for specifications: handles an editor's messages one by one, without doing input or
 // output.
 #pragma once
 
@@ -12,13 +12,13 @@ namespace lynxpp::cli::lsp {
 
 class Server {
  public:
-  /// What to send for a message, in order. Whatever the message is, the answer is an error at worst.
+  /// Returns the messages to send in reply, in order. An invalid message yields at worst an error reply.
   std::vector<std::string> handle(std::string_view message);
-  /// An answer to a message that could not be read.
+  /// Returns the reply to a message that could not be read.
   static std::string refusal(std::string_view why);
 
   bool has_ended() const { return has_ended_; }
-  /// As the protocol wants it: 0 when the editor has said `shutdown` before `exit`.
+  /// As the protocol requires, 0 if the editor sent `shutdown` before `exit`.
   int exit_code() const { return has_shut_down_ ? 0 : 1; }
 
  private:
@@ -28,7 +28,7 @@ class Server {
   void open(Exchange& exchange, bool is_change);
   void close(Exchange& exchange);
   void publish(Exchange& exchange, const std::string& uri, const std::string& text);
-  /// Null, the exchange being answered with an error, when the message names no open document.
+  /// If the message names no open document, replies with an error and returns null.
   const std::string* document_of(Exchange& exchange) const;
   void hover(Exchange& exchange) const;
   void define(Exchange& exchange) const;
@@ -40,9 +40,9 @@ class Server {
   bool has_ended_ = false;
 };
 
-/// The path of a "file:" URI; of others the URI.
+/// Returns the path of a "file:" URI; other URIs are returned unchanged.
 std::string path_of(std::string_view uri);
-/// The "file:" URI of an absolute path.
+/// Returns the "file:" URI of an absolute path.
 std::string uri_of(std::string_view path);
 
 }  // namespace lynxpp::cli::lsp

@@ -5,7 +5,7 @@
 namespace lynxpp::cli::lsp {
 namespace {
 
-/// Units of UTF-16 that begin with this byte of UTF-8: none with those that continue a character.
+/// Returns the UTF-16 units of the character that begins with this UTF-8 byte; 0 for continuation bytes.
 std::size_t units_of(char c) {
   const auto byte = static_cast<unsigned char>(c);
   return (byte & 0xc0) == 0x80 ? 0 : byte >= 0xf0 ? 2 : 1;
@@ -13,7 +13,7 @@ std::size_t units_of(char c) {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Behind the literal or comment that begins at `begin`; `begin` itself where none does.
+/// Returns the end of the literal or comment that begins at `begin`; `begin` itself if none does.
 std::size_t end_of_other(std::string_view text, std::size_t begin) {
   const std::string_view rest = text.substr(begin);
   if (rest.starts_with("//")) return std::min(text.find('\n', begin), text.size());
@@ -30,7 +30,7 @@ std::size_t end_of_other(std::string_view text, std::size_t begin) {
   return i;
 }
 
-/// Of a whole comment or literal: whether it is ended by the line or the text alone.
+/// True if only the end of the line or of the text ends this comment or literal.
 bool is_open(std::string_view other) {
   if (other.starts_with("//")) return true;
   if (other.starts_with("/*")) return other.size() < 4 || !other.ends_with("*/");

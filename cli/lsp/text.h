@@ -1,4 +1,4 @@
-// The text of a specification as an editor sees it: places in units of UTF-16, and the names in it.
+// The text of a specification as an editor sees it: positions in UTF-16 units, and the names in it.
 #pragma once
 
 #include <cstddef>
@@ -25,18 +25,18 @@ class Text {
  public:
   explicit Text(std::string_view text);
 
-  /// The byte; behind the end of a line or of the text, that end.
+  /// Returns the byte offset; a position past the end of a line or of the text is clamped to that end.
   std::size_t offset_of(Position position) const;
-  /// Of a byte of a line, both counting from 1; beyond an end, that end.
+  /// Returns the position of a byte of a line, both counted from 1; clamps to the end of the line or text.
   Position position_of(std::size_t line, std::size_t column) const;
-  std::string_view line(std::size_t number) const;  ///< empty beyond the last
+  std::string_view line(std::size_t number) const;  ///< Returns the line; empty past the last one.
   std::string_view line_of_offset(std::size_t offset) const;
 
-  /// Identifiers outside of comments and literals.
+  /// Returns the identifiers outside of comments and literals.
   const std::vector<Word>& words() const { return words_; }
-  /// The one that the byte belongs to, or that ends there; null: none.
+  /// Returns the word that contains the byte or ends at it; null if none does.
   const Word* word_at(std::size_t offset) const;
-  /// Whether the byte is outside of comments and literals.
+  /// True if the byte is outside of comments and literals.
   bool is_code(std::size_t offset) const;
 
  private:
@@ -45,10 +45,10 @@ class Text {
   struct Span {
     std::size_t begin = 0;
     std::size_t end = 0;
-    bool is_open = false;  ///< what is typed at its end still belongs to it
+    bool is_open = false;  ///< text typed at its end still belongs to it
   };
   std::string_view text_;
-  std::vector<std::size_t> lines_;  ///< where each begins
+  std::vector<std::size_t> lines_;  ///< offset of each line's first byte
   std::vector<Word> words_;
   std::vector<Span> others_;  ///< comments and literals
 };

@@ -27,7 +27,7 @@ CacheUsed used(const std::string& name, const models::clock::CacheCounts& counts
   cache.use.accesses = counts.hits + counts.misses;
   cache.use.hits = counts.hits;
   const std::uint64_t seen = locality.counts.accesses();
-  // The same share of all accesses as of those of the sampled sets; no more than have missed.
+  // Scales the first accesses of the sampled sets to all accesses; at most the misses.
   if (seen != 0)
     cache.use.first = std::min<std::uint64_t>(
         counts.misses, static_cast<std::uint64_t>(std::llround(

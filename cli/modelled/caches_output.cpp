@@ -29,19 +29,19 @@ std::string heading(const models::Machine& machine) {
   return "caches of " + machine.name + ", all times modelled";
 }
 
-/// Sentences about a kernel, beside the table.
+/// Returns sentences about a kernel, shown with the table.
 std::vector<std::string> facts_of(const KernelCaches& kernel) {
   const auto count = [](std::uint64_t value) { return std::to_string(value); };
   std::vector<std::string> lines{"modelled time " + ms(kernel.seconds) + " ms, " + count(kernel.launches) +
-                                 (kernel.launches == 1 ? " launch" : " launches together")};
+                                 (kernel.launches == 1 ? " launch" : " launches in total")};
   lines.push_back(count(kernel.moved.bytes_asked) +
-                  " bytes asked for by lanes; wasted in transactions of 128 bytes " +
+                  " bytes requested by lanes; wasted in transactions of 128 bytes " +
                   count(kernel.wasted.by_lines) + ", of 32 bytes " + count(kernel.wasted.by_sectors));
   for (const CacheUsed& cache : kernel.caches) {
     lines.push_back(cache.name + ": better locality would save " + ms(cache.band.saved_by_locality) + " of " +
-                    ms(cache.band.as_it_is) + " ms, were first accesses the only misses");
+                    ms(cache.band.as_it_is) + " ms if first accesses were the only misses");
     if (cache.by_ways.empty()) {
-      lines.push_back(cache.name + ": none of the sets that are looked at was accessed");
+      lines.push_back(cache.name + ": none of the sampled sets was accessed");
       continue;
     }
     std::string ways;
@@ -51,11 +51,11 @@ std::vector<std::string> facts_of(const KernelCaches& kernel) {
                     count(cache.sampled_sets) + " of " + count(cache.sets) + " sets: " + ways);
   }
   if (kernel.untimed != 0)
-    lines.push_back(count(kernel.untimed) + " launches have no modelled time and are not in it");
+    lines.push_back(count(kernel.untimed) + " launches have no modelled time and are not included");
   return lines;
 }
 
-/// A bar from all hits to all misses with marks.
+/// Draws a bar from all hits to all misses, with marks.
 std::string band_bar(const CacheUsed& cache, double seconds, int top) {
   constexpr double left = 60, width = 620;
   const double most = std::max(cache.band.all_misses, std::max(seconds, cache.band.as_it_is));
@@ -79,7 +79,7 @@ std::string band_bar(const CacheUsed& cache, double seconds, int top) {
            ms(mark.value) + " ms</title></rect>\n";
   }
   svg += "<text x=\"" + text_of(left, "%.0f") + "\" y=\"" + std::to_string(top + 38) +
-         "\" fill=\"#555555\">0 to " + ms(most) + " ms; place of the traffic " +
+         "\" fill=\"#555555\">0 to " + ms(most) + " ms; position of the traffic " +
          text_of(cache.band.place, "%.2f") + ", of the time " + text_of(cache.place_of_time, "%.2f") +
          "</text>\n";
   return svg;
@@ -95,7 +95,7 @@ Json json_of(const CacheUsed& cache) {
                {"as_it_is_ms", cache.band.as_it_is * 1e3},
                {"reachable_ms", cache.band.reachable * 1e3},
                {"saved_by_locality_ms", cache.band.saved_by_locality * 1e3},
-               {"place", cache.band.place},
+               {"place", cache.band.place},  // english: ok
                {"place_of_time", cache.place_of_time},
                {"sets", cache.sets},
                {"sampled_sets", cache.sampled_sets}};
@@ -110,8 +110,8 @@ Json json_of(const CacheUsed& cache) {
 std::string caches_text(const KernelCaches& kernel, const models::Machine& machine) {
   std::string text = kernel.kernel + "\n  " + heading(machine) + "\n";
   for (const std::string& line : facts_of(kernel)) text += "  " + line + "\n";
-  const char* const names[] = {"sectors",     "hits",          "first*", "all hits ms", "reachable ms",
-                               "as it is ms", "all misses ms", "place",  "of the time"};
+  const char* const names[] = {"sectors",     "hits",          "first*",   "all hits ms", "reachable ms",
+                               "as it is ms", "all misses ms", "position", "of the time"};
   report::TextColumn name{{"cache"}, {}, false};
   std::vector<report::TextColumn> columns;
   for (const char* const each : names) columns.push_back({{each}, {}});
@@ -130,7 +130,7 @@ std::string caches_text(const KernelCaches& kernel, const models::Machine& machi
   }
   std::vector<report::TextColumn> all{std::move(name)};
   all.insert(all.end(), columns.begin(), columns.end());
-  return text + "\n" + report::render_columns(all, 2) + "  * estimated from the sets that are looked at\n";
+  return text + "\n" + report::render_columns(all, 2) + "  * estimated from the sampled sets\n";
 }
 
 std::string caches_json(const KernelCaches& kernel, const models::Machine& machine) {
@@ -153,15 +153,15 @@ std::string caches_json(const KernelCaches& kernel, const models::Machine& machi
 std::string caches_svg(const KernelCaches& kernel, const models::Machine& machine) {
   const int height = 60 + 70 * static_cast<int>(kernel.caches.size());
   const std::string size = "700\" height=\"" + std::to_string(height);
-  std::string svg =
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + size + "\" viewBox=\"0 0 700 " +
-      std::to_string(height) +
-      "\" font-family=\"sans-serif\" font-size=\"12\">\n"
-      "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n<text x=\"10\" y=\"22\" "
-      "font-weight=\"bold\">" +
-      report::escaped(kernel.kernel + ", " + heading(machine)) +
-      "</text>\n<text x=\"10\" y=\"38\" fill=\"#555555\">green: first accesses the only misses; "
-      "blue: as it is; red: the kernel's time</text>\n";
+  std::string svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + size + "\" viewBox=\"0 0 700 " +
+                    std::to_string(height) +
+                    "\" font-family=\"sans-serif\" font-size=\"12\">\n"
+                    "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n"
+                    "<text x=\"10\" y=\"22\" font-weight=\"bold\">" +
+                    report::escaped(kernel.kernel + ", " + heading(machine)) +
+                    "</text>\n"
+                    "<text x=\"10\" y=\"38\" fill=\"#555555\">green: first accesses the only misses; blue: "
+                    "as it is; red: the kernel's time</text>\n";
   int top = 58;
   for (const CacheUsed& cache : kernel.caches) {
     svg += band_bar(cache, kernel.seconds, top);

@@ -38,7 +38,7 @@ void read_cache(const ReadJson& json, const char* name, std::optional<CacheCount
   locality->counts.distances = sampled.at("distances").get<std::vector<std::uint64_t>>();
 }
 
-/// Throws where a member is missing or of another kind.
+/// Throws if a member is missing or of the wrong type.
 KernelTime time_of(const ReadJson& json) {
   KernelTime time;
   time.cycles = json.at("cycles");
@@ -126,12 +126,11 @@ Result<std::vector<ModelledKernel>> read_modelled(const std::string& lines) {
     if (trim(line).empty()) continue;
     const Result<ReadJson> launch = parse_json<ReadJson>(line, {});
     if (!launch)
-      return failure("counters of the cpu device are not understood: " +
-                     launch.error().diagnostics.front().message);
+      return failure("invalid counters of the cpu device: " + launch.error().diagnostics.front().message);
     try {
       add_launch(kernels, *launch);
     } catch (const ReadJson::exception& error) {
-      return failure(std::string("counters of the cpu device are not understood: ") + error.what());
+      return failure(std::string("invalid counters of the cpu device: ") + error.what());
     }
   }
   return kernels;
@@ -144,9 +143,9 @@ Result<std::vector<ModelledKernel>> run_modelled(const std::vector<std::string>&
   if (!library) return library.error();
   const ProgramSearch program = find_program(command.front());
   if (program.outcome != ProgramSearch::Outcome::found)
-    return failure("there is no program '" + command.front() + "' to run");
+    return failure("cannot find the program '" + command.front() + "'");
   const WorkFolder folder;
-  if (!folder.exists()) return failure("cannot make a temporary folder");
+  if (!folder.exists()) return failure("cannot create a temporary folder");
   const std::string counters = folder.file("counters.jsonl");
   const Variables variables{
       {"LD_PRELOAD", with_other_preloads(*library)},
@@ -166,7 +165,7 @@ Result<std::vector<ModelledKernel>> run_modelled(const std::vector<std::string>&
   if (Status understood = keep_matching(*all, kernels); !understood) return understood.error();
   if (all->empty())
     return nothing_measured("the program launched none of the selected kernels",
-                            "a CUDA runtime that is linked statically is not seen without a GPU");
+                            "a statically linked CUDA runtime is not seen without a GPU");
   std::erase_if(*all, [](const ModelledKernel& each) { return each.launches == 0; });
   if (all->empty())
     return nothing_measured("none of the kernels has a modelled time",

@@ -1,4 +1,4 @@
-// What the cpu device's clock says of a program's kernels, for commands that show it.
+// Kernel times from the cpu device's clock.
 #pragma once
 
 #include <cstdint>
@@ -13,24 +13,24 @@
 
 namespace lynxpp::cli {
 
-/// The launches of one kernel. All of it is modelled.
+/// The launches of one kernel; all values are modelled.
 struct ModelledKernel {
   std::string kernel;  ///< mangled
   std::uint64_t launches = 0;
-  std::uint64_t untimed = 0;  ///< launches that the machine cannot hold, or that have no time
-  /// Of all launches: counts, cycles and seconds are sums, blocks and warps those of the first one.
+  std::uint64_t untimed = 0;  ///< launches that do not fit the machine or have no time
+  /// All launches: counts, cycles and seconds are sums, blocks and warps those of the first launch.
   models::clock::KernelTime time;
-  /// Of the first launch.
+  /// The first launch's traffic.
   models::clock::Traffic traffic;
 };
 
-/// From the lines that LYNXPP_CPU_COUNTERS names, in the order of the kernels' first launches. Failure: a
-/// line is not understood.
+/// Parses lines of the file that LYNXPP_CPU_COUNTERS names; kernels are in the order of their first launches.
+/// Fails if a line is invalid.
 Result<std::vector<ModelledKernel>> read_modelled(const std::string& lines);
 
-/// Runs a program once on the cpu device with a machine's clock. `kernels`: a regular expression that the
-/// mangled or the demangled name has to contain; empty: all. Failure: the program cannot be started or fails,
-/// or there is no such kernel with a modelled time.
+/// Runs a program once on the cpu device with a machine's clock. `kernels`: a regular expression that is
+/// searched in the mangled and the demangled name; empty: all. Fails if the program cannot be started or
+/// fails, or if no such kernel has a modelled time.
 Result<std::vector<ModelledKernel>> run_modelled(const std::vector<std::string>& command,
                                                  const std::string& machine, const std::string& kernels,
                                                  models::clock::CachesBefore caches);

@@ -13,7 +13,7 @@ namespace {
 using Rows = std::vector<std::vector<std::uint64_t>>;
 constexpr std::size_t left = 90, upper = 40, cell_width = 10;
 
-/// Up to the last one with traffic.
+/// Returns the number of columns up to the last one with traffic.
 std::size_t used_columns(const Rows& columns) {
   std::size_t used = columns.size();
   while (used > 1 && std::ranges::all_of(columns[used - 1], [](auto each) { return each == 0; })) --used;

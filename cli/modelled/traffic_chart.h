@@ -1,4 +1,4 @@
-// Traffic by partition of memory as pictures: CampProf's Figures 11 and 12.
+// Pictures of memory traffic per partition, as in CampProf's Figures 11 and 12.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@ namespace lynxpp::cli {
 
 enum class TrafficBy { time, block };
 
-/// A whole <svg> element: a row for each partition, a column for each stretch of modelled time, or for each
-/// of the first blocks; the darker, the more transactions. Each place that has some has a <title> with their
-/// number. `core_mhz` turns cycles into microseconds.
+/// Returns a whole <svg> element: a row per partition, a column per interval of modelled time, or per block
+/// for the first blocks; darker means more transactions. Cells with traffic have a <title> with the count.
+/// `core_mhz` converts cycles to microseconds.
 std::string traffic_svg(const models::clock::Traffic& traffic, TrafficBy by, double core_mhz,
                         const std::string& title);
 

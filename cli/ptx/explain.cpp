@@ -1,4 +1,4 @@
-// `lynxpp check --explain FILE.ptx`: where the handlers of specifications would stand.
+// `lynxpp check --explain FILE.ptx`: shows the sites of the specifications' handlers.
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -27,7 +27,7 @@ std::string handler_name(const cod::Handler& handler) {
 void print_text(const Explained& what, const engine::HandlerPlaces& found) {
   const cod::Handler& handler = what.specification.handlers()[found.handler];
   std::printf("%s: %s: %s: %s%s\n", what.file.path.c_str(), demangle(what.kernel).c_str(),
-              handler_name(handler).c_str(), counted(found.places.size(), "place").c_str(),
+              handler_name(handler).c_str(), counted(found.places.size(), "site").c_str(),
               handler.is_counted ? ", counted on few edges of the control flow" : "");
   for (const engine::Place& place : found.places) {
     const std::string source =
@@ -50,7 +50,7 @@ void print_json(const Explained& what, const engine::HandlerPlaces& found) {
   object["line"] = handler.location.line;
   object["count"] = found.places.size();
   object["without_code"] = handler.is_counted;
-  object["places"] = nlohmann::ordered_json::array();
+  object["places"] = nlohmann::ordered_json::array();  // english: ok
   for (const engine::Place& place : found.places) {
     nlohmann::ordered_json each;
     each["function"] = place.function;
@@ -59,7 +59,7 @@ void print_json(const Explained& what, const engine::HandlerPlaces& found) {
     each["file"] = place.file.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(place.file);
     each["line"] = place.source_line;
     each["instruction"] = place.instruction;
-    object["places"].push_back(std::move(each));
+    object["places"].push_back(std::move(each));  // english: ok
   }
   if (!found.hint.empty()) object["hint"] = found.hint;
   const std::string text =
@@ -67,7 +67,7 @@ void print_json(const Explained& what, const engine::HandlerPlaces& found) {
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
-/// False when a specification or a function of the module has errors, which are then on stderr.
+/// If a specification or a function of the module has errors, prints them on stderr and returns false.
 bool explain_one(const instrumentors::LoadedSpecification& file, PtxInput& input, bool as_json) {
   Diagnostics warnings;
   const auto specification = cod::compile(file.source, file.path, &warnings);

@@ -51,8 +51,8 @@ bool are_passes(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     if (name == all_passes || std::ranges::find(known, name) != known.end()) continue;
     const std::string close = closest_match(name, known);
-    print_error("no pass '" + name + "'" + (close.empty() ? "" : "; did you mean '" + close + "'?"),
-                "there are " + list + "and all");
+    print_error("unknown pass '" + name + "'" + (close.empty() ? "" : "; did you mean '" + close + "'?"),
+                "the passes are " + list + "and all");
     return false;
   }
   return true;

@@ -1,4 +1,4 @@
-// The options of `lynxpp instrument` that show the passes at work.
+// The options of `lynxpp instrument` that print the passes' input and output.
 #pragma once
 
 #include <string>
@@ -9,13 +9,14 @@
 
 namespace lynxpp::cli {
 
-/// Prints what is wrong when a name is neither a pass nor "all".
+/// Returns false and prints an error if a name is neither a pass nor "all".
 bool are_passes(const std::vector<std::string>& names);
 
-/// Prints the kernel and the functions it reaches around the passes that were asked for, on standard error.
+/// Returns an observer that prints the kernel and the functions it reaches, on standard error, before and
+/// after the selected passes.
 ptx::PassObserver printing_observer(const InstrumentArguments& arguments);
 
-/// The table of --time-passes, on standard error.
+/// Prints the table of --time-passes on standard error.
 void print_pass_timings(const engine::Instrumented& result);
 
 }  // namespace lynxpp::cli

@@ -29,7 +29,7 @@ bool is_binary(const std::string& contents) {
 
 struct HeldPtx {
   std::vector<std::string> texts;
-  std::string problem;  ///< why machine code has no usable PTX; empty if there is no problem
+  std::string problem;  ///< why machine code has no usable PTX; empty if it has
 };
 
 Status add_image(std::span<const std::byte> bytes, int sm, HeldPtx& held) {
@@ -72,8 +72,8 @@ Result<ParsedText> parsed(std::string text, const std::string& path, const std::
   return result;
 }
 
-/// A program of relocatable code contains its modules twice: as compiled, and linked. Keeps the first module
-/// that defines each function.
+/// A program of relocatable code contains its modules twice: compiled and linked. Keeps the first module that
+/// defines each function.
 Result<std::vector<ParsedText>> different(std::vector<std::string> texts, const std::string& path,
                                           const std::string& name) {
   std::set<std::string> functions;

@@ -1,5 +1,5 @@
-// PTX of an input file: PTX text, or a program, library, archive, fatbinary or cubin that
-// contains PTX.
+// Reads the PTX of an input file: PTX text, or a program, library, archive, fatbinary or cubin that contains
+// PTX.
 #pragma once
 
 #include <string>

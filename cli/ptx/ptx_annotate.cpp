@@ -1,4 +1,4 @@
-// `lynxpp ptx annotate`: the original beside what a specification makes of it.
+// `lynxpp ptx annotate`: shows the original next to the PTX instrumented by specifications.
 #include <algorithm>
 #include <cstdio>
 
@@ -14,7 +14,7 @@
 namespace lynxpp::cli {
 namespace {
 
-/// Compiles the specifications; prints what is wrong with them.
+/// Compiles the specifications; prints their errors.
 ExitCode compile_specifications(const std::vector<std::string>& names,
                                 std::vector<engine::SpecificationPtr>& compiled) {
   const Result<std::vector<std::string>> entries = with_texts(names, {});
@@ -33,7 +33,7 @@ ExitCode compile_specifications(const std::vector<std::string>& names,
   return exit_success;
 }
 
-/// Tabs as blanks up to the next stop, so that columns stand.
+/// Expands tabs to the next stop, so that columns align.
 std::string expanded(std::string_view text) {
   constexpr std::size_t stop = 4;
   std::string result;
@@ -74,7 +74,7 @@ std::string_view text_of(const ptx::Module& module, const std::string& function)
   return found == nullptr ? std::string_view() : module.text(found->text);
 }
 
-/// Every function of the variant beside the original of the same name.
+/// Prints every function of the variant next to the original of the same name.
 void print_variant(const PtxInput& input, const ptx::Module& variant, bool side_by_side) {
   for (const ptx::Function& function : variant.functions) {
     if (function.is_declaration()) continue;

@@ -1,4 +1,4 @@
-// `lynxpp ptx cfg`: the control flow of kernels and device functions, for people or for Graphviz.
+// `lynxpp ptx cfg`: prints the control flow of kernels and device functions as text or for Graphviz.
 #include <cstdio>
 #include <string>
 
@@ -11,7 +11,7 @@ namespace {
 
 using ptx::FunctionAnalyses;
 
-/// Text inside a quoted string of the dot language; lines end flush left.
+/// Escapes text for a quoted string of the DOT language; lines are left-aligned.
 std::string dot_text(std::string_view text) {
   std::string result;
   for (const char c : text) {
@@ -25,7 +25,7 @@ std::string dot_text(std::string_view text) {
   return result;
 }
 
-/// An instruction's text on one line.
+/// Joins an instruction's text into one line.
 std::string one_line(std::string_view text) {
   std::string result;
   for (const char c : text) {
@@ -47,7 +47,7 @@ std::string name_of_block(const ptx::ControlFlowGraph& graph, std::uint32_t bloc
 }
 
 void print_dot(const ptx::Module& module, FunctionAnalyses& analyses) {
-  constexpr std::uint32_t shown = 12;  // longer blocks would hide the graph
+  constexpr std::uint32_t shown = 12;  // longer blocks are cut
   const ptx::ControlFlowGraph& graph = analyses.graph();
   const ptx::Body& body = *analyses.function().body;
   std::printf("digraph \"%s\" {\n  label=\"%s\";\n  labelloc=t;\n  node [shape=box, fontname=monospace];\n",

@@ -9,8 +9,7 @@
 namespace lynxpp::cli {
 namespace {
 
-/// A line, compared without the blanks around it: what is inserted before an instruction may take its
-/// indentation.
+/// A line, compared without leading and trailing blanks: instrumentation may change the indentation.
 struct Line {
   std::string_view text;
   std::string_view words;
@@ -44,7 +43,7 @@ class Differ {
   Differ(Lines first, Lines second) : first_(std::move(first)), second_(std::move(second)) {}
 
   std::vector<DiffRow> run() {
-    // Ranges wait on a stack: texts may be long.
+    // A work list instead of recursion: texts may be long.
     std::vector<Range> work{{0, first_.size(), 0, second_.size()}};
     while (!work.empty()) {
       const Range range = without_common_ends(work.back());
@@ -68,7 +67,7 @@ class Differ {
   }
 
  private:
-  /// Takes what is equal at both ends off a range.
+  /// Removes equal lines from both ends of a range.
   Range without_common_ends(Range range) {
     while (range.first_begin < range.first_end && range.second_begin < range.second_end &&
            first_[range.first_begin] == second_[range.second_begin])
@@ -79,7 +78,7 @@ class Differ {
     return range;
   }
 
-  /// Lines that occur once on each side, as long a sequence as is in order on both.
+  /// Returns lines that occur once on each side: the longest sequence that is in order on both.
   std::vector<Match> unique_matches(const Range& range) const {
     struct Count {
       std::size_t first = 0, second = 0, place = 0;
@@ -119,7 +118,7 @@ class Differ {
     return result;
   }
 
-  /// No unique line left: each line of the first with the next equal one of the second.
+  /// Without unique lines, matches each line of the first text with the next equal line of the second.
   void match_in_order(const Range& range) {
     std::size_t second = range.second_begin;
     for (std::size_t at = range.first_begin; at < range.first_end; ++at) {

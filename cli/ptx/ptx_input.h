@@ -1,4 +1,4 @@
-// What the commands of `lynxpp ptx` read: a PTX module and the kernels wanted from it.
+// The input of the `lynxpp ptx` commands: a PTX module and the selected kernels.
 #pragma once
 
 #include <cstdint>
@@ -14,24 +14,24 @@ struct PtxInput {
   std::string path;
   std::string text;
   ptx::Module module{std::string()};
-  std::vector<std::string> functions;  ///< wanted ones, mangled, in textual order
+  std::vector<std::string> functions;  ///< selected functions, mangled, in textual order
 };
 
-/// Which functions a command can do something with.
+/// The kinds of functions that a command accepts.
 enum class Wanted : std::uint8_t { kernels, kernels_and_functions };
 
-/// Reads a module and chooses the kernels `name` means (mangled, demangled, or without its parameter list),
-/// or the device functions where these are wanted too; all of them when it is empty. Prints what is wrong and
-/// returns false when that fails: when there is no such function, or no kernel where only these are wanted.
+/// Reads a module and selects the kernels named `name` (mangled, demangled, or without its parameter list),
+/// or the device functions if `wanted` includes them; all if `name` is empty. If the module cannot be read or
+/// nothing is selected, prints an error and returns false.
 bool read_ptx_input(const std::string& path, const std::string& name, Wanted wanted, PtxInput& input);
 
-/// Parses the body of one function, or says on stderr why it cannot be.
+/// Parses the body of one function. If it has errors, prints them on stderr and returns false.
 bool parse_body_of(PtxInput& input, ptx::Function& function);
 
-/// The name with its parameter list, "matmul(float*, int)".
+/// Returns the name with its parameter list, "matmul(float*, int)".
 std::string readable_name(const ptx::Function& function);
 
-/// "1 block", "2 blocks".
+/// Returns "1 block", "2 blocks".
 std::string counted(std::uint64_t count, const std::string& noun);
 
 }  // namespace lynxpp::cli

@@ -1,4 +1,4 @@
-// `lynxpp ptx stat`: what the kernels and functions of a module are made of.
+// `lynxpp ptx stat`: prints statistics of a module's kernels and functions.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -112,7 +112,7 @@ void print_loops(FunctionAnalyses& analyses) {
   }
 }
 
-/// How the lanes of a warp address memory: all the same place, places at fixed distances, or any.
+/// How a warp's lanes address memory: all the same address, addresses at a fixed stride, or any.
 enum Shape { same, affine, irregular };
 
 Shape shape_of(FunctionAnalyses& analyses, std::uint32_t at) {

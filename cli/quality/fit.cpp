@@ -35,7 +35,7 @@ std::string figure_text(const char* format, double value) {
   return text;
 }
 
-/// 0: a launch has no time, or was not counted.
+/// Returns 0 if a launch has no time or was not counted.
 double seconds_of(const Subject& subject) {
   if (subject.left_out != 0) return 0;
   double sum = std::max(0.0, subject.primitive.between_seconds);
@@ -67,8 +67,8 @@ std::string weights_table(const WeightFit& fit) {
     error.cells.push_back(figure(each.standard_error));
     p.cells.push_back(figure(each.p));
     why.cells.emplace_back(
-        each.outcome == FittedCriterion::Outcome::same      ? "the same for all: the paper's weight"
-        : each.outcome == FittedCriterion::Outcome::against ? "more of it does not go with more speed"
+        each.outcome == FittedCriterion::Outcome::same      ? "constant: the paper's weight is used"
+        : each.outcome == FittedCriterion::Outcome::against ? "does not correlate with speed"
                                                             : "");
   }
   return report::render_columns({name, weight, paper, coefficient, error, p, why});
@@ -100,7 +100,7 @@ Result<KeptFit> fit_and_keep(const Inputs& inputs, const std::string& file) {
   Result<WeightFit> fit = models::proplusplus::fit_weights(implementations_of(inputs));
   if (!fit) return fit.error();
   KeptFit kept{std::move(*fit), {}, file.empty() ? weights_file(inputs.device) : file};
-  if (kept.file.empty()) return failure("there is no home folder to keep the weights in", "give -o FILE");
+  if (kept.file.empty()) return failure("cannot store the weights: there is no home folder", "use -o FILE");
   const std::string text =
       models::proplusplus::to_json({inputs.device, todays_date(), inputs.times == Times::modelled, kept.fit});
   Result<Weights> weights = models::proplusplus::parse_weights(text, kept.file);
@@ -115,14 +115,13 @@ std::string fit_text(const KeptFit& kept) {
   std::string text = "\nweights fitted to " + std::to_string(fit.used.size()) + " implementations of " +
                      std::to_string(fit.primitives) + " primitives";
   if (fit.left_out != 0)
-    text += " (" + std::to_string(fit.left_out) + " left out: alone, or without a time or a criterion)";
+    text += " (" + std::to_string(fit.left_out) + " left out: no alternative, time or criterion)";
   return text + "\n" + weights_table(fit) + "R² " + figure_text("%.3f", fit.r_squared) +
-         " of the speeds within primitives; " + figure_text("%.3f", fit.validated_r_squared) +
-         " where each primitive is predicted from the others\n"
-         "pairs in the order of their times: " +
+         " for the speeds within primitives; " + figure_text("%.3f", fit.validated_r_squared) +
+         " if each primitive is predicted from the others\npairs ordered as their times: " +
          share_text(fit.fitted) + " by these weights, " + share_text(fit.validated) +
-         " where each primitive is ordered by the\nweights fitted to the others, " + share_text(fit.papers) +
-         " by the paper's\nkept in " + kept.file + "\n";
+         " if each primitive is ordered by\nweights fitted to the others, " + share_text(fit.papers) +
+         " by the paper's\nstored in " + kept.file + "\n";
 }
 
 }  // namespace lynxpp::cli::rating

@@ -1,4 +1,4 @@
-// Weights fitted to the user's device: where they are kept, what they are fitted to, how they are told.
+// Weights fitted to the user's device: where they are stored, how they are fitted and printed.
 #pragma once
 
 #include <optional>
@@ -11,13 +11,13 @@
 
 namespace lynxpp::cli::rating {
 
-/// What was fitted to the device for good; nullopt: nothing. Failure: the file is not understood.
+/// Returns the weights stored for the device; nullopt if it has none. Fails if the file is invalid.
 Result<std::optional<models::proplusplus::Weights>> stored_weights(const std::string& device);
 
-/// The ranges of two names: implementations of what the outer one names.
+/// Returns the ranges with two-part names: implementations of the primitive that the outer name denotes.
 std::vector<models::proplusplus::Implementation> implementations_of(const Inputs& inputs);
 
-/// Fits weights and keeps them in `file`, or, when that is empty, where stored_weights() finds them.
+/// Fits weights and stores them in `file` or, if it is empty, where stored_weights() finds them.
 struct KeptFit {
   models::proplusplus::WeightFit fit;
   models::proplusplus::Weights weights;
@@ -25,7 +25,7 @@ struct KeptFit {
 };
 Result<KeptFit> fit_and_keep(const Inputs& inputs, const std::string& file);
 
-/// The criteria's weights with their errors, and how well they tell which implementation is the faster.
+/// Returns the criteria's weights with their errors, and how well they predict the faster implementation.
 std::string fit_text(const KeptFit& kept);
 
 }  // namespace lynxpp::cli::rating

@@ -1,5 +1,5 @@
-// `lynxpp quality`: the program runs with the specification `quality` and once more as it is, timed, and the
-// criteria of Pro++ are worked out of the records.
+// `lynxpp quality`: runs the program with the specification `quality` and again natively, timed, and computes
+// the criteria of Pro++ from the records.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -24,7 +24,7 @@ namespace {
 
 using models::proplusplus::Weights;
 
-/// Nullopt: those that belong to the device.
+/// Returns nullopt if the weights of the device apply.
 Result<std::optional<Weights>> given_weights(const QualityArguments& arguments) {
   if (arguments.weights.empty()) return std::optional<Weights>();
   if (arguments.weights == "paper") return std::optional<Weights>(models::proplusplus::paper_weights());
@@ -41,11 +41,11 @@ std::string machine_name(const QualityArguments& arguments) {
   return variable != nullptr && *variable != '\0' ? variable : "compute_9_0";
 }
 
-/// Whose clock times kernels where there is no GPU.
+/// Returns the machine whose clock times kernels without a GPU.
 Result<models::Machine> clock_machine(const QualityArguments& arguments) {
   Result<models::Machine> machine = models::find_machine(machine_name(arguments));
   if (machine && !machine->timing)
-    return failure("the machine " + machine->name + " has no timing", "choose one that has with -m");
+    return failure("the machine " + machine->name + " has no timing", "choose one with a timing with -m");
   return machine;
 }
 
@@ -86,7 +86,7 @@ bool is_of_gpu(const std::vector<report::Record>& records) {
   return false;
 }
 
-/// Leaves the ranges that the user asks for. Failure: one that the program did not enter.
+/// Keeps the ranges that the user names. Fails if the program did not enter one of them.
 Status keep_ranges(rating::Inputs& inputs, const std::vector<std::string>& wanted) {
   if (wanted.empty()) return success();
   std::vector<std::string> known;
@@ -104,8 +104,8 @@ Status keep_ranges(rating::Inputs& inputs, const std::vector<std::string>& wante
     return nothing_measured("no kernel was launched in a range '" + path + "'",
                             !close.empty() ? "did you mean '" + close + "'?"
                             : known.empty()
-                                ? "the program names no ranges: by NVTX, LYNXPP_RANGE or --function"
-                                : "there are: " + list);
+                                ? "the program names no ranges; use NVTX, LYNXPP_RANGE or --function"
+                                : "existing ranges: " + list);
   }
   std::erase_if(inputs.subjects, [&](const rating::Subject& subject) {
     return subject.kind != rating::Subject::Kind::range ||
@@ -120,7 +120,7 @@ Result<rating::Inputs> measure(const std::string& program, const QualityArgument
   const Result<std::string> library = preload_library();
   if (!library) return library.error();
   const WorkFolder folder;
-  if (!folder.exists()) return failure("cannot make a temporary folder");
+  if (!folder.exists()) return failure("cannot create a temporary folder");
   rating::Runs runs;
   Result<std::vector<report::Record>> counted = run_once(program, arguments, *library, folder, "");
   if (!counted) return counted.error();
@@ -133,7 +133,7 @@ Result<rating::Inputs> measure(const std::string& program, const QualityArgument
   return rating::inputs_of(runs);
 }
 
-/// What the program is rated by.
+/// The machine and weights used for the rating.
 struct Rating {
   Weights weights;
   std::optional<rating::KeptFit> fit;

@@ -21,7 +21,7 @@ using report::ResultValue;
 using report::SitesRecord;
 using LaunchKey = std::pair<std::string, std::uint64_t>;
 
-/// What instructions cost, of one launch or of several.
+/// The cost of each instruction, of one launch or several.
 using SiteCosts = std::map<std::pair<const SitesRecord*, std::uint32_t>, double>;
 
 /// A launch with its counts.
@@ -46,7 +46,7 @@ std::vector<std::uint64_t> counts_of(const LaunchRecord& record, const std::stri
   return {};
 }
 
-/// 0 beyond the end: what another version's record lacks.
+/// Returns 0 past the end: another version's record may lack values.
 std::uint64_t at(const std::vector<std::uint64_t>& values, std::size_t index) {
   return index < values.size() ? values[index] : 0;
 }
@@ -57,7 +57,7 @@ bool has(const std::vector<std::string>& labels, const char* label) {
 
 // ---- counts ----------------------------------------------------------------------------------------------
 
-/// The instructions' part of a launch's counts, and what each of them costs.
+/// Counts instructions by kind and adds the cost of each.
 void count_instructions(const LaunchRecord& record, const SitesRecord& sites, Counted& counted) {
   constexpr std::uint64_t sector_bytes = 32;
   models::proplusplus::Counts& counts = counted.run.counts;
@@ -81,7 +81,7 @@ void count_instructions(const LaunchRecord& record, const SitesRecord& sites, Co
       cost(Criterion::instructions, at(executions, i));
     }
     const std::uint64_t made = at(accesses, i);
-    // Of a copy from global to shared memory the source is counted.
+    // A copy from global to shared memory is counted by its source.
     const bool is_global = has(labels, "GLOBAL") || has(labels, "GENERIC");
     if (is_global) {
       counts.globals += made;
@@ -99,7 +99,7 @@ void count_instructions(const LaunchRecord& record, const SitesRecord& sites, Co
   }
 }
 
-/// Instructions by lanes and by warps, from the basic blocks.
+/// Counts the instructions of lanes and of warps from the basic blocks.
 void count_blocks(const LaunchRecord& record, const SitesRecord& sites, Counted& counted) {
   constexpr std::uint64_t warp = 32;
   const auto lanes = counts_of(record, "lanes");
@@ -125,7 +125,7 @@ models::proplusplus::Configuration configuration_of(const LaunchRecord& record,
   return configuration;
 }
 
-/// Balance and stalls by the modelled schedule.
+/// Computes balance and stalls from the modelled schedule.
 void schedule_blocks(const LaunchRecord& record, const Hardware& hardware, Counted& counted) {
   const auto longest = counts_of(record, "longest");
   const auto active = counts_of(record, "active");
@@ -165,8 +165,8 @@ bool crosses(const ActivityRecord::Copy& copy) {
   return copy.direction == "to device" || copy.direction == "to host";
 }
 
-/// Copies that the order of streams lets run beside a kernel: asynchronous, on another stream than a launch
-/// with no wait between the two. The default stream runs beside nothing.
+/// Returns the copies that stream order allows to run concurrently with a kernel: asynchronous, on another
+/// stream than a launch, with no wait between the two. Copies on the default stream never overlap.
 std::set<std::uint64_t> overlapping_copies(const std::vector<const ActivityRecord*>& activities) {
   std::set<std::uint64_t> found;
   std::vector<const ActivityRecord*> copies;
@@ -190,8 +190,8 @@ std::set<std::uint64_t> overlapping_copies(const std::vector<const ActivityRecor
   return found;
 }
 
-/// The time between kernels as it is assumed: a gap for each launch behind the first, and the copies between
-/// the first and the last that nothing runs beside.
+/// Returns the modelled time between kernels: a gap after each launch but the last, and the non-overlapping
+/// copies between the first and the last launch.
 double assumed_between(const std::vector<const ActivityRecord*>& activities, const Timeline& timeline,
                        const Hardware& hardware) {
   using namespace models::proplusplus;  // NOLINT(google-build-using-namespace): its constants
@@ -210,7 +210,7 @@ double assumed_between(const std::vector<const ActivityRecord*>& activities, con
   return between;
 }
 
-/// The same from the host's clock and the kernels' times, of the run as it is.
+/// Returns the measured time between kernels, from the host's clock and the kernels' times in the native run.
 double measured_between(const std::vector<const ActivityRecord*>& timed) {
   double first = -1;
   double last = 0;
@@ -280,7 +280,7 @@ void describe_sites(Subject& subject, const std::vector<const Counted*>& launche
             : "";
 }
 
-/// The subject of the activities that are its own.
+/// Returns the subject that consists of these activities.
 Subject subject_of(Subject::Kind kind, const std::string& name,
                    const std::vector<const ActivityRecord*>& activities, const Timeline& timeline,
                    const Runs& runs, const Hardware& hardware,
@@ -310,7 +310,7 @@ Subject subject_of(Subject::Kind kind, const std::string& name,
   if (runs.problem_bytes) subject.primitive.problem_bytes = *runs.problem_bytes;
   subject.primitive.between_seconds =
       runs.modelled ? assumed_between(activities, timeline, hardware) : measured_between(timed);
-  // What lies between the launches of one kernel is another kernel's or the program's.
+  // The time between the launches of one kernel belongs to other kernels or the program.
   const bool is_kernel = kind == Subject::Kind::kernel;
   if (is_kernel) subject.primitive.between_seconds = 0;
   subject.criteria = criteria_of(subject.primitive, hardware,
@@ -348,7 +348,7 @@ models::proplusplus::DeviceFigures figures_of(const report::DeviceRecord& record
           narrow(record.shared_per_block_besides)};
 }
 
-/// Joins launches with their counts.
+/// Joins the launches with their counts.
 void count_launches(const std::vector<report::Record>& records, const Hardware& hardware,
                     Timeline& timeline) {
   std::map<LaunchKey, const LaunchRecord*> launches;
@@ -368,7 +368,7 @@ void count_launches(const std::vector<report::Record>& records, const Hardware& 
   }
 }
 
-/// 0, not known: of a launch that was not timed.
+/// Sets the times of the launches; 0 (unknown) if a launch was not timed.
 void take_times(const std::vector<const ActivityRecord*>& timed, Timeline& timeline) {
   std::map<LaunchKey, double> seconds;
   for (const ActivityRecord* each : timed) {
@@ -381,7 +381,7 @@ void take_times(const std::vector<const ActivityRecord*>& timed, Timeline& timel
   }
 }
 
-/// Every prefix of the ranges that something was done in, in order of appearance.
+/// Returns every prefix of the ranges that have activities, in order of appearance.
 std::vector<std::vector<std::string>> paths_of(const std::vector<const ActivityRecord*>& activities) {
   std::vector<std::vector<std::string>> paths;
   for (const ActivityRecord* each : activities) {
@@ -425,7 +425,7 @@ Result<Inputs> inputs_of(const Runs& runs) {
   if (!has_launches) {
     return nothing_measured(
         "the program launched no kernel",
-        "`lynxpp run` says more: a CUDA runtime that is linked statically is not seen without a GPU");
+        "`lynxpp run` shows more; a statically linked CUDA runtime is not seen without a GPU");
   }
   count_launches(runs.counted, inputs.hardware, timeline);
   if (timeline.counted.empty())

@@ -100,7 +100,7 @@ std::string criteria_table(const Inputs& inputs, Subject::Kind kind, const Weigh
   return text;
 }
 
-/// A raw input of Table I, of one subject.
+/// A raw input of Table I for one subject.
 struct RawInput {
   const char* name;
   std::string value;
@@ -187,12 +187,12 @@ std::string to_text(const Inputs& inputs, const Weights& weights, bool shows_inp
     text += criteria_table(inputs, kind, weights);
   text += "\n";
   text += inputs.times == Times::measured
-              ? "note: times are those of the original kernels, measured in a run of their own\n"
+              ? "note: times are of the original kernels, measured in a separate run\n"
               : "note: times are modelled, by the cpu device's clock of " + report::printable(inputs.device) +
                     "\n";
-  text += "note: the balance and the stalls are modelled from counted instructions of warps\n";
+  text += "note: balance and stalls are modelled from counted warp instructions\n";
   if (inputs.assumes_hardware)
-    text += "note: the device tells no clock or bandwidth; a share of an H100's is assumed\n";
+    text += "note: the device reports no clock or bandwidth; a share of an H100's is assumed\n";
   if (inputs.estimates_registers) text += "note: registers are estimated from the PTX\n";
   for (const Subject& subject : inputs.subjects) {
     if (subject.left_out != 0 && subject.kind == Subject::Kind::kernel)

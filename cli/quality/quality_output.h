@@ -1,4 +1,4 @@
-// The criteria of Pro++ for a person and for a program.
+// Prints the criteria of Pro++ as text and JSON.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace lynxpp::cli::rating {
 
-/// The table, and below it where the numbers come from; with `inputs` every raw input of Table I too.
+/// Returns the table and notes on the origin of the values; with `inputs` also every raw input of Table I.
 std::string to_text(const Inputs& inputs, const models::proplusplus::Weights& weights, bool shows_inputs);
 
-/// One object and a line end (docs/schema/quality.schema.json).
+/// Returns one object and a newline (docs/schema/quality.schema.json).
 std::string to_json(const Inputs& inputs, const models::proplusplus::Weights& weights);
 
 }  // namespace lynxpp::cli::rating

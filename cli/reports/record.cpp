@@ -1,4 +1,4 @@
-// `lynxpp record`: runs a program with the usual specifications and says what its records show.
+// `lynxpp record`: runs a program with the usual specifications and summarizes its records.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,14 +23,15 @@ constexpr const char* usual_specifications =
     "instruction_count,memory_efficiency,branch_divergence,basic_block_count,shared_bank_conflicts,"
     "atomic_contention,kernel_runtime";
 
-/// The program, while it runs; what ends this process ends it, too.
+/// The PID of the child that runs the program; 0 if none is running.
 volatile sig_atomic_t running = 0;
 
 void pass_on(int signal) {
   if (running > 0) ::kill(running, signal);
 }
 
-/// A terminal's Ctrl-C reaches the program itself, which may go on after it.
+/// While it exists, ignores Ctrl-C, which the terminal also sends to the program (the program may continue
+/// after it), and forwards SIGTERM and SIGHUP to the program.
 class Signals {
  public:
   Signals() {
@@ -42,7 +43,7 @@ class Signals {
   }
 };
 
-/// The exit code as a shell has it; -1: there is no process for it.
+/// Returns the exit code as a shell does; -1 if no process could be started.
 int run_and_wait(const RunArguments& arguments) {
   const pid_t child = ::fork();
   if (child < 0) return -1;
@@ -59,10 +60,10 @@ int run_and_wait(const RunArguments& arguments) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/// What the records say; false when there are none.
+/// Prints what the records say; returns false without records.
 bool summarise(const std::string& path) {
   std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) return false;  // a pipe, which another one reads
+  if (!std::filesystem::is_regular_file(path, error)) return false;  // a pipe, which another process reads
   const Result<report::Reading> reading = report::read_json_lines_file(path);
   if (!reading) return false;
   print(reading->diagnostics);
@@ -88,11 +89,11 @@ int record(const RecordArguments& arguments) {
     print_error(std::string("cannot start a process: ") + std::strerror(errno));
     return exit_cannot_execute;
   }
-  // Which files a pattern has named, only the processes that wrote them know.
+  // Only the processes that wrote the files know their names if the output is a pattern.
   if (!is_pattern && summarise(run.output)) {
-    std::fprintf(stderr,
-                 "The records are in %s; `lynxpp report %s --format html -o report.html` shows all.\n",
-                 run.output.c_str(), run.output.c_str());
+    std::fprintf(
+        stderr, "The records are in %s; `lynxpp report %s --format html -o report.html` shows all of them.\n",
+        run.output.c_str(), run.output.c_str());
   }
   return exit_code;
 }

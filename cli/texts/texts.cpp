@@ -50,7 +50,7 @@ Result<std::vector<std::string>> with_texts(const std::vector<std::string>& spec
       entries.push_back(each);
       continue;
     }
-    if (has_read) return failure("standard input is a specification only once");
+    if (has_read) return failure("standard input can be only one specification");
     has_read = true;
     const Result<std::string> text = read_standard_input();
     if (!text) return text.error();

@@ -9,22 +9,21 @@
 namespace lynxpp::cli {
 
 CLI::App* add_trace(CLI::App& app, TraceArguments& arguments) {
-  CLI::App* const trace =
-      app.add_subcommand("trace", "Print the entries of traces that were streamed to files");
-  trace->add_option("FOLDER", arguments.paths, "What --trace named, or files in it")
+  CLI::App* const trace = app.add_subcommand("trace", "Print trace entries that were streamed to files");
+  trace->add_option("FOLDER", arguments.paths, "The folder of --trace, or files in it")
       ->required()
       ->type_name("");
-  trace->add_flag("--list", arguments.list, "Only which traces there are, and how many entries each has");
+  trace->add_flag("--list", arguments.list, "List the traces and their numbers of entries");
   trace->add_option("-t,--name", arguments.trace, "Only traces of this name, e.g. accesses")
       ->type_name("NAME");
   add_filters(*trace, arguments.kernels, arguments.launches);
-  trace->add_option("-f,--format", arguments.format, "csv (default) or json, an object in each line")
+  trace->add_option("-f,--format", arguments.format, "csv (default) or json, one object per line")
       ->type_name("FORMAT")
       ->check(one_of({"csv", "json"}));
   trace->footer(
-      "Traces of one name are printed one behind the other, their entries in the order of their numbers.\n"
-      "A number that is missing belongs to an entry that was lost, which the launch's record says, too.\n"
-      "The exit code is 1 when a file cannot be read.\n\n"
+      "Traces with the same name are printed one after the other, their entries in the order of their\n"
+      "numbers. Missing numbers are lost entries; the launch's record counts them, too.\n"
+      "The exit code is 1 if a file cannot be read.\n\n"
       "Example: lynxpp run -s memory_trace --trace seen -- ./app && lynxpp trace seen -t accesses");
   return trace;
 }

@@ -29,11 +29,11 @@ using report::TraceDescription;
 /// Traces that are printed under one heading.
 using Group = std::pair<std::string, std::string>;  // specification, trace
 
-/// One that was streamed.
+/// A trace that was streamed.
 struct Stream {
   TraceDescription of;
   std::uint64_t entries = 0;
-  std::optional<std::uint64_t> appended;  ///< none: its launch did not end
+  std::optional<std::uint64_t> appended;  ///< nullopt: its launch did not end
 };
 
 template <typename T>
@@ -43,7 +43,7 @@ T value_at(std::span<const std::byte> column, std::uint64_t row) {
   return value;
 }
 
-/// So that what is read is the same number.
+/// Enough digits to read the same value back.
 template <typename T>
 std::string text_of_real(T value) {
   if (!std::isfinite(value)) return "";
@@ -51,7 +51,7 @@ std::string text_of_real(T value) {
   return {text, std::to_chars(std::begin(text), std::end(text), value).ptr};
 }
 
-/// A value as text; empty: it is infinite or no number.
+/// Returns a value as text; empty if it is infinite or NaN.
 std::string text_of_value(std::span<const std::byte> column, const std::string& type, std::uint64_t row) {
   if (type == "f32") return text_of_real(value_at<float>(column, row));
   if (type == "f64") return text_of_real(value_at<double>(column, row));
@@ -72,7 +72,7 @@ class Printer {
   Printer(const TraceArguments& arguments, LaunchFilter launches, std::optional<NamePattern> kernels)
       : arguments_(arguments), launches_(std::move(launches)), kernels_(std::move(kernels)) {}
 
-  /// The exit code.
+  /// Returns the exit code.
   int print_all() {
     for (const std::string& path : arguments_.paths) {
       const Result<std::vector<std::string>> files = report::trace_files(path);
@@ -98,7 +98,7 @@ class Printer {
     return !kernels_ || kernels_->matches(of.kernel);
   }
 
-  /// Which traces there are.
+  /// Collects the traces that exist.
   void survey() {
     for (const std::string& path : files_) {
       std::map<std::uint32_t, Stream> streams;
@@ -119,8 +119,8 @@ class Printer {
         is_good_ = false;
       }
       if (is_cut_off)
-        print_warning(path + " ends in the midst of a block: its process was killed",
-                      "what came before is whole");
+        print_warning(path + " ends within a block: its process was killed",
+                      "the entries before it are complete");
       for (auto& [number, stream] : streams) {
         if (!is_wanted(stream.of)) continue;
         const Group group(stream.of.specification, stream.of.trace);
@@ -158,7 +158,7 @@ class Printer {
         return std::ferror(stdout) == 0;
       };
       bool is_cut_off = false;
-      // What is wrong with the file was said before.
+      // Errors in the file were already reported.
       static_cast<void>(report::read_traces(path, visitor, is_cut_off));
     }
   }
@@ -207,7 +207,7 @@ class Printer {
   const std::optional<NamePattern> kernels_;
   std::vector<std::string> files_;
   std::vector<Stream> streams_;
-  std::vector<Group> groups_;  ///< in the order in which they were found
+  std::vector<Group> groups_;  ///< in the order found
   bool has_printed_ = false;
   bool is_good_ = true;
 };

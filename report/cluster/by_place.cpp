@@ -13,10 +13,10 @@
 namespace lynxpp::report {
 namespace {
 
-/// With a column each.
+/// Up to this many groups get a column each.
 constexpr std::size_t listed_places = 8;
 
-/// Numbers in labels by their value: rank 2 before rank 10.
+/// Compares trailing numbers by value: rank 2 precedes rank 10.
 bool is_before(std::string_view a, std::string_view b) {
   const auto number = [](std::string_view text) {
     const std::size_t begin = text.find_last_not_of("0123456789") + 1;
@@ -29,19 +29,19 @@ bool is_before(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-/// Of a result over places.
+/// A result's distribution over the groups.
 struct PlaceSink::Spread {
-  std::size_t least = 0, greatest = 0;  ///< places
+  std::size_t least = 0, greatest = 0;  ///< groups
   double mean = 0;
-  double imbalance = 0;  ///< the greatest over the mean
+  double imbalance = 0;  ///< the maximum over the mean
 };
 
 struct PlaceSink::Columns {
   std::vector<std::string> kernels;
   TextColumn result{{"result"}, {}, false};
-  std::vector<TextColumn> places;  ///< where each has its own
+  std::vector<TextColumn> places;  ///< one per group, if there are few
   TextColumn least{{"least"}, {}}, greatest{{"greatest"}, {}};
-  TextColumn count{{"places"}, {}}, mean{{"mean"}, {}}, imbalance{{"greatest", "/ mean"}, {}};
+  TextColumn count{{"groups"}, {}}, mean{{"mean"}, {}}, imbalance{{"greatest", "/ mean"}, {}};
 };
 
 std::optional<Grouping> find_grouping(std::string_view name) {
@@ -161,15 +161,15 @@ std::string PlaceSink::to_text(std::size_t width) const {
     ShortNames names = short_kernel_names(columns.kernels, std::max<std::size_t>(width / 4, 16));
     table.insert(table.begin(), TextColumn{{"kernel"}, std::move(names.names), false});
     text += (text.empty() ? "" : "\n") + std::string("== lynxpp: ") + printable(spec) + ", " +
-            std::to_string(places_.size()) + (places_.size() == 1 ? " place" : " places") + " ==\n" +
+            std::to_string(places_.size()) + (places_.size() == 1 ? " group" : " groups") + " ==\n" +
             render_columns(table);
     for (const std::string& line : names.legend) text += "  " + line + "\n";
   }
-  return text.empty() ? "no results that are numbers\n" : text;
+  return text.empty() ? "no numeric results\n" : text;
 }
 
 void PlaceSink::write_csv(const std::function<void(std::string_view)>& write) const {
-  write("kernel,demangled,spec,result,unit,place,launches,value\n");
+  write("kernel,demangled,spec,result,unit,place,launches,value\n");  // english: ok
   const std::vector<std::size_t> order = sorted_places();
   for (const auto& [key, line] : lines_) {
     const auto& [spec, kernel, result] = key;

@@ -1,5 +1,4 @@
-// Results told apart by where they come from: ranks, hosts, processes or devices of a program beside each
-// other.
+// Results grouped by their origin: ranks, hosts, processes or devices of a program, side by side.
 #pragma once
 
 #include <cstddef>
@@ -19,10 +18,10 @@
 namespace lynxpp::report {
 
 enum class Grouping { rank, host, process, device };
-/// By its name on the command line.
+/// Returns the grouping with this command-line name.
 std::optional<Grouping> find_grouping(std::string_view name);
 
-/// Collects results that are numbers, folded over the launches of each place.
+/// Collects numeric results, folded over the launches of each group.
 class PlaceSink : public Sink {
  public:
   explicit PlaceSink(Grouping kind) : grouping_(kind) {}
@@ -33,10 +32,11 @@ class PlaceSink : public Sink {
   void timing(const TimingRecord& /*record*/) override {}
   void finish() override {}
 
-  /// One table for each specification: of up to eight places each one's value, of more the least and the
-  /// greatest with their places; the mean over places, and how far the greatest lies above it.
+  /// Returns one table per specification. Up to eight groups get a column each; otherwise the table has the
+  /// minimum and maximum with their groups. Both have the mean over groups and the ratio of the maximum to
+  /// it.
   std::string to_text(std::size_t width) const;
-  /// A line with the names of the columns, then one for each kernel, result and place.
+  /// Writes a line with the names of the columns, then one for each kernel, result and group.
   void write_csv(const std::function<void(std::string_view)>& write) const;
 
  private:
@@ -47,7 +47,7 @@ class PlaceSink : public Sink {
   struct Line {
     std::string unit;
     FoldedNumber total{Fold::sum};
-    std::map<std::size_t, Cell> cells;  ///< by the number of the place
+    std::map<std::size_t, Cell> cells;  ///< by group number
   };
   using Key = std::tuple<std::string, std::string, std::string>;  // specification, kernel, result
   struct Spread;
@@ -62,7 +62,7 @@ class PlaceSink : public Sink {
   Grouping grouping_;
   std::unordered_map<std::string, ProcessRecord> processes_;
   std::vector<std::string> places_;
-  std::unordered_map<std::string, std::size_t> numbers_;  ///< of places, by their label
+  std::unordered_map<std::string, std::size_t> numbers_;  ///< of groups, by label
   std::map<Key, Line> lines_;
 };
 

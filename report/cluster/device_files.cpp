@@ -50,7 +50,7 @@ class DeviceFiles final : public Sink {
   using Table = std::pair<std::string, std::uint64_t>;
   struct File {
     std::unique_ptr<Sink> sink;
-    std::set<Table> tables;  ///< that it has
+    std::set<Table> tables;  ///< tables of the device
   };
 
   File& file_of(std::uint64_t ordinal) {

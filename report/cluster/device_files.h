@@ -1,4 +1,4 @@
-// A file of records for each device.
+// Writes one file of records per device.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace lynxpp::report {
 
-/// `open` makes the sink for the device of an ordinal; null: its records are dropped. What belongs to no
-/// device goes to the one that came first, or to device 0.
+/// `open` creates the sink of the device with an ordinal; null: its records are dropped. Records without a
+/// device go to the first device seen, or to device 0.
 std::unique_ptr<Sink> make_device_files(std::function<std::unique_ptr<Sink>(std::uint64_t)> open);
 
 }  // namespace lynxpp::report

@@ -8,7 +8,7 @@
 namespace lynxpp::report {
 namespace {
 
-/// Walks over a text; every step says whether it found what it was to find.
+/// Scans a text; every step returns true if it found the expected token.
 class Walker {
  public:
   explicit Walker(std::string_view text) : text_(text) {}
@@ -28,7 +28,7 @@ class Walker {
     return true;
   }
 
-  /// A string, a number, a word, or what stands between brackets.
+  /// Takes a string, a number, a word, or bracketed text.
   bool take_value(std::string_view& value) {
     skip_blanks();
     const std::size_t begin = at_;
@@ -51,7 +51,7 @@ class Walker {
   }
 
  private:
-  /// Behind the quote that begins it, to behind the one that ends it.
+  /// Skips from after the opening quote to after the closing one.
   bool skip_string() {
     while (at_ < text_.size()) {
       at_ = text_.find_first_of("\"\\", at_);

@@ -1,4 +1,4 @@
-// A JSON object on one line, taken apart without being understood: what is copied needs no tree of values.
+// Splits a JSON object on one line into members without parsing their values, which are only copied.
 #pragma once
 
 #include <string_view>
@@ -11,11 +11,11 @@ struct JsonMember {
   std::string_view value;  ///< as written
 };
 
-/// The object's own members in their order, replacing what `members` held. False: the line is no object that
-/// ends on it.
+/// Replaces `members` with the object's own members in order. Returns false if the line is not one complete
+/// object.
 bool split_members(std::string_view line, std::vector<JsonMember>& members);
 
-/// The value of the first of this name; empty: there is none.
+/// Returns the value of the first member of this name; empty if it is missing.
 std::string_view find_member(const std::vector<JsonMember>& members, std::string_view name);
 
 }  // namespace lynxpp::report

@@ -9,7 +9,7 @@
 namespace lynxpp::report {
 namespace {
 
-/// Twelve hexadecimal digits in quotes.
+/// Returns twelve hexadecimal digits in quotes.
 std::string process_name_from(std::size_t hash) {
   std::string name(12, '0');
   for (auto digit = name.rbegin(); digit != name.rend(); ++digit, hash >>= 4)
@@ -17,7 +17,7 @@ std::string process_name_from(std::size_t hash) {
   return '"' + name + '"';
 }
 
-/// Of all members but those two.
+/// Hashes all members except those two.
 std::size_t hash_without(const std::vector<JsonMember>& members, std::string_view one,
                          std::string_view other) {
   std::size_t hash = 0;
@@ -29,7 +29,7 @@ std::size_t hash_without(const std::vector<JsonMember>& members, std::string_vie
   return hash;
 }
 
-/// Replaces the member, or puts it behind the kind of the record.
+/// Replaces the member, or inserts it after the record's kind.
 void set_member(std::vector<JsonMember>& members, std::string_view name, std::string_view value) {
   const auto found = std::ranges::find(members, name, &JsonMember::name);
   if (found != members.end()) {
@@ -65,16 +65,16 @@ Status Merger::add(const std::string& path, Diagnostics& problems) {
 
 std::string Merger::add_line(std::string_view line) {
   Members members;
-  if (!split_members(line, members)) return "not a complete JSON object; it is left out";
+  if (!split_members(line, members)) return "not a complete JSON object; the line is skipped";
   const auto kind = std::ranges::find(members, kind_member, &JsonMember::name);
-  if (kind == members.end()) return "member 'record' is missing; the line is left out";
+  if (kind == members.end()) return "member 'record' is missing; the line is skipped";
   if (kind->value == "\"process\"") {
     if (find_member(members, process_member).empty())
-      return "member 'process' is missing; the line is left out";
+      return "member 'process' is missing; the line is skipped";
     add_header(members);
     return "";
   }
-  std::rotate(members.begin(), kind, kind + 1);  // it comes first
+  std::rotate(members.begin(), kind, kind + 1);  // the kind comes first
   const std::string_view before = find_member(members, process_member);
   if (members[0].value == "\"sites\"") {
     add_sites(before.empty() ? "" : process_of(members), members);
@@ -101,12 +101,12 @@ void Merger::add_header(Members& members) {
   std::size_t other = hash;
   while (true) {
     const auto [entry, is_new] = headers_.try_emplace(name, hash);
-    if (!is_new && entry->second != hash) {  // another process has the name
+    if (!is_new && entry->second != hash) {  // another process has the same name
       name = process_name_from(other++);
       continue;
     }
     if (name != given) names_.insert_or_assign(given, name);
-    if (!is_new) return;  // of a file that has been read before
+    if (!is_new) return;  // already written for another file
     break;
   }
   set_member(members, process_member, name);

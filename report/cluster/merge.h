@@ -1,4 +1,4 @@
-// Records of many processes in one file.
+// Merges records of many processes into one file.
 #pragma once
 
 #include <cstddef>
@@ -16,19 +16,18 @@
 
 namespace lynxpp::report {
 
-/// Hands lines on as they are read. What it keeps is a few bytes for each process and for each table of
-/// sites.
+/// Writes lines as they are read. Keeps only a few bytes for each process and for each table of sites.
 ///
-/// Every record names its process, whose own record stands before it; records of a file that has none get one
-/// that names the file. Processes that have the same name by chance get two. The same table of sites is
-/// written once, for all processes, and launches name it by its new number.
+/// Every record names its process, whose own record precedes it; records of a file without one get one that
+/// names the file. If two processes happen to have the same name, one is renamed. A table of sites that
+/// processes share is written once, and launches refer to it by its new number.
 class Merger {
  public:
-  /// `write` gets each line with its end.
+  /// `write` receives each line with its newline.
   explicit Merger(std::function<void(std::string_view)> write) : write_(std::move(write)) {}
 
-  /// Failure: the file cannot be read, or not to its end; what was read has been written. Lines that are no
-  /// records are left out and named in `problems`, the first hundred of a file.
+  /// Fails if the file cannot be read to its end; lines read until then have been written. Invalid lines are
+  /// skipped and reported in `problems`, up to a hundred per file.
   Status add(const std::string& path, Diagnostics& problems);
 
   std::uint64_t processes() const { return headers_.size(); }
@@ -37,7 +36,7 @@ class Merger {
  private:
   using Members = std::vector<JsonMember>;
 
-  /// Empty: it was written, or stands there already. Else what is wrong with it.
+  /// Returns an error; empty if the line was written or had been written before.
   std::string add_line(std::string_view line);
   void add_header(Members& members);
   void add_sites(const std::string& process, Members& members);
@@ -47,16 +46,15 @@ class Merger {
   void write_members(const Members& members);
 
   std::function<void(std::string_view)> write_;
-  std::unordered_map<std::string, std::size_t>
-      headers_;  ///< by the process's name: what its record says, hashed
-  std::map<std::string, std::vector<std::size_t>, std::less<>> tables_;  ///< of each kernel, hashed
+  std::unordered_map<std::string, std::size_t> headers_;  ///< by the process's name: hash of its record
+  std::map<std::string, std::vector<std::size_t>, std::less<>> tables_;  ///< hashes of each kernel's tables
   std::uint64_t records_ = 0;
-  // Of the file that is being read:
+  // State of the file that is being read:
   std::string path_;
   std::string nameless_;                                   ///< the process of records that name none
-  std::map<std::string, std::string, std::less<>> names_;  ///< processes that have another name here
+  std::map<std::string, std::string, std::less<>> names_;  ///< new names of renamed processes
   std::map<std::string, std::size_t, std::less<>>
-      numbers_;  ///< of tables, by process, kernel and number there
+      numbers_;  ///< new table numbers, by process, kernel and old number
   std::string written_;
 };
 

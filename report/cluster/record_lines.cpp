@@ -67,7 +67,7 @@ bool RecordLines::read_more() {
   const int bytes = gzread(file, buffer_.data() + end_, room);
   int error = Z_OK;
   const char* const text = gzerror(file, &error);
-  // A compressed file that ends too early gives what is there first.
+  // A truncated compressed file yields the lines before the error.
   if (bytes < 0 || (bytes == 0 && error != Z_OK && error != Z_STREAM_END)) {
     const std::string reason = error == Z_ERRNO ? std::strerror(errno) : text;
     status_ = failure("cannot read " + path_ + " to its end: " + reason);

@@ -1,4 +1,4 @@
-// The lines of a file of records, one after the other; the file may be compressed (gzip).
+// Reads the lines of a record file one by one; the file may be compressed (gzip).
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,15 @@
 
 namespace lynxpp::report {
 
-/// Memory is that of the longest line.
+/// Uses memory for the longest line only.
 class RecordLines {
  public:
-  /// "-": standard input. Fails if it cannot be opened. A small compressed file may hold any number of bytes
-  /// without a line's end, so reading fails at a line that is longer than `longest_line`, a power of two.
+  /// "-" is standard input. Fails if the file cannot be opened. A small compressed file may hold any number
+  /// of bytes without a newline, so reading fails at a line longer than `longest_line`, a power of two.
   static Result<RecordLines> open(const std::string& path, std::size_t longest_line = std::size_t{1} << 30);
 
-  /// Without its end; valid until the next call. None: there is no further one, or status() has failed.
+  /// Returns the line without its newline, valid until the next call; nullopt at the end of the file or if
+  /// status() is a failure.
   std::optional<std::string_view> next();
   std::uint32_t number() const { return number_; }  ///< of the line, from 1
   const Status& status() const { return status_; }
@@ -34,7 +35,7 @@ class RecordLines {
   std::unique_ptr<void, Closer> file_;
   std::vector<char> buffer_;
   std::size_t longest_line_ = 0;
-  std::size_t begin_ = 0, end_ = 0;  // of what has been read and not been handed out
+  std::size_t begin_ = 0, end_ = 0;  // bytes read but not yet returned
   bool is_at_end_ = false;
   std::uint32_t number_ = 0;
   Status status_ = success();

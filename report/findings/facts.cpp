@@ -16,14 +16,13 @@ constexpr double cycles_of_sector = 2;
 constexpr double many_launches = 100;
 constexpr double multiprocessors = 132;  ///< of current devices
 constexpr double microseconds_of_launch = 3;
-constexpr double cycles_of_launch = 5000;  ///< in these microseconds
+constexpr double cycles_of_launch = 5000;  ///< the same in cycles
 constexpr double latency_of_instruction = 4;
 constexpr double latency_of_request = 600;  ///< to device memory
-/// Measured on an H200: 1.5 cycles of the device for each operation on one word, wherever it comes from.
+/// Measured on an H200: 1.5 device cycles per operation on one word, from any multiprocessor.
 constexpr double cycles_of_hot_operation = 1.5 * multiprocessors;
 
-/// The cpu device has neither multiprocessors nor a clock that would say something of a GPU's, unless a
-/// machine's are modelled.
+/// The cpu device has no multiprocessors, and its times mean nothing for a GPU unless a machine is modelled.
 bool is_like_a_gpu(const std::string& device) { return device != "cpu"; }
 
 double value_of(const FoldedNumber& number) { return number.value().as_double(); }
@@ -42,7 +41,7 @@ std::string full_name(const SpecificationTotals& totals, const std::string& resu
   return totals.spec + "." + result;
 }
 
-/// "ld.global.v4.f32": 16.
+/// Returns the bytes of an access: 16 for "ld.global.v4.f32".
 double bytes_of(const std::string& opcode) {
   double bytes = 0, elements = 1;
   for (std::size_t dot = opcode.find('.'); dot != std::string::npos; dot = opcode.find('.', dot + 1)) {
@@ -88,13 +87,13 @@ class Collector {
   }
 
  private:
-  /// Instructions of one kind, line and call are one place if their addresses point to one object with one
-  /// stride, like copies in an unrolled loop. Without lines, all of a kernel are; those without an object are
-  /// separate places.
+  /// Instructions of one kind, line and call are merged if their addresses point to one object with one
+  /// stride, for example copies in an unrolled loop. Without lines, this applies to the whole kernel, and
+  /// instructions without an object stay separate.
   struct PlaceKey {
     PlaceKind kind = PlaceKind::load;
     std::uint32_t file = 0, line = 0, call_site = 0, object = 0, stride = 0, opcode = 0;
-    std::uint64_t id = 0;  ///< without a line
+    std::uint64_t id = 0;  ///< set if the instruction has neither line nor object
     auto operator<=>(const PlaceKey&) const = default;
   };
   using PlaceIndex = std::map<PlaceKey, std::size_t>;
@@ -163,7 +162,7 @@ class Collector {
       key.stride = instruction.stride;
     }
     const bool has_object = is_access && instruction.object != SitesRecord::unknown;
-    // Operands of a line whose objects are unknown differ only in the opcode.
+    // On a line, operands with unknown objects differ only in the opcode.
     const bool needs_opcode = !has_object || instruction.line == 0 || kind == PlaceKind::atomic;
     if (is_access && needs_opcode) key.opcode = instruction.opcode + 1;
     if (instruction.line == 0 && !has_object) key.id = id + 1;
@@ -195,7 +194,7 @@ class Collector {
     return place;
   }
 
-  /// Counts by site, for the costs of control flow.
+  /// Stores counts by site for the costs of control flow.
   void keep_counts(std::size_t index, const std::string& name, const ArrayTotals& array) {
     const std::pair<const char*, std::vector<double>*> wanted[] = {
         {"basic_block_count.thread_executions", &flow_[index].threads},
@@ -247,7 +246,8 @@ class Collector {
     return at.line != 0 && lost > branch.lost;
   }
 
-  /// Adds operations on the hottest word. Different instructions may have different ones, at the same time.
+  /// Adds operations on the most updated word. Different instructions may update different words
+  /// concurrently.
   static void add_atomics(KernelFacts& kernel) {
     double most = 0;
     for (PlaceFacts& place : kernel.places) {
@@ -263,8 +263,8 @@ class Collector {
     kernel.facts.set("work.atomic", cycles_of_hot_operation * most);
   }
 
-  /// Upper bound of the cycles of a launch, on average: its multiprocessors' work, and the latency of a warp
-  /// whose instructions depend on each other.
+  /// Returns an upper bound of the cycles of a launch, on average: the work of its multiprocessors plus the
+  /// latency of a warp whose instructions all depend on each other.
   static double cycles_of_a_launch(const Facts& facts, double work) {
     const double launches = facts.get("launches");
     const double blocks = ratio(facts.get("thread_blocks"), launches);
@@ -311,7 +311,7 @@ class Collector {
       kernel.facts.set("multiprocessors", static_cast<double>(record->multiprocessors));
   }
 
-  /// A time is of a kernel in all ranges, where work says how it divides.
+  /// Sets the time. It covers the kernel in all ranges and is split in proportion to work.
   void add_timing(KernelFacts& kernel) {
     const auto found = timings_.find(kernel.kernel);
     if (found == timings_.end()) return;
@@ -334,7 +334,7 @@ class Collector {
     kernel.facts.set("milliseconds", timing.execute * share);
   }
 
-  /// By the first of time, work and launches that says something of all kernels.
+  /// Sets the weights by the first of time, work and launches that is known for all kernels.
   void weigh() {
     const std::tuple<const char*, Weight> measures[] = {
         {"milliseconds", is_modelled_ ? Weight::modelled_time : Weight::time}, {"work", Weight::work}};
@@ -359,11 +359,11 @@ class Collector {
 
   const Summary& summary_;
   RunFacts run_;
-  std::map<std::string, Entries> entries_;  ///< of a kernel, in different ranges
+  std::map<std::string, Entries> entries_;  ///< of a kernel, over its ranges
   std::map<std::string, const TimingRecord*> timings_;
   std::map<std::tuple<std::string, std::string, std::string, std::vector<std::string>>, std::size_t> index_;
-  std::vector<PlaceIndex> places_;  ///< of the kernels of run_
-  std::vector<FlowCounts> flow_;    ///< likewise
+  std::vector<PlaceIndex> places_;  ///< one per kernel of run_
+  std::vector<FlowCounts> flow_;    ///< one per kernel of run_
   bool is_modelled_ = false;
 };
 

@@ -1,22 +1,22 @@
-// What the records say of a run as numbers by name, for rules to read.
+// Facts about a run, as numbers by name, computed from its records and read by rules.
 //
-// Of a kernel: "SPECIFICATION.RESULT" for each number, "SPECIFICATION.ARRAY.sum", ".max" and ".mean" for each
+// Per kernel: "SPECIFICATION.RESULT" for each number, "SPECIFICATION.ARRAY.sum", ".max" and ".mean" for each
 // array that is not by site, and
-//   launches, block_threads, blocks      of a grid and block that all launches have
+//   launches
+//   block_threads, blocks                if all launches have the same block or grid
 //   multiprocessors, blocks_per_sm       of a GPU, measured or modelled
-//   registers, local_bytes               of a thread
-//   warps_per_sm, most_warps_per_sm      that fit, and that could
+//   registers, local_bytes               per thread
+//   warps_per_sm, most_warps_per_sm      that fit; limit of the device
 //   milliseconds                         on the device
-//   launch.microseconds                  of work in a launch, at most and on average (estimated)
+//   launch.microseconds                  work per launch, upper bound of the average (estimated)
 //   work, work.issue, work.shared, work.memory, work.atomic, work.launch     see below
-// Per place (the accesses of a line to one object, a branch or a loop): "SPECIFICATION.ARRAY" for each array
-// by instruction, and "flow.NAME" for each member of BranchCost or LoopCost (flow.h).
+// Per location (the accesses of a line to one object, a branch or a loop): "SPECIFICATION.ARRAY" for each
+// array by instruction, and "flow.NAME" for each member of BranchCost or LoopCost (flow.h).
 //
 // Work is an estimate in cycles of one multiprocessor of a current device: four warp instructions issue per
-// cycle, shared memory serves one wavefront per cycle, a sector requested from L1 takes two, and an atomic
-// operation on the most updated word of global memory occupies the device for 1.5. From 100 launches on, each
-// takes at least 3 microseconds of 132 multiprocessors. It is a sum, as if nothing overlapped in
-// time.
+// cycle, shared memory serves one wavefront per cycle, a sector requested from L1 takes two cycles, and an
+// atomic operation on the most updated word of global memory occupies the device for 1.5. From 100 launches
+// on, each takes at least 3 microseconds of 132 multiprocessors. Work is a sum: overlap is ignored.
 #pragma once
 
 #include <cstdint>
@@ -36,12 +36,12 @@ inline double ratio(double a, double b) { return b > 0 ? a / b : 0; }
 
 class Facts {
  public:
-  /// What is no finite number is not kept.
+  /// Ignores values that are not finite.
   void set(const std::string& name, double value);
   void add(const std::string& name, double value);
-  /// Null: there is none.
+  /// Returns null if the fact is unknown.
   const double* find(std::string_view name) const;
-  /// 0: there is none.
+  /// Returns 0 if the fact is unknown.
   double get(std::string_view name) const;
 
  private:
@@ -59,11 +59,11 @@ enum class LanePattern {
 
 struct PlaceFacts {
   PlaceKind kind = PlaceKind::load;
-  std::uint64_t instruction = 0;  ///< the first of the place with a count
+  std::uint64_t instruction = 0;  ///< the first of its instructions with a count
   std::set<std::uint64_t> instructions = {};
   LanePattern lanes = LanePattern::unknown;
   double stride = 0;
-  double bytes = 0;          ///< of a lane's access; 0: not given by the opcode
+  double bytes = 0;          ///< of a lane's access; 0: the opcode does not determine it
   bool is_shared = false;    ///< in shared memory; false: in global memory, or unknown
   bool is_combined = false;  ///< an atomic operation that compilers combine over the lanes of a warp
   Facts facts;
@@ -74,12 +74,12 @@ struct KernelFacts {
   std::string device;
   std::vector<std::string> ranges;
   const SitesRecord* sites = nullptr;
-  double weight = 0;  ///< its share of the run; of all kernels together 1
+  double weight = 0;  ///< share of the run; the sum over all kernels is 1
   Facts facts;
   std::vector<PlaceFacts> places;
 };
 
-/// What shares of the run are shares of.
+/// The unit of shares of the run.
 enum class Weight { time, modelled_time, work, launches };
 
 struct RunFacts {
@@ -87,10 +87,10 @@ struct RunFacts {
   std::vector<KernelFacts> kernels;  ///< in order of appearance
 };
 
-/// `summary` has to outlive it.
+/// `summary` must outlive the result.
 RunFacts facts_of(const Summary& summary);
 
-/// "modelled time".
+/// Returns for example "modelled time".
 std::string_view text_of(Weight weight);
 
 }  // namespace lynxpp::report

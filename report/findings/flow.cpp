@@ -72,7 +72,7 @@ class FlowReader {
     });
   }
 
-  /// Blocks on paths that begin at `first`, up to `join`.
+  /// Returns the blocks on paths from `first` up to `join`.
   std::set<std::uint32_t> region(std::uint32_t first, std::uint32_t join) const {
     std::set<std::uint32_t> found;
     std::vector<std::uint32_t> open{first};

@@ -1,9 +1,9 @@
-// Costs of divergent branches, and of loops whose trip counts differ among the lanes of a warp, by counts of
-// basic blocks by threads and by warps and the control flow graph of the kernel's sites.
+// Costs of divergent branches, and of loops whose trip counts differ among the lanes of a warp. Computed from
+// counts of basic blocks by threads and by warps, and the control flow graph of the kernel's sites.
 //
-// A branch loses the lanes by which fewer execute its paths than arrive at it; a loop those by which fewer
-// execute an iteration than enter it. Lanes that are missing because a thread block has none left to fill a
-// warp (the last warp at a bounds check) are not a loss. Both are estimates: averages over all warps.
+// A branch loses the lanes that arrive at it but do not execute the path; a loop the lanes that enter it but
+// do not execute the iteration. Lanes missing because the thread block does not fill the warp (the last warp
+// at a bounds check) are not a loss. Both are estimates: averages over all warps.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,15 @@ namespace lynxpp::report {
 /// Counts of one kernel over all its launches, by block and by instruction.
 struct FlowCounts {
   std::vector<double> threads;    ///< executions of each block by threads
-  std::vector<double> warps;      ///< and by warps
-  std::vector<double> divergent;  ///< of each instruction: executions by warps that diverge at it
+  std::vector<double> warps;      ///< executions of each block by warps
+  std::vector<double> divergent;  ///< per instruction: executions by warps that diverge at it
   double thread_blocks = 1;       ///< of all launches
 };
 
 struct BranchCost {
   std::uint32_t instruction = 0;
   double branches = 0;           ///< executions by warps
-  double divergent = 0;          ///< those after which the warp's lanes are on both paths
+  double divergent = 0;          ///< executions after which the warp's lanes are on both paths
   double warp_instructions = 0;  ///< executed on its paths, up to their join
   double thread_instructions = 0;
   double lost = 0;  ///< warp instructions that would not be executed without divergence
@@ -39,8 +39,8 @@ struct LoopCost {
 };
 
 struct FlowCosts {
-  std::vector<BranchCost> branches;  ///< that diverge and do not belong to a loop
-  std::vector<LoopCost> loops;       ///< that lanes of a warp leave after different trip counts
+  std::vector<BranchCost> branches;  ///< divergent branches that do not belong to a loop
+  std::vector<LoopCost> loops;       ///< loops that the lanes of a warp leave after different trip counts
 };
 
 FlowCosts flow_costs_of(const SitesRecord& sites, const FlowCounts& counts);

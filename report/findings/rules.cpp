@@ -40,7 +40,7 @@ double unused_by_scatter(const View& v) { return v.lanes() == LanePattern::unkno
 // ---- shared memory
 
 double wavefronts(const View& v) { return v("shared_bank_conflicts.wavefronts"); }
-/// Atomic operations of lanes that share a word take wavefronts as well but are not bank conflicts.
+/// Atomic operations of lanes that share a word take extra wavefronts but are not bank conflicts.
 double conflicts(const View& v) {
   return v.kind() == PlaceKind::atomic ? v("atomic_contention.bank_conflicts")
                                        : v("shared_bank_conflicts.conflicts");
@@ -65,7 +65,7 @@ double lanes_of_a_word(const View& v) {
   return ratio(v("atomic_contention.lanes"), v("atomic_contention.words"));
 }
 double operations(const View& v) { return v("atomic.operations"); }
-/// One operation per thread block remains if a block combines its own.
+/// One operation per thread block remains if each block combines its own.
 double avoidable(const View& v) {
   return ratio(std::max(0.0, operations(v) - v("thread_blocks")), operations(v)) * v("atomic.cycles");
 }
@@ -76,7 +76,7 @@ double atomic_saving(const View& v) { return work_share(v, avoidable(v)); }
 double active_lanes(const View& v) {
   return ratio(v("instruction_count.thread_instructions"), v("instruction_count.warp_instructions"));
 }
-/// Average lanes of a warp that have a thread; all of them if block sizes differ.
+/// Average number of a warp's lanes that have a thread; 32 if block sizes differ.
 double threads_of_a_warp(const View& v) {
   const double threads = v("block_threads");
   return threads == 0 ? warp : threads / std::ceil(threads / warp);

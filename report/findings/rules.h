@@ -1,4 +1,4 @@
-// The rules behind findings in words, as a table. docs/findings.md lists them.
+// The table of rules that produce findings. docs/findings.md lists them.
 #pragma once
 
 #include <cmath>
@@ -11,11 +11,11 @@
 
 namespace lynxpp::report {
 
-/// Facts that a rule reads: those of a place, then those of its kernel.
+/// Facts that a rule reads: those of a location, then those of its kernel.
 class View {
  public:
   View(const KernelFacts& kernel, const PlaceFacts* place) : kernel_(kernel), place_(place) {}
-  /// 0: there is none.
+  /// Returns 0 if the fact is unknown.
   double operator()(std::string_view name) const;
   bool has(std::string_view name) const { return find(name) != nullptr; }
 
@@ -48,14 +48,14 @@ struct NamedMeasure {
 };
 
 struct FindingRule {
-  std::string_view name;                ///< in plain words
-  std::vector<PlaceKind> kinds;         ///< of the places that it is about; none: about the kernel
-  std::vector<std::string_view> needs;  ///< facts without which it says nothing
-  Measure measure;                      ///< it holds where this is at least `threshold`
+  std::string_view name;                ///< a short description
+  std::vector<PlaceKind> kinds;         ///< kinds of locations that it is about; empty: about the kernel
+  std::vector<std::string_view> needs;  ///< facts that the rule requires
+  Measure measure;                      ///< the rule applies if this is at least `threshold`
   double threshold = 0;
-  Measure saving;  ///< at most this share of the kernel's work; null: not estimated
+  Measure saving;  ///< upper bound as a share of the kernel's work; null: not estimated
   std::vector<NamedMeasure> numbers;
-  /// {what}: "loads", "stores", … of a place; {distance}, {combined}: those members of View
+  /// {what}: the location's "loads", "stores", …; {distance}, {combined}: those members of View
   std::string_view sentence;
   std::string_view why;
   std::string_view what_to_try;

@@ -1,4 +1,4 @@
-// Findings and the overview of a run as text and as a part of a plain page.
+// Findings and the overview of a run, as text and as a section of a plain page.
 #include <algorithm>
 #include <cctype>
 #include <functional>
@@ -16,9 +16,9 @@
 namespace lynxpp::report {
 namespace {
 
-/// Those that promise less are left out of a list.
+/// Findings with less benefit are left out of a list.
 constexpr double least_benefit = 0.01;
-/// Where nothing is estimated, the kernel's share decides.
+/// Findings without an estimate are listed from this share of the kernel on.
 constexpr double least_weight = 0.05;
 
 bool is_worth_a_line(const KernelFinding& finding) {
@@ -35,7 +35,7 @@ std::string kernel_of(const KernelFinding& finding) {
   return demangle(finding.kernel) + (path.empty() ? "" : " in " + path);
 }
 
-/// "transpose.cu:24 (st.global.f32, argument 1 (float*))".
+/// Returns "transpose.cu:24 (st.global.f32, argument 1 (float*))".
 std::string place_of(const KernelFinding& finding) {
   std::string text = finding.place ? place_text(*finding.place) : "";
   if (text.empty() || finding.place->opcode.empty()) return text;
@@ -66,7 +66,7 @@ std::string entry(const KernelFinding& finding, std::size_t number, std::size_t 
          wrapped("Try: " + finding.what_to_try + ".", indent, width);
 }
 
-/// "… 4 more with less than 1 %, see an HTML report: divergent branch (hist.cu:30), …"
+/// Returns "… 4 more with less than 1 %, see an HTML report: divergent branch (hist.cu:30), …".
 std::string others_text(const std::vector<const KernelFinding*>& others, const std::string& share) {
   constexpr std::size_t most = 3;
   std::string text = "… " + std::to_string(others.size()) + " more with " + share + ", see an HTML report: ";
@@ -84,7 +84,7 @@ bool lacks_line(const KernelFinding& finding) { return finding.place && finding.
 
 struct OverviewColumn {
   std::vector<std::string> header;
-  std::function<std::string(const KernelFacts&)> cell;  ///< empty where nothing is known
+  std::function<std::string(const KernelFacts&)> cell;  ///< empty if unknown
 };
 
 std::string count_text(double value) {
@@ -101,7 +101,7 @@ double bytes_asked(const Facts& facts) {
   return facts.get("memory_efficiency.load_bytes_asked") + facts.get("memory_efficiency.store_bytes_asked");
 }
 
-/// Conflicts among lanes that access different words of one bank.
+/// Returns the conflicts among lanes that access different words of one bank.
 double shared_conflicts(const Facts& facts) {
   return facts.get("shared_bank_conflicts.load_conflicts") +
          facts.get("shared_bank_conflicts.store_conflicts") +
@@ -175,7 +175,7 @@ std::string headline(const RunFacts& facts) {
   return text;
 }
 
-/// Kernels by the reason that they share, in order of appearance.
+/// Groups the kernels by reason, in order of appearance.
 std::string nothing_measured(const std::vector<CoverageRecord>& seen, std::size_t width) {
   constexpr std::size_t most_reasons = 20, most_names = 5;
   if (seen.empty()) return {};
@@ -270,11 +270,11 @@ std::string summary_text(const Summary& summary, std::size_t width) {
   for (const CoverageRecord& each : summary.coverage) missed += gap_of(each).empty() ? 0 : 1;
   if (missed != 0 && share.empty()) {
     text += wrapped(std::to_string(missed) + " of " + std::to_string(summary.coverage.size()) +
-                        " kernels were not or not always instrumented: see the report's table.",
+                        " kernels were not instrumented in every launch: see the report's table.",
                     0, width);
   }
   const std::string words = findings_text(findings, facts.weight, width);
-  return text + "\n" + (words.empty() ? "No rule found anything worth a change.\n" : words);
+  return text + "\n" + (words.empty() ? "No rule found anything to improve.\n" : words);
 }
 
 std::string findings_html(const std::vector<KernelFinding>& findings, Weight weight) {

@@ -1,4 +1,4 @@
-// A number of a result in a JSON object.
+// Writes a number of a result to a JSON object.
 #pragma once
 
 #include <cmath>
@@ -8,8 +8,8 @@
 
 namespace lynxpp::report {
 
-/// What is no finite number is null. Sums that no 64-bit integer holds become the nearest double, and say so
-/// by their point or exponent. `Json`: a tree of the library that the caller uses.
+/// Writes null if the number is not finite. Sums that exceed 64 bits become the nearest double, recognizable
+/// by the point or exponent. `Json` is the caller's JSON library type.
 template <typename Json>
 Json json_number(const Number& number) {
   if (number.is_real) return std::isfinite(number.real) ? Json(number.real) : Json(nullptr);

@@ -18,7 +18,7 @@ const TimingRecord* timing_of(const BenchRun& run, const std::string& kernel) {
 
 double launch_ms(const TimingRecord& record) { return record.execute / static_cast<double>(record.launches); }
 
-/// nullopt when no round has the kernel's time both ways.
+/// Returns nullopt if no round timed the kernel both natively and instrumented.
 std::optional<KernelOverhead> compare(const std::string& kernel, const std::vector<BenchRun>& native,
                                       const std::vector<BenchRun>& instrumented) {
   std::vector<double> native_ms;

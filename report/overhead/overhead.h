@@ -1,4 +1,4 @@
-// What instrumentation costs: kernel times of native and instrumented runs of one program, made in turn.
+// The cost of instrumentation: kernel times of native and instrumented runs of a program, in turn.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,13 @@ namespace lynxpp::report {
 
 /// One run of the program.
 struct BenchRun {
-  double program_ms = 0;  ///< start to end of the process
+  double program_ms = 0;  ///< wall time of the process
   bool same_output = true;
   std::vector<TimingRecord> timings;
   std::vector<CoverageRecord> coverage;
 };
 
-/// The runs with one set of specifications; run i of it was made next to native run i.
+/// The runs with one set of specifications; run i was made next to native run i.
 struct BenchSetting {
   std::string name;
   std::vector<BenchRun> runs;
@@ -33,11 +33,11 @@ struct Bench {
 struct KernelOverhead {
   std::string kernel;          ///< mangled
   std::uint64_t launches = 0;  ///< in one run
-  double native_ms = 0;        ///< of one launch: the mean over a run's launches, the median over the runs
+  double native_ms = 0;        ///< per launch: the mean over a run's launches, then the median over the runs
   double instrumented_ms = 0;
-  /// what clearing and copying back an instrumented launch's buffers took beside it
+  /// time to clear and copy back an instrumented launch's buffers, in addition
   std::optional<double> buffers_ms;
-  double ratio = 0;  ///< the median over the rounds, each a native run and the instrumented run beside it
+  double ratio = 0;  ///< the median over the rounds of the instrumented over the native time
   double least_ratio = 0;
   double most_ratio = 0;
   std::optional<KernelResources> original;
@@ -46,11 +46,11 @@ struct KernelOverhead {
 
 struct SettingOverhead {
   std::string name;
-  std::vector<KernelOverhead> kernels;           ///< the longest-running first
-  std::vector<CoverageRecord> not_instrumented;  ///< kernels of which no launch was
-  double geometric_mean = 0;                     ///< of the kernels' ratios; 0: there are none
-  std::size_t worst = 0;                         ///< the kernel with the greatest ratio
-  double native_program_ms = 0;                  ///< medians; with the loading and compiling of variants
+  std::vector<KernelOverhead> kernels;           ///< longest-running first
+  std::vector<CoverageRecord> not_instrumented;  ///< kernels without an instrumented launch
+  double geometric_mean = 0;                     ///< of the kernels' ratios; 0: no kernels
+  std::size_t worst = 0;                         ///< the kernel with the largest ratio
+  double native_program_ms = 0;                  ///< medians; include loading and compiling of variants
   double instrumented_program_ms = 0;
   bool same_output = true;
 };
@@ -63,17 +63,17 @@ struct Overhead {
   std::vector<SettingOverhead> settings;
 };
 
-/// Preconditions: at least one native run, and as many runs of each setting as native ones.
+/// Preconditions: at least one native run, and the same number of runs of each setting.
 Overhead overhead_of(const Bench& bench);
 
-/// "20 -> 28", or "20" when nothing changed; empty when one of them is not known.
+/// Returns "20 -> 28", or "20" if nothing changed; empty if one of them is unknown.
 std::string change(const std::optional<KernelResources>& before, const std::optional<KernelResources>& after,
                    std::uint64_t KernelResources::*member);
 
-/// Tables in at most `width` characters a line where names can be shortened to that.
+/// Returns tables with lines of at most `width` characters if shortening names allows it.
 std::string to_text(const Overhead& overhead, std::size_t width);
 
-/// One JSON object and a line end; docs/metrics.md describes it.
+/// Returns one JSON object and a newline; docs/metrics.md describes it.
 std::string to_json(const Overhead& overhead);
 
 }  // namespace lynxpp::report

@@ -1,4 +1,4 @@
-// Overheads for a person and for a program to read.
+// Overheads as text and JSON.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t least_kernel_width = 12;
 
-/// Three digits that matter, at least three behind the point for what is below one.
+/// Formats three significant digits; at least three decimals below one.
 std::string milliseconds(double value) { return fixed(value, value < 1 ? 4 : value < 100 ? 3 : 1); }
 
 std::string kernel_table(const SettingOverhead& setting, std::size_t width) {
@@ -140,10 +140,10 @@ std::string to_text(const Overhead& overhead, std::size_t width) {
                                 : "THE PROGRAM'S OUTPUT CHANGED\n";
   }
   if (!overhead.native_output_is_stable)
-    text += "\nthe program's output differs from run to run, native ones too: it was not compared\n";
-  if (overhead.device.starts_with("cpu (")) text += "\nNo time is measured: these are times of a model.\n";
+    text += "\nthe program's output differs even between native runs: it was not compared\n";
+  if (overhead.device.starts_with("cpu (")) text += "\nThese times are modelled, not measured.\n";
   if (overhead.device == "cpu")
-    text += "\nThese are times of the built-in cpu device: they say nothing about a GPU.\n";
+    text += "\nThese times are of the built-in cpu device and say nothing about a GPU.\n";
   return text;
 }
 

@@ -1,4 +1,4 @@
-// The page without data, as report/page/app is bundled.
+// The page without data, bundled from report/page/app.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@ struct EmbeddedText {
   std::string_view source;
 };
 
-/// One text; an empty one where lynxpp was built without npm.
+/// Returns one text; it is empty if lynxpp was built without npm.
 std::span<const EmbeddedText> embedded_page();
 
 }  // namespace lynxpp::report

@@ -1,6 +1,6 @@
-# Bundles the page's app, whose components come from npm. Without npm, or where its registry is out of reach and nothing is cached,
-# lynxpp is built with the plain page alone.
-option(LYNXPP_PAGE "Bundle the report's page with npm, where that is there" ON)
+# Bundles the page's app, whose components come from npm. Without npm, or if its registry cannot be reached and nothing is
+# cached, lynxpp is built with the plain page only.
+option(LYNXPP_PAGE "Bundle the report's page with npm, if npm is installed" ON)
 set(page_app ${CMAKE_CURRENT_SOURCE_DIR}/page/app)
 set(page_folder ${CMAKE_CURRENT_BINARY_DIR}/page)
 file(MAKE_DIRECTORY ${page_folder})

@@ -18,7 +18,7 @@ std::string json_text(std::string_view text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-/// Of texts of JSON.
+/// Joins JSON texts to a list.
 std::string joined(const std::vector<std::string>& values) {
   std::string text = "[";
   for (const std::string& each : values) {
@@ -35,7 +35,7 @@ std::string list_of(const Records& records, Project&& record_of) {
   return joined(lines);
 }
 
-/// The files that some place lies in, with their texts or the reason why there is none.
+/// Returns the files that sites refer to, with their texts or the reason why the text is missing.
 std::string sources_of(const Summary& summary, SourceTexts texts) {
   std::set<std::string> paths;
   for (const auto& [key, record] : summary.sites) {
@@ -47,7 +47,7 @@ std::string sources_of(const Summary& summary, SourceTexts texts) {
   SourceFiles files;
   for (const std::string& path : paths) {
     const SourceFile file =
-        texts == SourceTexts::embedded ? files.read(path) : SourceFile{path, {}, "--no-source left it out"};
+        texts == SourceTexts::embedded ? files.read(path) : SourceFile{path, {}, "omitted by --no-source"};
     sources.push_back("{\"path\":" + json_text(path) +
                       (file.missing.empty() ? ",\"text\":" + json_text(file.text)
                                             : ",\"text\":null,\"missing\":" + json_text(file.missing)) +
@@ -71,7 +71,7 @@ std::string base64_of(std::string_view bytes) {
   return text;
 }
 
-/// In the format of zlib; empty when there is no memory for it.
+/// Returns zlib-compressed bytes; empty if memory is insufficient.
 std::string compressed(std::string_view text) {
   uLongf size = compressBound(text.size());
   std::string bytes(size, '\0');

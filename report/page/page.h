@@ -1,4 +1,4 @@
-// The page that shows where to look: all of a run's records in one HTML file, which needs no network.
+// The page: all of a run's records in one HTML file that needs no network.
 #pragma once
 
 #include <string>
@@ -8,10 +8,11 @@
 
 namespace lynxpp::report {
 
-/// Whether the page holds the text of source files that the records name (report/page/source_files.h).
+/// Selects if the page contains the text of the source files that the records name
+/// (report/page/source_files.h).
 enum class SourceTexts { embedded, left_out };
 
-/// Collects what the page shows: the summary, and records one by one that the summary folds.
+/// Collects the page's data: the summary, and single records that the summary folds.
 class PageSink : public SummarySink {
  public:
   using SummarySink::SummarySink;
@@ -19,11 +20,11 @@ class PageSink : public SummarySink {
   void device(const DeviceRecord& record) override;
   void activity(const ActivityRecord& record) override;
 
-  /// The page's data: one JSON object (docs/schema/page.schema.json).
+  /// Returns the page's data: one JSON object (docs/schema/page.schema.json).
   std::string data(const std::string& title, SourceTexts texts = SourceTexts::embedded) const;
 
  private:
-  /// Of launches and of activities the first ones are in the page.
+  /// The page has at most this many launches and activities, the first ones.
   static constexpr std::size_t listed_records = 10'000;
 
   std::vector<std::string> launches_;  ///< JSON, without arrays
@@ -33,10 +34,10 @@ class PageSink : public SummarySink {
   std::uint64_t further_activities_ = 0;
 };
 
-/// The page, where lynxpp was built with it, else the plain one (to_html).
+/// Returns the page if lynxpp was built with it, else the plain page (to_html).
 std::string to_page(const PageSink& sink, const std::string& title,
                     SourceTexts texts = SourceTexts::embedded);
-/// Whether to_page() makes the former.
+/// True if lynxpp was built with the page.
 bool has_page();
 
 }  // namespace lynxpp::report

@@ -32,22 +32,22 @@ bool is_source_name(const std::filesystem::path& path) {
 
 SourceFile SourceFiles::read(const std::string& path) {
   SourceFile file{path, {}, {}};
-  // What a symbolic link leads to is what is read: its name counts, too.
+  // The target of a symbolic link is read, so its name is checked, too.
   std::error_code error;
   const std::filesystem::path target = std::filesystem::canonical(path, error);
   if (!is_source_name(path) || (!error && !is_source_name(target))) {
-    file.missing = "its name does not end as source files' names do";
+    file.missing = "its name has no suffix of a source file";
     return file;
   }
   if (error) {
-    file.missing = "the file was not there when the page was made";
+    file.missing = "the file did not exist when the page was made";
     return file;
   }
   Result<std::string> text = read_regular_file(target, most_bytes_of_a_file, false);
   if (!text) {
     file.missing = "it could not be read: " + text.error().diagnostics.front().message;
   } else if (bytes_ + text->size() > most_bytes) {
-    file.missing = "the page holds 64 MiB of source already";
+    file.missing = "the page already has 64 MiB of source";
   } else {
     file.text = std::move(*text);
     bytes_ += file.text.size();

@@ -1,4 +1,4 @@
-// The source files whose text the page holds.
+// Reads the source files that the page embeds.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,11 @@ namespace lynxpp::report {
 struct SourceFile {
   std::string path;  ///< as the records name it
   std::string text;
-  std::string missing;  ///< why there is no text; empty: there is
+  std::string missing;  ///< why there is no text; empty: there is one
 };
 
-/// Reads files that records name. Records may come from anybody, so that only what looks like source is read:
-/// regular files with a suffix of source files, as much as a page can hold.
+/// Reads files that records name. Records are untrusted, so only files that look like source are read:
+/// regular files with a source suffix, up to the page's size limit.
 class SourceFiles {
  public:
   SourceFile read(const std::string& path);

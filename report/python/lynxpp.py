@@ -1,21 +1,21 @@
-"""Reads the records that lynxpp writes (LYNXPP_OUTPUT, `lynxpp merge`). Python's standard library only; with
-pandas installed, frame() makes a DataFrame.
+"""Reads the records that lynxpp writes (LYNXPP_OUTPUT, `lynxpp merge`). Needs only Python's standard library; with
+pandas installed, frame() returns a DataFrame.
 
     import lynxpp
-    records = lynxpp.Records("job.jsonl")            # several files, too; those that end in .gz are compressed
+    records = lynxpp.Records("job.jsonl")            # or several files; names that end in .gz are compressed
     for launch in records.launches():
         print(launch.rank, launch.demangled, launch.results["thread_instructions"])
-    for metric in records.metrics():                 # every result that is a number
+    for metric in records.metrics():                 # every numeric result
         print(metric.launch.host, metric.name, metric.value, metric.unit)
     records.frame().groupby(["kernel", "rank"])["value"].sum()
 
-Each of the methods reads the files anew, line by line, so that they may be larger than memory. A line that is
-cut off (a process that was killed) is left out; `records.left_out` says how many the last reading met.
+Each method reads the files again, line by line, so that they may be larger than memory. Truncated lines (of a
+process that was killed) are skipped; `records.left_out` is their number in the last reading.
 
 Traces that were streamed (LYNXPP_TRACE, `lynxpp run --trace FOLDER`) are in files of their own:
 
     for stream in lynxpp.streams("FOLDER"):          # one for each launch and trace
-        for number, entry in stream.entries():       # a dict by the names of the fields
+        for number, entry in stream.entries():       # a dict with the fields' names as keys
             print(stream.kernel, stream.launch, number, entry["address"])
 """
 import array
@@ -34,7 +34,7 @@ Metric = collections.namedtuple("Metric", "launch name value unit")
 
 
 class Process:
-    """Who wrote records. What is not known is None."""
+    """A process that wrote records. Unknown attributes are None."""  # english: ok
 
     def __init__(self, record=None):
         record = record or {}
@@ -44,7 +44,7 @@ class Process:
         self.pid = record.get("pid")
         self.rank = record.get("rank")
         self.program = record.get("program")
-        self.file = record.get("file")  # of records that name no process
+        self.file = record.get("file")  # the file of records that name no process
 
     def __repr__(self):
         return f"Process(host={self.host!r}, rank={self.rank!r}, pid={self.pid!r})"
@@ -58,7 +58,7 @@ class Array:
         self.values = result["values"]
         self.names = result.get("names", [])
         self.labels = result.get("labels", [])
-        self.texts = result.get("texts", [])  # of a table's column: what its values stand for
+        self.texts = result.get("texts", [])  # of a table's column: the texts that its values represent
         self.table = result.get("table")
         self.bounds = result.get("bounds")  # of a histogram
         self.underflow = result.get("underflow")
@@ -67,7 +67,7 @@ class Array:
         self.left_out = result.get("left_out", 0)
 
     def __getitem__(self, index):
-        """Of a position, or of one for each extent."""
+        """Returns the value at a position, or at one index per extent."""
         if not isinstance(index, tuple):
             return self.values[index]
         position = 0
@@ -85,7 +85,7 @@ class Array:
 
 
 class Table:
-    """Rows of a trace, of a map, or of an array of structures: each a dict by the names of the columns."""
+    """Rows of a trace, of a map, or of an array of structures: dicts with the columns' names as keys."""
 
     def __init__(self, launch, name, columns):
         self.launch = launch
@@ -99,7 +99,7 @@ class Table:
         return [dict(zip(names, cells)) for cells in zip(*(self.columns[name].texts or self.columns[name].values for name in names))]
 
     def by_key(self):
-        """{key: the row}; the key is a tuple where several columns are keys."""
+        """Returns {key: row}; the key is a tuple if several columns are keys."""
         def key(row):
             return row[self.keys[0]] if len(self.keys) == 1 else tuple(row[name] for name in self.keys)
         return {key(row): row for row in self.rows()}
@@ -118,7 +118,7 @@ def _result(value):
 
 
 class Launch:
-    """What one specification says of one launch. `record` is the record as it stands in the file."""
+    """The results of one specification for one launch. `record` is the parsed JSON object."""
 
     def __init__(self, record, process):
         self.record = record
@@ -130,7 +130,7 @@ class Launch:
         self.device = record["device"]
         self.grid = tuple(record["grid"])
         self.block = tuple(record["block"])
-        self.place = record.get("place", {})
+        self.place = record.get("place", {})  # english: ok
         self.units = record.get("units", {})
         self.notes = record.get("notes", [])
         self.ranges = record.get("ranges", [])
@@ -146,13 +146,13 @@ class Launch:
 
     @property
     def seconds(self):
-        """From before the launch until its results were seen, on the host's clock; None: not known."""
+        """Seconds from before the launch until its results were seen, on the host's clock; None: unknown."""
         if "end_us" not in self.place:
             return None
         return (self.place["end_us"] - self.place["begin_us"]) / 1e6
 
     def metrics(self):
-        """Results that are numbers; of ratios the value."""
+        """Yields numeric results; ratios as their value."""
         for name, result in self.results.items():
             if isinstance(result, Ratio):
                 result = result.value
@@ -172,7 +172,7 @@ class Launch:
 
 
 class Sites:
-    """The instructions and basic blocks of a kernel that results by INSTRUCTIONS and BASIC_BLOCKS go by."""
+    """A kernel's instructions and basic blocks, in the order of results by INSTRUCTIONS and BASIC_BLOCKS."""
 
     def __init__(self, record):
         self.record = record
@@ -180,7 +180,7 @@ class Sites:
         self.table = record["table"]
 
     def instructions(self):
-        """A dict for each: block, opcode, labels, ptx_line, file (None: not known), line (0: not known)."""
+        """Yields dicts: block, opcode, labels, ptx_line, file (None: unknown), line (0: unknown)."""
         columns = self.record["instructions"]
         opcodes, labels, files = self.record["opcodes"], self.record["labels"], self.record["files"]
         for block, opcode, label, ptx_line, file, line in zip(
@@ -189,14 +189,14 @@ class Sites:
                    "file": None if file is None else files[file], "line": line}
 
     def blocks(self):
-        """A dict for each: function, first (instruction), instructions (how many)."""
+        """Yields dicts: function, first (instruction), instructions (count)."""
         columns = self.record["blocks"]
         for function, first, count in zip(columns["function"], columns["first"], columns["instructions"]):
             yield {"function": self.record["functions"][function], "first": first, "instructions": count}
 
 
 class Records:
-    """The records of files."""
+    """The records of one or more files."""
 
     def __init__(self, *paths):
         if not paths:
@@ -205,7 +205,7 @@ class Records:
         self.left_out = 0
 
     def __iter__(self):
-        """(record, its Process), in the order of the files."""
+        """Yields (record, Process), in the order of the files."""
         self.left_out = 0
         for path in self.paths:
             processes, nameless = {}, Process({"file": path})
@@ -232,11 +232,11 @@ class Records:
         return record
 
     def of(self, kind):
-        """Records of one kind ("coverage", "timing", "total", "device", "activity", …) with their Process."""
+        """Yields records of one kind ("coverage", "timing", "total", "device", "activity", …) with their Process."""
         return ((record, process) for record, process in self if record["record"] == kind)
 
     def processes(self):
-        """Each once."""
+        """Yields each process once."""
         seen = set()
         for record, process in self.of("process"):
             if record["process"] not in seen:
@@ -244,7 +244,7 @@ class Records:
                 yield process
 
     def launches(self, kernel=None, spec=None):
-        """All, or those of a kernel (mangled or as written) and of a specification."""
+        """Yields all launches, or those of a kernel (mangled or demangled) or specification."""
         for record, process in self.of("launch"):
             if spec is not None and record["spec"] != spec:
                 continue
@@ -253,32 +253,32 @@ class Records:
             yield Launch(record, process)
 
     def metrics(self, name=None):
-        """Results that are numbers, of all launches; or those of this name."""
+        """Yields the numeric results of all launches, or those of this name."""
         for launch in self.launches():
             for metric in launch.metrics():
                 if name is None or metric.name == name:
                     yield metric
 
     def tables(self, name=None):
-        """Traces, maps and arrays of structures of all launches; or those of this name."""
+        """Yields traces, maps and arrays of structures of all launches, or those of this name."""
         for launch in self.launches():
             for table in launch.tables():
                 if name is None or table.name == name:
                     yield table
 
     def maps(self, name=None):
-        """Tables whose rows have keys."""
+        """Yields tables whose rows have keys."""
         return (table for table in self.tables(name) if table.keys)
 
     def sites(self):
         return (Sites(record) for record, _ in self.of("sites"))
 
     def coverage(self):
-        """A dict for each kernel and process."""
+        """Yields a dict for each kernel and process."""
         return (record for record, _ in self.of("coverage"))
 
     def frame(self):
-        """A pandas DataFrame with a row for each metric."""
+        """Returns a pandas DataFrame with a row for each metric."""
         import pandas  # pylint: disable=import-outside-toplevel
         columns = ["host", "rank", "pid", "ordinal", "stream", "module", "kernel", "demangled", "launch", "correlation", "spec",
                    "begin_us", "end_us", "name", "value", "unit"]
@@ -292,7 +292,7 @@ class Records:
 
 
 def _with_library(data, size):
-    """The system's own libzstd, which Debian's dpkg needs, too."""
+    """Returns the system's libzstd, which Debian's dpkg also requires."""
     library = ctypes.CDLL(ctypes.util.find_library("zstd") or "libzstd.so.1")
     library.ZSTD_decompress.restype = ctypes.c_size_t
     library.ZSTD_decompress.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t]
@@ -303,7 +303,7 @@ def _with_library(data, size):
 
 
 def _unpacked(data, size):
-    """zstd: of the standard library (3.14), else of the package zstandard, else of the system."""
+    """Decompresses with the standard library (3.14), else the package zstandard, else the system's libzstd."""
     try:
         from compression import zstd
         return zstd.decompress(data)
@@ -316,12 +316,12 @@ def _unpacked(data, size):
         return _with_library(data, size)
 
 
-# Array codes of the fields' types; of these all are as wide on every x86-64 Linux.
+# Array codes of the fields' types; their widths are the same on every x86-64 Linux.
 _CODES = {"i8": "b", "u8": "B", "i16": "h", "u16": "H", "i32": "i", "u32": "I", "i64": "q", "u64": "Q", "f32": "f", "f64": "d"}
 
 
 class Stream:
-    """A trace of one launch. `appended` is None where the launch did not end; entries that are not in the file were lost."""
+    """A trace of one launch. `appended` stays unset (None) if the launch did not end; entries missing in the file were lost."""
 
     def __init__(self, path, number, description):
         self._path, self._number = path, number
@@ -336,7 +336,7 @@ class Stream:
         self.appended = None
 
     def blocks(self):
-        """(number of the first entry, {name: values}) of each block."""
+        """Yields (number of the first entry, {name: values}) for each block."""
         width = sum(struct.calcsize("=" + _CODES[kind]) for kind in self.fields.values())
         for kind, stream, payload in _frames(self._path, lambda kind, stream: kind == b"rows" and stream == self._number):
             if payload is None:
@@ -352,7 +352,7 @@ class Stream:
             yield first, columns
 
     def entries(self):
-        """(number, {name: value}) of each entry."""
+        """Yields (number, {name: value}) for each entry."""
         for first, columns in self.blocks():
             for i, values in enumerate(zip(*columns.values())):
                 yield first + i, dict(zip(columns, values))
@@ -362,7 +362,7 @@ class Stream:
 
 
 def _frames(path, is_wanted):
-    """(kind, stream, payload) of each whole frame of a file; the payload is None where it is not wanted."""
+    """Yields (kind, stream, payload) for each complete frame of a file; an unwanted payload is skipped (None)."""
     with open(path, "rb") as file:
         size = file.seek(0, 2)
         file.seek(0)
@@ -380,7 +380,7 @@ def _frames(path, is_wanted):
 
 
 def streams(*paths):
-    """The streams of folders and files, in the order in which they began."""
+    """Returns the streams of folders and files, in the order in which they started."""
     found = []
     for path in map(pathlib.Path, paths):
         for file in sorted(path.glob("*.trace")) if path.is_dir() else [path]:

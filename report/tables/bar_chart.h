@@ -20,15 +20,15 @@ struct BarChart {
   std::vector<Bar> bars;
 };
 
-/// Text for an attribute or between tags of HTML and SVG; control characters become '?'.
+/// Escapes text for an attribute or between tags of HTML and SVG; control characters become '?'.
 std::string escaped(std::string_view text);
 
-/// Pixels the chart takes.
+/// Returns the chart's height in pixels.
 std::size_t height_of(const BarChart& chart);
 inline constexpr std::size_t chart_width = 760;
 
-/// The chart as the inside of an <svg> element, its upper edge at `top`. Bars begin at zero; what is no
-/// finite number has none. Each has a <title> with its exact value.
+/// Returns the content of an <svg> element with the chart's upper edge at `top`. Bars begin at zero; values
+/// that are not finite have none. Each bar has a <title> with its exact value.
 std::string svg_of(const BarChart& chart, std::size_t top);
 
 }  // namespace lynxpp::report

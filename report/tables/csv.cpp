@@ -18,7 +18,7 @@ constexpr std::string_view header =
     "kernel,demangled,launch,device,grid,block,spec,result,unit,index,label,function,basic_block,opcode,"
     "ptx_line,file,line,value,numerator,denominator\n";
 
-/// Every digit; what is no finite number is an empty cell.
+/// Formats every digit; a value that is not finite gives an empty cell.
 std::string value_cell(const Values& values, std::size_t index) {
   return std::visit(
       [index](const auto& elements) -> std::string {
@@ -32,7 +32,7 @@ std::string value_cell(const Values& values, std::size_t index) {
       values);
 }
 
-/// "3 1" for element 7 of a 4 by 2 array.
+/// Returns "3 1" for element 7 of a 4 by 2 array.
 std::string index_cell(std::size_t index, const std::vector<std::uint64_t>& extents) {
   std::string text;
   for (std::size_t i = extents.size(); i-- > 0;) {
@@ -53,7 +53,7 @@ std::string place_cells(const SiteLabel& label) {
 
 constexpr const char* no_place = ",,,,,";
 
-/// The name of the first index, or what the value stands for.
+/// Returns the label of the first index, or the text that the value represents.
 std::string label_cell(const ResultValue& result, std::size_t index) {
   if (!result.texts.empty()) return csv_cell(result.texts[index]);
   if (result.labels.empty()) return {};
@@ -67,7 +67,7 @@ std::string value_cells(const ResultValue& result, std::size_t index) {
          value_cell(*result.denominators, index);
 }
 
-/// What a histogram counted before its first bin and behind its last one.
+/// Returns lines for a histogram's counts below its first bin and above its last.
 std::string outside_bins(const std::string& front, const ResultValue& result) {
   std::string text;
   if (result.bounds.empty()) return text;
@@ -85,7 +85,7 @@ std::string outside_bins(const std::string& front, const ResultValue& result) {
   return text;
 }
 
-/// Whether a spreadsheet would compute it. A number is what it is.
+/// True if a spreadsheet would evaluate the text. Numbers are excluded.
 bool looks_like_formula(std::string_view text) {
   if (text.empty() || std::string_view("=+-@\t\r").find(text.front()) == std::string_view::npos) return false;
   const char* const begin = text.data() + (text.front() == '+' ? 1 : 0);

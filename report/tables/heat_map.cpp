@@ -12,7 +12,7 @@
 namespace lynxpp::report {
 namespace {
 
-/// The first is for what has nothing.
+/// The first shade is for zero.
 constexpr std::size_t shades = 8;
 constexpr std::size_t map_width = 768;
 constexpr std::size_t map_height = 28;
@@ -51,7 +51,7 @@ std::size_t shade_of(double value, double most) {
   return 1 + std::min(static_cast<std::size_t>(share * (shades - 1)), shades - 2);
 }
 
-/// The least value that has the shade.
+/// Returns the lower bound of the shade.
 double least_of(std::size_t shade, double most) {
   const double share = static_cast<double>(shade - 1) / (shades - 1);
   return std::expm1(share * std::log1p(most));

@@ -1,4 +1,4 @@
-// Values along an array as cells of one row, and the shell of a page that shows them.
+// Values along an array as cells of one row, and the frame of an HTML page.
 #pragma once
 
 #include <cstddef>
@@ -10,17 +10,17 @@ namespace lynxpp::report {
 
 struct HeatCell {
   double value = 0;
-  std::string title;  ///< shown when the mouse is over it
+  std::string title;  ///< tooltip
 };
 
-/// Cells of equal width from left to right, as an <svg> element. Shades are those of `most` on a scale of
-/// logarithms; a cell of 0 or less has the first one. `label` says what it shows to who cannot see it.
+/// Returns an <svg> element with cells of equal width from left to right. Shades are logarithmic up to
+/// `most`; a cell of 0 or less has the first one. `label` describes the picture for screen readers.
 std::string heat_map(std::string_view label, const std::vector<HeatCell>& cells, double most);
 
-/// What the shades of `most` stand for: "`what`: 0, above 0, from …".
+/// Returns a legend of the shades: "`what`: 0, above 0, from …".
 std::string heat_legend(std::string_view what, double most);
 
-/// A whole page with the style of tables and heat maps; `title` is plain text, `body` is HTML behind it.
+/// Returns a whole page with the style of tables and heat maps; `title` is plain text, `body` is HTML.
 std::string html_page(std::string_view title, const std::string& body);
 
 }  // namespace lynxpp::report

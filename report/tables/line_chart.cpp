@@ -23,7 +23,7 @@ std::string short_number(double value) {
   return text;
 }
 
-/// 1, 2 or 5 times a power of ten, so that about `count` of them make `range`.
+/// Returns 1, 2 or 5 times a power of ten, so that about `count` steps make `range`.
 double step_of(double range, int count) {
   const double rough = range / count;
   const double power = std::pow(10, std::floor(std::log10(rough)));

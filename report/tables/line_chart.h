@@ -25,8 +25,9 @@ struct LineChart {
   std::string mark_name;
 };
 
-/// A whole <svg> element. The vertical axis begins at 0; the lines' names stand in a legend, and each place
-/// has a <title> with its values. The chart fits the greatest values; there has to be a place above 0.
+/// Returns a whole <svg> element. The vertical axis begins at 0 and fits the largest value; the legend has
+/// the lines' names, and each point has a <title> with its values. Precondition: at least one point is above
+/// 0.
 std::string svg_of(const LineChart& chart);
 
 }  // namespace lynxpp::report

@@ -10,19 +10,19 @@
 
 namespace lynxpp::report {
 
-/// Names are not made narrower than this.
+/// The minimum width of names.
 inline constexpr std::size_t least_name_width = 12;
 
 std::size_t total_width(const std::vector<TextColumn>& columns);
 
-/// Returns the part of `width` that `columns` leave for names before them.
+/// Returns the part of `width` that `columns` leave for a column of names.
 std::size_t room_for_names(const std::vector<TextColumn>& columns, std::size_t width);
 
-/// Puts the column of kernel names, each in at most `room` characters, before `columns`.
+/// Inserts the column of kernel names, each in at most `room` characters, before `columns`.
 std::string render_with_names(const std::vector<std::string>& demangled, std::vector<TextColumn> columns,
                               std::size_t room);
 
-/// "note: KERNEL: NOTE", one line. Notes may contain a specification's output, including line ends.
+/// Returns one line, "note: KERNEL: NOTE". Notes may contain a specification's output, including newlines.
 std::string note_line(const std::string& kernel, std::string_view note);
 
 }  // namespace lynxpp::report

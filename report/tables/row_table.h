@@ -9,8 +9,8 @@
 
 namespace lynxpp::report {
 
-/// Cells of a table, with what tells rows apart in front: their keys, or the launch where there are several,
-/// and their number.
+/// Cells of a table. The first columns identify rows: by their keys, or by launch, if there are several, and
+/// row number.
 struct TableCells {
   struct Column {
     std::string name;
@@ -21,10 +21,10 @@ struct TableCells {
   std::vector<std::vector<std::string>> rows;
   std::uint64_t further = 0;  ///< rows that are not shown
 };
-/// At most `most` rows.
+/// Returns at most `most` rows.
 TableCells cells_of(const TableTotals& table, std::size_t most);
 
-/// A heading and one line for each of the first `most` rows. `kernel` is its demangled name.
+/// Returns a heading and one line for each of the first `most` rows. `kernel` is its demangled name.
 std::string render_rows(const std::string& kernel, const TableTotals& table, std::size_t width,
                         std::size_t most);
 

@@ -13,14 +13,14 @@ constexpr std::size_t indent = 2;
 constexpr std::size_t widest_function = 24;
 constexpr std::size_t widest_source = 28;
 
-/// The end of a file's name tells it from others.
+/// Keeps the end of a file's name, which distinguishes it from others.
 std::string shortened_source(const SiteLabel& label) {
   const std::string text = printable(label.source());
   const std::size_t width = width_of(text);
   return width <= widest_source ? text : "..." + text.substr(text.size() - (widest_source - 3));
 }
 
-/// Columns that say which site a row is; those that would say nothing are left out.
+/// Returns columns that describe the sites; omits empty ones.
 std::vector<TextColumn> place_columns(const HotSites& hot) {
   const bool by_instruction = hot.kind == SiteKind::instruction;
   TextColumn id{{by_instruction ? "instruction" : "block"}, {}};
@@ -68,7 +68,7 @@ std::size_t width_with(const std::vector<TextColumn>& columns, const TextColumn&
   return width;
 }
 
-/// Gives up what the instruction's number tells as well until the widest value has room beside the rest.
+/// Drops columns that the instruction's number implies, until the widest value fits next to the rest.
 void drop_until_one_fits(std::vector<TextColumn>& places, const HotSites& hot, std::size_t width) {
   std::size_t widest = 0;
   for (const ArrayTotals* array : hot.arrays)

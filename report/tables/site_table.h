@@ -8,8 +8,8 @@
 
 namespace lynxpp::report {
 
-/// A heading and one row per site, in lines of at most `width` characters; values that do not fit follow in a
-/// further table. `kernel` is its demangled name.
+/// Returns a heading and one row per site, in lines of at most `width` characters; values that do not fit
+/// follow in another table. `kernel` is its demangled name.
 std::string render_hot_sites(const std::string& kernel, const HotSites& hot, std::size_t width);
 
 }  // namespace lynxpp::report

@@ -31,7 +31,7 @@
 namespace lynxpp::report {
 namespace {
 
-/// Names are not shortened below this while digits can still be given up instead.
+/// Digits are dropped before names become narrower than this.
 constexpr std::size_t wanted_name_width = 24;
 
 std::string count(std::uint64_t value) { return to_text(Number::of(value)); }
@@ -42,7 +42,7 @@ std::vector<std::string> demangled_names(const auto& records) {
   return names;
 }
 
-/// Kernels of one name in several modules are told apart by these.
+/// Distinguishes kernels of the same name in several modules.
 std::vector<std::string> names_of(const std::vector<KernelTotals>& kernels) {
   std::map<std::string_view, std::set<std::string_view>> modules;
   for (const KernelTotals& kernel : kernels) modules[kernel.kernel].insert(kernel.module);
@@ -61,7 +61,7 @@ std::size_t widest(const std::vector<std::string>& texts) {
 
 // ---------------------------------------------------------------- launches
 
-/// How much of what can be long is shown.
+/// Limits on long lists.
 struct Extent {
   std::size_t kernels = 8;                 ///< of a specification, with short arrays and tables
   std::size_t elements = listed_elements;  ///< of an array, and rows of a table
@@ -97,7 +97,7 @@ class SpecificationTable {
     const std::size_t name_width = std::min(widest(names_), wanted_name_width);
     if (fits(all, name_width)) return render_with_names(names_, all, room_for_names(all, width_));
 
-    // Too wide: fewer digits where that helps; and the columns that still do not fit go into a further table.
+    // Too wide: use fewer digits if that helps, and put columns that still do not fit into another table.
     const std::vector<TextColumn> compact = scalar_columns(NumberStyle::compact);
     std::string text;
     for (std::size_t i = 0; i < exact.size(); ++i) {
@@ -125,7 +125,7 @@ class SpecificationTable {
       block.cells.push_back(to_text(kernel.block));
     }
     std::vector<TextColumn> columns{launches, grid, block};
-    // Only where the program names ranges.
+    // Add the range only if the program names ranges.
     if (std::ranges::all_of(totals_.kernels, [](const KernelTotals& each) { return each.ranges.empty(); }))
       return columns;
     TextColumn range{{"range"}, {}, false};
@@ -149,16 +149,16 @@ class SpecificationTable {
     return columns;
   }
 
-  /// The name; below it the unit and how launches were folded, where there is something to say.
+  /// Returns the name and, if they are known, a second line with the unit and how launches were folded.
   std::vector<std::string> header_of(const ScalarColumn& scalar) const {
-    // A name that says its unit needs no second line for it, which keeps tables narrow.
+    // A unit that is part of the name is not repeated, which keeps tables narrow.
     std::string detail = scalar.name.find(scalar.unit) == std::string::npos ? scalar.unit : "";
     if (has_several_launches_) detail += (detail.empty() ? "" : ", ") + std::string(name_of(scalar.fold));
     if (detail.empty()) return {printable(scalar.name)};
     return {printable(scalar.name), "(" + printable(detail) + ")"};
   }
 
-  /// Tables with names for their rows are listed whole, and pictures of these rows are for other reports.
+  /// Labelled rows are listed in full, and pictures of these rows are for other reports.
   static bool is_summarised(const ArrayTotals& array) {
     return array.labels.empty() || (array.each.empty() && array.extents.size() == 1);
   }
@@ -212,7 +212,7 @@ class SpecificationTable {
     return text;
   }
 
-  /// Arrays whose elements stand for the same things stand side by side.
+  /// Arrays over the same elements are shown side by side.
   std::string elements_of(const std::string& kernel, std::vector<const ArrayTotals*> arrays) const {
     std::string text;
     while (!arrays.empty()) {
@@ -244,7 +244,7 @@ class SpecificationTable {
     return text;
   }
 
-  /// Bars of a histogram, the longest for the most.
+  /// Adds bars of a histogram, scaled to the largest count.
   void add_bars(std::vector<TextColumn>& columns, const ArrayTotals& array) const {
     constexpr std::size_t longest = 40, shortest = 8;
     const std::size_t taken = 2 + total_width(columns) + width_between(2);
@@ -261,7 +261,7 @@ class SpecificationTable {
     columns.push_back(std::move(bars));
   }
 
-  /// What the elements are numbered by.
+  /// Returns the title of the index column.
   static std::string index_title(const ArrayTotals& array) {
     if (!array.bounds.empty()) return "from";
     return array.labels.empty() ? "index" : printable(array.table);
@@ -280,7 +280,7 @@ class SpecificationTable {
     return column;
   }
 
-  /// Of traces, maps and arrays of structures.
+  /// Renders traces, maps and arrays of structures.
   std::string tables() const {
     std::string text;
     std::size_t kernels = 0;
@@ -312,7 +312,7 @@ class SpecificationTable {
       const std::string name = short_kernel_name(names_[i], width_ / 2);
       for (const NoteTotals& note : totals_.kernels[i].notes) text += note_line(name, to_text(note));
       if (const std::uint64_t further = totals_.kernels[i].further_notes; further != 0) {
-        text += note_line(name, count(further) + " further notes: see LYNXPP_OUTPUT");
+        text += note_line(name, count(further) + " more notes: see LYNXPP_OUTPUT");
       }
     }
     return text;
@@ -328,7 +328,7 @@ class SpecificationTable {
 
 // ---------------------------------------------------------------- coverage and timing
 
-/// What instrumentation takes of a multiprocessor, where the device says so.
+/// Adds the registers and warps that instrumentation costs, if the device reports them.
 void add_resources(std::vector<TextColumn>& columns, const std::vector<TimingRecord>& records) {
   const auto has_both = [](const TimingRecord& record) { return record.original && record.variant; };
   if (std::none_of(records.begin(), records.end(), has_both)) return;
@@ -341,7 +341,7 @@ void add_resources(std::vector<TextColumn>& columns, const std::vector<TimingRec
   columns.insert(columns.end(), {registers, warps});
 }
 
-/// Omits kernels of which only some originals were timed.
+/// Omits kernels that were timed only uninstrumented.
 std::vector<TimingRecord> timings_of_counted(const Summary& summary) {
   std::vector<TimingRecord> timings = summary.timings;
   std::erase_if(timings, [&](const TimingRecord& timing) {
@@ -382,7 +382,7 @@ std::string render_timing(std::vector<TimingRecord> records, std::size_t width) 
 
 // ---------------------------------------------------------------- the sink
 
-/// What ON_END emitted.
+/// Renders what ON_END emitted.
 std::string render_total(const TotalRecord& record) {
   TextColumn name{{"result"}, {}, false};
   TextColumn value{{"value"}, {}};
@@ -422,7 +422,7 @@ class TableSink final : public SummarySink {
   void finish() override {
     std::vector<std::string> sections;
     sections.push_back(
-        coverage_share_text(coverage_share_of(summary()), "the table of what was not instrumented"));
+        coverage_share_text(coverage_share_of(summary()), "the table of kernels that were not instrumented"));
     for (const SpecificationTotals& totals : summary().specifications) {
       sections.push_back(SpecificationTable(totals, summary(), options_).render());
     }
@@ -442,7 +442,7 @@ class TableSink final : public SummarySink {
   }
 
  private:
-  /// Elements and rows that are kept for a whole table.
+  /// Elements and rows kept for a full table.
   static constexpr std::size_t whole = 1 << 20;
 
   TableOptions options_;
@@ -469,7 +469,7 @@ std::unique_ptr<Sink> make_table_sink(TableOptions options) {
 }
 
 std::unique_ptr<Sink> make_table_sink() {
-  // When stderr is gone there is nobody left to tell.
+  // Errors cannot be reported if stderr is closed.
   const auto write = [](std::string_view text) { static_cast<void>(write_whole(STDERR_FILENO, text)); };
   return make_table_sink({write, terminal_width(STDERR_FILENO)});
 }

@@ -7,7 +7,7 @@
 namespace lynxpp::report {
 namespace {
 
-/// Rows that are folded by key; beyond, they stay apart by launch.
+/// Limit on rows folded by key; further ones stay separate by launch.
 constexpr std::size_t most_keys = 1 << 18;
 
 bool is_same(const Number& a, const Number& b) {
@@ -119,7 +119,7 @@ bool is_address(const ResultValue& result) {
          fold_of(result) != Fold::minimum && fold_of(result) != Fold::maximum;
 }
 
-/// "0x7f0000000040 #3+0x40"
+/// Returns "0x7f0000000040 #3+0x40".
 std::string address_text(const Number& address, std::span<const NamedAllocation> allocations) {
   std::string text = hexadecimal(address);
   if (address.is_real || address.integer < 0) return text;
@@ -146,7 +146,7 @@ TableTotals::TableTotals(std::string name, std::vector<Column> columns, std::siz
   const auto is_foldable = [](const Column& column) {
     return column.is_declared && column.fold != Fold::concatenate;
   };
-  // What is the same in all launches alone declares nothing about the others.
+  // Columns that are all Fold::same do not declare that rows correspond.
   is_by_row_ = !has_keys_ && std::ranges::all_of(columns_, is_foldable) && !all_columns_are(Fold::same);
 }
 
@@ -162,7 +162,7 @@ std::vector<TableTotals::Column> TableTotals::columns_of(const std::vector<const
   return columns;
 }
 
-/// Of a text column the number of the text.
+/// Returns the number of the text in a text column.
 Number TableTotals::cell_of(const ResultValue& result, std::size_t column, std::size_t row,
                             std::span<const NamedAllocation> allocations) {
   if (!columns_[column].is_text) return number_at(result, row);
@@ -182,7 +182,7 @@ const std::string& TableTotals::text_in(const Row& row, std::size_t column) cons
 void TableTotals::add(const std::vector<const ResultValue*>& results, std::uint64_t launch,
                       std::span<const NamedAllocation> allocations) {
   ++launches_;
-  // Of one launch: rows that another one has besides do not belong to it.
+  // Rows of the first launch only: extra rows of later launches do not belong to it.
   if (is_by_row_ && launches_ > 1 && all_columns_are(Fold::first)) return;
   if (is_by_row_ && all_columns_are(Fold::last)) keyed_.clear();
   std::size_t rows = size_of(results[0]->values);
@@ -204,7 +204,7 @@ void TableTotals::add(const std::vector<const ResultValue*>& results, std::uint6
   if (!has_all_keys_ && !is_by_row_) keyed_.clear();
 }
 
-/// The first cells of a row are made in the order of the columns.
+/// Creates a row's cells in the order of the columns.
 void TableTotals::add_cell(Row& row, std::size_t column, const ResultValue& result, std::size_t index,
                            std::span<const NamedAllocation> allocations) {
   if (row.cells.size() <= column) row.cells.emplace_back(columns_[column].fold);

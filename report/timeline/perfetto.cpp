@@ -72,19 +72,19 @@ class Trace {
   std::string text_ = "{\"traceEvents\":[";
 };
 
-/// A thread block's or a warp's time on a multiprocessor, or something that happened there, in nanoseconds.
+/// A thread block's or a warp's time on a multiprocessor, or an event there, in nanoseconds.
 struct Stay {
   std::uint64_t sm = 0;
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
   bool is_instant = false;
-  std::size_t launch = 0;  ///< of PerfettoSink::timelines_
+  std::size_t launch = 0;  ///< index into PerfettoSink::timelines_
   Json others = {};        ///< the other columns
 };
 
 struct LaunchTimeline {
   std::string name;
-  std::string modelled;  ///< the machine its times are modelled for
+  std::string modelled;  ///< the machine that its times are modelled for
 };
 
 class PerfettoSink final : public Sink {
@@ -108,7 +108,7 @@ class PerfettoSink final : public Sink {
       trace_.name_process(of_host, "program");
       trace_.name_track({of_host, calls}, "calls");
       trace_.name_track({of_host, ranges}, "ranges, up to the last call in each");
-      trace_.name_process(of_streams, "device, from the call or the launch before it on");
+      trace_.name_process(of_streams, "device, from the call or the end of the launch before it");
     }
     write_calls();
     write_ranges();
@@ -136,7 +136,7 @@ class PerfettoSink final : public Sink {
     const std::size_t rows = std::min({size_of(sm->values), size_of(begin->values), size_of(end->values)});
     for (std::size_t row = 0; row < rows; ++row) {
       Stay stay{at(*sm, row), at(*begin, row), at(*end, row), is_instants, timelines_.size() - 1};
-      // A row of a table by block that no block has filled.
+      // Skip rows of a table by block that no block has filled.
       if (stay.begin == 0 || stay.end < stay.begin) continue;
       for (const ResultValue& each : record.results) {
         const bool is_other = each.table == table && &each != sm && &each != begin && &each != end;
@@ -216,7 +216,7 @@ class PerfettoSink final : public Sink {
     close_to(0);
   }
 
-  /// Slices of a multiprocessor that overlap go to different tracks.
+  /// Assigns overlapping slices of a multiprocessor to different tracks.
   void write_stays() {
     if (stays_.empty()) return;
     std::ranges::stable_sort(stays_, {}, &Stay::begin);
@@ -226,7 +226,7 @@ class PerfettoSink final : public Sink {
                                                 (is_modelled ? " (modelled where it says so)" : ""));
     constexpr std::uint64_t most_tracks = 4096;
     const std::uint64_t origin = stays_.front().begin;
-    std::map<std::uint64_t, std::vector<std::uint64_t>> ends;  // of the tracks of each multiprocessor
+    std::map<std::uint64_t, std::vector<std::uint64_t>> ends;  // per multiprocessor, of its tracks
     for (const Stay& each : stays_) {
       std::vector<std::uint64_t>& tracks = ends[each.sm];
       const auto free = std::ranges::find_if(tracks, [&](std::uint64_t end) { return end <= each.begin; });

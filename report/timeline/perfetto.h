@@ -1,4 +1,4 @@
-// What a program did with the device as a trace that ui.perfetto.dev opens (Chrome's trace events, JSON).
+// A program's operations on the device as a trace for ui.perfetto.dev (Chrome's trace events, JSON).
 #pragma once
 
 #include <functional>
@@ -9,15 +9,15 @@
 
 namespace lynxpp::report {
 
-/// A table of a launch is a timeline of thread blocks or warps when it has columns of these names, times in
+/// A launch's table with columns of these names is a timeline of thread blocks or warps, with times in
 /// nanoseconds; other columns become arguments of the slices.
 inline constexpr const char* timeline_columns[] = {"sm", "begin", "end"};
-/// … and one of what happened there, a row each, when it has `sm` and this one.
+/// A table with `sm` and this column has an event per row.
 inline constexpr const char* instant_column = "time";
 
-/// At finish() writes one JSON object. Of activities (LYNXPP_TIMELINE): calls, ranges, and launches on their
-/// streams where their time was measured or modelled. Of launches with a timeline: a track for each
-/// multiprocessor, more than one where its slices overlap; what happened at a time is an instant on them.
+/// Writes one JSON object at finish(). From activities (LYNXPP_TIMELINE): calls, ranges, and launches on
+/// their streams if their time was measured or modelled. From launches with a timeline: one track per
+/// multiprocessor, more if slices overlap; events are instants on these tracks.
 std::unique_ptr<Sink> make_perfetto_sink(std::function<void(std::string_view)> write);
 
 }  // namespace lynxpp::report

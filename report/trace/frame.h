@@ -1,4 +1,4 @@
-// Frames of a file of traces (trace_file.h), as written and read.
+// Frames of a trace file (trace_file.h), as written and read.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ inline constexpr char frame_open[] = "open";
 inline constexpr char frame_rows[] = "rows";
 inline constexpr char frame_done[] = "done";
 
-/// Before the payload.
+/// Precedes the payload.
 struct FrameHeader {
   char magic[4];
   char kind[frame_kind_bytes];
@@ -22,7 +22,7 @@ struct FrameHeader {
 };
 static_assert(sizeof(FrameHeader) == 16);
 
-/// Longer ones are none of ours: a block is a ring of 4 MiB, compressed.
+/// Longer frames are invalid: a block is a ring of 4 MiB, compressed.
 inline constexpr std::uint32_t most_frame_bytes = 1u << 26;
 
 }  // namespace lynxpp::report

@@ -15,7 +15,7 @@
 namespace lynxpp::report {
 namespace {
 
-/// Fast rather than small: a kernel may be waiting.
+/// Favours speed over size: a kernel may be waiting.
 constexpr int compression_level = 1;
 
 using Json = nlohmann::ordered_json;
@@ -52,7 +52,7 @@ std::uint32_t bytes_of_trace_type(std::string_view type) {
 }
 
 Status TraceFile::fail(int error) {
-  problem_ = failure("streaming of traces to " + path_ + " has ended: " + std::strerror(error));
+  problem_ = failure("stopped streaming traces to " + path_ + ": " + std::strerror(error));
   return problem_.error();
 }
 

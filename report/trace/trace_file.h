@@ -1,16 +1,16 @@
-// Files of traces that were streamed while kernels ran (LYNXPP_TRACE), one for each process. A process that
-// is killed leaves whole frames and at most one that is cut off.
+// Files of traces that were streamed while kernels ran (LYNXPP_TRACE), one per process. A killed process
+// leaves complete frames and at most one truncated frame.
 //
 //   file    frames
 //   frame   "lxtr" · kind (4 bytes: "open", "rows", "done") · stream (u32) · bytes of the payload (u32) ·
 //           payload
-//   open    JSON: what the stream is of
+//   open    JSON: the description of the stream
 //   rows    number of the first entry (u64) · entries (u64) · zstd: the values of the first field, then those
 //           of the next, each as wide as its type
 //   done    JSON: {"appended": …, "streamed": …}
 //
-// All numbers are little endian. The blocks of a stream stand in the order of their entries' numbers; numbers
-// that are missing were lost.
+// All numbers are little endian. The blocks of a stream are in the order of their entries' numbers; entries
+// with missing numbers were lost.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ struct TraceField {
   std::string type;  ///< "i8", "u8", … "u64", "f32", "f64"
 };
 
-/// Bytes of a value; 0: there is no such type.
+/// Returns the bytes of a value; 0 if the type is unknown.
 std::uint32_t bytes_of_trace_type(std::string_view type);
 
 /// A trace of one launch.
@@ -49,23 +49,23 @@ struct TraceDescription {
 
 struct TraceTotals {
   std::uint64_t appended = 0;
-  std::uint64_t streamed = 0;  ///< entries of them in the file
+  std::uint64_t streamed = 0;  ///< of these, entries in the file
 };
 
-/// Thread safe. The file is made when the first stream begins. It is always a new one: a process may have
-/// begun as another program, and whatever somebody else has put at the path is neither followed nor written.
+/// Thread safe. The file is created when the first stream begins. It is always a new file: the process may
+/// have started as another program, and anything already at the path is neither followed nor overwritten.
 class TraceFile {
  public:
-  /// `path` ends with trace_suffix and may be in a folder that does not exist.
+  /// `path` ends with trace_suffix; its folder need not exist.
   explicit TraceFile(std::string path) : path_(std::move(path)) {}
   TraceFile(const TraceFile&) = delete;
   TraceFile& operator=(const TraceFile&) = delete;
 
-  /// Once the first stream has begun, it may have a number before its suffix.
+  /// After the first stream began, the path may have a number before its suffix.
   const std::string& path() const { return path_; }
 
-  /// The stream's number. Failure of these: the file cannot be made, or does not take what is written. The
-  /// first one is kept: nothing is written after it, and every later call gives it again.
+  /// Returns the stream's number. These functions fail if the file cannot be created or written. After the
+  /// first failure, nothing is written, and every later call returns that failure.
   Result<std::uint32_t> begin(const TraceDescription& description);
   /// `columns`: the values of every field, `entries` of each.
   Status write(std::uint32_t stream, std::uint64_t first, std::uint64_t entries,
@@ -77,33 +77,33 @@ class TraceFile {
   Status open();
   Status fail(int error);
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::string path_;
   Descriptor file_;
   std::uint32_t streams_ = 0;
   Status problem_ = success();
 };
 
-/// Entries of a stream, one behind the other.
+/// Consecutive entries of a stream.
 struct TraceRows {
   std::uint64_t first = 0;
   std::uint64_t entries = 0;
   std::vector<std::span<const std::byte>> columns;
 };
 
-/// What read_traces() calls for each frame; not all have to be there.
+/// Callbacks for the frames that read_traces() finds; each may be empty.
 struct TraceVisitor {
   std::function<void(std::uint32_t stream, const TraceDescription&)> begin;
-  /// False: enough.
+  /// Returns false to stop.
   std::function<bool(std::uint32_t stream, const TraceDescription&, const TraceRows&)> rows;
   std::function<void(std::uint32_t stream, const TraceDescription&, const TraceTotals&)> end;
 };
 
-/// Goes through a file. `is_cut_off` gets whether it ends in the midst of a frame. Failure: it cannot be read
-/// or is no such file; what came before the place that is none has been visited.
+/// Reads a file. Sets `is_cut_off` to whether it ends within a frame. Fails if it cannot be read or is
+/// invalid; frames before the error have been visited.
 Status read_traces(const std::string& path, const TraceVisitor& visitor, bool& is_cut_off);
 
-/// The files of a folder, or the file itself. Failure: there is none.
+/// Returns the files of a folder, or the file itself. Fails if no file is found.
 Result<std::vector<std::string>> trace_files(const std::string& path);
 
 inline constexpr std::string_view trace_suffix = ".trace";

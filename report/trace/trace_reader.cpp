@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Values of one block when they are unpacked. Ours have the 4 MiB of a ring; a file may say anything.
+/// Limit on the uncompressed size of a block. Valid blocks have the 4 MiB of a ring, but files are untrusted.
 constexpr std::uint64_t most_block_bytes = std::uint64_t{64} << 20;
 
 class TraceFileReader {
@@ -33,7 +33,7 @@ class TraceFileReader {
     while (file.read(reinterpret_cast<char*>(&header), sizeof header)) {
       if (std::string_view(header.magic, sizeof header.magic) != frame_magic ||
           header.bytes > most_frame_bytes)
-        return wrong("there is no frame at byte " + std::to_string(at_));
+        return wrong("invalid frame at byte " + std::to_string(at_));
       payload_.resize(header.bytes);
       if (!file.read(payload_.data(), header.bytes)) {
         is_cut_off = true;
@@ -48,16 +48,16 @@ class TraceFileReader {
 
  private:
   Failure wrong(const std::string& why) const {
-    return failure(path_ + " is no file of streamed traces: " + why);
+    return failure(path_ + " is not a file of streamed traces: " + why);
   }
 
   Status visit(const FrameHeader& header) {
     const std::string_view kind(header.kind, frame_kind_bytes);
     if (kind == frame_open) return open(header.stream);
     const auto found = streams_.find(header.stream);
-    if (found == streams_.end()) return wrong("a stream has no beginning");
+    if (found == streams_.end()) return wrong("a stream has no description");
     if (kind == frame_rows) return rows(header.stream, found->second);
-    if (kind != frame_done) return wrong("there is an unknown frame at byte " + std::to_string(at_));
+    if (kind != frame_done) return wrong("unknown frame at byte " + std::to_string(at_));
     try {
       const Json totals = payload_object();
       const TraceTotals read{totals.at("appended").get<std::uint64_t>(),
@@ -69,7 +69,7 @@ class TraceFileReader {
     return success();
   }
 
-  /// Null if the payload is not an object, which has no members then.
+  /// Returns null if the payload is not an object; null has no members.
   Json payload_object() const {
     Result<Json> object = parse_json<Json>(payload_, {path_, 0, 0, 1});
     return object ? std::move(*object) : Json();
@@ -93,7 +93,7 @@ class TraceFileReader {
     }
     if (read.fields.empty()) return wrong("a stream has no fields");
     for (const TraceField& field : read.fields) {
-      if (bytes_of_trace_type(field.type) == 0) return wrong("'" + field.type + "' is no type");
+      if (bytes_of_trace_type(field.type) == 0) return wrong("'" + field.type + "' is not a type");
     }
     if (visitor_.begin) visitor_.begin(stream, read);
     streams_[stream] = std::move(read);
@@ -111,7 +111,8 @@ class TraceFileReader {
     if (rows.entries > most_block_bytes / entry_bytes) return wrong("a block is too long");
     const unsigned long long unpacked =
         ZSTD_getFrameContentSize(payload_.data() + head, payload_.size() - head);
-    if (unpacked != rows.entries * entry_bytes) return wrong("a block has not the values that it says");
+    if (unpacked != rows.entries * entry_bytes)
+      return wrong("a block does not contain the values that it declares");
     values_.resize(rows.entries * entry_bytes);
     const std::size_t size =
         ZSTD_decompress(values_.data(), values_.size(), payload_.data() + head, payload_.size() - head);
@@ -145,15 +146,15 @@ Result<std::vector<std::string>> trace_files(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::is_directory(path, error)) {
     if (std::filesystem::exists(path, error)) return std::vector<std::string>{path};
-    return failure(path + " does not exist", "name the folder that --trace named");
+    return failure(path + " does not exist", "give the folder of --trace");
   }
   std::vector<std::string> files;
   for (const std::filesystem::directory_entry& entry : std::filesystem::directory_iterator(path, error)) {
     if (entry.path().extension() == trace_suffix) files.push_back(entry.path().string());
   }
   if (files.empty())
-    return failure(path + " holds no streamed traces",
-                   "record some with: lynxpp run -s memory_trace --trace " + path + " -- ./app");
+    return failure(path + " contains no streamed traces",
+                   "record traces with: lynxpp run -s memory_trace --trace " + path + " -- ./app");
   std::ranges::sort(files);
   return files;
 }

@@ -11,7 +11,7 @@ namespace lynxpp::report {
 namespace {
 
 constexpr std::size_t action_width = 10;
-/// Findings of a kernel that are shown; a page has all of them.
+/// Findings shown per kernel; a page has all of them.
 constexpr std::size_t shown_findings = 10;
 
 std::string action_line(std::string_view action, const std::string& array, const std::string& reason,
@@ -44,7 +44,7 @@ std::string findings_text(const std::vector<models::Finding>& findings, std::siz
   }
   if (further != 0)
     text += "  (" + to_text(Number::of(static_cast<WideInteger>(further))) +
-            " more findings: see a report as html)\n";
+            " more findings: see an HTML report)\n";
   return text;
 }
 
@@ -67,8 +67,8 @@ std::string advice_text(const std::vector<LaunchAdvice>& advice, std::size_t wid
   }
   if (lacks_profile) {
     text +=
-        "What is worth a place in shared memory, both profiles together say:\n"
-        "  -s shared_memory_profile,device_memory_profile\n";
+        "For arrays worth staging in shared memory, use both profiles:\n  -s "
+        "shared_memory_profile,device_memory_profile\n";
   }
   return text;
 }

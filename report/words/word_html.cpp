@@ -1,4 +1,4 @@
-// Advice, findings and heat maps of arrays as parts of a page.
+// Advice, findings and heat maps of arrays as sections of a page.
 #include <algorithm>
 
 #include "report/number.h"
@@ -20,7 +20,7 @@ struct Part {
   double mean() const { return static_cast<double>(accesses) / static_cast<double>(words); }
 };
 
-/// Those that hold words: arrays of few words have fewer than the map has cells.
+/// Returns the parts that contain words: small arrays have fewer words than the map has cells.
 std::vector<Part> parts_of(const ArrayProfile& array) {
   std::vector<Part> parts;
   const std::uint64_t cells = array.heat.size();
@@ -56,7 +56,7 @@ std::string words_text(const Part& part) {
 std::string heat_map(const ArrayProfile& array, double most) {
   std::vector<HeatCell> cells;
   for (const Part& part : parts_of(array)) {
-    const std::string each = part.words == 1 ? "" : ", " + rounded(part.mean()) + " of a word in the mean";
+    const std::string each = part.words == 1 ? "" : ", " + rounded(part.mean()) + " per word on average";
     cells.push_back({part.mean(), words_text(part) + ": " + grouped(part.accesses) + " accesses" + each});
   }
   return heat_map("accesses along " + array.name, cells, most);
@@ -67,7 +67,7 @@ std::string bin_text(std::size_t bin) {
   return least == 1 ? "1" : grouped(least) + " to " + grouped(2 * least - 1);
 }
 
-/// Words by their count, from those never accessed on.
+/// Renders the distribution of words by count, starting with those never accessed.
 std::string distribution(const ArrayProfile& array) {
   std::vector<std::pair<std::string, std::uint64_t>> bars{{"0", array.never}};
   std::size_t bins = array.distribution.size();
@@ -115,7 +115,7 @@ std::string placements(const models::StagingAdvice& advice) {
 
 std::string findings_list(const std::vector<models::Finding>& findings) {
   if (findings.empty()) return {};
-  std::string html = table_head({"finding", "array", "what was seen", "what to try"}, 4);
+  std::string html = table_head({"finding", "array", "observation", "advice"}, 4);
   for (const models::Finding& each : findings) {
     html += "<tr>" + text_cell(each.rule) + text_cell(each.array) + text_cell(each.sentence) +
             text_cell(each.what_to_try) + "</tr>\n";

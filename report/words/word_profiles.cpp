@@ -22,14 +22,14 @@ std::optional<Space> space_of(const LaunchRecord& record) {
   return std::nullopt;
 }
 
-/// "#1 step+0x60" of "#1 step(int, float*)+0x60": without the types of the function's parameters.
+/// Maps "#1 step(int, float*)+0x60" to "#1 step+0x60", without the function's parameter types.
 std::string short_array_name(const std::string& label) {
   const std::size_t open = label.find('('), close = label.rfind(')');
   if (open == std::string::npos || close == std::string::npos || close < open) return label;
   return label.substr(0, open) + label.substr(close + 1);
 }
 
-/// What emitWords() emitted under one name.
+/// Rows that emitWords() emitted under one name.
 class WordTable {
  public:
   explicit WordTable(const LaunchRecord& record) : record_(record) {
@@ -98,7 +98,7 @@ LaunchProfile::Place place_of(const LaunchResources& resources, std::uint32_t th
   LaunchProfile::Place place;
   place.machine.residency = {narrow(limits.threads), narrow(limits.blocks), narrow(limits.threads) / warp,
                              1024};
-  // As devices since compute capability 5.0 give registers out.
+  // Register allocation of devices since compute capability 5.0.
   place.machine.registers = {narrow(limits.registers), 4, 256, false, 1};
   place.machine.shared.bytes = narrow(limits.shared_bytes);
   place.machine.shared.unit = std::max(narrow(limits.shared_unit), 1u);
@@ -109,7 +109,7 @@ LaunchProfile::Place place_of(const LaunchResources& resources, std::uint32_t th
   return place;
 }
 
-/// Where a scheme lets counts stop, the launch's notes say so.
+/// Returns the limit of counts, from the launch's notes, if the scheme has one.
 std::optional<std::uint64_t> limit_of(const std::vector<std::string>& notes) {
   constexpr std::string_view start = "counts of words stop at ";
   for (const std::string& note : notes) {

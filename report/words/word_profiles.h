@@ -1,4 +1,4 @@
-// Counts of words (shared_memory_profile, device_memory_profile) as models read them, and what these advise.
+// Counts of words (shared_memory_profile, device_memory_profile) as input of models, and their advice.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,18 @@
 
 namespace lynxpp::report {
 
-/// About one launch of a kernel: of those whose words were counted the one with the most accesses.
+/// The launch of a kernel that has the most accesses among those whose words were counted.
 struct LaunchAdvice {
   std::string kernel;  ///< mangled
   std::string device;
   std::uint64_t launch = 0;
-  std::uint64_t launches = 0;  ///< among which it has the most accesses
+  std::uint64_t launches = 0;  ///< launches with counted words
   models::LaunchProfile profile;
   std::optional<models::StagingAdvice> staging;  ///< needs both profiles
   std::vector<models::Finding> findings;
 };
 
-/// Collects the launches of specifications that count words; the others' are not kept.
+/// Collects the launches of specifications that count words and ignores others.
 class WordProfiles {
  public:
   void add(const LaunchRecord& record);
@@ -33,7 +33,7 @@ class WordProfiles {
   std::vector<LaunchAdvice> advice() const;
 
  private:
-  /// Of a kernel's launches the first ones are kept.
+  /// Limit on launches kept per kernel, the first ones.
   static constexpr std::size_t kept_launches = 64;
   struct Kernel {
     std::string kernel;
@@ -43,11 +43,10 @@ class WordProfiles {
   std::vector<Kernel> kernels_;
 };
 
-/// What of the advice is a matter of doing something, as text of lines up to `width`. Empty: no words were
-/// counted.
+/// Returns the advice that suggests an action, in lines of up to `width`. Empty if no words were counted.
 std::string advice_text(const std::vector<LaunchAdvice>& advice, std::size_t width);
 
-/// Advice, findings and heat maps, as a part of an html_page().
+/// Returns advice, findings and heat maps as a section of an html_page().
 std::string advice_html(const std::vector<LaunchAdvice>& advice);
 
 }  // namespace lynxpp::report

@@ -23,7 +23,7 @@ constexpr const char* tile =
     "fetch tile[threadIdx.x * (32 + padding) + threadIdx.y] = in[at];\n"
     "read in[at];\n";
 
-TEST(Advise, RanksVariantsAndSaysWhatHurts) {
+TEST(Advise, RanksVariantsAndNamesTheWorstTerm) {
   const TemporaryFolder folder;
   const Outcome outcome = lynxpp({"advise", folder.write("tile.access", tile)});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
@@ -52,7 +52,7 @@ TEST(Advise, JsonHasEveryTermAndReference) {
   EXPECT_EQ(object["choices"], nlohmann::json::object());
 }
 
-TEST(Advise, APageMarksWhatHurts) {
+TEST(Advise, PageMarksTheWorstTerm) {
   const TemporaryFolder folder;
   const std::string page = folder.path("advice.html");
   const Outcome outcome = lynxpp({"advise", "--html", page, folder.write("t<le.access", tile)});
@@ -65,7 +65,7 @@ TEST(Advise, APageMarksWhatHurts) {
   EXPECT_LT(html.find("padding=1"), html.find("padding=0"));
   EXPECT_THAT(html, HasSubstr("<td class=\"note\"><strong>0.0312</strong></td>"));  // shm_eff, 1 / 32
   EXPECT_THAT(html, HasSubstr("<td class=\"text\">in[at]</td>"));
-  EXPECT_THAT(html, testing::Not(HasSubstr("Who visits")));
+  EXPECT_THAT(html, testing::Not(HasSubstr("Warps and thread blocks that access")));
 
   const Outcome failed =
       lynxpp({"advise", "--html", folder.path("none/advice.html"), folder.path("t<le.access")});
@@ -73,7 +73,7 @@ TEST(Advise, APageMarksWhatHurts) {
   EXPECT_THAT(failed.err, HasSubstr("cannot write"));
 }
 
-TEST(Advise, ReferencesAreShownLineByLine) {
+TEST(Advise, ShowsReferencesLineByLine) {
   const TemporaryFolder folder;
   const Outcome outcome =
       lynxpp({"advise", "--references", "-D", "padding=1", folder.write("tile.access", tile)});
@@ -82,7 +82,7 @@ TEST(Advise, ReferencesAreShownLineByLine) {
   EXPECT_THAT(outcome.out, HasSubstr("\n     8  read   in[at]"));
 }
 
-TEST(Advise, ExploresOtherWays) {
+TEST(Advise, ExploresAlternatives) {
   const TemporaryFolder folder;
   const std::string path = folder.write("tile.access", tile);
   const Outcome outcome =
@@ -101,7 +101,7 @@ TEST(Advise, ExploresOtherWays) {
   EXPECT_EQ(lynxpp({"advise", "--explore", "--best", "0", path}).exit_code, 2);
 }
 
-TEST(Advise, SaysWhatBoundsAKernel) {
+TEST(Advise, NamesTheResourceThatBoundsAKernel) {
   const TemporaryFolder folder;
   const std::string path = folder.write("tile.access", tile);
   const Outcome outcome = lynxpp({"advise", path});
@@ -116,7 +116,7 @@ TEST(Advise, SaysWhatBoundsAKernel) {
               testing::Not(HasSubstr("bound by")));
 }
 
-TEST(Advise, RareTermsAreShownWhereAKernelHasThem) {
+TEST(Advise, ShowsRareTermsIfAKernelHasThem) {
   const TemporaryFolder folder;
   const std::string with = folder.write("with.access", "block (32); constant c of 4; read c[threadIdx.x];");
   const std::string without =
@@ -127,7 +127,7 @@ TEST(Advise, RareTermsAreShownWhereAKernelHasThem) {
   EXPECT_EQ(nlohmann::json::parse(lynxpp({"advise", "--json", without}).out)["modelled"]["const_eff"], 1.0);
 }
 
-TEST(Advise, MistakesHaveTheirPlace) {
+TEST(Advise, ErrorsHaveALocation) {
   const TemporaryFolder folder;
   const std::string path = folder.write("bad.access", "block (32);\narray in of 4;\nread im[0];\n");
   const Outcome outcome = lynxpp({"advise", path});
@@ -141,7 +141,7 @@ TEST(Advise, MistakesHaveTheirPlace) {
   EXPECT_EQ(lynxpp({"advise", "./absent.access"}).exit_code, 1);
 }
 
-TEST(Advise, AMachineIsAFile) {
+TEST(Advise, ReadsAMachineFromAFile) {
   const TemporaryFolder folder;
   std::string machine;
   ASSERT_TRUE(read_file(LYNXPP_SOURCE_DIR "/models/machines/compute_9_0.json", machine));

@@ -1,5 +1,5 @@
-// `lynxpp calibrate` with benchmarks whose times are known straight lines, and `lynxpp band` of typed
-// numbers on what it keeps.
+// `lynxpp calibrate` with benchmarks whose times are known straight lines, and `lynxpp band` with values
+// given as options on the resulting calibration.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,8 +15,8 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-/// 10 multiprocessors, 8 warps, 100 transactions a warp: reads take 1 + w ms, and 0.5 and 0.25 less for
-/// 32 and 64 bytes; camped 4 times that; writes twice the reads. `warps` is the header's.
+/// 10 multiprocessors, 8 warps, 100 transactions per warp: reads take 1 + w ms, 0.5 and 0.25 ms less for 32
+/// and 64 bytes; camped 4 times that; writes twice the reads. `warps` is the header's value.
 std::string benchmarks(const std::string& extra = "") {
   std::string text =
       "#!/bin/sh\ncat <<'END'\ndevice Straight 1000\nmultiprocessors 10\nwarps 8\ntransactions 100\n";
@@ -37,7 +37,7 @@ std::string benchmarks(const std::string& extra = "") {
   return text + extra + "END\n";
 }
 
-/// A user with a data folder of their own, on a modelled machine.
+/// A user with their own data folder, on a modelled machine.
 class Band : public testing::Test {
  protected:
   Outcome run(std::vector<std::string> arguments) const {
@@ -63,10 +63,9 @@ TEST_F(Band, CalibrationShowsAndKeepsItsEquations) {
   EXPECT_THAT(outcome.out, HasSubstr("times modelled"));
   EXPECT_THAT(outcome.out,
               HasSubstr("writes of 128 bytes, 8 warps: 18 ms spread, 72 ms camped, 4.00 times as long"));
-  EXPECT_THAT(outcome.out, HasSubstr("kept in " + kept()));
-  EXPECT_THAT(outcome.err,
-              HasSubstr("the benchmark of reads of 32 bytes, spread, is not memory bound: arithmetic "
-                        "beside it makes it take 1.50 times as long"));
+  EXPECT_THAT(outcome.out, HasSubstr("stored in " + kept()));
+  EXPECT_THAT(outcome.err, HasSubstr("the benchmark of reads of 32 bytes, spread, is not memory bound: added "
+                                     "arithmetic makes it take 1.50 times as long"));
   EXPECT_THAT(outcome.err, Not(HasSubstr("camped")));
   std::string text;
   ASSERT_TRUE(read_file(kept(), text));
@@ -80,9 +79,9 @@ TEST_F(Band, CalibrationShowsAndKeepsItsEquations) {
   EXPECT_NEAR(reads["coefficients"][2]["value"].get<double>(), -0.25, 1e-9);
 }
 
-TEST_F(Band, TypedNumbersAsReviewed) {
+TEST_F(Band, TypedNumbersMatchGolden) {
   ASSERT_EQ(calibrate(benchmarks(), {"-o", folder_.path("c.json")}).exit_code, 0);
-  // The date is today's.
+  // The file contains today's date.
   std::string text;
   ASSERT_TRUE(read_file(folder_.path("c.json"), text));
   const std::size_t date = text.find("\"date\": \"") + 9;
@@ -99,7 +98,7 @@ TEST_F(Band, TypedNumbersAsReviewed) {
   EXPECT_EQ(outcome.out, expected);
 }
 
-TEST_F(Band, JsonHoldsWhatArithmeticSays) {
+TEST_F(Band, JsonHasTheComputedBand) {
   ASSERT_EQ(calibrate(benchmarks()).exit_code, 0);
   // 1,000 reads of 128 bytes at w warps: best 1000 (1 + w) / 1000 w ms, worst 4 times that.
   const Outcome outcome = run({"band", "--json", "--gld-128", "1000", "--warps", "4", "--time", "3.125"});
@@ -117,38 +116,41 @@ TEST_F(Band, JsonHoldsWhatArithmeticSays) {
   }
 }
 
-TEST_F(Band, TheShareOfTheCeilingSaysWhetherMemoryIsWhatItWaitsFor) {
+TEST_F(Band, ShareOfTheCeilingTellsMemoryBoundKernels) {
   ASSERT_EQ(calibrate(benchmarks()).exit_code, 0);
-  // 1,000 reads of 128 bytes take 1.25 ms at 4 warps and 1.125 at the most, 8.
+  // 1,000 reads of 128 bytes take 1.25 ms at 4 warps and 1.125 ms at 8, the maximum.
   const auto says = [&](const char* time) {
     return run({"band", "--gld-128", "1000", "--warps", "4", "--time", time}).out;
   };
   EXPECT_THAT(says("1.5"),
-              HasSubstr("75 % of what memory yields with all spread at 8 warps: memory bound\n"));
-  EXPECT_THAT(says("4.5"), HasSubstr("25 % of what memory yields with all spread at 8 warps: it waits for"));
-  EXPECT_THAT(says("1.13"),
-              HasSubstr("100 % of what memory yields with all spread at 8 warps: below the band"));
+              HasSubstr("75 % of the memory rate with all accesses spread at 8 warps: memory bound\n"));
+  EXPECT_THAT(says("4.5"),
+              HasSubstr("25 % of the memory rate with all accesses spread at 8 warps: it waits for"));
+  EXPECT_THAT(
+      says("1.13"),
+      HasSubstr(
+          "100 % of the memory rate with all accesses spread at 8 warps: more than a tenth below the band"));
   EXPECT_THAT(says("0.9"),
-              HasSubstr("125 % of what memory yields with all spread at 8 warps: a cache serves"));
+              HasSubstr("125 % of the memory rate with all accesses spread at 8 warps: a cache serves"));
 }
 
-TEST_F(Band, NextToNoStoresHaveNoDegreeOfTheirOwn) {
+TEST_F(Band, NegligibleStoresHaveNoDegreeOfCamping) {
   ASSERT_EQ(calibrate(benchmarks()).exit_code, 0);
   // At 4 warps 1,000 loads take 1.25 to 5 ms, and a store of 128 bytes 0.0025 to 0.01.
   std::vector<std::string> arguments{"band",    "--gld-128", "1000",   "--gst-128", "4",
                                      "--warps", "4",         "--time", "3"};
   EXPECT_THAT(run(arguments).out,
-              HasSubstr("were only the writes camped: too few, their lines are 1 % of the time apart\n"));
+              HasSubstr("were only the writes camped: too few: best and worst are 1 % of the time apart\n"));
   arguments.insert(arguments.end(), {"--html", folder_.path("few.html"), "--json"});
   const auto json = nlohmann::json::parse(run(arguments).out);
   EXPECT_EQ(json["degree_if_only_stores"], nullptr);
   EXPECT_GT(json["degree_if_only_loads"].get<double>(), 0.4);
   std::string html;
   ASSERT_TRUE(read_file(folder_.path("few.html"), html));
-  EXPECT_THAT(html, HasSubstr("<li>were only the writes camped: too few,"));
+  EXPECT_THAT(html, HasSubstr("<li>were only the writes camped: too few:"));
 }
 
-TEST_F(Band, AGridWithFewBlocksKeepsFewWarpsBusy) {
+TEST_F(Band, SmallGridLimitsActiveWarps) {
   ASSERT_EQ(calibrate(benchmarks()).exit_code, 0);
   // 15 blocks of 3 warps on 10 multiprocessors: two blocks on some of them.
   const Outcome outcome =
@@ -160,7 +162,7 @@ TEST_F(Band, AGridWithFewBlocksKeepsFewWarpsBusy) {
   EXPECT_EQ(json["notes"][0], "the grid has blocks for 6 active warps only");
 }
 
-TEST_F(Band, DrawsIt) {
+TEST_F(Band, DrawsTheBand) {
   ASSERT_EQ(calibrate(benchmarks()).exit_code, 0);
   const Outcome outcome = run({"band", "--gld-128", "1000", "--warps", "4", "--time", "3", "--svg",
                                folder_.path("band.svg"), "--html", folder_.path("band.html")});
@@ -174,7 +176,7 @@ TEST_F(Band, DrawsIt) {
   EXPECT_THAT(html, HasSubstr("degree of camping 0.47"));
 }
 
-TEST_F(Band, MistakesEndInAMessage) {
+TEST_F(Band, ReportsErrors) {
   EXPECT_THAT(run({"band", "--gld-32", "1", "--warps", "1"}).err, HasSubstr("no device is calibrated"));
   EXPECT_THAT(run({"calibrate", "--machine", "abacus"}).err, HasSubstr("abacus"));
   ASSERT_EQ(calibrate(benchmarks()).exit_code, 0);

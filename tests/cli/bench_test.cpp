@@ -1,4 +1,4 @@
-// `lynxpp bench` over programs that write the records themselves.
+// `lynxpp bench` on programs that write the records themselves.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ class Bench : public testing::Test {
     if (error) std::filesystem::copy_file(LYNXPP_COMMAND, folder_.path("bin/lynxpp"));
     std::filesystem::copy_file(LYNXPP_TEST_PRELOAD, folder_.path("lib/liblynxpp.so"));
   }
-  /// Runs the shell's `script` under bench; $1 is a file all runs share.
+  /// Runs the shell's `script` under bench; $1 is a file that all runs share.
   Outcome bench(std::vector<std::string> options, const std::string& script) const {
     std::vector<std::string> words{folder_.path("bin/lynxpp"), "bench"};
     words.insert(words.end(), options.begin(), options.end());
@@ -68,7 +68,7 @@ TEST_F(Bench, ComparesTheTimesThatTheRunsWrote) {
   EXPECT_THAT(json, HasSubstr(R"("geometric_mean":1.5)"));
 }
 
-TEST_F(Bench, SaysWhatChangedSinceThen) {
+TEST_F(Bench, ReportsChangesSinceASavedRun) {
   const auto script = [](const std::string& first, const std::string& second) {
     const std::string record =
         R"({"record":"timing","kernel":"%s","parse_ms":0.0,"instrument_ms":0.0,"emit_ms":0.0,"load_ms":0.0,)"
@@ -125,29 +125,29 @@ TEST_F(Bench, ElapsedCountsInstrumentedLaunchesAndComparesOutputs) {
   EXPECT_THAT(json, HasSubstr(R"("instrumented_launches":5)"));
 }
 
-TEST_F(Bench, FiguresThatAreNoneAreNamedBeforeAnythingRuns) {
+TEST_F(Bench, RejectsAnInvalidSavedFileBeforeRunning) {
   const std::string file = folder_.write("other.json", R"({"record":"summary"})");
   const Outcome outcome = bench({"-s", "instruction_count", "-c", file}, "echo ran >> $1");
   EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_THAT(outcome.err, HasSubstr("other.json is not what `lynxpp bench --output` writes"));
+  EXPECT_THAT(outcome.err, HasSubstr("other.json was not written by `lynxpp bench --output`"));
   EXPECT_EQ(shared(), "");
 }
 
-TEST_F(Bench, AnOutputThatInstrumentationChangesIsShouted) {
+TEST_F(Bench, WarnsIfInstrumentationChangesTheOutput) {
   const Outcome outcome = bench({"-r", "2", "-s", "instruction_count"}, "echo $LYNXPP_TIMING");
   EXPECT_THAT(outcome.out, HasSubstr("THE PROGRAM'S OUTPUT CHANGED"));
 }
 
-TEST_F(Bench, AProgramThatFailsEndsIt) {
+TEST_F(Bench, StopsIfTheProgramFails) {
   const Outcome outcome =
       bench({"-s", "instruction_count"}, "echo no device >&2; test $LYNXPP_TIMING = original");
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_EQ(outcome.err,
-            "lynxpp: error: the program failed with exit code 1, with instruction_count\n"
-            "  hint: it said: no device\n");
+            "lynxpp: error: the program failed with exit code 1, with instruction_count\n  hint: its "
+            "messages: no device\n");
 }
 
-TEST_F(Bench, MistakesAreNamed) {
+TEST_F(Bench, ReportsErrors) {
   EXPECT_EQ(bench({"-s", "instruction_cuont"}, "true").exit_code, 2);
   EXPECT_EQ(bench({}, "true").exit_code, 2);
   EXPECT_EQ(bench({"-r", "0", "-s", "instruction_count"}, "true").exit_code, 2);

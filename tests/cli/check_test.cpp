@@ -16,7 +16,7 @@ constexpr const char* counter =
     "  atomicMax(&counts[basicBlockId()], 1);\n"
     "}\n";
 
-TEST(Check, AGoodSpecificationIsSummarised) {
+TEST(Check, SummarizesAValidSpecification) {
   const TemporaryFolder folder;
   const std::string path = folder.write("good.cod", counter);
   const Outcome outcome = lynxpp({"check", path});
@@ -25,7 +25,7 @@ TEST(Check, AGoodSpecificationIsSummarised) {
   EXPECT_EQ(outcome.err, "");
 }
 
-TEST(Check, AnErrorHasItsPlaceALineAndACaret) {
+TEST(Check, ErrorHasLocationLineAndCaret) {
   const TemporaryFolder folder;
   const std::string path = folder.write("bad.cod",
                                         "global unsigned long counts[BASIC_BLOCKS];\n"
@@ -42,7 +42,7 @@ TEST(Check, AnErrorHasItsPlaceALineAndACaret) {
   EXPECT_THAT(outcome.err, HasSubstr("basicBlockId"));
 }
 
-TEST(Check, OneBadFileAmongSeveralIsEnough) {
+TEST(Check, FailsIfOneOfSeveralFilesHasErrors) {
   const TemporaryFolder folder;
   const std::string good = folder.write("good.cod", counter);
   const std::string bad = folder.write("bad.cod", "ON_KERNEL_ENTRY: { int x = ; }\n");
@@ -54,7 +54,7 @@ TEST(Check, OneBadFileAmongSeveralIsEnough) {
               HasSubstr("lynxpp: error: cannot read specification './absent.cod': no such file\n"));
 }
 
-TEST(Check, AOneLinerDeclaresWhatItUses) {
+TEST(Check, OneLinerDeclaresItsVariables) {
   const Outcome outcome = lynxpp(
       {"check", "-e", "ON_INSTRUCTION: MEM_READ: SHARED: count[sourceLine()]++;", "-e",
        "ON_KERNEL_ENTRY: { x[laneId()]++; d += 1.5; record(&h, smId()); append(&t, blockId(), smId()); }"});
@@ -64,7 +64,7 @@ TEST(Check, AOneLinerDeclaresWhatItUses) {
   EXPECT_THAT(outcome.out, HasSubstr("one-liner-2: ok, 1 handler"));
 }
 
-TEST(Check, AnErrorInAOneLinerHasItsPlace) {
+TEST(Check, ErrorInAOneLinerHasLocation) {
   const Outcome outcome = lynxpp({"check", "-e", "ON_KERNEL_ENTRY: a[blokId()]++;"});
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_EQ(outcome.err,
@@ -74,7 +74,7 @@ TEST(Check, AnErrorInAOneLinerHasItsPlace) {
             "  hint: did you mean 'blockId'?\n");
 }
 
-TEST(Check, WhatCannotBeDeclaredByUseIsRefused) {
+TEST(Check, RejectsUsesThatCannotDeclareAVariable) {
   const Outcome least = lynxpp({"check", "-e", "ON_KERNEL_ENTRY: atomicMin(&a, 3);"});
   EXPECT_EQ(least.exit_code, 1);
   EXPECT_THAT(least.err,
@@ -84,26 +84,26 @@ TEST(Check, WhatCannotBeDeclaredByUseIsRefused) {
   EXPECT_THAT(indices.err, HasSubstr("only its last index may be an arbitrary value"));
 }
 
-TEST(Check, ReadingAloneDeclaresNothing) {
+TEST(Check, ReadingAVariableDoesNotDeclareIt) {
   const Outcome outcome = lynxpp({"check", "-e", "ON_KERNEL_ENTRY: if (limit > 3) n++;"});
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_THAT(outcome.err, HasSubstr("'limit'"));
 }
 
-TEST(Check, WithoutASpecificationIsAUsageError) {
+TEST(Check, NoSpecificationIsAUsageError) {
   const Outcome outcome = lynxpp({"check"});
   EXPECT_EQ(outcome.exit_code, 2);
   EXPECT_THAT(outcome.err, HasSubstr("no specification to check"));
 }
 
-TEST(List, PrintsTheTextOfOne) {
+TEST(List, PrintsTheTextOfASpecification) {
   const auto known = instrumentors::find_specification("instruction_count");
   ASSERT_TRUE(known);
   EXPECT_EQ(lynxpp({"list", "instruction_count"}).out, known->source);
   EXPECT_EQ(lynxpp({"list", "instruction_coun"}).exit_code, 2);
 }
 
-TEST(Help, OfACommandByName) {
+TEST(Help, ShowsACommandByName) {
   EXPECT_EQ(lynxpp({"help", "check"}).out, lynxpp({"check", "--help"}).out);
   EXPECT_EQ(lynxpp({"help"}).out, lynxpp({"--help"}).out);
 }
@@ -117,7 +117,7 @@ TEST(Check, EmitsThePtxOfEveryHandler) {
   EXPECT_THAT(outcome.out, HasSubstr("__lynxpp_site_basic_block_id"));
 }
 
-TEST(Check, SaysWhichHandlersNeedNoCode) {
+TEST(Check, ShowsHandlersThatNeedNoCode) {
   const TemporaryFolder folder;
   const std::string counted = folder.write(
       "counted.cod",
@@ -125,7 +125,7 @@ TEST(Check, SaysWhichHandlersNeedNoCode) {
   const Outcome outcome = lynxpp({"check", "--emit-ptx", counted});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(outcome.out,
-            "// counted: ON_BASIC_BLOCK_ENTRY of line 2\n// without code of its own: counted on few edges of "
+            "// counted: ON_BASIC_BLOCK_ENTRY of line 2\n// no code at its sites: counted on few edges of "
             "the control flow\n\n");
 }
 
@@ -136,7 +136,7 @@ constexpr const char* two_kernels =
     "  st.global.f32 [%rd1], %f1;\n$end:\n  ret;\n}\n"
     ".visible .entry other()\n{\n  ret;\n}\n";
 
-TEST(Explain, EveryPlaceHasItsLinesAndInstruction) {
+TEST(Explain, EverySiteHasLinesAndInstruction) {
   const TemporaryFolder folder;
   const std::string ptx = folder.write("k.ptx", two_kernels);
   const std::string spec = folder.write("s.cod",
@@ -146,23 +146,23 @@ TEST(Explain, EveryPlaceHasItsLinesAndInstruction) {
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_THAT(outcome.out,
               testing::StartsWith(spec +
-                                  ": k(float*): ON_INSTRUCTION of line 1: 1 place\n"
+                                  ": k(float*): ON_INSTRUCTION of line 1: 1 site\n"
                                   "  line 12     block 0    @%p1 ld.f32 %f1, [%rd1];  // src/k.cu:4\n" +
                                   spec +
-                                  ": k(float*): ON_BASIC_BLOCK_EXIT of line 2: 3 places\n"
+                                  ": k(float*): ON_BASIC_BLOCK_EXIT of line 2: 3 sites\n"
                                   "  line 14     block 0    @%p1 bra $end;  // src/k.cu:4\n"));
-  EXPECT_THAT(outcome.out, HasSubstr("ON_INSTRUCTION_AFTER of line 3: 3 places\n"));
-  EXPECT_THAT(outcome.out, HasSubstr("ON_KERNEL_EXIT of line 4: 1 place\n  line 17     block 2    ret;"));
+  EXPECT_THAT(outcome.out, HasSubstr("ON_INSTRUCTION_AFTER of line 3: 3 sites\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("ON_KERNEL_EXIT of line 4: 1 site\n  line 17     block 2    ret;"));
   EXPECT_THAT(outcome.out, testing::Not(HasSubstr("other")));
 }
 
-TEST(Explain, AHandlerWithoutAPlaceGetsAHint) {
+TEST(Explain, HandlerWithoutASiteGetsAHint) {
   const TemporaryFolder folder;
   const std::string ptx = folder.write("k.ptx", two_kernels);
   const auto hint_of = [&](const std::string& labels) {
     const std::string spec = folder.write("s.cod", "ON_INSTRUCTION: " + labels + ": { }\n");
     const Outcome outcome = lynxpp({"check", spec, "--explain", ptx, "-k", "_Z1kPf"});
-    EXPECT_THAT(outcome.out, HasSubstr(": 0 places\n")) << labels;
+    EXPECT_THAT(outcome.out, HasSubstr(": 0 sites\n")) << labels;
     const std::size_t hint = outcome.out.find("hint: ");
     return hint == std::string::npos ? outcome.out
                                      : outcome.out.substr(hint + 6, outcome.out.size() - hint - 7);
@@ -180,7 +180,7 @@ TEST(Explain, AHandlerWithoutAPlaceGetsAHint) {
   EXPECT_EQ(hint_of("BRANCH: OPCODE(\"ld.*\")"), "no instruction matches all of the handler's filters");
 }
 
-TEST(Explain, JsonHoldsTheSame) {
+TEST(Explain, JsonHasTheSameSites) {
   const TemporaryFolder folder;
   const std::string ptx = folder.write("k.ptx", two_kernels);
   const std::string spec = folder.write("s.cod", "ON_KERNEL_ENTRY: { }\n");
@@ -190,25 +190,27 @@ TEST(Explain, JsonHoldsTheSame) {
       outcome.out,
       "{\"spec\":\"s\",\"kernel\":\"_Z1kPf\",\"demangled\":\"k(float*)\",\"target\":\"ON_KERNEL_ENTRY\","
       "\"line\":1,"
-      "\"count\":1,\"without_code\":false,\"places\":[{\"function\":\"_Z1kPf\",\"block\":0,\"ptx_line\":11,"
+      "\"count\":1,\"without_code\":false,\"places\":[{"  // english: ok
+      "\"function\":\"_Z1kPf\",\"block\":0,\"ptx_line\":11,"
       "\"file\":\"src/"
       "k.cu\",\"line\":4,"
       "\"instruction\":\"ld.param.u64 %rd1, [p];\"}]}\n"
       "{\"spec\":\"s\",\"kernel\":\"other\",\"demangled\":\"other\",\"target\":\"ON_KERNEL_ENTRY\",\"line\":"
       "1,"
-      "\"count\":1,\"without_code\":false,\"places\":[{\"function\":\"other\",\"block\":0,\"ptx_line\":21,"
+      "\"count\":1,\"without_code\":false,\"places\":[{"  // english: ok
+      "\"function\":\"other\",\"block\":0,\"ptx_line\":21,"
       "\"file\":null,\"line\":0,"
       "\"instruction\":\"ret;\"}]}\n");
 }
 
-TEST(Explain, WhatCannotBeReadIsAnError) {
+TEST(Explain, UnreadableFileIsAnError) {
   const TemporaryFolder folder;
   const std::string spec = folder.write("s.cod", "ON_KERNEL_ENTRY: { }\n");
   EXPECT_EQ(lynxpp({"check", spec, "--explain", folder.path("absent.ptx")}).exit_code, 1);
   EXPECT_EQ(lynxpp({"check", spec, "--json"}).exit_code, 2) << "only with --explain";
 }
 
-TEST(Check, EveryReadyMadeSpecificationIsGood) {
+TEST(Check, AcceptsEveryReadyMadeSpecification) {
   std::vector<std::string> arguments{"check"};
   for (const instrumentors::ReadyMade& entry : instrumentors::ready_made())
     arguments.emplace_back(entry.name);

@@ -1,4 +1,4 @@
-// What shells offer, as lynxpp says it and as bash, zsh and fish make of it.
+// Tests completion: lynxpp's candidates, and the results in bash, zsh and fish.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ std::vector<std::string> offered(std::vector<std::string> words) {
   return lines;
 }
 
-/// "--output" of "  -o,--output FILE  …".
+/// Maps "  -o,--output FILE  …" to "--output".
 std::set<std::string> long_options_of(const std::string& command) {
   std::set<std::string> options;
   const std::string help = lynxpp({command, "--help"}).out;
@@ -84,7 +84,7 @@ TEST(Complete, OffersTheKernelsOfAFile) {
   EXPECT_THAT(offered({"instrument", file, "--kernel", "mat"}), ElementsAre("matmul"));
 }
 
-/// Runs a line of a shell with lynxpp found in PATH.
+/// Runs a line in a shell with lynxpp in PATH.
 Outcome in_shell(const std::string& shell, const std::string& text) {
   const std::string command = LYNXPP_COMMAND;
   const std::string path = command.substr(0, command.rfind('/')) + ":/usr/bin:/bin";

@@ -1,4 +1,4 @@
-// `lynxpp diff` over small files of records, word for word.
+// `lynxpp diff` on small files of records; compares the whole output.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// The places of k: two loads and a store in lines 7 and 8; `extra`: the second load is there twice.
+/// The sites of k: two loads and a store in lines 7 and 8; `extra`: the second load occurs twice.
 std::string diff_sites(bool extra) {
   const std::string more = extra ? ",0" : "";
   return R"({"record":"sites","kernel":"k","table":0,"functions":["k"],"opcodes":["ld.global.f32",)"
@@ -100,8 +100,8 @@ k  launches 2 -> 1  grid 2  block 32
     8             7       9  1.286     +2
     16       absent       2      -      -
     4             1  absent      -      -
-in A alone: gone (in the other: no PTX)
-in B alone: fresh
+only in A: gone (in the other: no PTX)
+only in B: fresh
 unchanged: still
 
 == s ==
@@ -111,7 +111,7 @@ the whole program
 )");
 }
 
-TEST_F(Diff, OfOtherCodePlacesAreFoldedByLine) {
+TEST_F(Diff, FoldsSitesByLineIfTheCodeDiffers) {
   b_ = folder_.write("b.jsonl", second_run(true));
   EXPECT_THAT(body_of(),
               HasSubstr(R"(  reads by instruction (the code differs: by function, source line and opcode):
@@ -124,7 +124,7 @@ TEST_F(Diff, OfOtherCodePlacesAreFoldedByLine) {
 
 TEST_F(Diff, TopLimitsEveryList) {
   const std::string text = body_of({"--top", "1"});
-  EXPECT_THAT(text, HasSubstr("  … 5 more that changed\n"));
+  EXPECT_THAT(text, HasSubstr("  … 5 more changed\n"));
   EXPECT_THAT(text, testing::Not(HasSubstr("cycles")));
   EXPECT_EQ(body_of({"--top", "0"}), body_of());
 }
@@ -164,7 +164,7 @@ TEST_F(Diff, TheSameRunHasNoChanges) {
                            "\n== s ==\nunchanged: the whole program\n");
 }
 
-TEST_F(Diff, OtherDevicesAreComparedWhereThereIsOneEach) {
+TEST_F(Diff, ComparesDifferentDevicesIfEachFileHasOne) {
   std::string other = first_run;
   for (std::size_t at = 0; (at = other.find(R"("cpu")", at)) != std::string::npos;)
     other.replace(at, 5, R"("gpu")");
@@ -172,17 +172,17 @@ TEST_F(Diff, OtherDevicesAreComparedWhereThereIsOneEach) {
   EXPECT_THAT(body_of(), HasSubstr("== s on cpu -> gpu ==\nunchanged: k\n"));
 }
 
-TEST_F(Diff, WhatOneFileAloneHasIsListed) {
+TEST_F(Diff, ListsWhatOnlyOneFileHas) {
   std::string other = first_run;
   for (std::size_t at = 0; (at = other.find(R"("spec":"s")", at)) != std::string::npos;)
     other.replace(at, 10, R"("spec":"t")");
   b_ = folder_.write("b.jsonl", other);
   EXPECT_EQ(body_of(), "A: " + a_ + "\nB: " + b_ +
-                           "\n\nin A alone: s on cpu\n\nin A alone: s at the end\n"
-                           "\nin B alone: t on cpu\n\nin B alone: t at the end\n");
+                           "\n\nonly in A: s on cpu\n\nonly in A: s at the end\n\nonly in B: t on "
+                           "cpu\n\nonly in B: t at the end\n");
 }
 
-TEST_F(Diff, MistakesAreNamed) {
+TEST_F(Diff, ReportsErrors) {
   const Outcome missing = lynxpp({"diff", a_, folder_.path("none.jsonl")});
   EXPECT_EQ(missing.exit_code, 1);
   EXPECT_EQ(missing.out, "");

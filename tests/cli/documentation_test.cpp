@@ -1,4 +1,4 @@
-// docs/cod-reference.md and docs/metrics.md against the compiler and the ready-made specifications.
+// Checks docs/cod-reference.md and docs/metrics.md against the compiler and the ready-made specifications.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ std::string text_of(const char* path) {
 }
 
 struct Example {
-  std::string language;  ///< what stands behind the opening ```
+  std::string language;  ///< the word after the opening ```
   std::string text;
   std::size_t line = 0;
 };
@@ -45,7 +45,7 @@ std::vector<Example> examples_of(const std::string& document) {
   return examples;
 }
 
-TEST(CodReference, ItsExamplesCompile) {
+TEST(CodReference, ExamplesCompile) {
   int compiled = 0;
   for (const Example& example : examples_of(text_of(reference_path))) {
     if (example.language != "cod") continue;
@@ -65,9 +65,9 @@ TEST(CodReference, ItsExamplesCompile) {
   EXPECT_GE(compiled, 5);
 }
 
-/// An example of a mistake is followed by what the compiler says of it (LYNXPP_UPDATE_GOLDEN=1 rewrites
-/// that for review).
-TEST(CodReference, ItsMistakesAreReportedAsItSays) {
+/// An example of an error is followed by the compiler's message (LYNXPP_UPDATE_GOLDEN=1 rewrites it for
+/// review).
+TEST(CodReference, ErrorExamplesGiveTheDocumentedMessages) {
   std::string document = text_of(reference_path);
   const bool update = std::getenv("LYNXPP_UPDATE_GOLDEN") != nullptr;
   const std::vector<Example> examples = examples_of(document);
@@ -95,21 +95,21 @@ TEST(CodReference, ItsMistakesAreReportedAsItSays) {
   }
 }
 
-TEST(CodReference, NamesEverythingTheLanguageHas) {
+TEST(CodReference, DescribesEveryNameOfTheLanguage) {
   const std::string document = text_of(reference_path);
   for (const std::string& name : cod::api_names()) EXPECT_THAT(document, HasSubstr("`" + name + "("));
   for (const std::string& name : cod::extent_names()) EXPECT_THAT(document, HasSubstr("`" + name + "`"));
   for (const std::string& name : cod::label_names()) EXPECT_THAT(document, HasSubstr("`" + name + "`"));
 }
 
-/// The part of the document under "## `name`".
+/// Returns the part of the document under "## `name`".
 std::string section_of(const std::string& document, const std::string& name) {
   const std::size_t begin = document.find("\n## `" + name + "`\n");
   if (begin == std::string::npos) return {};
   return document.substr(begin, document.find("\n## ", begin + 1) - begin);
 }
 
-/// The names and units of what a specification emits for a launch of one block of one warp.
+/// Returns the names and units that a specification emits for a launch of one block of one warp.
 std::vector<cod::Emitted> results_of(const instrumentors::ReadyMade& entry) {
   const auto specification = cod::compile(std::string(entry.source), std::string(entry.name) + ".cod");
   EXPECT_TRUE(specification);

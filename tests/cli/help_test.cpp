@@ -1,5 +1,5 @@
-// The texts of --help, word for word (LYNXPP_UPDATE_GOLDEN=1 rewrites them for review), and the manual
-// against them.
+// Compares --help with golden files (LYNXPP_UPDATE_GOLDEN=1 rewrites them for review), and the manual with
+// --help.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ void expect_golden(const std::string& name, const std::string& text) {
   EXPECT_EQ(text, expected);
 }
 
-TEST(Help, IsWordForWordAsReviewed) {
+TEST(Help, MatchesGolden) {
   expect_golden("help", help_of(""));
   for (const std::string& subcommand : subcommands) expect_golden("help-" + subcommand, help_of(subcommand));
 }
@@ -61,7 +61,7 @@ std::set<std::string> options_in(const std::string& help) {
   return options;
 }
 
-/// The manual as plain characters: "\-" is a dash, font changes are nothing.
+/// Returns the manual as plain text: "\-" becomes a dash, font changes are removed.
 std::string manual() {
   std::string text;
   EXPECT_TRUE(read_file(LYNXPP_SOURCE_DIR "/man/lynxpp.1", text));
@@ -103,30 +103,31 @@ TEST(Version, IsOneLine) {
   EXPECT_THAT(outcome.out, testing::MatchesRegex("lynxpp [0-9]+\\.[0-9]+\\.[0-9]+\n"));
 }
 
-TEST(Usage, MistakesAreNamedWithTheWayOut) {
+TEST(Usage, ErrorsSayWhatToDo) {
   const auto expect = [](std::vector<std::string> arguments, const std::string& message) {
     const Outcome outcome = lynxpp(std::move(arguments));
     EXPECT_EQ(outcome.exit_code, 2);
     EXPECT_EQ(outcome.out, "");
     EXPECT_EQ(outcome.err, message);
   };
-  expect({}, "lynxpp: error: A subcommand is required\n  hint: `lynxpp --help` shows what there is\n");
-  expect(
-      {"lst"},
-      "lynxpp: error: no command 'lst'; did you mean 'list'?\n  hint: `lynxpp --help` shows what there is\n");
+  expect({}, "lynxpp: error: A subcommand is required\n  hint: `lynxpp --help` lists commands and options\n");
+  expect({"lst"},
+         "lynxpp: error: no command 'lst'; did you mean 'list'?\n  hint: `lynxpp --help` lists commands and "
+         "options\n");
   expect({"list", "kernel_runtime", "more"},
-         "lynxpp: error: The following argument was not expected: more\n  hint: `lynxpp list --help` shows "
-         "what there is\n");
+         "lynxpp: error: The following argument was not expected: more\n  hint: `lynxpp list --help` lists "
+         "commands and options\n");
   expect({"run", "-s", "instruction_count"},
-         "lynxpp: error: no program to run\n  hint: `lynxpp run --help` shows what there is\n");
+         "lynxpp: error: no program to run\n  hint: `lynxpp run --help` lists commands and options\n");
   expect({"run", "--sepc", "x", "/bin/true"},
-         "lynxpp: error: The following argument was not expected: --sepc\n  hint: `lynxpp run --help` shows "
-         "what there is\n");
+         "lynxpp: error: The following argument was not expected: --sepc\n  hint: `lynxpp run --help` lists "
+         "commands and options\n");
   expect({"run", "-d", "gpu", "/bin/true"},
-         "lynxpp: error: --device: gpu not in {auto,cuda,cpu}\n  hint: `lynxpp run --help` shows what there "
-         "is\n");
-  expect({"check"},
-         "lynxpp: error: no specification to check\n  hint: `lynxpp check --help` shows what there is\n");
+         "lynxpp: error: --device: gpu not in {auto,cuda,cpu}\n  hint: `lynxpp run --help` lists commands "
+         "and options\n");
+  expect(
+      {"check"},
+      "lynxpp: error: no specification to check\n  hint: `lynxpp check --help` lists commands and options\n");
 }
 
 TEST(List, ShowsEveryReadyMadeSpecificationWithItsSummary) {

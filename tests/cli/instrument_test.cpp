@@ -57,7 +57,7 @@ class Instrument : public testing::Test {
   std::string two_ = folder_.write("two.ptx", std::string(header) + first_kernel + second_kernel);
 };
 
-/// The entries of an instrumented module; parses every body.
+/// Returns the entries of an instrumented module; parses every body.
 std::vector<std::string> entries_of(const std::string& ptx) {
   Result<ptx::Module> module = ptx::parse_module(ptx);
   EXPECT_TRUE(module) << render(module.error().diagnostics, ptx);
@@ -71,7 +71,7 @@ std::vector<std::string> entries_of(const std::string& ptx) {
   return names;
 }
 
-TEST_F(Instrument, OneKernelGoesToStandardOutput) {
+TEST_F(Instrument, WritesOneKernelToStandardOutput) {
   const Outcome outcome = lynxpp({"instrument", one_, "-s", spec_});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_THAT(entries_of(outcome.out), testing::ElementsAre("_Z5firstPi"));
@@ -105,12 +105,12 @@ TEST_F(Instrument, PassesAreTimedAndPrinted) {
 TEST_F(Instrument, UnknownPassesAreRefused) {
   const Outcome outcome = lynxpp({"instrument", one_, "-s", spec_, "--print-after", "splcie"});
   EXPECT_EQ(outcome.exit_code, 2);
-  EXPECT_THAT(outcome.err, HasSubstr("no pass 'splcie'; did you mean 'splice'?"));
+  EXPECT_THAT(outcome.err, HasSubstr("unknown pass 'splcie'; did you mean 'splice'?"));
   EXPECT_THAT(outcome.err, HasSubstr("hidden-parameter"));
   EXPECT_EQ(outcome.out, "");
 }
 
-TEST_F(Instrument, SeveralKernelsBecomeAModuleEach) {
+TEST_F(Instrument, WritesAModulePerKernel) {
   const Outcome outcome = lynxpp({"instrument", two_, "-s", spec_, "-o", folder_.path("out.ptx")});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_THAT(entries_of(text_of("out-_Z5firstPi.ptx")), testing::ElementsAre("_Z5firstPi"));
@@ -125,11 +125,11 @@ TEST_F(Instrument, SeveralKernelsNeedFiles) {
   EXPECT_EQ(outcome.exit_code, 2);
   EXPECT_EQ(outcome.out, "");
   EXPECT_EQ(outcome.err, "lynxpp: error: " + two_ +
-                             " defines 2 kernels, each of which becomes a module of its own\n"
-                             "  hint: name one with -k, or files with -o: -o out.ptx makes out-KERNEL.ptx\n");
+                             " defines 2 kernels, and each becomes a separate module\n  hint: choose one "
+                             "with -k, or use -o out.ptx to write out-KERNEL.ptx for each\n");
 }
 
-TEST_F(Instrument, AKernelIsNamedInAnyOfItsSpellings) {
+TEST_F(Instrument, AcceptsEverySpellingOfAKernelName) {
   for (const char* name : {"_Z5firstPi", "first(int*)", "first"}) {
     const Outcome outcome =
         lynxpp({"instrument", two_, "-s", spec_, "-k", name, "-o", folder_.path("out.ptx")});
@@ -144,7 +144,7 @@ TEST_F(Instrument, AKernelIsNamedInAnyOfItsSpellings) {
             "lynxpp: error: " + two_ + " defines no kernel 'banana'\n  hint: it defines first, second\n");
 }
 
-TEST_F(Instrument, LongNamesStillMakeFiles) {
+TEST_F(Instrument, ShortensLongFileNames) {
   const std::string name(5000, 'k');
   const std::string module = std::string(header) + ".visible .entry " + name +
                              "1() { ret; }\n.visible .entry " + name + "2() { ret; }\n";
@@ -158,7 +158,7 @@ TEST_F(Instrument, LongNamesStillMakeFiles) {
   EXPECT_EQ(files, 2);
 }
 
-TEST_F(Instrument, ATargetWithoutAPlaceIsAWarningAtTheTarget) {
+TEST_F(Instrument, TargetWithoutASiteIsAWarningAtTheTarget) {
   const std::string path = folder_.write(
       "atomics.cod", "// Never.\nlong seen;\nON_INSTRUCTION: ATOMIC: {\n  seen = seen + 1;\n}\n");
   const Outcome outcome = lynxpp({"instrument", one_, "-s", path});
@@ -168,20 +168,20 @@ TEST_F(Instrument, ATargetWithoutAPlaceIsAWarningAtTheTarget) {
       HasSubstr(
           path +
           ":3:1: warning: nothing in first(int*) matches this target\n  ON_INSTRUCTION: ATOMIC: {\n  ^"));
-  // With several kernels: once, and only if none matches.
+  // With several kernels: one warning, and only if no kernel matches.
   const Outcome both = lynxpp({"instrument", two_, "-s", path, "-o", folder_.path("out.ptx")});
   EXPECT_THAT(both.err, HasSubstr(":3:1: warning: nothing in the 2 kernels matches this target\n"));
   EXPECT_EQ(both.err.find("matches this target"), both.err.rfind("matches this target")) << both.err;
 }
 
-TEST_F(Instrument, ReadyMadeTargetsWithoutASiteAreNoWarning) {
+TEST_F(Instrument, ReadyMadeTargetsWithoutASiteGiveNoWarning) {
   const Outcome outcome =
       lynxpp({"instrument", one_, "-s", "opcode_mix,quality,value_check,call_counts,loop_trips"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_THAT(outcome.err, testing::Not(HasSubstr("warning")));
 }
 
-TEST_F(Instrument, MistakesHaveTheirPlace) {
+TEST_F(Instrument, ErrorsHaveALocation) {
   const std::string bad =
       folder_.write("bad.ptx", std::string(header) + ".visible .entry k()\n{\n  mov.u32 %r1, ;\n}\n");
   const Outcome outcome = lynxpp({"instrument", bad, "-s", spec_});
@@ -216,7 +216,7 @@ TEST_F(Instrument, PtxasAcceptsTheResult) {
   EXPECT_EQ(assembled.exit_code, 0) << assembled.out << assembled.err << text_of("out.ptx");
 }
 
-// Behind a YIELD a GPU does not wait at the end of a branch, and the warp's lanes run apart from there on.
+// After a YIELD a GPU does not wait at the end of a branch, and the warp's lanes stay diverged.
 TEST_F(Instrument, MapsAndTracesHaveNoLaneYield) {
   if (start({"/bin/sh", "-c", "command -v ptxas || command -v /usr/local/cuda/bin/ptxas"}).exit_code != 0)
     GTEST_SKIP() << "no ptxas here";
@@ -234,14 +234,15 @@ TEST_F(Instrument, MapsAndTracesHaveNoLaneYield) {
                        "  .reg .b64 %rd<2>;\n  ld.param.u64 %rd1, [lock];\nagain:\n"
                        "  atom.cas.b32 %r1, [%rd1], 0, 1;\n  setp.ne.u32 %p1, %r1, 0;\n  @%p1 bra again;\n"
                        "  ret;\n}\n");
-  EXPECT_EQ(yields_of(spins), 1u) << "the test does not see what it looks for";
-  const std::string map = folder_.write("map.cod",
-                                        "struct place { unsigned int instruction; unsigned long where; };\n"
-                                        "global map unsigned long visits[4096] by struct place;\n"
-                                        "ON_INSTRUCTION: MEM_WRITE: GENERIC: {\n"
-                                        "  struct place here = {instructionId(), memoryAddress() / 256};\n"
-                                        "  if (leastActiveThreadInWarp()) visits[here] += 1;\n"
-                                        "}\n");
+  EXPECT_EQ(yields_of(spins), 1u) << "the test must find a YIELD";
+  const std::string map =
+      folder_.write("map.cod",
+                    "struct location { unsigned int instruction; unsigned long where; };\n"
+                    "global map unsigned long visits[4096] by struct location;\n"
+                    "ON_INSTRUCTION: MEM_WRITE: GENERIC: {\n"
+                    "  struct location here = {instructionId(), memoryAddress() / 256};\n"
+                    "  if (leastActiveThreadInWarp()) visits[here] += 1;\n"
+                    "}\n");
   const std::string out = folder_.path("out.ptx");
   ASSERT_EQ(lynxpp({"instrument", one_, "-s", map, "--sm", "90", "-o", out}).exit_code, 0);
   ASSERT_THAT(text_of("out.ptx"), HasSubstr("atom.global.cas.b64"));
@@ -258,9 +259,9 @@ TEST_F(Instrument, MapsAndTracesHaveNoLaneYield) {
   EXPECT_EQ(yields_of(out), 0u);
 }
 
-// Lanes of two groups may join at a label. A GPU then takes the mask of one of them for that of all, and
-// lanes that only the other one names wait for ever.
-TEST_F(Instrument, MasksAreNotKeptBehindALabel) {
+// Lanes of two groups may join at a label. If the mask of one group were used for both, lanes that only the
+// other mask names would wait forever.
+TEST_F(Instrument, DoesNotKeepMasksAcrossALabel) {
   const std::string cod = folder_.write(
       "kept.cod",
       "global unsigned long leaders, odd;\n"
@@ -272,7 +273,7 @@ TEST_F(Instrument, MasksAreNotKeptBehindALabel) {
   const std::string out = folder_.path("out.ptx");
   const Outcome outcome = lynxpp({"instrument", one_, "-s", cod, "--sm", "80", "-o", out});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-  std::set<std::string> masks;  // found out since the last label
+  std::set<std::string> masks;  // computed since the last label
   std::size_t operations = 0;
   const std::string ptx = text_of("out.ptx");
   for (const auto& line : split(ptx, '\n')) {
@@ -289,7 +290,7 @@ TEST_F(Instrument, MasksAreNotKeptBehindALabel) {
   EXPECT_GE(operations, 1u);
 }
 
-TEST_F(Instrument, WithoutRoomForTheResultItSaysSo) {
+TEST_F(Instrument, ReportsAFullDisk) {
   const Outcome outcome = lynxpp({"instrument", one_, "-s", spec_, "-o", "/no/such/folder/out.ptx"});
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_EQ(outcome.err, "lynxpp: error: cannot write /no/such/folder/out.ptx\n");

@@ -1,4 +1,4 @@
-// Starts a program and collects what it says.
+// Starts a program and collects its output.
 #pragma once
 
 #include <filesystem>
@@ -9,18 +9,18 @@
 namespace lynxpp::cli {
 
 struct Outcome {
-  int exit_code = -1;  ///< 128 + signal when a signal ended it
+  int exit_code = -1;  ///< 128 + signal if a signal ended it
   std::string out;
   std::string err;
 };
 
-/// `environment` is set on top of this process's own, of which LD_PRELOAD and LYNXPP_* are left out; an
-/// empty value unsets.
+/// `environment` is added to this process's environment without LD_PRELOAD and LYNXPP_*; an empty value
+/// unsets.
 Outcome start(const std::vector<std::string>& command,
               const std::vector<std::pair<std::string, std::string>>& environment = {},
               const std::string& folder = {});
 
-/// The lynxpp command of this build.
+/// Runs the lynxpp command of this build.
 Outcome lynxpp(std::vector<std::string> arguments);
 
 /// A folder of this test, removed with it.
@@ -32,7 +32,7 @@ class TemporaryFolder {
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 
   std::string path(const std::string& name = {}) const;
-  /// Writes a file and gives its path.
+  /// Writes a file and returns its path.
   std::string write(const std::string& name, const std::string& text) const;
 
  private:

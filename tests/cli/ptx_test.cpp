@@ -1,4 +1,4 @@
-// `lynxpp ptx`: what it says of a small module, word for word, and of mistakes.
+// `lynxpp ptx` on a small module; compares the whole output; and its errors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -48,14 +48,14 @@ class PtxCommand : public testing::Test {
                     "  atomicMax(&counts[basicBlockId()], 1);\n}\n");
 };
 
-TEST_F(PtxCommand, AFullDiskIsNoSuccess) {
+TEST_F(PtxCommand, ReportsAFullDisk) {
   const Outcome outcome =
       start({"/bin/sh", "-c", "exec \"$0\" ptx stat \"$1\" > /dev/full", LYNXPP_COMMAND, file_});
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_EQ(outcome.err, "lynxpp: error: cannot write to standard output: No space left on device\n");
 }
 
-TEST_F(PtxCommand, StatOfOneKernelAndWhatItCalls) {
+TEST_F(PtxCommand, StatOfOneKernelAndItsCallees) {
   const Outcome outcome = lynxpp({"ptx", "stat", file_, "-k", "first"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(outcome.err, "");
@@ -129,7 +129,7 @@ TEST_F(PtxCommand, ControlFlowForGraphviz) {
   EXPECT_THAT(outcome.out, testing::EndsWith("  b4 -> exit;\n  exit [shape=ellipse];\n}\n"));
 }
 
-TEST_F(PtxCommand, AnnotateShowsEveryOriginalLineAndWhatIsAdded) {
+TEST_F(PtxCommand, AnnotateShowsOriginalAndAddedLines) {
   const Outcome outcome = lynxpp({"ptx", "annotate", "-s", specification_, file_, "-k", "second"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, testing::MatchesRegex("// second: [0-9]+ lines added, 1 removed\n(.|\n)*"));
@@ -145,7 +145,7 @@ TEST_F(PtxCommand, AnnotateSideBySide) {
   EXPECT_THAT(outcome.out, testing::ContainsRegex("\n +> .*red\\.global\\.max\\.u64"));
 }
 
-TEST_F(PtxCommand, MistakesAreNamed) {
+TEST_F(PtxCommand, ReportsErrors) {
   EXPECT_EQ(lynxpp({"ptx", "stat", "/usr"}).err, "lynxpp: error: cannot read /usr: Is a directory\n");
   EXPECT_EQ(lynxpp({"ptx", "stat", "/no/such.ptx"}).err,
             "lynxpp: error: cannot read /no/such.ptx: No such file or directory\n");
@@ -159,10 +159,9 @@ TEST_F(PtxCommand, MistakesAreNamed) {
   EXPECT_EQ(damaged.exit_code, 1);
   EXPECT_THAT(damaged.err, HasSubstr(bad + ":6:"));
   EXPECT_EQ(lynxpp({"ptx", "annotate", "-s", "no_such_spec", file_}).exit_code, 2);
-  EXPECT_EQ(
-      lynxpp({"ptx", "sat", file_}).err,
-      "lynxpp: error: no command 'ptx sat'; did you mean 'stat'?\n  hint: `lynxpp ptx --help` shows what "
-      "there is\n");
+  EXPECT_EQ(lynxpp({"ptx", "sat", file_}).err,
+            "lynxpp: error: no command 'ptx sat'; did you mean 'stat'?\n  hint: `lynxpp ptx --help` lists "
+            "commands and options\n");
   EXPECT_EQ(lynxpp({"ptx"}).exit_code, 2);
   EXPECT_EQ(lynxpp({"ptx", "stat"}).exit_code, 2);
 }
@@ -175,7 +174,7 @@ TEST(DiffLines, MatchesUniqueLinesFirst) {
   EXPECT_EQ(text, "+x =a =x +y =b +x ");
 }
 
-TEST(DiffLines, OfNothing) {
+TEST(DiffLines, IsEmptyForEmptyTexts) {
   EXPECT_THAT(diff_lines("", ""), testing::IsEmpty());
   EXPECT_EQ(diff_lines("a\n", "").size(), 1U);
   EXPECT_TRUE(diff_lines("", "a\nb").back().in_second);

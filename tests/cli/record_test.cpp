@@ -57,11 +57,11 @@ Ordered by the share of the run's estimated work that could be saved at most (es
     thread.
     Why: a warp has 32 lanes, however many threads it has.
     Try: choose a block size that is a multiple of 32.
-The records are in lynxpp-sh.jsonl; `lynxpp report lynxpp-sh.jsonl --format html -o report.html` shows all.
+The records are in lynxpp-sh.jsonl; `lynxpp report lynxpp-sh.jsonl --format html -o report.html` shows all of them.
 )");
 }
 
-TEST_F(Record, TheReportSaysTheSameAgain) {
+TEST_F(Record, ReportRepeatsTheSummary) {
   const Outcome outcome = record({"-o", "mine.jsonl", "sh", "-c", "cat launch.jsonl >> $LYNXPP_OUTPUT"});
   const Outcome again = lynxpp({"report", folder_.path("mine.jsonl"), "--format", "summary"});
   EXPECT_EQ(again.exit_code, 0);
@@ -70,7 +70,7 @@ TEST_F(Record, TheReportSaysTheSameAgain) {
   EXPECT_THAT(lynxpp({"report", folder_.path("mine.jsonl")}).out, HasSubstr("== lynxpp: findings ==\n"));
 }
 
-TEST_F(Record, MeasuresTheUsualThings) {
+TEST_F(Record, UsesTheDefaultSpecifications) {
   const std::string variables = record({"-d", "cpu", "-k", "mat.*", "env"}).out;
   EXPECT_THAT(variables,
               HasSubstr("LYNXPP_SPEC=instruction_count,memory_efficiency,branch_divergence,"
@@ -82,24 +82,24 @@ TEST_F(Record, MeasuresTheUsualThings) {
   EXPECT_THAT(record({"-s", "quality", "env"}).out, HasSubstr("LYNXPP_SPEC=quality\n"));
 }
 
-TEST_F(Record, WithoutRecordsThereIsNothingToSay) {
+TEST_F(Record, IsSilentWithoutRecords) {
   const Outcome outcome = record({"true"});
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_EQ(outcome.err, "");
 }
 
-TEST_F(Record, MistakesAreThoseOfRun) {
+TEST_F(Record, ReportsTheErrorsOfRun) {
   EXPECT_EQ(record({"no-such-program"}).exit_code, 127);
   EXPECT_EQ(record({"-s", "no_such_spec", "true"}).exit_code, 2);
   EXPECT_THAT(record({}).err, HasSubstr("no program to run"));
   EXPECT_EQ(record({"sh", "-c", "kill -9 $$"}).exit_code, 137);
 }
 
-TEST_F(Record, ATerminationReachesTheProgram) {
-  const Outcome outcome =
-      record({"sh", "-c", "trap 'echo told; exit 3' TERM; kill -TERM $PPID; while :; do sleep 0.01; done"});
+TEST_F(Record, ForwardsTerminationToTheProgram) {
+  const Outcome outcome = record(
+      {"sh", "-c", "trap 'echo terminated; exit 3' TERM; kill -TERM $PPID; while :; do sleep 0.01; done"});
   EXPECT_EQ(outcome.exit_code, 3);
-  EXPECT_EQ(outcome.out, "told\n");
+  EXPECT_EQ(outcome.out, "terminated\n");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// `lynxpp report` over files of records.
+// `lynxpp report` on files of records.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -84,7 +84,7 @@ TEST_F(Report, WritesEveryFormat) {
   }
 }
 
-TEST_F(Report, BadLinesAreNamedAndTheOthersShown) {
+TEST_F(Report, ReportsInvalidLinesAndShowsTheOthers) {
   const std::string path = folder_.write("bad.jsonl", std::string("nonsense\n") + launch);
   const Outcome outcome = lynxpp({"report", path});
   EXPECT_EQ(outcome.exit_code, 0);
@@ -92,7 +92,7 @@ TEST_F(Report, BadLinesAreNamedAndTheOthersShown) {
   EXPECT_THAT(outcome.out, HasSubstr("k(float*)"));
 }
 
-TEST_F(Report, AFileWithoutRecordsIsAMistake) {
+TEST_F(Report, FileWithoutRecordsIsAnError) {
   for (const char* text : {"", "\n\n", "nonsense\n"}) {
     const std::string path = folder_.write("none.jsonl", text);
     const Outcome outcome = lynxpp({"report", path});
@@ -102,7 +102,7 @@ TEST_F(Report, AFileWithoutRecordsIsAMistake) {
   EXPECT_EQ(lynxpp({"report", "/dev/null", "-f", "csv"}).exit_code, 1);
 }
 
-TEST_F(Report, MistakesAreNamed) {
+TEST_F(Report, ReportsErrors) {
   const Outcome missing = lynxpp({"report", folder_.path("none.jsonl")});
   EXPECT_EQ(missing.exit_code, 1);
   EXPECT_THAT(missing.err, HasSubstr("cannot read"));

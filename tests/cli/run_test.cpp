@@ -16,8 +16,7 @@ using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
-/// bin/lynxpp and lib/liblynxpp.so in a folder of the test's own: what an installation looks like, wherever
-/// it lies.
+/// bin/lynxpp and lib/liblynxpp.so in a folder of the test: an installation in an arbitrary location.
 class Run : public testing::Test {
  protected:
   void SetUp() override {
@@ -35,7 +34,7 @@ class Run : public testing::Test {
     arguments.insert(arguments.begin(), {folder_.path("bin/lynxpp"), "run"});
     return start(arguments, environment, folder_.path());
   }
-  /// The variables a program started with these options sees, one a line.
+  /// Returns the variables of a program started with these options, one per line.
   std::string environment_of(std::vector<std::string> options,
                              const std::vector<std::pair<std::string, std::string>>& environment = {}) const {
     options.insert(options.end(), {"--", "env"});
@@ -49,16 +48,16 @@ class Run : public testing::Test {
   std::string specification_;
 };
 
-TEST_F(Run, PreloadsTheLibraryBesideItself) {
+TEST_F(Run, PreloadsTheLibraryOfItsInstallation) {
   EXPECT_THAT(environment_of({"-s", specification_}), HasSubstr("\nLD_PRELOAD=" + library() + "\n"));
 }
 
-TEST_F(Run, KeepsOtherPreloadsBehindOurs) {
+TEST_F(Run, KeepsOtherPreloadsAfterItsOwn) {
   EXPECT_THAT(environment_of({"-s", specification_}, {{"LD_PRELOAD", LYNXPP_TEST_PRELOAD}}),
               HasSubstr("\nLD_PRELOAD=" + library() + ":" LYNXPP_TEST_PRELOAD "\n"));
 }
 
-TEST_F(Run, AOneLinerReachesTheProgramWithItsDeclarations) {
+TEST_F(Run, PassesOneLinersWithTheirDeclarations) {
   const std::string variables = environment_of({"-e", "ON_KERNEL_ENTRY: n++;"});
   const auto begin = variables.find("\nLYNXPP_SPEC=") + std::string("\nLYNXPP_SPEC=").size();
   const auto found =
@@ -68,7 +67,7 @@ TEST_F(Run, AOneLinerReachesTheProgramWithItsDeclarations) {
   EXPECT_EQ(found->source, "ON_KERNEL_ENTRY: n++;\nglobal unsigned long n;\n");
 }
 
-TEST_F(Run, ADamagedTextIsRefused) {
+TEST_F(Run, RejectsADamagedText) {
   const Outcome outcome = run({"--", "env"}, {{"LYNXPP_SPEC", "text:mine:ON%5"}});
   EXPECT_EQ(outcome.exit_code, 2);
   EXPECT_EQ(outcome.err, "lynxpp: error: the text of specification 'mine' is damaged\n");
@@ -91,7 +90,7 @@ TEST_F(Run, OptionsBecomeVariables) {
   EXPECT_TRUE(std::filesystem::is_directory(folder_.path("ptx/of/run")));
 }
 
-TEST_F(Run, OptionsThatAreNotGivenLeaveTheirVariablesAlone) {
+TEST_F(Run, KeepsVariablesOfAbsentOptions) {
   const std::string variables =
       environment_of({}, {{"LYNXPP_SPEC", "instruction_count"}, {"LYNXPP_DEVICE", "cpu"}});
   EXPECT_THAT(variables, HasSubstr("\nLYNXPP_SPEC=instruction_count\n"));
@@ -108,26 +107,26 @@ TEST_F(Run, SeveralSpecificationsMayBeGivenEitherWay) {
   EXPECT_THAT(environment_of({"-s" + specification_ + ",other.cod"}), HasSubstr(both));
 }
 
-TEST_F(Run, TheOutputFileBeginsAnew) {
+TEST_F(Run, TruncatesTheOutputFile) {
   folder_.write("out.jsonl", "old\n");
   environment_of({"-s", specification_, "-o", "out.jsonl"});
   EXPECT_EQ(std::filesystem::file_size(folder_.path("out.jsonl")), 0u);
 }
 
-TEST_F(Run, AnOutputPipeNeedsNoReaderYet) {
+TEST_F(Run, OutputPipeNeedsNoReaderYet) {
   ASSERT_EQ(::mkfifo(folder_.path("pipe").c_str(), 0600), 0);
   EXPECT_THAT(environment_of({"-s", specification_, "-o", "pipe"}),
               HasSubstr("\nLYNXPP_OUTPUT=" + folder_.path("pipe") + "\n"));
 }
 
-TEST_F(Run, TheProgramsWordsAreItsOwn) {
+TEST_F(Run, DoesNotParseTheProgramsArguments) {
   EXPECT_EQ(run({"-s", specification_, "--timing", "echo", "-s", "x", "--", "--help", "list"}).out,
             "-s x -- --help list\n");
   EXPECT_EQ(run({"-s", specification_, "--", "echo", "--", "-k"}).out, "-- -k\n");
   EXPECT_EQ(run({"--spec=" + specification_, "-dcpu", "echo", "list"}).out, "list\n");
 }
 
-TEST_F(Run, EndsAsTheProgramDoes) {
+TEST_F(Run, ReturnsTheProgramsExitCode) {
   EXPECT_EQ(run({"-s", specification_, "sh", "-c", "exit 7"}).exit_code, 7);
   EXPECT_EQ(run({"-s", specification_, "sh", "-c", "kill -9 $$"}).exit_code, 137);
 }
@@ -144,7 +143,7 @@ void expect_failure(const Outcome& outcome, int exit_code, const std::string& me
   EXPECT_EQ(outcome.err, message);
 }
 
-TEST_F(Run, MistakesStopItBeforeTheProgramStarts) {
+TEST_F(Run, ErrorsStopItBeforeTheProgramStarts) {
   expect_failure(run({"-s", "./no.cod", "echo"}), 2,
                  "lynxpp: error: cannot read specification './no.cod': no such file\n"
                  "  hint: `lynxpp list` shows the ready-made specifications\n");
@@ -164,10 +163,10 @@ TEST_F(Run, MistakesStopItBeforeTheProgramStarts) {
       "lynxpp: error: cannot write " + folder_.path("no/such/folder/x") + ": No such file or directory\n");
   expect_failure(
       run({"-s", specification_, "--dump", "mine.cod/x", "echo"}), 2,
-      "lynxpp: error: cannot make the folder " + folder_.path("mine.cod/x") + ": Not a directory\n");
+      "lynxpp: error: cannot create the folder " + folder_.path("mine.cod/x") + ": Not a directory\n");
 }
 
-TEST_F(Run, ASpecificationWithErrorsStopsItToo) {
+TEST_F(Run, SpecificationWithErrorsStopsItBeforeTheProgramStarts) {
   folder_.write("bad.cod", "ON_KERNEL_ENTRY: {\n  nonsense = 1;\n}\n");
   for (const auto& [options, environment] :
        {std::pair<std::vector<std::string>, std::vector<std::pair<std::string, std::string>>>{
@@ -185,7 +184,7 @@ TEST_F(Run, ASpecificationWithErrorsStopsItToo) {
   }
 }
 
-TEST_F(Run, WhatTheEnvironmentAsksForIsCheckedAsWell) {
+TEST_F(Run, ChecksEnvironmentVariables) {
   EXPECT_EQ(run({"-s", specification_, "echo"}, {{"LYNXPP_LAUNCHES", "9-2"}}).exit_code, 2);
   EXPECT_THAT(run({"-s", specification_, "echo"}, {{"LYNXPP_KERNELS", "("}}).err,
               testing::StartsWith("lynxpp: error: LYNXPP_KERNELS: '(' is not a valid regular expression"));
@@ -195,17 +194,17 @@ TEST_F(Run, WhatTheEnvironmentAsksForIsCheckedAsWell) {
 TEST_F(Run, TheCudaDeviceNeedsADriver) {
   if (::dlopen("libcuda.so.1", RTLD_LAZY) != nullptr) GTEST_SKIP() << "there is one";
   expect_failure(run({"-s", specification_, "-d", "cuda", "echo"}), 2,
-                 "lynxpp: error: there is no NVIDIA driver (libcuda.so.1) on this machine\n"
-                 "  hint: -d cpu runs the kernels on the built-in device\n");
+                 "lynxpp: error: there is no NVIDIA driver (libcuda.so.1) on this machine\n  hint: use -d "
+                 "cpu to run the kernels on the built-in device\n");
 }
 
-TEST_F(Run, OnlyTheProgramItselfIsAskedForALastWord) {
+TEST_F(Run, OnlyTheProgramItselfReportsMissingLaunches) {
   const std::string variables = environment_of({"-s", specification_});
   EXPECT_THAT(variables, testing::ContainsRegex("\nLYNXPP_RUN=[0-9]+:[0-9]+\n"));
   EXPECT_THAT(environment_of({}), Not(HasSubstr("LYNXPP_RUN")));
 }
 
-TEST_F(Run, AProgramThatCannotBeStartedIsNamed) {
+TEST_F(Run, NamesAProgramThatCannotBeStarted) {
   expect_failure(run({"-s", specification_, "no-such-program"}), 127,
                  "lynxpp: error: no program 'no-such-program' in the folders of PATH\n");
   expect_failure(run({"-s", specification_, "./no-such-program"}), 127,
@@ -215,23 +214,23 @@ TEST_F(Run, AProgramThatCannotBeStartedIsNamed) {
   expect_failure(run({"-s", specification_, "./lib"}), 126, "lynxpp: error: './lib' is not executable\n");
 }
 
-TEST_F(Run, AnIncompleteInstallationIsNamed) {
+TEST_F(Run, ReportsAnIncompleteInstallation) {
   std::filesystem::remove(library());
   expect_failure(run({"-s", specification_, "echo"}), 2,
                  "lynxpp: error: cannot find " + library() +
-                     "\n  hint: bin/lynxpp and lib/liblynxpp.so belong into one folder\n");
+                     "\n  hint: bin/lynxpp and lib/liblynxpp.so must be in one installation folder\n");
 }
 
-TEST_F(Run, WithoutASpecificationItWarns) {
+TEST_F(Run, WarnsWithoutASpecification) {
   const Outcome outcome = run({"echo", "ran"});
   EXPECT_EQ(outcome.out, "ran\n");
   EXPECT_EQ(outcome.err,
-            "lynxpp: warning: no specification is attached, nothing will be measured\n"
-            "  hint: name one with -s; `lynxpp list` shows the ready-made ones\n");
+            "lynxpp: warning: no specification is attached; nothing will be measured\n  hint: choose one "
+            "with -s; `lynxpp list` shows the ready-made ones\n");
 }
 
-TEST_F(Run, AProgramThatAttachesByItselfIsLeftToDoSo) {
-  // The name may stand across two parts of what is read at a time.
+TEST_F(Run, DoesNotWarnIfTheProgramAttachesItself) {
+  // The name may cross the boundary of two blocks that are read.
   for (const std::size_t bytes_before : {0u, (1u << 20) - 30u}) {
     const std::string program = folder_.write(
         "own", "#!/bin/sh\n#" + std::string(bytes_before, '-') + "lynxpp_open_api\necho \"$LD_PRELOAD\"\n");
@@ -242,10 +241,10 @@ TEST_F(Run, AProgramThatAttachesByItselfIsLeftToDoSo) {
   }
 }
 
-TEST_F(Run, AProgramThatLynxppDoesNotReachIsNamed) {
+TEST_F(Run, WarnsIfPreloadingDoesNotReachTheProgram) {
   const std::string program = folder_.write("other", "#!/bin/sh\nexit 0\n");
   const auto rights = std::filesystem::perms::owner_all | std::filesystem::perms::set_uid;
-  const std::string reason = "' runs with another user's rights, where the system ignores LD_PRELOAD; ";
+  const std::string reason = "' runs with another user's privileges, so the system ignores LD_PRELOAD; ";
   std::filesystem::permissions(program, rights);
   EXPECT_EQ(run({"-s", specification_, "--", program}).err,
             "lynxpp: warning: '" + program + reason + "nothing will be measured\n");
@@ -253,17 +252,17 @@ TEST_F(Run, AProgramThatLynxppDoesNotReachIsNamed) {
   std::filesystem::permissions(program, rights);
   EXPECT_EQ(run({"--", program}).err,
             "lynxpp: warning: '" + program + reason +
-                "nothing will be measured, and the functions of lynxpp.h answer that lynxpp is not there\n");
+                "nothing will be measured, and the functions of lynxpp.h report that lynxpp is missing\n");
 }
 
-TEST_F(Run, APathWithACommaCannotBePassedOn) {
+TEST_F(Run, RejectsAPathWithAComma) {
   std::filesystem::create_directory(folder_.path("a,b"));
   folder_.write("a,b/x.cod", "");
   const Outcome outcome =
       start({folder_.path("bin/lynxpp"), "run", "-s", "./x.cod", "echo"}, {}, folder_.path("a,b"));
   expect_failure(outcome, 2,
                  "lynxpp: error: the path '" + folder_.path("a,b/x.cod") +
-                     "' holds a comma, which separates specifications\n");
+                     "' contains a comma, which separates specifications\n");
 }
 
 }  // namespace

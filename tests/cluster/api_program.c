@@ -1,4 +1,4 @@
-/* lynxpp.h from C, in a program that launches nothing: prints what each function answers. */
+/* Uses lynxpp.h from C, in a program that launches nothing: prints what each function returns. */
 #include <stdio.h>
 
 #include "interposer/lynxpp.h"

@@ -22,7 +22,7 @@ class FromC(unittest.TestCase):
                          ["attached -1", "attach nonsense -1", "attached -1", "attach -1", "attached -1", "again -1", "poll 0 0, missed 0",
                           "attached -1"])
 
-    def test_with_lynxpp_mistakes_are_told_at_once(self):
+    def test_with_lynxpp_errors_are_reported_at_once(self):
         run = BUILD.run(BUILD.folder / "bin" / "api_program")
         self.assertEqual(run.stdout.decode().splitlines(),
                          ["attached 0", "attach nonsense 0", "attached 0", "attach 1", "attached 1", "again 1", "poll 0 0, missed 0",
@@ -38,7 +38,7 @@ class Adaptive(unittest.TestCase):
         self.assertIn(b"adaptive: ok, checksum 0x", run.stdout)
         return run
 
-    def test_it_takes_the_better_kernel_and_runs_it_as_it_is(self):
+    def test_selects_the_better_kernel_and_runs_it_uninstrumented(self):
         with tempfile.TemporaryDirectory() as folder:
             output = pathlib.Path(folder, "out.jsonl")
             run = self.run_adaptive(200, 300, 7, environment={"LYNXPP_OUTPUT": str(output), "LYNXPP_TABLE": "0"})
@@ -52,15 +52,15 @@ class Adaptive(unittest.TestCase):
             told = re.search(rf"{name} moves (\d+) sectors", run.stderr)
             self.assertEqual(int(told[1]), results["load_sectors"] + results["store_sectors"])
 
-    def test_of_one_row_the_other_kernel_is_better(self):
-        # Both load 64 sectors. By element 64 are stored; by tile each of 256 warps stores two elements, a sector of its own.
+    def test_with_one_row_the_other_kernel_is_better(self):
+        # Both load 64 sectors. By element, 64 are stored; by tile, each of 256 warps stores two elements in a separate sector.
         run = self.run_adaptive(1, 512, 3)
         moved = re.findall(r"moves (\d+) sectors", run.stderr)
         self.assertEqual(moved, ["128", "320"])
         self.assertIn("3 launches of by_element", run.stderr)
 
     def test_output_is_that_of_a_run_without_lynxpp(self):
-        # The stand-in for the device comes with the library; what is not attached is not there.
+        # The library brings the cpu device; without an attached specification there are no results.
         instrumented = self.run_adaptive()
         self.assertEqual(self.run_adaptive(environment={"LYNXPP_KERNELS": "none"}).stdout, instrumented.stdout)
 

@@ -1,6 +1,6 @@
-"""The statements of docs/cluster.md, by DuckDB, on generated records of 100 ranks, or so many, with 200 kernels each.
+"""Runs the statements of docs/cluster.md in DuckDB, on generated records of RANKS (default: 100) ranks with 200 kernels each.
 
-usage: duckdb_test.py BUILD_FOLDER [RANKS]        exit status 77 where DuckDB is not installed
+usage: duckdb_test.py BUILD_FOLDER [RANKS]        exit status 77 if DuckDB is not installed
 """
 import json
 import pathlib
@@ -18,7 +18,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 DOCUMENT = HERE.parents[1] / "docs" / "cluster.md"
 RANKS = int(sys.argv[2]) if len(sys.argv) > 2 else 100
 KERNELS = 200
-MEMORY = 256  # MB, as the document says
+MEMORY = 256  # MB, as in the document
 
 
 def skip(reason):
@@ -27,7 +27,7 @@ def skip(reason):
 
 
 def runner_of(build):
-    """The command that runs statements; CMake has installed DuckDB's package."""
+    """Returns the command that runs statements; CMake has installed DuckDB's package."""
     node, folder = shutil.which("node"), build / "tests" / "cluster" / "duckdb"
     if node is None or not (folder / "installed.txt").exists():
         skip("DuckDB's package was not installed when the build was configured")
@@ -62,7 +62,7 @@ def main():
     assert int(numbers[1]["numbers"]) == RANKS * KERNELS and numbers[1]["total"] == total, (numbers, total)
     most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024
     print(f"the largest process took {most} MB")
-    # node itself and what DuckDB does not count
+    # node itself and memory that DuckDB does not count
     assert most < MEMORY + 256, most
 
 

@@ -1,6 +1,6 @@
-"""Records as a job of many ranks writes them: deterministic, without running anything.
+"""Generates records as a job of many ranks writes them: deterministic, without running anything.
 
-usage: generated.py FOLDER RANKS KERNELS      writes FOLDER/rank0.jsonl and so on, gives the sum of what it wrote on stdout
+usage: generated.py FOLDER RANKS KERNELS      writes FOLDER/rank0.jsonl and so on; prints the sum of the values
 """
 import json
 import pathlib
@@ -12,7 +12,7 @@ def process_of(rank):
 
 
 def value_of(rank, kernel):
-    """Rank 7 has twice the work of others."""
+    """Returns the work of a rank; rank 7 has twice the work of others."""
     return (1000 + kernel) * (2 if rank == 7 else 1) + rank % 3
 
 
@@ -38,14 +38,14 @@ def lines_of(rank, kernels):
                "results": {"thread_instructions": 32 * value, "warp_instructions": value,
                            "block_executions": {"extents": [blocks], "names": ["BASIC_BLOCKS"], "values": [value] * blocks}},
                "units": {"thread_instructions": "instructions"}, "sites": 0,
-               "place": {"correlation": kernel, "ordinal": rank % 8, "context": 1, "stream": 0, "module": "00000000c0de",
+               "place": {"correlation": kernel, "ordinal": rank % 8, "context": 1, "stream": 0, "module": "00000000c0de",  # english: ok
                          "thread": 4000 + rank, "begin_us": begin, "end_us": begin + 700}}
         yield {"record": "coverage", "process": process, "kernel": name, "demangled": text, "instrumented": True, "reason": "", "launches": 1,
                "instrumented_launches": 1, "sites": 3, "notes": [], "module": "00000000c0de"}
 
 
 def write(folder, ranks, kernels):
-    """The files."""
+    """Writes and returns the files."""
     paths = []
     for rank in range(ranks):
         path = pathlib.Path(folder, f"rank{rank}.jsonl")
@@ -55,7 +55,7 @@ def write(folder, ranks, kernels):
 
 
 def total(ranks, kernels):
-    """Of warp_instructions."""
+    """Returns the sum of warp_instructions."""
     return sum(value_of(rank, kernel) for rank in range(ranks) for kernel in range(kernels))
 
 

@@ -1,4 +1,4 @@
-"""`lynxpp merge` and `lynxpp report` on generated records: what comes out, and how much memory it takes.
+"""`lynxpp merge` and `lynxpp report` on generated records: their output and their memory.
 
 usage: merge_test.py BUILD_FOLDER
 """
@@ -20,7 +20,7 @@ COMMAND = pathlib.Path(sys.argv.pop()).resolve() / "bin" / "lynxpp"
 
 
 def run(*arguments, status=0, **options):
-    """(standard output, standard error, peak memory in KiB)."""
+    """Returns (standard output, standard error, peak memory in KiB)."""
     with subprocess.Popen([COMMAND, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options) as process:
         output, errors = process.stdout.read(), process.stderr.read()
         _, ended, usage = os.wait4(process.pid, 0)
@@ -58,7 +58,7 @@ class Merge(unittest.TestCase):
         self.assertLess(again, little + margin)
         self.assertEqual((self.folder / "again.jsonl").read_bytes(), (self.folder / "many.jsonl").read_bytes())
 
-    def test_report_adds_ranks_up_and_tells_them_apart(self):
+    def test_report_sums_ranks_or_groups_by_rank(self):
         merged = self.folder / "job.jsonl"
         run("merge", *generated.write(self.folder, 12, 3), "-o", merged)
         summary = json.loads(run("report", merged, "--format", "json")[0])
@@ -69,11 +69,11 @@ class Merge(unittest.TestCase):
         self.assertRegex(table, r"kernel1\(float\*\) +warp_instructions +12 +1,001 \(rank 0\) +2,003 \(rank 7\)")
         rows = list(csv.DictReader(io.StringIO(run("report", merged, "--by", "rank", "--format", "csv")[0])))
         self.assertEqual(len(rows), 12 * 3 * 2)
-        values = {(row["place"], row["kernel"]): int(row["value"]) for row in rows if row["result"] == "warp_instructions"}
+        values = {(row["place"], row["kernel"]): int(row["value"]) for row in rows if row["result"] == "warp_instructions"}  # english: ok
         self.assertEqual(values["rank 7", "_Z7kernel2Pf"], generated.value_of(7, 2))
         hosts = run("report", merged, "--by", "host", "--width", 150)[0]
         self.assertRegex(hosts, r"result +node0 +node1 +mean")
-        self.assertIn("--by is for the formats", run("report", merged, "--by", "rank", "--format", "svg", status=2)[1])
+        self.assertIn("--by requires the format", run("report", merged, "--by", "rank", "--format", "svg", status=2)[1])
 
     def test_compressed_files_and_standard_input(self):
         path = generated.write(self.folder, 1, 2)[0]
@@ -86,10 +86,10 @@ class Merge(unittest.TestCase):
         packed.write_bytes(gzip.compress(path.read_bytes())[:-30])
         self.assertIn("to its end", run("merge", packed, status=1)[1])
 
-    def test_what_cannot_be_done_is_said(self):
+    def test_errors_are_reported(self):
         path = generated.write(self.folder, 1, 2)[0]
         before = path.read_bytes()
-        self.assertIn("to be read and written", run("merge", path, "-o", path, status=1)[1])
+        self.assertIn("both an input and the output", run("merge", path, "-o", path, status=1)[1])
         self.assertEqual(path.read_bytes(), before)
         self.assertIn("cannot read", run("merge", self.folder / "none.jsonl", status=1)[1])
         self.assertIn("cannot write", run("merge", path, "-o", self.folder / "none" / "out", status=1)[1])

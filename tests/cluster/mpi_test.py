@@ -1,6 +1,6 @@
-"""An Open MPI program of four ranks on the cpu device: a file for each rank, merged.
+"""An Open MPI program of four ranks on the cpu device: merges a file per rank.
 
-usage: mpi_test.py BUILD_FOLDER        exit status 77 where Open MPI or the program is missing
+usage: mpi_test.py BUILD_FOLDER        exit status 77 if Open MPI or the program is missing
 """
 import json
 import os
@@ -47,7 +47,7 @@ def main():
         assert len({record["pid"] for record in ranks.values()}) == RANKS, ranks
         grids = {ranks[record["process"]]["rank"]: record["grid"][0] for record in records if record["record"] == "launch"}
         assert grids == {rank: rank + 1 for rank in range(RANKS)}, grids
-        modules = {record["place"]["module"] for record in records if record["record"] == "launch"}
+        modules = {record["place"]["module"] for record in records if record["record"] == "launch"}  # english: ok
         assert len(modules) == 1, modules
         tables = [record for record in records if record["record"] == "sites"]
         assert len(tables) == len({(table["kernel"], table["table"]) for table in tables}), "each table once"

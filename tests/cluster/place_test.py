@@ -1,6 +1,6 @@
-"""Records of programs on the cpu device name their process and their place.
+"""Records of programs on the cpu device name their process and where and when launches were made.
 
-usage: place_test.py BUILD_FOLDER        exit status 77 where the example programs were not built
+usage: place_test.py BUILD_FOLDER        exit status 77 if the example programs were not built
 """
 import os
 import pathlib
@@ -31,7 +31,7 @@ class Place(unittest.TestCase):
         self.assertEqual(run.status, 0, run)
         return begin, time.time_ns() // 1000
 
-    def test_who_where_and_when(self):
+    def test_records_have_process_device_and_time(self):
         begin, end = self.run_program("streams", "%h.%r.jsonl", OMPI_COMM_WORLD_RANK="3")
         host = os.uname().nodename
         records = read_json_lines(self.folder / f"{host}.3.jsonl")
@@ -46,15 +46,15 @@ class Place(unittest.TestCase):
         self.assertEqual((device["ordinal"], device["device"]), (0, "cpu"))
         launches = [record for record in records if record["record"] == "launch"]
         self.assertLess(records.index(device), records.index(launches[0]))
-        self.assertGreater(len({record["place"]["stream"] for record in launches}), 1, "the program uses several")
+        self.assertGreater(len({record["place"]["stream"] for record in launches}), 1, "the program uses several")  # english: ok
         for record in launches:
-            place = record["place"]
+            place = record["place"]  # english: ok
             self.assertTrue(begin <= place["begin_us"] <= place["end_us"] <= end, place)
             self.assertGreater(place["thread"], 0)
-        # Both specifications of a launch have its number, and no other launch has.
+        # The records of both specifications of a launch share its number; other launches have other numbers.
         by_number = {}
         for record in launches:
-            by_number.setdefault(record["place"]["correlation"], []).append(record)
+            by_number.setdefault(record["place"]["correlation"], []).append(record)  # english: ok
         for several in by_number.values():
             self.assertEqual(sorted(record["spec"] for record in several), ["basic_block_count", "instruction_count"])
             self.assertEqual(len({(record["kernel"], record["launch"]) for record in several}), 1)
@@ -68,7 +68,7 @@ class Place(unittest.TestCase):
         self.assertNotEqual(first[0]["process"], second[0]["process"])
 
         def modules(records):
-            return {record["place"]["module"] for record in records if record["record"] == "launch"}
+            return {record["place"]["module"] for record in records if record["record"] == "launch"}  # english: ok
         self.assertEqual(len(modules(first)), 1)
         self.assertEqual(modules(first), modules(second))
         self.assertEqual(modules(first), {record["module"] for record in first if record["record"] == "coverage"})
@@ -89,15 +89,15 @@ class Place(unittest.TestCase):
     def test_numbers_count_launches_from_before_attaching(self):
         self.run_program("tests/attach", "out.jsonl", "instruction_count", "-", "instruction_count", spec=None)
         launches = [record for record in read_json_lines(self.folder / "out.jsonl") if record["record"] == "launch"]
-        self.assertEqual([(record["launch"], record["place"]["correlation"]) for record in launches], [(0, 1), (1, 3)])
+        self.assertEqual([(record["launch"], record["place"]["correlation"]) for record in launches], [(0, 1), (1, 3)])  # english: ok
 
-    def test_measured_time_stands_with_its_launch(self):
+    def test_launch_has_its_measured_time(self):
         self.run_program("vecadd", "timed.jsonl", "1000", LYNXPP_TIMING="1")
         for record in read_json_lines(self.folder / "timed.jsonl"):
             if record["record"] == "launch":
-                self.assertGreater(record["place"]["device_ms"], 0)
-                self.assertLessEqual(record["place"]["device_ms"] * 1000,
-                                     record["place"]["end_us"] - record["place"]["begin_us"] + 1)
+                self.assertGreater(record["place"]["device_ms"], 0)  # english: ok
+                self.assertLessEqual(record["place"]["device_ms"] * 1000,  # english: ok
+                                     record["place"]["end_us"] - record["place"]["begin_us"] + 1)  # english: ok
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-// Every rank of an MPI program squares as many numbers as its rank says, and rank 0 prints the sum over all.
+// Rank r of an MPI program squares 64 (r + 1) numbers, and rank 0 prints the sum over all ranks.
 #include <mpi.h>
 
 #include <cstdio>

@@ -41,7 +41,7 @@ class Reader(unittest.TestCase):
         path.write_text("".join(json.dumps(record) + "\n" for record in records))
         return lynxpp.Records(path)
 
-    def test_launches_name_their_place(self):
+    def test_launches_name_process_and_device(self):
         records = lynxpp.Records(*self.paths)
         launches = list(records.launches())
         self.assertEqual(len(launches), 6)
@@ -54,7 +54,7 @@ class Reader(unittest.TestCase):
         self.assertEqual(len(list(records.launches(kernel="kernel1(float*)"))), 3)
         self.assertEqual(len(list(records.launches(spec="other"))), 0)
 
-    def test_metrics_are_the_numbers(self):
+    def test_metrics_are_the_numeric_results(self):
         metrics = list(lynxpp.Records(*self.paths).metrics())
         self.assertEqual(len(metrics), 12)
         self.assertEqual((metrics[0].name, metrics[0].unit), ("thread_instructions", "instructions"))

@@ -276,7 +276,7 @@ class AddedArithmetic(unittest.TestCase):
         self.assertAlmostEqual(added["part_of_instructions"], longer / more)
         text = lynxpp("band", "-c", CALIBRATION, "--arithmetic", 4, "-k", "transpose_diagonal", "--", BUILD.examples / "partitions", 2).stdout
         self.assertIn("near both of its limits", text)
-        self.assertRegex(text, r"with 4 additions beside each access \(\S+ % more instructions\) its time changes by \S+ %: not memory bound, \d+ % of")
+        self.assertRegex(text, r"with 4 additions at each access \(\S+ % more instructions\) its time changes by \S+ %: not memory bound, \d+ % of")
         matmul = bands("--arithmetic", 1, "--", BUILD.examples / "matmul")["matmul_tiled"]
         self.assertIsNone(matmul["arithmetic"])
         self.assertIn("too few to tell whether it is memory bound", " ".join(matmul["notes"]))
@@ -284,7 +284,7 @@ class AddedArithmetic(unittest.TestCase):
     def test_without_a_program_there_is_nothing_to_add_to(self):
         outcome = lynxpp("band", "-c", CALIBRATION, "--arithmetic", 4, "--gld-32", 1, "--warps", 1)
         self.assertEqual(outcome.returncode, 1)
-        self.assertIn("added to the kernels of a program", outcome.stderr)
+        self.assertIn("--arithmetic requires a program", outcome.stderr)
 
 
 class Caches(unittest.TestCase):
@@ -341,7 +341,7 @@ class Caches(unittest.TestCase):
             self.assertEqual(kept["caches"][1]["accesses"], emptied["caches"][1]["accesses"])
         outcome = lynxpp("band", "--cold", "-c", CALIBRATION, "--gld-32", 1, "--warps", 1)
         self.assertEqual(outcome.returncode, 1)
-        self.assertIn("--cold is about caches", outcome.stderr)
+        self.assertIn("--cold requires --cache", outcome.stderr)
 
     def test_a_machine_without_caches(self):
         outcome = lynxpp("band", "--cache", "-m", "compute_1_3", "--", BUILD.examples / "vecadd")
@@ -351,7 +351,7 @@ class Caches(unittest.TestCase):
     def test_no_program(self):
         outcome = lynxpp("band", "--cache")
         self.assertEqual(outcome.returncode, 1)
-        self.assertIn("a program is needed", outcome.stderr)
+        self.assertIn("--cache requires a program", outcome.stderr)
 
 
 if __name__ == "__main__":

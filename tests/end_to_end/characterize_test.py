@@ -98,7 +98,7 @@ class Characterize(unittest.TestCase):
     def test_one_fails_and_the_others_go_on(self):
         ran = self.characterize("./no_such_program", "/bin/false", "/bin/true", str(self.build.examples / "vecadd"))
         self.assertEqual(ran.returncode, 1)
-        self.assertIn("there is no program './no_such_program'", ran.stderr)
+        self.assertIn("cannot find the program './no_such_program'", ran.stderr)
         self.assertIn("failed with exit code 1", ran.stderr)
         self.assertIn("/bin/true launched no kernel", ran.stderr)
         self.assertIn("vecadd", ran.stdout)

@@ -263,7 +263,7 @@ class ControlTest(unittest.TestCase):
                           self.command(command[0], os.getpid(), *command[1:], status=1))
         ended = subprocess.Popen(["/bin/true"])
         ended.wait()
-        self.assertIn(f"there is no process {ended.pid}", self.command("status", ended.pid, status=1))
+        self.assertIn(f"no such process: {ended.pid}", self.command("status", ended.pid, status=1))
         self.assertIn("no specification to attach", self.command("attach", program.number, status=2))
 
     def test_children_do_not_answer(self):

@@ -180,7 +180,7 @@ class Observed(unittest.TestCase):
         for array in launches[0]["sharing"]:
             for visitors, word in (("warps", "warps"), ("blocks", "thread blocks")):
                 parts = array["heat"][visitors]
-                expected += [f"part {i + 1} of {len(parts)}: {part:,} {word} visited one of its words" for i, part in enumerate(parts)]
+                expected += [f"part {i + 1} of {len(parts)}: {part:,} {word} access one of its words" for i, part in enumerate(parts)]
         self.assertEqual([title for title in parser.titles if title.startswith("part ")], expected)
         rules = [each["rule"] for each in launches[0]["findings"]]
         self.assertTrue(rules)
@@ -221,7 +221,7 @@ class Observed(unittest.TestCase):
             for arguments, status, words in (
                     (("--keep", kept, "--", PROGRAM, "transpose", 64), 1, "is not empty"),
                     (("--from", pathlib.Path(folder, "absent")), 1, "records.jsonl"),
-                    (("--from", kept, "--", PROGRAM), 2, "--from stands in place of a program")):
+                    (("--from", kept, "--", PROGRAM), 2, "--from replaces the program; give one of them")):
                 outcome = subprocess.run([COMMAND, "advise", *map(str, arguments)], capture_output=True, text=True, timeout=60)
                 self.assertEqual(outcome.returncode, status, outcome.stderr)
                 self.assertIn(words, outcome.stderr)

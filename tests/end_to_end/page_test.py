@@ -149,7 +149,7 @@ class Page(unittest.TestCase):
         page = report(records, "html")
         self.assertEqual(data_of(page)["sources"],
                          [{"path": str(source), "text": "one\ntwo\n"},
-                          {"path": str(secret), "text": None, "missing": "its name does not end as source files' names do"}])
+                          {"path": str(secret), "text": None, "missing": "its name has no suffix of a source file"}])
         if schema.jsonschema is not None:
             schema.jsonschema.validate(data_of(page), PAGE_SCHEMA)
         without = BUILD.run(BUILD.command, "report", records, "--format", "html", "--no-source", preload=False).stdout.decode()

@@ -191,7 +191,7 @@ class Fit(unittest.TestCase):
             outcome = lynxpp("quality", "-d", "cpu", "--fit", "--", IMPLEMENTATIONS, XDG_DATA_HOME=folder)
             self.assertEqual(outcome.returncode, 0, outcome.stderr)
             file = pathlib.Path(folder, "lynxpp/weights/compute_9_0.json")
-            self.assertIn(f"kept in {file}", outcome.stdout)
+            self.assertIn(f"stored in {file}", outcome.stdout)
             stored = json.loads(file.read_text())
             jsonschema.Draft202012Validator(WEIGHTS_SCHEMA).validate(stored)
             jsonschema.Draft202012Validator(WEIGHTS_SCHEMA).validate(json.loads((ROOT / "examples/calibrations/h100-weights.json").read_text()))

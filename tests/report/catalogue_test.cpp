@@ -57,7 +57,7 @@ TEST(Catalogue, FilesAreFoundByPath) {
   EXPECT_FALSE(found->is_ready_made);
 }
 
-TEST(Catalogue, WhatCannotBeReadSaysWhy) {
+TEST(Catalogue, UnreadableFilesGiveTheReason) {
   EXPECT_EQ(error_of(find_specification("./no.cod")),
             "error: cannot read specification './no.cod': no such file\n"
             "  hint: `lynxpp list` shows the ready-made specifications\n");
@@ -68,7 +68,7 @@ TEST(Catalogue, WhatCannotBeReadSaysWhy) {
             "  hint: `lynxpp list` shows the ready-made specifications\n");
 }
 
-TEST(Catalogue, APipeIsReadWhereThatIsWantedAndNeverWaitedForElsewhere) {
+TEST(Catalogue, ReadsAPipeOnlyIfAllowedAndNeverWaitsOtherwise) {
   const TemporaryFolder folder;
   const std::string path = folder.file("pipe.cod");
   ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
@@ -82,7 +82,7 @@ TEST(Catalogue, APipeIsReadWhereThatIsWantedAndNeverWaitedForElsewhere) {
   EXPECT_EQ(found->source, "ON_KERNEL_ENTRY: {}\n");
 }
 
-TEST(Catalogue, AnUnknownNameGetsTheClosestOneOrTheList) {
+TEST(Catalogue, UnknownNameGetsTheClosestOneOrTheList) {
   EXPECT_THAT(error_of(find_specification("banana")),
               testing::StartsWith("error: no specification 'banana'\n  hint: "));
   if (ready_made().empty()) GTEST_SKIP() << "no ready-made specification in this build";
@@ -93,7 +93,7 @@ TEST(Catalogue, AnUnknownNameGetsTheClosestOneOrTheList) {
                                                         std::string(ready_made()[0].name) + "'?\n");
 }
 
-TEST(Catalogue, ListsReportEveryMistakeAtOnce) {
+TEST(Catalogue, ListsReportAllErrorsAtOnce) {
   const TemporaryFolder folder;
   const std::string a = folder.file("a.cod");
   const std::string b = folder.file("b.cod");

@@ -1,4 +1,4 @@
-// Records of many processes: merged, told apart, in files of their own.
+// Records of many processes: merged, grouped, and in separate files.
 #include <gtest/gtest.h>
 #include <zlib.h>
 
@@ -42,7 +42,7 @@ class Cluster : public ::testing::Test {
     std::ofstream(path) << text;
     return path;
   }
-  /// What a process writes.
+  /// Returns what a process writes.
   std::string written_by(const ProcessRecord& process, const std::vector<Record>& records) const {
     std::string path = folder_.file("rank" + std::to_string(process.rank.value_or(0)) + ".jsonl");
     const std::unique_ptr<Sink> sink = make_json_lines_sink(path);
@@ -70,7 +70,7 @@ class Cluster : public ::testing::Test {
   Diagnostics problems_;
 };
 
-TEST(JsonMembers, AreTakenApartAsTheyStand) {
+TEST(JsonMembers, KeepTheirSourceText) {
   std::vector<JsonMember> members;
   ASSERT_TRUE(split_members(R"( {"a": [1,{"b":"]}"}] ,"c\"d":"x\\" , "e":-1.5e3} )", members));
   ASSERT_EQ(members.size(), 3u);
@@ -86,7 +86,7 @@ TEST(JsonMembers, AreTakenApartAsTheyStand) {
     EXPECT_FALSE(split_members(text, members)) << text;
 }
 
-TEST_F(Cluster, ProcessStandsOnceBeforeItsRecords) {
+TEST_F(Cluster, ProcessPrecedesItsRecordsOnce) {
   const std::string path =
       written_by(process_of(3), {launch_of(5), CoverageRecord{"k", true, "", 1, 1, 1, {}}});
   const Result<Reading> reading = read_json_lines_file(path);
@@ -115,11 +115,11 @@ TEST_F(Cluster, MergedRecordsNameTheirProcess) {
   EXPECT_EQ(std::get<LaunchRecord>(reading.records[1]).process, "000000000000");
   EXPECT_EQ(std::get<ProcessRecord>(reading.records[2]).rank, 1u);
   EXPECT_EQ(std::get<LaunchRecord>(reading.records[3]).process, "000000000001");
-  // Merging what is merged changes nothing.
+  // Merging a merged file changes nothing.
   EXPECT_EQ(merged({written("all.jsonl", text)}), text);
 }
 
-TEST_F(Cluster, AFileThatIsNamedTwiceHasOneHeader) {
+TEST_F(Cluster, FileGivenTwiceHasOneHeader) {
   const std::string path = written_by(process_of(0), {launch_of(5)});
   const std::string text = merged({path, path});
   EXPECT_EQ(lines_of(text).size(), 3u) << text;
@@ -151,7 +151,7 @@ TEST_F(Cluster, MergedFilesAreMergedAgainWithTheirSites) {
                                                             {"000000000002", "st.global.f32"}}));
 }
 
-TEST_F(Cluster, RecordsOfNoProcessGetOneThatNamesTheirFile) {
+TEST_F(Cluster, RecordsWithoutProcessGetOneThatNamesTheirFile) {
   const std::string old = json_line_of(vecadd_launch(0)) + json_line_of(vecadd_launch(1));
   const std::string text = merged({written("old.jsonl", old), written("older.jsonl", old)});
   const Reading reading = read_json_lines(text, "merged");
@@ -164,7 +164,7 @@ TEST_F(Cluster, RecordsOfNoProcessGetOneThatNamesTheirFile) {
   EXPECT_EQ(std::get<LaunchRecord>(reading.records[5]).process, second.process);
 }
 
-TEST_F(Cluster, ProcessesOfOneNameBecomeTwo) {
+TEST_F(Cluster, ProcessesWithEqualNamesAreRenamed) {
   ProcessRecord other = process_of(0);
   other.host = "elsewhere";
   other.rank = 9;
@@ -178,7 +178,7 @@ TEST_F(Cluster, ProcessesOfOneNameBecomeTwo) {
   EXPECT_EQ(std::get<LaunchRecord>(reading.records[3]).process, second.process);
 }
 
-TEST_F(Cluster, TablesOfSitesStandOnce) {
+TEST_F(Cluster, TablesOfSitesAreWrittenOnce) {
   const auto with_sites = [](std::uint64_t table, std::uint64_t value) {
     LaunchRecord record = launch_of(value);
     record.kernel = "k";
@@ -188,7 +188,7 @@ TEST_F(Cluster, TablesOfSitesStandOnce) {
   };
   SitesRecord other = small_sites(0);
   other.opcodes = {"st.global.f32", "bra"};
-  // Rank 1 has met them in the other order.
+  // Rank 1 saw them in the other order.
   const std::string text =
       merged({written_by(process_of(0), {small_sites(0), with_sites(0, 1)}),
               written_by(process_of(1), {other, with_sites(0, 2), small_sites(1), with_sites(1, 3)}),
@@ -206,7 +206,7 @@ TEST_F(Cluster, TablesOfSitesStandOnce) {
   EXPECT_EQ(launches, (std::vector<std::pair<std::uint64_t, std::uint64_t>>{{0, 1}, {1, 2}, {0, 3}, {0, 4}}));
 }
 
-TEST_F(Cluster, LinesThatAreNoRecordsAreNamedAndLeftOut) {
+TEST_F(Cluster, InvalidLinesAreReportedAndSkipped) {
   const std::string line = json_line_of(launch_of(5));
   const std::string text =
       merged({written("cut.jsonl", line + "{\"a\":1}\n" + line.substr(0, line.size() / 2))});
@@ -230,8 +230,8 @@ TEST_F(Cluster, CompressedFilesAreRead) {
   EXPECT_EQ(reading.records, 1u);
 }
 
-/// A few thousand compressed bytes hold gigabytes of one.
-TEST_F(Cluster, ReadingEndsAtALineThatIsTooLong) {
+/// A few thousand compressed bytes can contain a line of gigabytes.
+TEST_F(Cluster, ReadingStopsAtALineThatIsTooLong) {
   const std::string path = folder_.file("long.jsonl.gz");
   const gzFile file = gzopen(path.c_str(), "wb");
   ASSERT_NE(file, nullptr);
@@ -251,13 +251,13 @@ TEST_F(Cluster, ReadingEndsAtALineThatIsTooLong) {
             std::pair(std::vector<std::size_t>{2}, path + ":2: the line is longer than 1048576 bytes"));
 }
 
-TEST_F(Cluster, AnUnreadableFileIsAFailure) {
+TEST_F(Cluster, UnreadableFileIsAFailure) {
   Merger merger([](std::string_view) {});
   EXPECT_FALSE(merger.add(folder_.file("none.jsonl"), problems_).ok());
   EXPECT_FALSE(merger.add(folder_.path(), problems_).ok());
 }
 
-TEST(ByPlace, PlacesStandBesideEachOther) {
+TEST(ByPlace, GroupsHaveAColumnEach) {
   PlaceSink sink(Grouping::rank);
   for (const std::uint64_t rank : {10u, 2u}) {
     sink.process(process_of(rank));
@@ -267,7 +267,7 @@ TEST(ByPlace, PlacesStandBesideEachOther) {
     sink.launch(launch);
   }
   const std::string text = sink.to_text(100);
-  EXPECT_NE(text.find("instruction_count, 2 places"), std::string::npos) << text;
+  EXPECT_NE(text.find("instruction_count, 2 groups"), std::string::npos) << text;
   EXPECT_LT(text.find("rank 2"), text.find("rank 10")) << text;
   EXPECT_NE(text.find("2,000"), std::string::npos) << text;
   EXPECT_NE(text.find("1.667"), std::string::npos) << text << "greatest over mean: 2000 / 1200";
@@ -277,7 +277,7 @@ TEST(ByPlace, PlacesStandBesideEachOther) {
   EXPECT_NE(csv.find(",thread_instructions,,rank 10,2,2000\n"), std::string::npos) << csv;
 }
 
-TEST(ByPlace, APlaceWithoutAValueIsLeftOutOfTheMean) {
+TEST(ByPlace, MeanIgnoresGroupsWithoutAValue) {
   PlaceSink sink(Grouping::rank);
   for (const std::uint64_t rank : {0u, 1u, 2u}) {
     sink.process(process_of(rank));
@@ -291,7 +291,7 @@ TEST(ByPlace, APlaceWithoutAValueIsLeftOutOfTheMean) {
   EXPECT_NE(text.find("1.500"), std::string::npos) << text << "greatest over mean";
 }
 
-TEST(ByPlace, OfManyTheExtremesAreNamed) {
+TEST(ByPlace, ManyGroupsAreReducedToTheirExtremes) {
   PlaceSink sink(Grouping::process);
   for (std::uint64_t rank = 0; rank < 9; ++rank) {
     sink.process(process_of(rank));
@@ -304,7 +304,7 @@ TEST(ByPlace, OfManyTheExtremesAreNamed) {
   EXPECT_NE(text.find("greatest"), std::string::npos) << text;
 }
 
-TEST(ModulesApart, KernelsOfOneNameHaveTheirOwnTotals) {
+TEST(ModulesApart, KernelsWithEqualNamesHaveSeparateTotals) {
   SummarySink sink;
   sink.launch(launch_of(5, "00000000000a"));
   sink.launch(launch_of(7, "00000000000b"));

@@ -45,18 +45,18 @@ std::string text_of(const Summary& summary) {
   return coverage_share_text(coverage_share_of(summary), "the table");
 }
 
-TEST(CoverageShare, IsToldOnlyWhereSomethingCannotBeCounted) {
+TEST(CoverageShare, IsShownOnlyIfSomethingCannotBeCounted) {
   EXPECT_EQ(text_of(summary_of({counted("a", 3)}, {})), "");
   EXPECT_EQ(text_of(summary_of({counted("a", 3), {"b", false, "not selected by -k", 5, 0, 0, {}}}, {})), "");
 }
 
-TEST(CoverageShare, IsOfLaunchesWithoutTimes) {
+TEST(CoverageShare, UsesLaunchesWithoutTimes) {
   EXPECT_EQ(text_of(summary_of({counted("a", 60), without_ptx("b", 30), without_ptx("c", 10)}, {})),
             "Counted: 60 % of launches, 1 of 3 kernels.\n"
             "2 of 3 kernels carry no PTX: 40 % of launches; details: the table\n");
 }
 
-TEST(CoverageShare, IsOfTimeFirst) {
+TEST(CoverageShare, PrefersTime) {
   // b: 1 ms on average, 30 launches; a: 90 ms.
   const Summary summary =
       summary_of({counted("a", 10), without_ptx("b", 30)}, {timed("a", 10, 90), timed("b", 6, 2)});
@@ -68,7 +68,7 @@ TEST(CoverageShare, IsOfTimeFirst) {
   EXPECT_DOUBLE_EQ(*uncounted_milliseconds(summary, summary.coverage[1]), 10);
 }
 
-TEST(CoverageShare, HasNoTimeWhereAKernelHasNone) {
+TEST(CoverageShare, HasNoTimeIfAKernelHasNone) {
   EXPECT_THAT(text_of(summary_of({counted("a", 10), without_ptx("b", 30)}, {timed("a", 10, 90)})),
               StartsWith("Counted: 25 % of launches"));
   EXPECT_THAT(text_of(summary_of({counted("a", 10), without_ptx("b", 30)},
@@ -77,13 +77,13 @@ TEST(CoverageShare, HasNoTimeWhereAKernelHasNone) {
       << "the cpu device's times say nothing of a GPU";
 }
 
-TEST(CoverageShare, HasATimeWhateverWasNeverLaunched) {
+TEST(CoverageShare, IgnoresKernelsThatWereNeverLaunched) {
   EXPECT_THAT(text_of(summary_of({counted("a", 10), without_ptx("b", 30), counted("idle", 0)},
                                  {timed("a", 10, 90), timed("b", 6, 2)})),
               StartsWith("Counted: 90 % of GPU time (estimated), 25 % of launches, 2 of 3 kernels."));
 }
 
-TEST(CoverageShare, TellsOtherObstaclesApart) {
+TEST(CoverageShare, SeparatesReasons) {
   CoverageRecord refused = without_ptx("c", 5);
   refused.lacks_ptx = false;
   refused.reason = "too many registers";
@@ -91,7 +91,7 @@ TEST(CoverageShare, TellsOtherObstaclesApart) {
               HasSubstr("1 of 3 kernels could not be instrumented: 25 % of launches; details: the table\n"));
 }
 
-TEST(CoverageTable, ShowsWhatIsKnownAnyway) {
+TEST(CoverageTable, ShowsKnownFacts) {
   CoverageRecord varies = without_ptx("c", 7);
   varies.shape->differs = true;
   varies.shape->registers = 0;
@@ -108,7 +108,7 @@ c              7  varies  varies                          [1]
   EXPECT_THAT(text, testing::Not(HasSubstr("total"))) << "times of originals are not among those of variants";
 }
 
-TEST(CoverageTable, OfThePlainPageHasTheSame) {
+TEST(CoverageTable, IsTheSameOnThePlainPage) {
   const std::string html = to_html(
       summary_of({counted("a", 10), without_ptx("b", 30)}, {timed("a", 10, 90), timed("b", 6, 2)}), "run");
   EXPECT_THAT(html,
@@ -116,7 +116,7 @@ TEST(CoverageTable, OfThePlainPageHasTheSame) {
   EXPECT_THAT(html, HasSubstr("<td>8</td><td>128</td><td>40</td><td>10.000</td>"));
 }
 
-TEST(CoverageTable, IsShortUnlessAllIsAskedFor) {
+TEST(CoverageTable, IsShortUnlessAllIsRequested) {
   std::vector<Record> records;
   for (int i = 0; i < 21; ++i) records.emplace_back(without_ptx("kernel" + std::to_string(i), 100 + i));
   const std::string text = table_of(records);
@@ -125,7 +125,7 @@ TEST(CoverageTable, IsShortUnlessAllIsAskedFor) {
   EXPECT_THAT(text, HasSubstr("11 "));
 }
 
-TEST(Summary, OfNothingNamesEachReasonOnce) {
+TEST(Summary, NamesEachReasonOnceIfNothingWasMeasured) {
   SummarySink sink;
   for (int i = 0; i < 21; ++i) sink.coverage(without_ptx("kernel" + std::to_string(i), 1));
   const std::string text = summary_text(sink.summary(), 100);

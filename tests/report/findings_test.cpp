@@ -1,4 +1,4 @@
-// Findings in words: every rule where it holds and where it just does not, their order, and their text.
+// Findings: every rule just within and just outside of its bounds, their order, and their text.
 #include "report/findings/findings.h"
 
 #include <gmock/gmock.h>
@@ -17,8 +17,8 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-/// A kernel "k" on lines 10 to 16 of a.cu: a load with 64 bytes between lanes, a scattered store, an
-/// atomic operation and a branch around line 14; then a loop.
+/// A kernel "k" on lines 10 to 16 of a.cu: a load with 64 bytes between lanes, a scattered store, an atomic
+/// operation and a branch around line 14; then a loop.
 SitesRecord sites() {
   constexpr std::uint32_t none = SitesRecord::unknown;
   SitesRecord record;
@@ -134,7 +134,7 @@ LaunchRecord with_grid(LaunchRecord record, std::uint32_t blocks) {
 
 LaunchRecord of_one_block(LaunchRecord record) { return with_grid(std::move(record), 1); }
 
-/// The summary has to outlive the facts.
+/// The summary must outlive the facts.
 class Findings : public testing::Test {
  protected:
   std::vector<KernelFinding> findings(const std::vector<Record>& records) {
@@ -289,7 +289,7 @@ const std::vector<Case>& cases() {
   return all;
 }
 
-TEST_F(Findings, EveryRuleHoldsWhereItShouldAndNotBeside) {
+TEST_F(Findings, EveryRuleAppliesExactlyWithinItsBounds) {
   for (const Case& each : cases()) {
     const KernelFinding* const finding = find(each.fires, each.rule);
     ASSERT_NE(finding, nullptr) << each.rule;
@@ -323,7 +323,7 @@ TEST_F(Findings, NameTheLineOfTheSource) {
   EXPECT_EQ(finding->place->opcode, "ld.global.f32");
 }
 
-/// The sites with the load twice on one line.
+/// Returns the sites with the load twice on one line.
 SitesRecord unrolled() {
   SitesRecord one_line = sites();
   one_line.objects = {"argument 1", "argument 2"};
@@ -344,7 +344,7 @@ TEST_F(Findings, CopiesAreNeitherLoadsNorStores) {
       << found[0].sentence;
 }
 
-TEST_F(Findings, CopiesOfAnUnrolledLoopAreOnePlace) {
+TEST_F(Findings, CopiesOfAnUnrolledLoopAreMerged) {
   const std::vector<KernelFinding> found =
       findings({unrolled(), memory({100, 100, 0, 0}, {3200, 3200, 0, 0}, {12800, 12800, 0, 0})});
   ASSERT_EQ(found.size(), 1u);
@@ -352,7 +352,7 @@ TEST_F(Findings, CopiesOfAnUnrolledLoopAreOnePlace) {
   EXPECT_EQ(found[0].place->object, "argument 1") << "the signature of k is not known";
 }
 
-TEST_F(Findings, OperandsAndCallsOfOneLineAreToldApart) {
+TEST_F(Findings, OperandsAndCallsOfOneLineAreSeparate) {
   SitesRecord operands = unrolled(), calls = unrolled();
   operands.instructions[1].object = 1;
   calls.call_sites = {{0, 40}, {0, 41, 0}};
@@ -366,7 +366,7 @@ TEST_F(Findings, OperandsAndCallsOfOneLineAreToldApart) {
   EXPECT_EQ(place_text(*found[1].place), "a.cu:10, inlined at a.cu:41, inlined at a.cu:40");
 }
 
-TEST_F(Findings, LanesSideBySideAreNotUncoalesced) {
+TEST_F(Findings, ContiguousLanesAreNotUncoalesced) {
   SitesRecord dense = sites();
   dense.strides = {"-4"};
   const LaunchRecord shifted = memory({100, 0, 0, 0}, {500, 0, 0, 0}, {12800, 0, 0, 0});
@@ -394,7 +394,7 @@ TEST_F(Findings, AtomicsThatCompilersCombineCountOncePerWarp) {
   EXPECT_EQ(finding, nullptr) << "250 operations of 400 blocks";
 }
 
-TEST_F(Findings, TheLastWarpAtABoundsCheckIsNoLoss) {
+TEST_F(Findings, LastWarpAtABoundsCheckIsNotALoss) {
   // One block of 4 warps; 100 of its threads pass.
   const auto one_block = [](LaunchRecord record) { return with_grid(with_block(std::move(record), 128), 1); };
   EXPECT_THAT(findings({one_block(instructions(600, 24)), one_block(divergence(4, 1)),
@@ -416,7 +416,7 @@ TEST_F(Findings, TheCpuDeviceHasNoMultiprocessors) {
   EXPECT_THAT(findings({cpu, record, time}), testing::IsEmpty());
 }
 
-TEST_F(Findings, TheMostPromisingOfTheRunStandsFirst) {
+TEST_F(Findings, LargestBenefitOfTheRunComesFirst) {
   LaunchRecord other = instructions(3200 * 9, 900);
   other.kernel = "other";
   // A tenth of the run loses half of its lanes; nine tenths have 16 threads in a block.
@@ -431,7 +431,7 @@ TEST_F(Findings, TheMostPromisingOfTheRunStandsFirst) {
   EXPECT_EQ(found[2].rule, "small blocks") << "not estimated";
 }
 
-TEST_F(Findings, SharesAreOfTheTimeWhereItIsKnown) {
+TEST_F(Findings, SharesAreOfTimeIfKnown) {
   LaunchRecord other = instructions(3200, 100);
   other.kernel = "other";
   TimingRecord fast = resources({}), slow = resources({});
@@ -445,7 +445,7 @@ TEST_F(Findings, SharesAreOfTheTimeWhereItIsKnown) {
   EXPECT_EQ(facts_.weight, Weight::work) << "the other's is not known";
 }
 
-TEST_F(Findings, ALongBlockCostsLessInAGridOfManyWaves) {
+TEST_F(Findings, LongBlockCostsLessInAGridOfManyWaves) {
   const TimingRecord four_at_once = resources({.blocks_per_sm = 4});
   const auto benefit = [&](std::uint32_t blocks) {
     return find({gpu(100), with_grid(runtime(1, 40, 10), blocks), four_at_once}, "uneven blocks")->benefit;
@@ -454,7 +454,7 @@ TEST_F(Findings, ALongBlockCostsLessInAGridOfManyWaves) {
   EXPECT_NEAR(benefit(1600).value(), 0.75 / 4, 1e-9);
 }
 
-TEST_F(Findings, ATimeIsDividedByTheWorkInEachRange) {
+TEST_F(Findings, TimeIsSplitByTheWorkInEachRange) {
   LaunchRecord forward = instructions(9600, 300), backward = instructions(3200, 100);
   forward.ranges = {"step", "forward"};
   backward.ranges = {"step", "backward"};
@@ -490,7 +490,7 @@ TEST_F(Findings, WarpsAreComparedWithTheAverageOfAllLaunches) {
   EXPECT_EQ(said({warps({40, 30, 30, 30}), warps({40, 30, 30, 30})}), "nothing");
 }
 
-TEST_F(Findings, TextSaysWhatWhyAndWhatToTry) {
+TEST_F(Findings, TextHasFindingReasonAndAdvice) {
   const std::vector<KernelFinding> found = findings(cases()[0].fires);
   EXPECT_EQ("\n" + findings_text(found, facts_.weight, 90), R"(
 == lynxpp: findings ==
@@ -513,7 +513,7 @@ SitesRecord sites_of_two_loads() {
   return record;
 }
 
-TEST_F(Findings, TextSaysWhyOnceForEachRule) {
+TEST_F(Findings, TextGivesTheReasonOncePerRule) {
   const std::vector<KernelFinding> found =
       findings({sites_of_two_loads(), memory({100, 100, 0, 0}, {3200, 3200, 0, 0}, {12800, 12800, 0, 0})});
   ASSERT_EQ(found.size(), 2u);
@@ -522,7 +522,7 @@ TEST_F(Findings, TextSaysWhyOnceForEachRule) {
   EXPECT_THAT(text, HasSubstr("apart.\n    Why, and what to try: see 1.\n"));
 }
 
-TEST_F(Findings, TextWithoutLinesSaysWhatIsMissing) {
+TEST_F(Findings, TextWithoutLinesSuggestsLineinfo) {
   SitesRecord no_lines = sites();
   for (SitesRecord::Instruction& each : no_lines.instructions) each.line = 0;
   const std::vector<Record> records{no_lines, cases()[0].fires[0]};
@@ -532,7 +532,7 @@ TEST_F(Findings, TextWithoutLinesSaysWhatIsMissing) {
   EXPECT_THAT(findings_text(findings(cases()[0].fires), facts_.weight, 100), Not(HasSubstr("-lineinfo")));
 }
 
-TEST_F(Findings, LittlePromisesAreNamed) {
+TEST_F(Findings, SmallBenefitsAreSummarized) {
   LaunchRecord other = instructions(3200 * 999, 99900);
   other.kernel = "other";
   EXPECT_EQ(findings_text(findings({instructions(1600, 100), other}), facts_.weight, 100), "");
@@ -543,14 +543,14 @@ TEST_F(Findings, LittlePromisesAreNamed) {
   EXPECT_EQ(findings_text({}, Weight::work, 100), "");
 }
 
-TEST_F(Findings, TheSummaryNamesTheKernelsThatAFilterMissed) {
+TEST_F(Findings, SummaryNamesKernelsThatAFilterExcluded) {
   findings({CoverageRecord{"_Z6matmulPf", false, "not selected by LYNXPP_KERNELS", 3, 0, 0, {}}});
   EXPECT_EQ(summary_text(sink_->summary(), 100),
             "== lynxpp: summary ==\nNo kernel was measured. These were launched:\n"
             "  matmul(float*): not selected by LYNXPP_KERNELS\n");
 }
 
-TEST_F(Findings, TheSummaryShowsTheKernelsThatMatter) {
+TEST_F(Findings, SummaryShowsTheKernelsWithTheLargestShares) {
   findings(
       {instructions(1600, 100), divergence(100, 50), memory({1, 1, 0, 0}, {4, 4, 0, 0}, {128, 128, 0, 0})});
   EXPECT_EQ("\n" + overview_text(facts_, 100), R"(

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::uint32_t none = SitesRecord::unknown;
 
-/// Blocks of two instructions each, of which the second one is the branch.
+/// Blocks of two instructions each; the second one is the branch.
 struct Flow {
   SitesRecord sites;
   FlowCounts counts;
@@ -23,11 +23,11 @@ struct Flow {
   }
 };
 
-TEST(FlowCosts, ABranchBackToTheHeaderIsOfTheLoop) {
+TEST(FlowCosts, BranchBackToTheHeaderBelongsToTheLoop) {
   Flow flow;
   flow.add(1, none, 1, none, 320, 10);
   flow.add(2, none, 2, none, 960, 40);
-  flow.add(3, 1, none, 1, 960, 40, 20);  // goes on early with some lanes, to the rest of the body with others
+  flow.add(3, 1, none, 1, 960, 40, 20);  // a `continue` for some lanes; the others go to the rest of the body
   flow.add(4, 1, 4, 1, 640, 30, 10);
   flow.add(none, none, none, none, 320, 10);
   const FlowCosts costs = flow_costs_of(flow.sites, flow.counts);
@@ -38,7 +38,7 @@ TEST(FlowCosts, ABranchBackToTheHeaderIsOfTheLoop) {
   EXPECT_EQ(costs.loops[0].thread_entries, 320);
 }
 
-TEST(FlowCosts, ABranchInsideALoopIsNotOfIt) {
+TEST(FlowCosts, BranchInsideALoopDoesNotBelongToIt) {
   Flow flow;
   flow.add(1, none, 1, none, 320, 10);
   flow.add(2, 3, 3, none, 960, 30, 15);
@@ -58,7 +58,7 @@ TEST(FlowCosts, ThreadsThatSkipALoopDoNotEnterIt) {
   flow.add(none, none, none, none, 320, 10);
   const FlowCosts all = flow_costs_of(flow.sites, flow.counts);
   ASSERT_EQ(all.loops.size(), 0u) << "320 threads leave at once or after the loop: none is known to enter";
-  flow.sites.blocks[0].branches_to = 3;  // to where only those go that skip it
+  flow.sites.blocks[0].branches_to = 3;  // a path that only threads that skip the loop take
   flow.add(none, none, none, none, 160, 10);
   flow.counts.threads[2] = 160;
   const FlowCosts costs = flow_costs_of(flow.sites, flow.counts);

@@ -37,7 +37,7 @@ LaunchRecord launch_of(const std::string& kernel, std::vector<ResultValue> resul
 
 bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-TEST(Csv, OneLineForEachNumber) {
+TEST(Csv, HasOneLinePerNumber) {
   LaunchRecord record = vecadd_launch(3);
   record.grid[1] = 2;
   record.results = {number<std::uint64_t>("n", 18446744073709551615u, "bytes, \"all\""), number("r", 0.1),
@@ -68,7 +68,7 @@ TEST(Perfetto, RowsThatEndBeforeTheyBeginAreLeftOut) {
   EXPECT_EQ(slices, std::vector<double>{1});
 }
 
-TEST(Csv, NothingIsAFormulaForASpreadsheet) {
+TEST(Csv, HasNoSpreadsheetFormulas) {
   EXPECT_EQ(csv_cell("=HYPERLINK(\"x\")"), "\"'=HYPERLINK(\"\"x\"\")\"");
   EXPECT_EQ(csv_cell("+cmd|'/C calc'!A0"), "\"'+cmd|'/C calc'!A0\"");
   EXPECT_EQ(csv_cell("-2+3"), "\"'-2+3\"");
@@ -86,7 +86,7 @@ TEST(Csv, NothingIsAFormulaForASpreadsheet) {
   EXPECT_EQ(csv_of({record}), "\"'=1+1\",\"'=1+1\",0,cpu,40,256,\"'@spec\",\"'-n\",\"'+\",,,,,,,,,-7,,\n");
 }
 
-/// A row with a time is an instant, one with a begin and an end a slice.
+/// A row with a time is an instant, one with begin and end a slice.
 TEST(Perfetto, RowsOfTablesAreInstantsOrSlices) {
   std::vector<ResultValue> columns = {
       array<std::uint64_t>("t.sm", {3, 3}),         array<std::uint64_t>("t.time", {5000, 7000}),
@@ -148,7 +148,7 @@ TEST(Sites, BlocksHaveTheirFirstLine) {
   EXPECT_EQ(label_of(&sites, SiteKind::basic_block, 0).line, 0u) << "not that of another block";
 }
 
-TEST(Sites, WhatIsBeyondTheTableHasItsNumberAlone) {
+TEST(Sites, SiteOutsideTheTableHasItsNumberOnly) {
   const SitesRecord sites = small_sites();
   EXPECT_EQ(label_of(&sites, SiteKind::instruction, 3).opcode, "");
   EXPECT_EQ(label_of(&sites, SiteKind::basic_block, 2).ptx_line, 0u);
@@ -174,7 +174,7 @@ TEST(SummaryJson, HoldsTotalsSitesAndGaps) {
   EXPECT_EQ(json["not_instrumented"][0]["reason"], "no PTX");
 }
 
-TEST(SummaryJson, AGridThatDifferedOnceHasDiffered) {
+TEST(SummaryJson, GridThatDifferedOnceIsMarked) {
   std::vector<Record> records;
   for (const std::uint32_t blocks : {40u, 80u, 80u}) {
     LaunchRecord record = launch_of("k", {number<std::uint64_t>("n", 1)});
@@ -241,7 +241,7 @@ TEST(SummaryJson, HoldsArraysTablesRatiosAndTotals) {
   EXPECT_EQ(json["totals"][0]["results"]["share"]["value"], 0.25);
 }
 
-TEST(Html, ShowsTablesArraysAndTotalsAndAddsUpNoAddress) {
+TEST(Html, ShowsTablesArraysAndTotalsAndDoesNotSumAddresses) {
   const TotalRecord total{"s", {number<std::uint64_t>("all", 31)}, {}};
   const std::string html = to_html(summary_of({of_every_kind(0), of_every_kind(1), total}), "page");
   EXPECT_TRUE(holds(html, "<h3>k: lines</h3>")) << html;
@@ -255,7 +255,7 @@ TEST(Html, ShowsTablesArraysAndTotalsAndAddsUpNoAddress) {
   EXPECT_FALSE(holds(html, "8,193"));
 }
 
-TEST(Html, ColumnsOfNamedRowsStandSideBySide) {
+TEST(Html, ShowsColumnsOfNamedRowsSideBySide) {
   const auto launch = [](std::vector<std::string> labels, std::vector<std::uint64_t> accesses) {
     ResultValue first = array<std::uint64_t>("arrays.accesses", std::move(accesses), {}, "accesses");
     first.table = "arrays";
@@ -298,7 +298,7 @@ TEST(Svg, BarsAreProportional) {
   EXPECT_EQ(height_of(chart), 34u + 3 * 20 + 12);
 }
 
-TEST(Svg, WithoutRecordsIsEmptyButWhole) {
+TEST(Svg, IsEmptyButValidWithoutRecords) {
   const std::string svg = to_svg(Summary());
   EXPECT_TRUE(svg.starts_with("<svg "));
   EXPECT_TRUE(svg.ends_with("</svg>\n"));

@@ -37,7 +37,7 @@ TEST_F(JsonLines, LaunchIsOneObjectWithItsMembersInOrder) {
       "\n");
 }
 
-TEST_F(JsonLines, NumbersStayExactAndWhatJsonCannotHoldIsNull) {
+TEST_F(JsonLines, NumbersStayExactAndNonFiniteOnesAreNull) {
   LaunchRecord record = vecadd_launch();
   record.results = {number("greatest", std::numeric_limits<std::uint64_t>::max()),
                     number("least", std::numeric_limits<std::int64_t>::min()),
@@ -68,7 +68,7 @@ TEST_F(JsonLines, UnitsAndNotesAppearWhenThereAreAny) {
                              "\n"));
 }
 
-TEST_F(JsonLines, RatiosHaveTheirValueAndWhatItIsMadeOf) {
+TEST_F(JsonLines, RatiosHaveValueNumeratorAndDenominator) {
   LaunchRecord record = vecadd_launch();
   record.results = {ratio("r", 3, 4, "lanes"), ratio("none", 3, 0)};
   ResultValue means = array<std::uint64_t>("words.mean", {1, 5});
@@ -85,7 +85,7 @@ TEST_F(JsonLines, RatiosHaveTheirValueAndWhatItIsMadeOf) {
           R"json("numerators":[1,5],"values":[0.5,null]}},"units":{"r":"lanes"})json"));
 }
 
-TEST_F(JsonLines, AModelledTimeNamesItsMachine) {
+TEST_F(JsonLines, ModelledTimeNamesItsMachine) {
   LaunchRecord record = vecadd_launch();
   record.modelled = ModelledTime{"compute_1_3", 1200, 0.5, 8, 16, {3, 4}, {}, ModelledTime::Cache{7, 9}};
   make_json_lines_sink(path_)->launch(record);
@@ -120,7 +120,7 @@ TEST_F(JsonLines, BytesThatAreNotUtf8AreReplaced) {
   EXPECT_THAT(written(), testing::HasSubstr("\"kernel\":\"k\xEF\xBF\xBD\\n\""));
 }
 
-TEST_F(JsonLines, AppendsToWhatIsThere) {
+TEST_F(JsonLines, AppendsToAnExistingFile) {
   ASSERT_TRUE(write_file(path_, "{}\n"));
   make_json_lines_sink(path_)->timing({"k", 0, 0, 0, 0, 0});
   EXPECT_THAT(written(), testing::StartsWith("{}\n{\"record\":\"timing\""));
@@ -132,11 +132,11 @@ TEST_F(JsonLines, EveryRecordIsInTheFileWhenTheCallReturns) {
   EXPECT_THAT(written(), testing::EndsWith("}\n"));
 }
 
-TEST(JsonLinesFailure, AFileThatCannotBeOpenedGivesNoSink) {
+TEST(JsonLinesFailure, FileThatCannotBeOpenedGivesNoSink) {
   EXPECT_EQ(make_json_lines_sink("/no/such/folder/out.jsonl"), nullptr);
 }
 
-TEST(JsonLinesFailure, AFullDiskIsReportedOnce) {
+TEST(JsonLinesFailure, FullDiskIsReportedOnce) {
   if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
   const auto sink = make_json_lines_sink("/dev/full");
   ASSERT_NE(sink, nullptr);
@@ -144,12 +144,12 @@ TEST(JsonLinesFailure, AFullDiskIsReportedOnce) {
   sink->launch(vecadd_launch(0));
   sink->launch(vecadd_launch(1));
   sink->finish();
-  EXPECT_EQ(testing::internal::GetCapturedStderr(),
-            "lynxpp: error: cannot write /dev/full: No space left on device; the records from here on are "
-            "missing in it\n");
+  EXPECT_EQ(
+      testing::internal::GetCapturedStderr(),
+      "lynxpp: error: cannot write /dev/full: No space left on device; later records will be missing\n");
 }
 
-TEST_F(JsonLines, AFileThatMayNotGrowHoldsWholeLines) {
+TEST_F(JsonLines, FileAtItsSizeLimitHasCompleteLines) {
   make_json_lines_sink(path_)->launch(vecadd_launch());
   const std::string line = written();
   const pid_t child = fork();
@@ -168,13 +168,13 @@ TEST_F(JsonLines, AFileThatMayNotGrowHoldsWholeLines) {
   EXPECT_EQ(written(), line + line);
 }
 
-/// The program would wait for one until it is killed.
-TEST_F(JsonLines, APipeWithoutAReaderGivesNoSink) {
+/// Otherwise the program would wait for a reader until it is killed.
+TEST_F(JsonLines, PipeWithoutAReaderGivesNoSink) {
   ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
   EXPECT_EQ(make_json_lines_sink(path_), nullptr);
 }
 
-TEST_F(JsonLines, AReaderThatWentAwayDoesNotKillTheProcess) {
+TEST_F(JsonLines, ClosedReaderDoesNotKillTheProcess) {
   ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
   const int reader = ::open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   const auto sink = make_json_lines_sink(path_);

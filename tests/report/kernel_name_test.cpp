@@ -5,7 +5,7 @@
 namespace lynxpp::report {
 namespace {
 
-TEST(KernelName, LosesItsLeastTellingPartsFirst) {
+TEST(KernelName, DropsTheLeastDistinctivePartsFirst) {
   const std::string name = "void detail::reduce<128, float (*)(int)>(float const*, float*, int)";
   EXPECT_EQ(short_kernel_name(name, 100), name);
   EXPECT_EQ(short_kernel_name(name, name.size() - 1), "detail::reduce<128, float (*)(int)>");
@@ -28,7 +28,7 @@ TEST(KernelName, CutsBetweenCharacters) {
   EXPECT_EQ(short_kernel_name("abcdef", 2), "..");
 }
 
-TEST(KernelName, NamesThatCoincideAreNumberedAndExplained) {
+TEST(KernelName, EqualShortNamesAreNumberedAndExplained) {
   const ShortNames names =
       short_kernel_names({"k<short>(int*)", "k<float>(float*)", "k<short>(int*)", "other(int)"}, 7);
   EXPECT_EQ(names.names, (std::vector<std::string>{"... [1]", "... [2]", "... [1]", "other"}));

@@ -25,7 +25,7 @@ TEST(Number, SumsOfCountsDoNotOverflow) {
   EXPECT_EQ(to_text(most + most), "36,893,488,147,419,103,230");
 }
 
-TEST(Number, RealsKeepWhatAReaderNeeds) {
+TEST(Number, RealsKeepSignificantDigits) {
   EXPECT_EQ(to_text(Number::of_real(0)), "0");
   EXPECT_EQ(to_text(Number::of_real(0.5)), "0.500");
   EXPECT_EQ(to_text(Number::of_real(18.84)), "18.840");
@@ -68,7 +68,7 @@ TEST(Fold, RatiosAreSumOverSum) {
   EXPECT_EQ(to_text(nothing), "-");
 }
 
-TEST(Fold, WhatIsNoAmountIsShownWhereLaunchesAgree) {
+TEST(Fold, NonQuantitiesAreShownIfLaunchesAgree) {
   EXPECT_EQ(fold_of(number<std::uint64_t>("first", 7, "address")), Fold::same);
   EXPECT_EQ(fold_of(number<std::uint64_t>("sm", 7, "id")), Fold::same);
   FoldedNumber address(Fold::same);
@@ -79,7 +79,7 @@ TEST(Fold, WhatIsNoAmountIsShownWhereLaunchesAgree) {
   EXPECT_EQ(to_text(address), "varies");
 }
 
-TEST(Number, AddressesAndMasksAreOfBits) {
+TEST(Number, AddressesAndMasksAreBitPatterns) {
   EXPECT_TRUE(is_of_bits("address", ""));
   EXPECT_TRUE(is_of_bits("lane_mask", ""));
   EXPECT_TRUE(is_of_bits("trace.address", ""));
@@ -89,7 +89,7 @@ TEST(Number, AddressesAndMasksAreOfBits) {
   EXPECT_FALSE(is_of_bits("addresses", ""));
 }
 
-TEST(Fold, MeansLeaveOutWhatIsNoNumber) {
+TEST(Fold, MeansIgnoreNaN) {
   FoldedNumber mean(Fold::mean);
   EXPECT_EQ(to_text(mean.value()), "-");
   mean.add(Number::of_real(std::nan("")));
@@ -98,7 +98,7 @@ TEST(Fold, MeansLeaveOutWhatIsNoNumber) {
   EXPECT_EQ(to_text(mean.value()), "1.500");
 }
 
-TEST(Fold, SumsShowThatOneWasNoNumber) {
+TEST(Fold, SumsPropagateNaN) {
   FoldedNumber sum(Fold::sum);
   sum.add(Number::of(1));
   sum.add(Number::of_real(std::nan("")));

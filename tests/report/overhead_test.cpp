@@ -32,7 +32,7 @@ BenchRun instrumented_run_of(std::vector<std::pair<std::string, double>> kernels
 }
 
 TEST(Overhead, RatiosArePairedByRoundAndTheMedianIsTaken) {
-  // The machine grows slower from round to round; the ratio does not.
+  // The machine becomes slower from round to round; the ratio stays the same.
   Bench bench{{"./app"}, {run_of({{"k", 2}}), run_of({{"k", 4}}), run_of({{"k", 8}})}, {}};
   bench.settings.push_back(
       {"instruction_count",
@@ -48,7 +48,7 @@ TEST(Overhead, RatiosArePairedByRoundAndTheMedianIsTaken) {
   EXPECT_DOUBLE_EQ(kernel.instrumented_ms, 2.5);
 }
 
-TEST(Overhead, OfAnEvenNumberOfRoundsTheMedianIsBetweenTheMiddleOnes) {
+TEST(Overhead, MedianOfAnEvenNumberOfRoundsIsBetweenTheMiddleOnes) {
   Bench bench{
       {"./app"}, {run_of({{"k", 2}}), run_of({{"k", 2}}), run_of({{"k", 2}}), run_of({{"k", 2}})}, {}};
   bench.settings.push_back({"s",
@@ -70,7 +70,7 @@ TEST(Overhead, MeanAndWorstAreOverTheKernelsThatRanBothWays) {
   EXPECT_EQ(overhead.not_instrumented[0].kernel, "native_only");
 }
 
-TEST(Overhead, TimesAreOfOneLaunchWhenNotAllWereInstrumented) {
+TEST(Overhead, TimesArePerLaunchIfNotAllWereInstrumented) {
   Bench bench{{"./app"}, {run_of({{"k", 10}}, 100, 10)}, {}};
   bench.settings.push_back({"s", {instrumented_run_of({{"k", 4}}, 100, 2)}});
   EXPECT_DOUBLE_EQ(overhead_of(bench).settings.at(0).kernels.at(0).ratio, 2);
@@ -94,7 +94,7 @@ the program's output is the same in every run
 )table");
 }
 
-TEST(Overhead, AnOutputThatChangesIsSaidUnlessItAlwaysDoes) {
+TEST(Overhead, ChangedOutputIsReportedUnlessItAlwaysChanges) {
   Bench bench{{"./app"}, {run_of({{"k", 2}}), run_of({{"k", 2}})}, {}};
   bench.settings.push_back({"s", {instrumented_run_of({{"k", 3}}), instrumented_run_of({{"k", 3}})}});
   bench.settings[0].runs[1].same_output = false;
@@ -114,7 +114,7 @@ TEST(Overhead, ProgramsWithoutKernelsHaveNoRatios) {
   EXPECT_EQ(json["settings"][0]["kernels"].size(), 0u);
 }
 
-TEST(Overhead, BuffersAreATimeOfTheirOwn) {
+TEST(Overhead, BuffersHaveASeparateTime) {
   Bench bench{{"./app"}, {run_of({{"k", 2}}), run_of({{"k", 2}}), run_of({{"k", 2}})}, {{"s", {}}}};
   for (const double milliseconds : {0.5, 0.25, 4.0}) {
     bench.settings[0].runs.push_back(instrumented_run_of({{"k", 3}}));

@@ -35,7 +35,7 @@ LaunchRecord launch_of_sites(std::vector<ResultValue> results) {
   return record;
 }
 
-TEST(Page, DataHoldsPlacesTheirTextAndLaunches) {
+TEST(Page, DataHasSitesTheirTextAndLaunches) {
   const TemporaryFolder folder;
   SitesRecord sites = small_sites();
   sites.files = {folder.file("a.cu")};
@@ -71,11 +71,11 @@ Json sources_of(const std::vector<std::string>& files, SourceTexts texts = Sourc
   return found;
 }
 
-TEST(Page, ASourceThatIsNotThereSaysSo) {
-  EXPECT_EQ(sources_of({"src/a.cu"}), Json({{"src/a.cu", "the file was not there when the page was made"}}));
+TEST(Page, MissingSourceIsReported) {
+  EXPECT_EQ(sources_of({"src/a.cu"}), Json({{"src/a.cu", "the file did not exist when the page was made"}}));
 }
 
-TEST(Page, OnlyRegularFilesWithASuffixOfSourceFilesAreRead) {
+TEST(Page, ReadsOnlyRegularFilesWithASourceSuffix) {
   const TemporaryFolder folder;
   const std::string source = folder.file("a.CU");
   const std::string secret = folder.file("id_rsa");
@@ -91,7 +91,7 @@ TEST(Page, OnlyRegularFilesWithASuffixOfSourceFilesAreRead) {
   std::filesystem::create_symlink(secret, link_to_secret);
   std::filesystem::create_directory(inside);
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
-  const std::string no_suffix = "its name does not end as source files' names do";
+  const std::string no_suffix = "its name has no suffix of a source file";
   EXPECT_EQ(
       sources_of({source, secret, link_to_source, link_to_secret, pipe, large, inside, "/proc/self/environ"}),
       Json({{source, "source"},
@@ -102,7 +102,7 @@ TEST(Page, OnlyRegularFilesWithASuffixOfSourceFilesAreRead) {
             {large, "it could not be read: it is larger than 4 MiB"},
             {inside, "it could not be read: it is a folder"},
             {"/proc/self/environ", no_suffix}}));
-  EXPECT_EQ(sources_of({source}, SourceTexts::left_out), Json({{source, "--no-source left it out"}}));
+  EXPECT_EQ(sources_of({source}, SourceTexts::left_out), Json({{source, "omitted by --no-source"}}));
 }
 
 TEST(Page, HoldsABoundedAmountOfSource) {
@@ -113,10 +113,10 @@ TEST(Page, HoldsABoundedAmountOfSource) {
     ASSERT_TRUE(write_file(files.back(), std::string(4 << 20, 'x')));
   }
   const Json found = sources_of(files);
-  EXPECT_EQ(std::ranges::count(found, Json("the page holds 64 MiB of source already")), 1);
+  EXPECT_EQ(std::ranges::count(found, Json("the page already has 64 MiB of source")), 1);
 }
 
-TEST(Page, LaunchesBeyondTheFirstAreCounted) {
+TEST(Page, CountsLaunchesThatItOmits) {
   PageSink sink;
   for (std::uint64_t i = 0; i < 10'003; ++i) sink.launch(vecadd_launch(i));
   const Json data = Json::parse(sink.data("t"));
@@ -125,7 +125,7 @@ TEST(Page, LaunchesBeyondTheFirstAreCounted) {
   EXPECT_EQ(data["summary"]["specifications"][0]["kernels"][0]["launches"], 10'003);
 }
 
-TEST(Page, IsOneFileThatAsksForNoOther) {
+TEST(Page, IsOneFileWithoutReferences) {
   PageSink sink;
   sink.launch(vecadd_launch());
   const std::string page = to_page(sink, "a & b");

@@ -50,7 +50,7 @@ SitesRecord small_table() {
   return record;
 }
 
-TEST(Reader, SiteTablesComeBack) {
+TEST(Reader, RoundTripsSiteTables) {
   LaunchRecord launch = vecadd_launch();
   launch.sites = 1;
   launch.sampling = {4, 16, 2};
@@ -77,7 +77,7 @@ TEST(Reader, SiteTablesComeBack) {
   EXPECT_EQ(read.results.at(0).extent_names, std::vector<std::string>{"INSTRUCTIONS"});
 }
 
-TEST(Reader, SiteTablesThatDoNotHoldTogetherAreRefused) {
+TEST(Reader, RejectsInconsistentSiteTables) {
   const std::string good = lines_of({small_table()});
   const auto refused = [&](const std::string& from, const std::string& to) {
     std::string text = good;
@@ -86,8 +86,8 @@ TEST(Reader, SiteTablesThatDoNotHoldTogetherAreRefused) {
     text.replace(at, from.size(), to);
     return render(read_json_lines(text, "t").diagnostics);
   };
-  EXPECT_THAT(refused("\"opcode\":[0,1]", "\"opcode\":[0,2]"), testing::HasSubstr("leads nowhere"));
-  EXPECT_THAT(refused("\"first\":[0,1]", "\"first\":[0,2]"), testing::HasSubstr("leads nowhere"));
+  EXPECT_THAT(refused("\"opcode\":[0,1]", "\"opcode\":[0,2]"), testing::HasSubstr("is out of range"));
+  EXPECT_THAT(refused("\"first\":[0,1]", "\"first\":[0,2]"), testing::HasSubstr("is out of range"));
   EXPECT_THAT(refused("\"line\":[12,0]", "\"line\":[12]"),
               testing::HasSubstr("'instructions.line' is not a column"));
   EXPECT_THAT(refused("\"line\":[12,0]", "\"line\":[12,-1]"),
@@ -97,7 +97,7 @@ TEST(Reader, SiteTablesThatDoNotHoldTogetherAreRefused) {
   EXPECT_THAT(refused("\"blocks\":{", "\"rocks\":{"), testing::HasSubstr("member 'blocks' is not an object"));
 }
 
-TEST(Reader, WhatWasWrittenComesBack) {
+TEST(Reader, RoundTripsRecords) {
   LaunchRecord timed = rich_launch();
   timed.modelled = ModelledTime{"m", 1.5, 0.25, 1, 2, {3, 4}, ModelledTime::Cache{5, 6}, {}};
   const std::string text = lines_of({timed, CoverageRecord{"k", true, "why", 5, 4, 3, {"n"}},
@@ -122,11 +122,11 @@ TEST(Reader, WhatWasWrittenComesBack) {
     EXPECT_EQ(launch.results[i].values.index(), expected.results[i].values.index())
         << expected.results[i].name;
   }
-  // NaN is unequal to itself, so values are compared as the text they give again.
+  // NaN is not equal to itself, so values are compared as text.
   EXPECT_EQ(lines_of(reading.records), text);
 }
 
-TEST(Reader, FoldsAndTextsComeBack) {
+TEST(Reader, RoundTripsFoldsAndTexts) {
   LaunchRecord record = vecadd_launch();
   record.results = {number<std::uint64_t>("blocks", 9), number<std::uint64_t>("cycles", 5),
                     array<std::uint64_t>("lines.key", {3, 7})};
@@ -147,7 +147,7 @@ TEST(Reader, FoldsAndTextsComeBack) {
   EXPECT_FALSE(read_json_lines(lines_of({record}), "out.jsonl").diagnostics.empty());
 }
 
-TEST(Reader, TablesAndHistogramsComeBack) {
+TEST(Reader, RoundTripsTablesAndHistograms) {
   LaunchRecord record = vecadd_launch();
   ResultValue column = array<std::uint64_t>("lines.key", {7, 9});
   column.table = "lines";
@@ -169,7 +169,7 @@ TEST(Reader, TablesAndHistogramsComeBack) {
   EXPECT_EQ(read.overflow, histogram.overflow);
 }
 
-TEST(Reader, RatiosAndWaysToFoldComeBack) {
+TEST(Reader, RoundTripsRatiosAndFolds) {
   LaunchRecord record = vecadd_launch();
   ResultValue key = array<std::uint64_t>("lines.key", {7, 9});
   key.table = "lines";
@@ -194,7 +194,7 @@ TEST(Reader, RatiosAndWaysToFoldComeBack) {
   EXPECT_EQ(read.sampling.handlers[1].line, 9u);
 }
 
-TEST(Reader, TotalsComeBack) {
+TEST(Reader, RoundTripsTotals) {
   const TotalRecord record{"spec", {number<std::uint64_t>("launches", 12, "launches")}, {"a note"}};
   const std::string text = lines_of({record});
   EXPECT_EQ(text,
@@ -206,7 +206,7 @@ TEST(Reader, TotalsComeBack) {
   EXPECT_EQ(lines_of(reading.records), text);
 }
 
-TEST(Reader, ActivitiesAndDevicesComeBack) {
+TEST(Reader, RoundTripsActivitiesAndDevices) {
   DeviceRecord device;
   device.device = "cpu";
   device.multiprocessors = 2;
@@ -241,10 +241,10 @@ TEST(Reader, ActivitiesAndDevicesComeBack) {
   EXPECT_EQ(std::get<LaunchRecord>(reading.records[4]).ranges, record.ranges);
 }
 
-TEST(Reader, AnActivityIsOfOneKind) {
+TEST(Reader, ActivityHasOneKind) {
   const Reading reading = read_json_lines(
       "{\"record\":\"activity\",\"order\":0,\"stream\":0,\"host_ms\":0.0,\"wait\":false}\n", "out.jsonl");
-  EXPECT_THAT(render(reading.diagnostics), testing::HasSubstr("one of a launch, a copy and a wait"));
+  EXPECT_THAT(render(reading.diagnostics), testing::HasSubstr("must be a launch, a copy or a wait"));
 }
 
 TEST(Reader, BadLinesAreLocatedAndTheOthersRead) {
@@ -263,7 +263,7 @@ TEST(Reader, BadLinesAreLocatedAndTheOthersRead) {
   EXPECT_THAT(render(reading.diagnostics[4]), testing::StartsWith("a.jsonl:8:41: error: syntax error"));
 }
 
-/// Copies of deep values recurse, and each member of an object is looked up among all others.
+/// Copying deep values recurses, and each member of an object is compared with all others.
 TEST(Reader, DeepAndWideLinesAreLocatedAndTheOthersRead) {
   const std::string good = lines_of({CoverageRecord{"k", true, "", 1, 1, 1, {}}});
   const std::string deep = std::string(100000, '[') + std::string(100000, ']');
@@ -315,7 +315,7 @@ TEST(Reader, MembersOfTheWrongKindAreNamed) {
   EXPECT_EQ(complaint_about("1234567", "1e999"), "number overflow parsing '1e999'");
 }
 
-TEST(Reader, DeepNestingIsNoHazard) {
+TEST(Reader, SurvivesDeepNesting) {
   const Reading reading = read_json_lines(std::string(1'000'000, '['), "a");
   EXPECT_EQ(reading.diagnostics.size(), 1u);
 }
@@ -326,14 +326,14 @@ TEST(Reader, UnknownMembersAreSkipped) {
   EXPECT_EQ(read_json_lines(line, "a").records.size(), 1u);
 }
 
-TEST(Reader, AFileThatIsNotThereIsAFailure) {
+TEST(Reader, MissingFileIsAFailure) {
   const Result<Reading> reading = read_json_lines_file("/no/such/file.jsonl");
   ASSERT_FALSE(reading);
   EXPECT_EQ(render(reading.error().diagnostics),
             "error: cannot read /no/such/file.jsonl: No such file or directory\n");
 }
 
-TEST(Tee, EverySinkGetsEveryRecordAndAMissingOneIsLeftOut) {
+TEST(Tee, PassesEveryRecordToEverySinkAndSkipsMissingOnes) {
   TemporaryFolder folder;
   std::vector<std::unique_ptr<Sink>> sinks;
   sinks.push_back(make_json_lines_sink(folder.file("a")));

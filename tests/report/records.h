@@ -1,4 +1,4 @@
-// Records the tests of report/ share.
+// Records that the tests of report/ share.
 #pragma once
 
 #include <cmath>
@@ -43,7 +43,7 @@ inline LaunchRecord vecadd_launch(std::uint64_t index = 0) {
   return record;
 }
 
-/// A kernel "k" of two blocks with three instructions, the last one in a device function.
+/// Returns a kernel "k" of two blocks with three instructions, the last one in a device function.
 inline SitesRecord small_sites(std::uint64_t table = 0) {
   SitesRecord record;
   record.kernel = "k";
@@ -57,7 +57,7 @@ inline SitesRecord small_sites(std::uint64_t table = 0) {
   return record;
 }
 
-/// A result by site of the kernel above.
+/// Returns a result by site of that kernel.
 inline ResultValue by_site(std::string name, std::string extent, std::vector<std::uint64_t> values,
                            std::string unit = {}) {
   const std::uint64_t elements = values.size();

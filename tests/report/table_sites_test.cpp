@@ -37,14 +37,14 @@ k: the hottest instructions
       << table;
 }
 
-TEST(TableOfSites, TablesBySiteAreAddedUp) {
+TEST(TableOfSites, SumsTablesBySite) {
   ResultValue executions = by_site("loads.count", "INSTRUCTIONS", {5, 0, 70});
   executions.table = "loads";
   const std::string table = table_of({small_sites(), site_launch({executions}), site_launch({executions})});
   EXPECT_NE(table.find("  a.cu:9          140\n"), std::string::npos) << table;
 }
 
-TEST(TableOfSites, SitesOfOtherCodeAreNotAddedUp) {
+TEST(TableOfSites, DoesNotSumSitesOfDifferentCode) {
   const auto results = std::vector<ResultValue>{by_site("requests", "INSTRUCTIONS", {5, 0, 70})};
   const std::string table =
       table_of({small_sites(), site_launch(results), small_sites(1), site_launch(results, 1)});
@@ -76,7 +76,7 @@ TEST(TableOfSites, SitesFitTheTerminal) {
   EXPECT_NE(table.find("bytes_asked"), std::string::npos);
 }
 
-TEST(TableOfSites, SitesThatNothingReachedAreSaid) {
+TEST(TableOfSites, ReportsThatNoSiteWasReached) {
   const std::string table = table_of({small_sites(), site_launch({by_site("n", "BASIC_BLOCKS", {0, 0})})});
   EXPECT_NE(table.find("k: all zero over its basic blocks\n"), std::string::npos) << table;
 }

@@ -19,7 +19,7 @@ vecadd         1    40    256            1,234,567             38,593
 )table");
 }
 
-TEST(Table, SeveralLaunchesSayHowTheyWereFolded) {
+TEST(Table, HeaderNamesTheFoldOfSeveralLaunches) {
   LaunchRecord second = vecadd_launch(1);
   second.grid[1] = 2;
   second.block[2] = 3;
@@ -46,7 +46,7 @@ histogram
 )table");
 }
 
-TEST(Table, SpecificationsAndDevicesHaveSectionsOfTheirOwn) {
+TEST(Table, SpecificationsAndDevicesHaveSeparateSections) {
   LaunchRecord other = launch_of("k", {number<std::uint64_t>("cycles", 9)});
   other.spec = "kernel_runtime";
   LaunchRecord gpu = vecadd_launch();
@@ -114,7 +114,7 @@ k       a             3    9    1    3
 )table");
 }
 
-TEST(Table, ANarrowTerminalCostsDigitsBeforeColumns) {
+TEST(Table, NarrowTerminalDropsDigitsBeforeColumns) {
   const auto results = std::vector<ResultValue>{number<std::uint64_t>("loads", 123456789012345),
                                                 number<std::uint64_t>("stores", 4567890123456)};
   EXPECT_EQ(table_of({launch_of("histogram", results)}, 60),
@@ -125,7 +125,7 @@ histogram         1    40    256  123.5T  4.568T
 )table");
 }
 
-TEST(Table, ColumnsThatDoNotFitGoIntoAFurtherTable) {
+TEST(Table, ColumnsThatDoNotFitGoIntoAnotherTable) {
   const auto results = std::vector<ResultValue>{number<std::uint64_t>("thread_instructions", 123456789012345),
                                                 number<std::uint64_t>("warp_instructions", 4567890123456),
                                                 number("load_efficiency", 0.875)};
@@ -169,7 +169,7 @@ vecadd         1    40    256            1,234,567             38,593
 kernel        launches  reason
 gemm(float*)        12  its image holds no PTX (only sm_75 code)
 scan           3 of 10  stream capture
-empty                2  no place in this kernel matches the specification
+empty                2  no site in this kernel matches the specification
 other                1  not selected
 note: scan: function pointers are not followed
 )table");
@@ -195,7 +195,7 @@ TEST(Table, NotesSayHowOftenAndInHowManyLaunches) {
   EXPECT_NE(table_of({record, record}).find("\nnote: k: slow (6 times in 2 launches)\n"), std::string::npos);
 }
 
-TEST(Table, NotesOfManyKindsAreCutShort) {
+TEST(Table, ListOfNotesIsLimited) {
   std::vector<Record> records;
   for (int i = 0; i < 40; ++i) {
     LaunchRecord record = launch_of("k", {});
@@ -203,12 +203,12 @@ TEST(Table, NotesOfManyKindsAreCutShort) {
     records.emplace_back(record);
   }
   const std::string table = table_of(records);
-  EXPECT_NE(table.find("note: k: block 15 is slow\nnote: k: 24 further notes: see LYNXPP_OUTPUT\n"),
+  EXPECT_NE(table.find("note: k: block 15 is slow\nnote: k: 24 more notes: see LYNXPP_OUTPUT\n"),
             std::string::npos)
       << table;
 }
 
-TEST(Table, ElementsThatAreNoNumbersShowInTheSum) {
+TEST(Table, NaNElementsAffectTheSum) {
   EXPECT_EQ(table_of({launch_of("k", {array<double>("a", {1.5, std::nan(""), -2.5}, {3, 1})})}),
             R"table(
 == lynxpp: instruction_count on cpu ==
@@ -296,13 +296,13 @@ TEST(Table, BitsAreHexadecimal) {
   EXPECT_NE(table.find(" 17\n"), std::string::npos) << "an amount\n" << table;
 }
 
-TEST(Table, MasksAreNotAddedUp) {
+TEST(Table, MasksAreNotSummed) {
   const LaunchRecord launch = launch_of("k", {number<std::uint64_t>("lanes", 0xf0, "mask")});
   const std::string table = table_of({launch, numbered(launch, 1)});
   EXPECT_NE(table.find(" 0xf0\n"), std::string::npos) << table;
 }
 
-TEST(Table, AWholeTableHasEveryRowElementAndKernel) {
+TEST(Table, FullTableHasEveryRowElementAndKernel) {
   std::vector<Record> records;
   for (int i = 0; i < 10; ++i)
     records.emplace_back(
@@ -318,7 +318,7 @@ TEST(Table, AWholeTableHasEveryRowElementAndKernel) {
   EXPECT_NE(text.find("\n     39  5\n"), std::string::npos) << text;
 }
 
-TEST(Table, LongTracesAreCutShort) {
+TEST(Table, LongTracesAreTruncated) {
   const LaunchRecord launch = launch_of("k", {column("t", "n", std::vector<std::uint64_t>(20, 3))});
   const std::string table = table_of({launch, numbered(launch, 1)});
   EXPECT_NE(
@@ -367,7 +367,7 @@ k: lines
       << table;
 }
 
-TEST(Table, RatiosFitTheSumsBesideThem) {
+TEST(Table, RatiosMatchTheSumsNextToThem) {
   const auto launch = [](std::uint64_t asked, std::uint64_t moved) {
     return launch_of("k", {number<std::uint64_t>("asked", asked), number<std::uint64_t>("moved", moved),
                            ratio("efficiency", asked, moved)});
@@ -381,14 +381,14 @@ k              2    40    256  128,128  129,024       0.993
 )table");
 }
 
-TEST(Table, GridsThatDifferAreNotOneOfThem) {
+TEST(Table, DifferingGridsAreMarked) {
   LaunchRecord second = vecadd_launch(1);
   second.grid[0] = 41;
   const std::string table = table_of({vecadd_launch(), second});
   EXPECT_NE(table.find("vecadd         2  varies    256"), std::string::npos) << table;
 }
 
-TEST(Table, AddressesAreNotAddedUp) {
+TEST(Table, AddressesAreNotSummed) {
   const auto launch = [](std::uint64_t first) {
     return launch_of("k", {number<std::uint64_t>("first", first, "address"),
                            array<std::uint64_t>("all", {first, 4096}, {}, "address")});
@@ -437,8 +437,8 @@ k
       << table;
 }
 
-/// The numbers of a key may mean other texts in another launch; the texts are the keys.
-TEST(Table, KeysThatStandForTextsAreFoldedByText) {
+/// A key's numbers may represent other texts in another launch; the texts are the keys.
+TEST(Table, KeysOfTextsAreFoldedByText) {
   const auto launch = [](std::vector<std::uint64_t> keys, std::vector<std::string> texts,
                          std::vector<std::uint64_t> loads) {
     ResultValue key = column("loads", "key", std::move(keys), Fold::key);
@@ -458,8 +458,9 @@ k: loads
       << table;
 }
 
-/// Where the records say how to fold every column of a table without keys, rows of one number are one.
-TEST(Table, RowsAreFoldedAsTheRecordsSay) {
+/// If the records declare how to fold every column of a table without keys, rows with the same number are
+/// folded.
+TEST(Table, RowsAreFoldedAsDeclared) {
   const auto table_with = [](Fold fold) {
     const auto launch = [fold](std::uint64_t index, std::vector<std::uint64_t> cycles) {
       LaunchRecord record = launch_of("k", {column("steps", "cycles", std::move(cycles), fold)});
@@ -481,7 +482,7 @@ TEST(Table, RowsAreFoldedAsTheRecordsSay) {
       "       1      1      30\n       1      2       5\n");
 }
 
-TEST(Table, PicturesOfNamedRowsAreForOtherReports) {
+TEST(Table, PicturesOfNamedRowsAreOmitted) {
   ResultValue heat = array<std::uint64_t>("heat", std::vector<std::uint64_t>(128, 3), {2, 64});
   heat.labels = {"a", "b"};
   EXPECT_EQ(table_of({launch_of("k", {heat}), launch_of("k", {heat})}),
@@ -492,7 +493,7 @@ k              2    40    256
 )table");
 }
 
-TEST(Table, TimesThatAreModelledAreCalledSo) {
+TEST(Table, ModelledTimesAreMarked) {
   TimingRecord record{"a", 1, 1, 1, 1, 3};
   record.modelled = "compute_1_3";
   EXPECT_THAT(
@@ -512,7 +513,7 @@ total   2.500       1.250  1.125  13.000  1,007.0
 )table");
 }
 
-TEST(Table, TimingsShowWhatInstrumentationTakesOfAMultiprocessor) {
+TEST(Table, TimingsShowRegistersAndOccupancy) {
   TimingRecord record{"a", 1, 1, 1, 1, 1};
   record.original = KernelResources{20, 0, 0, 16, 64, 64};
   record.variant = KernelResources{28, 0, 0, 16, 64, 64};
@@ -535,7 +536,7 @@ k              1    40    256
 )table");
 }
 
-TEST(Table, TotalsHaveASectionOfTheirOwn) {
+TEST(Table, TotalsHaveASeparateSection) {
   TotalRecord record{"bytes", {number<std::uint64_t>("all", 12345, "bytes"), number("mean", 1.5)}, {"done"}};
   record.results.push_back(array<std::uint64_t>("few", {7, 8}));
   record.results.push_back(array<std::uint64_t>("many", std::vector<std::uint64_t>(100, 3)));
@@ -552,9 +553,9 @@ note: bytes: done
 )table");
 }
 
-TEST(Table, NothingSeenIsSaid) { EXPECT_EQ(table_of({}), "\nlynxpp: no kernel launch was seen\n"); }
+TEST(Table, ReportsThatNoLaunchWasSeen) { EXPECT_EQ(table_of({}), "\nlynxpp: no kernel launch was seen\n"); }
 
-TEST(Table, GoesToStandardErrorAlone) {
+TEST(Table, WritesToStandardErrorOnly) {
   testing::internal::CaptureStderr();
   testing::internal::CaptureStdout();
   make_table_sink()->finish();

@@ -1,4 +1,4 @@
-// Tables of records, as text.
+// Renders tables of records as text.
 #pragma once
 
 #include <string>

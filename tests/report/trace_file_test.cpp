@@ -1,4 +1,4 @@
-// Files of streamed traces: what is written is read again, whole or cut off, and nothing else is.
+// Files of streamed traces: complete and truncated files are read back, invalid ones are rejected.
 #include "report/trace/trace_file.h"
 
 #include <gmock/gmock.h>
@@ -44,7 +44,7 @@ std::vector<std::byte> column(const std::vector<T>& values) {
   return {bytes.begin(), bytes.end()};
 }
 
-/// What a file holds, in words.
+/// Describes a file's contents as lines of text.
 std::vector<std::string> read(const std::string& path, bool expected_cut_off = false) {
   std::vector<std::string> found;
   TraceVisitor visitor;
@@ -80,7 +80,7 @@ Status write_rows(TraceFile& file, std::uint32_t stream, std::uint64_t first) {
                     {column<std::uint64_t>({7, ~std::uint64_t{0}}), column<std::uint8_t>({1, 255})});
 }
 
-TEST_F(Traces, AreReadAsTheyWereWritten) {
+TEST_F(Traces, RoundTrip) {
   TraceFile file(folder + "/new/folder/one.trace");
   const auto first = file.begin(description);
   ASSERT_TRUE(first.ok());
@@ -98,7 +98,7 @@ TEST_F(Traces, AreReadAsTheyWereWritten) {
                   "0 rows 5:7/1 6:18446744073709551615/255", "0 done 9 4"));
 }
 
-TEST_F(Traces, OfAKilledProcessAreReadUpToTheLastWholeFrame) {
+TEST_F(Traces, FileOfAKilledProcessIsReadUpToTheLastCompleteFrame) {
   TraceFile file(path());
   ASSERT_TRUE(file.begin(description).ok());
   ASSERT_TRUE(write_rows(file, 0, 0).ok());
@@ -113,8 +113,8 @@ TEST_F(Traces, OfAKilledProcessAreReadUpToTheLastWholeFrame) {
   EXPECT_EQ(read(path()).size(), 2u);
 }
 
-/// Neither a file nor what a link leads to is somebody else's to choose, and a pipe would keep the program.
-TEST_F(Traces, AreAlwaysANewFile) {
+/// An existing file and a link's target may belong to somebody else, and a pipe would block the program.
+TEST_F(Traces, FileIsAlwaysNew) {
   const std::string other = path("other");
   ASSERT_TRUE(write_file(other, "mine"));
   ASSERT_TRUE(write_file(path(), "mine"));
@@ -134,7 +134,7 @@ TEST_F(Traces, AreAlwaysANewFile) {
   EXPECT_FALSE(std::filesystem::exists(path("absent")));
 }
 
-TEST_F(Traces, OnAFullDiskStayWhole) {
+TEST_F(Traces, FullDiskLeavesCompleteFrames) {
   TraceFile file(path());
   ASSERT_TRUE(file.begin(description).ok());
   ASSERT_TRUE(write_rows(file, 0, 0).ok());
@@ -146,12 +146,12 @@ TEST_F(Traces, OnAFullDiskStayWhole) {
   setrlimit(RLIMIT_FSIZE, &before);
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.error().diagnostics.front().message,
-              HasSubstr("streaming of traces to " + path() + " has ended: File too large"));
+              HasSubstr("stopped streaming traces to " + path() + ": File too large"));
   EXPECT_FALSE(write_rows(file, 0, 2).ok()) << "there is a gap before it";
   EXPECT_EQ(read(path()).size(), 2u);
 }
 
-TEST_F(Traces, ThatCannotBeMadeSaySo) {
+TEST_F(Traces, ReportsThatAFileCannotBeCreated) {
   std::ofstream(path("file")) << "x";
   TraceFile file(path("file") + "/one.trace");
   const auto begun = file.begin(description);
@@ -159,19 +159,20 @@ TEST_F(Traces, ThatCannotBeMadeSaySo) {
   EXPECT_THAT(begun.error().diagnostics.front().message, HasSubstr("Not a directory"));
 }
 
-TEST_F(Traces, ThatAreNoneAreRefused) {
+TEST_F(Traces, RejectsInvalidFiles) {
   std::ofstream(path()) << "this is a text of more than sixteen bytes";
   EXPECT_THAT(read(path()),
-              ElementsAre(HasSubstr("is no file of streamed traces: there is no frame at byte 0")));
+              ElementsAre(HasSubstr("is not a file of streamed traces: invalid frame at byte 0")));
   TraceFile file(path("two.trace"));
   ASSERT_TRUE(file.begin(description).ok());
   ASSERT_TRUE(file.write(0, 0, 2, {column<std::uint64_t>({7, 8})}).ok());
-  EXPECT_THAT(read(path("two.trace")).back(), HasSubstr("a block has not the values that it says"));
+  EXPECT_THAT(read(path("two.trace")).back(),
+              HasSubstr("a block does not contain the values that it declares"));
   EXPECT_THAT(read(path("three.trace")).back(), HasSubstr("three.trace"));
 }
 
-/// The only frames that say more than their bytes hold.
-TEST_F(Traces, ThatClaimMoreThanABlockHoldsAreRefused) {
+/// The only frames that claim more bytes than they contain.
+TEST_F(Traces, RejectsFramesThatClaimTooManyBytes) {
   TraceDescription without_fields = description;
   without_fields.fields.clear();
   TraceFile file(path());
@@ -185,7 +186,7 @@ TEST_F(Traces, ThatClaimMoreThanABlockHoldsAreRefused) {
   EXPECT_THAT(read(path("large.trace")).back(), HasSubstr("a block is too long"));
 }
 
-TEST_F(Traces, AnyChangedByteIsReadOrRefused) {
+TEST_F(Traces, SurvivesAnyChangedByte) {
   TraceFile file(path());
   ASSERT_TRUE(file.begin(description).ok());
   ASSERT_TRUE(write_rows(file, 0, 0).ok());
@@ -201,7 +202,7 @@ TEST_F(Traces, AnyChangedByteIsReadOrRefused) {
   }
 }
 
-TEST_F(Traces, AreFoundInTheirFolder) {
+TEST_F(Traces, FindsFilesInAFolder) {
   EXPECT_FALSE(trace_files(folder).ok());
   for (const char* name : {"b.trace", "a.trace", "c.jsonl"}) std::ofstream(path(name)) << "x";
   const auto files = trace_files(folder);

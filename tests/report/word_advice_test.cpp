@@ -1,4 +1,4 @@
-// Advice on shared memory, from records of both profiles: which launch it is about, and how it reads.
+// Advice on shared memory from records of both profiles: which launch it is about, and its text.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ struct Counted {
   std::uint64_t words = 0, count = 0;  ///< of each word
 };
 
-/// As the profiles report arrays whose words all have one count.
+/// Returns a record as the profiles report arrays whose words all have one count.
 LaunchRecord profile_of(const std::string& spec, std::uint64_t launch, const std::vector<Counted>& arrays) {
   LaunchRecord record;
   record.kernel = "_Z4sumsPf";
@@ -63,7 +63,7 @@ const std::vector<Counted> device_arrays{{"#0 parameter 0, main+0x10", 5000, 1},
                                          {"#1 parameter 1, step(int, float*)+0x20", 128, 9000},
                                          {"#2 parameter 2, step(int, float*)+0x30", 128, 8000}};
 
-TEST(WordAdvice, ReadsAsATable) {
+TEST(WordAdvice, FormatsATable) {
   WordProfiles profiles;
   profiles.add(profile_of("shared_memory_profile", 0, shared_arrays));
   profiles.add(profile_of("device_memory_profile", 0, device_arrays));
@@ -91,7 +91,7 @@ sums(float*)
 )");
 }
 
-TEST(WordAdvice, IsAboutTheLaunchWithTheMostAccesses) {
+TEST(WordAdvice, SelectsTheLaunchWithTheMostAccesses) {
   WordProfiles profiles;
   for (const std::uint64_t launch : {0, 1, 2}) {
     profiles.add(profile_of("shared_memory_profile", launch, {{"tile", 64, launch == 1 ? 900u : 90u}}));
@@ -104,7 +104,7 @@ TEST(WordAdvice, IsAboutTheLaunchWithTheMostAccesses) {
   EXPECT_THAT(advice_text(advice, 100), HasSubstr("launch 1, which has the most accesses of 3\n"));
 }
 
-TEST(WordAdvice, ArraysWhoseCountsStopAtTheLimitAreNamed) {
+TEST(WordAdvice, NamesArraysWhoseCountsAreCapped) {
   WordProfiles profiles;
   LaunchRecord record =
       profile_of("device_memory_profile", 0, {{"a", 64, 255}, {"b", 64, 255}, {"c", 64, 7}});
@@ -118,7 +118,7 @@ TEST(WordAdvice, ArraysWhoseCountsStopAtTheLimitAreNamed) {
               HasSubstr("several at the limit: a: its counts stop at 255, as do those of 1 other array:"));
 }
 
-TEST(WordAdvice, EachDeviceHasItsOwn) {
+TEST(WordAdvice, IsSeparatePerDevice) {
   WordProfiles profiles;
   LaunchRecord record = profile_of("shared_memory_profile", 0, {{"tile", 64, 90}});
   profiles.add(record);
@@ -137,21 +137,20 @@ TEST(WordAdvice, ProfilesMayComeFromTwoRuns) {
   EXPECT_THAT(advice_text(sink.summary().words.advice(), 100),
               HasSubstr("-s shared_memory_profile,device_memory_profile"));
   sink.launch(profile_of("shared_memory_profile", 0, shared_arrays));
-  sink.launch(
-      profile_of("shared_memory_profile", 0, shared_arrays));  // again: the same launch of a third run
+  sink.launch(profile_of("shared_memory_profile", 0, shared_arrays));  // the same launch of a third run
   const std::vector<LaunchAdvice> advice = sink.summary().words.advice();
   ASSERT_TRUE(advice[0].staging);
   EXPECT_EQ(advice[0].profile.arrays.size(), 5u);
 }
 
-TEST(WordAdvice, APageHasHeatMapsAndEveryNumber) {
+TEST(WordAdvice, PageHasHeatMapsAndEveryNumber) {
   SummarySink sink;
   sink.launch(profile_of("shared_memory_profile", 0, {{"<tile>", 2, 40}}));
   sink.launch(profile_of("device_memory_profile", 0, device_arrays));
   const std::string page = to_html(sink.summary(), "t");
   EXPECT_THAT(page, HasSubstr("<h2>Advice on shared memory</h2>"));
   EXPECT_THAT(page, HasSubstr("aria-label=\"accesses along &lt;tile&gt;\""));
-  EXPECT_THAT(page, HasSubstr("<title>words 0 to 31: 288,000 accesses, 9,000 of a word in the mean</title>"));
+  EXPECT_THAT(page, HasSubstr("<title>words 0 to 31: 288,000 accesses, 9,000 per word on average</title>"));
   EXPECT_THAT(page, HasSubstr("prefers-color-scheme:dark"));
   EXPECT_THAT(page, HasSubstr("8,192 to 16,383 accesses: 128 words"));
   EXPECT_THAT(page, Not(HasSubstr("<tile>")));
@@ -159,7 +158,7 @@ TEST(WordAdvice, APageHasHeatMapsAndEveryNumber) {
               HasSubstr(R"("advised":"stage","bytes":512,"held":"copy","saved_accesses":1151488)"));
 }
 
-TEST(WordAdvice, IsNotThereWithoutCounts) {
+TEST(WordAdvice, IsEmptyWithoutCounts) {
   SummarySink sink;
   sink.launch(vecadd_launch());
   EXPECT_EQ(advice_text(sink.summary().words.advice(), 100), "");

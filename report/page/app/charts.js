@@ -13,7 +13,7 @@ const svg = (name, attributes, ...children) => {
 
 const through = (points) => ({ path: "M" + points.map((p) => `${p.x} ${p.y}`).join("L"), at: { x: points[0].x + 4, y: points[0].y + 12 } });
 
-/** From the right edge of a block back to it. */
+/** Draws an edge from a block to itself. */
 const roundTrip = ({ x, y, width }) => {
   const edge = x + width / 2;
   return { path: `M${edge} ${y + 9}C${edge + 34} ${y + 22} ${edge + 34} ${y - 22} ${edge} ${y - 9}`, at: { x: edge + 28, y: y + 4 } };
@@ -24,9 +24,9 @@ export function blockGraph(kernel) {
   const { sites } = kernel;
   const edges = edgesOf(sites, ptxLines(sites));
   const say = (text) => element("p", { class: "missing" }, text);
-  if (!edges) return say("The records hold no PTX of this kernel, so nothing is known of its control flow.");
+  if (!edges) return say("The records contain no PTX of this kernel, so its control flow is unknown.");
   const count = sites.blocks.first.length;
-  if (count > most) return say(`${format(count)} basic blocks are too many for a drawing (${most}); the table of places has them.`);
+  if (count > most) return say(`${format(count)} basic blocks are too many to draw (limit: ${most}); the table of sites lists them.`);
   const byBlock = kernel.hot.filter((each) => each.site === "block");
   const byInstruction = kernel.hot.filter((each) => each.site === "instruction" && each.sum !== null);
   const metrics = [...byBlock, ...byInstruction];
@@ -77,7 +77,7 @@ export function blockGraph(kernel) {
   return element("div", {}, metrics.length ? element("div", { class: "controls" }, element("label", {}, "heat by ", metric)) : "", box);
 }
 
-/** As a canvas understands it: the property itself may say light-dark(…). */
+/** Returns the resolved color for a canvas: the property itself may be light-dark(…). */
 const colour = (name) => {
   const probe = element("i", { style: `color: var(${name})` });
   document.body.append(probe);
@@ -109,15 +109,15 @@ export function histogram(array) {
       { label: array.unit || "count", fill: bar, stroke: bar, points: { show: false }, paths: uPlot.paths.bars({ size: [0.9, 60] }), value: (_, value) => format(value) },
     ],
   }, [counts.map((_, i) => i), counts], box));
-  const beyond = (array.below || array.beyond) ? element("p", {}, `below all bins ${format(array.below)}, beyond them ${format(array.beyond)}`) : "";
+  const beyond = (array.below || array.beyond) ? element("p", {}, `below the bins ${format(array.below)}, above ${format(array.beyond)}`) : "";
   return element("div", {}, box, beyond);
 }
 
-/** "29 cycles"; numbers of something, "sm 29", and bits, which are no amounts, go without their unit. */
+/** Returns "29 cycles"; IDs are "sm 29", and bit patterns have no unit. */
 const amount = ({ name, unit }, value) =>
   unit === "id" ? `${name} ${format(value)}` : isBits(name, unit) ? hexadecimal(value) : `${format(value)} ${unit ?? ""}`.trimEnd();
 
-/** Cell by cell, the darker the greater; what has one extent is wrapped. */
+/** Draws one cell per element; larger values are darker. One-dimensional arrays are wrapped. */
 export function heatMap(array) {
   const count = array.values.length;
   const extents = array.extents ?? [count];
@@ -141,7 +141,7 @@ export function heatMap(array) {
   return element("div", { class: "heat-map" }, element("h4", {}, array.name), element("div", { class: "scrolled" }, canvas), told);
 }
 
-/** Columns "sm", "begin" and "end" make a table a timeline. */
+/** A table with columns "sm", "begin" and "end" is a timeline. */
 export function timelineColumns(table) {
   const at = (name) => table.columns.findIndex((column) => column.name === name);
   const columns = { sm: at("sm"), begin: at("begin"), end: at("end") };

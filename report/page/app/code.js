@@ -16,7 +16,7 @@ hljs.registerLanguage("ptx", () => ({
   ],
 }));
 
-/** Highlighted, line by line; what spans lines is opened again in each. */
+/** Returns highlighted lines; tags that span lines are reopened in each. */
 function highlighted(text, language) {
   const open = [];
   return hljs.highlight(text, { language }).value.split("\n").map((line) => {
@@ -50,8 +50,8 @@ export function codeView(kernel, sources) {
   const view = element("div", { class: "code-view" });
   const sites = kernel.sites;
   if (!sites) {
-    view.append(element("p", { class: "missing" }, "No result is by instruction or basic block, so the records hold no places of this kernel. " +
-      "A specification with results by INSTRUCTIONS or BASIC_BLOCKS (basic_block_count, memory_transactions, branch_divergence) brings source and PTX."));
+    view.append(element("p", { class: "missing" }, "No result is by instruction or basic block, so the records contain no sites of this kernel. " +
+      "A specification with results by INSTRUCTIONS or BASIC_BLOCKS (basic_block_count, memory_transactions, branch_divergence) adds source and PTX."));
     return view;
   }
   const lines = ptxLines(sites);
@@ -70,7 +70,7 @@ export function codeView(kernel, sources) {
   const hasInlined = lines.some((each) => each.inlinedAt.length > 0);
   const atCaller = element("input", { type: "checkbox" });
   const head = element("div", { class: "controls" }, element("label", {}, "heat by ", metric), element("label", {}, "file ", file),
-    hasInlined ? element("label", {}, atCaller, " inlined functions count where they are called") : "");
+    hasInlined ? element("label", {}, atCaller, " count inlined functions at their call sites") : "");
   const panes = element("div", { class: "panes" });
   const detail = element("p", { class: "detail" });
   view.append(head, panes, detail);
@@ -97,7 +97,7 @@ export function codeView(kernel, sources) {
     const source = sources.find((each) => each.path === state.file);
     const lineValues = (line) => bySource.get(`${state.file}\n${line}`);
     if (state.file === null) {
-      panes.append(element("p", { class: "missing" }, "No instruction has a line of the source: compile with -lineinfo."));
+      panes.append(element("p", { class: "missing" }, "No instruction has a source line: compile with -lineinfo."));
     } else {
       const texts = source?.text ? source.text.split("\n") : null;
       const known = [...bySource.keys()].filter((key) => key.startsWith(state.file + "\n")).map((key) => Number(key.split("\n")[1])).filter(Boolean).sort((a, b) => a - b);
@@ -107,7 +107,7 @@ export function codeView(kernel, sources) {
       });
       const greatest = Math.max(0, ...rows.map((row) => row.value ?? 0));
       const html = texts ? highlighted(source.text, "cpp") : rows.map(() => "");
-      panes.append(pane(state.file + (texts ? "" : `: ${source?.missing ?? "there is no text"}`), rows, html, greatest));
+      panes.append(pane(state.file + (texts ? "" : `: ${source?.missing ?? "no text"}`), rows, html, greatest));
     }
     if (lines.length > 0) {
       const rows = lines.map(({ line, inlinedAt }) => {
@@ -118,10 +118,10 @@ export function codeView(kernel, sources) {
       panes.append(pane("PTX", rows, highlighted(lines.map((each) => each.text).join("\n"), "ptx"), Math.max(0, ...rows.map((row) => row.value ?? 0))));
     } else {
       const rows = ptxLine.map((line, i) => ({ line, value: values[i] }));
-      panes.append(pane("PTX: opcodes alone; the records hold no text (LYNXPP_PTX=0, or they are old)", rows, opcode.map((each) => escape(sites.opcodes[each])),
+      panes.append(pane("PTX: opcodes only; the records contain no text (LYNXPP_PTX=0, or an older version)", rows, opcode.map((each) => escape(sites.opcodes[each])),
         Math.max(0, ...rows.map((row) => row.value ?? 0))));
     }
-    detail.textContent = `${state.metric.name}: ` + (adds ? "of a source line the sum of its instructions" : "of a source line the greatest of its instructions") +
+    detail.textContent = `${state.metric.name}: ` + (adds ? "a source line shows the sum of its instructions" : "a source line shows the maximum of its instructions") +
       (state.metric.site === "block" ? ", each with its basic block's value." : ".");
     const [left, right] = state.file === null ? [null, panes.querySelector(".pane")] : panes.querySelectorAll(".pane");
     const mark = (paneOf, wanted, scrolls) => {

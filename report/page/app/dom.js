@@ -9,10 +9,10 @@ export function element(name, attributes = {}, ...children) {
   return node;
 }
 
-/** A colour of `share` between 0 and 1. */
+/** Returns the color of `share`, from 0 to 1. */
 export const heat = (share) => `rgba(226, 106, 31, ${(0.06 + 0.64 * Math.sqrt(Math.min(1, share))).toFixed(2)})`;
 
-/** A section that is made when it is first looked at; short ones begin open. */
+/** Returns a section whose content is created when it is first opened. */
 export function section(title, make, isOpen = true) {
   const body = element("div", { class: "body" });
   const details = element("details", { class: "section" }, element("summary", {}, title), body);

@@ -1,4 +1,4 @@
-// The page: an overview of kernels, and everything known of the chosen one.
+// The page: an overview of kernels, and details of the selected one.
 import { TabulatorFull as Tabulator } from "tabulator-tables";
 import { blockGraph, heatMap, histogram, timeline, timelineColumns } from "./charts.js";
 import { codeView } from "./code.js";
@@ -10,7 +10,7 @@ const kernels = kernelsOf(data);
 
 const number = { hozAlign: "right", headerHozAlign: "right", sorter: "number", formatter: (cell) => format(cell.getValue()) };
 
-/** How numbers of this name and unit are shown. */
+/** Returns the column options for numbers of this name and unit. */
 const numbersOf = (name, unit) => (isBits(name, unit) ? { ...number, formatter: (cell) => hexadecimal(cell.getValue()) } : number);
 
 function share(values, of) {
@@ -23,7 +23,7 @@ function share(values, of) {
   };
 }
 
-/** Virtual, scrollable, sortable. */
+/** Returns a scrollable, sortable table that renders only visible rows. */
 function table(columns, rows, options = {}) {
   const box = element("div");
   const height = rows.length > 12 ? "420px" : undefined;
@@ -78,7 +78,7 @@ const escape = (text) => String(text).replace(/[&<>"]/g, (c) => ({ "&": "&amp;",
 
 const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1) + (text.endsWith(".") ? "" : ".");
 
-/** Of rules about the kernel, and about its arrays, which have no estimate. Reasons and advice stand once for each rule: `said` has those before. */
+/** Renders a finding about the kernel, a location or an array (without an estimate). Reasons and advice appear once per rule; `said` has the rules so far. */
 function finding(each, said, title) {
   const place = placeOf(each);
   const head = [each.benefit === undefined ? "" : `${each.rule}, ${benefitOf(each)}`, place && `${place} (${[each.place.opcode, each.place.object].filter(Boolean).join(", ")})`, each.array].filter(Boolean).join(": ");
@@ -99,13 +99,13 @@ function findings(kernel) {
   const first = kernel.findings.filter(isWorthReading);
   const rest = kernel.findings.filter((each) => !isWorthReading(each));
   return element("div", {}, findingsList(first, "ul"), rest.length
-    ? element("details", { class: "rest" }, element("summary", {}, `${format(rest.length)} that promise less than 1 % of the run`), findingsList(rest, "ul")) : "");
+    ? element("details", { class: "rest" }, element("summary", {}, `${format(rest.length)} with a benefit below 1 % of the run`), findingsList(rest, "ul")) : "");
 }
 
-/** Without its result, template arguments and parameters. */
+/** Returns the name without return type, template arguments and parameters. */
 const shortName = (name) => /([\w~][\w~:]*)(?:<.*>)?\(/.exec(name)?.[1] ?? name;
 
-/** Those of all kernels that promise the most. */
+/** Lists the findings of all kernels with the largest benefit. */
 function whereToLook() {
   const most = 12;
   const { shares_of, list } = data.summary.findings;
@@ -114,7 +114,7 @@ function whereToLook() {
   const kernelOf = (each) => kernels.find((kernel) => kernel.findings.includes(each));
   return section("Where to look first", () => element("div", {}, element("p", { class: "facts" }, `Ordered by the share of the run's ${shares_of} that could be saved at most (estimated).`),
     findingsList(worth.slice(0, most), "ol", (each) => element("a", { href: `#kernel=${kernelOf(each)?.id}`, title: each.demangled }, shortName(each.demangled))),
-    worth.length > most ? element("p", {}, `${format(worth.length - most)} more are listed at their kernels.`) : "",
+    worth.length > most ? element("p", {}, `${format(worth.length - most)} more are listed with their kernels.`) : "",
     worth.some((each) => each.place && !each.place.line) ? element("p", { class: "missing" }, "Compile with -lineinfo to see source lines instead of PTX lines.") : ""));
 }
 
@@ -155,7 +155,7 @@ function rowsTable(each) {
   return element("div", {}, element("h4", {}, each.name), table(columns, rows), each.further ? element("p", {}, `and ${format(each.further)} more rows in the records`) : "");
 }
 
-/** Of a ratio its value. */
+/** Returns a number; the value of a ratio. */
 const plain = (result) => (result?.denominator !== undefined ? result.value : result ?? null);
 
 function launchesTable(kernel) {
@@ -187,7 +187,7 @@ function kernelView(kernel) {
   if (kernel.metrics.length) add("Metrics", () => metrics(kernel));
   add("Source and PTX", () => codeView(kernel, data.sources));
   for (const kind of ["instruction", "block"])
-    if (kernel.hot.some((each) => each.site === kind)) add(kind === "instruction" ? "Places: instructions" : "Places: basic blocks", () => placesTable(kernel, kind));
+    if (kernel.hot.some((each) => each.site === kind)) add(kind === "instruction" ? "Sites: instructions" : "Sites: basic blocks", () => placesTable(kernel, kind));
   if (kernel.sites) add("Basic blocks", () => blockGraph(kernel));
   const timelines = kernel.tables.filter(timelineColumns);
   const modelled = (launch) => {
@@ -225,10 +225,10 @@ function runSections() {
     data.activities.map((each) => ({ order: each.order, host_ms: each.host_ms, stream: each.stream, bytes: each.copy?.bytes ?? null, ranges: (each.ranges ?? []).join("/"),
       call: each.launch ? `launch ${each.launch.demangled}` : each.copy ? `copy ${each.copy.direction}` : "wait" }))), false));
   if (data.further_launches || data.further_activities)
-    rest.append(element("p", {}, `${format(data.further_launches)} launches and ${format(data.further_activities)} calls more are in the records, not in this page; totals are of all.`));
+    rest.append(element("p", {}, `${format(data.further_launches)} more launches and ${format(data.further_activities)} more calls are in the records, not in this page; totals are of all.`));
   const { sources } = data;
   if (sources.length) rest.append(section(`Source files (${format(sources.filter((each) => each.text !== null).length)} of ${format(sources.length)} in this page)`, () =>
-    table([{ title: "file", field: "path", ...filtered }, { title: "lines in this page", field: "lines", ...number }, { title: "why it is not", field: "missing", ...filtered }],
+    table([{ title: "file", field: "path", ...filtered }, { title: "lines in this page", field: "lines", ...number }, { title: "reason for omission", field: "missing", ...filtered }],
       sources.map(({ path, text, missing }) => ({ path, lines: text === null ? null : text.split("\n").length, missing: missing ?? "" }))), false));
   rest.append(section("Licences of this page's components", () => element("div", {}, ...LICENCES.map((each) =>
     element("details", {}, element("summary", {}, `${each.name} ${each.version}: ${each.licence}`), element("pre", {}, each.text)))), false));
@@ -253,7 +253,7 @@ function start() {
   if (kernels.length) {
     const box = overview(show);
     document.body.append(element("h2", {}, `Kernels (${format(kernels.length)})`), box, whereToLook(), place);
-  } else document.body.append(element("p", {}, "No instrumented launch is among the records."));
+  } else document.body.append(element("p", {}, "The records contain no instrumented launch."));
   document.body.append(runSections());
   const wanted = () => /^#kernel=(\d+)/.exec(location.hash)?.[1];
   const hottest = [...kernels].sort((a, b) => (b.time ?? 0) - (a.time ?? 0) || (b.bytes ?? 0) - (a.bytes ?? 0) || b.launches - a.launches)[0];

@@ -1,8 +1,8 @@
-// What the page shows, from the data (docs/schema/page.schema.json): kernels with everything known of each.
+// Builds the page's model, the kernels with all their details, from the data (docs/schema/page.schema.json).
 
 export const shortFile = (path) => path.slice(path.lastIndexOf("/") + 1);
 
-/** "12,345,678", "12.346"; what is no number is "–"; what has been rounded says so. */
+/** Returns "12,345,678", "12.346"; "–" for a value that is not a number. Rounded values are marked. */
 export function format(value) {
   if (value === null || value === undefined) return "–";
   if (typeof value === "bigint") return value.toLocaleString("en-US");
@@ -13,11 +13,11 @@ export function format(value) {
     : value.toExponential(3);
 }
 
-/** Bits, not an amount: by unit or, without one, by name. */
+/** True for bit patterns, by unit or, without one, by name. */
 export const isBits = (name, unit) => (unit ? unit === "address" || unit === "mask" : /(^|[_.])(address|mask)$/.test(name));
 export const hexadecimal = (value) => ((typeof value === "bigint" || Number.isSafeInteger(value)) && value >= 0 ? "0x" + value.toString(16) : format(value));
 
-/** Rows of tables and single numbers stay exact; elements of arrays are drawn and added up. */
+/** Converts elements of arrays, which are drawn and summed; rows of tables and single numbers stay exact. */
 const rounded = (values) => (values?.some((each) => typeof each === "bigint") ? values.map((each) => (each === null ? null : Number(each))) : values);
 
 const isBytes = (name, unit) => /bytes?$/i.test(unit || "") || /(^|_)bytes($|_)/i.test(name);
@@ -27,21 +27,21 @@ function siteKind(array) {
   return { INSTRUCTIONS: "instruction", BASIC_BLOCKS: "block" }[array.names[0]] ?? null;
 }
 
-/** "transpose.cu:24", "PTX line 31"; empty where nothing is known. */
+/** Returns "transpose.cu:24", "PTX line 31"; empty if unknown. */
 export function placeOf({ place }) {
   if (!place) return "";
   if (place.line) return [`${place.file}:${place.line}`, ...(place.inlined_at ?? []).map((each) => `inlined at ${each}`)].join(", ");
   return place.ptx_line ? `PTX line ${place.ptx_line}` : "";
 }
 
-/** "at most 38 %". */
+/** Returns "at most 38 %". */
 export function benefitOf({ benefit }) {
   if (benefit === null || benefit === undefined) return "not estimated";
   const percent = 100 * benefit;
   return `at most ${percent > 0 && percent < 0.95 ? percent.toFixed(1) : percent.toFixed(0)} %`;
 }
 
-/** One entry for each kernel, device and ranges; the specifications' results stand together. */
+/** Returns one entry per kernel, device and ranges, with the results of all specifications. */
 export function kernelsOf(data) {
   const kernels = new Map();
   const find = (device, each) => {
@@ -93,8 +93,8 @@ export function kernelsOf(data) {
   return list;
 }
 
-/** Bytes of sectors that global loads and stores request at L1, as `lynxpp record` reports them; where no kernel has them, the
- *  result in bytes of which all kernels together have the most, so that shares are of one thing. */
+/** Adds the bytes of sectors that global loads and stores request at L1, as `lynxpp record` reports them; if no kernel has
+ *  them, the result in bytes with the largest sum over all kernels, so that shares refer to one metric. */
 function addTraffic(list) {
   const moved = (kernel) => kernel.metrics.filter((each) => each.spec === "memory_efficiency" && /^(load|store)_bytes_moved$/.test(each.name));
   if (list.some((kernel) => moved(kernel).length)) {
@@ -122,7 +122,7 @@ function group(list, key) {
   return groups;
 }
 
-/** Of measured and modelled times the measured ones; a time of several entries of one kernel goes to none of them. */
+/** Adds times, measured ones before modelled ones; a time that covers several entries of one kernel is dropped. */
 function addTimes(data, list, byName) {
   for (const timing of data.timings) {
     const of = byName.get(timing.kernel) ?? [];
@@ -139,7 +139,7 @@ function addTimes(data, list, byName) {
   }
 }
 
-/** Lines of the kernel's PTX with what .loc says of each: [{line, text, file, sourceLine, inlinedAt: [{file, line, name}]}]. */
+/** Returns the lines of the kernel's PTX with the source locations from .loc: [{line, text, file, sourceLine, inlinedAt: [{file, line, name}]}]. */
 export function ptxLines(sites) {
   if (!sites?.ptx) return [];
   const files = new Map();
@@ -156,7 +156,7 @@ export function ptxLines(sites) {
     }
   }
   const lines = [];
-  const frames = new Map(); // chains of frames by place
+  const frames = new Map(); // chains of frames by source location
   let place = { file: null, sourceLine: 0, inlinedAt: [] };
   for (const part of sites.ptx) {
     const texts = part.text.split("\n");
@@ -178,7 +178,7 @@ export function ptxLines(sites) {
   return lines;
 }
 
-/** Values of an array by site for every instruction, and how they add up over the instructions of a line. */
+/** Returns the values of an array by site for every instruction, and how they are combined per line. */
 export function valuesByInstruction(array, sites) {
   if (!array || !sites) return { values: [], adds: true };
   const blocks = sites.instructions.block;
@@ -186,7 +186,7 @@ export function valuesByInstruction(array, sites) {
   return { values: blocks.map((block) => array.values[block]), adds: false };
 }
 
-/** Edges of the graph of basic blocks, read from the PTX: [{from, to, label}]; null without PTX. */
+/** Returns the edges of the control flow graph, read from the PTX: [{from, to, label}]; null without PTX. */
 export function edgesOf(sites, lines) {
   if (!sites || lines.length === 0) return null;
   const byLine = new Map(lines.map((each) => [each.line, each.text]));

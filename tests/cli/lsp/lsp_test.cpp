@@ -1,4 +1,4 @@
-// `lynxpp lsp` in sessions as editors have them, and with what no editor should send.
+// `lynxpp lsp` in sessions as editors have them, and with messages that no editor should send.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -49,14 +49,14 @@ struct Session {
   std::string err;
   std::vector<Json> messages;
 
-  /// The answer to the request; null when there is none.
+  /// Returns the answer to the request; null if it is missing.
   Json answer(int id) const {
     for (const Json& each : messages) {
       if (each.contains("id") && each["id"] == id) return each;
     }
     return nullptr;
   }
-  /// Of each time that they were published.
+  /// Returns the diagnostics of each publication.
   std::vector<Json> diagnostics() const {
     std::vector<Json> found;
     for (const Json& each : messages) {
@@ -94,7 +94,7 @@ const std::string good =
     "global unsigned long loads_of_warp[WARPS];\n"
     "ON_INSTRUCTION: MEM_READ: { loads_of_warp[warpId()] += 1; }\n";
 
-TEST(LanguageServer, TellsWhatItCanDoAndLeavesAsTheProtocolWantsIt) {
+TEST(LanguageServer, ReportsItsCapabilitiesAndExitsAsTheProtocolRequires) {
   const Session good_session = session(begin + end);
   EXPECT_EQ(good_session.exit_code, 0);
   EXPECT_EQ(good_session.err, "");
@@ -106,7 +106,7 @@ TEST(LanguageServer, TellsWhatItCanDoAndLeavesAsTheProtocolWantsIt) {
   EXPECT_EQ(session(begin).exit_code, 1) << "the input ends";
 }
 
-TEST(LanguageServer, ErrorsHavePlaceAndHintAndGoWhenTheyAreMended) {
+TEST(LanguageServer, ErrorsHaveLocationAndHintAndDisappearWhenFixed) {
   const std::string bad = "unsigned long count;\r\nON_KERNEL_EXIT: { count += blockThreadID(); }\r\n";
   const Session found = session(begin + opened(bad) + changed(good, 2) +
                                 notice("textDocument/didClose", {{"textDocument", {{"uri", uri}}}}) + end);
@@ -130,8 +130,8 @@ TEST(LanguageServer, WarningsAreWarnings) {
   EXPECT_EQ(found.diagnostics()[0][0].at("severity"), 2);
 }
 
-/// Places of the protocol count units of UTF-16, those of the compiler bytes.
-TEST(LanguageServer, PlacesCountUnitsOfUtf16) {
+/// Positions of the protocol count UTF-16 units, those of the compiler bytes.
+TEST(LanguageServer, PositionsCountUtf16Units) {
   const std::string text = "ON_KERNEL_EXIT: { /* \xc3\xa4 \xf0\x9d\x84\x9e */ nothing(); }\n";
   const Session found = session(begin + opened(text) + request(2, "textDocument/hover", at(0, 2)) +
                                 request(3, "textDocument/hover", at(0, 23)) + end);
@@ -143,7 +143,7 @@ TEST(LanguageServer, PlacesCountUnitsOfUtf16) {
   EXPECT_TRUE(found.answer(3).at("result").is_null()) << "a comment";
 }
 
-TEST(LanguageServer, ErrorsOfIncludedFilesStandWhereTheyAreIncluded) {
+TEST(LanguageServer, ReportsErrorsOfIncludedFilesAtTheInclusion) {
   const TemporaryFolder folder;
   folder.write("tools.cod", "static int f() { return g(); }\n");
   const Session found = session(
@@ -155,7 +155,7 @@ TEST(LanguageServer, ErrorsOfIncludedFilesStandWhereTheyAreIncluded) {
   EXPECT_THAT(found.diagnostics()[0][0].at("message"), HasSubstr("tools.cod:1:25: unknown function 'g()'"));
 }
 
-TEST(LanguageServer, HoverTellsWhatTheReferenceAndTheFileSay) {
+TEST(LanguageServer, HoverShowsTheReferenceAndTheDeclaration) {
   const Session found = session(
       begin + opened(good) + request(2, "textDocument/hover", at(2, 45)) +
       request(3, "textDocument/hover", at(2, 17)) + request(4, "textDocument/hover", at(2, 30)) +
@@ -167,10 +167,10 @@ TEST(LanguageServer, HoverTellsWhatTheReferenceAndTheFileSay) {
   EXPECT_THAT(text(3), HasSubstr("what reads memory"));
   EXPECT_EQ(text(4), "```cod\nglobal unsigned long loads_of_warp[WARPS];\n```");
   EXPECT_TRUE(found.answer(5).at("result").is_null()) << "a comment";
-  EXPECT_TRUE(found.answer(6).at("result").is_null()) << "behind the end";
+  EXPECT_TRUE(found.answer(6).at("result").is_null()) << "past the end";
 }
 
-TEST(LanguageServer, GoesToWhereNamesAreDeclared) {
+TEST(LanguageServer, FindsDeclarations) {
   const TemporaryFolder folder;
   const std::string included =
       folder.write("my tools.cod", "// tools\nstatic int twice(int n) { return 2 * n; }\n");
@@ -205,7 +205,7 @@ TEST(LanguageServer, GoesToWhereNamesAreDeclared) {
   EXPECT_EQ(place(10), "5:27");
 }
 
-TEST(LanguageServer, CompletesWhatTheLanguageHasAndTheFileDeclares) {
+TEST(LanguageServer, CompletesNamesOfTheLanguageAndOfTheFile) {
   const std::string text = good + "ON_\nwarp\nloa\n// ON_\n\"ON_\n\n";
   const Session found = session(
       begin + opened(text) + request(2, "textDocument/completion", at(3, 3)) +
@@ -223,7 +223,7 @@ TEST(LanguageServer, CompletesWhatTheLanguageHasAndTheFileDeclares) {
   EXPECT_THAT(labels_of(found.answer(7)), testing::IsSupersetOf({"unsigned", "MEM_READ", "WARPS", "emit"}));
 }
 
-TEST(LanguageServer, FindsNothingWrongWithWhatIsReadyMade) {
+TEST(LanguageServer, AcceptsReadyMadeSpecifications) {
   std::string input = begin;
   for (const auto& each : instrumentors::ready_made())
     input += opened(std::string(each.source), "file:///x/" + std::string(each.name) + ".cod");
@@ -232,7 +232,7 @@ TEST(LanguageServer, FindsNothingWrongWithWhatIsReadyMade) {
   EXPECT_THAT(found.diagnostics(), testing::Each(Json::array()));
 }
 
-TEST(LanguageServer, AnswersWhatIsWrongWithErrors) {
+TEST(LanguageServer, AnswersInvalidRequestsWithErrors) {
   const auto code = [](const Json& message) { return message.at("error").at("code").get<int>(); };
   const Session early = session(request(2, "textDocument/hover", at(0, 0)) + begin + end);
   EXPECT_EQ(code(early.answer(2)), -32002);
@@ -249,7 +249,7 @@ TEST(LanguageServer, AnswersWhatIsWrongWithErrors) {
   EXPECT_EQ(found.exit_code, 0);
 }
 
-TEST(LanguageServer, SurvivesMessagesThatAreNone) {
+TEST(LanguageServer, SurvivesInvalidMessages) {
   const std::string deep(100000, '[');
   for (const std::string& text :
        {std::string("{"), std::string(), std::string("[]"), std::string("7"), std::string("null"), deep,
@@ -263,7 +263,7 @@ TEST(LanguageServer, SurvivesMessagesThatAreNone) {
   }
 }
 
-/// Whatever is changed in them, no message ends the server.
+/// No change to the messages terminates the server.
 TEST(LanguageServer, SurvivesChangedMessages) {
   const std::vector<std::string> texts = {
       Json{{"jsonrpc", "2.0"},
@@ -295,7 +295,7 @@ TEST(LanguageServer, SurvivesChangedMessages) {
   EXPECT_FALSE(found.answer(50).is_null());
 }
 
-TEST(LanguageServer, EndsWhereNobodyKnowsWhereTheNextMessageBegins) {
+TEST(LanguageServer, ExitsIfTheNextMessageCannotBeFound) {
   for (const std::string& broken :
        {std::string("\r\n{}"), std::string("Content-Length: x\r\n\r\n{}"),
         std::string("Content-Length: -5\r\n\r\n{}"),
@@ -310,14 +310,14 @@ TEST(LanguageServer, EndsWhereNobodyKnowsWhereTheNextMessageBegins) {
   }
 }
 
-TEST(LanguageServer, LeavesOutWhatIsTooLong) {
+TEST(LanguageServer, SkipsMessagesThatAreTooLong) {
   const Session found = session(begin + framed(std::string(9 << 20, ' ')) + opened(good) + end);
   ASSERT_EQ(found.messages.size(), 4u);
   EXPECT_THAT(found.messages[1].at("error").at("message"), HasSubstr("longer than"));
   EXPECT_EQ(found.exit_code, 0);
 }
 
-TEST(EditorText, WordsStandOutsideOfCommentsAndLiterals) {
+TEST(EditorText, FindsWordsOutsideOfCommentsAndLiterals) {
   const lsp::Text text("a /* b */ 'c' \"d\\\" e\" f1 2x { g(h) } // i\nj");
   std::vector<std::string> words, at_file_scope;
   for (const lsp::Word& each : text.words()) {

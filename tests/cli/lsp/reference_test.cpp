@@ -1,4 +1,4 @@
-// What editors show of a name is what the reference's tables say, for every name of the language.
+// Editors show the descriptions of the reference's tables, for every name of the language.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ TEST(EditorReference, HasEveryNameOfTheLanguage) {
   for (const std::string& name : cod::label_names()) expect(name, Entry::Kind::label);
 }
 
-TEST(EditorReference, HasNoNamesBesides) {
+TEST(EditorReference, HasNoOtherNames) {
   std::vector<std::string> known = cod::api_names();
   for (const auto& more : {cod::extent_names(), cod::label_names()})
     known.insert(known.end(), more.begin(), more.end());

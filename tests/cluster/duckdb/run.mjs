@@ -1,4 +1,4 @@
-// Runs statements in one in-memory database: stdin has {"memory": "256MB", "statements": [...]}, stdout gets the rows of each.
+// Runs statements in an in-memory database: stdin has {"memory": "256MB", "statements": [...]}, stdout receives the rows of each.
 import { readFileSync } from 'node:fs';
 import { DuckDBInstance } from '@duckdb/node-api';
 
