@@ -148,13 +148,13 @@ TEST(InitialValue, Refusals) {
   EXPECT_EQ(refusal_of(".global .u32 q[2] = {1, 2, 3};"),
             "<ptx>:4:28: error: 'q' has more initial values than elements\n");
   EXPECT_EQ(refusal_of(".global .u32 q[2] = {1, {2}};"),
-            "<ptx>:4:25: error: the braces are nested deeper than the array has dimensions\n");
+            "<ptx>:4:25: error: the nesting of braces exceeds the array's dimensions\n");
   EXPECT_EQ(refusal_of(".global .u32 q = 1 2;"),
             "<ptx>:4:20: error: unexpected '2' in the initialiser of 'q'\n");
   EXPECT_EQ(refusal_of(".global .u32 q[2] = {1 2};"),
             "<ptx>:4:24: error: expected ',' or '}' instead of '2'\n");
   EXPECT_EQ(refusal_of(".global .u32 q = 0f3F;"),
-            "<ptx>:4:18: error: '0f3F' is no floating-point literal\n"
+            "<ptx>:4:18: error: '0f3F' is not a floating-point literal\n"
             "  hint: 0f takes 8 hexadecimal digits, 0d takes 16\n");
   EXPECT_EQ(refusal_of(".global .u16 q = 1.5;"),
             "<ptx>:4:18: error: a floating-point value does not fit the type .u16\n");

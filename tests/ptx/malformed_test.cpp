@@ -30,15 +30,15 @@ TEST(Malformed, NoPtxAtAll) {
 }
 
 TEST(Malformed, HeaderDirectives) {
-  EXPECT_EQ(diagnostics_of(".version 8\n"), "test.ptx:1:10: error: a version looks like 8.0\n");
+  EXPECT_EQ(diagnostics_of(".version 8\n"), "test.ptx:1:10: error: expected a version such as 8.0\n");
   EXPECT_EQ(diagnostics_of(".version 8.0\n.target fermi\n"),
-            "test.ptx:2:9: error: a target looks like sm_90 or sm_90a\n");
+            "test.ptx:2:9: error: expected a target such as sm_90 or sm_90a\n");
   EXPECT_EQ(of_module(".address_size 16"), "test.ptx:4:15: error: an address size is 32 or 64\n");
   EXPECT_EQ(of_module(".version 7.0"),
             "test.ptx:4:10: error: a second .version directive\n"
             "  hint: the text holds several modules; pass them one by one\n");
   EXPECT_EQ(of_module(".file \"a\" 1"),
-            "test.ptx:4:11: error: a file is declared like .file 1 \"kernel.cu\"\n");
+            "test.ptx:4:11: error: expected a declaration such as .file 1 \"kernel.cu\"\n");
 }
 
 TEST(Malformed, BracketsCommentsAndStrings) {
@@ -93,7 +93,7 @@ TEST(Malformed, Variables) {
   EXPECT_EQ(of_module(".global .u64 x[][72057594037927935][3] = {{{1}, {2}}};"),
             "test.ptx:4:42: error: the array 'x' is too large\n");
   EXPECT_EQ(of_module(".global .u32 x[99999999999999999999];"),
-            "test.ptx:4:16: error: '99999999999999999999' is no 64-bit integer\n");
+            "test.ptx:4:16: error: '99999999999999999999' is not a 64-bit integer\n");
 }
 
 /// Each of a term's signs was looked for among all of them: a minute for 100,000.
@@ -131,9 +131,9 @@ TEST(Malformed, StatementsAreReportedEachAtTheirPlace) {
 
 TEST(Malformed, LiteralsAndRegisters) {
   EXPECT_EQ(of_body("mov.u64 %rd1, 0x1FFFFFFFFFFFFFFFF;"),
-            "test.ptx:5:15: error: '0x1FFFFFFFFFFFFFFFF' is no 64-bit integer\n");
+            "test.ptx:5:15: error: '0x1FFFFFFFFFFFFFFFF' is not a 64-bit integer\n");
   EXPECT_EQ(of_body("mov.f32 %f1, 0f12;"),
-            "test.ptx:5:14: error: '0f12' is no floating-point literal\n"
+            "test.ptx:5:14: error: '0f12' is not a floating-point literal\n"
             "  hint: 0f takes 8 hexadecimal digits, 0d takes 16\n");
   EXPECT_EQ(of_body(".reg .b32 %r<0>;"),
             "test.ptx:5:14: error: a register range needs a count between 1 and 4294967295\n");
@@ -144,7 +144,7 @@ TEST(Malformed, LiteralsAndRegisters) {
   EXPECT_EQ(of_body("mov.f32 %f1, 1.0/0.0;"),
             "test.ptx:5:17: error: division by zero in a constant expression\n");
   EXPECT_EQ(of_body("mov.f32 %f1, 5.0<<2.0;"), "test.ptx:5:17: error: '<<' needs integers\n");
-  EXPECT_EQ(of_body("mov.f32 %f1, 1?2.0:3.0;"), "test.ptx:5:14: error: '?' takes integers only\n");
+  EXPECT_EQ(of_body("mov.f32 %f1, 1?2.0:3.0;"), "test.ptx:5:14: error: operands of '?' must be integers\n");
   EXPECT_EQ(of_body("mov.u32 %r1, !1.5;"), "test.ptx:5:14: error: '!' needs an integer\n");
   EXPECT_EQ(of_body("mov.u32 %r1, (.s64)1.5;"), "test.ptx:5:15: error: a cast needs an integer\n");
   EXPECT_EQ(of_body("mov.f32 %f1, 0f3F800000+1.0;"),
@@ -154,8 +154,8 @@ TEST(Malformed, LiteralsAndRegisters) {
   EXPECT_EQ(of_body("mov.u32 %r1, %tid .x.y;"),
             "test.ptx:5:21: error: unexpected '.y'\n  hint: is a ';' missing before it?\n");
   EXPECT_EQ(of_body("mov.u32 %r1, %tid .u32;"),
-            "test.ptx:5:19: error: unexpected '.u32'\n  hint: a component of a register stands right behind "
-            "its name\n");
+            "test.ptx:5:19: error: unexpected '.u32'\n  hint: a register's component must directly "
+            "follow its name\n");
   EXPECT_EQ(of_body("mov.u64 %rd1, x*2;"), "test.ptx:5:16: error: only a constant can be added to a name\n");
   EXPECT_EQ(of_body("mov.u64 %rd1, x+y;"), "test.ptx:5:17: error: expected a constant instead of 'y'\n");
   for (const char* index : {"y", "-%r2", "%tid.x", "1.5", "%p1"}) {
@@ -164,7 +164,7 @@ TEST(Malformed, LiteralsAndRegisters) {
               "test.ptx:5:69: error: the index of an array is an integer constant or a register\n");
   }
   EXPECT_EQ(of_body("ld.u32 %r1, x[2];"),
-            "test.ptx:5:13: error: 'x' is no array of known element size\n"
+            "test.ptx:5:13: error: 'x' is not an array with a known element size\n"
             "  hint: write the address as [name+bytes]\n");
   EXPECT_EQ(of_body("mov.u32 %r1, ~%r2;"), "test.ptx:5:14: error: '~' needs an integer\n");
   EXPECT_EQ(of_body(".shared .u32 x[1;"), "test.ptx:6:1: error: '}' does not close the '[' of line 5\n");
