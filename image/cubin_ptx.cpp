@@ -11,7 +11,7 @@
 namespace lynxpp::image {
 namespace {
 
-/// Remembered texts that were linked are separated by a zero byte.
+/// Stored texts that were linked are separated by a zero byte.
 std::vector<std::string> texts_in(const std::string& remembered) {
   std::vector<std::string> texts;
   for (const std::string_view text : split(remembered, '\0')) texts.emplace_back(text);

@@ -20,7 +20,7 @@ bool holds_ptx_text(std::string_view section) {
 
 std::string_view text_of(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
-/// Returns the first position from `from` on where a line begins with `word`; npos if there is none.
+/// Returns the first position from `from` on where a line begins with `word`; npos if no line does.
 std::size_t line_with(std::string_view text, std::string_view word, std::size_t from = 0) {
   for (std::size_t at = text.find(word, from); at != std::string_view::npos; at = text.find(word, at + 1)) {
     const std::size_t before = text.find_last_not_of(" \t", at == 0 ? 0 : at - 1);

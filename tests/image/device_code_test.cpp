@@ -68,8 +68,8 @@ TEST(DeviceCode, OfACubinWithoutItsPtxIsRefused) {
       ContainerBuilder().add(kind_elf, 90, cubin_from(90)).add(kind_ptx, 80, "// 80\n");
   EXPECT_EQ(
       code(image, 90),
-      "what runs is machine code for sm_90, compiled from compute_90; the program's PTX is for compute_80 "
-      "and may be other code");
+      "the device runs machine code for sm_90, compiled from compute_90; the program's PTX is for compute_80 "
+      "and may be different code");
   EXPECT_EQ(code(image, 100), "// 80\n");
   EXPECT_EQ(code(ContainerBuilder().add(kind_elf, 90, cubin_from(90)), 90),
             "the program carries no PTX for it");
@@ -135,8 +135,8 @@ std::string architecture_on(const std::string& name, int sm) {
 
 TEST(DeviceCode, OfNvccIsTheBranchThatRuns) {
   EXPECT_EQ(architecture_on("older_ptx.fatbin", 90),
-            "what runs is machine code for sm_90a, compiled from compute_90a; the program's PTX is for "
-            "compute_80 and may be other code");
+            "the device runs machine code for sm_90a, compiled from compute_90a; the program's PTX is for "
+            "compute_80 and may be different code");
   EXPECT_EQ(architecture_on("older_ptx.fatbin", 100), "800");
   EXPECT_EQ(architecture_on("older_ptx.fatbin", 75),
             "the program's PTX is for compute_80, not for compute capability 7.5");

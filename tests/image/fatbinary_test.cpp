@@ -134,7 +134,7 @@ TEST(Fatbinary, PlainTextAndCubins) {
 TEST(Fatbinary, EntriesMayNotGrowBeyondWhatModulesDo) {
   const std::string large = "//" + std::string(std::size_t{64} << 20, ' ');
   EXPECT_THAT(error_of(ContainerBuilder().add(kind_ptx, 75, large, Compression::zstd).build()),
-              testing::EndsWith("bytes claims to hold 67108866"));
+              testing::EndsWith("bytes claims an uncompressed size of 67108866"));
   const std::string table = "//" + std::string(std::size_t{1} << 20, '0') + module_for(75);
   EXPECT_THAT(modules(ContainerBuilder().add(kind_ptx, 75, table, Compression::zstd).build(), 0),
               ElementsAre(table));
@@ -166,13 +166,13 @@ TEST(Fatbinary, DamageIsNamed) {
 
   std::string image = good;
   ContainerBuilder::put(image, 16 + 8, std::uint64_t{1} << 60);
-  EXPECT_EQ(error_of(image), "a fatbinary entry reaches beyond its container");
+  EXPECT_EQ(error_of(image), "a fatbinary entry extends past its container");
   image = good;
   ContainerBuilder::put(image, 16 + 4, std::uint32_t{0});
   EXPECT_EQ(error_of(image), "a fatbinary entry has an impossible header size");
   image = good;
   ContainerBuilder::put(image, 16 + 16, std::uint32_t{0x7fffffff});
-  EXPECT_EQ(error_of(image), "a compressed fatbinary entry reaches beyond its payload");
+  EXPECT_EQ(error_of(image), "a compressed fatbinary entry extends past its payload");
   image = good;
   ContainerBuilder::put(image, 16 + 56, std::uint64_t{module_for(75).size() - 1});
   EXPECT_EQ(error_of(image), "a zstd fatbinary entry is larger than its header says");
@@ -181,7 +181,7 @@ TEST(Fatbinary, DamageIsNamed) {
   EXPECT_EQ(error_of(image), "a zstd fatbinary entry is smaller than its header says");
   image = good;
   ContainerBuilder::put(image, 16 + 56, std::uint64_t{1} << 62);
-  EXPECT_THAT(error_of(image), testing::EndsWith("bytes claims to hold 4611686018427387904"));
+  EXPECT_THAT(error_of(image), testing::EndsWith("bytes claims an uncompressed size of 4611686018427387904"));
   image = good;
   ContainerBuilder::put(image, 16 + 64, std::uint32_t{0});
   EXPECT_THAT(error_of(image), testing::StartsWith("a fatbinary entry is not valid zstd: "));
