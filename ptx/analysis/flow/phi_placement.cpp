@@ -179,7 +179,7 @@ void PhiPlacement::need_before(std::uint32_t block) {
   need(place, place != at_entry && places_[place].block != block);
 }
 
-/// Marks the value at the beginning of a block (or at its end, if `behind`) as read. english: ok
+/// Marks the value at the beginning of a block (or at its end, if `behind`) as read.
 void PhiPlacement::need(std::uint32_t place, bool behind) {
   for (; place != at_entry; place = places_[place].parent, behind = true) {
     Place& at = places_[place];
