@@ -240,7 +240,7 @@ TEST_F(ArchitectureTest, ThePtxOfOtherMachineCodeIsNotInstrumented) {
   const std::string reason =
       "the device runs machine code for sm_90, compiled from compute_90; the program's PTX is for compute_80 "
       "and "
-      "may be other code";
+      "may be different code";
   EXPECT_EQ(records_.coverage[0].reason, reason);
   EXPECT_FALSE(records_.coverage[0].instrumented);
   EXPECT_EQ(records_.coverage[0].launches, 2u);
