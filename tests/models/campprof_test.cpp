@@ -154,7 +154,7 @@ TEST(CampProf, TimeGoesWithInstructionsOrWithMemory) {
   EXPECT_NEAR(*part_of_instructions(all), 1, 1e-12);
   EXPECT_NEAR(*part_of_instructions(some), 0.25, 1e-12);
   EXPECT_EQ(message_of(part_of_instructions({4, 1000, 12, 10, 11, 12})),
-            "4 additions beside each access are 4.8 % more instructions: too few to tell whether it is "
+            "4 additions at each access are 4.8 % more instructions: too few to determine if it is "
             "memory bound");
   EXPECT_TRUE(part_of_instructions({4, 1000, 12.5, 10, 11, 12}));
   for (const AddedArithmetic& each : {AddedArithmetic{4, 0, 0, 10, 11, 12},
@@ -296,21 +296,21 @@ TEST(CampProf, WhatIsWrongInACalibrationIsNamed) {
     changed.replace(changed.find(old), old.size(), now);
     return message_of(parse_calibration(changed, "c.json"));
   };
-  EXPECT_EQ(message_of(parse_calibration("[1]", "c.json")), "the file is no calibration");
+  EXPECT_EQ(message_of(parse_calibration("[1]", "c.json")), "the file is not a calibration");
   EXPECT_THAT(message_of(parse_calibration("{", "c.json")), testing::StartsWith("syntax error"));
   const std::string deep = std::string(100000, '[') + std::string(100000, ']');
   const auto nested = parse_calibration("{\"lynxpp_calibration\": 1,\n\"samples\": " + deep + "}", "c.json");
   ASSERT_FALSE(nested);
   EXPECT_EQ(render(nested.error().diagnostics), "c.json:2:111: error: the JSON is nested too deeply here\n");
   EXPECT_EQ(problem_with("\"lynxpp_calibration\": 1", "\"lynxpp_calibration\": 7"),
-            "the calibration is of version 7; this lynxpp reads version 1");
+            "the calibration has version 7; this lynxpp reads version 1");
   EXPECT_EQ(problem_with("\"partitions\": 8", "\"partitions\": 0"),
-            "'partitions' has to be a positive integer");
+            "'partitions' must be a positive integer");
   EXPECT_EQ(problem_with("\"date\"", "\"dote\""), "'date' is missing");
-  EXPECT_EQ(problem_with("\"ms\": 1.5", "\"ms\": -1.5"), "'ms' has to be a number above 0");
+  EXPECT_EQ(problem_with("\"ms\": 1.5", "\"ms\": -1.5"), "'ms' must be a number above 0");
   EXPECT_EQ(problem_with("\"direction\": \"read\",\n   \"placement\": \"spread\",\n   \"bytes\": 32",
                          "\"direction\": \"read\",\n   \"placement\": \"spread\",\n   \"bytes\": 33"),
-            "'bytes' has to be 32, 64 or 128");
+            "'bytes' must be 32, 64 or 128");
 }
 
 }  // namespace

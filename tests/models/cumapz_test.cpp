@@ -477,7 +477,7 @@ TEST(Execution, FailsWithAPlace) {
   EXPECT_EQ(failure_of("block (1024);"), "1:8 a block does not fit on a multiprocessor of compute_1_3");
   EXPECT_EQ(failure_of("block (512); for (i = 0; i < 1000000; i += 1)\n"
                        "for (j = 0; j < 1000000; j += 1) { }"),
-            "2:1 this takes more than 1,000,000,000 steps of threads to analyse");
+            "2:1 analysing this takes more than 1,000,000,000 thread steps");
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ TEST(Description, ErrorsHavePlaces) {
   EXPECT_EQ(error_of("block (16); let x = threadIdx.w;"),
             "1:31 there is no dimension 'w' (they are x, y and z)");
   EXPECT_EQ(error_of("block (16); read b[0];"),
-            "1:18 there is no array 'b' (arrays stand before what uses them: array b of 4;)");
+            "1:18 there is no array 'b' (declare arrays before their use: array b of 4;)");
   EXPECT_EQ(error_of("block (16); array a of 4; array a of 8;"), "1:33 there is an array 'a' already");
   EXPECT_EQ(
       error_of("block (16); array a of 4; fetch a[0] = a[1];"),
@@ -47,13 +47,13 @@ TEST(Description, ErrorsHavePlaces) {
             "1:48 textures and constants are only read (write array c of …;)");
   EXPECT_EQ(
       error_of("block (16); order (threadIdx.x);"),
-      "1:20 thread blocks are ordered as wholes (only blockIdx, blockDim, gridDim, constants and choices "
-      "may stand here)");
-  EXPECT_EQ(error_of("block (16); order (0); order (0);"), "1:24 this stands here twice");
+      "1:20 the order of thread blocks cannot depend on threads (only blockIdx, blockDim, gridDim, constants "
+      "and choices are allowed here)");
+  EXPECT_EQ(error_of("block (16); order (0); order (0);"), "1:24 this is declared twice");
   EXPECT_EQ(error_of("const n = 1; let n = 2; block (16);"), "1:18 'n' is a constant");
   EXPECT_EQ(error_of("block (16); for (i = 0; i < 4; j += 1) { }"), "1:32 the loop counts 'i'");
   EXPECT_EQ(error_of("block (blockIdx.x);"),
-            "1:8 the launch is not known here (only constants and choices may stand here)");
+            "1:8 the launch is not known here (only constants and choices are allowed here)");
   EXPECT_EQ(error_of("block (99999999999999999999);"), "1:8 this number does not fit 64 bits");
   EXPECT_THAT(error_of("grid (4);"), testing::HasSubstr("the size of a block is missing"));
   EXPECT_THAT(error_of("block (" + std::string(1000, '(') + "1" + std::string(1000, ')') + ");"),
@@ -69,7 +69,7 @@ TEST(Description, ErrorsHavePlaces) {
 }
 
 TEST(Description, ValuesAreChecked) {
-  EXPECT_EQ(error_of("block (32, 33);"), "1:8 a block has at most 1024 threads, this one 1056");
+  EXPECT_EQ(error_of("block (32, 33);"), "1:8 a block can have at most 1024 threads; this one has 1056");
   EXPECT_EQ(error_of("block (0);"), "1:8 the block's size is 0 (from 1 to 1024)");
   EXPECT_EQ(error_of("const n = 4; block (8 / (n - 4));"), "1:21 this divides by zero");
   EXPECT_EQ(error_of("grid (65536, 65535, 65535); block (1);"), "1:7 the grid has 2^31 blocks or more");

@@ -61,7 +61,7 @@ TEST(MachineFile, SaysWhatIsWrongWithIt) {
     messages.push_back(each.message + "; " + each.hint);
     EXPECT_EQ(each.location.file, "m.json");
   }
-  EXPECT_THAT(messages, testing::IsSupersetOf({"'warp_size' has to be an integer from 32 to 32; ",
+  EXPECT_THAT(messages, testing::IsSupersetOf({"'warp_size' must be an integer from 32 to 32; ",
                                                "'residency' is missing; ", "'shared.banks' is missing; ",
                                                "there is no member 'residensy'; did you mean 'residency'?"}));
 }

@@ -274,8 +274,8 @@ TEST(ProPlusPlus, BadWeightsAreRefusedEachByItsName) {
   EXPECT_THAT(refusal("[]"), HasSubstr("no object 'weights'"));
   const std::string text =
       refusal(R"({"weights": {"OC": -1, "LB": "x", "WE": 1, "SO": 1, "IO": 1, "MH": 1, "MK": 1, "DT": 1}})");
-  EXPECT_THAT(text, HasSubstr("the weight of OC has to be a number from 0 on"));
-  EXPECT_THAT(text, HasSubstr("the weight of LB has to be"));
+  EXPECT_THAT(text, HasSubstr("the weight of OC must be a non-negative number"));
+  EXPECT_THAT(text, HasSubstr("the weight of LB must be"));
   EXPECT_THAT(text, HasSubstr("there is no criterion 'MK'"));
   EXPECT_THAT(text, HasSubstr("the weight of MC is missing"));
   EXPECT_THAT(

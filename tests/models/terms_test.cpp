@@ -159,11 +159,11 @@ TEST(Order, OfAVariantIsTheDiagonalOneOfThePaper) {
 TEST(Order, HasToBeOneOfAllBlocks) {
   EXPECT_EQ(failure_of("grid (64, 64);\norder (blockIdx.y, blockIdx.x);" + by_rows), "");
   EXPECT_EQ(failure_of("grid (64, 64);\norder (blockIdx.x / 2, blockIdx.y);" + by_rows),
-            "2:8 block (1, 0, 0) becomes (0, 0, 0), as another one does");
+            "2:8 block (1, 0, 0) becomes (0, 0, 0), as does another block");
   EXPECT_EQ(failure_of("grid (64, 64);\norder (blockIdx.x + 1, blockIdx.y);" + by_rows),
             "2:8 block (63, 0, 0) becomes (64, 0, 0), which the grid does not have");
   EXPECT_EQ(failure_of("grid (65535, 1024);\norder (blockIdx.x);" + by_rows),
-            "2:8 the order of 67107840 thread blocks takes long to check");
+            "2:8 the order of 67107840 thread blocks takes too long to check");
 }
 
 }  // namespace

@@ -116,7 +116,7 @@ TEST(WeightFit, TooFewAreRefused) {
   for (Implementation& each : alike) each.seconds = 1;
   const Result<WeightFit> none = fit_weights(alike);
   ASSERT_FALSE(none);
-  EXPECT_THAT(render(none.error().diagnostics), HasSubstr("no criterion goes with the speed"));
+  EXPECT_THAT(render(none.error().diagnostics), HasSubstr("no criterion correlates with the speed"));
 }
 
 TEST(WeightFit, IsReadAsWeights) {

@@ -136,7 +136,7 @@ TEST(Findings, WordsThatAreAccessedOnce) {
 
 TEST(Findings, WordsThatAreUsedAgain) {
   EXPECT_EQ(sentence_of(array_of("a", Space::device, {1, 2, 6, 3}), "reused"),
-            "a: 3 of 4 words were accessed more than once, 3 times in the mean");
+            "a: 3 of 4 words were accessed more than once, 3 times on average");
   EXPECT_EQ(sentence_of(array_of("a", Space::device, {1, 1, 6}), "reused"), "");
 }
 
@@ -156,12 +156,12 @@ TEST(Findings, WhereWordsLie) {
   array.layout = {2, 2, 4, 1};
   EXPECT_EQ(sentence_of(array, "strided use"), "a: only words 1, 5, … were accessed: at most one of every 4");
   EXPECT_EQ(sentence_of(array, "few words of sectors"),
-            "a: of the 8 words of a sector 1.50 were accessed in the mean, in 2 sectors");
+            "a: of the 8 words of a sector 1.50 were accessed on average, in 2 sectors");
   EXPECT_EQ(sentence_of(array, "misaligned rows"), "");
   array.layout = {3, 2, 1, 1};
   EXPECT_EQ(sentence_of(array, "strided use"), "");
   EXPECT_EQ(sentence_of(array, "misaligned rows"),
-            "a: its accessed words touch 3 sectors where 2 could hold them: rows begin inside of a sector");
+            "a: its accessed words touch 3 sectors where 2 could hold them: rows start inside a sector");
 }
 
 TEST(Findings, SeveralArraysAtTheLimitOfCounts) {
@@ -220,7 +220,7 @@ TEST(Staging, TheLeastUsedArrayGivesWay) {
   EXPECT_FALSE(advice.placements[2].is_part);
   EXPECT_EQ(
       advice.summary,
-      "Worth a place in shared memory: means, widths. Gives way: cool. A thread block would have 4,096 "
+      "Worth staging in shared memory: means, widths. Gives way: cool. A thread block would have 4,096 "
       "bytes of shared memory instead of 3,584, and a multiprocessor hold 16 blocks (64 of 64 warps) as "
       "now");
 }
@@ -234,7 +234,7 @@ TEST(Staging, ArraysAreDividedAmongBlocksThatDoNotUseAllOfThem) {
   EXPECT_EQ(advice.placements[0].bytes, 4000u);
   EXPECT_EQ(advice.placements[0].saved, 3999u * 500 + 2 - 4000);
   EXPECT_THAT(advice.placements[0].reason, HasSubstr("divided among thread blocks, 4,000 bytes in each"));
-  EXPECT_THAT(advice.placements[0].reason, HasSubstr("Presumed"));
+  EXPECT_THAT(advice.placements[0].reason, HasSubstr("Assumed"));
 }
 
 TEST(Staging, OnlyAWordWithFewerAccessesThanBlocksProvesThatAnArrayIsDivided) {
@@ -264,9 +264,8 @@ TEST(Staging, WhatFindsNoRoomSaysWhatItWouldCost) {
   const StagingAdvice advice = staging_advice(
       launch_with({even("tile", Space::shared, 1000, 9000), even("wide", Space::device, 1500, 5000)}, 4000));
   EXPECT_THAT(advised(advice), ElementsAre("tile keep", "wide no room"));
-  EXPECT_THAT(
-      advice.placements[1].reason,
-      HasSubstr("no room for it with 16 blocks on a multiprocessor; beside the rest it would leave 6"));
+  EXPECT_THAT(advice.placements[1].reason,
+              HasSubstr("no room for it with 16 blocks on a multiprocessor; with it, the number would be 6"));
   EXPECT_FALSE(advice.is_well_used);
 }
 
@@ -283,8 +282,7 @@ TEST(Staging, WhatIsBroughtAndUsedOnceIsNotWorthItsPlace) {
   const StagingAdvice advice = staging_advice(
       launch_with({even("tile", Space::shared, 256, 8), even("spare", Space::shared, 16, 0)}, 1088));
   EXPECT_THAT(advised(advice), ElementsAre("tile drop", "spare drop"));
-  EXPECT_THAT(advice.summary,
-              HasSubstr("Not worth its place: tile, spare. A thread block would have 0 bytes"));
+  EXPECT_THAT(advice.summary, HasSubstr("Not worth staging: tile, spare. A thread block would have 0 bytes"));
 }
 
 TEST(Staging, WithoutLimitsOccupancyIsNotKnown) {
@@ -296,7 +294,7 @@ TEST(Staging, WithoutLimitsOccupancyIsNotKnown) {
   EXPECT_FALSE(advice.now);
   EXPECT_THAT(advice.summary, HasSubstr("the launch's occupancy is not known"));
   EXPECT_EQ(staging_advice(LaunchProfile{}).summary,
-            "There is no shared memory, and no array that would gain from it");
+            "There is no shared memory, and no array would benefit from it");
 }
 
 }  // namespace
