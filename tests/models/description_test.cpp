@@ -9,7 +9,7 @@ namespace {
 using testing::ElementsAre;
 using testing::Pair;
 
-/// "line:column message" of the first error, and the hint in brackets.
+/// "line:column message" of the first error, with the hint in parentheses.
 std::string error_of(const std::string& text, const std::map<std::string, std::int64_t>& given = {}) {
   const Result<Description> description = parse_description(text, "d.access");
   const Diagnostics found = [&] {
@@ -24,7 +24,7 @@ std::string error_of(const std::string& text, const std::map<std::string, std::i
          first.message + (first.hint.empty() ? "" : " (" + first.hint + ")");
 }
 
-TEST(Description, ErrorsHavePlaces) {
+TEST(Description, ErrorsHaveLocations) {
   EXPECT_EQ(error_of("block (16)\narray a of 4;"), "2:1 unexpected 'array' (expected ';')");
   EXPECT_EQ(error_of("block (16);\nlet x = thredIdx.x;"),
             "2:9 there is no name 'thredIdx' (did you mean 'threadIdx'?)");
@@ -79,7 +79,7 @@ TEST(Description, ValuesAreChecked) {
             "1:25 the block's size is 0 (from 1 to 1024)");
 }
 
-TEST(Description, ChoicesMakeEveryCombination) {
+TEST(Description, ChoicesYieldEveryCombination) {
   const Result<Description> description =
       parse_description("choice a = 1, 2; const n = a * 10; choice b = n, n + 1; block (n, b);", "d");
   ASSERT_TRUE(description);
@@ -94,7 +94,7 @@ TEST(Description, ChoicesMakeEveryCombination) {
   EXPECT_THAT((*given)[1].choices, ElementsAre(Pair("b", 31)));
 }
 
-TEST(Expression, ComputesAsC) {
+TEST(Expression, FollowsCArithmetic) {
   const auto value = [](const std::string& text) {
     const Result<Description> description = parse_description("const v = " + text + "; block (1);", "d");
     EXPECT_TRUE(description) << text;
@@ -108,7 +108,7 @@ TEST(Expression, ComputesAsC) {
   EXPECT_EQ(value("(1 < 2) + (2 <= 2) * 10 + (3 > 4) * 100 + (4 >= 4) * 1000 + (1 == 1) * 10000"), 11011);
   EXPECT_EQ(value("!0 + ~0 + 0x1F"), 31);
   EXPECT_EQ(value("0 ? 1 : 1 ? 2 : 3"), 2);
-  EXPECT_EQ(value("0 && 1 / 0 || 1"), 1) << "what is not asked for is not evaluated";
+  EXPECT_EQ(value("0 && 1 / 0 || 1"), 1) << "unneeded operands are not evaluated";
   EXPECT_EQ(value("0 ? 1 / 0 : 5"), 5);
   EXPECT_EQ(value("(-9223372036854775807 - 1) / -1"), std::numeric_limits<std::int64_t>::min());
 }
