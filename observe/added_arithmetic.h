@@ -1,7 +1,7 @@
 // Determines without clocks if a kernel is memory-bound: arithmetic added at each access takes no additional
 // time in a memory-bound kernel.
 //
-//   run with added_arithmetic_specification(1) and with added_arithmetic_specification(1 + n), and compare the times
+//   run with added_arithmetic_specification(1) and added_arithmetic_specification(1 + n), compare the times
 #pragma once
 
 #include <cstdint>

@@ -12,14 +12,13 @@
 
 namespace lynxpp::observe {
 
-/// Keyed by PT  /// For a load, the first of a group of loads from global and shared memory whose results are merged into one
-/// value. Loads in no group are omitted. line.
+/// Keyed by PTX line.
 struct Transfers {
   /// For a store to shared memory, the load from global memory whose value it stores unchanged: moved,
   /// selected among others, or merged with others (the first). For a copy (cp.async), the copy itself.
   std::map<std::uint32_t, std::uint32_t> fetched_by;
-  /// For a load, the first of a group of loads from global and shared memory whose results are merged into one
-  /// value. Loads in no group are omitted.
+  /// For a load, the first of a group of loads from global and shared memory whose results are merged into
+  /// one value. Loads in no group are omitted.
   std::map<std::uint32_t, std::uint32_t> reference;
   /// Number of texture and surface instructions by function name. They use coordinates, so their accesses are
   /// not observed. Functions without them are omitted.

@@ -12,8 +12,8 @@
 // Each is the work of the entire grid divided by the device's throughput per cycle:
 //
 //   memory   bytes of arrays that the grid touches, read and written, once each, over the memory's rate
-//   l2       sectors that miss the L1, and all stored sectors, over the slices' rate; partially stored sectors
-//            occupy a slice longer
+//   l2       sectors that miss the L1, and all stored sectors, over the slices' rate; partially stored
+//            sectors occupy a slice longer
 //   l1       lines of 128 bytes for each access of a warp, and turns of shared memory: one each cycle,
 //            per multiprocessor, since both are one unit
 //   issue    warp instructions: one for each reference and each path of it, and `arithmetic`

@@ -6,10 +6,10 @@
 //   const std::optional<double> coalescing = criteria[Criterion::memory_coalescing];
 //
 // The printed formulas need corrections (docs/quality.md):
-//   OC  The register occupancy is printed as its reciprocal; the occupancy by block size is a number of blocks,
-//       with max where the lesser limit holds; shared memory is named in the text without a formula. Here each
-//       limit gives a number of blocks, and an occupancy is the warps of these blocks divided by those of a
-//       full multiprocessor.
+//   OC  The register occupancy is printed as its reciprocal; the occupancy by block size is a number of
+//       blocks, with max where the lesser limit holds; shared memory is named in the text without a formula.
+//       Here each limit gives a number of blocks, and an occupancy is the warps of these blocks divided by
+//       those of a full multiprocessor.
 //   WE  The result is a number of lanes and has to be divided by 32. Launched threads over launched warps do
 //       not measure divergence, which the text asks for: here executed instructions count, of lanes and of
 //       warps.

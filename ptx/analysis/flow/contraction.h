@@ -7,14 +7,14 @@
 // such a stretch, and the result would differ in the last bit; instrumentation therefore has to know what
 // ptxas does to the original. The rules were found by assembling small kernels with ptxas 13.0 for sm_90, and
 // tests/contraction compares them with the installed ptxas:
-//   - A product is fused if every use of its result is a sum or difference of the same type and the same .ftz in
-//     its stretch, possibly through `neg` and `mov`, and with the product on one side only. It is then fused into
-//     all of them and removed. Guarded products and products with .sat are not fused.
-//   - If both operands of a sum are fusable products, the first operand is fused, unless only the second has no
-//     further use: products with one use are chosen before all others.
-//   - A stretch ends at the end of a block that is entered or left other than by falling through; after calls,
-//     fences, and divisions and roots that are calls in machine code; and at guarded instructions other than
-//     arithmetic.
+//   - A product is fused if every use of its result is a sum or difference of the same type and the same
+//     .ftz in its stretch, possibly through `neg` and `mov`, and with the product on one side only. It is
+//     then fused into all of them and removed. Guarded products and products with .sat are not fused.
+//   - If both operands of a sum are fusable products, the first operand is fused, unless only the second has
+//     no further use: products with one use are chosen before all others.
+//   - A stretch ends at the end of a block that is entered or left other than by falling through; after
+//     calls, fences, and divisions and roots that are calls in machine code; and at guarded instructions
+//     other than arithmetic.
 #pragma once
 
 #include <cstdint>

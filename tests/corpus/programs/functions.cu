@@ -1,5 +1,5 @@
-// Device functions of all kinds: recursion, pointers, virtual functions, tables without calls, variable arguments,
-// allocation.
+// Device functions of all kinds: recursion, pointers, virtual functions, tables without calls, variable
+// arguments, allocation.
 #include <cassert>
 #include <cstdio>
 
