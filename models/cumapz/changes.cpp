@@ -29,7 +29,7 @@ bool is_constant(const Description& description, std::uint32_t slot) {
   return std::ranges::any_of(description.constants, [&](const Constant& each) { return each.slot == slot; });
 }
 
-/// Finds the references that may be fetched instead.
+/// Finds alternative references for each fetch.
 class Fetches {
  public:
   explicit Fetches(const Description& description) : description_(description) {
@@ -61,7 +61,7 @@ class Fetches {
     }
   }
 
-  /// The element in shared memory may change only if no statement uses its location by name.
+  /// The fetched element may change only if no statement accesses the shared array by name.
   void add(const Statement& fetch) {
     const Element& shared = fetch.elements[0];
     const Element& global = fetch.elements[1];

@@ -134,7 +134,7 @@ TEST(Uniformity, ThousandsOfExitsTakeLinearTimeAndStaySound) {
   EXPECT_EQ(of(body + "OUT: mov.u32 %r2, %r1;\nret;", "%r2"), by_thread);
 }
 
-TEST(Uniformity, EarlyExitDoesNotDiverge) {
+TEST(Uniformity, EarlyExitKeepsRemainingValuesUniform) {
   const std::string body =
       "mov.u32 %r9, %tid.x;\nsetp.gt.u32 %p1, %r9, 5;\nmov.u32 %r1, 3;\n@%p1 bra OUT;\nmov.u32 %r1, "
       "4;\nmov.u32 %r2, "

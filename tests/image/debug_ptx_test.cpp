@@ -91,7 +91,7 @@ TEST(DebugPtx, UnusableTextIsReported) {
   EXPECT_FALSE(found_in(cubin_with(text_for("sm_100a")), {}).texts.empty()) << "on any device";
 }
 
-TEST(DebugPtx, TextThatForbidsContractionIsNotUsedByTheDriver) {
+TEST(DebugPtx, RejectsTextThatMustNotBeContracted) {
   const auto assembled = [](const std::string& body, const std::string& options) {
     return cubin_with(text_for("sm_90", body))
         .add(".note.nv.tkinfo", "ptxas" + std::string(1, '\0') + options, 7);

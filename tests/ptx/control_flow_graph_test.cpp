@@ -50,7 +50,7 @@ TEST(Graph, DiamondHasFourBlocks) {
   EXPECT_THAT(graph.post_dominators(), ElementsAre(3, 3, 3, no_block));
 }
 
-TEST(Graph, LoopWithBreakHasTwoExits) {
+TEST(Graph, LoopWithBreakHasItsEdges) {
   const Graph graph("L: @%p1 bra END;\nadd.s32 %r1, %r1, 1;\n@%p2 bra L;\nbra L;\nEND: ret;");
   ASSERT_EQ(graph.size(), 4U);
   EXPECT_THAT(graph[0].successors, ElementsAre(3, 1));

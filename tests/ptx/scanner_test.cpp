@@ -149,7 +149,7 @@ TEST(Scanner, ParsesVariables) {
   EXPECT_EQ(module.items.back().index, 7U);
 }
 
-TEST(Scanner, SkipsOtherDirectives) {
+TEST(Scanner, RecordsOtherDirectives) {
   const Module module = module_of(
       ".file 1 \"/a b/kernel.cu\", 1700000000, 4711\n.file\t2 \"x.h\"\n"
       ".alias f, g;\n.pragma \"a;b\", \"c\";\n"
@@ -171,7 +171,7 @@ TEST(Scanner, SkipsOtherDirectives) {
                                    ".another { ; }", ".third", "@@DWARF .4byte 5 { ", ".global .u32 x;"));
 }
 
-TEST(Scanner, SkipsDwarfLinesOfOldPtx) {
+TEST(Scanner, RecordsDwarfLinesOfOldPtx) {
   const Module module =
       module_of(".global .u32 x;\n@@DWARF .byte 0x63 ; { \"\n@@DWARF .byte 1\n.global .u32 y;");
   ASSERT_EQ(module.items.size(), 7U);

@@ -17,7 +17,8 @@ DominanceFrontiers::DominanceFrontiers(const ControlFlowGraph& graph, const Domi
     if (dominators.immediate(block) != no_block) depths_[block] = depths_[dominators.immediate(block)] + 1;
   }
   find_joins(graph, dominators);
-  // Visits children before their parents, which inherit the child's joins above their own depth.
+  // Visits children before their parents; a parent inherits the joins of its children that are no deeper than
+  // itself.
   for (std::size_t index = order.size(); index-- > 0;) {
     const std::uint32_t block = order[index];
     const std::uint32_t parent = dominators.immediate(block);

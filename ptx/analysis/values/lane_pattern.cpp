@@ -398,7 +398,7 @@ std::optional<LanePattern> LanePatterns::of_some_lanes(std::uint32_t instruction
   return std::nullopt;
 }
 
-/// True if no dominating block has the term available.
+/// True if the block defines a term, which no dominating block then has available.
 bool LanePatterns::makes_term(std::uint32_t block, const Sum& sum) const {
   return std::ranges::any_of(sum.terms, [&](const auto& term) {
     if (term.first.kind == LaneTerm::Kind::thread_index) return false;

@@ -70,7 +70,7 @@ TEST(BlockWaits, BranchInsideTheLoopCounts) {
                       "mov.u32 %r4, 1;\nSKIP:\nsetp.eq.u32 %p1, %r4, 0;")));
 }
 
-TEST(BlockWaits, IrreducibleCyclesWait) {
+TEST(BlockWaits, ChecksIrreducibleCycles) {
   const std::string begin = "setp.eq.u32 %p3, %r9, 0;\n@%p3 bra B;\nA:\nadd.u32 %r4, %r4, 1;\nB:\n";
   EXPECT_TRUE(body_waits(begin + "ld.volatile.global.u32 %r2, [%rd1];\n" + decided + "\n@%p1 bra A;"));
   EXPECT_FALSE(body_waits(begin + "ld.global.u32 %r2, [%rd1];\n" + decided + "\n@%p1 bra A;"));
