@@ -36,7 +36,7 @@ Status split_text(Bytes section, std::vector<std::string>& modules) {
   std::string text(text_of(section));
   std::ranges::replace(text, '\0', '\n');
   if (!std::ranges::all_of(std::as_bytes(std::span(text)), is_text_byte))
-    return failure("the section holds bytes that are not text");
+    return failure("the section contains bytes that are not text");
   std::size_t begin = 0;
   std::size_t version = line_with(text, ".version");
   if (version == std::string_view::npos || line_with(text, ".target") == std::string_view::npos)
@@ -84,7 +84,7 @@ Result<DebugPtx> debug_ptx(Bytes cubin) {
     if (section.name == options_section && section.content)
       forbids_contraction |= options_forbid_contraction(text_of(*section.content));
     if (!holds_ptx_text(section.name)) continue;
-    if (!section.content) return failure("the text is cut off");
+    if (!section.content) return failure("the text is truncated");
     if ((section.flags & elf_section_is_compressed) != 0) return failure("the section is compressed");
     if (const Status split = split_text(*section.content, found.modules); !split) return split.error();
   }

@@ -34,12 +34,12 @@ Status read_entries(Bytes payload, std::size_t container, std::vector<Entry>& en
   std::uint64_t offset = 0;
   while (offset < payload.size()) {
     const auto rest = payload.subspan(offset);
-    if (rest.size() < entry_header_size) return failure("a fatbinary entry is cut off in its header");
+    if (rest.size() < entry_header_size) return failure("a fatbinary entry is truncated in its header");
     const auto kind = *load<std::uint16_t>(rest, 0);
     const auto header_size = *load<std::uint32_t>(rest, 4);
     const auto payload_size = *load<std::uint64_t>(rest, 8);
     const auto compressed_size = *load<std::uint32_t>(rest, 16);
-    if (header_size < entry_header_size) return failure("a fatbinary entry has an impossible header size");
+    if (header_size < entry_header_size) return failure("a fatbinary entry has an invalid header size");
     const auto stored = slice(rest, header_size, payload_size);
     if (!stored) return failure("a fatbinary entry extends past its container");
 
@@ -78,9 +78,9 @@ Result<std::vector<Entry>> read_containers(Bytes bytes) {
     const auto payload_size = load<std::uint64_t>(rest, 8);
     if (!payload_size || *magic != container_magic) return failure("the bytes are not a fatbinary container");
     if (*header_size < container_header_size)
-      return failure("the fatbinary container has an impossible header size");
+      return failure("the fatbinary container has an invalid header size");
     const auto payload = slice(rest, *header_size, *payload_size);
-    if (!payload) return failure("the fatbinary container is cut off");
+    if (!payload) return failure("the fatbinary container is truncated");
     if (auto status = read_entries(*payload, container, entries); !status) return status.error();
     offset += *header_size + *payload_size;
     ++container;
@@ -115,7 +115,7 @@ Result<std::string> decompress_zstd(Bytes payload, std::uint64_t expected) {
       text.resize(std::min<std::uint64_t>(expected, std::uint64_t{text.size()} * 2));
       output = {text.data(), text.size(), output.pos};
     } else if (input.pos + output.pos == before) {
-      return failure("a zstd fatbinary entry is cut off");
+      return failure("a zstd fatbinary entry is truncated");
     }
   }
   if (output.pos != expected) return failure("a zstd fatbinary entry is smaller than its header says");
@@ -130,7 +130,7 @@ Result<std::string> decompress_lz4(Bytes payload, std::uint64_t expected) {
   constexpr std::uint64_t most_of_a_byte = 255;
   if (payload.size() > LZ4_MAX_INPUT_SIZE || expected > std::numeric_limits<int>::max() ||
       expected > payload.size() * most_of_a_byte) {
-    return failure("an LZ4 fatbinary entry has an impossible size");
+    return failure("an LZ4 fatbinary entry has an invalid size");
   }
   const auto* const packed = reinterpret_cast<const char*>(payload.data());
   const auto packed_size = static_cast<int>(payload.size());
@@ -174,7 +174,7 @@ Result<std::string> content(const Entry& entry) {
 }
 
 Result<std::string> ptx_text(const Entry& entry) {
-  if (entry.kind != EntryKind::ptx) return failure("the fatbinary entry holds no PTX");
+  if (entry.kind != EntryKind::ptx) return failure("the fatbinary entry contains no PTX");
   Result<std::string> text = content(entry);
   if (text) text->resize(std::min(text->find('\0'), text->size()));
   return text;

@@ -25,7 +25,7 @@ Result<Bytes> measure_container(const std::byte* base) {
   const auto header_size = field<std::uint16_t>(base, 6);
   const auto payload_size = field<std::uint64_t>(base, 8);
   if (header_size < container_header_size || payload_size > PTRDIFF_MAX - std::uint64_t{header_size}) {
-    return failure("the fatbinary container has an impossible size");
+    return failure("the fatbinary container has an invalid size");
   }
   return Bytes(base, header_size + payload_size);
 }
@@ -43,7 +43,7 @@ Result<Bytes> measure_elf(const std::byte* base) {
   const auto section_count = field<std::uint16_t>(base, 60);
   if (segments > greatest_offset || sections > greatest_offset || (section_count != 0 && section_size < 64) ||
       (segment_count != 0 && segment_size < 56)) {
-    return failure("the cubin has an impossible ELF header");
+    return failure("the cubin has an invalid ELF header");
   }
   std::uint64_t end = 64;
   const auto cover = [&end](std::uint64_t offset, std::uint64_t size) {
@@ -62,7 +62,7 @@ Result<Bytes> measure_elf(const std::byte* base) {
     const std::byte* header = base + segments + std::size_t{i} * segment_size;
     possible = cover(field<std::uint64_t>(header, 8), field<std::uint64_t>(header, 32));
   }
-  if (!possible) return failure("the cubin has an impossible ELF section");
+  if (!possible) return failure("the cubin has an invalid ELF section");
   return Bytes(base, end);
 }
 

@@ -35,7 +35,7 @@ Status split_section(Bytes section, const std::string& origin, std::vector<FileI
       return failure(origin + ": the section contains data other than fatbinary containers");
     }
     const auto container = slice(section, offset, *header_size + *payload_size);
-    if (!container) return failure(origin + ": a fatbinary container is cut off");
+    if (!container) return failure(origin + ": a fatbinary container is truncated");
     images.push_back({origin + " #" + std::to_string(index++) + "]", *container});
     offset += container->size();
   }
@@ -53,7 +53,7 @@ Status read_elf(Bytes file, const std::string& origin, std::vector<FileImage>& i
     if (section.name != ".nv_fatbin" && section.name != "__nv_relfatbin") continue;
     if (section.type == elf_section_without_bits) continue;
     const std::string name(section.name);
-    if (!section.content) return failure(origin + ": section " + name + " is cut off");
+    if (!section.content) return failure(origin + ": section " + name + " is truncated");
     auto status = split_section(*section.content, origin + "[" + name, images);
     if (!status) return status;
   }
@@ -87,7 +87,7 @@ Status read_archive(Bytes file, const std::string& path, std::vector<FileImage>&
     const std::string_view fields = text(*header);
     const std::uint64_t size = decimal(fields.substr(48, 10));
     const auto member = slice(file, offset + member_header_size, size);
-    if (!member) return failure(path + ": the archive is cut off");
+    if (!member) return failure(path + ": the archive is truncated");
     const std::string_view name = fields.substr(0, 16);
     if (name.starts_with("// ")) {
       long_names = text(*member);

@@ -58,7 +58,7 @@ Result<Descriptor> open_output(const std::string& path, int flags) {
     if (file || errno != ENXIO) break;
     rest();  // the pipe has no reader yet
   }
-  if (!file) return cannot_write(path, errno == ENXIO ? "nobody reads the pipe" : std::strerror(errno));
+  if (!file) return cannot_write(path, errno == ENXIO ? "no process reads the pipe" : std::strerror(errno));
   if (::fstat(file.number(), &status) != 0) return cannot_write(path, std::strerror(errno));
   if (const char* const problem = problem_of(status)) return cannot_write(path, problem);
   return file;

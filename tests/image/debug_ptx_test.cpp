@@ -77,14 +77,14 @@ TEST(DebugPtx, UnusableTextIsReported) {
   EXPECT_THAT(problem(CubinBuilder().add(".nv_debug_ptx_txt", "")),
               HasSubstr("ends in the middle of a line"));
   EXPECT_THAT(problem(CubinBuilder().add(".nv_debug_ptx_txt", text, 1, compressed)), HasSubstr("compressed"));
-  EXPECT_THAT(problem(CubinBuilder().add(".nv_debug_ptx_txt", text, without_bits)), HasSubstr("cut off"));
+  EXPECT_THAT(problem(CubinBuilder().add(".nv_debug_ptx_txt", text, without_bits)), HasSubstr("truncated"));
   EXPECT_THAT(problem(CubinBuilder().add(".nv_debug_ptx_txt", kept(".version\n\x01\n"))),
               HasSubstr("not text"));
   EXPECT_THAT(problem(CubinBuilder().add(".nv_debug_ptx_txt", kept("ret;\n}\n"))), HasSubstr(".version"));
-  EXPECT_THAT(problem(cubin_with(text), {.sm = 80}), HasSubstr("not one of the device's"));
-  EXPECT_THAT(problem(cubin_with(text_for("sm_90a")), {.sm = 100}), HasSubstr("not one of the device's"));
+  EXPECT_THAT(problem(cubin_with(text), {.sm = 80}), HasSubstr("does not match the device"));
+  EXPECT_THAT(problem(cubin_with(text_for("sm_90a")), {.sm = 100}), HasSubstr("does not match the device"));
   EXPECT_THAT(problem(cubin_with(text_for("sm_100f, debug")), {.sm = 120}),
-              HasSubstr("not one of the device's"));
+              HasSubstr("does not match the device"));
   EXPECT_FALSE(found_in(cubin_with(text_for("sm_90a"))).texts.empty());
   EXPECT_FALSE(found_in(cubin_with(text_for("sm_100f, debug")), {.sm = 103}).texts.empty());
   EXPECT_FALSE(found_in(cubin_with(text_for("sm_75"))).texts.empty());

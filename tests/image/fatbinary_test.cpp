@@ -159,7 +159,7 @@ TEST(Fatbinary, DamageIsReported) {
   const std::string good = ContainerBuilder().add(kind_ptx, 75, module_for(75), Compression::zstd).build();
   EXPECT_EQ(error_of(""), "the program image is neither a fatbinary, a cubin nor PTX text");
   EXPECT_EQ(error_of("\x01\x02\x03\x04"), "the program image is neither a fatbinary, a cubin nor PTX text");
-  EXPECT_EQ(error_of(good.substr(0, good.size() - 1)), "the fatbinary container is cut off");
+  EXPECT_EQ(error_of(good.substr(0, good.size() - 1)), "the fatbinary container is truncated");
   EXPECT_EQ(error_of(good.substr(0, 10)), "the bytes are not a fatbinary container");
   EXPECT_EQ(error_of(good + "garbage"), "the bytes are not a fatbinary container");
   EXPECT_EQ(error_of(good + "abc"), "the bytes are not a fatbinary container");
@@ -169,7 +169,7 @@ TEST(Fatbinary, DamageIsReported) {
   EXPECT_EQ(error_of(image), "a fatbinary entry extends past its container");
   image = good;
   ContainerBuilder::put(image, 16 + 4, std::uint32_t{0});
-  EXPECT_EQ(error_of(image), "a fatbinary entry has an impossible header size");
+  EXPECT_EQ(error_of(image), "a fatbinary entry has an invalid header size");
   image = good;
   ContainerBuilder::put(image, 16 + 16, std::uint32_t{0x7fffffff});
   EXPECT_EQ(error_of(image), "a compressed fatbinary entry extends past its payload");
@@ -188,7 +188,7 @@ TEST(Fatbinary, DamageIsReported) {
 
   image = ContainerBuilder().add(kind_ptx, 75, module_for(75), Compression::lz4).build();
   ContainerBuilder::put(image, 16 + 56, std::uint64_t{1} << 18);
-  EXPECT_EQ(error_of(image), "an LZ4 fatbinary entry has an impossible size");
+  EXPECT_EQ(error_of(image), "an LZ4 fatbinary entry has an invalid size");
   ContainerBuilder::put(image, 16 + 56, std::uint64_t{module_for(75).size() + 3});
   EXPECT_EQ(error_of(image), "a fatbinary entry is not valid LZ4");
 }

@@ -68,7 +68,7 @@ TEST_F(OutputFile, RejectsDevicesFoldersAndSockets) {
 
 TEST_F(OutputFile, RejectsAPipeWithoutAReader) {
   const std::string path = pipe();
-  EXPECT_THAT(refusal(path), HasSubstr("nobody reads the pipe"));
+  EXPECT_THAT(refusal(path), HasSubstr("no process reads the pipe"));
   EXPECT_TRUE(begin_output(path).ok()) << "its reader may open it later";
 }
 
