@@ -6,10 +6,11 @@
 //
 // The folder is lynxpp/ptx in the user's cache folder (XDG_CACHE_HOME, ~/.cache) or the folder that
 // LYNXPP_PTX_STORE names. Only the user can access it (support/private_folder.h), and it holds at most 256
-// MiB of cubins and PTX. The oldest entries are removed first, together with later files of the compilers'
-// caches inside the folder: a cubin that outlived its PTX would be loaded and not compiled again. Other files
-// are never removed. A program that runs with another user's rights neither reads nor writes the store.
-// Functions of this file do not report errors: a cubin that cannot be stored is treated as one without PTX.
+// MiB of cubins and PTX. The oldest entries are removed first, together with the equally old files of the
+// compilers' caches inside the folder: a cubin that outlived its PTX would be loaded and not compiled
+// again. Other files are never removed. A program that runs with another user's rights neither reads nor
+// writes the store. Functions of this file do not report errors: a cubin that cannot be stored is treated
+// as one without PTX.
 #pragma once
 
 #include <cstddef>

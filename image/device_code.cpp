@@ -114,8 +114,7 @@ Result<Codes> codes_of(std::span<const Entry> container, std::uint32_t sm) {
 }  // namespace
 
 std::optional<std::uint32_t> compiled_from(Bytes cubin) {
-  constexpr std::uint8_t version_with_flags = 7;  // of the ABI, up to CUDA 12: the header's flags hold the
-                                                  // architecture
+  constexpr std::uint8_t version_with_flags = 7;  // of the ABI, up to CUDA 12
   if (load<std::uint32_t>(cubin, 0) != elf_magic) return std::nullopt;
   const auto version = load<std::uint8_t>(cubin, 8);
   const auto flags = load<std::uint32_t>(cubin, 48);

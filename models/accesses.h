@@ -46,8 +46,7 @@ struct WarpAccess {
   std::uint32_t arithmetic = 0;  ///< arithmetic instructions since the warp's previous access
   bool is_shared = false;        ///< shared memory, otherwise global memory
   bool writes = false;           ///< direction of this side; for a copy, the side in shared memory writes
-  std::uint64_t first = 0;       ///< index of its lowest lane in Observation::addresses; the other lanes
-                                 ///< follow
+  std::uint64_t first = 0;       ///< lowest lane's index in Observation::addresses; others follow
 
   unsigned lane_count() const { return static_cast<unsigned>(std::popcount(lanes)); }
 };

@@ -105,9 +105,7 @@ void add_arrays(const LaunchRecord& record, Columns& column, Observation& observ
 struct Stream {
   std::map<std::uint64_t, std::map<std::uint32_t, std::uint32_t>> left;  ///< lanes, by block and warp
   std::set<std::uint64_t> broken;                                        ///< blocks with missing addresses
-  std::set<std::uint64_t> chosen;                                        ///< blocks observed entirely; others
-                                                                         ///< contribute only accesses to
-                                                                         ///< global memory
+  std::set<std::uint64_t> chosen;                                        ///< blocks observed entirely
 };
 
 void add_accesses(Columns& column, Observation& observation, Stream& stream) {

@@ -119,8 +119,7 @@ struct Variant {
   std::vector<std::int64_t> shared_bytes;  ///< the same for shared arrays
   std::vector<std::int64_t> shared_elements;
   std::vector<SharedLayout> layouts;  ///< as in Description::shared; empty: all original
-  bool is_diagonal = false;           ///< blocks are ordered by diagonals; requires a description without an
-                                      ///< order
+  bool is_diagonal = false;           ///< diagonal block order; the description must have no order
   bool swaps_threads = false;         ///< exchanges threadIdx.x and threadIdx.y; for square blocks
 
   std::int64_t threads() const { return block[0] * block[1] * block[2]; }

@@ -16,8 +16,7 @@ struct GlobalTraffic {
   std::int64_t transferred_bytes = 0;  ///< bytes transferred for them
   std::int64_t transactions = 0;
   std::int64_t lines = 0;    ///< turns of the L1 cache: lines of 128 bytes that contain each access group
-  std::int64_t sectors = 0;  ///< sectors of 32 bytes transferred to the L2: all stored, and the loaded ones
-                             ///< that missed
+  std::int64_t sectors = 0;  ///< 32-byte sectors transferred to the L2: stores, and loads that missed
   std::int64_t partial = 0;  ///< sectors stored by a warp that does not fill all its sectors
 };
 

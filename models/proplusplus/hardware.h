@@ -39,8 +39,8 @@ struct DeviceFigures {
 /// TB/s for 132 multiprocessors. Sets `assumes` if anything was assumed.
 Hardware hardware_of(const DeviceFigures& figures, bool* assumes = nullptr);
 
-/// Returns the parameters of a machine with modelled time. Arithmetic units accept every instruction that its
-/// schedulers issue. Precondition: the machine has a timing.
+/// Returns the parameters of a machine with modelled time. Arithmetic rates follow from the issue
+/// rates of its schedulers. Precondition: the machine has a timing.
 Hardware hardware_of(const Machine& machine);
 
 /// Assumed overhead and rate of a copy between host and device if they were not measured (16 lanes of PCIe

@@ -54,8 +54,7 @@ struct ArraySharing {
   Visited words, sectors;
   Visited read_words;                                  ///< by loads only
   std::uint64_t hottest_word = 0;                      ///< its index in the array
-  std::vector<std::uint64_t> heat_warps, heat_blocks;  ///< maximum over the words of each of heat_parts equal
-                                                       ///< parts
+  std::vector<std::uint64_t> heat_warps, heat_blocks;  ///< maximum in each of heat_parts equal parts
   std::vector<SiteUse> uses;                           ///< by site
 };
 

@@ -15,10 +15,8 @@ namespace lynxpp::models {
 /// Layout of the accessed words, in 32-byte sectors.
 struct WordLayout {
   std::uint64_t sectors = 0;          ///< sectors with an accessed word
-  std::uint64_t aligned_sectors = 0;  ///< sectors that the same runs of words would touch if each started at
-                                      ///< a sector
-  std::uint64_t stride = 1;           ///< distances from the first accessed word are multiples of this number
-                                      ///< of words
+  std::uint64_t aligned_sectors = 0;  ///< sectors of the same runs if each started at a sector
+  std::uint64_t stride = 1;           ///< accessed words are a multiple of this from `first`
   std::uint64_t first = 0;            ///< first accessed word
 };
 

@@ -50,8 +50,7 @@ struct StagingAdvice {
   std::vector<Placement> placements;  ///< in the order of the profile's arrays
   std::uint64_t bytes_now = 0;        ///< shared memory per block
   std::uint64_t bytes_then = 0;       ///< if the advice is followed
-  std::uint64_t capacity = 0;         ///< maximum per block without reducing the number of blocks on a
-                                      ///< multiprocessor
+  std::uint64_t capacity = 0;         ///< maximum per block with the current number of blocks
   std::optional<Occupancy> now = {};  ///< nullopt: the launch's limits are unknown
   std::optional<Occupancy> then = {};
   bool is_well_used = false;  ///< there are shared arrays, all are kept, and no other array should be staged

@@ -79,8 +79,7 @@ class BodyBuilder {
   std::map<SourcePosition, std::uint32_t> inlined_;  ///< call site of the last `.loc` of each position
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::uint32_t> known_call_sites_;
   std::unordered_map<std::uint32_t, bool> library_files_;
-  std::unordered_map<std::string_view, OpcodeTraits> traits_;  // a body has few distinct opcodes, each used
-                                                               // many times
+  std::unordered_map<std::string_view, OpcodeTraits> traits_;  // a body repeats few distinct opcodes
 };
 
 }  // namespace lynxpp::ptx

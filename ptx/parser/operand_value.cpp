@@ -46,7 +46,8 @@ constexpr std::string_view special_registers[] = {"tid",
                                                   "dynamic_smem_size",
                                                   "current_graph_exec"};
 
-/// The shortest special register name; most registers of compiled code have shorter ones.
+/// Length of the shortest special register name, without the `%`; most registers of compiled code have
+/// shorter names.
 constexpr std::size_t shortest_name = 3;
 
 bool is_numbered(std::string_view name) {

@@ -81,8 +81,7 @@ enum class ReplayLogic : std::uint8_t { none, bit_and, bit_or, bit_xor };
 struct ReplayOperation {
   ReplayKind kind = ReplayKind::unknown;
   std::uint8_t bits = 32;         ///< of the sources; 1: predicates
-  std::uint8_t result_bits = 32;  ///< if larger than `bits`: the sources are read as integers, not modulo
-                                  ///< 2^bits
+  std::uint8_t result_bits = 32;  ///< if larger: sources are integers, not modulo 2^bits
   bool is_signed = false;
   bool guard_negated = false;
   ReplayComparison comparison = ReplayComparison::equal;

@@ -186,8 +186,7 @@ TEST(Observation, AnalysisIsLinearInWarps) {
   for (const Machine* machine : {&old_machine(), &new_machine()}) {
     const auto per_block = [&](std::uint32_t blocks) {
       const std::uint64_t all = analysed(fetching(blocks, 5), *machine).steps;
-      return all - (machine == &old_machine() ? 16 * 32 : 0);  // the number of blocks of equation 4 is
-                                                               // constant
+      return all - (machine == &old_machine() ? 16 * 32 : 0);  // equation 4: a constant number of blocks
     };
     EXPECT_EQ(per_block(64), 2 * per_block(32));
     EXPECT_EQ(per_block(128), 2 * per_block(64));

@@ -12,8 +12,7 @@ namespace lynxpp::ptx {
 
 struct CallNode {
   const Function* function = nullptr;
-  std::vector<std::uint32_t> callees;      ///< ascending nodes: direct callees and possible targets of
-                                           ///< indirect calls
+  std::vector<std::uint32_t> callees;      ///< ascending: direct and possible indirect callees
   std::vector<std::string_view> external;  ///< called by name but not defined in the module (vprintf, …)
   bool calls_indirectly = false;
   bool is_recursive = false;  ///< may be active twice in one thread: it is on a cycle of calls

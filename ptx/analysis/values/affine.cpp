@@ -220,9 +220,7 @@ std::optional<AffineForm> AffineAnalysis::operand_form(std::uint32_t at, const O
 std::optional<AffineForm> AffineAnalysis::address_form(std::uint32_t at) {
   for (const Operand& operand : function_.body->instructions[at].operands) {
     if (operand.kind != OperandKind::address || operand.elements.empty()) continue;
-    if (array_element(operand))
-      return std::nullopt;  // a[%r1] is computed in 32 bits, which no compiler
-                            // emits
+    if (array_element(operand)) return std::nullopt;  // a[%r1]: a 32-bit address that no compiler emits
     std::optional<AffineForm> form = operand_form(at, operand.elements[0], 64);
     if (!form) form = operand_form(at, operand.elements[0], 32);
     if (!form) return std::nullopt;

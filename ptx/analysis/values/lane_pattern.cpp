@@ -13,7 +13,7 @@ constexpr std::size_t most_lane_terms = 4;  // terms of V: each costs instructio
 constexpr std::uint64_t highest_thread_index = 1023;
 constexpr std::uint64_t highest_index = 0xffffffff;
 constexpr std::uint64_t near_span = std::uint64_t{1} << 37;
-// excludes indices close to wrapping around, which are not used in practice
+// leaves a margin of indices, unused in practice, before they wrap around
 constexpr std::uint64_t widest_span = 1u << 30;
 
 std::int64_t product(std::int64_t left, std::int64_t right) {

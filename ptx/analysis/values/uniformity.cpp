@@ -151,8 +151,7 @@ Uniformity::Influence Uniformity::find_influence(std::uint32_t block) {
     if (std::exchange(joined_[join], block) != block) result.joins.push_back(join);
   };
   std::unordered_map<std::uint32_t, std::uint32_t> labels;
-  using Entry = std::pair<std::uint32_t, std::uint32_t>;  // order, block: a block comes after its
-                                                          // predecessors
+  using Entry = std::pair<std::uint32_t, std::uint32_t>;  // order, block: predecessors first
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> work;
   const auto follow = [&](std::uint32_t target, std::uint32_t label) {
     const std::uint32_t loop = loops_.loop_of(target);
