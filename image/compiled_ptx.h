@@ -5,7 +5,7 @@
 // PTX by a byte-wise comparison of the cubin.
 //
 // The folder is lynxpp/ptx in the user's cache folder (XDG_CACHE_HOME, ~/.cache) or the folder that
-// LYNXPP_PTX_STORE names. Only the user can access it (support/private_folder.h), and it holds at most 256
+// LYNXPP_PTX_STORE names. Only the user can write to it (support/private_folder.h), and it holds at most 256
 // MiB of cubins and PTX. The oldest entries are removed first, together with the equally old files of the
 // compilers' caches inside the folder: a cubin that outlived its PTX would be loaded and not compiled
 // again. Other files are never removed. A program that runs with another user's rights neither reads nor
