@@ -1,5 +1,5 @@
-// Any text as a calibration, as weights and as a machine. Errors must say what is wrong, and what is read
-// must be written so that it is read again.
+// Parses any text as a calibration, as weights and as a machine. Errors must have a message, and parsed data
+// must survive being written and parsed again.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

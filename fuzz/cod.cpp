@@ -1,4 +1,4 @@
-// Any text as a specification: lexed, parsed and checked. Errors must say where.
+// Lexes, parses and checks any text as a specification. Errors must have a location.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// Any lines as requests over a process's socket (interposer/control/answer.h). Every answer must be one line
-// of JSON: the status or an error.
+// Handles any lines as requests to a process's socket (interposer/control/answer.h). Every answer must be one
+// line of JSON: the status or an error.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -31,7 +31,7 @@ class Nothing final : public lynxpp::report::Sink {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace lynxpp::interposer;
   const std::string text(reinterpret_cast<const char*>(data), size);
-  if (text.find('/') != std::string::npos) return 0;  // no files of this machine
+  if (text.find('/') != std::string::npos) return 0;  // do not read this machine's files
   Session session({}, std::make_unique<Nothing>(), Session::Results::on_demand);
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {

@@ -1,5 +1,5 @@
-// Any text as a description of a kernel's accesses: parsed, and its choices combined. Errors must say what is
-// wrong.
+// Parses any text as a description of a kernel's accesses, and combines its choices. Errors must have a
+// message.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// Any bytes as a program image and as a cubin: its entries are listed, what claims to be PTX is decompressed,
-// and machine code is searched for the PTX that it keeps.
+// Processes any bytes as a program image and as a cubin: lists the entries, decompresses those that claim to
+// be PTX, and searches machine code for the PTX that it contains.
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -10,8 +10,8 @@
 #include "image/fatbinary.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  // The code under test allocates nothing that a header merely promises; this bound keeps the fuzzer's
-  // memory small.
+  // The code under test allocates no memory merely because a header claims a size; this bound keeps the
+  // fuzzer's memory small.
   constexpr std::uint64_t largest_content = 1U << 24;
   const auto bytes = std::as_bytes(std::span(data, size));
   (void)lynxpp::image::compiled_from(bytes);

@@ -1,6 +1,6 @@
-// Any PTX that parses, with a handler at every target: what the passes make of it must be well-formed,
-// whatever it was. Nothing may crash, hang or leak; kernels may be refused, but never because a pass made a
-// mess.
+// Instruments any PTX that parses, with a handler at every target: the passes' output must be well-formed for
+// every input. Nothing may crash, hang or leak; kernels may be rejected, but never because a pass produced
+// invalid code.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -33,10 +33,10 @@ lynxpp::engine::SpecificationPtr specification() {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
-  if (text.find("lynxpp_") != std::string::npos) return 0;  // names that passes give to what they add
+  if (text.find("lynxpp_") != std::string::npos) return 0;  // names that passes give to added code
   const auto module = lynxpp::ptx::parse_module(text, "fuzz.ptx");
   if (!module) return 0;
-  int left = 4;  // kernels of one input: more only take time
+  int left = 4;  // kernels per input: more would only take time
   for (const lynxpp::ptx::Function& function : module->functions) {
     if (!function.is_entry || function.is_declaration() || left-- == 0) continue;
     lynxpp::engine::Request request;

@@ -1,5 +1,5 @@
-// Any bytes as what an editor sends: as a stream of messages with headers, and each line as a message to a
-// server that is running. Every answer must be a message.
+// Handles any bytes as input from an editor: as a stream of messages with headers, and each line as a message
+// to a running server. Every answer must be a message.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -31,7 +31,7 @@ void handle(Server& server, const std::string& message) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
-  if (text.find("include") != std::string::npos) return 0;  // no files of this machine
+  if (text.find("include") != std::string::npos) return 0;  // do not read this machine's files
   std::istringstream stream(text);
   Server of_stream;
   for (Incoming each = read_message(stream, most_bytes);

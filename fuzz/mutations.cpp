@@ -1,6 +1,6 @@
-// The entry of the fuzz targets where there is no libFuzzer: runs every seed and then a fixed number of
-// changed ones, the same in every run. It sees no coverage, so it finds what is near the seeds; the
-// sanitizers' builds of the tests run it too. An input that crashes or takes more than ten seconds is kept.
+// The entry of the fuzz targets without libFuzzer: runs every seed and then a fixed number of mutated ones,
+// the same in every run. It does not use coverage, so it only explores the surroundings of the seeds; the
+// sanitizer builds of the tests run it too. Stores an input that crashes or takes more than ten seconds.
 //   fuzz_TARGET COUNT FINDING SEEDS      FINDING: the file for such an input; SEEDS: a folder
 #include <fcntl.h>
 #include <unistd.h>
@@ -24,14 +24,14 @@ namespace {
 constexpr unsigned seconds_for_one = 10;
 constexpr std::size_t longest_input = 16384;
 
-// What the signal handler needs; it may not allocate.
+// State for the signal handler, which may not allocate.
 std::string input;
 const char* finding = nullptr;
 
 void keep_input(int signal) {
   const int file = open(finding, O_WRONLY | O_CREAT | O_TRUNC, 0644);
   if (file < 0 || write(file, input.data(), input.size()) < 0) _exit(3);
-  constexpr char crashed[] = "fuzz: an input crashed it\n";
+  constexpr char crashed[] = "fuzz: an input caused a crash\n";
   constexpr char hung[] = "fuzz: an input took more than ten seconds\n";
   const bool is_late = signal == SIGALRM;
   if (write(STDERR_FILENO, is_late ? hung : crashed, is_late ? sizeof hung - 1 : sizeof crashed - 1) < 0)
@@ -61,7 +61,7 @@ class Mutator {
  public:
   explicit Mutator(const std::vector<std::string>& seeds) : seeds_(seeds) {}
 
-  /// One of the seeds with one to eight changes.
+  /// Returns one of the seeds with one to eight mutations.
   std::string next() {
     std::string bytes = any_seed();
     for (std::size_t changes = 1 + below(8); changes > 0; --changes) change(bytes);
@@ -73,7 +73,7 @@ class Mutator {
   std::size_t below(std::size_t end) { return end == 0 ? 0 : random_() % end; }
   const std::string& any_seed() { return seeds_[below(seeds_.size())]; }
 
-  /// Some bytes of some seed.
+  /// Returns part of a seed.
   std::string piece() {
     const std::string& from = any_seed();
     const std::size_t begin = below(from.size());
@@ -117,6 +117,6 @@ int main(int count_of_arguments, char** arguments) {
   Mutator mutator(seeds);
   for (long i = 0; i < count; ++i) run(mutator.next());
   alarm(0);
-  std::printf("%zu seeds and %ld changed ones\n", seeds.size(), count);
+  std::printf("%zu seeds and %ld mutated ones\n", seeds.size(), count);
   return 0;
 }

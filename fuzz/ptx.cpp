@@ -1,6 +1,6 @@
-// Any bytes as a PTX module: it is scanned, every body parsed, analysed, and written again. Nothing may
-// crash, hang or leak; what parses must come out byte for byte, and what does not must say where. Bodies are
-// parsed both ways, which must agree.
+// Scans any bytes as a PTX module, and parses, analyses and emits every body. Nothing may crash, hang or
+// leak; valid text must be emitted unchanged, and errors must have a location. Bodies are parsed with both
+// parsers, which must agree.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -54,7 +54,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
   }
   for (const lynxpp::ptx::Variable& variable : module->variables) {
-    // A large array of few bytes of text is right, and only takes memory.
+    // A short text may validly declare a large array, which would only take memory.
     if (variable.size_bytes() < (1U << 20)) (void)lynxpp::ptx::parse_initial_value(*module, variable);
   }
   const lynxpp::ptx::CallGraph calls(*module);

@@ -1,5 +1,5 @@
-// Any text as JSON Lines: records are read, written and read again, and shown in every form. Errors must say
-// where they are.
+// Reads any text as JSON Lines: records are read, written and read again, and shown in every format. Errors
+// must have a location.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -25,7 +25,7 @@ void require(bool holds) {
   if (!holds) std::abort();
 }
 
-/// Each record's own line is a record of the same kind.
+/// Checks that each record's own line parses as a record of the same kind.
 void write_again(const Record& record) {
   const std::string line = std::visit([](const auto& each) { return json_line_of(each); }, record);
   const Reading again = read_json_lines(line, "again.jsonl");

@@ -1,4 +1,4 @@
-// Any bytes as a file of streamed traces. What is handed on must have the bytes that its description says.
+// Reads any bytes as a file of streamed traces. Frames must have the size in their description.
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -16,7 +16,7 @@ inline constexpr std::uint32_t container_magic = 0xBA55ED50;
 inline constexpr std::uint32_t elf_magic = 0x464C457F;
 inline constexpr std::size_t container_header_size = 16;
 
-/// The field of type T at `offset`; nullopt when it is not wholly inside.
+/// Returns the field of type T at `offset`; nullopt if it is not entirely inside.
 template <typename T>
 std::optional<T> load(Bytes bytes, std::uint64_t offset) {
   if (offset > bytes.size() || bytes.size() - offset < sizeof(T)) return std::nullopt;
@@ -25,13 +25,13 @@ std::optional<T> load(Bytes bytes, std::uint64_t offset) {
   return value;
 }
 
-/// The `size` bytes at `offset`; nullopt when they are not wholly inside.
+/// Returns the `size` bytes at `offset`; nullopt if they are not entirely inside.
 inline std::optional<Bytes> slice(Bytes bytes, std::uint64_t offset, std::uint64_t size) {
   if (offset > bytes.size() || bytes.size() - offset < size) return std::nullopt;
   return bytes.subspan(offset, size);
 }
 
-/// Whether PTX text may hold this byte.
+/// True if PTX text may contain this byte.
 inline bool is_text_byte(std::byte byte) {
   const auto c = static_cast<unsigned char>(byte);
   return (c >= ' ' && c != 0x7f) || (c >= '\t' && c <= '\r');

@@ -25,7 +25,7 @@ constexpr char name_format[] = "%016llx-%zu";
 
 fs::path store_folder() { return user_cache_folder("LYNXPP_PTX_STORE", "ptx"); }
 
-/// FNV-1a. It only names the file: the bytes decide.
+/// FNV-1a. Only names the file; a match compares all bytes.
 std::uint64_t hash_of(std::span<const std::byte> bytes) {
   std::uint64_t hash = 14695981039346656037U;
   for (const std::byte byte : bytes) hash = (hash ^ static_cast<std::uint64_t>(byte)) * 1099511628211U;
@@ -39,7 +39,7 @@ std::string name_of(std::span<const std::byte> cubin) {
   return name.data();
 }
 
-/// The length of the cubin in an entry of this name; nullopt if no entry has such a name.
+/// Returns the length of the cubin in an entry of this name; nullopt if it is not the name of an entry.
 std::optional<std::size_t> cubin_bytes_of(const std::string& name) {
   unsigned long long hash = 0;
   std::size_t bytes = 0;
@@ -49,7 +49,7 @@ std::optional<std::size_t> cubin_bytes_of(const std::string& name) {
   return name == same.data() ? std::optional(bytes) : std::nullopt;
 }
 
-/// True if the file's name follows from the bytes it begins with.
+/// True if the file's name matches the bytes it begins with.
 bool is_entry(const PrivateFolder& folder, const std::string& name) {
   const std::optional<std::size_t> bytes = cubin_bytes_of(name);
   const std::optional<std::string> text = bytes ? folder.read(name, greatest_entry) : std::nullopt;
@@ -69,7 +69,7 @@ std::vector<fs::path> folders_in(const fs::path& folder, std::string_view prefix
   return found;
 }
 
-/// torch.compile has one of Triton's for each device.
+/// torch.compile has one Triton cache for each device.
 void add_caches_of_torch(const fs::path& folder, std::vector<fs::path>& caches) {
   for (fs::path& cache : folders_in(folder / "triton")) caches.push_back(std::move(cache));
 }
@@ -88,7 +88,7 @@ std::vector<fs::path> triton_caches() {
   return caches;
 }
 
-/// The text beside the file of these bytes, in one of the folders of `cache`.
+/// Returns the text next to the file with these bytes, in one of the folders of `cache`.
 std::optional<std::string> ptx_beside(const fs::path& cache, std::span<const std::byte> cubin,
                                       const std::string& kernel) {
   for (const fs::path& entry : folders_in(cache)) {
@@ -103,7 +103,7 @@ std::optional<std::string> ptx_beside(const fs::path& cache, std::span<const std
   return std::nullopt;
 }
 
-/// Removes files written no later than `last`, below `folder`.
+/// Removes files last written no later than `last` below `folder`.
 void remove_older(const fs::path& folder, fs::file_time_type last) {
   std::error_code error;
   std::vector<fs::path> old;
@@ -121,9 +121,10 @@ std::uintmax_t total_of(const std::vector<PrivateFolder::File>& files) {
   return total;
 }
 
-/// Removes the oldest entries until the rest fits. Another process may do the same: what is gone is gone.
+/// Removes the oldest entries until the rest fits. Another process may do the same; missing files are
+/// ignored.
 void keep_within_bound(const PrivateFolder& folder) {
-  // A framework writes the cubin to its cache soon after it was compiled.
+  // A framework writes the cubin to its cache shortly after compiling it.
   constexpr std::chrono::minutes until_cached(10);
   std::vector<PrivateFolder::File> files = folder.files();
   std::erase_if(files, [](const PrivateFolder::File& file) { return !cubin_bytes_of(file.name); });
@@ -132,7 +133,7 @@ void keep_within_bound(const PrivateFolder& folder) {
   std::uintmax_t total = total_of(files);
   if (total <= greatest_store) return;
   std::ranges::sort(files, {}, &PrivateFolder::File::written);
-  // More than needed, so that it is rare.
+  // Removes more than needed, so that removals are rare.
   fs::file_time_type last;
   for (const PrivateFolder::File& file : files) {
     if (total <= greatest_store / 4 * 3) break;

@@ -12,11 +12,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Triton and torch.compile keep the PTX next to the cubin, where it is found; a separate cache would only
-// make them recompile everything. JAX keeps nothing by default.
+// Triton and torch.compile store the PTX next to the cubin; a separate cache would only make them recompile
+// everything. JAX stores nothing by default.
 constexpr CompilerCache caches[] = {
     {"CuPy", "CUPY_CACHE_DIR", "~/.cupy/kernel_cache", "/cupy/", "cupy"},
-    {"Numba", "NUMBA_CACHE_DIR", "__pycache__ beside the source", "/numba", "numba"},
+    {"Numba", "NUMBA_CACHE_DIR", "__pycache__ next to the source", "/numba", "numba"},
     {"Warp", "WARP_CACHE_PATH", "~/.cache/warp", "/warp/bin/", "warp"},
     {"PyCUDA", "PYCUDA_CACHE_DIR", "~/.cache/pycuda", "/pycuda/", "pycuda"},
     {"DeepGEMM", "DG_JIT_CACHE_DIR", "~/.deep_gemm", "/deep_gemm", "deep_gemm"},
@@ -54,7 +54,7 @@ bool is_inside(const fs::path& folder, const fs::path& path) {
   return !folder.empty() && path.string().starts_with(folder.string() + "/");
 }
 
-/// Says why nothing is found in a store that is there; empty if it is used.
+/// Returns why an existing store is not used; empty if it is used.
 std::string refusal_of(const fs::path& store) {
   std::error_code error;
   if (!fs::exists(store, error)) return {};

@@ -16,7 +16,7 @@ namespace lynxpp::image {
 
 struct CompilerCache {
   std::string_view framework;
-  std::string_view variable;  ///< names the folder
+  std::string_view variable;  ///< environment variable that names the folder
   std::string_view usual;     ///< the folder used if the variable is not set
   std::string_view library;   ///< part of the path of a library that indicates that the framework is loaded
   std::string_view folder;    ///< in the PTX store; empty: the cache stays where it is
@@ -28,10 +28,10 @@ std::span<const CompilerCache> compiler_caches();
 /// inside the PTX store, unless the user has set the variable. Creates the folders.
 std::vector<std::pair<std::string, std::string>> moved_compiler_caches();
 
-/// "; it may have been compiled in an earlier run and come from CuPy's cache (~/.cupy/kernel_cache,
+/// Returns "; it may have been compiled in an earlier run and come from CuPy's cache (~/.cupy/kernel_cache,
 /// CUPY_CACHE_DIR)": caches outside the PTX store, of frameworks that this process has loaded or whose
-/// variable is set. After that, why the store is not used if somebody else could have written to it. Empty if
-/// there is neither.
+/// variable is set. Appends the reason why the store is not used if another user could have written to it.
+/// Empty if neither applies.
 std::string unobserved_compilation();
 
 }  // namespace lynxpp::image

@@ -11,7 +11,7 @@
 namespace lynxpp::image {
 namespace {
 
-/// Remembered texts that were linked are separated by a zero byte.
+/// Stored texts that were linked are separated by a zero byte.
 std::vector<std::string> texts_in(const std::string& remembered) {
   std::vector<std::string> texts;
   for (const std::string_view text : split(remembered, '\0')) texts.emplace_back(text);
@@ -19,13 +19,13 @@ std::vector<std::string> texts_in(const std::string& remembered) {
 }
 
 CubinPtx from_debug_section(Bytes cubin, const PtxUse& use) {
-  const std::string unusable = "its cubin's debug section holds PTX that cannot be used: ";
+  const std::string unusable = "its cubin's debug section contains PTX that cannot be used: ";
   auto found = debug_ptx(cubin);
   if (!found) return {{}, PtxOrigin::debug_section, unusable + found.error().diagnostics.front().message};
   if (found->modules.empty()) return {};
   for (const std::string& text : found->modules) {
     if (!target_runs_on(text, use.sm))
-      return {{}, PtxOrigin::debug_section, unusable + "its .target is not one of the device's"};
+      return {{}, PtxOrigin::debug_section, unusable + "its .target does not match the device"};
   }
   if (found->forbids_contraction && use.contracts) {
     return {{},

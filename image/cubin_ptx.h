@@ -1,4 +1,4 @@
-// Machine code ▶ the PTX that it was compiled from, wherever it was kept.
+// Machine code ▶ the PTX that it was compiled from, from any source.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace lynxpp::image {
 
 enum class PtxOrigin : std::uint8_t {
   image,           ///< PTX of the program image
-  store,           ///< remembered when the compiler was observed (image/compiled_ptx.h)
+  store,           ///< stored when the compiler was observed (image/compiled_ptx.h)
   compiler_cache,  ///< next to the cubin in the cache of Triton or torch.compile
   debug_section,   ///< image/debug_ptx.h
 };
@@ -27,16 +27,16 @@ struct CubinPtx {
   std::string problem;  ///< why an existing text cannot be used; empty if it can
 };
 
-/// Requirements on the text, set by its next compiler.
+/// Requirements of the text's next compiler.
 struct PtxUse {
   std::uint32_t sm = 0;   ///< compute capability × 10 of the device; 0: any
   bool contracts = true;  ///< true if that compiler contracts products and sums into fma
 };
 
-/// Texts with source lines are preferred: the store, the compilers' caches, then the debug section.
+/// Prefers texts with source lines: first the store, then the compilers' caches, then the debug section.
 CubinPtx ptx_of_cubin(Bytes cubin, const PtxUse& use);
 
-/// For each container of the image without PTX, returns the PTX of its newest machine code. For a device
+/// Returns, for each container of the image without PTX, the PTX of its newest machine code, for a device
 /// that cannot execute machine code. Fails if the image is damaged.
 Result<std::vector<CubinPtx>> ptx_of_machine_code(Bytes image);
 

@@ -12,7 +12,7 @@
 namespace lynxpp::image {
 namespace {
 
-/// Reads consecutive numbers; past the end of the bytes it yields 0 and `ended()` is true.
+/// Reads consecutive integers; past the end of the bytes it yields 0 and `ended()` is true.
 class Reader {
  public:
   Reader(Bytes bytes, std::size_t at) : bytes_(bytes), at_(at) {}
@@ -62,7 +62,7 @@ class Reader {
   bool ended_ = false;
 };
 
-/// Instructions from `address` on have this line.
+/// A line that applies to the instructions from `address` on.
 struct Row {
   std::uint64_t address = 0;
   std::uint64_t file = 0;
@@ -81,7 +81,7 @@ struct Unit {
 };
 
 struct Header {
-  std::uint64_t end = 0;  ///< of the unit
+  std::uint64_t end = 0;  ///< end of the unit
   std::uint8_t least_instruction = 1;
   std::int8_t line_base = 0;
   std::uint8_t line_range = 1;
@@ -144,7 +144,7 @@ bool run_program(Reader& reader, const Header& header, Unit& unit) {
         const auto extended = reader.fixed<std::uint8_t>();
         if (extended == 2) {
           sequence.address_at = reader.position();
-          row.address = 0;  // of the function, to which the operand is relocated
+          row.address = 0;  // relative to the function, to which the operand is relocated
         }
         if (extended == 1) {
           unit.sequences.push_back(std::exchange(sequence, {}));

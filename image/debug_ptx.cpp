@@ -20,7 +20,7 @@ bool holds_ptx_text(std::string_view section) {
 
 std::string_view text_of(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
-/// Returns the first position from `from` on where a line begins with `word`; npos if there is none.
+/// Returns the first position from `from` on where a line begins with `word`; npos if no line does.
 std::size_t line_with(std::string_view text, std::string_view word, std::size_t from = 0) {
   for (std::size_t at = text.find(word, from); at != std::string_view::npos; at = text.find(word, at + 1)) {
     const std::size_t before = text.find_last_not_of(" \t", at == 0 ? 0 : at - 1);
@@ -36,7 +36,7 @@ Status split_text(Bytes section, std::vector<std::string>& modules) {
   std::string text(text_of(section));
   std::ranges::replace(text, '\0', '\n');
   if (!std::ranges::all_of(std::as_bytes(std::span(text)), is_text_byte))
-    return failure("the section holds bytes that are not text");
+    return failure("the section contains bytes that are not text");
   std::size_t begin = 0;
   std::size_t version = line_with(text, ".version");
   if (version == std::string_view::npos || line_with(text, ".target") == std::string_view::npos)
@@ -84,7 +84,7 @@ Result<DebugPtx> debug_ptx(Bytes cubin) {
     if (section.name == options_section && section.content)
       forbids_contraction |= options_forbid_contraction(text_of(*section.content));
     if (!holds_ptx_text(section.name)) continue;
-    if (!section.content) return failure("the text is cut off");
+    if (!section.content) return failure("the text is truncated");
     if ((section.flags & elf_section_is_compressed) != 0) return failure("the section is compressed");
     if (const Status split = split_text(*section.content, found.modules); !split) return split.error();
   }

@@ -1,9 +1,9 @@
 // PTX text inside a cubin's debug information.
 //
-// `ptxas -lineinfo` (Triton, cuTile, every nvcc build with -lineinfo or -G) keeps the text that it assembles
-// in section .nv_debug_ptx_txt, or .nv_debug_ptx_txt.HASH for relocatable code, where nvlink keeps one
-// section for each translation unit. Lines end in a zero byte. Comments, .loc and .file are dropped; their
-// lines remain, empty, so line numbers are those of the original text (image/debug_lines.h fills them).
+// `ptxas -lineinfo` (Triton, cuTile, every nvcc build with -lineinfo or -G) stores the assembled text in
+// section .nv_debug_ptx_txt, or .nv_debug_ptx_txt.HASH for relocatable code, for which nvlink keeps one
+// section per translation unit. Lines end in a zero byte. Comments, .loc and .file are dropped; their lines
+// remain, empty, so line numbers are those of the original text (image/debug_lines.h fills them).
 #pragma once
 
 #include <string>
@@ -21,7 +21,7 @@ struct DebugPtx {
   bool forbids_contraction = false;
 };
 
-/// Returns no modules if the cubin keeps no text. Fails with the reason if its text cannot be used.
+/// Returns no modules if the cubin contains no text. Fails with the reason if its text cannot be used.
 Result<DebugPtx> debug_ptx(Bytes cubin);
 
 /// True if a device of compute capability `sm` (0: any) can run code for the text's .target.

@@ -13,17 +13,17 @@ namespace lynxpp::image {
 namespace {
 
 constexpr std::uint32_t compilation_note =
-    1000;  // of .note.nv.cuinfo: version, virtual architecture, toolkit
+    1000;  // in .note.nv.cuinfo: version, virtual architecture, toolkit
 const std::string no_ptx = "the program carries no PTX for it";
 constexpr const char* build_with_ptx =
     "build with a compute_XX target, e.g. nvcc -gencode arch=compute_80,code=compute_80, or with -lineinfo, "
-    "which keeps the PTX beside the machine code";
+    "which keeps the PTX next to the machine code";
 constexpr const char* run_with_own_cache =
     "leave the variable unset under `lynxpp run`, which gives the framework a cache in the PTX store, or "
     "name an "
     "empty folder";
 
-/// The architecture in the first such note of a section of notes.
+/// Returns the architecture in the first note of this type.
 std::optional<std::uint32_t> architecture_in(Bytes notes) {
   constexpr std::uint64_t header_size = 12;
   const auto padded = [](std::uint64_t size) { return (size + 3) / 4 * 4; };
@@ -72,7 +72,7 @@ Codes taken_from(CubinPtx found) {
   return codes;
 }
 
-/// The driver loads `cubin`; its container may have PTX.
+/// Handles a container whose `cubin` the driver loads; the container may also have PTX.
 Result<Codes> of_machine_code(const Entry& cubin, std::span<const Entry> container, std::uint32_t sm) {
   const auto machine_code = content(cubin);
   if (!machine_code) return machine_code.error();
@@ -96,8 +96,8 @@ Result<Codes> of_machine_code(const Entry& cubin, std::span<const Entry> contain
   const std::string source_name = "compute_" + target_name(wanted);
   const std::string cubin_name = "sm_" + target_name(cubin);
   return refusal(
-      "what runs is machine code for " + cubin_name + ", compiled from " + source_name +
-          "; the program's PTX is for " + others + " and may be other code",
+      "the device runs machine code for " + cubin_name + ", compiled from " + source_name +
+          "; the program's PTX is for " + others + " and may be different code",
       "build with nvcc -gencode arch=" + source_name + ",code=[" + cubin_name + "," + source_name + "]",
       true);
 }
@@ -114,7 +114,7 @@ Result<Codes> codes_of(std::span<const Entry> container, std::uint32_t sm) {
 }  // namespace
 
 std::optional<std::uint32_t> compiled_from(Bytes cubin) {
-  constexpr std::uint8_t version_with_flags = 7;  // of the ABI, to CUDA 12: the header's flags tell
+  constexpr std::uint8_t version_with_flags = 7;  // of the ABI, up to CUDA 12
   if (load<std::uint32_t>(cubin, 0) != elf_magic) return std::nullopt;
   const auto version = load<std::uint8_t>(cubin, 8);
   const auto flags = load<std::uint32_t>(cubin, 48);

@@ -1,7 +1,8 @@
-// What the kernels of an image are on a device, where machine code stands beside PTX.
+// The code that a device runs for an image that has both machine code and PTX.
 //
-// A driver takes machine code that fits the device and compiles PTX only where there is none. PTX of another
-// architecture than the machine code was compiled from may be another program: `__CUDA_ARCH__` chooses.
+// A driver loads machine code that fits the device and compiles PTX only if there is no such code. PTX for
+// another architecture than the machine code was compiled from may be a different program: `__CUDA_ARCH__`
+// selects it.
 #pragma once
 
 #include <cstddef>
@@ -16,12 +17,12 @@
 
 namespace lynxpp::image {
 
-/// One module of the code of a container that a device runs.
+/// One module of the code in a container that a device runs.
 struct DeviceCode {
   std::string ptx;      ///< the text that runs, or that the running code was compiled from; empty if unknown
-  std::string problem;  ///< why there is none
+  std::string problem;  ///< why `ptx` is empty
   std::string hint;
-  bool has_other_ptx = false;  ///< there is PTX, but not of what runs
+  bool has_other_ptx = false;  ///< the container has PTX, but not of the code that runs
   PtxOrigin origin = PtxOrigin::image;
 };
 
@@ -29,8 +30,8 @@ struct DeviceCode {
 /// per module that its machine code was linked from. Fails if the image is damaged.
 Result<std::vector<DeviceCode>> device_code(std::span<const std::byte> bytes, int sm);
 
-/// The virtual architecture (compute_XY, × 10) that a cubin's code was compiled from, as ptxas noted it;
-/// nullopt when the bytes do not tell.
+/// The virtual architecture (compute_XY, × 10) that a cubin's code was compiled from, as recorded by ptxas;
+/// nullopt if it is not recorded.
 std::optional<std::uint32_t> compiled_from(std::span<const std::byte> cubin);
 
 }  // namespace lynxpp::image

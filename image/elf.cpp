@@ -4,9 +4,9 @@ namespace lynxpp::image {
 namespace {
 
 constexpr std::uint16_t smallest_section_header = 64;
-constexpr std::uint16_t index_is_elsewhere = 0xffff;  // in the first section's header, as for a count of 0
+constexpr std::uint16_t index_is_elsewhere = 0xffff;  // in the first section header, as for a count of 0
 
-/// Returns the string that starts at `offset` of a string table.
+/// Returns the string at `offset` in a string table.
 std::string_view name_at(Bytes table, std::uint64_t offset) {
   if (offset >= table.size()) return {};
   const std::string_view rest(reinterpret_cast<const char*>(table.data()) + offset, table.size() - offset);

@@ -21,11 +21,11 @@ struct ElfSection {
   std::string_view name;  ///< empty if the name is out of bounds
   std::uint32_t type = 0;
   std::uint64_t flags = 0;
-  std::optional<Bytes> content;  ///< nullopt: the file ends before the section does, or it has no bits
+  std::optional<Bytes> content;  ///< nullopt if the file ends before the section does, or if it has no bits
 };
 
-/// Returns all sections in table order; none if the file has no table. Fails if the header, the table or
-/// the section of names is damaged.
+/// Returns all sections in table order; empty if the file has no table. Fails if the header, the table or the
+/// section of names is damaged.
 Result<std::vector<ElfSection>> elf_sections(Bytes file);
 
 }  // namespace lynxpp::image

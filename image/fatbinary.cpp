@@ -13,16 +13,16 @@
 namespace lynxpp::image {
 namespace {
 
-// Flags of an entry, as nvcc 13 writes them.
+// Flags of an entry, as written by nvcc 13.
 constexpr std::uint64_t flag_lz4 = 0x2000;
 constexpr std::uint64_t flag_zstd = 0x8000;
 
-// An entry that claims more than this and so many bytes for each stored one is damaged or made to exhaust
-// memory. PTX and machine code shrink to a tenth; a table of zeros within them may shrink far more.
+// An entry that claims more than this plus the greatest ratio to its stored bytes is damaged or crafted to
+// exhaust memory. PTX and machine code shrink to a tenth; tables of zeros in them may shrink far more.
 constexpr std::uint64_t always_plausible = std::uint64_t{1} << 20;
 constexpr std::uint64_t greatest_ratio = 1024;
 
-// Output grows from this as the stream yields bytes, so that a forged size alone allocates little.
+// Initial output size; it grows as the stream yields bytes, so that a forged size alone allocates little.
 constexpr std::uint64_t first_step = std::uint64_t{1} << 20;
 
 constexpr std::uint16_t kind_ptx = 1;
@@ -34,14 +34,14 @@ Status read_entries(Bytes payload, std::size_t container, std::vector<Entry>& en
   std::uint64_t offset = 0;
   while (offset < payload.size()) {
     const auto rest = payload.subspan(offset);
-    if (rest.size() < entry_header_size) return failure("a fatbinary entry is cut off in its header");
+    if (rest.size() < entry_header_size) return failure("a fatbinary entry is truncated in its header");
     const auto kind = *load<std::uint16_t>(rest, 0);
     const auto header_size = *load<std::uint32_t>(rest, 4);
     const auto payload_size = *load<std::uint64_t>(rest, 8);
     const auto compressed_size = *load<std::uint32_t>(rest, 16);
-    if (header_size < entry_header_size) return failure("a fatbinary entry has an impossible header size");
+    if (header_size < entry_header_size) return failure("a fatbinary entry has an invalid header size");
     const auto stored = slice(rest, header_size, payload_size);
-    if (!stored) return failure("a fatbinary entry reaches beyond its container");
+    if (!stored) return failure("a fatbinary entry extends past its container");
 
     Entry entry;
     entry.container = container;
@@ -52,7 +52,7 @@ Status read_entries(Bytes payload, std::size_t container, std::vector<Entry>& en
     entry.uncompressed_size = payload_size;
     if ((entry.flags & (flag_zstd | flag_lz4)) != 0) {
       if (compressed_size > payload_size)
-        return failure("a compressed fatbinary entry reaches beyond its payload");
+        return failure("a compressed fatbinary entry extends past its payload");
       entry.payload = stored->first(compressed_size);  // the rest is padding
       entry.uncompressed_size = *load<std::uint64_t>(rest, 56);
     }
@@ -67,7 +67,7 @@ Result<std::vector<Entry>> read_containers(Bytes bytes) {
   std::uint64_t offset = 0;
   for (std::size_t container = 0; offset < bytes.size();) {
     const Bytes rest = bytes.subspan(offset);
-    // Containers are aligned to 8 bytes; zeros stand between them and at the end of a section.
+    // Containers are aligned to 8 bytes; zeros separate them and pad the end of a section.
     const Bytes padding = rest.first(std::min<std::size_t>(rest.size(), 4));
     if (std::all_of(padding.begin(), padding.end(), [](std::byte each) { return each == std::byte{0}; })) {
       offset += padding.size();
@@ -78,9 +78,9 @@ Result<std::vector<Entry>> read_containers(Bytes bytes) {
     const auto payload_size = load<std::uint64_t>(rest, 8);
     if (!payload_size || *magic != container_magic) return failure("the bytes are not a fatbinary container");
     if (*header_size < container_header_size)
-      return failure("the fatbinary container has an impossible header size");
+      return failure("the fatbinary container has an invalid header size");
     const auto payload = slice(rest, *header_size, *payload_size);
-    if (!payload) return failure("the fatbinary container is cut off");
+    if (!payload) return failure("the fatbinary container is truncated");
     if (auto status = read_entries(*payload, container, entries); !status) return status.error();
     offset += *header_size + *payload_size;
     ++container;
@@ -115,7 +115,7 @@ Result<std::string> decompress_zstd(Bytes payload, std::uint64_t expected) {
       text.resize(std::min<std::uint64_t>(expected, std::uint64_t{text.size()} * 2));
       output = {text.data(), text.size(), output.pos};
     } else if (input.pos + output.pos == before) {
-      return failure("a zstd fatbinary entry is cut off");
+      return failure("a zstd fatbinary entry is truncated");
     }
   }
   if (output.pos != expected) return failure("a zstd fatbinary entry is smaller than its header says");
@@ -123,13 +123,14 @@ Result<std::string> decompress_zstd(Bytes payload, std::uint64_t expected) {
   return text;
 }
 
-/// LZ4's blocks cannot be continued with another buffer: a prefix of each size is decompressed anew.
+/// LZ4 blocks cannot be continued in another buffer: each step decompresses a longer prefix from the
+/// beginning.
 Result<std::string> decompress_lz4(Bytes payload, std::uint64_t expected) {
-  // One byte of an LZ4 block yields at most 255.
+  // One byte of an LZ4 block yields at most 255 bytes.
   constexpr std::uint64_t most_of_a_byte = 255;
   if (payload.size() > LZ4_MAX_INPUT_SIZE || expected > std::numeric_limits<int>::max() ||
       expected > payload.size() * most_of_a_byte) {
-    return failure("an LZ4 fatbinary entry has an impossible size");
+    return failure("an LZ4 fatbinary entry has an invalid size");
   }
   const auto* const packed = reinterpret_cast<const char*>(payload.data());
   const auto packed_size = static_cast<int>(payload.size());
@@ -164,8 +165,8 @@ Result<std::vector<Entry>> list_entries(Bytes bytes) {
 
 Result<std::string> content(const Entry& entry) {
   if (entry.uncompressed_size > always_plausible + greatest_ratio * entry.payload.size()) {
-    return failure("a fatbinary entry of " + std::to_string(entry.payload.size()) + " bytes claims to hold " +
-                   std::to_string(entry.uncompressed_size));
+    return failure("a fatbinary entry of " + std::to_string(entry.payload.size()) +
+                   " bytes claims an uncompressed size of " + std::to_string(entry.uncompressed_size));
   }
   if ((entry.flags & flag_zstd) != 0) return decompress_zstd(entry.payload, entry.uncompressed_size);
   if ((entry.flags & flag_lz4) != 0) return decompress_lz4(entry.payload, entry.uncompressed_size);
@@ -173,7 +174,7 @@ Result<std::string> content(const Entry& entry) {
 }
 
 Result<std::string> ptx_text(const Entry& entry) {
-  if (entry.kind != EntryKind::ptx) return failure("the fatbinary entry holds no PTX");
+  if (entry.kind != EntryKind::ptx) return failure("the fatbinary entry contains no PTX");
   Result<std::string> text = content(entry);
   if (text) text->resize(std::min(text->find('\0'), text->size()));
   return text;

@@ -1,5 +1,5 @@
-// Measures a program image in memory. A file of its own because the preload library links it and nothing else
-// of this folder.
+// Measures a program image in memory. A separate file because it is the only one of this folder that the
+// preload library links.
 #include "image/bytes.h"
 #include "image/fatbinary.h"
 
@@ -13,7 +13,7 @@ T field(const std::byte* base, std::size_t offset) {
   return value;
 }
 
-/// What __cudaRegisterFatBinary and cuLibraryLoadData take. Version 2 is written by nvcc's device link step.
+/// The argument of __cudaRegisterFatBinary and cuLibraryLoadData. nvcc's device link step writes version 2.
 struct Wrapper {
   std::uint32_t magic;
   std::uint32_t version;
@@ -25,12 +25,12 @@ Result<Bytes> measure_container(const std::byte* base) {
   const auto header_size = field<std::uint16_t>(base, 6);
   const auto payload_size = field<std::uint64_t>(base, 8);
   if (header_size < container_header_size || payload_size > PTRDIFF_MAX - std::uint64_t{header_size}) {
-    return failure("the fatbinary container has an impossible size");
+    return failure("the fatbinary container has an invalid size");
   }
   return Bytes(base, header_size + payload_size);
 }
 
-/// An ELF ends where its last section, segment or header table ends.
+/// An ELF file ends at the end of its last section, segment or header table.
 Result<Bytes> measure_elf(const std::byte* base) {
   constexpr std::uint64_t greatest_offset = std::uint64_t{1} << 40;
   constexpr std::uint32_t no_bits = 8;
@@ -43,7 +43,7 @@ Result<Bytes> measure_elf(const std::byte* base) {
   const auto section_count = field<std::uint16_t>(base, 60);
   if (segments > greatest_offset || sections > greatest_offset || (section_count != 0 && section_size < 64) ||
       (segment_count != 0 && segment_size < 56)) {
-    return failure("the cubin has an impossible ELF header");
+    return failure("the cubin has an invalid ELF header");
   }
   std::uint64_t end = 64;
   const auto cover = [&end](std::uint64_t offset, std::uint64_t size) {
@@ -62,11 +62,11 @@ Result<Bytes> measure_elf(const std::byte* base) {
     const std::byte* header = base + segments + std::size_t{i} * segment_size;
     possible = cover(field<std::uint64_t>(header, 8), field<std::uint64_t>(header, 32));
   }
-  if (!possible) return failure("the cubin has an impossible ELF section");
+  if (!possible) return failure("the cubin has an invalid ELF section");
   return Bytes(base, end);
 }
 
-/// Text ends at its zero byte; any other control byte before it says that this is no text.
+/// Text ends at its zero byte; any other control byte before it means that this is not text.
 Result<Bytes> measure_text(const std::byte* base) {
   std::size_t size = 0;
   for (;; ++size) {
@@ -79,7 +79,7 @@ Result<Bytes> measure_text(const std::byte* base) {
   return Bytes(base, size);
 }
 
-/// The first four bytes, of which only as many are read as the image is certain to have: text may be shorter.
+/// Returns the first four bytes, reading only bytes that the image certainly has: text may be shorter.
 std::uint32_t magic_of(const std::byte* base) {
   std::uint32_t magic = 0;
   for (unsigned i = 0; i < 4; ++i) {

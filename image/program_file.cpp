@@ -18,7 +18,7 @@ constexpr std::uint16_t machine_cuda = 190;  // EM_CUDA: the ELF file itself is 
 
 std::string_view text(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
-/// Splits a section of containers in a row.
+/// Splits a section of consecutive containers.
 Status split_section(Bytes section, const std::string& origin, std::vector<FileImage>& images) {
   std::uint64_t offset = 0;
   std::size_t index = 0;
@@ -32,10 +32,10 @@ Status split_section(Bytes section, const std::string& origin, std::vector<FileI
     const auto payload_size = load<std::uint64_t>(section, offset + 8);
     if (*magic != container_magic || !payload_size || *header_size < container_header_size ||
         *payload_size > section.size()) {
-      return failure(origin + ": the section holds something else than fatbinary containers");
+      return failure(origin + ": the section contains data other than fatbinary containers");
     }
     const auto container = slice(section, offset, *header_size + *payload_size);
-    if (!container) return failure(origin + ": a fatbinary container is cut off");
+    if (!container) return failure(origin + ": a fatbinary container is truncated");
     images.push_back({origin + " #" + std::to_string(index++) + "]", *container});
     offset += container->size();
   }
@@ -53,7 +53,7 @@ Status read_elf(Bytes file, const std::string& origin, std::vector<FileImage>& i
     if (section.name != ".nv_fatbin" && section.name != "__nv_relfatbin") continue;
     if (section.type == elf_section_without_bits) continue;
     const std::string name(section.name);
-    if (!section.content) return failure(origin + ": section " + name + " is cut off");
+    if (!section.content) return failure(origin + ": section " + name + " is truncated");
     auto status = split_section(*section.content, origin + "[" + name, images);
     if (!status) return status;
   }
@@ -66,7 +66,7 @@ std::uint64_t decimal(std::string_view digits) {
   return value;
 }
 
-/// A member's name as System V archives write it: "name/", or "/offset" into the table of long names.
+/// Decodes a member's name in a System V archive: "name/", or "/offset" into the table of long names.
 std::string member_name(std::string_view field, std::string_view long_names) {
   if (field.size() > 1 && field[0] == '/' && field[1] >= '0' && field[1] <= '9') {
     const std::uint64_t offset = decimal(field.substr(1));
@@ -87,7 +87,7 @@ Status read_archive(Bytes file, const std::string& path, std::vector<FileImage>&
     const std::string_view fields = text(*header);
     const std::uint64_t size = decimal(fields.substr(48, 10));
     const auto member = slice(file, offset + member_header_size, size);
-    if (!member) return failure(path + ": the archive is cut off");
+    if (!member) return failure(path + ": the archive is truncated");
     const std::string_view name = fields.substr(0, 16);
     if (name.starts_with("// ")) {
       long_names = text(*member);
@@ -102,7 +102,7 @@ Status read_archive(Bytes file, const std::string& path, std::vector<FileImage>&
 
 bool read_bytes(const std::string& path, std::vector<std::byte>& contents) {
   std::error_code problem;
-  const std::uintmax_t size = std::filesystem::file_size(path, problem);  // of a folder: a problem
+  const std::uintmax_t size = std::filesystem::file_size(path, problem);  // fails for a folder
   if (problem) return false;
   std::ifstream stream(path, std::ios::binary);
   contents.resize(size);

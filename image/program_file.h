@@ -1,4 +1,4 @@
-// Files on disk that hold program images ▶ the images: ELF programs, objects and shared libraries, static
+// Files on disk that contain program images ▶ the images: ELF programs, objects and shared libraries, static
 // archives of them, fatbinary files, cubins, PTX text.
 #pragma once
 
@@ -28,10 +28,10 @@ struct ProgramFile {
   ProgramFile& operator=(const ProgramFile&) = delete;
 
   std::vector<std::byte> contents;
-  std::vector<FileImage> images;  ///< in file order; empty when an ELF file or archive holds no device code
+  std::vector<FileImage> images;  ///< in file order; empty if an ELF file or archive contains no device code
 };
 
-/// Failure: the file cannot be read, is damaged, or is of no kind that holds device code.
+/// Fails if the file cannot be read, is damaged, or is of a kind that cannot contain device code.
 Result<ProgramFile> containers_in_file(const std::string& path);
 
 }  // namespace lynxpp::image

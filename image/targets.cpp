@@ -6,12 +6,12 @@
 namespace lynxpp::image {
 namespace {
 
-// Flags of an entry, as nvcc 13 writes them.
-constexpr std::uint64_t flag_architecture_specific = 0x100000;  // sm_90a: that architecture only
-constexpr std::uint64_t flag_family_specific = 0x200000;        // sm_100f: later members of that family only
+// Flags of an entry, as written by nvcc 13.
+constexpr std::uint64_t flag_architecture_specific = 0x100000;  // sm_90a: only that architecture
+constexpr std::uint64_t flag_family_specific = 0x200000;        // sm_100f: only later members of that family
 constexpr std::uint64_t special_flags = flag_architecture_specific | flag_family_specific;
 
-// Systems on a chip: their machine code and that of other devices do not run on each other.
+// Systems on a chip: their machine code and that of other devices are mutually incompatible.
 constexpr std::array<std::uint32_t, 6> embedded{53, 62, 72, 87, 101, 110};
 
 bool is_embedded(std::uint32_t sm) {

@@ -1,4 +1,4 @@
-// Which entries of a fatbinary run on a device, and which of them the driver prefers.
+// Selects the entries of a fatbinary that run on a device, and the one that the driver prefers.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,19 @@
 
 namespace lynxpp::image {
 
-/// The entries of each container, in order; they point into `entries`.
+/// Returns the entries of each container, in order; they point into `entries`.
 std::vector<std::span<const Entry>> by_container(std::span<const Entry> entries);
 
-/// The PTX that the driver would JIT for a device of capability `sm` (0: any); null when there is none. At
-/// equal capability the special one (sm_90a) where the device is known, the portable one where any will do.
+/// Returns the PTX that the driver would JIT for a device of capability `sm` (0: any); null if no entry fits.
+/// At equal capability, prefers the specialized entry (sm_90a) for a known device and the portable one for
+/// any device.
 const Entry* best_ptx(std::span<const Entry> container, std::uint32_t sm);
 
-/// The machine code that the driver would load on a device of capability `sm`: of the same major version and
-/// the highest minor version that is not above the device's. Null when there is none.
+/// Returns the machine code that the driver would load on a device of capability `sm`: of the same major
+/// version, with the highest minor version up to the device's. Null if no entry fits.
 const Entry* best_cubin(std::span<const Entry> container, std::uint32_t sm);
 
-/// Whether both are for one architecture only, for one family only, or portable.
+/// True if both are architecture-specific, both family-specific, or both portable.
 bool same_specialization(const Entry& first, const Entry& second);
 
 /// Returns the flags of an entry for sm_90a ('a') or sm_100f ('f'); 0 for any other suffix.

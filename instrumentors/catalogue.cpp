@@ -15,9 +15,10 @@ namespace lynxpp::instrumentors {
 namespace {
 
 constexpr std::string_view extension = ".cod";
-/// What an entry begins with that holds a text: all bytes of it but letters and digits are "%3a".
+/// Prefix of an entry that contains a text, in which every byte except letters and digits is escaped as
+/// "%3a".
 constexpr std::string_view text_mark = "text:";
-/// A specification is a page of text; what is larger is some other file.
+/// A specification is about a page of text; larger files are something else.
 constexpr std::size_t greatest_size = 4u << 20;
 
 std::string summary_of(std::string_view source) {
@@ -88,23 +89,25 @@ Failure unknown(const std::string& name) {
   const std::string close = closest_match(name, names);
   if (!close.empty()) return failure("no specification '" + name + "'", "did you mean '" + close + "'?");
   std::string list;
-  for (const std::string& known : names) list += (list.empty() ? "ready-made are: " : ", ") + known;
-  return failure("no specification '" + name + "'",
-                 list + (list.empty() ? "" : "; ") + "a file of your own is named with its path or its .cod");
+  for (const std::string& known : names)
+    list += (list.empty() ? "ready-made specifications: " : ", ") + known;
+  return failure(
+      "no specification '" + name + "'",
+      list + (list.empty() ? "" : "; ") + "to use a file, give its path or a name that ends in .cod");
 }
 
 bool is_plain(char byte) {
   return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9');
 }
 
-/// The value of a hexadecimal digit; nullopt: it is none.
+/// Returns the value of a hexadecimal digit; nullopt if it is not one.
 std::optional<int> digit_of(char byte) {
   constexpr std::string_view digits = "0123456789abcdef";
   const std::size_t value = digits.find(byte);
   return value == std::string_view::npos ? std::nullopt : std::optional<int>(static_cast<int>(value));
 }
 
-/// `entry` without its mark: "NAME:TEXT".
+/// Decodes `entry` without its prefix: "NAME:TEXT".
 Result<LoadedSpecification> text_of_entry(std::string_view entry) {
   const std::size_t colon = std::min(entry.find(':'), entry.size());
   LoadedSpecification specification{
@@ -140,7 +143,7 @@ std::string text_entry(const std::string& name, std::string_view source) {
 }
 
 std::span<const ReadyMade> ready_made() {
-  // Leaked on purpose: host programs may still launch kernels while static objects die.
+  // Leaked on purpose: host programs may still launch kernels during static destruction.
   static const auto* const catalogue = new std::vector<ReadyMade>(make_catalogue());
   return *catalogue;
 }

@@ -1,8 +1,8 @@
-// What warps of observed thread blocks accessed in memory: the input of models that want addresses. Where it
-// comes from is nothing to them (observe/ makes it of a run's records).
+// Memory accesses by warps of observed thread blocks: the input of models that work on addresses, independent
+// of the source (observe/ creates it from a run's records).
 //
-// Accesses stand in an order that agrees with each warp's own and with the barriers of its block: what a warp
-// does behind a barrier stands behind what others did before it.
+// The order of accesses agrees with each warp's program order and with the barriers of its block: accesses
+// after a barrier come after the other warps' accesses before it.
 #pragma once
 
 #include <bit>
@@ -20,45 +20,45 @@ struct AccessSite {
   static constexpr std::uint32_t none = 0xffffffff;
 
   std::string opcode;      ///< "ld.global.f32"
-  std::string file;        ///< of the source; empty: not known
-  std::uint32_t line = 0;  ///< of the source; 0: not known
+  std::string file;        ///< source file; empty if unknown
+  std::uint32_t line = 0;  ///< source line; 0 if unknown
   std::uint32_t ptx_line = 0;
   AccessKind kind = AccessKind::read;
-  /// A store to shared memory: the load whose value it stores unchanged, so that the two are one fetch. Of a
-  /// copy (cp.async) the site itself.
+  /// For a store to shared memory, the load whose value it stores unchanged, so that the two form one fetch.
+  /// For a copy (cp.async), the site itself.
   std::uint32_t fetched_by = none;
-  /// The first site of those that are one reference of the source: loads of which one or the other gives the
-  /// value that is used, as in `inside ? tile[i] : in[j]`. Else its own number.
+  /// The first of the sites that are one reference in the source: loads whose results are merged into one
+  /// value, as in `inside ? tile[i] : in[j]`. Otherwise its own index.
   std::uint32_t reference = 0;
-  std::uint64_t executions = 0;  ///< by threads, in all thread blocks of the launch
+  std::uint64_t executions = 0;  ///< thread executions, in all thread blocks of the launch
 };
 
-/// "kernel.cu:12", or "PTX line 34" where the source is not known.
+/// "kernel.cu:12", or "PTX line 34" if the source is unknown.
 std::string place_of(const AccessSite& site);
 
 /// One execution of a site by a warp.
 struct WarpAccess {
   std::uint32_t site = 0;
-  std::uint32_t warp = 0;        ///< in its block
-  std::uint64_t block = 0;       ///< number in the grid, x first
-  std::uint32_t lanes = 0;       ///< one bit for each that takes part
-  std::uint32_t bytes = 0;       ///< of each lane
-  std::uint32_t arithmetic = 0;  ///< arithmetic instructions since the warp's access before
-  bool is_shared = false;        ///< to shared memory, else to global
-  bool writes = false;           ///< this side of it: of a copy, the one to shared memory
-  std::uint64_t first = 0;       ///< Observation::addresses of its lowest lane; the next lanes' follow
+  std::uint32_t warp = 0;        ///< index in its block
+  std::uint64_t block = 0;       ///< linear index in the grid, x first
+  std::uint32_t lanes = 0;       ///< bit mask of participating lanes
+  std::uint32_t bytes = 0;       ///< per lane
+  std::uint32_t arithmetic = 0;  ///< arithmetic instructions since the warp's previous access
+  bool is_shared = false;        ///< shared memory, otherwise global memory
+  bool writes = false;           ///< direction of this side; for a copy, the side in shared memory writes
+  std::uint64_t first = 0;       ///< lowest lane's index in Observation::addresses; others follow
 
   unsigned lane_count() const { return static_cast<unsigned>(std::popcount(lanes)); }
 };
 
 struct ObservedArray {
   std::string name;
-  std::uint64_t address = 0;  ///< of shared memory: in its own window
+  std::uint64_t address = 0;  ///< for shared memory, relative to its window
   std::uint64_t bytes = 0;
   bool is_shared = false;
 };
 
-/// A launch.
+/// One observed launch.
 struct Observation {
   std::string kernel;  ///< as written in the source
   std::uint64_t launch = 0;
@@ -67,13 +67,13 @@ struct Observation {
   std::uint32_t block[3] = {1, 1, 1};
   std::vector<AccessSite> sites;
   std::vector<WarpAccess> accesses;
-  std::vector<std::uint64_t> addresses;  ///< of shared memory: in its own window
-  std::vector<ObservedArray> arrays;     ///< shared ones, then the others as they were allocated
-  /// Ascending; all their accesses are here.
+  std::vector<std::uint64_t> addresses;  ///< for shared memory, relative to its window
+  std::vector<ObservedArray> arrays;     ///< shared arrays, then the others in allocation order
+  /// Ascending; all accesses of these blocks are included.
   std::vector<std::uint64_t> blocks;
-  /// All accesses to global memory of blocks 0 to before this are here, chosen or not.
+  /// All accesses to global memory of the blocks below this index are included, chosen or not.
   std::uint64_t first_blocks = 0;
-  std::uint64_t dropped = 0;  ///< accesses of warps that found no room; their blocks are left out above
+  std::uint64_t dropped = 0;  ///< warp accesses dropped for lack of capacity; their blocks are omitted above
 
   std::uint64_t grid_blocks() const { return std::uint64_t{grid[0]} * grid[1] * grid[2]; }
   std::uint32_t block_threads() const { return block[0] * block[1] * block[2]; }

@@ -14,12 +14,12 @@ namespace {
 
 using nlohmann::json;
 
-/// Reads an object's members and remembers what is wrong with them.
+/// Reads an object's members and collects errors.
 class Members {
  public:
   Members(const json& object, std::string path, std::string file, Diagnostics& problems)
       : object_(object), path_(std::move(path)), file_(std::move(file)), problems_(problems) {
-    if (!object_.is_object()) add((path_.empty() ? "the file" : path_) + " is no object");
+    if (!object_.is_object()) add((path_.empty() ? "the file" : path_) + " is not an object");
   }
 
   void number(const char* name, std::uint32_t& value, std::uint32_t least, std::uint32_t most) {
@@ -28,7 +28,7 @@ class Members {
     const bool is_number = member->is_number_unsigned();
     const auto given = is_number ? member->get<std::uint64_t>() : 0;
     if (!is_number || given < least || given > most) {
-      return add("'" + path_ + name + "' has to be an integer from " + std::to_string(least) + " to " +
+      return add("'" + path_ + name + "' must be an integer from " + std::to_string(least) + " to " +
                  std::to_string(most));
     }
     value = static_cast<std::uint32_t>(given);
@@ -37,14 +37,14 @@ class Members {
   void text(const char* name, std::string& value) {
     const json* member = find(name);
     if (member == nullptr) return;
-    if (!member->is_string()) return add("'" + path_ + name + "' has to be a string");
+    if (!member->is_string()) return add("'" + path_ + name + "' must be a string");
     value = member->get<std::string>();
   }
 
   void flag(const char* name, bool& value) {
     const json* member = find(name);
     if (member == nullptr) return;
-    if (!member->is_boolean()) return add("'" + path_ + name + "' has to be true or false");
+    if (!member->is_boolean()) return add("'" + path_ + name + "' must be true or false");
     value = member->get<bool>();
   }
 
@@ -54,13 +54,13 @@ class Members {
     return {member == nullptr ? nothing : *member, path_ + name + ".", file_, problems_};
   }
 
-  /// Of a member that need not be there.
+  /// True if an optional member is present.
   bool has(const char* name) {
     asked_.insert(name);
     return object_.is_object() && object_.contains(name);
   }
 
-  /// What was not asked for is misspelt.
+  /// Reports members that were never requested: they are misspelt.
   void refuse_others() {
     if (!object_.is_object()) return;
     for (const auto& [name, value] : object_.items()) {
@@ -85,7 +85,7 @@ class Members {
   }
 
   const json& object_;
-  std::string path_;  ///< of the object, with a dot behind it
+  std::string path_;  ///< of the object, with a trailing dot
   std::string file_;
   Diagnostics& problems_;
   std::set<std::string> asked_;
@@ -105,7 +105,7 @@ void read_global(Members members, GlobalMemory& global, Diagnostics& problems, c
     problems.push_back({Severity::error,
                         {file, 0, 0, 1},
                         "'global.coalescing' cannot be '" + coalescing + "'",
-                        "it is 'segments' or 'sectors'"});
+                        "it must be 'segments' or 'sectors'"});
   }
 }
 
@@ -144,9 +144,9 @@ CacheTiming read_cache(Members members, std::vector<std::string>& problems) {
   members.refuse_others();
   if (cache.line == 0 || cache.sector == 0 || cache.ways == 0) return cache;
   if (cache.line % cache.sector != 0 || cache.line / cache.sector > 32)
-    problems.emplace_back("a cache's line has to be 1 to 32 sectors");
+    problems.emplace_back("a cache's line must be 1 to 32 sectors");
   if (cache.bytes % (std::uint64_t{cache.line} * cache.ways) != 0)
-    problems.emplace_back("a cache's 'bytes' have to be a multiple of 'line' times 'ways'");
+    problems.emplace_back("a cache's 'bytes' must be a multiple of 'line' times 'ways'");
   return cache;
 }
 
@@ -215,9 +215,9 @@ Result<Machine> parse_machine(std::string_view text, const std::string& file) {
     problems.push_back({Severity::error, {file, 0, 0, 1}, std::move(each), ""});
   top.refuse_others();
   if (problems.empty() && 128 % machine.texture.line != 0)
-    problems.push_back({Severity::error, {file, 0, 0, 1}, "'texture.line' has to divide 128", ""});
+    problems.push_back({Severity::error, {file, 0, 0, 1}, "'texture.line' must divide 128", ""});
   if (problems.empty() && machine.warp_size % machine.access_group != 0) {
-    problems.push_back({Severity::error, {file, 0, 0, 1}, "'access_group' has to divide 'warp_size'", ""});
+    problems.push_back({Severity::error, {file, 0, 0, 1}, "'access_group' must divide 'warp_size'", ""});
   }
   if (!problems.empty()) return Failure{std::move(problems)};
   return machine;

@@ -1,7 +1,7 @@
-// What shows without touching clocks whether memory is what a kernel waits for: arithmetic beside each of its
-// accesses, which takes no time where it does.
+// Determines without clocks if a kernel is memory-bound: arithmetic added at each access takes no additional
+// time in a memory-bound kernel.
 //
-//   run with added_arithmetic_specification(1) and with that of 1 + n, and compare the times
+//   run with added_arithmetic_specification(1) and added_arithmetic_specification(1 + n), compare the times
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace lynxpp::observe {
 
-/// `count` additions beside each access to global memory, at least 1. What begins and ends them is the same
-/// for any count.
+/// Returns a specification that adds `count` additions at each access to global memory, at least 1. Its
+/// prologue and epilogue are independent of the count.
 std::string added_arithmetic_specification(std::uint32_t count);
 
-/// Results `instructions` and `accesses`: of warps, all, and those that arithmetic is added beside.
+/// Counts in warp instructions: result `instructions` is all, `accesses` those at which arithmetic is added.
 std::string access_counts_specification();
 
 }  // namespace lynxpp::observe

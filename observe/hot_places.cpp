@@ -22,7 +22,7 @@ const ResultValue* result_named(const LaunchRecord& record, const std::string& n
   return found == record.results.end() ? nullptr : &*found;
 }
 
-/// Empty: there is none, or it has no elements.
+/// Empty if the result does not exist or has no elements.
 std::vector<std::uint64_t> whole_numbers(const LaunchRecord& record, const std::string& name) {
   const ResultValue* const result = result_named(record, name);
   if (result == nullptr) return {};
@@ -37,7 +37,7 @@ std::uint64_t sum_named(const LaunchRecord& record, const std::string& name) {
   return std::accumulate(values.begin(), values.end(), std::uint64_t{0});
 }
 
-/// The array that an address lies in, and how far from its begin.
+/// The array that contains an address, and the offset from its beginning.
 struct Located {
   std::string array;
   std::uint64_t offset = 0;
@@ -62,7 +62,8 @@ class Arrays {
     }
     return {"", address};
   }
-  /// The lowest one that begins within the bytes from `address` on: a region may begin before its array does.
+  /// Finds the lowest array that begins within `bytes` from `address`: a region may begin before its array
+  /// does.
   std::optional<Located> begins_within(std::uint64_t address, std::uint64_t bytes) const {
     std::optional<std::size_t> lowest;
     for (std::size_t i = 0; i < addresses_.size() && i < bytes_.size(); ++i) {
@@ -125,7 +126,7 @@ Result<HotPlaces> hot_places_of(const std::vector<const LaunchRecord*>& launches
   std::uint64_t visits = 0, operations = 0;
   for (const LaunchRecord* record : launches) {
     if (result_named(*record, "visits") == nullptr || result_named(*record, "operations") == nullptr)
-      return failure("a record has no visits: it is not of the specification of hot places");
+      return failure("a record has no visits; it is not from the hot-places specification");
     visits += sum_named(*record, "visits");
     operations += sum_named(*record, "operations");
     result.not_counted += sum_named(*record, "not_counted");

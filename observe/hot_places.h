@@ -1,5 +1,5 @@
-// Where accesses meet although partitions are hashed: a region of 256 bytes that a large part of a kernel's
-// accesses go to, and an address that a large part of its atomic operations go to.
+// Hot spots despite hashed partitions: a region of 256 bytes that receives a large share of a kernel's
+// accesses, or an address that receives a large share of its atomic operations.
 //
 //   run with hot_places_specification(), then hot_places_of(launches, sites)
 #pragma once
@@ -22,25 +22,25 @@ struct HotPlace {
     std::uint64_t count = 0;
   };
   Kind kind = Kind::region;
-  std::string array;         ///< that it lies in; empty: none that is known
-  std::uint64_t offset = 0;  ///< from the array's begin, or the address itself
-  std::uint64_t bytes = 0;   ///< of the region; 0: of an address
-  std::uint64_t count = 0;   ///< accesses of warps to the region; operations of lanes on the address
-  double share = 0;          ///< of all of the kernel's
-  std::vector<Site> sites;   ///< the one with the most first
+  std::string array;         ///< the array that contains it; empty if unknown
+  std::uint64_t offset = 0;  ///< from the beginning of the array, or the address itself
+  std::uint64_t bytes = 0;   ///< size of the region; 0: an address
+  std::uint64_t count = 0;   ///< warp accesses to the region, or lane operations on the address
+  double share = 0;          ///< of the kernel's total
+  std::vector<Site> sites;   ///< in descending order of count
 };
 
-/// What makes a place hot: a tenth of all, and so many that they matter.
+/// Thresholds of a hot spot: a tenth of the total, and a relevant absolute count.
 inline constexpr double least_hot_share = 0.1;
 inline constexpr std::uint64_t least_hot_count = 1000;
 
 struct HotPlaces {
-  std::vector<HotPlace> places;   ///< by kind, the most first
-  std::uint64_t not_counted = 0;  ///< accesses to places that there was no room for
+  std::vector<HotPlace> places;   ///< by kind, in descending order of count
+  std::uint64_t not_counted = 0;  ///< accesses dropped because the table was full
 };
 
-/// Of the launches of one kernel, added up; an array is the same where its name is. Failure: a record is not
-/// of this specification.
+/// Aggregates the launches of one kernel; arrays are identified by name. Fails if a record is not from this
+/// specification.
 Result<HotPlaces> hot_places_of(const std::vector<const report::LaunchRecord*>& launches);
 
 }  // namespace lynxpp::observe

@@ -18,7 +18,7 @@ using report::ResultValue;
 using report::SitesRecord;
 
 constexpr std::uint32_t writes_bit = 1, shared_bit = 2;
-/// What a lane that leaves the kernel says of its block.
+/// Value of `kind` for an exiting lane of a chosen block.
 constexpr std::uint64_t chosen_block = 2;
 
 const ResultValue* find_result(const LaunchRecord& record, std::string_view name) {
@@ -26,12 +26,12 @@ const ResultValue* find_result(const LaunchRecord& record, std::string_view name
   return found == record.results.end() ? nullptr : &*found;
 }
 
-/// Columns of whole numbers, each by its name; remembers which are missing.
+/// Columns of integers by name; records which of them are missing.
 class Columns {
  public:
   explicit Columns(const LaunchRecord& record) : record_(record) {}
 
-  /// Empty when there is no such result.
+  /// Empty if there is no such result.
   std::vector<std::uint64_t> operator()(const std::string& name) {
     const ResultValue* result = find_result(record_, name);
     if (result == nullptr) {
@@ -41,7 +41,7 @@ class Columns {
     if (const auto* values = std::get_if<std::vector<std::uint64_t>>(&result->values)) return *values;
     if (const auto* values = std::get_if<std::vector<std::int64_t>>(&result->values))
       return {values->begin(), values->end()};
-    return {};  // an empty list has no type of its own
+    return {};  // an empty list has no element type
   }
   std::uint64_t number(const std::string& name) {
     const std::vector<std::uint64_t> values = (*this)(name);
@@ -91,7 +91,7 @@ void add_sites(const SitesRecord& sites, const Transfers* transfers, Observation
 }
 
 void add_arrays(const LaunchRecord& record, Columns& column, Observation& observation) {
-  if (find_result(record, "arrays.address") == nullptr) return;  // there is none
+  if (find_result(record, "arrays.address") == nullptr) return;  // the kernel has no known arrays
   const std::vector<std::uint64_t> address = column("arrays.address"), bytes = column("arrays.bytes"),
                                    shared = column("arrays.shared");
   const ResultValue& named = *find_result(record, "arrays.address");
@@ -101,11 +101,11 @@ void add_arrays(const LaunchRecord& record, Columns& column, Observation& observ
   }
 }
 
-/// Accesses in their order, and of each block which of its threads have left the kernel.
+/// Accesses in order, and the threads of each block that have exited the kernel.
 struct Stream {
   std::map<std::uint64_t, std::map<std::uint32_t, std::uint32_t>> left;  ///< lanes, by block and warp
-  std::set<std::uint64_t> broken;                                        ///< blocks that lack addresses
-  std::set<std::uint64_t> chosen;                                        ///< blocks, others give channels
+  std::set<std::uint64_t> broken;                                        ///< blocks with missing addresses
+  std::set<std::uint64_t> chosen;                                        ///< blocks observed entirely
 };
 
 void add_accesses(Columns& column, Observation& observation, Stream& stream) {
@@ -135,7 +135,7 @@ void add_accesses(Columns& column, Observation& observation, Stream& stream) {
     access.first = first[i];
     const bool has_addresses = access.first + access.lane_count() <= observation.addresses.size();
     if (!has_addresses || access.bytes == 0) {
-      stream.broken.insert(access.block);  // bulk copies have no size of a lane
+      stream.broken.insert(access.block);  // bulk copies have no size per lane
       continue;
     }
     observation.accesses.push_back(access);
@@ -148,7 +148,8 @@ bool has_left(const Observation& observation, const std::map<std::uint32_t, std:
   return threads == observation.block_threads();
 }
 
-/// Of a block that has ended everything is there: its last entries have found room, so all before them have.
+/// Finds complete blocks: all records of a block are present if the last ones, of its exiting lanes, were
+/// stored.
 void find_whole_blocks(const Stream& stream, Observation& observation) {
   std::set<std::uint64_t> whole;
   for (const auto& [block, lanes] : stream.left) {
@@ -178,7 +179,7 @@ Result<std::vector<Observation>> observations_of(
     std::copy(std::begin(record->grid), std::end(record->grid), observation.grid);
     std::copy(std::begin(record->block), std::end(record->block), observation.block);
     const auto table = tables.find({record->kernel, record->sites.value_or(0)});
-    if (table == tables.end()) return failure("a launch of " + observation.kernel + " has no table of sites");
+    if (table == tables.end()) return failure("a launch of " + observation.kernel + " has no site table");
     add_sites(*table->second, transfers_of(record->kernel), observation);
     Columns column(*record);
     observation.addresses = column("addresses.value");

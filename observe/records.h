@@ -1,4 +1,4 @@
-// From the records of a run under specification_text() to what models understand.
+// Converts the records of a run under specification_text() to the models' input.
 #pragma once
 
 #include <functional>
@@ -13,9 +13,9 @@
 
 namespace lynxpp::observe {
 
-/// The launches among the records, in their order. `transfers_of` gives what a kernel's PTX says, by its
-/// mangled name; null: nothing is known of it, and no load is taken for a fetch. Failure: a record is not one
-/// of that specification.
+/// Returns the launches among the records, in order. `transfers_of` analyses a kernel's PTX, given its
+/// mangled name; null if it is unknown, and then no load counts as a fetch. Fails if a record is not from
+/// that specification.
 Result<std::vector<models::Observation>> observations_of(
     const std::vector<report::Record>& records,
     const std::function<const Transfers*(const std::string& kernel)>& transfers_of);

@@ -1,4 +1,4 @@
-// The specification whose records are turned into a stream of accesses (records.h), for a choice of blocks.
+// The specification whose records become a stream of accesses (records.h), for a choice of blocks.
 #pragma once
 
 #include <cstdint>
@@ -6,16 +6,17 @@
 
 namespace lynxpp::observe {
 
-/// Which thread blocks of a launch are observed, and how much of them is kept.
+/// The thread blocks of a launch to observe, and limits on the recorded data.
 struct Choice {
-  /// About so many of the grid, by a seeded choice without order; a grid with no more of them is observed as
-  /// a whole.
+  /// Approximate number of blocks, chosen pseudorandomly by the seed; a grid with at most that number is
+  /// observed entirely.
   std::uint64_t blocks = 64;
   std::uint64_t seed = 1;
-  /// Of this many at the beginning all accesses to global memory: what equation 4 of CuMAPz asks for.
+  /// Number of leading blocks whose accesses to global memory are all observed, as equation 4 of CuMAPz
+  /// requires.
   std::uint64_t first_blocks = 64;
-  std::uint64_t accesses = 262'144;     ///< of warps that there is room for, in a launch
-  std::uint64_t addresses = 4'194'304;  ///< of lanes
+  std::uint64_t accesses = 262'144;     ///< capacity per launch, in warp accesses
+  std::uint64_t addresses = 4'194'304;  ///< capacity in lane addresses
 };
 
 std::string specification_text(const Choice& choice);

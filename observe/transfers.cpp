@@ -20,7 +20,7 @@ bool is_load(const Instruction& instruction) {
   return instruction.traits.kind == ptx::OpcodeClass::memory && instruction.traits.reads_memory &&
          !instruction.traits.writes_memory;
 }
-/// Accesses through pointers that name no space may lead to either.
+/// Accesses through generic pointers may refer to either memory.
 bool may_lead_to(const Instruction& instruction, StateSpace space) {
   return instruction.traits.space == space || instruction.traits.space == StateSpace::generic;
 }
@@ -35,7 +35,7 @@ bool is_copy_to_shared(const Instruction& instruction) {
          accesses.access[1].space == StateSpace::shared;
 }
 
-/// Whether what it writes is one of its operands, bit by bit.
+/// True if the result is one of the operands, bit by bit.
 bool only_moves(const Instruction& instruction) {
   return instruction.opcode.starts_with("mov.") || instruction.opcode.starts_with("selp.");
 }
@@ -85,7 +85,7 @@ class FunctionTransfers {
     follow(ssa_.read_of(instruction, reg), loads, seen);
   }
 
-  /// The loads of which `value` may be, through moves.
+  /// Finds the loads that `value` may come from, through moves.
   void follow(ValueId value, std::set<std::uint32_t>& loads, std::set<ValueId>& seen) {
     std::vector<ValueId> open{value};
     while (!open.empty()) {
@@ -107,7 +107,7 @@ class FunctionTransfers {
     }
   }
 
-  /// Where values of loads from both memories meet: at a join, under a guard, or in a selection.
+  /// Finds values that may come from loads of both memories: at a join, under a guard, or in a selection.
   void find_meeting(ValueId value) {
     const ptx::Value& made = ssa_.values()[value];
     const bool selects =
@@ -130,7 +130,7 @@ class FunctionTransfers {
     for (const std::uint32_t load : loads) join(body_.instructions[load].line, first);
   }
 
-  /// With all that are one with it already.
+  /// Merges the class of `line` into that of `first`.
   void join(std::uint32_t line, std::uint32_t first) {
     const auto known = result_.reference.find(line);
     const std::uint32_t before = known == result_.reference.end() ? line : known->second;

@@ -1,5 +1,5 @@
-// Which accesses of a kernel belong together, as its code says: the load and the store of a fetch, and loads
-// that are one reference of the source.
+// Related accesses of a kernel, derived from its code: the load and the store of a fetch, and loads that are
+// one reference in the source.
 #pragma once
 
 #include <cstddef>
@@ -12,20 +12,20 @@
 
 namespace lynxpp::observe {
 
-/// By the line of the PTX.
+/// Keyed by PTX line.
 struct Transfers {
-  /// Of a store to shared memory the load from global memory whose value it stores unchanged: moved, chosen
-  /// among others, or one of several that meet (the first). Of a copy (cp.async) itself.
+  /// For a store to shared memory, the load from global memory whose value it stores unchanged: moved,
+  /// selected among others, or merged with others (the first). For a copy (cp.async), the copy itself.
   std::map<std::uint32_t, std::uint32_t> fetched_by;
-  /// Of a load the first of those from global and from shared memory of which one or the other gives a value
-  /// that is used as one. Loads that are alone are left out.
+  /// For a load, the first of a group of loads from global and shared memory whose results are merged into
+  /// one value. Loads in no group are omitted.
   std::map<std::uint32_t, std::uint32_t> reference;
-  /// Instructions on textures and surfaces by the function's name. They have coordinates, so nobody observes
-  /// what they access. Functions that have none are left out.
+  /// Number of texture and surface instructions by function name. They use coordinates, so their accesses are
+  /// not observed. Functions without them are omitted.
   std::map<std::string, std::size_t, std::less<>> textures;
 };
 
-/// Of all functions of a module; what passes from one function to another is not followed.
+/// Analyses all functions of a module; values passed between functions are not tracked.
 Result<Transfers> find_transfers(std::string ptx, const std::string& name);
 
 }  // namespace lynxpp::observe

@@ -25,18 +25,18 @@ namespace lynxpp {
 namespace {
 
 struct Function {
-  std::string name;  ///< mangled; empty when it is not known
+  std::string name;  ///< mangled; empty if unknown
   std::uint64_t offset = 0;
 };
 
-/// A frame's place in the file it was loaded from.
+/// A frame's location in the file it was loaded from.
 struct Place {
-  std::string file;          ///< without folders; empty when there is none
-  std::uint64_t offset = 0;  ///< address as in the file
+  std::string file;          ///< without folders; empty if there is no file
+  std::uint64_t offset = 0;  ///< address relative to the file
   Function function;
 };
 
-/// A file's bytes, mapped while this lives; empty when it cannot be read.
+/// A memory-mapped file, unmapped on destruction; empty if it cannot be read.
 class MappedFile {
  public:
   explicit MappedFile(const char* path) {
@@ -56,7 +56,7 @@ class MappedFile {
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
 
-  /// `count` objects at `offset`, or none when they do not lie in the file.
+  /// Returns `count` objects at `offset`, or an empty span if they are not inside the file.
   template <typename Object>
   std::span<const Object> objects(std::uint64_t offset, std::uint64_t count) const {
     if (offset % alignof(Object) != 0 || offset > bytes_.size() ||
@@ -70,7 +70,7 @@ class MappedFile {
   std::span<const char> bytes_;
 };
 
-/// The function around `offset` by the file's full symbol table, which the dynamic linker does not look at.
+/// Finds the function around `offset` in the file's full symbol table, which the dynamic linker does not use.
 Function function_in_file(const char* path, std::uint64_t offset) {
   const MappedFile file(path);
   const auto header = file.objects<ElfW(Ehdr)>(0, 1);
@@ -97,7 +97,8 @@ Function function_in_file(const char* path, std::uint64_t offset) {
 }
 
 Place locate(const void* return_address) {
-  // Into the call: what returns nowhere may end its function, and the line of the next statement is another.
+  // Point into the call: a call that does not return may end its function, and the next statement has another
+  // line.
   const auto address = reinterpret_cast<std::uintptr_t>(return_address) - 1;
   Place place;
   place.offset = address;
@@ -118,7 +119,7 @@ Place locate(const void* return_address) {
   return place;
 }
 
-/// "cudaMalloc" of "_ZL10cudaMallocIfE9cudaErrorPPT_m".
+/// Returns "cudaMalloc" for "_ZL10cudaMallocIfE9cudaErrorPPT_m".
 std::string_view plain_name(std::string_view name) {
   if (!name.starts_with("_Z")) return name;
   name.remove_prefix(name.starts_with("_ZL") ? 3 : 2);
@@ -152,14 +153,14 @@ std::string describe(const Place& place) {
 
 bool is_c_library(const Place& place) { return place.file.starts_with("libc.so"); }
 
-/// From the frame behind CUDA's outermost one, as not all of a static runtime's have names; where CUDA's fill
-/// the stack, its last. Precondition: the stack is not empty.
+/// Returns the frames outside CUDA's outermost frame, since some frames of a static runtime have no names; if
+/// CUDA's frames fill the stack, its last frame. Precondition: the stack is not empty.
 std::vector<Place> outside_of_cuda(const CallStack& stack) {
   std::vector<Place> places;
   std::transform(stack.frames, stack.frames + stack.depth, std::back_inserter(places), locate);
   const auto inner = std::find_if(places.rbegin(), places.rend(), is_cuda).base();
   places.erase(places.begin(), std::min(inner, places.end() - 1));
-  // What starts threads and calls main says nothing.
+  // Frames that start threads and call main are not informative.
   const auto main = std::find_if(places.begin() + 1, places.end(), is_c_library);
   places.erase(main, places.end());
   return places;
@@ -206,7 +207,7 @@ CallSite call_site(const CallStack& stack) {
     const auto found = texts.by_stack.find(key);
     if (found != texts.by_stack.end()) return view(found->second);
   }
-  // Without the lock: the dynamic linker's may be held by a thread that waits for ours.
+  // Without the lock: a thread that waits for it may hold the dynamic linker's lock.
   Texts made = describe(stack);
   const std::lock_guard lock(texts.mutex);
   return view(texts.by_stack.try_emplace(std::move(key), std::move(made)).first->second);
@@ -214,8 +215,8 @@ CallSite call_site(const CallStack& stack) {
 
 namespace {
 
-/// "app::reduce" of "int app::reduce<int>(int const*, int)". What is in angle brackets or parentheses does
-/// not count, and what stands before a blank is a return type.
+/// Returns "app::reduce" for "int app::reduce<int>(int const*, int)". Ignores angle brackets and parentheses;
+/// text before a blank is a return type.
 std::string without_types(std::string demangled) {
   constexpr std::string_view unnamed = "(anonymous namespace)::";
   for (std::size_t at; (at = demangled.find(unnamed)) != std::string::npos;)

@@ -1,5 +1,5 @@
 // The return addresses on a thread's stack, outwards from a call. Header only and without memory allocation,
-// for the preload library's sake too.
+// because the preload library uses it.
 #pragma once
 
 #include <unwind.h>
@@ -8,13 +8,13 @@ namespace lynxpp {
 
 struct CallStack {
   static constexpr unsigned limit = 8;
-  const void* frames[limit] = {};  ///< return addresses, the innermost first
-  unsigned depth = 0;              ///< how many of them are there
+  const void* frames[limit] = {};  ///< return addresses, innermost first
+  unsigned depth = 0;              ///< number of valid frames
 };
 
-/// The frames from `innermost`, a return address on this thread's stack, outwards: `innermost` alone where
-/// the stack cannot be unwound. What is further in, such as the caller of this function, is left out. Some
-/// 100 ns for each frame.
+/// Returns the frames from `innermost`, a return address on this thread's stack, outwards; only `innermost`
+/// if the stack cannot be unwound. Omits frames further inside, such as the caller of this function. Takes
+/// about 100 ns per frame.
 ///
 ///     CallStack stack = capture_call_stack(__builtin_return_address(0));
 inline CallStack capture_call_stack(const void* innermost) {

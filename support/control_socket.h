@@ -1,6 +1,6 @@
-// Where a process that has liblynxpp.so in it listens to `lynxpp attach`, `detach`, `status` and `top`, and
-// how much is said there. Each way goes one line of JSON, interposer/control/answer.h; then the connection
-// ends. No function allocates.
+// The socket on which a process with liblynxpp.so listens to `lynxpp attach`, `detach`, `status` and `top`,
+// and limits on its messages. A connection carries one line of JSON in each direction
+// (interposer/control/answer.h) and then ends. No function allocates.
 #pragma once
 
 #include <sys/socket.h>
@@ -17,7 +17,7 @@ namespace lynxpp::control {
 
 inline constexpr std::size_t longest_request = std::size_t{1} << 20;
 inline constexpr std::size_t longest_reply = std::size_t{4} << 20;
-/// A request that begins so asks for something to be attached.
+/// Prefix of a request to attach something.
 inline constexpr char attach_begin[] = "{\"attach\":";
 inline constexpr char detach_request[] = "{\"detach\":{}}";
 inline constexpr char status_request[] = "{\"status\":{}}";
@@ -28,8 +28,8 @@ struct SocketPath {
   bool is_there() const { return text[0] != '\0'; }
 };
 
-/// The folder of the sockets of a user: "lynxpp" in `runtime_folder` (XDG_RUNTIME_DIR), or, where that is
-/// null or no absolute path, one in /tmp. Empty when it does not fit.
+/// Returns the folder of a user's sockets: "lynxpp" in `runtime_folder` (XDG_RUNTIME_DIR), or a folder in
+/// /tmp if that is null or not an absolute path. Empty if the path does not fit.
 inline SocketPath socket_folder(const char* runtime_folder, unsigned user) {
   SocketPath folder;
   const bool has_own = runtime_folder != nullptr && runtime_folder[0] == '/';
@@ -39,8 +39,8 @@ inline SocketPath socket_folder(const char* runtime_folder, unsigned user) {
   return folder;
 }
 
-/// The number of the PID namespace that a process lives in, by its folder in /proc; 0: unknown. The same
-/// folder of sockets may be in several containers, which number their processes alike.
+/// Returns the number of a process's PID namespace, given its folder in /proc; 0 if unknown. Several
+/// containers may share one folder of sockets, and their process numbers may coincide.
 inline unsigned long namespace_of(const char* process_folder) {
   char path[64];
   struct stat status = {};
@@ -49,7 +49,8 @@ inline unsigned long namespace_of(const char* process_folder) {
   return fits && stat(path, &status) == 0 ? static_cast<unsigned long>(status.st_ino) : 0;
 }
 
-/// The socket in that folder of a process that has this number in its namespace. Empty when it does not fit.
+/// Returns the socket in that folder of a process with this number in its namespace. Empty if the path does
+/// not fit.
 inline SocketPath socket_in(const SocketPath& folder, unsigned long pid_namespace, int process) {
   SocketPath path;
   const int length =
@@ -59,7 +60,7 @@ inline SocketPath socket_in(const SocketPath& folder, unsigned long pid_namespac
   return path;
 }
 
-/// Whether it is a folder, no link, that belongs to the user and that nobody else may use.
+/// True if the path is a folder, not a link, that belongs to the user and that only the user can access.
 inline bool is_private_folder(const char* path, unsigned user) {
   struct stat status = {};
   constexpr unsigned others = 077;
@@ -74,7 +75,7 @@ inline sockaddr_un address_of(const SocketPath& path) {
   return address;
 }
 
-/// Whether it is a socket that nobody listens to. One that was bound a moment ago looks the same.
+/// True if the path is a socket that no process listens on. A socket that was just bound looks the same.
 inline bool is_abandoned(const SocketPath& path) {
   struct stat status = {};
   if (lstat(path.text, &status) != 0 || !S_ISSOCK(status.st_mode)) return false;

@@ -12,7 +12,7 @@ namespace lynxpp {
 std::string demangle(const std::string& symbol) {
   // Without the prefix the demangler reads names of C functions as encoded types: "f" as float.
   if (!symbol.starts_with("_Z")) return symbol;
-  // It refuses symbols of more than 1024 characters, and recurses a few times for each of them.
+  // The demangler rejects symbols of more than 1024 characters, and recurses a few times per character.
   constexpr std::size_t most_characters = 1024;
   constexpr std::size_t bytes_per_character = 1024;
   constexpr std::size_t least_bytes = 16 << 10;

@@ -1,4 +1,4 @@
-// Header only: the preload library links nothing of support but private_folder.h.
+// Header only: the preload library links only private_folder.h from support.
 #pragma once
 
 #include <unistd.h>
@@ -8,7 +8,7 @@
 
 namespace lynxpp {
 
-/// An open file or folder; closed when the object dies. Leaves errno as it is.
+/// An open file or folder, closed on destruction. Preserves errno.
 class Descriptor {
  public:
   explicit Descriptor(int number = -1) : number_(number) {}

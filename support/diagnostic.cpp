@@ -18,7 +18,8 @@ std::string_view line_of(std::string_view source, std::uint32_t line) {
   return source.substr(begin, source.find('\n', begin) - begin);
 }
 
-/// The line with the place marked below it; of a long line what stands around the place.
+/// Returns the line with the location marked below it; for a long line, only the surroundings of the
+/// location.
 std::string quote_line(std::string_view line, const SourceLocation& place) {
   constexpr std::size_t longest = 240;
   std::size_t before = place.column == 0 ? 0 : std::min<std::size_t>(place.column - 1, line.size());

@@ -1,5 +1,5 @@
-// Diagnostics are data: a severity, a place, a message and a hint. Nothing in lynxpp throws at a user or
-// asserts on a user's mistake; functions that can fail return Result<T> (support/result.h) with diagnostics.
+// Diagnostics are data: a severity, a location, a message and a hint. lynxpp neither throws nor asserts on a
+// user's mistake; functions that can fail return Result<T> (support/result.h) with diagnostics.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 
 namespace lynxpp {
 
-/// A place in a text. Lines and columns count from 1; line 0 means "no place". Columns count bytes.
+/// A location in a text. Lines and columns count from 1; line 0 means "no location". Columns count bytes.
 struct SourceLocation {
   std::string file;
   std::uint32_t line = 0;
   std::uint32_t column = 0;
-  std::uint32_t length = 1;  ///< how many bytes the caret underlines
+  std::uint32_t length = 1;  ///< number of bytes that the caret underlines
 };
 
 enum class Severity { note, warning, error };
@@ -23,18 +23,18 @@ struct Diagnostic {
   Severity severity = Severity::error;
   SourceLocation location;
   std::string message;  ///< lower case, no full stop
-  std::string hint;     ///< what to do about it; may be empty
+  std::string hint;     ///< suggested fix; may be empty
 };
 
 using Diagnostics = std::vector<Diagnostic>;
 
-/// "file:line:column: error: message", then the source line and a caret when `source` (the text that
-/// location.file names) is given, then "hint: …". Ends with a newline.
+/// Formats "file:line:column: error: message", then the source line and a caret if `source` (the text of
+/// location.file) is given, then "hint: …". Ends with a newline.
 std::string render(const Diagnostic& diagnostic, std::string_view source = {});
 std::string render(const Diagnostics& diagnostics, std::string_view source = {});
 
-/// The candidate closest to `word` by edit distance, or an empty string when none is close enough to
-/// be a plausible misspelling.
+/// Returns the candidate closest to `word` by edit distance, or an empty string if none is close enough to be
+/// a plausible misspelling.
 std::string closest_match(std::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace lynxpp

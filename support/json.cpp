@@ -6,14 +6,14 @@
 namespace lynxpp {
 namespace {
 
-/// text[at] is a quote: the offset after the string that begins there.
+/// Returns the offset after the string that begins at the quote text[at].
 std::size_t after_string(std::string_view text, std::size_t at) {
   ++at;
   while (at < text.size() && text[at] != '"') at += text[at] == '\\' ? 2 : 1;
   return at + 1;
 }
 
-/// text[at] is a slash: the offset after the comment that begins there.
+/// Returns the offset after the comment that begins at the slash text[at].
 std::size_t after_comment(std::string_view text, std::size_t at) {
   const bool is_block = text.substr(at).starts_with("/*");
   if (!is_block && !text.substr(at).starts_with("//")) return at + 1;
@@ -24,7 +24,7 @@ std::size_t after_comment(std::string_view text, std::size_t at) {
 }  // namespace
 
 std::optional<JsonProblem> beyond_json_limits(std::string_view text, bool has_comments) {
-  std::vector<std::size_t> members;  // of each value that is open
+  std::vector<std::size_t> members;  // one count per open value
   for (std::size_t at = 0; at < text.size();) {
     switch (text[at]) {
       case '"': at = after_string(text, at); continue;

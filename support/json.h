@@ -1,8 +1,8 @@
-// JSON that anybody may have written: files and messages.
+// JSON from untrusted sources: files and messages.
 //
-// nlohmann's values are copied, compared and printed by recursion, and the ordered ones look every new member
-// up among all others. So text that is nested deeply or has very many members in one object is refused before
-// it is read.
+// nlohmann's values are copied, compared and printed recursively, and the ordered ones look up every new
+// member among all others. Deeply nested text and objects with very many members are therefore rejected
+// before parsing.
 #pragma once
 
 #include <cstddef>
@@ -22,17 +22,18 @@ struct JsonProblem {
   std::string message;
 };
 
-/// The first place where the text exceeds the limits above. Text that is not JSON has any answer.
+/// Returns the first position where the text exceeds the limits above. The result is unspecified for text
+/// that is not JSON.
 std::optional<JsonProblem> beyond_json_limits(std::string_view text, bool has_comments = false);
 
-/// nlohmann's text of an exception without what it says about the place.
+/// Returns the text of nlohmann's exception without its location.
 std::string reason_of_json(std::string text);
 
-/// The location of text[offset], if the text begins at `begin`.
+/// Returns the location of text[offset], if the text begins at `begin`.
 SourceLocation json_location(std::string_view text, std::size_t offset, SourceLocation begin);
 
-/// Parses a text that begins at `begin` of its file. Json: nlohmann::json or its kin, which this header
-/// leaves to the caller.
+/// Parses a text that begins at `begin` of its file. Json is nlohmann::json or a similar type, which the
+/// caller includes.
 template <typename Json>
 Result<Json> parse_json(std::string_view text, const SourceLocation& begin, bool has_comments = false) {
   if (auto problem = beyond_json_limits(text, has_comments))
@@ -42,7 +43,7 @@ Result<Json> parse_json(std::string_view text, const SourceLocation& begin, bool
   } catch (const typename Json::parse_error& error) {
     return failure_at(json_location(text, error.byte == 0 ? 0 : error.byte - 1, begin),
                       reason_of_json(error.what()));
-  } catch (const typename Json::exception& error) {  // a number too great for any type
+  } catch (const typename Json::exception& error) {  // a number that is out of range of every type
     return failure_at(begin, reason_of_json(error.what()));
   }
 }

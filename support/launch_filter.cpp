@@ -30,7 +30,7 @@ Result<LaunchFilter> LaunchFilter::parse(const std::string& text, const std::str
       good = good && parse_number(range.substr(dash + 1), last) && first <= last;
     }
     if (!good) {
-      return failure(option + ": '" + std::string(range) + "' is no launch number and no range",
+      return failure(option + ": '" + std::string(range) + "' is neither a launch number nor a range",
                      "write numbers and ranges such as 0-9,100,200-");
     }
     filter.ranges_.emplace_back(first, last);

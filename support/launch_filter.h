@@ -1,4 +1,4 @@
-// Which launches of each kernel are wanted.
+// Selects launches of each kernel.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,11 @@
 
 namespace lynxpp {
 
-/// "0-9,100,200-". Empty: every launch. Indices count per kernel, from 0.
+/// "0-9,100,200-". Empty: every launch. Indices count from 0 for each kernel.
 class LaunchFilter {
  public:
-  /// Failure: `option`, which the text is the value of, and what in it is no number and no range.
+  /// Fails with `option`, the option that the text belongs to, and the part that is neither a number nor a
+  /// range.
   static Result<LaunchFilter> parse(const std::string& text, const std::string& option);
   bool wants(std::uint64_t launch) const;
 

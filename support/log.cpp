@@ -23,7 +23,7 @@ spdlog::level::level_enum spdlog_level(LogLevel level) {
 }
 
 spdlog::logger& logger() {
-  // Leaked on purpose: host programs may still launch kernels while their static objects die.
+  // Leaked on purpose: host programs may still launch kernels during static destruction.
   static spdlog::logger* const only = [] {
     auto* made = new spdlog::logger("lynxpp", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
     made->set_pattern("lynxpp: %^%l%$: %v");
@@ -46,7 +46,7 @@ void Log::write(LogLevel level, fmt::string_view text, fmt::format_args values) 
     const WriteSignalsBlocked blocked;
     logger().log(spdlog_level(level), printable_lines({message.data(), message.size()}));
   } catch (...) {
-    // What cannot be said, for want of memory, is no reason to end the host program.
+    // Failing to log, for lack of memory, must not end the host program.
   }
 }
 

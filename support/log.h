@@ -1,9 +1,9 @@
-// What lynxpp says while it works: on stderr, by spdlog, from the level LYNXPP_LOG names on (default: warn).
+// Log messages on stderr, through spdlog, from level LYNXPP_LOG upwards (default: warn).
 //
 //   log().warn("kernel {} runs uninstrumented: {}", name, reason);
 //
-// Formats are checked when they are compiled. spdlog and fmt's implementation are compiled in log.cpp alone:
-// in every file that logs they would take 11 s.
+// Formats are checked at compile time. spdlog and fmt's implementation are compiled only in log.cpp: each
+// file that logs would otherwise take 11 s to compile.
 #pragma once
 
 #include <fmt/core.h>
@@ -14,10 +14,10 @@ namespace lynxpp {
 
 enum class LogLevel : std::uint8_t { trace, debug, info, warn, error };
 
-/// Thread safe. Nothing of it is in spdlog's registry, so it cannot meet a logger of the host program.
+/// Thread safe. Not in spdlog's registry, so it cannot conflict with a logger of the host program.
 class Log {
  public:
-  /// For what is costly to find out and only said at this level.
+  /// For text that is costly to compute and only logged at this level.
   bool shows(LogLevel level) const;
 
   template <typename... Values>

@@ -17,8 +17,8 @@ RE2::Options quiet() {
   return options;
 }
 
-/// The offset of the part that RE2 refuses. The same characters may appear earlier with another meaning, as
-/// "\1" does in "\\1".
+/// Returns the offset of the part that RE2 rejects. The same characters may appear earlier with another
+/// meaning, as "\1" does in "\\1".
 std::size_t offset_of_mistake(const std::string& text, const RE2& refused) {
   const std::string& part = refused.error_arg();
   std::size_t at = part.empty() ? std::string::npos : text.find(part);

@@ -9,10 +9,10 @@
 namespace lynxpp {
 
 /// A regular expression in RE2's syntax, which has neither look-around nor backreferences: searching takes
-/// time linear in the length of a name and a bounded stack. Copies share what they know. Thread safe.
+/// time linear in the length of a name and a bounded stack. Copies share their cache. Thread safe.
 class NamePattern {
  public:
-  /// Failure: one diagnostic without a file; its column is that of the mistake in `text`.
+  /// Fails with one diagnostic without a file; its column is that of the mistake in `text`.
   static Result<NamePattern> parse(const std::string& text);
 
   const std::string& text() const;

@@ -14,7 +14,7 @@
 namespace lynxpp {
 namespace {
 
-/// Devices that take any text and do nothing else with it: null, zero, full, and terminals.
+/// True for devices that accept any text without side effects: null, zero, full, and terminals.
 bool takes_text(dev_t device) {
   constexpr unsigned memory = 1, null = 3, zero = 5, full = 7;
   constexpr unsigned console_or_serial = 4, terminal_of_process = 5;
@@ -25,7 +25,7 @@ bool takes_text(dev_t device) {
          (kind >= first_pseudo_terminal && kind <= last_pseudo_terminal);
 }
 
-/// Says why nothing is written to it; null if it may be.
+/// Returns the reason for not writing to it; null if it is writable.
 const char* problem_of(const struct stat& status) {
   if (S_ISREG(status.st_mode) || S_ISFIFO(status.st_mode)) return nullptr;
   if (S_ISDIR(status.st_mode)) return "it is a folder";
@@ -46,7 +46,7 @@ void rest() {
 
 Result<Descriptor> open_output(const std::string& path, int flags) {
   struct stat status {};
-  // Before it is opened: a tape would rewind, a watchdog would start.
+  // Check before opening: a tape would rewind, a watchdog would start.
   if (::stat(path.c_str(), &status) == 0) {
     if (const char* const problem = problem_of(status)) return cannot_write(path, problem);
   }
@@ -56,9 +56,9 @@ Result<Descriptor> open_output(const std::string& path, int flags) {
   for (int i = 0; i < most_rests; ++i) {
     file = Descriptor(::open(path.c_str(), safely | flags, 0666));
     if (file || errno != ENXIO) break;
-    rest();  // nobody reads the pipe yet
+    rest();  // the pipe has no reader yet
   }
-  if (!file) return cannot_write(path, errno == ENXIO ? "nobody reads the pipe" : std::strerror(errno));
+  if (!file) return cannot_write(path, errno == ENXIO ? "no process reads the pipe" : std::strerror(errno));
   if (::fstat(file.number(), &status) != 0) return cannot_write(path, std::strerror(errno));
   if (const char* const problem = problem_of(status)) return cannot_write(path, problem);
   return file;

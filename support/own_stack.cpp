@@ -15,14 +15,15 @@ struct Bounds {
   std::uintptr_t begin = 0;
   std::size_t bytes = 0;
 
-  /// From the end of the stack to here; 0: this is another stack.
+  /// Distance to the end of the stack; 0 if this is another stack.
   std::size_t left() const {
     const std::size_t distance = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) - begin;
     return distance < bytes ? distance : 0;
   }
 };
 
-/// Those that the thread was made with. A program may run on others besides, such as those of coroutines.
+/// The stack that the thread was created with. A program may also run on other stacks, such as those of
+/// coroutines.
 Bounds bounds_of_thread() {
   Bounds bounds;
   pthread_attr_t attributes;
@@ -34,7 +35,7 @@ Bounds bounds_of_thread() {
   return bounds;
 }
 
-/// The innermost one of run_with_stack() that the thread is on.
+/// The innermost stack of run_with_stack() that the thread uses.
 Bounds& own_bounds() {
   static thread_local Bounds bounds;
   return bounds;
@@ -64,7 +65,7 @@ class OwnStack {
   OwnStack(const OwnStack&) = delete;
   OwnStack& operator=(const OwnStack&) = delete;
 
-  /// Null: there is no memory.
+  /// Null if allocation failed.
   char* begin() const { return begin_; }
 
  private:
@@ -78,8 +79,8 @@ struct Call {
   std::exception_ptr thrown;
 };
 
-/// The first function on a new stack, which no exception may leave. A pointer comes in halves, as makecontext
-/// hands integers over.
+/// The first function on a new stack, which no exception may leave. Takes a pointer in halves, because
+/// makecontext passes integers.
 void enter(unsigned high, unsigned low) {
   Call& call = *reinterpret_cast<Call*>(std::uintptr_t{high} << 32 | low);
   try {

@@ -1,4 +1,4 @@
-// Text for a terminal: names, paths and texts of programs and records must not steer it.
+// Text for a terminal: names, paths and texts from programs and records must not control it.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace lynxpp {
 
-/// Length in bytes of the well-formed UTF-8 sequence at the start of `text`; 0 if there is none.
+/// Length in bytes of the well-formed UTF-8 sequence at the start of `text`; 0 if it is malformed.
 inline std::size_t utf8_length(const char* text, std::size_t bytes) {
   const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   if (bytes == 0) return 0;
@@ -21,14 +21,14 @@ inline std::size_t utf8_length(const char* text, std::size_t bytes) {
   for (std::size_t i = 1; i < length; ++i) {
     if ((byte(i) & 0xC0u) != 0x80u) return 0;
   }
-  // Longer than need be, surrogates, beyond U+10FFFF.
+  // Overlong encodings, surrogates, code points beyond U+10FFFF.
   const unsigned second = byte(1);
   const bool is_bad = (lead == 0xE0 && second < 0xA0) || (lead == 0xED && second >= 0xA0) ||
                       (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second >= 0x90);
   return is_bad ? 0 : length;
 }
 
-/// True if the sequence of that length may steer a terminal: a control character of C0 or C1, or one that
+/// True if the sequence of that length may control a terminal: a control character of C0 or C1, or one that
 /// changes the direction or the line of the text around it.
 inline bool is_control(const char* text, std::size_t length) {
   const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
@@ -41,10 +41,10 @@ inline bool is_control(const char* text, std::size_t length) {
   return is_mark || is_line_or_override || is_isolate;
 }
 
-/// The same text on one line: controls, and bytes that are not UTF-8, become '?'.
+/// Returns the text on one line: controls and bytes that are not UTF-8 become '?'.
 std::string printable(std::string_view text);
 
-/// The same, but ends of lines and tabs stay.
+/// The same, but preserves newlines and tabs.
 std::string printable_lines(std::string_view text);
 
 }  // namespace lynxpp

@@ -27,7 +27,7 @@ constexpr mode_t written_by_group = S_IWGRP;
 constexpr mode_t written_by_others = S_IWOTH;
 constexpr char unfinished_prefix[] = ".lynxpp-unfinished-";
 
-/// Root could replace this library, too.
+/// Root could also replace this library.
 bool is_trusted(uid_t owner) { return owner == geteuid() || owner == 0; }
 
 std::string mode_of(const struct stat& status) {
@@ -36,26 +36,26 @@ std::string mode_of(const struct stat& status) {
   return text.data();
 }
 
-/// Says who could exchange what is inside; empty if nobody but the user and root can.
+/// Returns who could replace the contents; empty if only the user and root can.
 std::string problem_of_parent(const struct stat& status) {
   if (!is_trusted(status.st_uid)) return "belongs to user " + std::to_string(status.st_uid);
   if (S_ISLNK(status.st_mode)) return {};
   if (!S_ISDIR(status.st_mode)) return "is not a folder";
   if ((status.st_mode & S_ISVTX) != 0) return {};
-  // A group of the owner's number is, by convention, the owner's alone.
+  // A group with the owner's number is, by convention, private to the owner.
   const bool group_writes = (status.st_mode & written_by_group) != 0 && status.st_gid != status.st_uid;
   if (!group_writes && (status.st_mode & written_by_others) == 0) return {};
   return "can be written by others (mode " + mode_of(status) + ")";
 }
 
-/// The same for what lynxpp keeps its files in, and for the files.
+/// The same for the folders in which lynxpp stores files, and for the files.
 std::string problem_of_own(const struct stat& status) {
   if (status.st_uid != geteuid()) return "belongs to user " + std::to_string(status.st_uid);
   if ((status.st_mode & (written_by_group | written_by_others)) == 0) return {};
   return "can be written by others (mode " + mode_of(status) + ")";
 }
 
-/// Follows a path from the root of the file system and checks each component before it is used.
+/// Follows a path from the root of the file system and checks each component before using it.
 class Walk {
  public:
   explicit Walk(bool makes_missing) : makes_missing_(makes_missing) {}
@@ -83,7 +83,7 @@ class Walk {
   }
 
   Status enter(const fs::path& name) {
-    if (name.empty()) return success();  // after a slash at the end
+    if (name.empty()) return success();  // after a trailing slash
     const fs::path reached = reached_ / name;
     Descriptor next = component(name.c_str());
     struct stat status {};
@@ -98,7 +98,7 @@ class Walk {
   }
 
   Status follow(const Descriptor& link, const fs::path& reached) {
-    constexpr int most_links = 40;  // as the kernel
+    constexpr int most_links = 40;  // the kernel's limit
     std::array<char, PATH_MAX> target{};
     const ssize_t length = ::readlinkat(link.number(), "", target.data(), target.size());
     if (length <= 0 || ++links_ > most_links)
@@ -111,7 +111,7 @@ class Walk {
 
   bool makes_missing_;
   int links_ = 0;
-  std::vector<fs::path> left_;  // last one first
+  std::vector<fs::path> left_;  // in reverse order
   Descriptor at_;
   fs::path reached_;
 };
@@ -131,7 +131,7 @@ std::string unfinished_name() {
   return unfinished_prefix + std::to_string(number);
 }
 
-/// Another process may still be writing a new one.
+/// Another process may still be writing a new file.
 bool is_abandoned(const std::string& name, fs::file_time_type written) {
   constexpr std::chrono::hours longest_write(24);
   return name.starts_with(unfinished_prefix) && written < fs::file_time_type::clock::now() - longest_write;
@@ -175,7 +175,7 @@ Result<PrivateFolder> PrivateFolder::reach(const fs::path& path, bool makes_miss
   Result<fs::path> whole = absolute_path(path);
   if (!whole) return whole.error();
   struct stat status {};
-  ::stat(whole->c_str(), &status);  // mounts what is mounted on demand, which O_PATH does not
+  ::stat(whole->c_str(), &status);  // triggers automounts, which O_PATH does not
   Walk walk(makes_missing);
   if (Status arrived = walk.along(*whole); !arrived) return arrived.error();
   Descriptor folder = walk.take();
@@ -188,7 +188,7 @@ Result<PrivateFolder> PrivateFolder::reach(const fs::path& path, bool makes_miss
 
 Descriptor PrivateFolder::open_file(const std::string& name, int flags) const {
   constexpr mode_t for_user = 0600;
-  constexpr int safely = O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;  // a pipe must not keep us waiting
+  constexpr int safely = O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;  // a pipe must not block
   Descriptor file(::openat(folder_.number(), name.c_str(), flags | safely, for_user));
   struct stat status {};
   const bool is_own = file && ::fstat(file.number(), &status) == 0 && S_ISREG(status.st_mode) &&

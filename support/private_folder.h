@@ -1,12 +1,12 @@
-// Folders of files that lynxpp keeps for the user beyond the process: compiled code, PTX of cubins.
+// Folders of files that lynxpp stores for the user beyond the process: compiled code, PTX of cubins.
 //
-// What is kept is executed later, so nobody else may have written it. The folder belongs to the user, who
-// alone may write to it. Every folder above it, and every symbolic link on the way, belongs to the user or to
-// root, and others may not write there unless the sticky bit protects what is inside, as in /tmp. All of this
-// is checked on descriptors, one component of the path after the other, and files are opened below the
-// folder's descriptor: exchanging a folder or a link meanwhile has no effect.
+// The files are executed later, so nobody else may have written them. The folder belongs to the user, and
+// only the user can write to it. Every folder above it, and every symbolic link on the way, belongs to the
+// user or to root and is not writable by others unless the sticky bit protects its contents, as in /tmp. All
+// checks use descriptors, one path component after the other, and files are opened relative to the folder's
+// descriptor: concurrently replacing a folder or a link has no effect.
 //
-// The preload library links this and nothing more of support.
+// The preload library links only this part of support.
 #pragma once
 
 #include <sys/types.h>
@@ -27,33 +27,33 @@
 
 namespace lynxpp {
 
-/// Writes all bytes. False if they do not fit; no signal reaches the program.
+/// Writes all bytes; returns false on failure. Raises no signals.
 bool write_all(const Descriptor& file, std::span<const std::byte> bytes);
 
 /// Returns lynxpp/NAME in the folder that the variable names, or in the user's cache folder (XDG_CACHE_HOME,
 /// ~/.cache). Empty if the variable is "0" or "off", if there is no such folder, or if the program runs with
-/// the rights of another user.
+/// another user's rights.
 std::filesystem::path user_cache_folder(const char* variable, std::string_view name);
 
 class PrivateFolder {
  public:
-  /// Fails if there is no such folder, or if somebody else could have written to it; says who.
+  /// Fails if there is no such folder, or, naming the user, if somebody else could have written to it.
   static Result<PrivateFolder> open(const std::filesystem::path& path);
-  /// The same, but makes what is missing of the path, for the user alone.
+  /// The same, but creates missing components of the path, accessible only to the user.
   static Result<PrivateFolder> make(const std::filesystem::path& path);
 
-  /// The path as it was given, made absolute.
+  /// The absolute form of the given path.
   const std::filesystem::path& path() const { return path_; }
 
   /// Opens a regular file that belongs to the user and that nobody else may write to. With O_CREAT in
-  /// `flags`, a new file is the user's alone. The result is empty if there is no such file.
+  /// `flags`, a new file is private to the user. The result is empty if there is no such file.
   Descriptor open_file(const std::string& name, int flags) const;
-  /// Returns the whole file; nullopt if open_file() finds none or it is longer than `most_bytes`.
+  /// Returns the entire file; nullopt if open_file() finds none or it is longer than `most_bytes`.
   std::optional<std::string> read(const std::string& name, std::size_t most_bytes) const;
-  /// Replaces the file by one of these parts. Readers see the former content or all of the new one.
+  /// Replaces the file atomically by the concatenated parts: readers see either the old or the new contents.
   bool write(const std::string& name, std::initializer_list<std::span<const std::byte>> parts) const;
   void remove(const std::string& name) const;
-  /// Sets the time of the last change to now. False if there is no such file.
+  /// Sets the modification time to now. Returns false if there is no such file.
   bool touch(const std::string& name) const;
 
   struct File {
@@ -61,7 +61,7 @@ class PrivateFolder {
     std::uint64_t bytes = 0;
     std::filesystem::file_time_type written;
   };
-  /// Regular files. What write() left unfinished in a process that was killed is removed, not returned.
+  /// Returns the regular files. Removes unfinished files of write() in processes that were killed.
   std::vector<File> files() const;
 
  private:

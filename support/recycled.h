@@ -1,5 +1,5 @@
-// Memory for objects that one thread makes and another destroys, again and again: the allocator would hand it
-// back and forth between threads.
+// Memory for objects that one thread repeatedly creates and another destroys: the allocator would move it
+// between threads.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace lynxpp {
 
-/// Base of Object: memory of those that were destroyed is kept for the next ones. Thread safe.
+/// Base class of Object: memory of destroyed objects is reused for new ones. Thread safe.
 template <typename Object>
 class Recycled {
  public:
@@ -44,18 +44,18 @@ class Recycled {
     Free* next;
   };
   struct KeptMemory {
-    std::mutex mutex;  ///< guards what follows
+    std::mutex mutex;  ///< guards the following members
     Free* first = nullptr;
     std::size_t count = 0;
   };
 
 #ifdef __SANITIZE_ADDRESS__
-  static constexpr std::size_t most_kept = 0;  // so that uses after the end are found
+  static constexpr std::size_t most_kept = 0;  // so that uses after destruction are detected
 #else
   static constexpr std::size_t most_kept = 1024;
 #endif
 
-  /// Never destroyed: objects may outlive those of static storage.
+  /// Never destroyed: objects may outlive static storage.
   static KeptMemory& kept_memory() {
     static KeptMemory* const all = new KeptMemory;
     return *all;

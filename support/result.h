@@ -1,4 +1,4 @@
-// Result<T>: a value or the diagnostics that say why there is none.
+// Result<T>: a value, or the diagnostics that explain its absence.
 #pragma once
 
 #include <optional>
@@ -15,11 +15,11 @@ struct [[nodiscard]] Failure {
   Diagnostics diagnostics;
 };
 
-/// A failure without a place.
+/// A failure without a location.
 inline Failure failure(std::string message, std::string hint = {}) {
   return Failure{{Diagnostic{Severity::error, {}, std::move(message), std::move(hint)}}};
 }
-/// A failure at a place.
+/// A failure at a location.
 inline Failure failure_at(SourceLocation location, std::string message, std::string hint = {}) {
   return Failure{{Diagnostic{Severity::error, std::move(location), std::move(message), std::move(hint)}}};
 }
@@ -47,7 +47,7 @@ class [[nodiscard]] Result {
   std::variant<T, Failure> state_;
 };
 
-/// For functions that yield nothing but may fail.
+/// For functions that return no value but may fail.
 struct Unit {};
 using Status = Result<Unit>;
 inline Status success() { return Unit{}; }

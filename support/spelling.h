@@ -1,4 +1,4 @@
-// How alike words are spelt.
+// Similarity of words.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace lynxpp {
 
-/// Letters left out, added, replaced, and neighbours swapped.
+/// Number of insertions, deletions, replacements and transpositions of adjacent letters.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
 }  // namespace lynxpp

@@ -8,7 +8,7 @@ Result<StartCondition> StartCondition::parse(const std::string& text, const std:
   if (text == "profiler") return StartCondition{Kind::profiler, {}};
   if (text.starts_with(range) && text.size() > range.size())
     return StartCondition{Kind::range, text.substr(range.size())};
-  return failure(option + ": '" + text + "' is nothing that launches begin to be measured at",
+  return failure(option + ": '" + text + "' is not a valid start condition",
                  "'profiler' (cuProfilerStart and cuProfilerStop) or 'range=NAME' (of NVTX)");
 }
 

@@ -1,4 +1,4 @@
-// When launches begin to be measured, and when that ends: LYNXPP_START.
+// The condition under which launches are measured: LYNXPP_START.
 #pragma once
 
 #include <string>
@@ -11,15 +11,16 @@ struct StartCondition {
   enum class Kind {
     at_once,
     profiler,  ///< between the program's calls of cuProfilerStart and cuProfilerStop
-    range,     ///< of threads that are in the range, or after some thread has started it
+    range,     ///< in threads that are in the range, or in all threads once some thread has started it
   };
   Kind kind = Kind::at_once;
-  std::string range = {};  ///< its name
+  std::string range = {};  ///< name of the range
 
-  /// "profiler", "range=NAME"; empty: at once. Failure: `option`, which the text is the value of.
+  /// Parses "profiler" or "range=NAME"; empty: at once. Fails with `option`, the option that the text belongs
+  /// to.
   static Result<StartCondition> parse(const std::string& text, const std::string& option);
 
-  /// "outside of …": of a launch that is not measured.
+  /// Returns "outside of …", which describes a launch that is not measured.
   std::string outside() const;
 };
 

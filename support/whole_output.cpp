@@ -11,7 +11,7 @@
 namespace lynxpp {
 namespace {
 
-/// A record lock belongs to the process; a flock would be shared between a forked child and its parent.
+/// A record lock belongs to the process; a flock would be shared by a forked child and its parent.
 class Turn {
  public:
   explicit Turn(int descriptor) : descriptor_(descriptor) {

@@ -1,4 +1,4 @@
-// Files that cannot be written do not end the program.
+// Prevents failed writes from ending the program.
 #pragma once
 
 #include <cerrno>
@@ -7,8 +7,8 @@
 
 namespace lynxpp {
 
-/// Keeps the signals of writes that cannot be made from the calling thread, and takes back those that its own
-/// have raised: they would end the program.
+/// Blocks the signals of failed writes in the calling thread, and discards those raised while blocked, which
+/// would end the program.
 class WriteSignalsBlocked {
  public:
   WriteSignalsBlocked() {
@@ -24,7 +24,7 @@ class WriteSignalsBlocked {
   }
   ~WriteSignalsBlocked() {
     if (!is_blocked_) return;
-    const int error = errno;  // of the write, or what the program has there
+    const int error = errno;  // errno of the write, or the program's
     const timespec no_wait{};
     while (sigtimedwait(&ours_, nullptr, &no_wait) == -1 && errno == EINTR) {}
     pthread_sigmask(SIG_SETMASK, &previous_, nullptr);
@@ -35,7 +35,7 @@ class WriteSignalsBlocked {
 
  private:
   sigset_t blocked_;
-  sigset_t ours_;  ///< that are not pending for another reason
+  sigset_t ours_;  ///< those that were not already pending
   sigset_t previous_;
   bool is_blocked_ = false;
 };

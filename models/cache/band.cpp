@@ -9,7 +9,7 @@ namespace {
 
 constexpr double hertz_of_mhz = 1e6;
 
-/// Of the memory, for one transfer of `bytes`, all channels busy.
+/// Time of the memory for one transfer of `bytes`, with all channels busy.
 double memory_seconds(const Machine& machine, std::uint32_t bytes) {
   const Timing& timing = *machine.timing;
   const double cycles = timing.memory.overhead + static_cast<double>(bytes) / timing.memory.bytes_per_cycle;

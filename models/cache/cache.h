@@ -1,4 +1,4 @@
-// A set-associative cache: which accesses hit.
+// A set-associative cache that determines which accesses hit.
 //
 //   Cache cache({.bytes = 16384, .line = 128, .sector = 32, .ways = 4});
 //   if (!cache.access(address, false).hit) ++misses;
@@ -11,29 +11,30 @@
 
 namespace lynxpp::models::cache {
 
-/// The set of a line is its number modulo the number of sets; of a full set the least recently used line
+/// The set of a line is its number modulo the number of sets; the replacement policy is LRU. A line's sectors
+/// are fetched individually.
 /// goes. A line's sectors are fetched one by one.
 class Cache {
  public:
-  /// Precondition: what parse_machine() checks of the figures.
+  /// Precondition: the parameters pass the checks of parse_machine().
   explicit Cache(const CacheTiming& figures);
 
   struct Outcome {
-    bool hit = false;  ///< the sector was there
-    /// Sectors of a line that had to go and had been written, as bits, lowest address first; and its address.
+    bool hit = false;  ///< the sector was present
+    /// Bit mask of the dirty sectors of the evicted line, lowest address first; and the line's address.
     std::uint32_t written_back = 0;
     std::uint64_t victim = 0;
   };
-  /// Of the sector that holds `address`. It is there afterwards, and is written when `writes`.
+  /// Accesses the sector that holds `address`, which is then present, and dirty if `writes`.
   Outcome access(std::uint64_t address, bool writes);
 
-  /// Forgets everything; nothing is written back.
+  /// Invalidates everything without writing back.
   void clear();
 
  private:
   struct Line {
-    std::uint64_t number = 0;  ///< address / bytes of a line
-    std::uint64_t used = 0;    ///< when, in accesses; 0: the line is empty
+    std::uint64_t number = 0;  ///< address / line size
+    std::uint64_t used = 0;    ///< time of last use, in accesses; 0: the line is empty
     std::uint32_t present = 0, written = 0;
   };
   std::uint32_t line_, sector_, ways_;

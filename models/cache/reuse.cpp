@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t least_positions = 64;
 
-/// Spreads set numbers, so that those that are looked at have no stride.
+/// Scrambles set numbers, so that the sampled sets have no stride.
 std::uint64_t spread(std::uint64_t set) { return (set + 1) * 0x9e37'79b9'7f4a'7c15 >> 32; }
 
 }  // namespace
@@ -37,7 +37,7 @@ void ReuseDistances::mark(std::size_t position, std::int64_t change) {
   for (; position < marks_.size(); position += position & -position) marks_[position] += change;
 }
 
-/// The positions that are in use become the first ones, in their order.
+/// Renumbers the positions in use consecutively, preserving their order.
 void ReuseDistances::renumber() {
   std::vector<std::pair<std::size_t, std::uint64_t>> order;
   order.reserve(last_.size());

@@ -16,8 +16,8 @@ Result<double> part_of_instructions(const AddedArithmetic& arithmetic) {
   if (!(more >= least_more_instructions)) {
     char percent[32];
     std::snprintf(percent, sizeof percent, "%.2g", 100 * more);
-    return failure(std::to_string(arithmetic.added) + " additions beside each access are " + percent +
-                   " % more instructions: too few to tell whether it is memory bound");
+    return failure(std::to_string(arithmetic.added) + " additions at each access are " + percent +
+                   " % more instructions: too few to determine if it is memory bound");
   }
   return arithmetic.longer() / more;
 }

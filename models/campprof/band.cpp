@@ -10,7 +10,7 @@ Status check_kernel(const Kernel& kernel) {
   for (const Counts* counts : {&kernel.reads, &kernel.writes}) {
     for (const double count : *counts) {
       if (!std::isfinite(count) || count < 0)
-        return failure("a count of transactions is negative or no number");
+        return failure("a transaction count is negative or not a number");
       sum += count;
     }
   }
@@ -24,7 +24,7 @@ Status check_kernel(const Kernel& kernel) {
   return success();
 }
 
-/// Of one direction at a number of warps; nullopt where an equation yields no time.
+/// Returns the range of one direction at a number of warps; nullopt if an equation yields no time.
 std::optional<Range> range_of(const Calibration& calibration, const Equations& equations, Direction direction,
                               const Counts& counts, std::uint32_t warps) {
   Range range;
@@ -49,7 +49,7 @@ std::optional<Point> point_at(const Calibration& calibration, const Equations& e
   return Point{warps, *reads, *writes, std::nullopt};
 }
 
-/// How far `time` is from all spread to those of one direction camped.
+/// Returns the position of `time` between all transactions spread and those of one direction camped.
 std::optional<double> degree_if_only(const Range& alone, double best, double time) {
   if (apart_of(alone, time) != Apart::enough) return std::nullopt;
   return (time - best) / (alone.worst - alone.best);
@@ -71,8 +71,9 @@ Result<Band> band_of(const Calibration& calibration, const Equations& equations,
   if (!here) return failure(at + "the equations yield no time above 0 for these transactions");
   const Range all = here->all();
   if (!(all.worst > least_camping_ratio * all.best))
-    return failure(at + "the worst line is not above the best one by a tenth: the device does not camp there",
-                   "there is no degree of camping to tell");
+    return failure(
+        at + "the worst time exceeds the best by less than a tenth: the device does not camp there",
+        "the degree of camping is undefined");
   band.here = *here;
   if (kernel.milliseconds) {
     band.degree = (*kernel.milliseconds - all.best) / (all.worst - all.best);

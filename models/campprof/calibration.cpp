@@ -11,7 +11,7 @@ std::size_t index_of(Direction direction, Placement placement) {
   return static_cast<std::size_t>(direction) * 2 + static_cast<std::size_t>(placement);
 }
 
-/// The values of an equation's variables, in the order of their names.
+/// Returns the values of an equation's variables, in the order of their names.
 std::vector<double> values_at(std::uint32_t type, double warps) {
   const double is_32 = type == 0 ? 1 : 0, is_64 = type == 1 ? 1 : 0;
   return {warps, is_32, is_64, warps * is_32, warps * is_64};
@@ -27,8 +27,8 @@ bool is_of(const Sampled& sample, Direction direction, Placement placement, std:
   return sample.direction == direction && sample.placement == placement && sample.type == type;
 }
 
-/// A benchmark's time, between two numbers of warps that it ran with on the straight line from one to the
-/// next. 0: it ran with none as few, or none as many.
+/// Returns a benchmark's time, interpolated linearly between two measured numbers of warps; 0 outside the
+/// measured range.
 double time_between(const Calibration& calibration, Direction direction, Placement placement,
                     std::uint32_t type, double warps) {
   const Sample *below = nullptr, *above = nullptr;
@@ -43,7 +43,7 @@ double time_between(const Calibration& calibration, Direction direction, Placeme
   return below->milliseconds + share * (above->milliseconds - below->milliseconds);
 }
 
-/// Whether each of the twelve benchmarks has run.
+/// Checks that each of the twelve benchmarks has run.
 Status check_samples(const Calibration& calibration) {
   for (const Direction direction : {Direction::read, Direction::write}) {
     for (const Placement placement : {Placement::spread, Placement::camped}) {

@@ -1,4 +1,4 @@
-// A calibration as a file.
+// Calibrations as JSON files.
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// JSON has no infinity: a t of an exact fit is null.
+/// JSON has no infinity: t of an exact fit is null.
 Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 Json json_of(const statistics::Coefficient& coefficient) {
@@ -49,7 +49,7 @@ Json json_of(const Equations& equations) {
   return all;
 }
 
-/// Reads members and keeps the first thing that is wrong.
+/// Reads members and keeps the first error.
 class Reader {
  public:
   explicit Reader(const std::string& file) : file_(file) {}
@@ -59,7 +59,7 @@ class Reader {
     if (problem_) return;
     const auto found = object.is_object() ? object.find(name) : object.end();
     if (!object.is_object() || found == object.end()) return fail(std::string("'") + name + "' is missing");
-    if (!read(*found)) fail(std::string("'") + name + "' has to be " + what);
+    if (!read(*found)) fail(std::string("'") + name + "' must be " + what);
   }
   void text(const Json& object, const char* name, std::string& value) {
     member(object, name, "a string",
@@ -82,7 +82,7 @@ class Reader {
     member(object, name, "true or false",
            [&](const Json& json) { return json.is_boolean() && (value = json.get<bool>(), true); });
   }
-  /// The members that say which benchmark it is.
+  /// Reads the members that identify a benchmark.
   template <typename Benchmark>
   void benchmark(const Json& object, Benchmark& benchmark) {
     member(object, "direction", "read or write", [&](const Json& json) {
@@ -133,11 +133,11 @@ std::string_view name_of(Calibration::Loop loop) {
 
 void check_version(const Json& json, Reader& reader) {
   if (!json.is_object() || !json.contains("lynxpp_calibration"))
-    return reader.fail("the file is no calibration", "`lynxpp calibrate` makes one");
+    return reader.fail("the file is not a calibration", "`lynxpp calibrate` makes one");
   std::uint32_t found = 0;
   reader.positive(json, "lynxpp_calibration", found, any);
   if (!reader.problem() && found != Calibration::version)
-    reader.fail("the calibration is of version " + std::to_string(found) + "; this lynxpp reads version " +
+    reader.fail("the calibration has version " + std::to_string(found) + "; this lynxpp reads version " +
                     std::to_string(Calibration::version),
                 "calibrate the device again: lynxpp calibrate");
 }

@@ -17,10 +17,10 @@ struct WarpState {
   std::size_t next = 0;
   std::uint32_t place = 0;
   std::uint32_t index = 0;    ///< in its block
-  std::vector<double> reads;  ///< when each read that was not waited for is over
-  std::uint32_t left = 0;     ///< transactions of the access that are still to be sent
-  Step access;                ///< of which `left` are
-  bool has_turn = false;      ///< to send the next of them
+  std::vector<double> reads;  ///< completion times of outstanding reads
+  std::uint32_t left = 0;     ///< transactions of the access that are not sent yet
+  Step access;                ///< the access that `left` belongs to
+  bool has_turn = false;      ///< for sending the next transaction
   double access_end = 0;
 };
 
@@ -32,17 +32,17 @@ struct Meeting {
 
 struct BlockState {
   std::uint64_t number = 0;
-  std::uint32_t live = 0;  ///< warps that have not ended
+  std::uint32_t live = 0;  ///< warps that have not exited
   std::array<Meeting, barrier_numbers> barriers;
-  std::vector<std::uint32_t> waiting;  ///< warps that cannot go on before another one of the block does
+  std::vector<std::uint32_t> waiting;  ///< warps that wait for another warp of the block
 };
 
 struct Multiprocessor {
   std::vector<double> scheduler_free_at;
-  double port_free_at = 0;  ///< to global memory
-  std::size_t turns = 0;    ///< given out there and not yet used
+  double port_free_at = 0;  ///< port to global memory
+  std::size_t turns = 0;    ///< turns assigned at the port and not yet used
   double shared_free_at = 0;
-  std::priority_queue<double, std::vector<double>, std::greater<>> in_flight;  ///< when each is over
+  std::priority_queue<double, std::vector<double>, std::greater<>> in_flight;  ///< completion times
 };
 
 struct Event {
@@ -62,7 +62,7 @@ class Simulation {
   Result<KernelTime> run();
 
  private:
-  /// When the warp goes on; nothing: it waits for another warp, has ended, or failure_ is set.
+  /// Time at which the warp continues; nullopt: it waits for another warp, has exited, or failure_ is set.
   using Next = std::optional<double>;
 
   void prepare();
@@ -91,19 +91,19 @@ class Simulation {
   const KernelShape& shape_;
   Grid& grid_;
   std::vector<WarpState> warps_;
-  std::vector<BlockState> blocks_;  ///< by place
+  std::vector<BlockState> blocks_;  ///< by residency slot
   std::vector<Multiprocessor> multiprocessors_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::uint64_t order_ = 0;
   std::uint64_t next_block_ = 0;
   double end_ = 0;
-  std::vector<std::uint64_t> lines_;  ///< of one request, kept for its memory
+  std::vector<std::uint64_t> lines_;  ///< of one request; reused to avoid allocation
   KernelTime result_;
   std::optional<Failure> failure_;
 };
 
 void Simulation::prepare() {
-  // Places beyond the grid's blocks stay empty.
+  // Slots in excess of the grid's blocks stay empty.
   const std::size_t places = std::size_t{timing_.multiprocessors} * shape_.resident_blocks;
   blocks_.resize(places);
   warps_.resize(places * shape_.warps);
@@ -145,7 +145,7 @@ Result<KernelTime> Simulation::run() {
   return std::move(result_);
 }
 
-/// With the grid's next block, if there is one. False when there is none, or it failed.
+/// Starts the grid's next block in the slot. Returns false if no block is left or if it failed.
 bool Simulation::fill_place(std::uint32_t place, double time) {
   if (next_block_ == shape_.blocks) return false;
   BlockState& block = blocks_[place];
@@ -226,7 +226,7 @@ void Simulation::end_warp(WarpState& warp, double time) {
   for (Meeting& meeting : block.barriers) open(block, meeting, time);
 }
 
-/// A warp has its instruction issued by its scheduler.
+/// Issues one instruction of a warp on its scheduler.
 Simulation::Next Simulation::issue(WarpState& warp, const Step& step, double time) {
   const ArithmeticTiming& rates = timing_.arithmetic;
   double& free_at = home_of(warp).scheduler_free_at[warp.index % timing_.schedulers];
@@ -244,8 +244,8 @@ Simulation::Next Simulation::issue(WarpState& warp, const Step& step, double tim
   return free_at;
 }
 
-/// A transaction gets its turn at the multiprocessor's port and its place among those in flight first, and is
-/// sent when its time has come.
+/// Reserves a turn at the multiprocessor's port and a slot in flight for a transaction, then sends it at that
+/// time.
 Simulation::Next Simulation::transaction(WarpState& warp, double time) {
   Multiprocessor& home = home_of(warp);
   if (!warp.has_turn) {
@@ -253,7 +253,7 @@ Simulation::Next Simulation::transaction(WarpState& warp, double time) {
     while (!in_flight.empty() && in_flight.top() <= time) in_flight.pop();
     double start = std::max(time, home.port_free_at);
     if (in_flight.size() + home.turns >= timing_.memory.in_flight) {
-      // All are about to be sent: later.
+      // All of them are about to be sent: retry later.
       if (in_flight.empty()) return std::max(home.port_free_at, time + timing_.memory.gap);
       start = std::max(start, in_flight.top());
       in_flight.pop();
@@ -274,7 +274,7 @@ Simulation::Next Simulation::transaction(WarpState& warp, double time) {
   return time;
 }
 
-/// Its transactions come next in the warp's steps.
+/// Its transactions follow in the warp's steps.
 void Simulation::count_request(const WarpState& warp, const Step& access) {
   if (access.access == Step::Access::atomic) return;
   RequestCounts& counts =
@@ -298,7 +298,7 @@ void Simulation::count(const WarpState& warp, const Step& transaction, double ti
   const std::uint32_t channel = channel_of(machine_.global, transaction.value);
   Traffic& traffic = result_.traffic;
   while (time >= traffic.bin_cycles * Traffic::rows) {
-    // Two rows become one.
+    // Merge pairs of rows.
     for (std::uint32_t row = 0; row < Traffic::rows; ++row) {
       std::vector<std::uint64_t> merged(machine_.global.channels);
       for (std::uint32_t part = 2 * row; part < std::min(2 * row + 2, Traffic::rows); ++part) {
@@ -339,10 +339,10 @@ Simulation::Next Simulation::barrier(std::uint32_t index, const Step& step, doub
   if (step.kind == Step::Kind::barrier) meeting.waiting.push_back(index);
   open(block, meeting, time);
   if (step.kind == Step::Kind::arrive) return time;
-  return std::nullopt;  // open() has scheduled it, if all are there
+  return std::nullopt;  // open() has scheduled the warp if all have arrived
 }
 
-/// If all that the barrier is for have arrived.
+/// Opens the barrier if all expected warps have arrived.
 void Simulation::open(BlockState& block, Meeting& meeting, double time) {
   const std::uint64_t expected = meeting.expected != 0 ? meeting.expected : block.live;
   if (meeting.arrived == 0 || meeting.arrived < expected) return;

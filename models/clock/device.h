@@ -1,8 +1,8 @@
-// A modelled device: kernels one after the other, each from its warps' steps to its time. Equations:
-// docs/design/modelled-time.md.
+// A modelled device: runs kernels sequentially and computes each kernel's time from its warps' steps.
+// Equations: docs/design/modelled-time.md.
 //
-// The device asks for steps when it needs them: whoever runs the kernel learns the time at which a warp goes
-// on, and need not know more of a warp than what comes next. Results depend on nothing but the steps.
+// The device requests steps on demand: the caller learns the time at which a warp continues, and only needs
+// to know the warp's next steps. Results depend only on the steps.
 #pragma once
 
 #include <cstdint>
@@ -15,31 +15,31 @@
 
 namespace lynxpp::models::clock {
 
-/// A kernel that runs. A place holds one block at a time; places are numbered through all multiprocessors,
-/// those of one next to each other.
+/// A running kernel. A slot (`place`) holds one block at a time; slots are numbered consecutively,
+/// multiprocessor by multiprocessor.
 class Grid {
  public:
   virtual ~Grid() = default;
 
-  /// A block begins in a place.
+  /// Begins a block in a slot.
   virtual Status begin(std::uint64_t block, std::uint32_t place, std::uint32_t multiprocessor) = 0;
 
   enum class More {
-    steps,  ///< there are some, or there may be
-    waits,  ///< not before another warp of the block has gone on
+    steps,  ///< steps were appended, or more may follow
+    waits,  ///< blocked until another warp of the block continues
     ended
   };
-  /// Appends what the warp does from `cycles` on, since the kernel began.
+  /// Appends the steps of the warp from `cycles` on, counted from the kernel's beginning.
   virtual Result<More> advance(std::uint32_t place, std::uint32_t warp, double cycles, Steps& steps) = 0;
 
-  /// Why nothing goes on, when a block is in `place` and all warps wait.
+  /// Explains a deadlock: a block is in `place` and all warps wait.
   virtual Failure why_stuck(std::uint32_t place) = 0;
 };
 
 struct KernelShape {
   std::uint64_t blocks = 0;
-  std::uint32_t warps = 0;            ///< of a block
-  std::uint32_t resident_blocks = 0;  ///< of a multiprocessor, at least 1
+  std::uint32_t warps = 0;            ///< per block
+  std::uint32_t resident_blocks = 0;  ///< per multiprocessor, at least 1
 };
 
 class Device {
@@ -51,7 +51,7 @@ class Device {
 
   const Machine& machine() const { return machine_; }
 
-  /// Runs the kernel to its end. Failure: the grid's.
+  /// Runs the kernel to its end. Fails if the grid does.
   Result<KernelTime> run(const KernelShape& shape, Grid& grid);
 
  private:

@@ -1,4 +1,4 @@
-// What the clock finds out of one launch.
+// Results of the clock for one launch.
 #pragma once
 
 #include <cstdint>
@@ -20,45 +20,45 @@ struct ChannelCounts {
   double busy_cycles = 0;
 };
 
-/// Transactions by their bytes, up to 32, 64 and more.
+/// Transactions by size: up to 32 bytes, up to 64 bytes, and larger.
 struct SizeCounts {
   std::uint64_t of_32 = 0, of_64 = 0, of_128 = 0;
 };
 
-/// Transactions that multiprocessors have sent, by channel, over the kernel's time: element c of row r are
-/// those of channel c from cycle r × bin_cycles on.
+/// Transactions sent by multiprocessors, by channel, over the kernel's time: element c of row r counts those
+/// of channel c from cycle r × bin_cycles on.
 struct Traffic {
   static constexpr std::uint32_t rows = 64;
   static constexpr std::uint32_t first_blocks = 64;
   double bin_cycles = 1;
   std::vector<std::vector<std::uint64_t>> over_time;
-  std::vector<std::vector<std::uint64_t>> of_block;  ///< of the first blocks, by channel
+  std::vector<std::vector<std::uint64_t>> of_block;  ///< transactions of the first blocks, by channel
 };
 
-/// Of global memory: what warps' accesses ask for. A request is one access of one warp.
+/// Requests of warps' accesses to global memory. A request is one access of one warp.
 struct RequestCounts {
   std::uint64_t requests = 0;
-  std::uint64_t bytes_asked = 0;  ///< bytes of one lane's access, for each of its lanes
-  std::uint64_t sectors = 0;      ///< of 32 bytes, in the request's transactions
-  std::uint64_t lines = 0;        ///< of 128 bytes that the request's transactions lie in
+  std::uint64_t bytes_asked = 0;  ///< bytes per lane, summed over the lanes
+  std::uint64_t sectors = 0;      ///< sectors of 32 bytes in the request's transactions
+  std::uint64_t lines = 0;        ///< lines of 128 bytes that contain the request's transactions
 };
 
-/// Of the sets of a cache that were looked at, all multiprocessors' L1s together.
+/// Reuse in the sampled sets of a cache, summed over the L1s of all multiprocessors.
 struct SampledLocality {
   std::uint64_t sets = 0, sampled_sets = 0;
-  cache::ReuseCounts counts;  ///< of whole lines
+  cache::ReuseCounts counts;  ///< by entire lines
 };
 
-/// Modelled, never measured.
+/// Modelled times and counts, not measured.
 struct KernelTime {
   double cycles = 0;
   double seconds = 0;
-  std::uint32_t blocks_per_multiprocessor = 0;  ///< as many as fit
-  std::uint32_t warps_per_multiprocessor = 0;   ///< of these blocks, or of the grid where that has fewer
-  SizeCounts loads, stores, atomics;    ///< that multiprocessors have sent to the memory or its caches
-  std::vector<ChannelCounts> channels;  ///< of the memory: what has passed the caches
-  std::optional<CacheCounts> l1, l2;    ///< of sectors; where the machine has such a cache
-  RequestCounts load_requests, store_requests;  ///< atomic operations are among neither
+  std::uint32_t blocks_per_multiprocessor = 0;  ///< maximum that fits
+  std::uint32_t warps_per_multiprocessor = 0;   ///< of these blocks, or of the grid if it has fewer
+  SizeCounts loads, stores, atomics;            ///< sent by multiprocessors to the memory or its caches
+  std::vector<ChannelCounts> channels;          ///< of the memory, after the caches
+  std::optional<CacheCounts> l1, l2;            ///< in sectors, if the machine has the cache
+  RequestCounts load_requests, store_requests;  ///< excluding atomic operations
   std::optional<SampledLocality> l1_locality, l2_locality;
   Traffic traffic;
 };

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::uint64_t hashed_bytes = 256;
 constexpr std::uint32_t sector_bytes = 32;
-/// One of so many sets is looked at. An L1 has few.
+/// Sampling rate: one in this number of sets. An L1 has few.
 constexpr std::uint32_t l1_sampling = 4;
 constexpr std::uint32_t l2_sampling = 16;
 
@@ -64,7 +64,7 @@ void Memory::begin_kernel() {
   l1_counts_ = l2_counts_ = {};
 }
 
-/// When the channel has served the transfer.
+/// Returns the time at which the channel has served the transfer.
 double Memory::serve(std::uint32_t channel, double time, std::uint32_t bytes, double more_cycles) {
   const MemoryTiming& memory = timing_.memory;
   const double service =
@@ -87,7 +87,7 @@ double Memory::send(std::uint32_t sm, double time, Step::Access access, const St
   const std::uint32_t channel = channel_of(machine_.global, transaction.value);
   if (access != Step::Access::atomic)
     return serve(channel, time, transaction.count, 0) + timing_.memory.latency;
-  // Read, and written for one lane after the other.
+  // Read, then written for each lane in turn.
   serve(channel, time, transaction.count, 0);
   return serve(channel, time, transaction.count,
                static_cast<double>(timing_.memory.atomic) * (transaction.lanes - 1)) +
@@ -103,7 +103,7 @@ double Memory::through_l2(double time, Step::Access access, const Step& transact
   double& slice = slice_free_at_[channel];
   slice = std::max(slice, time) + sectors * timing_.l2->occupancy + lanes;
   const cache::Cache::Outcome outcome = l2_.front().access(transaction.value, access != Step::Access::load);
-  // A store waits for nothing that is fetched, whatever is there: profilers count it as a hit, too.
+  // A store waits for no fetch, whatever is cached: profilers also count it as a hit.
   const bool is_store = access == Step::Access::store;
   const bool hits = outcome.hit || is_store;
   l2_reuse_.front().access(transaction.value, is_store);

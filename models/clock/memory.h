@@ -1,4 +1,4 @@
-// Caches and channels: when a transaction is over. Equations: docs/design/modelled-time.md.
+// Models caches and channels: computes when a transaction completes. Equations: docs/design/modelled-time.md.
 #pragma once
 
 #include <cstdint>
@@ -11,31 +11,31 @@
 
 namespace lynxpp::models::clock {
 
-/// The channel that an address lies in. Hashed addresses change it every 256 bytes.
+/// Returns the channel of an address. With hashed addresses it changes every 256 bytes.
 std::uint32_t channel_of(const GlobalMemory& memory, std::uint64_t address);
 
-/// What the L2 holds when a kernel begins.
+/// Contents of the L2 when a kernel begins.
 enum class CachesBefore : std::uint8_t {
-  kept,    ///< what the kernels before have left there
-  emptied  ///< nothing, as profilers have it; what was written is in memory by then
+  kept,    ///< as left by previous kernels
+  emptied  ///< empty, as under profilers; dirty sectors have been written back
 };
 
-/// Precondition of everything: the machine has a timing, and lives as long as this.
+/// Precondition of all members: the machine has a timing and outlives this object.
 class Memory {
  public:
   Memory(const Machine& machine, CachesBefore caches);
 
-  /// Times begin at 0 again; the L1s are empty, the L2 holds what it held or is empty, too.
+  /// Restarts time at 0 and empties the L1s; empties the L2 unless its contents are kept.
   void begin_kernel();
 
-  /// When a transaction is over that multiprocessor `sm` sends at `time`, in cycles. To be called in the
-  /// order of the times.
+  /// Returns the completion time of a transaction that multiprocessor `sm` sends at `time`, in cycles. Calls
+  /// must be in order of time.
   double send(std::uint32_t sm, double time, Step::Access access, const Step& transaction);
 
-  /// Into `time` what was counted since begin_kernel().
+  /// Stores the counts since begin_kernel() in `time`.
   void report(KernelTime& time) const;
 
-  /// When the last transfer is over, those included that nobody waits for.
+  /// Returns the end of the last transfer, including those that nothing waits for.
   double drained() const;
 
  private:
@@ -45,12 +45,12 @@ class Memory {
   const Machine& machine_;
   const Timing& timing_;
   const CachesBefore caches_before_;
-  const double memory_cycle_;  ///< in cycles of a multiprocessor
+  const double memory_cycle_;  ///< in multiprocessor cycles
   std::vector<double> free_at_;
   std::vector<double> slice_free_at_;
   std::vector<ChannelCounts> channels_;
   std::vector<cache::Cache> l1_;
-  std::vector<cache::Cache> l2_;  ///< one, or none
+  std::vector<cache::Cache> l2_;  ///< at most one element
   std::vector<cache::SampledReuse> l1_reuse_, l2_reuse_;
   CacheCounts l1_counts_, l2_counts_;
 };

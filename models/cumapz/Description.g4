@@ -1,4 +1,5 @@
-// What CuMAPz has to know of a kernel (its Figure 4): the launch, what it reads and writes, and what it fetches into shared memory.
+// CuMAPz's description of a kernel (its Figure 4): the launch, its reads and writes, and its fetches into
+// shared memory.
 grammar Description;
 
 description : item* EOF ;

@@ -16,7 +16,7 @@ std::size_t sectors_of(const Machine& machine, const Occupancy& occupancy, std::
   return static_cast<std::size_t>(std::max<std::int64_t>(left / sector / occupancy.blocks, 0));
 }
 
-/// Numbers of the pieces of `size` bytes that the elements lie in, each once.
+/// Returns the distinct indices of the pieces of `size` bytes that contain the elements.
 std::vector<std::int64_t> pieces(std::span<const std::int64_t> addresses, std::uint32_t bytes,
                                  std::int64_t size) {
   const int shift = std::countr_zero(static_cast<std::uint64_t>(size));

@@ -47,7 +47,7 @@ std::array<Column, 3> BlockOrder::blocks(std::int64_t first, std::int64_t count)
   }
   for (unsigned d = 0; d < 3; ++d) {
     if (description_.order[d].empty()) continue;
-    // Where it divides by zero, no block is meant: -1 is outside of every grid.
+    // Division by zero yields -1, which is outside every grid.
     result[d] = evaluate(description_.order[d], frame, Mask(size, 1)).value_or(Column(size, -1));
   }
   return result;
@@ -59,7 +59,8 @@ Status check_order(const Description& description, const Variant& variant) {
   const SourceLocation place{description.file, at.line, at.column, at.length};
   const std::int64_t blocks = variant.blocks();
   if (blocks > most_ordered_blocks)
-    return failure_at(place, "the order of " + std::to_string(blocks) + " thread blocks takes long to check",
+    return failure_at(place,
+                      "the order of " + std::to_string(blocks) + " thread blocks takes too long to check",
                       "a smaller size gives the same terms: -D NAME=VALUE");
   const BlockOrder order(description, variant);
   const auto& [width, height, depth] = variant.grid;
@@ -78,8 +79,8 @@ Status check_order(const Description& description, const Variant& variant) {
             place, "block " + from() + " becomes " + shown(x, y, z) + ", which the grid does not have", "");
       auto taken = is_taken[static_cast<std::size_t>((z * height + y) * width + x)];
       if (taken)
-        return failure_at(place, "block " + from() + " becomes " + shown(x, y, z) + ", as another one does",
-                          "an order makes every block another one");
+        return failure_at(place, "block " + from() + " becomes " + shown(x, y, z) + ", as does another block",
+                          "an order must map every block to a different one");
       taken = true;
     }
   }

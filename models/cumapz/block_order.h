@@ -1,4 +1,4 @@
-// The order in which thread blocks take their work.
+// The order in which thread blocks are processed.
 #pragma once
 
 #include <array>
@@ -8,13 +8,13 @@
 
 namespace lynxpp::models::cumapz {
 
-/// The description's order, the diagonal one where the variant has it, or that of the launch.
+/// The description's order, the diagonal one if the variant has it, or that of the launch.
 class BlockOrder {
  public:
   BlockOrder(const Description& description, const Variant& variant);
-  /// What blockIdx is for the block that the device begins as number `linear`, x fastest.
+  /// Returns blockIdx for the block that the device starts as number `linear`, x fastest.
   std::array<std::int64_t, 3> block(std::int64_t linear) const;
-  /// The same of `count` blocks from `first` on: a column for each dimension.
+  /// The same for `count` blocks from `first` on: a column for each dimension.
   std::array<Column, 3> blocks(std::int64_t first, std::int64_t count) const;
 
  private:
@@ -22,8 +22,8 @@ class BlockOrder {
   const Variant& variant_;
 };
 
-/// Whether every block becomes another one of the grid: the analysis then is that of all blocks. Fails with a
-/// place, also on a grid of more than 16,777,216 blocks, which would take long.
+/// Checks that the order is a permutation of the grid's blocks, so that the analysis covers all of them.
+/// Fails with a location, also for a grid of more than 16,777,216 blocks, which would take too long.
 Status check_order(const Description& description, const Variant& variant);
 
 }  // namespace lynxpp::models::cumapz

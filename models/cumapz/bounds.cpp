@@ -8,7 +8,7 @@ namespace {
 
 double number(std::int64_t value) { return static_cast<double>(value); }
 
-/// That the memory has to move at most: each sector where blocks share none, the whole array where they do.
+/// Maximum bytes that the memory transfers: each sector if blocks share none, the entire array if they do.
 double bytes_of(const std::vector<Footprint>& footprints, double part) {
   double bytes = 0;
   for (const Footprint& each : footprints)

@@ -1,4 +1,4 @@
-// What of global memory lies where in a block's shared memory.
+// Tracks which elements of global memory are in a block's shared memory, and where.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ struct Place {
 
 class Buffers {
  public:
-  /// What is fetched takes the place of what was there.
+  /// Records a fetch, which replaces the previous contents of `shared`.
   void fetch(const Place& global, const Place& shared, std::size_t thread) {
     if (const auto before = content_.find(shared); before != content_.end()) forget(before->second, shared);
     content_[shared] = global;
@@ -27,10 +27,10 @@ class Buffers {
     holders.last = {shared, thread};
     holders.is_held = true;
   }
-  /// Whether a fetch has brought something to an element of shared memory.
+  /// True if a fetch has written to the element of shared memory.
   bool holds(const Place& shared) const { return content_.contains(shared); }
-  /// Where a thread finds an element, null when nowhere. Where several places hold it: the one that the
-  /// thread has fetched itself, else that of the last fetch.
+  /// Returns where a thread finds an element, null if it is not in shared memory. Among several copies,
+  /// prefers one that the thread has fetched itself, then the last fetched.
   const Place* find(const Place& global, std::size_t thread) const {
     const auto found = places_.find(global);
     if (found == places_.end()) return nullptr;

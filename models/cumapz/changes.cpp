@@ -29,7 +29,7 @@ bool is_constant(const Description& description, std::uint32_t slot) {
   return std::ranges::any_of(description.constants, [&](const Constant& each) { return each.slot == slot; });
 }
 
-/// Finds the references that could stand in a fetch.
+/// Finds alternative references for each fetch.
 class Fetches {
  public:
   explicit Fetches(const Description& description) : description_(description) {
@@ -61,7 +61,7 @@ class Fetches {
     }
   }
 
-  /// What is in shared memory may be another element only where nothing asks for its place there.
+  /// The fetched element may change only if no statement accesses the shared array by name.
   void add(const Statement& fetch) {
     const Element& shared = fetch.elements[0];
     const Element& global = fetch.elements[1];
@@ -82,7 +82,7 @@ class Fetches {
     result_.push_back(std::move(change));
   }
 
-  /// Whether its variables have their only value where the fetch stands.
+  /// True if its variables have their only value at the fetch.
   bool is_known(const Expression& index) {
     return std::ranges::all_of(variables_of(index), [&](std::uint32_t slot) {
       if (slot < builtins || is_constant(description_, slot)) return true;
@@ -99,11 +99,11 @@ class Fetches {
   std::vector<Change> result_;
 };
 
-/// The constants that a block's size is made of, through others.
+/// The constants that determine a block's size, directly or through others.
 std::set<std::uint32_t> constants_of_block(const Description& description) {
   std::set<std::uint32_t> slots;
   for (const Expression& extent : description.block) slots.merge(variables_of(extent));
-  // A constant uses those before it only.
+  // A constant refers only to earlier ones.
   for (auto each = description.constants.rbegin(); each != description.constants.rend(); ++each) {
     if (!slots.contains(each->slot)) continue;
     for (const Expression& value : each->values) slots.merge(variables_of(value));
@@ -127,7 +127,7 @@ void add_constants(const Description& description, const std::map<std::string, s
   }
 }
 
-/// Collects the constants that an index multiplies with.
+/// Collects the constants that an index is multiplied by.
 class Factors {
  public:
   Factors(const Description& description, const Variant& variant)
@@ -153,7 +153,7 @@ class Factors {
 
  private:
   void collect(const Expression& expression, std::size_t position, unsigned depth) {
-    constexpr unsigned deepest = 16;  // of variables that are made of others
+    constexpr unsigned deepest = 16;  // nesting of variables defined by others
     const Expression::Node& node = expression.nodes[position];
     if (node.operation == Operation::number) return;
     if (node.operation == Operation::variable) {
@@ -197,7 +197,7 @@ class Factors {
 
   const Description& description_;
   Frame frame_;
-  std::map<std::uint32_t, const Expression*> lets_;  ///< null: set in several places
+  std::map<std::uint32_t, const Expression*> lets_;  ///< null: assigned more than once
   std::set<std::int64_t> factors_;
 };
 

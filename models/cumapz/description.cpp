@@ -11,7 +11,7 @@ constexpr std::int64_t most_threads = 1024;
 constexpr std::int64_t most_registers = 255;
 constexpr std::int64_t most_shared_bytes = std::int64_t{1} << 20;
 
-/// Fills a variant, expression by expression, in the order of the text.
+/// Fills a variant, expression by expression, in textual order.
 class Binding {
  public:
   Binding(const Description& description, const std::map<std::string, std::int64_t>& given)
@@ -38,7 +38,7 @@ class Binding {
       add(description_.grid[0].position, "the grid has 2^31 blocks or more");
     if (variant.threads() > most_threads)
       add(description_.block[0].position,
-          "a block has at most 1024 threads, this one " + std::to_string(variant.threads()));
+          "a block can have at most 1024 threads; this one has " + std::to_string(variant.threads()));
     variant.registers = within(description_.registers, 0, "the registers of a thread", 1, most_registers);
     for (const Array& array : description_.arrays)
       variant.array_bytes.push_back(within(array.element_bytes, 4, "an element's bytes", 1, 16));
@@ -92,7 +92,8 @@ Status check_names(const Description& description, const std::map<std::string, s
   return success();
 }
 
-/// The next combination of choices, the last one changing first; false behind the last.
+/// Advances to the next combination of choices, the last one changing fastest; returns false after the last
+/// combination.
 bool take_next(const std::vector<std::size_t>& sizes, std::vector<std::size_t>& chosen) {
   for (std::size_t i = sizes.size(); i-- > 0;) {
     if (++chosen[i] < sizes[i]) return true;

@@ -1,5 +1,5 @@
-// CuMAPz's description of a kernel (its Figure 4): the launch, references to global memory, and which of them
-// fetch into shared memory. The text is documented in docs/advise.md; an example:
+// CuMAPz's description of a kernel (its Figure 4): the launch, references to global memory, and those that
+// fetch into shared memory. docs/advise.md documents the text; an example:
 //
 //   const N = 1024;
 //   choice shift = 0, 1;                          // two variants
@@ -25,7 +25,7 @@
 
 namespace lynxpp::models::cumapz {
 
-/// Slots of the frame that the launch fills; constants, choices and variables follow.
+/// Slots of the frame that the launch sets; constants, choices and variables follow.
 enum Builtin : std::uint32_t {
   thread_index = 0,
   block_index = 3,
@@ -37,25 +37,25 @@ enum Builtin : std::uint32_t {
 struct Constant {
   std::string name;
   std::uint32_t slot = 0;
-  std::vector<Expression> values;  ///< of a choice: several
+  std::vector<Expression> values;  ///< a choice has several
   bool is_choice = false;
 };
 
-/// How threads reach an array of global memory.
+/// Path from threads to an array in global memory.
 enum class Path : std::uint8_t {
   direct,
-  texture,  ///< through the texture cache, which only reads
-  constant  ///< through the constant cache, which only reads
+  texture,  ///< through the read-only texture cache
+  constant  ///< through the read-only constant cache
 };
 
-/// In global memory; begins at a multiple of the width of all channels.
+/// An array in global memory; begins at a multiple of the total width of all channels.
 struct Array {
   std::string name;
   Expression element_bytes;
   Path path = Path::direct;
 };
 
-/// In shared memory, a block's own.
+/// An array in a block's shared memory.
 struct SharedArray {
   std::string name;
   Expression elements;
@@ -65,75 +65,75 @@ struct SharedArray {
 /// name[index]
 struct Element {
   bool is_shared = false;
-  std::uint32_t array = 0;  ///< of `arrays` or of `shared`
+  std::uint32_t array = 0;  ///< index in `arrays` or `shared`
   Expression index;
-  std::string text;  ///< as it is written
+  std::string text;  ///< as written
 };
 
 struct Statement {
   enum class Kind : std::uint8_t { block, let, fetch, store, read, write, arithmetic, choose, loop };
   Kind kind = Kind::block;
   Position position;
-  std::uint32_t slot = 0;         ///< of let and loop
-  std::uint32_t reference = 0;    ///< of fetch, store, read and write: its number
-  Expression first;               ///< of let, arithmetic, choose (the condition) and loop (where it begins)
-  Expression condition;           ///< of loop
-  Expression step;                ///< of loop
-  std::vector<Element> elements;  ///< of fetch and store: shared, global; else one
-  std::vector<Statement> statements;  ///< of block: all; choose: one or two; loop: one
+  std::uint32_t slot = 0;         ///< let and loop: the variable
+  std::uint32_t reference = 0;    ///< fetch, store, read and write: its index
+  Expression first;               ///< let, arithmetic, choose (the condition) and loop (the initial value)
+  Expression condition;           ///< loop
+  Expression step;                ///< loop
+  std::vector<Element> elements;  ///< fetch and store: shared, global; otherwise one
+  std::vector<Statement> statements;  ///< block: all; choose: one or two; loop: one
 };
 
 struct Description {
   std::string file;
-  std::vector<Constant> constants;  ///< in the order of the text
+  std::vector<Constant> constants;  ///< in textual order
   std::array<Expression, 3> grid;   ///< empty: 1
   std::array<Expression, 3> block;
   std::array<Expression, 3> order;  ///< the block that each becomes; empty: itself
-  Expression registers;             ///< of a thread; empty: they limit nothing
+  Expression registers;             ///< per thread; empty: not limiting
   std::vector<Array> arrays;
   std::vector<SharedArray> shared;
   std::vector<Statement> statements;
-  std::uint32_t slots = 0;       ///< of the frame
-  std::uint32_t references = 0;  ///< how many fetches, stores, reads and writes
+  std::uint32_t slots = 0;       ///< size of the frame
+  std::uint32_t references = 0;  ///< number of fetches, stores, reads and writes
 };
 
 /// Fails with located diagnostics.
 Result<Description> parse_description(const std::string& text, const std::string& file);
 
-/// How a shared array's elements lie, other than it is written: with the rows' first elements apart by more
-/// than a row, or column behind column. 0 elements in a row: as it is written.
+/// A changed layout of a shared array: with padded rows, or in column-major order. 0 elements per row: the
+/// original layout.
 struct SharedLayout {
   std::int64_t row = 0;
-  std::int64_t padding = 0;  ///< elements behind each row, or column
+  std::int64_t padding = 0;  ///< elements after each row or column
   bool by_columns = false;
 };
 
-/// A description with one value for each choice: what the analysis works on.
+/// A description with one value for each choice: the input of the analysis.
 struct Variant {
   std::vector<std::pair<std::string, std::int64_t>> choices;
   std::vector<std::int64_t> constants;  ///< values, as in Description::constants
   std::array<std::int64_t, 3> grid{1, 1, 1};
   std::array<std::int64_t, 3> block{1, 1, 1};
   std::int64_t registers = 0;
-  std::vector<std::int64_t> array_bytes;   ///< of an element, as in Description::arrays
-  std::vector<std::int64_t> shared_bytes;  ///< likewise, of shared ones
+  std::vector<std::int64_t> array_bytes;   ///< element size, as in Description::arrays
+  std::vector<std::int64_t> shared_bytes;  ///< the same for shared arrays
   std::vector<std::int64_t> shared_elements;
-  std::vector<SharedLayout> layouts;  ///< as in Description::shared, or empty: all as they are written
-  bool is_diagonal = false;           ///< the order of blocks is by diagonals; the description has none then
-  bool swaps_threads = false;  ///< threadIdx.x is threadIdx.y, and the other way round; of square blocks
+  std::vector<SharedLayout> layouts;  ///< as in Description::shared; empty: all original
+  bool is_diagonal = false;           ///< diagonal block order; the description must have no order
+  bool swaps_threads = false;         ///< exchanges threadIdx.x and threadIdx.y; for square blocks
 
   std::int64_t threads() const { return block[0] * block[1] * block[2]; }
   std::int64_t blocks() const { return grid[0] * grid[1] * grid[2]; }
-  /// Which a shared array takes, with its padding.
+  /// Number of elements that a shared array occupies, including padding.
   std::int64_t elements_of_shared(std::size_t array) const;
-  /// Of all shared arrays together.
+  /// Total size of all shared arrays.
   std::int64_t bytes_of_shared() const;
-  /// Where in the array an element lies.
+  /// Position of an element in the array.
   std::int64_t place_in_shared(std::size_t array, std::int64_t index) const;
 };
 
-/// Every combination of the choices. `given` replaces values of constants and choices by name; a name that is
-/// not there, a value out of range and more than 10,000 combinations are errors.
+/// Returns every combination of the choices. `given` replaces values of constants and choices by name. Fails
+/// for an unknown name, a value out of range, and more than 10,000 combinations.
 Result<std::vector<Variant>> variants_of(const Description& description,
                                          const std::map<std::string, std::int64_t>& given);
 

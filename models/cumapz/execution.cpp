@@ -26,13 +26,13 @@ struct Problem {
   std::string hint;
 };
 
-/// The lanes of one access group that do the same: to shared memory or to global memory.
+/// Addresses of the lanes of one access group that do the same: access shared memory or global memory.
 using Addresses = std::vector<std::int64_t>;
 
-/// Where the accesses of the first blocks go, by reference.
+/// Channels that the first blocks access, by reference.
 struct Channels {
-  std::uint32_t current = 0;                                 ///< reference
-  std::map<std::uint32_t, std::set<std::uint32_t>> touched;  ///< by the block
+  std::uint32_t current = 0;                                 ///< the current reference
+  std::map<std::uint32_t, std::set<std::uint32_t>> touched;  ///< by the current block
   std::map<std::uint32_t, ChannelUse> uses;
 };
 
@@ -84,14 +84,14 @@ class Execution {
  private:
   // ---- blocks
 
-  /// Where blocks do the same again after some, these stand for all of them.
+  /// Runs representatives of blocks that repeat periodically.
   void run_all_blocks() {
     const std::array<std::vector<Segment>, 3> segments = segments_of(description_, variant_);
     std::array<std::int64_t, 3> at{};
     run_blocks(segments, 2, at, 1);
   }
 
-  /// Of every segment of this dimension of the grid and of those below it, each for `weight` blocks.
+  /// Runs every segment of this dimension of the grid and of the lower ones, each for `weight` blocks.
   void run_blocks(const std::array<std::vector<Segment>, 3>& segments, unsigned dimension,
                   std::array<std::int64_t, 3>& at, std::int64_t weight) {
     for (const Segment& segment : segments[dimension]) {
@@ -109,7 +109,8 @@ class Execution {
     }
   }
 
-  /// How far the accesses of the blocks between the first and the last of a segment go: as far as its ends.
+  /// Extends footprints to the last block of a segment, whose first and last blocks bound the addresses of
+  /// all others.
   void reach_end(const std::array<std::vector<Segment>, 3>& segments, unsigned dimension,
                  std::array<std::int64_t, 3>& at, const Segment& segment) {
     if (segment.end - segment.begin <= segment.period) return;
@@ -197,7 +198,7 @@ class Execution {
     }
   }
 
-  /// Lanes compute side by side: a warp takes as many instructions as the lane with the most.
+  /// Lanes compute in lockstep: a warp executes the instructions of its longest lane.
   void compute(const Statement& statement, const Mask& mask) {
     const Column instructions = value_of(statement.first, mask);
     spend(statement.position);
@@ -246,11 +247,11 @@ class Execution {
 
   // ---- references
 
-  /// Of what all threads of a block do once.
+  /// Counts one step of all threads of a block.
   void spend(const Position& position) {
     work_ += static_cast<std::int64_t>(frame_[0].size());
     if (work_ > most_work)
-      throw Problem{position, "this takes more than 1,000,000,000 steps of threads to analyse",
+      throw Problem{position, "analysing this takes more than 1,000,000,000 thread steps",
                     "a smaller size gives the same terms: -D NAME=VALUE"};
   }
 
@@ -266,7 +267,7 @@ class Execution {
     return totals;
   }
 
-  /// Between an element of shared memory and one of global memory.
+  /// Transfers between an element of shared memory and one of global memory.
   void transfer(const Statement& statement, const Mask& mask) {
     const Element& shared = statement.elements[0];
     const Element& global = statement.elements[1];
@@ -327,8 +328,8 @@ class Execution {
     });
   }
 
-  /// Calls `serve(first, last)` for the threads of each access group with a lane of the mask, and counts the
-  /// warps; where it says so, those too whose lanes went both ways.
+  /// Calls `serve(first, last)` for the threads of each access group with a lane in the mask, and counts
+  /// warps and, if `serve` reports it, divergent warps.
   template <typename Serve>
   void for_each_group(const Mask& mask, ReferenceTotals& totals, Serve serve) {
     for (std::size_t warp = 0; warp < mask.size(); warp += machine_.warp_size) {
@@ -350,7 +351,7 @@ class Execution {
     }
   }
 
-  /// Lanes that want one element share what comes.
+  /// Lanes that access the same element share it.
   static std::int64_t distinct(Addresses addresses) {
     std::ranges::sort(addresses);
     return std::ranges::unique(addresses).begin() - addresses.begin();
@@ -416,7 +417,7 @@ class Execution {
     return static_cast<std::uint32_t>(bytes[array]);
   }
 
-  /// Behind each other, each aligned for its elements.
+  /// Allocates the arrays consecutively, each aligned for its elements.
   void place_shared_arrays() {
     std::int64_t next = 0;
     for (std::size_t i = 0; i < variant_.shared_bytes.size(); ++i) {
@@ -456,12 +457,12 @@ class Execution {
   Buffers buffers_;
   LineCache textures_{1};
   std::optional<BlockCache> cache_;
-  std::vector<std::int64_t> begins_;  ///< of shared arrays, bytes
-  std::int64_t weight_ = 1;           ///< how many blocks the one that runs stands for
+  std::vector<std::int64_t> begins_;  ///< byte offsets of shared arrays
+  std::int64_t weight_ = 1;           ///< number of blocks that the running one represents
   std::int64_t work_ = 0;
-  bool found_ = false, missed_ = false;   ///< by lanes of a warp, in shared memory
-  bool asked_ = false;                    ///< global memory, by the warp
-  bool fetches_ = false, reads_ = false;  ///< what the block waits for, or has waited for, in global memory
+  bool found_ = false, missed_ = false;   ///< whether lanes of a warp found their data in shared memory
+  bool asked_ = false;                    ///< whether the warp accessed global memory
+  bool fetches_ = false, reads_ = false;  ///< pending and completed waits of the block for global memory
   bool is_checking_channels_ = false;
   Channels channels_;
 };

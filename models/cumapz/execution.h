@@ -1,4 +1,4 @@
-// Runs a description's references, thread block by thread block, and adds up what the memories do.
+// Runs a description's references, thread block by thread block, and aggregates the memory traffic.
 #pragma once
 
 #include <cstdint>
@@ -11,81 +11,81 @@
 namespace lynxpp::models::cumapz {
 
 struct GlobalTraffic {
-  std::int64_t requests = 0;           ///< of warps: some lane went to global memory
-  std::int64_t requested_bytes = 0;    ///< what threads asked for; once where lanes want one element
-  std::int64_t transferred_bytes = 0;  ///< and what came
+  std::int64_t requests = 0;           ///< warp accesses with some lane in global memory
+  std::int64_t requested_bytes = 0;    ///< by threads; once if lanes access the same element
+  std::int64_t transferred_bytes = 0;  ///< bytes transferred for them
   std::int64_t transactions = 0;
-  std::int64_t lines = 0;    ///< turns of the L1 cache: lines of 128 bytes that each access group lies in
-  std::int64_t sectors = 0;  ///< of 32 bytes that go on to the L2: all of stores, of loads those missed
-  std::int64_t partial = 0;  ///< of these, stored by a warp that does not fill all the sectors it stores to
+  std::int64_t lines = 0;    ///< turns of the L1 cache: lines of 128 bytes that contain each access group
+  std::int64_t sectors = 0;  ///< 32-byte sectors transferred to the L2: stores, and loads that missed
+  std::int64_t partial = 0;  ///< sectors stored by a warp that does not fill all its sectors
 };
 
 struct SharedTraffic {
-  std::int64_t requests = 0;  ///< of access groups; fetches' stores are among them
-  std::int64_t served = 0;    ///< how many times these were served one after the other
+  std::int64_t requests = 0;  ///< of access groups, including the stores of fetches
+  std::int64_t served = 0;    ///< number of sequential turns for these
 };
 
-/// Of references to textures and to constants.
+/// References to textures and constants.
 struct CachedTraffic {
-  std::int64_t requested_bytes = 0;  ///< of textures; once where lanes of a group want one element
-  std::int64_t moved_bytes = 0;      ///< of textures: lines that the cache did not hold
-  std::int64_t requests = 0;         ///< of access groups to constants
-  std::int64_t served = 0;           ///< how many elements these asked for, one after the other
+  std::int64_t requested_bytes = 0;  ///< of textures; once if lanes of a group access the same element
+  std::int64_t moved_bytes = 0;      ///< of textures: lines that missed the cache
+  std::int64_t requests = 0;         ///< of access groups, to constants
+  std::int64_t served = 0;           ///< distinct elements of these, served sequentially
 };
 
-/// Of one fetch, read or write of the description, over all blocks.
+/// Totals of one fetch, read or write of the description, over all blocks.
 struct ReferenceTotals {
   Position position;
   std::string text;  ///< "in[at + 1]"
   Statement::Kind kind = Statement::Kind::read;
-  std::int64_t warps = 0;     ///< executions by warps
-  std::int64_t diverged = 0;  ///< of these: some lanes found their data in shared memory, others did not
-  std::int64_t accesses = 0;  ///< of threads, to global memory's arrays, textures and constants
-  std::int64_t hits = 0;      ///< of these: found in shared memory
-  /// Of what fetches brought: those of hits, and of reads of shared memory itself.
+  std::int64_t warps = 0;     ///< warp executions
+  std::int64_t diverged = 0;  ///< warp executions with some lanes' data in shared memory and others' not
+  std::int64_t accesses = 0;  ///< thread accesses to arrays in global memory, textures and constants
+  std::int64_t hits = 0;      ///< accesses whose data is in shared memory
+  /// Fetched bytes that are used: by hits, and by reads of shared memory itself.
   std::int64_t reused_bytes = 0;
   GlobalTraffic global;
   SharedTraffic shared;
   CachedTraffic cached;
 };
 
-/// What is touched of one array.
+/// The accessed part of one array.
 struct Footprint {
-  std::int64_t sectors = 0;            ///< that go on to the L2
-  std::int64_t least = 0, behind = 0;  ///< addresses, of the first byte and behind the last; equal: none
+  std::int64_t sectors = 0;            ///< transferred to the L2
+  std::int64_t least = 0, behind = 0;  ///< addresses of the first byte and one past the last; equal if empty
 };
 
-/// How one reference of the blocks that begin together is spread over the channels, in all their rounds.
+/// Distribution over the channels of one reference in the blocks that start together, in all their rounds.
 struct ChannelUse {
-  std::vector<std::int64_t> blocks;  ///< that touch each channel
+  std::vector<std::int64_t> blocks;  ///< number of blocks that access each channel
   std::int64_t bytes = 0;            ///< transferred
 };
 
 struct Totals {
   std::vector<ReferenceTotals> references;
-  std::vector<ChannelUse> channel_uses;  ///< empty: there are too few blocks, or addresses are hashed
-  std::int64_t arithmetic = 0;           ///< instructions of warps that `arithmetic` names
-  std::vector<Footprint> read, written;  ///< by array of global memory
-  /// Of blocks for global memory: fetches with no read of shared memory between them are one, other reads
-  /// of the block are one.
+  std::vector<ChannelUse> channel_uses;  ///< empty if there are too few blocks or addresses are hashed
+  std::int64_t arithmetic = 0;           ///< warp instructions of `arithmetic`
+  std::vector<Footprint> read, written;  ///< by array in global memory
+  /// Waits of blocks for global memory: fetches with no read of shared memory between them are one wait, all
+  /// other reads of the block are one.
   std::int64_t waits = 0;
   std::int64_t blocks_checked = 0;      ///< equation 4
-  std::int64_t blocks_run = 0;          ///< the others do the same as one of these
-  std::int64_t other_instructions = 0;  ///< of warps, that are neither references nor `arithmetic`
-  double part = 1;                      ///< of the grid's blocks that these counts are of
+  std::int64_t blocks_run = 0;          ///< number of representatives; all others repeat one of these
+  std::int64_t other_instructions = 0;  ///< warp instructions other than references and `arithmetic`
+  double part = 1;                      ///< share of the grid's blocks that the counts cover
   Occupancy occupancy;
 };
 
-/// Equation 4, rounded up and at least one block for each channel; `element_bytes` of the largest element.
+/// Equation 4, rounded up, at least one block per channel; `element_bytes` is that of the largest element.
 std::int64_t blocks_to_check(const Machine& machine, const Occupancy& occupancy, std::int64_t block_x,
                              std::int64_t element_bytes);
 
-/// All threads of a block execute one statement before the next, as behind a barrier. Each reference finds in
-/// shared memory what a fetch of its block has brought there, until another fetch takes the place; so does a
-/// write; where several fetches brought it, a thread finds what it has fetched itself, else what came last. A
-/// texture's lines stay in the block's share of the cache. Fails with a place on an index outside of a shared
-/// array, a division by zero, a loop of more than a million rounds, a block that does not fit the machine, an
-/// order that is none of all blocks, and more than 1,000,000,000 references and rounds of threads.
+/// Executes one statement in all threads of a block before the next, as if separated by barriers. Each
+/// reference finds in shared memory the elements that a fetch of its block has written there, until another
+/// fetch replaces them; so does a write; among several copies, a thread prefers its own fetch, then the last
+/// one. A texture's lines stay in the block's share of the cache. Fails with a location for an index outside
+/// a shared array, a division by zero, a loop of more than a million iterations, a block that does not fit
+/// the machine, an order that is not a permutation of the blocks, and more than 1,000,000,000 thread steps.
 Result<Totals> execute(const Description& description, const Variant& variant, const Machine& machine);
 
 }  // namespace lynxpp::models::cumapz

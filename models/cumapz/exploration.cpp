@@ -10,12 +10,12 @@ namespace lynxpp::models::cumapz {
 namespace {
 
 using Given = std::map<std::string, std::int64_t>;
-/// Which value each change has.
+/// The index of each change's value.
 using Selection = std::vector<std::size_t>;
 
 constexpr std::size_t most_combinations = 1'000;
 
-/// Puts the element into the fetch with this number; without an index the fetch goes away.
+/// Replaces the element of the fetch with this index; without an expression, removes the fetch.
 void replace_fetch(std::vector<Statement>& statements, std::uint32_t reference, const Element& by) {
   for (Statement& statement : statements) {
     replace_fetch(statement.statements, reference, by);
@@ -45,7 +45,7 @@ class Explorer {
         given_(given),
         machine_(machine),
         changes_(changes_of(description, given)) {
-    if (machine.global.channel_width == 0)  // hashed addresses: the order of blocks is in no term
+    if (machine.global.channel_width == 0)  // hashed addresses: no term depends on the block order
       std::erase_if(changes_, [](const Change& change) { return change.kind == Change::Kind::blocks; });
   }
 
@@ -70,7 +70,7 @@ class Explorer {
         climb();
       }
     }
-    // Of those that are alike the one with the fewest changes comes first.
+    // Among equal merits, the variant with the fewest changes comes first.
     std::ranges::stable_sort(result_.ways, {},
                              [](const Way& way) { return std::pair(-way.merit(), way.changes.size()); });
     return std::move(result_);
@@ -87,7 +87,7 @@ class Explorer {
     }
   }
 
-  /// The best single change, again and again; and every change of the description alone, to be seen.
+  /// Applies the best single change repeatedly; also evaluates every single change of the description.
   void climb() {
     Selection here(changes_.size(), 0);
     double best = tried_[here];
@@ -109,7 +109,7 @@ class Explorer {
     }
   }
 
-  /// Of one way, which is kept where it is one; else -1.
+  /// Returns the merit of a variant, which is recorded if it is valid; otherwise -1.
   double merit_of(const Selection& selection) {
     const auto [known, is_new] = tried_.try_emplace(selection, -1);
     if (!is_new) return known->second;
@@ -120,7 +120,7 @@ class Explorer {
     return known->second;
   }
 
-  /// Nothing for what does not apply (which says nothing of the kernel), does not fit, or does other work.
+  /// Returns nullopt if a change does not apply, if the variant does not fit, or if it does other work.
   std::optional<Way> way_of(const Selection& selection) {
     Given given = given_;
     for (const auto& [name, value] : choices_) given[name] = value;
@@ -154,7 +154,7 @@ class Explorer {
     return std::nullopt;
   }
 
-  /// Layouts of shared arrays, the threads and the blocks; false when something of it does not apply.
+  /// Applies layouts, thread and block changes to the variant; returns false if one does not apply.
   bool arrange(const Description& description, const Selection& selection, Variant& variant) const {
     variant.layouts.assign(description.shared.size(), {});
     for (std::size_t i = 0; i < changes_.size(); ++i) {
@@ -189,7 +189,7 @@ class Explorer {
   const Machine& machine_;
   std::vector<Change> changes_;
   Exploration result_;
-  // Of the variant whose ways are looked for:
+  // For the base variant of the search:
   std::vector<std::pair<std::string, std::int64_t>> choices_;
   std::int64_t accesses_ = 0;
   std::map<Selection, double> tried_;

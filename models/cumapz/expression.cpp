@@ -8,7 +8,7 @@ namespace {
 std::int64_t wrapped(std::uint64_t value) { return static_cast<std::int64_t>(value); }
 std::uint64_t bits(std::int64_t value) { return static_cast<std::uint64_t>(value); }
 
-/// The one quotient that has no place in 64 bits wraps.
+/// The one quotient that overflows 64 bits wraps around.
 std::int64_t quotient(std::int64_t a, std::int64_t b) { return b == -1 ? wrapped(0 - bits(a)) : a / b; }
 std::int64_t remainder_of(std::int64_t a, std::int64_t b) { return b == -1 ? 0 : a % b; }
 
@@ -26,7 +26,7 @@ Column each(const Column& a, const Column& b, Function function) {
   return result;
 }
 
-/// Threads that do not take part get 0 where they would divide by it.
+/// Inactive threads with a zero divisor get 0.
 std::optional<Column> divide(const Column& a, const Column& b, const Mask& mask, bool is_remainder) {
   Column result(a.size());
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -62,8 +62,8 @@ Column compute(Operation operation, const Column& a, const Column& b) {
   }
 }
 
-/// Evaluates node by node, for the threads of a mask. What an operator does not ask for is not evaluated:
-/// `n != 0 && a / n` and `n ? a / n : 0` divide by no zero.
+/// Evaluates node by node, for the threads of a mask. Operands that an operator does not need are not
+/// evaluated, so `n != 0 && a / n` and `n ? a / n : 0` do not divide by zero.
 class Evaluation {
  public:
   Evaluation(const Expression& expression, const Frame& frame, std::size_t threads)

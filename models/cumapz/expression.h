@@ -1,4 +1,4 @@
-// Integer expressions of a description, for all threads of a block at once.
+// Integer expressions of a description, evaluated for all threads of a block at once.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace lynxpp::models::cumapz {
 
-/// A place in the description's text; diagnostics add the file.
+/// A location in the description's text; diagnostics add the file.
 struct Position {
   std::uint32_t line = 0;
   std::uint32_t column = 0;
@@ -21,7 +21,7 @@ struct Position {
 /// One value for each thread of a block, x fastest.
 using Column = std::vector<std::int64_t>;
 
-/// What variables hold, by Expression's slots.
+/// Values of variables, by Expression's slots.
 using Frame = std::vector<Column>;
 
 enum class Operation : std::uint8_t {
@@ -51,14 +51,14 @@ enum class Operation : std::uint8_t {
   conditional
 };
 
-/// Computes as C does with 64 bits that wrap; shifts take their count modulo 64. A tree in one vector:
-/// operands stand before what they are operands of, the result is the last.
+/// C arithmetic with 64 bits that wrap around; shift counts are modulo 64. A tree in one vector: operands
+/// precede their operator, the result is last.
 struct Expression {
   struct Node {
     Operation operation = Operation::number;
-    std::int64_t value = 0;                 ///< of a number
-    std::uint32_t slot = 0;                 ///< of a variable
-    std::uint32_t operands[3] = {0, 0, 0};  ///< positions in `nodes`
+    std::int64_t value = 0;                 ///< number: its value
+    std::uint32_t slot = 0;                 ///< variable: its slot
+    std::uint32_t operands[3] = {0, 0, 0};  ///< indices in `nodes`
   };
   std::vector<Node> nodes;
   Position position;
@@ -66,10 +66,10 @@ struct Expression {
   bool empty() const { return nodes.empty(); }
 };
 
-/// Which threads of the block take part.
+/// The active threads of the block.
 using Mask = std::vector<char>;
 
-/// The value for every thread. Nothing when a thread of the mask divides by zero.
+/// Returns the value for every thread; nullopt if an active thread divides by zero.
 std::optional<Column> evaluate(const Expression& expression, const Frame& frame, const Mask& mask);
 
 }  // namespace lynxpp::models::cumapz

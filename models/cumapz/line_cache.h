@@ -9,12 +9,12 @@
 
 namespace lynxpp::models::cumapz {
 
-/// Lines of arrays; the one that was not used for the longest time gives way.
+/// Lines of arrays with LRU replacement.
 class LineCache {
  public:
-  /// `lines` is how many it holds; 0: it never has what is asked for.
+  /// `lines` is the capacity; with 0 every use misses.
   explicit LineCache(std::size_t lines) : lines_(lines) {}
-  /// Whether it held the line; it does afterwards.
+  /// Returns true if the line was present; it is present afterwards.
   bool use(std::uint32_t array, std::int64_t line) {
     const Line key{array, line};
     if (const auto found = places_.find(key); found != places_.end()) {

@@ -21,12 +21,12 @@ std::uint32_t shared_bytes_of(const Observation& observation) {
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes, 1u << 30));
 }
 
-/// Which bytes of a block's shared memory hold what a fetch has brought.
+/// Tracks the bytes of a block's shared memory that hold fetched data.
 class FetchedBytes {
  public:
   bool holds(std::uint64_t address) const { return address < held_.size() && held_[address]; }
   void set(std::uint64_t address, std::uint32_t bytes, bool value) {
-    constexpr std::uint64_t most = 1 << 20;  // beyond every multiprocessor's
+    constexpr std::uint64_t most = 1 << 20;  // larger than any multiprocessor's
     if (address + bytes > most) return;
     if (address + bytes > held_.size()) held_.resize(address + bytes);
     std::fill_n(held_.begin() + static_cast<std::ptrdiff_t>(address), bytes, value);
@@ -36,14 +36,14 @@ class FetchedBytes {
   std::vector<bool> held_;
 };
 
-/// Where a warp is at a reference: lanes that have come by in this execution of it.
+/// A warp's current execution of a reference: the lanes that have reached it.
 struct WarpVisit {
   std::uint32_t lanes = 0;
   std::set<std::uint32_t> sites;
   bool found = false, missed = false;
 };
 
-/// One block after the other; of each, its accesses in their order.
+/// Processes one block after the other, its accesses in order.
 class ObservedBlocks {
  public:
   ObservedBlocks(const Observation& observation, const Machine& machine, ObservedTotals& result)
@@ -154,7 +154,7 @@ class ObservedBlocks {
     visit(access, totals, false);
   }
 
-  /// Lanes of one warp are in one array, but for what the program does not own.
+  /// Lanes of one warp are in one array, except in memory that the program does not own.
   void ask_caches(const WarpAccess& access, GlobalTraffic& traffic) {
     const std::uint32_t array = array_at(observation_.addresses[access.first]);
     const bool is_read = observation_.sites[access.site].kind == AccessKind::read;
@@ -170,7 +170,7 @@ class ObservedBlocks {
     if (!std::exchange(is_waited_for, true)) ++result_.totals.waits;
   }
 
-  /// Of Observation::arrays; one behind them where an address is in none.
+  /// Returns the index in Observation::arrays; one past the end if the address is in no array.
   std::uint32_t array_at(std::uint64_t address) const {
     const std::vector<ObservedArray>& arrays = observation_.arrays;
     const auto after = std::ranges::upper_bound(by_address_, address, {},
@@ -180,7 +180,7 @@ class ObservedBlocks {
     return is_inside ? *std::prev(after) : static_cast<std::uint32_t>(arrays.size());
   }
 
-  /// The store of a fetch. A lane that has not loaded since it last came by stores something else.
+  /// Processes the store of a fetch. A lane that has not loaded since its last store stores something else.
   void add_fetch(const WarpAccess& access, std::uint32_t source) {
     serve_shared(access, totals_of(source));
     for_each_lane(access, [&](std::uint32_t lane, std::uint64_t address) {
@@ -208,7 +208,7 @@ class ObservedBlocks {
     });
   }
 
-  /// Lanes that are apart from those before them at other sites of the reference execute it together.
+  /// Lanes at other sites of the reference, disjoint from the previous ones, join the same execution.
   void visit(const WarpAccess& access, ReferenceTotals& totals, bool found) {
     WarpVisit& visit = visits_[key_of(reference_of(access.site), access.warp)];
     if ((visit.lanes & access.lanes) != 0 || visit.sites.contains(access.site) || visit.lanes == 0) {
@@ -234,12 +234,12 @@ class ObservedBlocks {
   const Machine& machine_;
   ObservedTotals& result_;
   BlockCache cache_;
-  std::vector<std::uint32_t> by_address_;  ///< arrays of device memory
-  bool fetches_ = false, reads_ = false;   ///< what the block waits for, or has waited for, in global memory
+  std::vector<std::uint32_t> by_address_;  ///< arrays in device memory
+  bool fetches_ = false, reads_ = false;   ///< pending and completed waits of the block for global memory
   std::vector<bool> is_fetch_;             ///< by reference
-  std::vector<std::uint32_t> number_;      ///< of a reference in Totals::references
+  std::vector<std::uint32_t> number_;      ///< index of a reference in Totals::references
   FetchedBytes fetched_;
-  std::set<std::uint64_t> loaded_;  ///< by site and thread: a value that no store has taken yet
+  std::set<std::uint64_t> loaded_;  ///< by site and thread: a loaded value that is not stored yet
   std::unordered_map<std::uint64_t, WarpVisit> visits_;  ///< by reference and warp
 };
 
@@ -251,7 +251,7 @@ std::int64_t largest_element(const Observation& observation) {
   return largest;
 }
 
-/// Which channels the blocks that begin together touch, by reference.
+/// Determines the channels that the blocks that start together access, by reference.
 void check_channels(const Observation& observation, const Machine& machine, ObservedTotals& result) {
   const GlobalMemory& memory = machine.global;
   if (memory.channel_width == 0 || memory.channels < 2) return;

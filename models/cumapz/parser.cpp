@@ -59,7 +59,7 @@ struct TooDeep {
   Position position;
 };
 
-/// Bounds the recursion of the parser, and so of whoever walks its tree.
+/// Bounds the recursion of the parser, and of walks over its tree.
 class Depth final : public antlr4::tree::ParseTreeListener {
  public:
   explicit Depth(antlr4::Parser& parser) : parser_(parser) {}
@@ -86,9 +86,9 @@ Operation operation_of(const std::string& text) {
   return operations.at(text);
 }
 
-/// The parser's tree ▶ a Description.
+/// The parse tree ▶ a Description.
 class Builder {
-  /// Where an expression stands: of an order, the block and the grid are known, but no thread.
+  /// Context of an expression: in `order`, the block and the grid are known, but no thread.
   enum class Use : std::uint8_t { constant, order, code };
 
  public:
@@ -123,7 +123,7 @@ class Builder {
       add_extent(result_.order, order->expression(), order->getStart(), Use::order);
     } else if (auto* registers = dynamic_cast<Parser::RegistersItemContext*>(context)) {
       if (!result_.registers.empty())
-        errors_.add(position_of(registers->getStart()), "this stands here twice");
+        errors_.add(position_of(registers->getStart()), "this is declared twice");
       result_.registers = expression(registers->expression(), Use::constant);
     } else if (auto* array = dynamic_cast<Parser::ArrayItemContext*>(context)) {
       if (is_new_array(array->Identifier()->getSymbol()))
@@ -142,7 +142,7 @@ class Builder {
 
   void add_constant(antlr4::Token* name, std::vector<Expression> values, bool is_choice) {
     const std::string word = name->getText();
-    if (slots_.contains(word)) return errors_.add(position_of(name), "'" + word + "' has a value already");
+    if (slots_.contains(word)) return errors_.add(position_of(name), "'" + word + "' is already defined");
     slots_[word] = result_.slots;
     constants_.insert(word);
     result_.constants.push_back({word, result_.slots++, std::move(values), is_choice});
@@ -155,8 +155,8 @@ class Builder {
 
   void add_extent(std::array<Expression, 3>& extent, const std::vector<Parser::ExpressionContext*>& values,
                   antlr4::Token* at, Use use = Use::constant) {
-    if (!extent[0].empty()) errors_.add(position_of(at), "this stands here twice");
-    if (values.size() > extent.size()) errors_.add(position_of(at), "there are three dimensions at most");
+    if (!extent[0].empty()) errors_.add(position_of(at), "this is declared twice");
+    if (values.size() > extent.size()) errors_.add(position_of(at), "at most three dimensions are allowed");
     for (std::size_t i = 0; i < std::min(values.size(), extent.size()); ++i)
       extent[i] = expression(values[i], use);
   }
@@ -258,7 +258,7 @@ class Builder {
       if (names.back() == word) return result.is_shared = true, result.array = i, result;
     }
     unknown(context->Identifier()->getSymbol(), "array", names,
-            "arrays stand before what uses them: array " + word + " of 4;");
+            "declare arrays before their use: array " + word + " of 4;");
     return result;
   }
 
@@ -278,9 +278,9 @@ class Builder {
     return result;
   }
 
-  /// The position of the node that holds the context's value.
+  /// Returns the index of the node that holds the context's value.
   std::uint32_t add(Expression& to, Parser::ExpressionContext* context, Use use) {
-    // Of `1 + 1 + 1 …` the tree is deep, though no rule of the parser was entered within another.
+    // The tree of `1 + 1 + 1 …` is deep without nested rules of the parser.
     if (depth_ == maximum_depth) throw TooDeep{position_of(context->getStop())};
     ++depth_;
     const std::uint32_t node = add_node(to, context, use);
@@ -334,7 +334,7 @@ class Builder {
     if (found != slots_.end() && (is_constant || use == Use::code)) return found->second;
     if (found != slots_.end()) {
       errors_.add(position_of(name), "'" + name->getText() + "' differs between threads",
-                  "only constants and choices may stand here");
+                  "only constants and choices are allowed here");
       return 0;
     }
     std::vector<std::string> names;
@@ -362,10 +362,10 @@ class Builder {
                   "there is no dimension '" + dimension + "'", "they are x, y and z");
     if (use == Use::constant)
       errors_.add(position_of(context->getStart()), "the launch is not known here",
-                  "only constants and choices may stand here");
+                  "only constants and choices are allowed here");
     if (use == Use::order && base != bases.end() && base->second == thread_index)
-      errors_.add(position_of(context->getStart()), "thread blocks are ordered as wholes",
-                  "only blockIdx, blockDim, gridDim, constants and choices may stand here");
+      errors_.add(position_of(context->getStart()), "the order of thread blocks cannot depend on threads",
+                  "only blockIdx, blockDim, gridDim, constants and choices are allowed here");
     return index == std::string::npos ? 0 : base->second + static_cast<std::uint32_t>(index);
   }
 
@@ -374,10 +374,10 @@ class Builder {
   Description result_;
   std::map<std::string, std::uint32_t> slots_;
   std::set<std::string> constants_;
-  int depth_ = 0;  ///< of the expression's node that is added
+  int depth_ = 0;  ///< depth of the expression node being added
 };
 
-/// A byte for a byte, so that columns are right and any input is valid.
+/// Replaces bytes one by one, so that columns stay correct and every input is valid.
 std::string printable(std::string text) {
   for (char& c : text) {
     if (static_cast<unsigned char>(c) >= 0x80 || c == '\0') c = '\x01';

@@ -11,7 +11,7 @@
 namespace lynxpp::models::cumapz {
 namespace {
 
-/// What a value may be, for all threads, loops and other dimensions of the grid.
+/// The range of a value over all threads, loops and other dimensions of the grid.
 struct Range {
   std::int64_t least = 0;
   std::int64_t most = 0;
@@ -21,14 +21,14 @@ struct Range {
 
 constexpr Range truth{0, 1};
 
-/// How a value follows blockIdx in one dimension: `by` for each block, and nothing when it is not
-/// linear; with what `rest` it begins, nothing when it has no known bounds.
+/// A value as a linear function of blockIdx in one dimension: `by` per block, nullopt if it is not linear;
+/// plus `rest`, nullopt if it has no known bounds.
 struct Slope {
   std::optional<std::int64_t> by = 0;
   std::optional<Range> rest = Range{};
 
   bool operator==(const Slope&) const = default;
-  /// Of what is the same in all blocks and threads.
+  /// The value if it is constant over all blocks and threads.
   std::optional<std::int64_t> value() const {
     return by == 0 && rest && rest->least == rest->most ? std::optional(rest->least) : std::nullopt;
   }
@@ -90,8 +90,8 @@ Wide rounded_up(Wide numerator, Wide denominator) {
   return quotient + (numerator % denominator > 0 ? 1 : 0);
 }
 
-/// The blocks from `first` to before `last` are those where `by * block + rest` compares with 0 differently
-/// for some of what the rest may be; before and behind them the result is one. `by` is not 0.
+/// The blocks from `first` to before `last` for which comparing `by * block + rest` with 0 has different
+/// results for different values of the rest; the result is uniform before and after them. `by` is not 0.
 struct Change {
   Wide first = 0;
   Wide last = 0;
@@ -131,7 +131,7 @@ class Dimension {
   }
 
   std::vector<Segment> segments() {
-    // Variables of loops may follow from what stands behind them: until nothing changes.
+    // Loop variables may depend on later statements: iterate to a fixed point.
     do {
       has_changed_ = false;
       period_ = 1;
@@ -175,7 +175,7 @@ class Dimension {
     }
   }
 
-  /// Of `for (i = first; i < limit; i += step)` that counts up; nothing of other loops.
+  /// Range of an ascending `for (i = first; i < limit; i += step)`; nullopt for other loops.
   Rest rest_of_loop(const Statement& loop) {
     const Expression::Node& last = loop.condition.nodes.back();
     const bool is_less = last.operation == Operation::less;
@@ -189,10 +189,10 @@ class Dimension {
     return range(first.rest->least, std::max(most, Wide{first.rest->most}));
   }
 
-  /// A variable that is set in several places, or in some threads only (the others have 0), has a slope when
-  /// all agree, and bounds when it is set in one place.
+  /// A variable assigned at several points, or only in some threads (the others have 0), has a slope if all
+  /// assignments agree, and bounds if there is one assignment.
   void assign(const Statement& statement, Slope slope, bool is_nested) {
-    constexpr unsigned most_changes = 4;  // bounds that go on growing are none
+    constexpr unsigned most_changes = 4;  // bounds that keep growing are dropped
     if (is_nested) slope.rest = hull(slope.rest, Range{});
     Slope& known = slopes_[statement.slot];
     Origin& origin = origins_[statement.slot];
@@ -266,12 +266,12 @@ class Dimension {
     }
   }
 
-  /// As a condition: whether it is another value than 0.
+  /// As a condition: whether the value differs from 0.
   Slope truth_of(const Slope& slope) {
     return slope.by == 0 ? slope : compared(Operation::not_equal, slope, constant(0));
   }
 
-  /// The same in all blocks of a segment, whose borders it adds.
+  /// The result is the same in all blocks of a segment; adds the segments' borders.
   Slope compared(Operation operation, const Slope& a, const Slope& b) {
     constexpr Wide most_borders = 1 << 16;
     const Slope unknown{std::nullopt, truth};
@@ -289,7 +289,7 @@ class Dimension {
     return {0, truth};
   }
 
-  /// Whether it wraps in no block.
+  /// True if it wraps around in no block.
   bool is_bounded(const Slope& slope) const {
     const Wide step = Wide{*slope.by} * extent_;
     return range(slope.rest->least + std::min(step, Wide{0}), slope.rest->most + std::max(step, Wide{0}))
@@ -311,7 +311,7 @@ class Dimension {
     return {condition.by == 0 && yes.by == no.by ? yes.by : std::nullopt, hull(yes.rest, no.rest)};
   }
 
-  /// Where a variable is set.
+  /// The assignment of a variable.
   struct Origin {
     const Statement* statement = nullptr;
     unsigned changes = 0;
@@ -323,8 +323,8 @@ class Dimension {
   std::int64_t extent_;
   std::vector<Slope> slopes_;
   std::vector<Origin> origins_;
-  std::map<std::uint32_t, std::int64_t> moves_;  ///< of arrays, in elements for each block
-  std::set<std::int64_t> begins_;                ///< of segments
+  std::map<std::uint32_t, std::int64_t> moves_;  ///< by array, in elements per block
+  std::set<std::int64_t> begins_;                ///< beginnings of segments
   bool has_changed_ = false;
   std::int64_t period_ = 1;
 };

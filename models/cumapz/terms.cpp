@@ -68,7 +68,7 @@ Terms terms_of(const Totals& totals, const Machine& machine) {
     cached.requests += each.cached.requests;
     cached.served += each.cached.served;
   }
-  constexpr double enough = 0.5;  // occupancy beyond which nothing is gained
+  constexpr double enough = 0.5;  // occupancy beyond which there is no gain
   terms.data_reuse = ratio(found, fetched);
   terms.latency_hiding = std::min(totals.occupancy.share, enough) / enough *
                          std::sqrt(static_cast<double>(std::max<std::int64_t>(fetches, 1)));

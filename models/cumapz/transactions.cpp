@@ -78,7 +78,7 @@ std::uint32_t serialised(const SharedMemory& memory, std::span<const std::int64_
       if (word != std::exchange(before, word)) words.push_back(word);
     }
   }
-  // An analysis asks for millions of groups, of which most lie in order or at one word.
+  // An analysis processes millions of groups; most are sorted or access one word.
   if (words.size() == 1) return 1;
   if (!std::ranges::is_sorted(words)) std::ranges::sort(words);
   const auto again = std::ranges::unique(words);

@@ -1,4 +1,4 @@
-// What the memories make of the accesses of lanes that are served together.
+// Memory transactions and bank conflicts of lanes that are served together.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +14,21 @@ struct Transaction {
   std::uint32_t bytes = 0;
 };
 
-/// The largest transaction there is: addresses that differ by a multiple of it are served alike.
+/// Size of the largest transaction: addresses that differ by a multiple of it behave identically.
 constexpr std::int64_t largest_transaction = 128;
 
-/// Of one access group's lanes, in the order of the lanes; `addresses` in bytes, each a multiple of the
-/// element's size. With segments: the lowest lane's segment of 32 (elements of one byte), 64 (two) or 128
-/// bytes, halved while all lanes in it keep to one half, then the lowest lane that is left.
+/// Returns the transactions of one access group, in order of lanes; `addresses` are in bytes, each a multiple
+/// of the element size. With segments: the lowest lane's segment of 32 (1-byte elements), 64 (2-byte
+/// elements) or 128 bytes, halved while all its lanes are in one half, then the lowest remaining lane.
 std::vector<Transaction> transactions(const GlobalMemory& memory, std::span<const std::int64_t> addresses,
                                       std::uint32_t element_bytes);
 
-/// How many times one after the other shared memory serves an access group: 1 without conflicts. Lanes that
-/// want one word share it; words beyond the banks' number are no conflict.
+/// Returns the number of sequential turns in which shared memory serves an access group: 1 without conflicts.
+/// Lanes that access the same word share it; words beyond the number of banks are not a conflict.
 std::uint32_t serialised(const SharedMemory& memory, std::span<const std::int64_t> addresses,
                          std::uint32_t element_bytes);
 
-/// The channel that an address lies in.
+/// Returns the channel of an address.
 std::uint32_t channel_of(const GlobalMemory& memory, std::int64_t address);
 
 }  // namespace lynxpp::models::cumapz

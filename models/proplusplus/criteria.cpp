@@ -21,7 +21,7 @@ double total_seconds(const Primitive& primitive) {
   return seconds;
 }
 
-/// The mean over kernels of what `value` gives, weighted by time; nullopt where it gives less than 0.
+/// Returns the mean of `value` over kernels, weighted by time; nullopt if it is negative for one of them.
 template <typename Value>
 std::optional<double> mean_over_time(const Primitive& primitive, const Value& value) {
   const double seconds = total_seconds(primitive);
@@ -65,12 +65,12 @@ std::optional<double> synchronization(const Primitive& primitive, const Synchron
       mean_over_time(primitive, [](const KernelRun& kernel) { return kernel.stalled; });
   const double seconds = total_seconds(primitive);
   if (!stalled || primitive.between_seconds < 0) return std::nullopt;
-  // Without any time there is none between kernels either.
+  // If the times are unknown, the share of time between kernels counts as 0.
   const double between = ratio(primitive.between_seconds, seconds + primitive.between_seconds).value_or(0);
   return 1 - (shares.barriers * *stalled + shares.kernels * between);
 }
 
-/// The time that the instructions would keep all arithmetic units busy, over the time there was.
+/// Returns the time that the instructions would keep all arithmetic units busy, divided by the actual time.
 std::optional<double> instructions(const Counts& counts, double seconds, const Hardware& hardware) {
   const double clocks = seconds * hardware.clock_hz * hardware.multiprocessors;
   double busy = 0;
@@ -101,7 +101,7 @@ std::optional<Criterion> find_criterion(const std::string& symbol) {
 double OccupancyLimits::least() const { return std::min({by_registers, by_blocks, by_shared, by_grid, 1.0}); }
 
 OccupancyLimits occupancy_limits(const Configuration& configuration, const Hardware& hardware) {
-  // Without the shared memory that each block takes besides, which belongs to the limit by shared memory.
+  // Excludes the shared memory reserved for each block, which counts towards the limit by shared memory.
   Machine without_shared = hardware.machine;
   without_shared.shared.of_each_block = 0;
   const auto share = [](const Machine& machine, const BlockNeeds& needs) {

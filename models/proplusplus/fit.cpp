@@ -13,17 +13,17 @@ namespace {
 using statistics::Regression;
 using statistics::Variable;
 
-/// Criteria lie in [0, 1]: what differs by less tells nothing, but a regression would make a weight of it
-/// that outgrows all others.
+/// Criteria are in [0, 1]: smaller differences are not significant, but a regression would assign them a
+/// dominating weight.
 constexpr double same_criterion = 0.01;
-/// A difference that rounding alone makes.
+/// Relative difference caused by rounding.
 constexpr double same_time = 1e-9;
 constexpr double significance = 0.05;
 
 /// Implementations of one primitive.
 struct Group {
   std::vector<const Implementation*> members;
-  std::vector<double> speeds;  ///< the fastest one's time over each one's
+  std::vector<double> speeds;  ///< fastest time / each member's time
   PerCriterion<double> mean;
   double mean_speed = 0;
 };
@@ -39,7 +39,7 @@ bool is_complete(const Implementation& implementation) {
                                                            [](const auto& each) { return each.has_value(); });
 }
 
-/// Of primitives with two implementations at least, in the order of their names.
+/// Groups the primitives with at least two implementations, in the order of their names.
 Groups groups_of(std::span<const Implementation> implementations) {
   std::map<std::string, Group> by_name;
   for (const Implementation& each : implementations) {
@@ -60,7 +60,7 @@ Groups groups_of(std::span<const Implementation> implementations) {
   return groups;
 }
 
-/// The criteria that tell implementations of a primitive apart.
+/// Returns the criteria that differ between implementations of a primitive.
 std::vector<std::size_t> varying(const Groups& groups) {
   std::vector<std::size_t> found;
   for (std::size_t i = 0; i < criterion_count; ++i) {
@@ -74,9 +74,9 @@ std::vector<std::size_t> varying(const Groups& groups) {
   return found;
 }
 
-/// Distances from the primitive's mean: what is the same for all of its implementations cancels.
+/// Differences from the primitive's mean: values common to all its implementations cancel.
 struct Centred {
-  std::vector<Variable> variables;  ///< one for each of the criteria asked for
+  std::vector<Variable> variables;  ///< one per requested criterion
   std::vector<double> speeds;
 };
 
@@ -95,7 +95,7 @@ Centred centred(const Groups& groups, const std::vector<std::size_t>& criteria) 
   return data;
 }
 
-/// Least squares without coefficients that are below 0 or not significant.
+/// Least squares without negative or insignificant coefficients.
 struct Best {
   std::vector<std::size_t> kept;  ///< criteria
   PerCriterion<double> coefficients;
@@ -114,7 +114,7 @@ Best best_of(const Groups& groups, const std::vector<std::size_t>& candidates) {
       kept.push_back(candidates[j]);
     }
     const Result<Regression> fit = statistics::regress(some, all.speeds);
-    // Of collinear criteria, the sets with one of them do as well.
+    // Sets that contain one of several collinear criteria fit equally well.
     if (!fit || fit->r_squared <= best.r_squared) continue;
     const bool all_count = std::ranges::all_of(
         fit->coefficients, [](const auto& each) { return each.value > 0 && each.p <= significance; });
@@ -162,7 +162,7 @@ void cross_validate(const Groups& groups, const std::vector<std::size_t>& candid
   fit.validated_r_squared = total > 0 ? 1 - missed / total : 0;
 }
 
-/// Standard errors: over the criteria that are kept and what is the same for all of a primitive.
+/// Computes standard errors: over the retained criteria and the primitives' intercepts.
 Status judge(const Groups& groups, const Best& best, WeightFit& fit) {
   std::vector<Variable> variables;
   std::vector<double> speeds;
@@ -189,7 +189,7 @@ Status judge(const Groups& groups, const Best& best, WeightFit& fit) {
   return success();
 }
 
-/// What does not vary keeps the paper's weight; the rest of the paper's sum is shared by coefficients.
+/// Criteria that do not vary keep the paper's weight; the coefficients share the rest of the paper's sum.
 void weigh(const std::vector<std::size_t>& candidates, const Best& best, WeightFit& fit) {
   const Weights papers = paper_weights();
   double shared = 0, sum = 0;
@@ -233,8 +233,8 @@ Result<WeightFit> fit_weights(std::span<const Implementation> implementations) {
                        std::to_string(candidates.size() + 1) + " more implementations than primitives");
   const Best best = best_of(groups, candidates);
   if (best.kept.empty())
-    return failure("no criterion goes with the speed of these implementations",
-                   "are the implementations of a primitive given the same work?");
+    return failure("no criterion correlates with the speed of these implementations",
+                   "do the implementations of a primitive do the same work?");
   fit.r_squared = best.r_squared;
   if (Status judged = judge(groups, best, fit); !judged) return judged.error();
   weigh(candidates, best, fit);

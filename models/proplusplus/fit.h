@@ -1,12 +1,11 @@
-// Weights of the criteria fitted to a device, as Pro++ names for its future work: by a regression of how fast
-// the implementations of primitives are over their criteria.
+// Criterion weights fitted to a device, which Pro++ names as future work: a regression of implementations'
+// speed over their criteria.
 //
 //   y = a_p + Σ w_c c    y: the fastest implementation's time over this one's, within primitive p
-//                        c: the criteria; a_p: what is the same for all implementations of the primitive
+//                        c: the criteria; a_p: common to all implementations of the primitive
 //
-// Least squares with w_c ≥ 0, as a weight that falls with the criterion would ask for worse programs. It is
-// the best of the regressions over every set of criteria whose coefficients are all above 0 and significant
-// (p ≤ 0.05).
+// Least squares with w_c ≥ 0, because a negative weight would favour worse programs. The fit is the best of
+// the regressions over every set of criteria whose coefficients are all positive and significant (p ≤ 0.05).
 #pragma once
 
 #include <cstddef>
@@ -25,12 +24,12 @@ struct Implementation {
   std::string primitive;
   std::string name;
   Criteria criteria;
-  double seconds = 0;  ///< 0: not known
+  double seconds = 0;  ///< 0: unknown
 };
 
-/// How well weights tell which of two implementations of a primitive is the faster.
+/// How well weights predict which of two implementations of a primitive is faster.
 struct Ordering {
-  std::size_t pairs = 0;  ///< that differ in time
+  std::size_t pairs = 0;  ///< pairs with different times
   std::size_t right = 0;
   bool operator==(const Ordering&) const = default;
 };
@@ -38,12 +37,12 @@ struct Ordering {
 struct FittedCriterion {
   enum class Outcome {
     fitted,
-    against,  ///< more of it did not go, or not significantly, with more speed: weight 0
-    same      ///< it varies by less than 0.01 among implementations: the weight is the paper's
+    against,  ///< larger values do not, or not significantly, correlate with speed: weight 0
+    same      ///< it varies by less than 0.01 between implementations: the weight is the paper's
   };
   Outcome outcome = Outcome::same;
   double weight = 0;
-  /// Of `fitted`: of the regression over the criteria that are in it.
+  /// If `fitted`: results of the regression over the retained criteria.
   double coefficient = 0, standard_error = 0, p = 1;
 };
 
@@ -51,28 +50,28 @@ struct WeightFit {
   PerCriterion<FittedCriterion> criteria;
   std::vector<Implementation> used;
   std::size_t primitives = 0;
-  std::size_t left_out = 0;  ///< without a time or a criterion, or the only one of its primitive
+  std::size_t left_out = 0;  ///< without a time or a criterion, or the only implementation of its primitive
   double r_squared = 0;      ///< of the differences within primitives
-  /// Each primitive predicted by the fit without it.
+  /// Cross-validated: each primitive is predicted by the fit without it.
   double validated_r_squared = 0;
   double validated_rmse = 0;  ///< of y
   Ordering fitted, validated, papers;
 
-  /// The sum is the paper's.
+  /// Returns weights with the same sum as the paper's.
   Weights weights(std::string source) const;
 };
 
-/// Failure: too few implementations, or no criterion goes with the speed.
+/// Fails if there are too few implementations, or if no criterion correlates with speed.
 Result<WeightFit> fit_weights(std::span<const Implementation> implementations);
 
-/// What is stored of a device.
+/// Contents of a file of fitted weights.
 struct StoredWeights {
   std::string device;
   std::string date;
   bool is_modelled = false;
   WeightFit fit;
 };
-/// The file; parse_weights() reads it.
+/// Formats a file for parse_weights().
 std::string to_json(const StoredWeights& stored);
 
 }  // namespace lynxpp::models::proplusplus

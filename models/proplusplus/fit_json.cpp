@@ -1,4 +1,4 @@
-// Fitted weights as a file.
+// Fitted weights as a JSON file.
 #include <nlohmann/json.hpp>
 
 #include "models/proplusplus/fit.h"

@@ -48,7 +48,7 @@ Hardware hardware_of(const DeviceFigures& figures, bool* assumes) {
   hardware.double_rate = rates.doubles;
   const bool knows_memory = figures.memory_clock_khz != 0 && figures.memory_bus_bits != 0;
   hardware.clock_hz = figures.clock_khz != 0 ? figures.clock_khz * 1e3 : h100_clock_hz;
-  // Two transfers in a clock.
+  // Two transfers per clock.
   hardware.memory_rate = knows_memory ? 2.0 * figures.memory_clock_khz * 1e3 * figures.memory_bus_bits / 8
                                       : h100_memory_rate / h100_multiprocessors * hardware.multiprocessors;
   if (assumes != nullptr) *assumes = figures.clock_khz == 0 || !knows_memory;

@@ -16,7 +16,8 @@ double Schedule::balance(std::uint32_t total_warps) const {
 Schedule schedule(std::span<const BlockSteps> blocks, std::uint32_t multiprocessors, std::uint32_t resident) {
   Schedule result;
   result.of_each.resize(multiprocessors);
-  // Places of a multiprocessor are numbered, so that equal times fill one place of each before a second one.
+  // Number the slots of each multiprocessor, so that at equal times each gets one block before any gets a
+  // second.
   using Place = std::tuple<std::uint64_t, std::uint32_t, std::uint32_t>;  // free at, number, multiprocessor
   std::priority_queue<Place, std::vector<Place>, std::greater<>> places;
   const std::uint64_t most = std::max<std::size_t>(blocks.size(), 1);

@@ -18,7 +18,7 @@ std::vector<std::string> symbols() {
   return all;
 }
 
-/// The sum of the weights of criteria that have a value.
+/// Returns the sum of the weights of criteria that have a value.
 double total_weight(const Criteria& criteria, const Weights& weights) {
   double total = 0;
   for (std::size_t i = 0; i < criterion_count; ++i) {
@@ -46,9 +46,9 @@ Result<Weights> parse_weights(std::string_view text, const std::string& file) {
     return Failure{problems};
   }
   if (object.contains("lynxpp_weights") && object["lynxpp_weights"] != weights_version) {
-    complain("the weights are of version " + object["lynxpp_weights"].dump() +
-                 "; this lynxpp reads version " + std::to_string(weights_version),
-             "fit them again by `lynxpp quality --fit`");
+    complain("the weights have version " + object["lynxpp_weights"].dump() + "; this lynxpp reads version " +
+                 std::to_string(weights_version),
+             "fit them again with `lynxpp quality --fit`");
     return Failure{problems};
   }
   Weights weights{file, {}};
@@ -64,7 +64,7 @@ Result<Weights> parse_weights(std::string_view text, const std::string& file) {
       continue;
     }
     const bool fits = value.is_number() && value.get<double>() >= 0 && value.get<double>() <= greatest_weight;
-    if (!fits) complain("the weight of " + symbol + " has to be a number from 0 on");
+    if (!fits) complain("the weight of " + symbol + " must be a non-negative number");
     if (fits) weights.of[*criterion] = value.get<double>();
   }
   for (const std::string& symbol : symbols()) {

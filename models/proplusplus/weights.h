@@ -1,4 +1,4 @@
-// What the criteria of Pro++ weigh, the quality that follows, and what to improve first.
+// Weights of the Pro++ criteria, the resulting quality, and what to improve first.
 #pragma once
 
 #include <string>
@@ -11,35 +11,35 @@
 namespace lynxpp::models::proplusplus {
 
 struct Weights {
-  std::string source;  ///< where they come from
+  std::string source;  ///< their origin
   PerCriterion<double> of;
 };
 
-/// Of the caption of the paper's Table III: 30, 30, 15, 10, 70, 100, 100, 50.
+/// From the caption of the paper's Table III: 30, 30, 15, 10, 70, 100, 100, 50.
 Weights paper_weights();
 
-/// Of the files that fitted weights are stored in (fit.h).
+/// Version of the files of fitted weights (fit.h).
 inline constexpr int weights_version = 1;
 
-/// From the text of a file, an object with a number from 0 on for each symbol, "OC" to "DT":
+/// Parses the text of a file, an object with a non-negative number for each symbol, "OC" to "DT":
 ///   {"source": "NVIDIA H100", "weights": {"OC": 30, …, "DT": 50}}
-/// `file` names it in diagnostics. Failure: what is missing, unknown or out of range, each by its name; or
-/// the file has fitted weights of another version.
+/// `file` names it in diagnostics. Fails for members that are missing, unknown or out of range, naming each,
+/// and for fitted weights of another version.
 Result<Weights> parse_weights(std::string_view text, const std::string& file);
-/// What parse_weights() reads.
+/// Formats a file for parse_weights().
 std::string to_json(const Weights& weights);
 
-/// QM: the mean of the criteria by weight. The printed formula leaves out SO, to which the paper gives a
-/// weight all the same. A criterion without a value does not enter. Nullopt when none with a weight has one.
+/// QM: the weighted mean of the criteria. The printed formula omits SO, although the paper gives it a weight.
+/// Criteria without a value are skipped. nullopt if no criterion with a weight has a value.
 std::optional<double> quality(const Criteria& criteria, const Weights& weights);
 
-/// What a criterion costs: weight times distance from 1, over the sum of the weights that enter, so that all
-/// gaps are 1 minus the quality.
+/// The cost of a criterion: weight times distance from 1, divided by the sum of the weights used, so that all
+/// gaps sum to 1 minus the quality.
 struct Gap {
   Criterion criterion = Criterion::occupancy;
   double size = 0;
 };
-/// The largest first; those of size 0 are left out.
+/// Returns the gaps in descending order, omitting those of size 0.
 std::vector<Gap> gaps(const Criteria& criteria, const Weights& weights);
 
 }  // namespace lynxpp::models::proplusplus

@@ -20,7 +20,7 @@ std::string part_of(std::uint64_t part, std::uint64_t all) {
   return std::to_string(part) + " of " + std::to_string(all);
 }
 
-/// Appends what the rules say of one array.
+/// Applies the rules to one array.
 class Rules {
  public:
   Rules(const ArraySharing& array, const Observation& observation, std::vector<Finding>& findings)
@@ -44,7 +44,7 @@ class Rules {
     const bool is_hot = static_cast<double>(words.most_visits) >= hot * words.mean_visits();
     if (!is_hot || words.most_visits < hot_visits) return;
     add("hot_words", "word " + std::to_string(array_.hottest_word) + " was visited " +
-                         std::to_string(words.most_visits) + " times, a word in the mean " +
+                         std::to_string(words.most_visits) + " times; the average per word is " +
                          rounded_number(words.mean_visits()));
   }
 
@@ -52,7 +52,7 @@ class Rules {
     const double used = static_cast<double>(array_.words.count) / static_cast<double>(array_.sectors.count);
     if (used * 2 > words_of_sector) return;
     add("unused_words", "of the 8 words of a sector " + rounded_number(used) +
-                            " were visited in the mean, in " + std::to_string(array_.sectors.count) +
+                            " were visited on average, in " + std::to_string(array_.sectors.count) +
                             " sectors");
   }
 
@@ -60,8 +60,8 @@ class Rules {
     const Visited& sectors = array_.sectors;
     if (sectors.of_several_blocks * 2 < sectors.count) return;
     add("shared_sectors", part_of(sectors.of_several_blocks, sectors.count) +
-                              " sectors were visited by more than one thread block, a sector by " +
-                              rounded_number(sectors.mean_blocks()) + " in the mean");
+                              " sectors were visited by more than one thread block; the average is " +
+                              rounded_number(sectors.mean_blocks()) + " blocks per sector");
   }
 
   void lanes_of(const SiteUse& use) {
@@ -69,12 +69,12 @@ class Rules {
     if (use.misaligned != 0 && use.misaligned * 2 >= use.executions)
       add("misaligned",
           part_of(use.misaligned, use.executions) +
-              " accesses of warps are of neighbouring elements that begin inside of a sector",
+              " warp accesses are to neighbouring elements that start inside a sector",
           place_of(site));
     if (use.strided != 0 && use.strided * 2 >= use.executions)
       add("strided",
-          part_of(use.strided, use.executions) + " accesses of warps have lanes " +
-              std::to_string(use.stride) + " bytes apart, or less",
+          part_of(use.strided, use.executions) + " warp accesses have lanes at most " +
+              std::to_string(use.stride) + " bytes apart",
           place_of(site));
   }
 
@@ -83,7 +83,7 @@ class Rules {
     if (words.warps == 0) return;
     const double times = static_cast<double>(words.visits) / static_cast<double>(words.warps);
     if (times < read_often) return;
-    add("read_again", "a warp reads a word " + rounded_number(times) + " times in the mean");
+    add("read_again", "a warp reads a word " + rounded_number(times) + " times on average");
   }
 
   void add(std::string_view rule, std::string text, std::string place = {}) {

@@ -1,4 +1,4 @@
-// Findings about arrays by who visits them, made by rules: what cuThermo leaves to whoever looks at its maps.
+// Rule-based findings about the sharing of arrays, which cuThermo leaves to the reader of its maps.
 #pragma once
 
 #include <string>
@@ -12,21 +12,21 @@ namespace lynxpp::models::sharing {
 struct Finding {
   std::string_view rule;  ///< its name: "hot_words"
   std::string array;
-  std::string place;  ///< of the instruction; empty: the array as a whole
-  std::string text;   ///< what holds, with its numbers
+  std::string place;  ///< location of the instruction; empty: the entire array
+  std::string text;   ///< the finding, with its counts
 };
 
-/// By array, in the order of the rules:
+/// Returns the findings by array, in the order of the rules:
 ///
-///   hot_words       one word has 8 times the visits of the mean, and 32 at least
+///   hot_words       one word has at least 8 times the average number of visits, and at least 32
 ///
-/// and of device memory
+/// and, for device memory,
 ///
-///   unused_words    of a visited sector at most half of the words were visited, in the mean
-///   shared_sectors  more than one block visited half of the sectors or more
-///   misaligned      half of an instruction's executions access neighbours that begin inside of a sector
+///   unused_words    at most half of the words of a visited sector were visited, on average
+///   shared_sectors  more than one block visited at least half of the sectors
+///   misaligned      half of an instruction's executions access neighbours that start inside a sector
 ///   strided         half of an instruction's executions leave gaps between the lanes
-///   read_again      a warp reads a word 4 times or more, in the mean
+///   read_again      a warp reads a word 4 times or more, on average
 std::vector<Finding> findings_of(const Sharing& sharing, const Observation& observation);
 
 }  // namespace lynxpp::models::sharing

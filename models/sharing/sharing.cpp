@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::uint64_t nobody = ~std::uint64_t{0};
 
-/// Of one word or sector; warps come one after the other, so that the last one tells a new one.
+/// Counters of one word or sector; accesses are grouped by warp, so comparing with the last warp finds new
+/// ones.
 struct Place {
   std::uint64_t visits = 0, warps = 0, blocks = 0;
   std::uint64_t last_access = nobody, last_warp = nobody, last_block = nobody;
@@ -93,7 +94,7 @@ class Visitors {
   }
 
  private:
-  /// arrays.size(): in none.
+  /// Returns arrays.size() if the address is in no array.
   std::size_t array_of(std::uint64_t address, bool is_shared) const {
     const std::vector<ObservedArray>& arrays = observation_.arrays;
     if (last_array_ < arrays.size() && holds(arrays[last_array_], address, is_shared)) return last_array_;
@@ -106,7 +107,7 @@ class Visitors {
     return array.is_shared == is_shared && address - array.address < array.bytes;
   }
 
-  /// Words are counted from the array's begin, sectors lie where memory has them.
+  /// Words are relative to the array's beginning, sectors are absolute.
   void add_lane(const WarpAccess& access, std::uint64_t number, Visits& visits, std::uint64_t offset,
                 std::uint64_t address) {
     const bool reads = observation_.sites[access.site].kind == AccessKind::read && !access.writes;
@@ -122,7 +123,7 @@ class Visitors {
     }
   }
 
-  /// Of one execution's lanes in one array; empties them.
+  /// Processes one execution's addresses in one array, and clears them.
   void add_use(const WarpAccess& access, std::size_t array, std::vector<std::uint64_t>& addresses) {
     if (addresses.empty()) return;
     std::ranges::sort(addresses);

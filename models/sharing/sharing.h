@@ -1,9 +1,9 @@
-// Heat by sharing: how many different warps and thread blocks visited each word and each sector of an array.
+// Heat by sharing: the number of distinct warps and thread blocks that visited each word and each sector of
+// an array.
 //
-// A warp visits a word when one of its lanes accesses it; lanes that do so in one access are one visit. Exact
-// for the observed thread blocks; exact for the launch when all of them were observed
-// (Observation::is_whole), else a lower bound. Of shared memory each block has its own: a word there is an
-// offset.
+// A warp visits a word if one of its lanes accesses it; several lanes in one access are one visit. Exact for
+// the observed thread blocks; exact for the launch if all of them were observed (Observation::is_whole),
+// otherwise a lower bound. Each block has its own shared memory: a word there is an offset.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@ namespace lynxpp::models::sharing {
 constexpr std::uint32_t word_bytes = 4, sector_bytes = 32;
 constexpr std::size_t heat_parts = 64;
 
-/// Of words, or of sectors, of an array.
+/// Statistics of an array's words, or of its sectors.
 struct Visited {
-  std::uint64_t count = 0;   ///< that were visited
-  std::uint64_t visits = 0;  ///< of all of them
-  std::uint64_t warps = 0;   ///< different ones of each, added up
+  std::uint64_t count = 0;   ///< number visited
+  std::uint64_t visits = 0;  ///< sum over them
+  std::uint64_t warps = 0;   ///< distinct warps of each, summed
   std::uint64_t blocks = 0;
-  std::uint64_t most_visits = 0, most_warps = 0, most_blocks = 0;  ///< of one
-  std::uint64_t of_several_blocks = 0;                             ///< how many more than one block visited
+  std::uint64_t most_visits = 0, most_warps = 0, most_blocks = 0;  ///< maximum of one word or sector
+  std::uint64_t of_several_blocks = 0;                             ///< number visited by more than one block
 
   double mean_visits() const { return mean(visits); }
   double mean_warps() const { return mean(warps); }
@@ -36,13 +36,13 @@ struct Visited {
   }
 };
 
-/// How the lanes of an instruction's executions lie in an array, where they are more than one.
+/// Layout of an instruction's accesses to an array, for executions with more than one lane.
 struct SiteUse {
   std::uint32_t site = 0;
   std::uint64_t executions = 0;
-  /// Neighbouring elements that would fit in fewer sectors, begun at one.
+  /// Executions with neighbouring elements that would fit in fewer sectors if they started at one.
   std::uint64_t misaligned = 0;
-  /// Elements at equal distances that leave gaps; of these the greatest distance, in bytes.
+  /// Executions with equidistant elements that leave gaps, and the largest such distance, in bytes.
   std::uint64_t strided = 0;
   std::uint64_t stride = 0;
 };
@@ -52,16 +52,16 @@ struct ArraySharing {
   bool is_shared = false;
   std::uint64_t bytes = 0;
   Visited words, sectors;
-  Visited read_words;                                  ///< by loads alone
-  std::uint64_t hottest_word = 0;                      ///< its number in the array
-  std::vector<std::uint64_t> heat_warps, heat_blocks;  ///< most of a word of each of heat_parts equal parts
+  Visited read_words;                                  ///< by loads only
+  std::uint64_t hottest_word = 0;                      ///< its index in the array
+  std::vector<std::uint64_t> heat_warps, heat_blocks;  ///< maximum in each of heat_parts equal parts
   std::vector<SiteUse> uses;                           ///< by site
 };
 
 struct Sharing {
-  std::vector<ArraySharing> arrays;  ///< those that were visited, in the observation's order
-  std::uint64_t elsewhere = 0;       ///< accesses of lanes outside of all known arrays
-  std::uint64_t steps = 0;           ///< words and sectors of lanes that were looked at
+  std::vector<ArraySharing> arrays;  ///< those visited, in the observation's order
+  std::uint64_t elsewhere = 0;       ///< lane accesses outside all known arrays
+  std::uint64_t steps = 0;           ///< words and sectors processed, over all lanes
 };
 
 Sharing sharing_of(const Observation& observation);

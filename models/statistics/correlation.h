@@ -1,4 +1,4 @@
-// How strongly two series go together.
+// Correlation of two series.
 //
 //   const Result<double> agreement = spearman(predicted, measured);   // 1: the same order
 #pragma once
@@ -10,17 +10,17 @@
 
 namespace lynxpp::models::statistics {
 
-/// Of the values, from -1 to 1. Fails on fewer than two points, different lengths, numbers that are not
-/// finite, and a series that does not vary.
+/// Returns the correlation of the values, from -1 to 1. Fails for fewer than two points, different lengths,
+/// values that are not finite, and a constant series.
 Result<double> pearson(std::span<const double> a, std::span<const double> b);
 
-/// Of the ranks; equal values share the mean of theirs. Fails as pearson() does.
+/// Returns the correlation of the ranks; equal values share their mean rank. Fails as pearson() does.
 Result<double> spearman(std::span<const double> a, std::span<const double> b);
 
-/// Ranks from 1; equal values share the mean of theirs.
+/// Returns ranks from 1; equal values share their mean rank.
 std::vector<double> ranks(std::span<const double> values);
 
-/// exp(mean(log(values))); fails without values and on values that are not above 0.
+/// Returns exp(mean(log(values))); fails without values and for values that are not positive.
 Result<double> geometric_mean(std::span<const double> values);
 
 }  // namespace lynxpp::models::statistics

@@ -11,14 +11,14 @@
 namespace lynxpp::models::statistics {
 namespace {
 
-/// A variable whose distance from what the others span is below this share of its own spread is collinear.
+/// A variable is collinear if its distance from the span of the others is below this share of its own spread.
 constexpr double smallest_independent_share = 1e-10;
 
 using Matrix = Eigen::MatrixXd;
 using Vector = Eigen::VectorXd;
 
-/// Variables less their means, each scaled to length 1: the pivots of its QR are comparable, and the
-/// intercept is orthogonal to them.
+/// Variables minus their means, each scaled to length 1: the pivots of the QR decomposition are comparable,
+/// and the intercept is orthogonal to the variables.
 struct Design {
   Matrix scaled;
   Vector means;
@@ -72,7 +72,7 @@ Result<Design> design_of(std::span<const Variable> variables, std::size_t points
 
 using Decomposition = Eigen::ColPivHouseholderQR<Matrix>;
 
-/// Failure: names a variable that follows from others, and these.
+/// Fails if a variable depends linearly on others, and names them.
 Status check_rank(const Decomposition& qr, std::span<const Variable> variables) {
   const Eigen::Index rank = qr.rank(), columns = qr.matrixQR().cols();
   if (rank == columns) return success();
@@ -105,7 +105,7 @@ Coefficient judged(std::string name, double value, double standard_error, double
   return coefficient;
 }
 
-/// How well the fit as a whole does, from the squares about the mean and those that are left.
+/// Computes the quality of the entire fit from the total and the residual sum of squares.
 void judge_fit(Regression& fit, double total, double left) {
   const auto variables = static_cast<double>(fit.kept.size());
   const auto degrees = static_cast<double>(fit.degrees_of_freedom);
@@ -123,7 +123,7 @@ void judge_fit(Regression& fit, double total, double left) {
 
 struct Solved {
   Vector scaled;      ///< coefficients of the scaled variables
-  Matrix covariance;  ///< of these, but for the variance of the residuals
+  Matrix covariance;  ///< of these, up to the variance of the residuals
 };
 
 Result<Solved> solve(const Design& design, std::span<const Variable> variables, const Vector& centred) {

@@ -8,7 +8,7 @@ namespace {
 using Sentence = std::optional<std::string>;
 
 constexpr std::uint64_t words_of_sector = 8;
-/// A word is hot when it has so many times the accesses of the mean.
+/// A word is hot if it has this multiple of the average number of accesses.
 constexpr double hot = 8;
 
 bool is_device(const ArrayProfile& array) { return array.space == ArrayProfile::Space::device; }
@@ -36,7 +36,7 @@ Sentence reused(const ArrayProfile& array, const LaunchProfile&) {
   const std::uint64_t more_than_once = array.accessed_words() - array.once;
   if (!is_device(array) || more_than_once == 0 || more_than_once * 2 < array.accessed_words()) return {};
   return of_words(more_than_once, array.words) + " were accessed more than once, " + rounded(array.mean()) +
-         " times in the mean";
+         " times on average";
 }
 
 Sentence hot_words(const ArrayProfile& array, const LaunchProfile& launch) {
@@ -58,15 +58,15 @@ Sentence few_words_of_sectors(const ArrayProfile& array, const LaunchProfile&) {
   const double used =
       static_cast<double>(array.accessed_words()) / static_cast<double>(array.layout->sectors);
   if (used * 2 > static_cast<double>(words_of_sector)) return {};
-  return "of the 8 words of a sector " + rounded(used) + " were accessed in the mean, in " +
+  return "of the 8 words of a sector " + rounded(used) + " were accessed on average, in " +
          grouped(array.layout->sectors) + " sectors";
 }
 
 Sentence misaligned(const ArrayProfile& array, const LaunchProfile&) {
-  // A run or two that begin inside of a sector are no matter: a twentieth more sectors is.
+  // One or two runs that start inside a sector do not matter; 5 % more sectors do.
   if (!array.layout || array.layout->sectors * 20 < array.layout->aligned_sectors * 21) return {};
   return "its accessed words touch " + grouped(array.layout->sectors) + " sectors where " +
-         grouped(array.layout->aligned_sectors) + " could hold them: rows begin inside of a sector";
+         grouped(array.layout->aligned_sectors) + " could hold them: rows start inside a sector";
 }
 
 Sentence several_at_limit(const ArrayProfile& array, const LaunchProfile& launch) {

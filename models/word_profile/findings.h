@@ -1,6 +1,5 @@
-// Findings about a launch's arrays, made by rules. A rule has a name, a condition with its sentence, and what
-// to try;
-// word_rules() is the table of those that read counts of words.
+// Rule-based findings about a launch's arrays. A rule has a name, a condition with its sentence, and a
+// suggestion; word_rules() is the table of rules on word counts.
 //
 //   for (const Finding& each : findings_of(profile)) print(each.array, each.sentence, each.what_to_try);
 #pragma once
@@ -17,13 +16,13 @@ namespace lynxpp::models {
 
 struct Rule {
   std::string_view name;  ///< in plain words
-  /// The sentence, with its numbers, where the rule holds for the array; else nullopt. What the profile does
-  /// not know (no layout) is no reason for a finding.
+  /// Returns the sentence, with its counts, if the rule applies to the array, otherwise nullopt. Rules whose
+  /// data is missing (no layout) do not apply.
   std::optional<std::string> (*find)(const ArrayProfile& array, const LaunchProfile& launch);
   std::string_view what_to_try;  ///< empty: nothing is wrong
 };
 
-/// Rules that read the counts of words and where the words lie.
+/// Rules on the counts and the layout of words.
 std::span<const Rule> word_rules();
 
 struct Finding {
@@ -33,7 +32,7 @@ struct Finding {
   std::string what_to_try;
 };
 
-/// By array, in the order of the rules.
+/// Returns the findings by array, in the order of the rules.
 std::vector<Finding> findings_of(const LaunchProfile& launch, std::span<const Rule> rules = word_rules());
 
 }  // namespace lynxpp::models

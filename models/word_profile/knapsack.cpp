@@ -16,7 +16,7 @@ std::vector<std::size_t> fill_knapsack(std::span<const KnapsackItem> items, std:
   }
   if (total <= capacity) return candidates;
   const std::size_t places = capacity / unit;
-  // best[w]: of the candidates from i on, with units of weight up to w.
+  // best[w]: maximum value of the candidates from i on, with weight up to w units.
   std::vector<std::uint64_t> best(places + 1);
   std::vector<std::vector<bool>> takes(candidates.size(), std::vector<bool>(places + 1));
   for (std::size_t i = candidates.size(); i-- > 0;) {

@@ -1,4 +1,4 @@
-// The 0/1 knapsack problem, exactly.
+// Exact solution of the 0/1 knapsack problem.
 #pragma once
 
 #include <cstddef>
@@ -13,9 +13,9 @@ struct KnapsackItem {
   std::uint64_t value = 0;
 };
 
-/// Positions, ascending, of the items with the greatest sum of values whose weights add up to at most
-/// `capacity`; of equal sums the one with the least weight, then with earlier items. Items without a value
-/// are left out. Takes memory of items × capacity / (8 × greatest common divisor of the weights) bytes.
+/// Returns the indices, ascending, of the items with the greatest sum of values whose weights sum to at most
+/// `capacity`; among equal sums the one with the least weight, then with earlier items. Skips items without a
+/// value. Uses items × capacity / (8 × greatest common divisor of the weights) bytes of memory.
 std::vector<std::size_t> fill_knapsack(std::span<const KnapsackItem> items, std::uint64_t capacity);
 
 }  // namespace lynxpp::models

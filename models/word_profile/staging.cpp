@@ -9,13 +9,13 @@ namespace lynxpp::models {
 namespace {
 
 constexpr std::uint64_t word = 4;
-/// What every device lets a block have, where nothing else is known.
+/// The limit per block that every device supports, used if the device is unknown.
 constexpr std::uint64_t usual_limit = 48 << 10;
 
-/// An array as an item of the knapsack.
+/// An array as a knapsack item.
 struct Candidate {
   std::uint64_t bytes = 0;
-  std::uint64_t fills = 0;  ///< accesses that bring words there, over all blocks
+  std::uint64_t fills = 0;  ///< accesses that fill the words, over all blocks
   bool is_part = false;     ///< each block holds a part
 };
 
@@ -34,7 +34,7 @@ std::uint64_t value_of(const ArrayProfile& array, const Candidate& candidate) {
   return array.accesses - std::min(array.accesses, candidate.fills);
 }
 
-/// Whether a place in shared memory could serve the array at all.
+/// True if the array could be in shared memory at all.
 bool is_candidate(const ArrayProfile& array, const Candidate& candidate, const LaunchProfile& launch) {
   if (array.space == ArrayProfile::Space::shared) return array.accesses > 2 * candidate.fills;
   return array.mean() >= static_cast<double>(launch.threshold) && value_of(array, candidate) != 0;
@@ -70,11 +70,11 @@ std::string shared_reason(const ArrayProfile& array, Staging advised, const Plac
   switch (advised) {
     case Staging::drop:
       return often +
-             ": its words are brought there and used once. It is worth its place only where it "
+             ": its words are loaded and used once. It is worthwhile only if it "
              "passes data between threads or changes the order of accesses";
     case Staging::give_way:
       return often + ": it saves " + rounded(saved_for_byte(placement)) +
-             " accesses for each of its bytes, less than what takes its place";
+             " accesses for each of its bytes, less than its replacement";
     default: return "well used: " + often;
   }
 }
@@ -92,17 +92,18 @@ std::string device_reason(const ArrayProfile& array, const Placement& placement,
   std::string reason = often + ": " + held + " would save " + (candidate.is_part ? "" : "at least ") +
                        grouped(placement.saved) + " of " + grouped(array.accesses) +
                        " accesses to device memory";
-  if (candidate.is_part) reason += ". Presumed: blocks use different words; that not all use all is known";
+  if (candidate.is_part)
+    reason += ". Assumed: blocks use different words; it is known that not every block uses all";
   return reason;
 }
 
-/// Where there is no room at this occupancy.
+/// Explains why there is no room at this occupancy.
 std::string room_of(const Placement& placement, const StagingAdvice& advice, const LaunchProfile& launch) {
   const std::uint64_t bytes = advice.bytes_then + placement.bytes;
   if (!launch.place || bytes > launch.place->most_shared_bytes) return ". There is no room for it";
   const Occupancy then = occupancy(launch.place->machine, with_shared(launch.place->needs, bytes));
   return ". There is no room for it with " + grouped(advice.now->blocks) +
-         " blocks on a multiprocessor; beside the rest it would leave " + grouped(then.blocks);
+         " blocks on a multiprocessor; with it, the number would be " + grouped(then.blocks);
 }
 
 std::string names_of(const StagingAdvice& advice, Staging advised) {
@@ -133,13 +134,13 @@ std::string summary_of(const StagingAdvice& advice, const LaunchProfile& launch)
   const std::string giving = names_of(advice, Staging::give_way), dropped = names_of(advice, Staging::drop);
   if (advice.is_well_used) return "Shared memory is well used";
   if (staged.empty() && dropped.empty()) {
-    return has_shared ? "Nothing is to be changed: what is worth a place finds no room"
-                      : "There is no shared memory, and no array that would gain from it";
+    return has_shared ? "No change: there is no room for the arrays that would benefit"
+                      : "There is no shared memory, and no array would benefit from it";
   }
   std::string text;
-  if (!staged.empty()) text = "Worth a place in shared memory: " + staged + ". ";
+  if (!staged.empty()) text = "Worth staging in shared memory: " + staged + ". ";
   if (!giving.empty()) text += "Gives way: " + giving + ". ";
-  if (!dropped.empty()) text += "Not worth its place: " + dropped + ". ";
+  if (!dropped.empty()) text += "Not worth staging: " + dropped + ". ";
   return text + bytes_sentence(advice, launch);
 }
 
@@ -185,7 +186,7 @@ StagingAdvice staging_advice(const LaunchProfile& launch) {
   advice.bytes_now =
       launch.place ? std::max<std::uint64_t>(launch.place->needs.shared_bytes, of_arrays) : of_arrays;
   advice.capacity = capacity_of(launch, advice.bytes_now);
-  // What lies between arrays stays.
+  // The space between arrays remains.
   const std::uint64_t between = advice.bytes_now - of_arrays;
   const std::vector<bool> taken = chosen(items, advice.capacity - between);
   advice.bytes_then = between;

@@ -1,4 +1,4 @@
-// The analyses of one function, each computed when it is first asked for and kept.
+// Lazily computed, cached analyses of one function.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@
 
 namespace lynxpp::ptx {
 
-/// Borrows the function, whose body must be parsed and stays as it is. Not thread safe.
+/// Borrows the function, whose body must be parsed and must not change. Not thread safe.
 class FunctionAnalyses {
  public:
   explicit FunctionAnalyses(const Function& function, const LaunchShape& launch = {})
@@ -38,7 +38,7 @@ class FunctionAnalyses {
  private:
   const Function* function_;
   LaunchShape launch_;
-  // What stands on others stands behind them: members are destroyed in reverse order.
+  // Dependents are declared after their dependencies: members are destroyed in reverse order.
   std::unique_ptr<ControlFlowGraph> graph_;
   std::unique_ptr<std::vector<std::uint32_t>> post_dominators_;
   std::unique_ptr<DominatorTree> dominators_;

@@ -1,5 +1,5 @@
-// What is known of the launches a variant will be used for. Every variant is right for all launches that have
-// its shape.
+// Properties of the launches that a variant may be used for. Every variant is correct for all launches of its
+// shape.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@
 namespace lynxpp::ptx {
 
 struct LaunchShape {
-  /// A thread block's number of threads is a multiple of 32: every warp has 32 lanes.
+  /// The number of threads in a thread block is a multiple of 32: every warp has 32 lanes.
   bool has_full_warps = false;
-  /// %ntid.x is a multiple of 32, and so warps are full: each is 32 threads of one row of the thread block,
-  /// and their %tid.x are a multiple of 32 plus their lane.
+  /// %ntid.x is a multiple of 32. Warps are therefore full, and each is 32 threads of one row of the thread
+  /// block: their %tid.x is a multiple of 32 plus their lane.
   bool has_whole_rows = false;
   /// %tid.y, %tid.z, %ctaid.y and %ctaid.z are 0.
   bool is_linear = false;
@@ -21,7 +21,7 @@ struct LaunchShape {
   bool operator==(const LaunchShape&) const = default;
 };
 
-/// Of a launch of `grid` blocks of `block` threads, in x, y and z.
+/// Returns the shape of a launch of `grid` blocks of `block` threads, in x, y and z.
 LaunchShape shape_of(const std::uint32_t (&grid)[3], const std::uint32_t (&block)[3]);
 
 }  // namespace lynxpp::ptx

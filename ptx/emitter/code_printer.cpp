@@ -8,10 +8,10 @@ namespace {
 
 struct RegisterNames {
   std::string_view type;    ///< of the declaration
-  std::string_view prefix;  ///< of the names
+  std::string_view prefix;  ///< of the register names
 };
 
-/// By RegisterType.
+/// Indexed by RegisterType.
 constexpr std::array<RegisterNames, register_types> register_names{{{".pred", "%lynxpp_p"},
                                                                     {".b16", "%lynxpp_rs"},
                                                                     {".b32", "%lynxpp_r"},
@@ -39,7 +39,7 @@ struct Printer {
   void operator()(const CodeAddress& address) const {
     text += '[';
     std::visit(*this, address.base);
-    if (address.offset != 0) text += '+' + std::to_string(address.offset);  // [base+-8] is what nvcc writes
+    if (address.offset != 0) text += '+' + std::to_string(address.offset);  // nvcc emits [base+-8]
     text += ']';
   }
   void operator()(const CodeList& list) const {

@@ -7,7 +7,7 @@
 namespace lynxpp::ptx {
 namespace {
 
-/// Declarations of what code uses, behind the opening braces.
+/// Declarations of the registers that added code uses, after the opening braces.
 std::vector<Edit> declarations_of(const EditList& edits) {
   std::vector<Edit> declarations;
   for (const auto& [brace, names] : edits.names()) {
@@ -19,7 +19,8 @@ std::vector<Edit> declarations_of(const EditList& edits) {
   return declarations;
 }
 
-/// Textual order; at one place insertions come before a replacement, otherwise the order of addition stays.
+/// Textual order; at equal positions insertions precede a replacement, otherwise the order of addition is
+/// preserved.
 std::vector<const Edit*> sorted(std::vector<const Edit*> edits) {
   std::ranges::stable_sort(edits, [](const Edit* left, const Edit* right) {
     if (left->range.begin != right->range.begin) return left->range.begin < right->range.begin;
@@ -28,7 +29,7 @@ std::vector<const Edit*> sorted(std::vector<const Edit*> edits) {
   return edits;
 }
 
-/// Applies edits one after another.
+/// Applies edits in order.
 class EditWriter {
  public:
   EditWriter(std::string_view source, TextRange range)
@@ -37,7 +38,7 @@ class EditWriter {
   }
 
   void add(const Edit& edit) {
-    if (edit.range.begin < position_) return;  // inside a range that is replaced as a whole
+    if (edit.range.begin < position_) return;  // inside a replaced range
     copy_to(edit.range.begin);
     position_ = std::max(position_, edit.range.end);
     if (const std::string* const text = edit.text()) {
@@ -64,7 +65,7 @@ class EditWriter {
     position_ = end;
   }
 
-  /// On lines of its own: what stands before it ends its line, and what follows begins one.
+  /// Puts the code on lines of its own: ends the preceding line and starts a new one for the following text.
   void add_code(const Code& code) {
     if (code.empty()) return;
     const std::size_t last = result_.find_last_not_of(" \t");

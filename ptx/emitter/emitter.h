@@ -1,4 +1,4 @@
-// IR ▶ text. The original bytes with a list of edits applied; no edit, same bytes.
+// IR ▶ text: the original bytes with a list of edits applied; without edits, the bytes are unchanged.
 #pragma once
 
 #include <cstddef>
@@ -14,31 +14,31 @@
 
 namespace lynxpp::ptx {
 
-/// Replaces `range` (empty: inserts before range.begin) by what it holds.
+/// Replaces `range` with `content`; an empty range inserts before range.begin.
 struct Edit {
   TextRange range;
-  /// Text stands as it is; code stands on lines of its own, wherever the range begins and ends.
+  /// Text is inserted verbatim; code is put on lines of its own, wherever the range begins and ends.
   std::variant<std::string, Code, CodeOperand, std::vector<CodeFunction>> content;
 
-  /// Null: it is something else.
+  /// Null if the content is of another kind.
   const std::string* text() const { return std::get_if<std::string>(&content); }
   const Code* code() const { return std::get_if<Code>(&content); }
-  /// Instructions of code and functions; text has none.
+  /// Number of instructions of code and functions; text counts as 0.
   std::size_t instructions() const;
 };
 
-/// Edits collected by passes. Insertions at the same place keep the order in which they were added. What lies
-/// inside a range that is replaced goes with it; replacements must not overlap otherwise.
+/// Edits collected by passes. Insertions at the same position keep the order in which they were added. Edits
+/// inside a replaced range are dropped; otherwise replacements must not overlap.
 class EditList {
  public:
   void insert_before(std::uint32_t position, std::string text) {
     edits_.push_back({{position, position}, std::move(text)});
   }
-  /// Empty code is no edit.
+  /// Empty code adds no edit.
   void insert_before(std::uint32_t position, Code code) {
     if (!code.empty()) edits_.push_back({{position, position}, std::move(code)});
   }
-  /// Between items of the module.
+  /// Inserts between items of the module.
   void insert_before(std::uint32_t position, std::vector<CodeFunction> functions) {
     if (!functions.empty()) edits_.push_back({{position, position}, std::move(functions)});
   }
@@ -50,10 +50,10 @@ class EditList {
   std::vector<Edit>& edits() { return edits_; }
   bool empty() const { return edits_.empty(); }
 
-  /// Numbers the registers and labels of code that is added to the function, which has a body. The registers
-  /// are declared behind its opening brace. The reference stays valid.
+  /// Numbers the registers and labels of code added to the function, which has a body. The registers are
+  /// declared after its opening brace. The reference stays valid.
   NameSource& names(const Function& function) { return names_[function.body_text.begin]; }
-  /// By the place of the function's opening brace.
+  /// Keyed by the position of the function's opening brace.
   const std::map<std::uint32_t, NameSource>& names() const { return names_; }
 
  private:
@@ -61,10 +61,10 @@ class EditList {
   std::map<std::uint32_t, NameSource> names_;
 };
 
-/// The module's text with all edits applied.
+/// Returns the module's text with all edits applied.
 std::string emit(const Module& module, const EditList& edits);
-/// The text of one range with the edits that lie inside it applied. An insertion belongs to the byte it
-/// stands before, so one at range.end is not inside.
+/// Returns the text of one range with the edits inside it applied. An insertion belongs to the byte after it,
+/// so one at range.end is not inside.
 std::string emit_range(const Module& module, TextRange range, const EditList& edits);
 
 }  // namespace lynxpp::ptx

@@ -1,14 +1,14 @@
-// Code that passes add to a function, as values: nobody reads or changes added code as text, and only the
-// emitter (ptx/emitter/code_printer.h) knows how it is written. code_builder.h makes it.
+// Code that passes add to a function, as values: added code is never parsed or rewritten as text, and only
+// the emitter (ptx/emitter/code_printer.h) knows its spelling. code_builder.h builds it.
 //
 //   Code             statements in order: instructions, labels, scopes, declarations
 //   CodeInstruction  a guard, an opcode with its modifiers, operands
 //   VirtualRegister  a register that lynxpp adds to the function, numbered by NameSource (code_builder.h) and
-//                    declared by the emitter; no two pieces of code meet in one by accident, and ptxas
-//                    allocates
-//   Label            likewise
-//   Name             what has a name already: the program's registers, variables, labels and functions, and
-//                    what lynxpp declares by itself
+//                    declared by the emitter; separate pieces of code never share one by accident, and ptxas
+//                    allocates machine registers
+//   Label            the same for labels
+//   Name             an existing name: the program's registers, variables, labels and functions, and
+//                    names that lynxpp declares itself
 #pragma once
 
 #include <compare>
@@ -25,27 +25,27 @@
 
 namespace lynxpp::ptx {
 
-/// By size alone: registers of bits serve instructions on integers and floats.
+/// By size only: bit-typed registers serve integer and floating-point instructions.
 enum class RegisterType : std::uint8_t { pred, b16, b32, b64, b128 };
 inline constexpr std::size_t register_types = 5;
 
-/// The register that holds values of that size in bytes; nothing for sizes that have none.
+/// The type of register that holds values of that size in bytes; nullopt if there is no such type.
 std::optional<RegisterType> register_of_bytes(std::uint32_t bytes);
 
 /// A register of one function.
 struct VirtualRegister {
   RegisterType type = RegisterType::b32;
-  std::uint32_t id = 0;  ///< from 0 within its type
+  std::uint32_t id = 0;  ///< numbered from 0 within its type
   auto operator<=>(const VirtualRegister&) const = default;
 };
 
-/// A place in one function.
+/// A label in one function.
 struct Label {
   std::uint32_t id = 0;
   auto operator<=>(const Label&) const = default;
 };
 
-/// Written as it is: "%rd4", "__lynxpp_probe", "$L__BB0_2", "0f3F800000", "_".
+/// An existing name, emitted verbatim: "%rd4", "__lynxpp_probe", "$L__BB0_2", "0f3F800000", "_".
 struct Name {
   std::string text;
   auto operator<=>(const Name&) const = default;
@@ -59,12 +59,12 @@ struct SpecialRegister {
 
 using CodeRegister = std::variant<VirtualRegister, Name>;
 
-/// A predicate register, or the opposite of what it holds.
+/// A predicate register, possibly negated.
 struct CodePredicate {
   CodeRegister reg;
   bool is_negated = false;
 
-  // A register is the predicate that it holds: NOLINTBEGIN(google-explicit-constructor)
+  // A register converts to the predicate that it holds: NOLINTBEGIN(google-explicit-constructor)
   CodePredicate(VirtualRegister r, bool negated = false) : reg(r), is_negated(negated) {}
   CodePredicate(Name r, bool negated = false) : reg(std::move(r)), is_negated(negated) {}
   // NOLINTEND(google-explicit-constructor)
@@ -76,12 +76,12 @@ struct CodePredicate {
   bool operator==(const CodePredicate&) const = default;
 };
 
-/// The guard of a program's instruction; nothing when it is unguarded.
+/// The guard of a program's instruction; nullopt if it is unguarded.
 std::optional<CodePredicate> predicate_of(const Guard& guard);
 
 /// [base+offset]
 struct CodeAddress {
-  CodeRegister base;  ///< or a variable's or parameter's name
+  CodeRegister base;  ///< or the name of a variable or parameter
   std::int64_t offset = 0;
   bool operator==(const CodeAddress&) const = default;
 };
@@ -104,7 +104,7 @@ struct CodeOperand {
                              CodeAddress, CodeList>;
   Value value;
 
-  // Whatever can be an operand is one: NOLINTBEGIN(google-explicit-constructor)
+  // Everything that can be an operand converts to one: NOLINTBEGIN(google-explicit-constructor)
   CodeOperand(VirtualRegister reg) : value(reg) {}
   CodeOperand(Name name) : value(std::move(name)) {}
   CodeOperand(SpecialRegister special) : value(std::move(special)) {}
@@ -112,10 +112,10 @@ struct CodeOperand {
   CodeOperand(CodeAddress address) : value(std::move(address)) {}
   CodeOperand(CodeList list) : value(std::move(list)) {}
   CodeOperand(const CodeRegister& reg);
-  /// A predicate that is not negated is a register like any other.
+  /// A predicate that is not negated becomes a plain register.
   CodeOperand(const CodePredicate& predicate);
-  /// An immediate, by its 64 bits: a number of 2^63 or more is written as a negative one, which is the same
-  /// to every instruction.
+  /// An immediate, given by its 64 bits: a value of 2^63 or more is emitted as the equivalent negative
+  /// number, which instructions do not distinguish.
   template <std::integral Number>
   requires(!std::same_as<Number, bool>) CodeOperand(Number number)
       : value(static_cast<std::int64_t>(number)) {}
@@ -135,15 +135,15 @@ struct CodeInstruction {
   bool operator==(const CodeInstruction&) const = default;
 };
 
-/// `{` or `}`: for what calls declare, `.param .b32 value;`. Registers need none.
+/// `{` or `}`, around declarations such as `.param .b32 value;` for calls. Registers need no scope.
 struct CodeScope {
   bool opens = true;
   bool operator==(const CodeScope&) const = default;
 };
 
-/// A declaration, `.param .b32 value;`, that no pass looks into.
+/// A declaration such as `.param .b32 value;`, opaque to passes.
 struct CodeText {
-  std::string text;  ///< without white space around it
+  std::string text;  ///< without surrounding white space
   bool operator==(const CodeText&) const = default;
 };
 
@@ -153,9 +153,9 @@ struct Code {
   std::vector<CodeStatement> statements;
 
   bool empty() const { return statements.empty(); }
-  /// How many instructions it has.
+  /// Number of instructions.
   std::size_t size() const;
-  /// Lanes may join in it.
+  /// True if lanes may join inside the code.
   bool has_label() const;
   void append(Code other);
 

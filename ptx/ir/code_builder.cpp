@@ -6,7 +6,7 @@
 namespace lynxpp::ptx {
 namespace {
 
-/// "mov.b32"; special registers are read by "mov.u32".
+/// Returns "mov.b32" or similar; special registers are read with "mov.u32".
 std::string mov_opcode(RegisterType type, const CodeOperand& source) {
   const std::string sign = std::holds_alternative<SpecialRegister>(source.value) ? "mov.u" : "mov.b";
   switch (type) {

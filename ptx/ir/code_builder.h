@@ -1,11 +1,11 @@
-// Makes Code (code.h), instruction by instruction.
+// Builds Code (code.h), instruction by instruction.
 //
 //   CodeBuilder code(names);                                     // names: of the function, EditList::names()
 //   const VirtualRegister leads = code.elect_leader(code.active_mask());
 //   const Label done = code.fresh_label();
 //   code.branch_if(!CodePredicate(leads), done);
 //   const VirtualRegister twice = code.compute(RegisterType::b64, "shl.b64", {value, 1});
-//   code.emit("red.global.add.u64", {CodeAddress{place, 8}, twice});
+//   code.emit("red.global.add.u64", {CodeAddress{slot, 8}, twice});
 //   code.place(done);
 //   edits.insert_before(instruction.text.begin, code.take());
 #pragma once
@@ -21,16 +21,16 @@
 
 namespace lynxpp::ptx {
 
-/// Numbers the registers and labels that lynxpp adds to one function. All code of the function takes them
-/// from one source.
+/// Numbers the registers and labels that lynxpp adds to one function. All code added to the function shares
+/// one source.
 class NameSource {
  public:
   VirtualRegister fresh(RegisterType type) { return {type, registers_[static_cast<std::size_t>(type)]++}; }
   Label fresh_label() { return {labels_++}; }
-  /// How many registers of the type there are.
+  /// Number of registers of the type.
   std::uint32_t registers(RegisterType type) const { return registers_[static_cast<std::size_t>(type)]; }
 
-  /// What the registers and labels of other code are called in this function.
+  /// Maps the registers and labels of other code to this function's numbers.
   struct Numbers {
     std::array<std::uint32_t, register_types> first{};
     std::uint32_t first_label = 0;
@@ -39,7 +39,7 @@ class NameSource {
     }
     Label of(Label label) const { return {label.id + first_label}; }
   };
-  /// Numbers as many as `other` has given out.
+  /// Reserves the numbers that `other` has assigned.
   Numbers reserve(const NameSource& other);
 
   bool operator==(const NameSource&) const = default;
@@ -51,11 +51,11 @@ class NameSource {
 
 /// A function that lynxpp adds to a module.
 struct CodeFunction {
-  std::string name;                     ///< empty where equal functions are to be one
-  std::string result;                   ///< its declaration, ".param .b32 value"; empty: there is none
-  std::vector<std::string> parameters;  ///< likewise
+  std::string name;                     ///< empty: functions with equal code may be merged
+  std::string result;                   ///< its declaration, ".param .b32 value"; empty if it has none
+  std::vector<std::string> parameters;  ///< in the same form
   NameSource names;                     ///< of its registers and labels
-  Code code;                            ///< `ret` included
+  Code code;                            ///< including `ret`
   bool operator==(const CodeFunction&) const = default;
 };
 
@@ -69,9 +69,9 @@ class CodeBuilder {
   void emit(std::string opcode, std::vector<CodeOperand> operands) {
     emit_if({}, std::move(opcode), std::move(operands));
   }
-  /// For the lanes in which the guard holds; without one for all.
+  /// Executes in the lanes in which the guard holds; without a guard in all lanes.
   void emit_if(std::optional<CodePredicate> guard, std::string opcode, std::vector<CodeOperand> operands);
-  /// The instruction's result in a register of its own: the operand before `sources`.
+  /// Emits an instruction whose result goes to a new register, the operand before `sources`.
   VirtualRegister compute(RegisterType result, std::string opcode, std::vector<CodeOperand> sources);
   VirtualRegister b32(std::string opcode, std::vector<CodeOperand> sources) {
     return compute(RegisterType::b32, std::move(opcode), std::move(sources));
@@ -82,7 +82,7 @@ class CodeBuilder {
   VirtualRegister pred(std::string opcode, std::vector<CodeOperand> sources) {
     return compute(RegisterType::pred, std::move(opcode), std::move(sources));
   }
-  /// Its value, of 32 bits.
+  /// Reads a 32-bit special register.
   VirtualRegister special(std::string name) { return b32("mov.u32", {SpecialRegister{std::move(name)}}); }
   void mov(VirtualRegister target, CodeOperand source) { mov_if({}, target, std::move(source)); }
   void mov_if(std::optional<CodePredicate> guard, VirtualRegister target, CodeOperand source);
@@ -91,12 +91,12 @@ class CodeBuilder {
   void branch(Label target) { emit("bra", {target}); }
   void branch_if(CodePredicate guard, Label target) { emit_if(std::move(guard), "bra", {target}); }
 
-  /// The lanes that execute this now.
+  /// The currently active lanes.
   VirtualRegister active_mask() { return b32("activemask.b32", {}); }
-  /// Those lanes of `mask` that are lower than this one.
+  /// The lanes of `mask` below this one.
   VirtualRegister lanes_below(CodeOperand mask);
-  /// A predicate that holds in the lowest lane of `mask`, and in all lanes below it; with `among` only where
-  /// that holds too. What executes this is part of the mask, so one lane of it leads.
+  /// Returns a predicate that holds in the lowest lane of `mask` and in all lanes below it; with `among` only
+  /// if that holds too. The executing lanes are part of the mask, so exactly one of them is elected.
   VirtualRegister elect_leader(CodeOperand mask, const std::optional<CodePredicate>& among = {});
   void elect_leader_into(VirtualRegister leads, CodeOperand mask,
                          const std::optional<CodePredicate>& among = {});
@@ -108,7 +108,7 @@ class CodeBuilder {
 
   const Code& code() const { return code_; }
   bool empty() const { return code_.empty(); }
-  /// What has been made so far; the builder starts anew.
+  /// Returns the code built so far and resets the builder.
   Code take() { return std::exchange(code_, {}); }
 
  private:

@@ -80,7 +80,7 @@ class RowReader {
     return row_.kind == MemoryKind::copy && found->elements.size() != 1 ? nullptr : found;
   }
 
-  /// Each lane gives the address of one row: 8 lanes for a matrix with 8 rows of 16 bytes.
+  /// Each lane holds the address of one row: 8 lanes for a matrix with 8 rows of 16 bytes.
   std::uint32_t lanes_of(const MemorySide& side) const {
     if (side.lanes == MemorySide::Lanes::one) return 1;
     if (side.lanes == MemorySide::Lanes::all) return MemoryAccess::all_lanes;
@@ -106,7 +106,7 @@ class RowReader {
     }
   }
 
-  /// If the instruction gives the size as an immediate, it is not read per lane.
+  /// A size given as an immediate is not read per lane.
   void read_bulk(std::size_t index, MemoryAccess& access) const {
     access.is_bulk = true;
     const Operand* const size = operand(index);

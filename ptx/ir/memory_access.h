@@ -1,4 +1,4 @@
-// Accesses of one instruction, and their operands: the rows of memory_table.def, applied to the
+// Memory accesses of one instruction and their operands: the rows of memory_table.def, applied to the
 // instruction.
 #pragma once
 
@@ -16,24 +16,25 @@ struct MemoryAccess {
   bool reads = false;
   bool writes = false;
   StateSpace space = StateSpace::none;
-  /// Maximum bytes at the address of each lane that takes part; 0: unknown from the instruction alone.
+  /// Maximum number of bytes at the address of each participating lane; 0 if the instruction alone does not
+  /// determine it.
   std::uint32_t bytes = 0;
   /// [base + offset]; null for textures, surfaces and tensors, which have coordinates
   const Operand* address = nullptr;
-  /// The operand with the lane's number of bytes, or (LaneSize::ignored) a predicate that makes it 0; null:
-  /// always `bytes`. Lanes with 0 bytes take no part.
+  /// The operand with the lane's number of bytes, or (LaneSize::ignored) a predicate that makes it 0; null if
+  /// it is always `bytes`. Lanes with 0 bytes do not take part.
   const Operand* size = nullptr;
   std::uint32_t lanes = all_lanes;  ///< the leading lanes of the warp that may take part
-  bool is_bulk = false;             ///< of any size, by one lane; else up to 32 bytes
-  bool is_sized = true;             ///< false: no operand gives the number of bytes
+  bool is_bulk = false;             ///< any size, by one lane; otherwise at most 32 bytes
+  bool is_sized = true;             ///< false: no operand determines the number of bytes
 
-  /// True if lanes whose guard holds need not all take part.
+  /// True if some lanes whose guard holds may not take part.
   bool selects_lanes() const { return lanes != all_lanes || size != nullptr; }
   /// True if sectors and banks follow from the lanes' addresses.
   bool is_of_lanes() const { return address != nullptr && is_sized && !is_bulk; }
 };
 
-/// The accesses of one instruction: none, one, or of a copy its source and then its destination.
+/// The accesses of one instruction: none, one, or for a copy its source followed by its destination.
 struct MemoryAccesses {
   std::array<MemoryAccess, 2> access;
   std::uint32_t count = 0;
@@ -46,20 +47,20 @@ struct MemoryAccesses {
 
 MemoryAccesses memory_accesses(const Instruction& instruction);
 
-/// How MemoryAccess::size is read.
+/// Interpretation of MemoryAccess::size.
 enum class LaneSize : std::uint8_t {
-  bytes,    ///< a number of bytes; at most MemoryAccess::bytes are accessed unless it is bulk
-  ignored,  ///< a predicate: where it holds, nothing is accessed
+  bytes,    ///< a number of bytes; at most MemoryAccess::bytes are accessed unless the access is bulk
+  ignored,  ///< a predicate: if it holds, nothing is accessed
 };
 /// Precondition: the access has a size operand.
 LaneSize lane_size(const Body& body, const Instruction& instruction, const MemoryAccess& access);
 
-/// The operand that a store or an atomic operation writes or combines with memory (`k` is 0, of `cas` 1 the
-/// new value); null when there is none. Elements of a vector are found in the operand itself.
+/// The operand that a store or an atomic operation writes or combines with memory (`k` is 0; for `cas`, 1 is
+/// the new value); null if it does not exist. The operand itself holds the elements of a vector.
 const Operand* stored_operand(const Instruction& instruction, std::uint32_t k);
 
-/// Elements that the instruction moves between registers and memory: those of the vector operand, else 1; 0
-/// without an access.
+/// Number of elements that the instruction moves between registers and memory: those of the vector operand,
+/// otherwise 1; 0 for no access.
 std::uint32_t vector_width(const Instruction& instruction);
 
 }  // namespace lynxpp::ptx

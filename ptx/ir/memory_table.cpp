@@ -41,7 +41,7 @@ constexpr MemoryRow row_table[] = {
 #undef NONE
 #undef COORDINATES
 
-/// Rows of one root mnemonic, the longest (most refined) first.
+/// Rows of one root mnemonic, the longest (most specific) first.
 using RowFamily = std::vector<const MemoryRow*>;
 
 const std::unordered_map<std::string_view, RowFamily>& row_families() {

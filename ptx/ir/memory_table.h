@@ -1,4 +1,4 @@
-// The rows of memory_table.def. Callers with an instruction use memory_access.h.
+// Rows of memory_table.def. Code that has an instruction uses memory_access.h.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ struct MemorySide {
 
   Operation operation = Operation::none;
   Space space = Space::named;
-  std::uint8_t address = 0;  ///< operand; no_address for coordinates
+  std::uint8_t address = 0;  ///< operand index; no_address for coordinates
   Bytes bytes = Bytes::unknown;
   std::uint8_t amount = 0;  ///< Bytes::fixed: the number of bytes; Bytes::operand: the operand's index
   Lanes lanes = Lanes::all;

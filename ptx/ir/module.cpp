@@ -9,10 +9,10 @@ namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// "v" of the component selector "v.x"; other names unchanged.
+/// Returns "v" for the component selector "v.x"; other names unchanged.
 std::string_view without_component(std::string_view name) { return name.substr(0, name.find('.')); }
 
-/// Whether `name` is one of the registers `declaration` declares.
+/// True if `declaration` declares register `name`.
 bool declares(const RegisterDeclaration& declaration, std::string_view name) {
   if (declaration.count == 0) return declaration.name == name;
   if (!name.starts_with(declaration.name)) return false;

@@ -1,9 +1,9 @@
 // The lossless PTX intermediate representation.
 //
-// A Module owns the text it was parsed from and describes it by byte ranges. Whatever no pass touches is
-// emitted byte for byte from that text (ptx/emitter), so opcodes, directives and debug data that lynxpp has
-// never heard of survive. Every std::string_view below points into Module::source and lives as long as the
-// Module; only an opcode that the text spells with white space or comments in it is kept by its Body.
+// A Module owns the text it was parsed from and describes it by byte ranges. Text that no pass changes is
+// emitted byte for byte (ptx/emitter), so unknown opcodes, directives and debug data are preserved. Every
+// std::string_view below points into Module::source and lives as long as the Module; only an opcode spelled
+// with embedded white space or comments is stored by its Body.
 //
 //   module   ▶ items: directives, variables, functions (in textual order)
 //   function ▶ header, parameters, and (once parsed, see ptx/parser) a Body
@@ -65,7 +65,7 @@ enum class OperandKind : std::uint8_t {
 
 struct Operand;
 
-/// Operands that lie one behind another in the Body's OperandPool and live as long as it.
+/// Operands in contiguous storage in the Body's OperandPool, which must outlive the list.
 class OperandList {
  public:
   OperandList() = default;
@@ -93,7 +93,7 @@ struct Operand {
   std::string_view name;     ///< identifier, special_register; without `!` or `-`
   std::int64_t integer = 0;  ///< integer
   std::uint64_t bits = 0;    ///< floating
-  std::int64_t offset = 0;   ///< address and `symbol+4`: the constant that is added
+  std::int64_t offset = 0;   ///< address and `symbol+4`: the added constant
   OperandList elements;
 
   bool operator==(const Operand&) const = default;
@@ -105,15 +105,15 @@ inline bool OperandList::operator==(const OperandList& other) const {
 }
 inline const Operand& OperandList::operator[](std::size_t index) const { return first_[index]; }
 
-/// Where the operands of a body are: a few large blocks instead of an allocation for each instruction. What
-/// it gave out never moves.
+/// Storage of a body's operands: a few large blocks instead of one allocation per instruction. Operands never
+/// move.
 class OperandPool {
  public:
   OperandList add(std::span<const Operand> operands);
 
-  /// Keeps an opcode that the text at `spelled` writes with white space or comments in it.
+  /// Stores an opcode that the text at `spelled` writes with embedded white space or comments.
   std::string_view add_opcode(std::string opcode, TextRange spelled);
-  /// How the text spells an opcode that was added; null for others.
+  /// The range of an opcode stored by add_opcode(); null for other opcodes.
   const TextRange* spelling_of(std::string_view opcode) const;
 
  private:
@@ -121,23 +121,23 @@ class OperandPool {
   std::unordered_map<const char*, TextRange> spellings_;
   std::vector<std::unique_ptr<Operand[]>> blocks_;
   std::size_t block_size_ = 0;
-  std::size_t used_ = 0;  ///< of the last block
+  std::size_t used_ = 0;  ///< in the last block
 };
 
 inline constexpr std::uint32_t no_call_site = 0xffffffff;
 
 struct Guard {
-  std::string_view predicate;  ///< register name, empty when unguarded
+  std::string_view predicate;  ///< register name, empty if unguarded
   bool negated = false;
 
   bool operator==(const Guard&) const = default;
 };
 
-/// A call that the compiler replaced by the body of the called function.
+/// A call that the compiler inlined.
 struct CallSite {
   std::uint32_t file = 0;  ///< index of the `.file`
   std::uint32_t line = 0;
-  std::uint32_t outer = no_call_site;  ///< call that inlined the function of this position
+  std::uint32_t outer = no_call_site;  ///< call that inlined the function containing this position
 
   bool operator==(const CallSite&) const = default;
 };
@@ -147,17 +147,17 @@ struct Instruction {
   std::uint32_t line = 0;       ///< line in the module's text, from 1
   std::uint32_t statement = 0;  ///< index in Body::statements
   Guard guard;
-  /// with all modifiers, "ld.global.nc.v4.f32", in one piece however the text spells it
+  /// with all modifiers, "ld.global.nc.v4.f32", contiguous even if the text embeds white space
   std::string_view opcode;
-  OpcodeTraits traits;  ///< what the opcode table says about it
+  OpcodeTraits traits;  ///< classification by the opcode table
   OperandList operands;
-  /// Position in the source by the `.loc` in force: file index (0: none) and line. Inlined code of a library
+  /// Source position from the current `.loc`: file index (0: none) and line. Code inlined from a library
   /// header (source_files.h) has the position of its call.
   std::uint32_t source_file = 0;
   std::uint32_t source_line = 0;
   std::uint32_t call_site =
-      no_call_site;             ///< in Body::call_sites: call that inlined this position's function
-  bool calls_register = false;  ///< a call through a register, which may have a function's name
+      no_call_site;             ///< index in Body::call_sites: call that inlined this position's function
+  bool calls_register = false;  ///< a call through a register, whose name may equal a function's
 
   bool guarded() const { return !guard.predicate.empty(); }
 
@@ -173,37 +173,38 @@ struct Variable {
   DataType type = DataType::none;
   std::string type_text;        ///< ".b8", ".texref", …
   std::uint32_t vector = 1;     ///< .v2, .v4
-  std::uint32_t alignment = 1;  ///< bytes; the natural one when none is written
+  std::uint32_t alignment = 1;  ///< in bytes; the natural alignment if not specified
   bool is_array = false;
   std::uint64_t elements = 1;  ///< product of all extents; 0 for `name[]`
   bool is_extern = false;
   bool is_visible = false;  ///< .visible
   bool is_weak = false;     ///< .weak or .common
   bool has_initializer = false;
-  TextRange text;           ///< the whole declaration, semicolon included (parameters: without comma)
-  TextRange initializer;    ///< what follows `=`, without the semicolon
-  std::uint32_t scope = 0;  ///< of a body's declaration: index in Body::scopes
+  TextRange text;           ///< the whole declaration, including the semicolon (parameters: without comma)
+  TextRange initializer;    ///< the text after `=`, without the semicolon
+  std::uint32_t scope = 0;  ///< for a declaration in a body: index in Body::scopes
 
   std::uint64_t size_bytes() const;
 
   bool operator==(const Variable&) const = default;
 };
 
-/// A piece of a variable's initial value that is an address.
+/// A part of a variable's initial value that is an address.
 struct Relocation {
   std::uint64_t offset = 0;  ///< into InitialValue::bytes
-  std::uint32_t bytes = 8;   ///< how many are written
+  std::uint32_t bytes = 8;   ///< size of the written part
   std::string symbol;
   std::int64_t addend = 0;
   bool generic = false;     ///< generic(symbol)
-  std::uint32_t shift = 0;  ///< of `mask(0xff00, symbol)`: bits the address is shifted right
+  std::uint32_t shift = 0;  ///< for `mask(0xff00, symbol)`: right shift of the address in bits
 };
 struct InitialValue {
-  std::vector<std::uint8_t> bytes;  ///< size_bytes() of them
+  std::vector<std::uint8_t> bytes;  ///< size_bytes() elements
   std::vector<Relocation> relocations;
 };
 
-/// `.reg .b32 %r<9>;` (count 9: %r0 … %r8) or `.reg .pred p;` (count 0). A list of names is one each.
+/// `.reg .b32 %r<9>;` (count 9: %r0 … %r8) or `.reg .pred p;` (count 0). A list of names becomes one
+/// declaration each.
 struct RegisterDeclaration {
   std::string_view name;
   DataType type = DataType::none;
@@ -229,7 +230,7 @@ struct Statement {
   StatementKind kind = StatementKind::directive;
   TextRange text;
   std::uint32_t line = 0;
-  std::uint32_t scope = 0;  ///< innermost scope the statement stands in
+  std::uint32_t scope = 0;  ///< innermost scope that contains the statement
   std::uint32_t index = 0;  ///< instruction: in Body::instructions
   std::string_view name;    ///< label: its name; directive: ".loc", ".pragma", …
 
@@ -257,38 +258,39 @@ struct TargetList {
 struct Body {
   std::shared_ptr<OperandPool> operand_pool = std::make_shared<OperandPool>();  ///< copies share it
 
-  std::vector<Statement> statements;      ///< between the outermost braces
+  std::vector<Statement> statements;      ///< between the outermost braces, exclusive
   std::vector<Instruction> instructions;  ///< in textual order
   std::vector<Scope> scopes;
   std::vector<RegisterDeclaration> registers;
-  std::vector<Variable> variables;  ///< .local/.shared/.param/… declared inside
+  std::vector<Variable> variables;  ///< .local/.shared/.param/… declared in the body
   std::vector<TargetList> branch_targets;
-  std::vector<TargetList> call_targets;  ///< a .callprototype is listed with no targets
+  std::vector<TargetList> call_targets;  ///< a .callprototype is listed without targets
   std::vector<CallSite> call_sites;      ///< without duplicates
 
-  /// Where the module's text has the opcode of one of the body's instructions. Its first word is in one piece
-  /// there, what follows need not be.
+  /// The range of the opcode of one of the body's instructions in the module's text. Its first word is
+  /// contiguous; its modifiers may not be.
   TextRange opcode_range(const Instruction& instruction, std::string_view source) const;
 
-  /// The declaration `name` refers to when used in `scope`, inner scopes first; null when it is no register.
+  /// The register that `name` refers to in `scope`, inner scopes first; null if it is not a register.
   const RegisterDeclaration* find_register(std::string_view name, std::uint32_t scope) const;
-  /// Same for variables declared in the body.
+  /// The same for variables declared in the body.
   const Variable* find_variable(std::string_view name, std::uint32_t scope) const;
 
-  /// Same as above for the list of a brx.idx.
+  /// The same for the target list of a brx.idx.
   const TargetList* find_branch_targets(std::string_view name, std::uint32_t scope) const;
 
-  /// Makes the searches above fast; they stay correct without it after additions to what they search, but not
-  /// after other changes: then call it again.
+  /// Indexes names to speed up the searches above. Searches remain correct after later additions; after other
+  /// changes, call this again.
   void index_names();
-  /// The same after additions alone.
+  /// The same if declarations were only added.
   void index_new_names();
 
-  /// Whether both say the same of the same text.
+  /// True if both describe the same text identically.
   bool operator==(const Body& other) const;
 
  private:
-  /// Index of the declaration of a name in a scope; the keys are "scope name", "scope name<" for a range.
+  /// Maps a name in a scope to the index of its declaration; keys are "scope name", or "scope name<" for a
+  /// range.
   using NameIndex = std::unordered_map<std::string, std::uint32_t>;
   NameIndex register_index_;
   NameIndex variable_index_;
@@ -306,11 +308,11 @@ struct Function {
   bool is_weak = false;
   std::vector<Variable> returns;  ///< `.func (.param .b32 r) f`
   std::vector<Variable> parameters;
-  TextRange text;            ///< the whole item, closing brace or semicolon included
-  TextRange name_text;       ///< just the name, in the header
-  TextRange parameter_list;  ///< from `(` to `)` after the name, inclusive; empty when there is none
+  TextRange text;            ///< the whole item, including the closing brace or semicolon
+  TextRange name_text;       ///< the name in the header
+  TextRange parameter_list;  ///< from `(` to `)` after the name, inclusive; empty if absent
   TextRange body_text;       ///< from `{` to `}`, inclusive; empty for a declaration
-  std::uint32_t line = 0;    ///< of the header's first token
+  std::uint32_t line = 0;    ///< line of the header's first token
   std::optional<Body> body;  ///< present once parser::parse_body succeeded
 
   bool is_declaration() const { return body_text.empty(); }
@@ -358,16 +360,17 @@ class Module {
   std::vector<SourceFile> files;
   std::vector<Alias> aliases;
 
-  /// A definition before what an alias of that name stands for before a declaration; null when absent.
+  /// Prefers a definition, then the target of an alias of that name, then a declaration; null if the name is
+  /// unknown.
   Function* find_function(std::string_view name);
   const Function* find_function(std::string_view name) const;
   const Variable* find_variable(std::string_view name) const;
   const std::string* find_file(std::uint32_t index) const;
 
-  /// Makes the searches above fast. The parser calls it; they are right without it after additions to
-  /// `functions`, `variables` or `aliases`.
+  /// Indexes names to speed up the searches above. The parser calls it; searches remain correct after
+  /// additions to `functions`, `variables` or `aliases`.
   void index_names();
-  /// Whether a function has a name like '%f', as nearly all registers do and nearly no function.
+  /// True if some function has a name like '%f', as nearly all registers but almost no functions do.
   bool has_function_like_register() const;
 
  private:
@@ -375,7 +378,7 @@ class Module {
     using is_transparent = void;
     std::size_t operator()(std::string_view name) const { return std::hash<std::string_view>()(name); }
   };
-  /// Index of the definition of a name, or of its first declaration.
+  /// Maps a name to the index of its definition, or of its first declaration.
   using NameIndex = std::unordered_map<std::string, std::uint32_t, NameHash, std::equal_to<>>;
   template <typename Declared>
   const Declared* find_declared(const std::vector<Declared>& all, const NameIndex& index, std::size_t indexed,
@@ -385,7 +388,7 @@ class Module {
 
   NameIndex function_index_;
   NameIndex variable_index_;
-  NameIndex alias_index_;  ///< indices of functions, too
+  NameIndex alias_index_;  ///< also indices of functions
   std::size_t indexed_functions_ = 0;
   std::size_t indexed_variables_ = 0;
   std::size_t indexed_aliases_ = 0;

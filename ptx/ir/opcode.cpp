@@ -23,7 +23,7 @@ constexpr OpcodeFacts opcode_facts[] = {
 #undef PTX_OPCODE
 };
 
-/// The lines of one root mnemonic, the longest (most refined) first.
+/// The rows of one root mnemonic, the longest (most specific) first.
 using Family = std::vector<const OpcodeFacts*>;
 
 const std::unordered_map<std::string_view, Family>& families() {
@@ -110,7 +110,7 @@ constexpr NamedType types[] = {
     {"surfref", DataType::opaque, 0, false},
 };
 
-/// Every type's name begins with one of these; most modifiers do not, so the search is rarely entered.
+/// True if `text` begins like a type. Most modifiers do not, which avoids the search.
 bool may_be_type(std::string_view text) {
   return !text.empty() && std::string_view("pbusfte").find(text[0]) != std::string_view::npos;
 }
@@ -134,7 +134,7 @@ StateSpace parse_space(std::string_view modifier) {
   return StateSpace::none;
 }
 
-/// What the modifiers of one opcode say, before the table's line gives it meaning.
+/// The modifiers of one opcode, before the table's row is applied.
 struct Modifiers {
   StateSpace space = StateSpace::none;
   DataType first_type = DataType::none;
@@ -154,7 +154,7 @@ void read_modifier(std::string_view modifier, Modifiers& result) {
     result.last_type = type->type;
     result.is_floating |= type->floating;
   } else if (const StateSpace space = parse_space(modifier); space != StateSpace::none) {
-    // Copies name two spaces; the one outside the multiprocessor is the one that matters.
+    // Copies name two spaces; the one outside the multiprocessor counts.
     if (result.space == StateSpace::none || space == StateSpace::global) result.space = space;
   }
 }

@@ -1,6 +1,6 @@
-// Facts about an opcode. They are in opcodes.def and memory_table.def, one line per mnemonic,
-// and modifiers refine them. An unknown opcode yields OpcodeTraits with known == false and passes through
-// every stage untouched.
+// Classification of opcodes by opcodes.def and memory_table.def, which have one row per mnemonic, and by
+// modifiers. An unknown opcode yields OpcodeTraits with known == false and passes through every stage
+// unchanged.
 #pragma once
 
 #include <cstdint>
@@ -46,22 +46,23 @@ enum class DataType : std::uint8_t {
   f32,
   f32x2,
   f64,
-  /// s16x2, u16x2: halves of 32 bits that do not carry into one another; size_of is 0, for it is no number
+  /// s16x2, u16x2: two halves of 32 bits without a carry between them; size_of is 0 because it is not a
+  /// scalar
   integer_pair,
   opaque,  ///< texref, samplerref, surfref and alternate floating formats
 };
 
-/// Bytes of one value; 0 for none, pred and opaque.
+/// Size of a value in bytes; 0 for none, pred, integer_pair and opaque.
 std::uint32_t size_of(DataType type);
 bool is_floating(DataType type);
-/// "u32" and ".u32" alike; none when it is no type.
+/// Accepts "u32" and ".u32"; returns none for anything else.
 DataType parse_data_type(std::string_view text);
 
 enum class OpcodeClass : std::uint8_t {
-  other,       ///< unknown or without a class of its own (nanosleep, pmevent, …)
+  other,       ///< unknown or in no other class (nanosleep, pmevent, …)
   data,        ///< mov, cvt, cvta, selp, prmt, shuffles, votes: moves and conversions
   arithmetic,  ///< add … fma, logic, shifts, comparisons (setp, set), bit counts, video, matrix
-  memory,      ///< ld, st, and everything that reads or writes memory without being atomic
+  memory,      ///< ld, st, and every other instruction that accesses memory non-atomically
   atomic,      ///< atom, red
   branch,      ///< bra, brx.idx
   call,
@@ -77,10 +78,10 @@ struct OpcodeTraits {
   StateSpace space = StateSpace::none;
   bool reads_memory = false;
   bool writes_memory = false;
-  DataType type = DataType::none;  ///< the first type modifier of loads and stores, else the last one written
+  DataType type = DataType::none;  ///< first type modifier of loads and stores, otherwise the last type
   std::uint8_t vector = 1;         ///< .v2, .v4, .v8
-  std::uint8_t destinations = 0;   ///< leading operands that are written
-  bool is_floating = false;        ///< works on floating-point values
+  std::uint8_t destinations = 0;   ///< number of leading operands that are written
+  bool is_floating = false;        ///< operates on floating-point values
   bool is_return = false;          ///< ret
   bool is_thread_exit = false;     ///< exit, trap
   bool is_uniform = false;         ///< .uni
@@ -88,7 +89,7 @@ struct OpcodeTraits {
 
   bool operator==(const OpcodeTraits&) const = default;
 
-  /// memory_access.h has the details.
+  /// See memory_access.h for details.
   bool is_memory_access() const { return reads_memory || writes_memory; }
   /// Ends a basic block: branches, calls, returns and exits, guarded or not.
   bool ends_block() const {
@@ -96,7 +97,7 @@ struct OpcodeTraits {
   }
 };
 
-/// `opcode` with all its modifiers and nothing between them, "ld.global.nc.v4.f32".
+/// Classifies `opcode`, given with all its modifiers and without white space: "ld.global.nc.v4.f32".
 OpcodeTraits classify(std::string_view opcode);
 
 }  // namespace lynxpp::ptx

@@ -2,7 +2,7 @@
 
 namespace lynxpp::ptx {
 
-/// Opcodes that name several types name that of the result first.
+/// Opcodes with several types name the result type first.
 DataType result_type(const Instruction& instruction) {
   const std::string_view opcode = instruction.opcode;
   const bool is_late = opcode.starts_with("wgmma.") || opcode.starts_with("tcgen05.");

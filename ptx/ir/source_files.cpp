@@ -9,7 +9,8 @@ bool contains(std::string_view path, std::string_view part) {
   return path.find(part) != std::string_view::npos;
 }
 
-/// "…/targets/x86_64-linux/include/…", as in the toolkit and conda's packages; "…/cuda-13.0/include/…"
+/// True for "…/targets/x86_64-linux/include/…", as in the toolkit and conda's packages, and
+/// "…/cuda-13.0/include/…".
 bool is_in_toolkit(std::string_view path) {
   const std::size_t include = path.find("/include/");
   if (include == std::string_view::npos) return false;

@@ -1,7 +1,7 @@
-// The statements of a PTX function body, by structure: nothing here knows an opcode.
+// The statements of a PTX function body, by structure: the grammar knows no opcodes.
 //
-// The parser asks for one statement at a time; braces of nested scopes are statements of their own, so
-// nothing recurses. The rule `body` tells prediction what may follow a statement.
+// The parser parses one statement at a time; braces of nested scopes are separate statements, so nothing
+// recurses. The rule `body` lets prediction know what may follow a statement.
 grammar Ptx;
 
 body : statement* EOF ;
@@ -37,7 +37,7 @@ bank        : '[' INTEGER ']' ;
 modifier    : DIRECTIVE | SPACE | LINKAGE | REG ;
 operands    : operand (',' operand)* ;
 
-// `(4*2)` is a list of one by the grammar; outside of calls the conversion takes it for the number.
+// The grammar parses `(4*2)` as a list of one; outside calls the conversion treats it as the number.
 operand
   : list
   | WORD element
@@ -46,17 +46,17 @@ operand
   | address
   ;
 
-element : '[' value ']' ;                    // a[1] or a[%r1+2], the array's element
+element : '[' value ']' ;                    // a[1] or a[%r1+2], an array element
 vector  : '{' value (',' value)* '}' ;
 address : '[' addressPart (',' addressPart)* ']' ;
 addressPart : value | vector ;
 list    : '(' (addressPart (',' addressPart)*)? ')' ;
 
-// A name, a name with a constant added, a literal, or a constant expression, in which the only name is
-// WARP_SZ. What binds tighter does not matter here: constant_expression.cpp computes them from the text.
+// A name, a name with an addend, a literal, or a constant expression, in which the only name is WARP_SZ.
+// Precedence does not matter here: constant_expression.cpp evaluates expressions from the text.
 value    : term (binaryOperator term)* ;
 term     : (sign | '(' DIRECTIVE ')')* (WORD component? | INTEGER | FLOAT | '(' inner ')') ;
-component : DIRECTIVE ;                      // %tid .x, behind white space
+component : DIRECTIVE ;                      // %tid .x, with white space
 inner    : term ((binaryOperator | '|') term)* ;
 sign     : '!' | '-' | '+' | '~' ;
 binaryOperator : '+' | '-' | '*' | '/' | '&' | '^' | '<<' | '>>' | '<' | '>' | '<=' | '>=' | '==' | '!='
@@ -67,7 +67,7 @@ binaryOperator : '+' | '-' | '*' | '/' | '&' | '^' | '<<' | '>>' | '<' | '>' | '
 targetList : WORD ':' (BRANCHTARGETS | CALLTARGETS) WORD (',' WORD)* ';' ;
 prototype  : WORD ':' CALLPROTOTYPE (~';')* ';' ;
 
-// ---- declarations; those of variables are read by declaration.cpp, as at module level
+// ---- declarations; declaration.cpp parses those of variables, as at module level
 
 registerDeclaration : REG (DIRECTIVE | ALIGN INTEGER)+ registerName (',' registerName)* ';' ;
 registerName        : WORD ('<' INTEGER '>')? ;
@@ -98,8 +98,8 @@ PRAGMA        : '.pragma' ;
 SECTION       : '.section' ;
 DIRECTIVE     : '.' IDENTIFIER ('::' SEGMENT)* ;
 
-// Opcodes with modifiers, identifiers, special registers with a dimension and component selectors: one kind
-// of token.
+// Opcodes with modifiers, identifiers, special registers with a dimension and component selectors are one
+// token type.
 WORD : IDENTIFIER (('.' | '::') SEGMENT)* ;
 
 INTEGER : ('0' [xX] HEX+ | '0' [bB] [01]+ | [0-9]+) 'U'? ;

@@ -14,11 +14,11 @@ BodyBuilder::BodyBuilder(Body& body, const Function& function, const Module& mod
   add_register_parameters(function.returns);
 }
 
-/// Parameters and results in registers (PTX before 2.0) are registers of the body.
+/// Adds parameters and results in registers (PTX before 2.0) as registers of the body.
 void BodyBuilder::add_register_parameters(const std::vector<Variable>& parameters) {
   for (const Variable& each : parameters) {
     if (each.space != StateSpace::reg) continue;
-    // Named by the source, as other registers are: functions may move.
+    // The name is a view of the source, as for other registers: functions may move.
     const std::string_view text = module_.text(each.text);
     body_.registers.push_back({text.substr(text.rfind(each.name), each.name.size()), each.type, each.vector});
   }
@@ -70,7 +70,7 @@ void BodyBuilder::add_instruction(Place place, Instruction instruction) {
   body_.instructions.push_back(instruction);
 }
 
-/// call (results), callee, (arguments), targets: the callee is the first operand that is no list.
+/// call (results), callee, (arguments), targets: the callee is the first operand that is not a list.
 bool BodyBuilder::is_register_called(const Instruction& call) const {
   const auto callee = std::ranges::find(call.operands, OperandKind::identifier, &Operand::kind);
   return callee != call.operands.end() && find_register(callee->name) != nullptr;

@@ -1,4 +1,4 @@
-// A function's body while it is parsed: statements are appended in textual order. Inside this folder only.
+// A function's body during parsing: statements are appended in textual order. Private to this folder.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@
 
 namespace lynxpp::ptx {
 
-/// Where a statement stands.
+/// A statement's text range and line.
 struct Place {
   TextRange text;
-  std::uint32_t line = 0;  ///< of its first token
+  std::uint32_t line = 0;  ///< line of its first token
 };
 
 struct SourcePosition {
@@ -25,34 +25,34 @@ struct SourcePosition {
   auto operator<=>(const SourcePosition&) const = default;
 };
 
-/// Keeps track of the scope and of the `.loc` in force. Both ways to parse a statement (statement_reader.h,
-/// grammar_parser.h) end here, so they cannot differ in what a statement of one shape means.
+/// Tracks the scope and the current `.loc`. Both statement parsers (statement_reader.h, grammar_parser.h)
+/// append through this class, so they give statements of one shape the same meaning.
 class BodyBuilder {
  public:
-  /// `body` gets scope 0; it, the function and the module must outlive the builder.
+  /// Adds scope 0 to `body`, which, like the function and the module, must outlive the builder.
   BodyBuilder(Body& body, const Function& function, const Module& module);
 
-  /// What has no fields of its own: label, directive.
+  /// Adds a statement without fields of its own: a label or directive.
   void add_statement(StatementKind kind, Place place, std::string_view name);
   void begin_scope(Place place);
-  /// False, and nothing happens, when no scope is open.
+  /// Returns false and does nothing if no scope is open.
   bool end_scope(Place place);
-  /// Sets instruction.text, line, statement, traits and source line; guard, opcode and operands are there
-  /// already.
+  /// Adds an instruction whose guard, opcode and operands are set; sets its text, line, statement, traits and
+  /// source line.
   void add_instruction(Place place, Instruction instruction);
-  /// One declaration of some registers; their scope is set here.
+  /// Adds one declaration statement of several registers; sets their scope.
   void add_registers(Place place, std::vector<RegisterDeclaration> declarations);
   void add_variables(Place place, std::vector<Declarator> declarators, std::string_view first_word);
-  /// `.branchtargets` or `.calltargets`.
+  /// Adds `.branchtargets` or `.calltargets`.
   void add_targets(Place place, TargetList list, bool branches);
   void add_prototype(Place place, std::string_view name);
-  /// `inlined_at`: for code of an inlined function, the position of the call.
+  /// For inlined code, `inlined_at` is the position of the call.
   void add_location(Place place, SourcePosition at, std::optional<SourcePosition> inlined_at);
 
-  /// The variable of the body or the function's parameter that `name` means here; null when there is none.
+  /// The variable of the body or parameter of the function that `name` refers to; null if it is neither.
   const Variable* find_variable(std::string_view name) const;
 
-  /// The register of the body that `name` means here; null when it is none.
+  /// The register of the body that `name` refers to; null if it is not a register.
   const RegisterDeclaration* find_register(std::string_view name) const {
     return body_.find_register(name, scope_);
   }
@@ -75,11 +75,11 @@ class BodyBuilder {
   const Function& function_;
   const Module& module_;
   std::uint32_t scope_ = 0;
-  CallSite position_;                                ///< of the next instructions
+  CallSite position_;                                ///< of the following instructions
   std::map<SourcePosition, std::uint32_t> inlined_;  ///< call site of the last `.loc` of each position
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::uint32_t> known_call_sites_;
   std::unordered_map<std::uint32_t, bool> library_files_;
-  std::unordered_map<std::string_view, OpcodeTraits> traits_;  // a body has few opcodes, each many times
+  std::unordered_map<std::string_view, OpcodeTraits> traits_;  // a body repeats few distinct opcodes
 };
 
 }  // namespace lynxpp::ptx

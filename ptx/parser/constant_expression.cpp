@@ -13,13 +13,14 @@ struct BinaryOperator {
   int precedence;
 };
 
-// Two-character operators first: the first that matches is taken.
+// Two-character operators first: the first match wins.
 constexpr BinaryOperator binary_operators[] = {
     {"<<", 8}, {">>", 8}, {"<=", 7}, {">=", 7}, {"==", 6}, {"!=", 6}, {"&&", 2}, {"||", 1}, {"*", 10},
     {"/", 10}, {"%", 10}, {"+", 9},  {"-", 9},  {"<", 7},  {">", 7},  {"&", 5},  {"^", 4},  {"|", 3},
 };
 
-/// A floating-point literal at the beginning, as far as its characters go; empty when something else is next.
+/// Returns the floating-point literal at the beginning, judged by its characters; empty if another token is
+/// next.
 std::string_view floating_text(std::string_view text) {
   if (!is_floating_literal(text)) return {};
   const bool is_bits = (text[1] | 0x20) == 'f' || (text[1] | 0x20) == 'd';
@@ -61,12 +62,12 @@ class Evaluator {
     cursor_.expect(':', "in a conditional expression");
     const Constant no = conditional();
     if (condition.is_floating || yes.is_floating || no.is_floating)
-      return fail_at(place, "'?' takes integers only");
+      return fail_at(place, "operands of '?' must be integers");
     return condition.integer != 0 ? yes : no;
   }
 
  private:
-  /// Counts the depth of recursion and fails when it is too deep.
+  /// Tracks the recursion depth and fails if it is too deep.
   struct Nested {
     explicit Nested(Evaluator& owner) : evaluator(owner) {
       if (++evaluator.depth_ > maximum_nesting) evaluator.cursor_.fail("the expression is nested too deeply");
@@ -127,7 +128,7 @@ class Evaluator {
   Constant floating(std::string_view text, std::uint32_t place) {
     const auto literal = parse_float_literal(text);
     if (!literal) {
-      cursor_.fail_at(place, "'" + std::string(text) + "' is no floating-point literal",
+      cursor_.fail_at(place, "'" + std::string(text) + "' is not a floating-point literal",
                       "0f takes 8 hexadecimal digits, 0d takes 16");
       return {};
     }
@@ -155,7 +156,7 @@ class Evaluator {
   }
 
   Constant parenthesized() {
-    // A cast: (.s64) or (.u64); all arithmetic is done in 64 bits anyway.
+    // A cast: (.s64) or (.u64); all arithmetic uses 64 bits.
     const std::uint32_t place = cursor_.position();
     const std::string_view cast = cursor_.directive();
     if (!cast.empty()) {

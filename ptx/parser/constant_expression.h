@@ -10,22 +10,22 @@
 
 namespace lynxpp::ptx {
 
-/// Comparisons make integers of floating-point numbers; nothing else mixes the two. A number written as 0f…
-/// stands alone or behind a sign.
+/// The value of a constant expression. Comparisons of floating-point numbers yield integers; otherwise the
+/// two do not mix. A literal of the form 0f… may only be signed, not combined.
 struct Constant {
   bool is_floating = false;
   std::int64_t integer = 0;
   FloatLiteral floating;
 };
 
-/// Whether the text begins with 0f…, 0d… or digits with a point or an exponent.
+/// True if the text begins with 0f…, 0d… or digits with a point or an exponent.
 bool is_floating_literal(std::string_view text);
 
-/// Evaluates the expression at the cursor: integers in 64 bits, floating-point numbers as doubles. nullopt:
-/// the cursor has failed.
+/// Evaluates the expression at the cursor, with 64-bit integers and doubles. nullopt if the cursor has
+/// failed.
 std::optional<Constant> constant_expression(Cursor& cursor);
 
-/// The same where only an integer makes sense.
+/// The same where only an integer is valid.
 std::optional<std::int64_t> integer_expression(Cursor& cursor);
 
 }  // namespace lynxpp::ptx

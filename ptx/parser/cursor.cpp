@@ -10,7 +10,7 @@
 namespace lynxpp::ptx {
 namespace {
 
-/// What a character means to skip_to and skip_group.
+/// Classes of characters for skip_to and skip_group.
 enum class Special : std::uint8_t { none, opening, closing, quote, slash };
 
 constexpr std::array<Special, 256> special_characters = [] {
@@ -22,8 +22,8 @@ constexpr std::array<Special, 256> special_characters = [] {
   return table;
 }();
 
-/// Sixteen bytes that are compared at once; comparisons give 0xff where they hold. The compilers lower it to
-/// what the processor has.
+/// Sixteen bytes that are compared at once; comparisons yield 0xff for true. Compilers lower it to the
+/// processor's vector instructions.
 using Block = std::uint8_t __attribute__((vector_size(16)));
 
 Block load_block(const char* bytes) {
@@ -32,12 +32,12 @@ Block load_block(const char* bytes) {
   return block;
 }
 
-/// Where the next character is that skip_group must look at, `text.size()` when there is none. Some fifteen
-/// bytes lie between two of them.
+/// Returns the position of the next character that skip_group must examine, or `text.size()`. On average
+/// about fifteen bytes lie between two of them.
 std::uint32_t next_special(std::string_view text, std::uint32_t position) {
   for (; position + sizeof(Block) <= text.size(); position += sizeof(Block)) {
     const Block block = load_block(text.data() + position);
-    const Block lower = block | 0x20;  // [ and {, ] and } are one
+    const Block lower = block | 0x20;  // maps [ and {, ] and } to the same byte
     const auto special =
         (lower == '{') | (lower == '}') | ((block & 0xfe) == '(') | (block == '"') | (block == '/');
     std::uint64_t halves[2];
@@ -60,7 +60,8 @@ char closing_of(char opening) {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Where the line marker begins whose name begins at `quote`, if there is one; `quote` otherwise.
+/// Returns the beginning of the line marker whose name begins at `quote`; `quote` itself if it is not part of
+/// one.
 std::uint32_t marker_of_name(std::string_view text, std::uint32_t quote) {
   std::string_view before = text.substr(0, quote);
   const auto drop = [&](std::string_view characters) {
@@ -104,7 +105,7 @@ std::uint32_t end_of_line_marker(std::string_view text, std::uint32_t position) 
 }
 
 std::uint32_t count_newlines(std::string_view text) {
-  constexpr std::size_t blocks_in_a_byte = 255;  // a sum of bytes must not overflow
+  constexpr std::size_t blocks_in_a_byte = 255;  // prevents overflow of the per-byte sums
   std::uint32_t count = 0;
   std::size_t position = 0;
   while (position + sizeof(Block) <= text.size()) {
@@ -256,7 +257,7 @@ std::optional<std::uint64_t> Cursor::integer() {
   last_end_ = position_;
   const std::string_view literal = text_.substr(begin, position_ - begin);
   const auto value = parse_integer_literal(literal);
-  if (!value) fail_at(begin, "'" + std::string(literal) + "' is no 64-bit integer");
+  if (!value) fail_at(begin, "'" + std::string(literal) + "' is not a 64-bit integer");
   return value;
 }
 
@@ -288,7 +289,7 @@ void Cursor::skip_group() {
     if (depth == 0 || partners[depth - 1] != c) {
       std::string message = "'";
       message += c;
-      message += depth == 0 ? "' closes nothing" : "' does not close the '";
+      message += depth == 0 ? "' has no matching opening bracket" : "' does not close the '";
       if (depth > 0) {
         const SourceLocation opening = locate(text_, openings[depth - 1]);
         message += text_[openings[depth - 1]];

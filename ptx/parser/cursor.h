@@ -1,8 +1,8 @@
-// A position in PTX text with the few moves the scanner needs. White space and comments are skipped between
+// A position in PTX text with the operations that the scanner needs. Skips white space and comments between
 // tokens.
 //
-// Errors are sticky: the first one stays, every later move does nothing and the cursor stands at the end. So
-// a caller checks failed() once, when it is done.
+// Errors are sticky: the first one is kept, every later operation does nothing, and the cursor is at the end.
+// Callers therefore check failed() once, when they are done.
 #pragma once
 
 #include <cstdint>
@@ -15,56 +15,56 @@
 
 namespace lynxpp::ptx {
 
-/// Brackets may nest this deep; deeper text is refused, so that nothing that walks it can exhaust the stack.
+/// Maximum nesting depth of brackets; deeper text is rejected so that no walk over it can exhaust the stack.
 inline constexpr std::uint32_t maximum_nesting = 256;
 
 bool is_identifier_start(char c);
 bool is_identifier_character(char c);
 bool is_space(char c);
-/// Where the marker at `position` ends that says where the text comes from, `# 12 "a.cu" 1` or `#line 12
-/// "a.cu"`; `position` itself when none begins there. It is a comment, wherever it stands, as ptxas has it;
-/// the name in it knows no escapes.
+/// Returns the end of the line marker at `position`, `# 12 "a.cu" 1` or `#line 12 "a.cu"`; `position` itself
+/// if no marker begins there. A marker is a comment anywhere in the text, as for ptxas; its file name has no
+/// escapes.
 std::uint32_t end_of_line_marker(std::string_view text, std::uint32_t position);
 
 class Cursor {
  public:
-  /// Reads text[begin, end); positions stay those of `text`.
+  /// Reads text[begin, end); positions refer to `text`.
   Cursor(std::string_view text, std::uint32_t begin, std::uint32_t end)
       : text_(text.substr(0, end)), position_(begin) {}
 
-  /// Where the next token begins (white space and comments are skipped first).
+  /// The beginning of the next token (skips white space and comments).
   std::uint32_t position();
-  /// One past the last token taken.
+  /// One past the last consumed token.
   std::uint32_t end_of_last() const { return last_end_; }
   bool at_end();
   /// The next token's first character; '\0' at the end.
   char peek();
 
-  /// Takes the character when it is next.
+  /// Consumes the character if it is next.
   bool accept(char c);
-  /// Takes the character or fails with "expected '<c>' <context>".
+  /// Consumes the character or fails with "expected '<c>' <context>".
   bool expect(char c, std::string_view context);
-  /// [A-Za-z_$%][A-Za-z0-9_$]*; empty (and nothing taken) when the next token is something else.
+  /// [A-Za-z_$%][A-Za-z0-9_$]*; empty, consuming nothing, if another token is next.
   std::string_view identifier();
-  /// ".word", the dot included; empty when something else is next.
+  /// ".word", including the dot; empty if another token is next.
   std::string_view directive();
-  /// Takes the directive when it is next.
+  /// Consumes the directive if it is next.
   bool accept_directive(std::string_view name);
-  /// A quoted string, without the quotes; nullopt (and nothing taken) when something else is next.
+  /// A quoted string, without the quotes; nullopt, consuming nothing, if another token is next.
   std::optional<std::string_view> quoted();
-  /// An unsigned literal: decimal, 0x, 0b or octal, with an optional U; nullopt when something else is next.
+  /// An unsigned literal: decimal, 0x, 0b or octal, with an optional U; nullopt if another token is next.
   std::optional<std::uint64_t> integer();
-  /// Letters, digits and dots in one run, "9.0", "sm_90a"; empty when something else is next.
+  /// A run of letters, digits and dots, "9.0", "sm_90a"; empty if another token is next.
   std::string_view word();
 
-  /// Skips from an opening bracket to its partner; strings and comments inside do not count.
+  /// Skips from an opening bracket to its partner; ignores brackets in strings and comments.
   void skip_group();
-  /// Skips to (not over) the first of `stops` outside of brackets, strings and comments; false when the text
-  /// ended first.
+  /// Skips to (not past) the first of `stops` outside brackets, strings and comments; false if the text ends
+  /// first.
   bool skip_to(std::string_view stops);
-  /// Moves to an absolute position, also backwards.
+  /// Moves to an absolute position, possibly backwards.
   void move_to(std::uint32_t position) { position_ = position; }
-  /// Takes the next token, of `size` bytes.
+  /// Consumes the next token, of `size` bytes.
   void take(std::uint32_t size) {
     position_ = position() + size;
     last_end_ = position_;
@@ -79,7 +79,7 @@ class Cursor {
   void fail(std::string message, std::string hint = {}) {
     fail_at(position(), std::move(message), std::move(hint));
   }
-  /// "';'" or "end of text": the next token, for messages.
+  /// Describes the next token for messages: "';'" or "the end of the text".
   std::string describe_next();
   std::string_view text() const { return text_; }
 
@@ -94,7 +94,7 @@ class Cursor {
   std::optional<Diagnostic> error_;
 };
 
-/// How many newlines there are; several bytes at a time.
+/// Returns the number of newlines, processing several bytes at a time.
 std::uint32_t count_newlines(std::string_view text);
 
 /// Line and column of a byte, both from 1.

@@ -11,13 +11,13 @@
 namespace lynxpp::ptx {
 namespace {
 
-/// An array may have 2^56 elements: its bytes fit 64 bits, whatever its type.
+/// Limits an array to 2^56 elements: its size in bytes then fits 64 bits for every type.
 bool multiply_elements(Variable& variable, std::uint64_t extent) {
   return !__builtin_mul_overflow(variable.elements, extent, &variable.elements) &&
          variable.elements >> 56 == 0;
 }
 
-/// Takes `[extent]` as often as it is there.
+/// Consumes all consecutive `[extent]`.
 void parse_extents(Cursor& cursor, Declarator& declarator) {
   Variable& variable = declarator.variable;
   const std::uint32_t begin = cursor.position();
@@ -39,7 +39,7 @@ void parse_extents(Cursor& cursor, Declarator& declarator) {
   }
 }
 
-/// Gives the array `name[] = {…}` the extent its initialiser has. False if it is too large then.
+/// Gives the array `name[] = {…}` the extent of its initialiser. Returns false if it is too large.
 bool complete_open_extent(std::string_view text, Declarator& declarator) {
   Variable& variable = declarator.variable;
   Cursor cursor(text, variable.initializer.begin, variable.initializer.end);
@@ -66,11 +66,11 @@ bool parse_alignment(Cursor& cursor, std::uint32_t& alignment) {
   return true;
 }
 
-/// Everything between linkage and name: state space, alignment, vector, type, attributes.
+/// Parses everything between linkage and name: state space, alignment, vector, type, attributes.
 Variable parse_specifiers(Cursor& cursor) {
   Variable variable;
   variable.alignment = 0;
-  bool pointee = false;  // what follows .ptr speaks of the memory pointed to
+  bool pointee = false;  // specifiers after .ptr describe the memory pointed to
   while (!cursor.failed()) {
     const std::string_view directive = cursor.directive();
     if (directive.empty()) break;
@@ -102,7 +102,7 @@ void complete_alignment(Variable& variable) {
   if (variable.alignment == 0) variable.alignment = std::max(1U, size_of(variable.type) * variable.vector);
 }
 
-/// The name and what belongs to it alone.
+/// Parses the name and the parts of the declaration that apply to it alone.
 Declarator parse_declarator(Cursor& cursor, const Variable& specifiers) {
   Declarator declarator{specifiers, {}};
   Variable& variable = declarator.variable;
@@ -116,7 +116,8 @@ Declarator parse_declarator(Cursor& cursor, const Variable& specifiers) {
   if (!cursor.failed() && cursor.accept('=')) {
     const std::uint32_t begin = cursor.position();
     if (!cursor.skip_to(",;"))
-      cursor.fail_at(begin, "the initialiser of '" + variable.name + "' has no end", "end it with ';'");
+      cursor.fail_at(begin, "the initialiser of '" + variable.name + "' is not terminated",
+                     "end it with ';'");
     if (cursor.failed()) return declarator;
     variable.has_initializer = true;
     variable.initializer = {begin, std::max(begin, cursor.end_of_last())};

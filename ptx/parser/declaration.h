@@ -17,10 +17,10 @@ struct Linkage {
   bool is_weak = false;
 };
 
-/// Takes .extern, .visible, .weak and .common, as far as they are next.
+/// Consumes all consecutive .extern, .visible, .weak and .common.
 Linkage parse_linkage(Cursor& cursor);
 
-/// ".global" ▶ StateSpace::global; none when it names no state space.
+/// ".global" ▶ StateSpace::global; none if it is not a state space.
 StateSpace space_of_directive(std::string_view directive);
 
 struct Declarator {
@@ -28,15 +28,16 @@ struct Declarator {
   std::vector<std::uint64_t> extents;  ///< as written; 0 for `[]`
 };
 
-/// Parses from the state space to the semicolon; `begin` is where the declaration's text starts (its
-/// linkage). One declarator per name, all with the text of the whole declaration. Check cursor.failed().
+/// Parses from the state space to the semicolon; `begin` is the beginning of the declaration's text (its
+/// linkage). Returns one declarator per name, all with the text of the whole declaration. Check
+/// cursor.failed().
 std::vector<Declarator> parse_variable_declaration(Cursor& cursor, const Linkage& linkage,
                                                    std::uint32_t begin);
 
-/// Takes `.v4` or a type of `.reg .v4 .f32 v;` into the declaration.
+/// Applies the `.v4` or the type of `.reg .v4 .f32 v;` to the declaration.
 void apply_register_directive(RegisterDeclaration& declaration, std::string_view directive);
 
-/// The `9` of `%r<9>`; nullopt when it is no count a register range can have.
+/// Parses the `9` of `%r<9>`; nullopt if it is not a valid count for a register range.
 std::optional<std::uint32_t> parse_register_count(std::string_view literal);
 
 /// Parses `( … )` with parameters separated by commas. Check cursor.failed().

@@ -16,7 +16,7 @@ namespace {
 using grammar::PtxLexer;
 using grammar::PtxParser;
 
-/// The bytes of source[begin, end), without a copy; indices are those of the whole source.
+/// The bytes of source[begin, end), without copying; indices are those of the whole source.
 class ByteStream final : public antlr4::CharStream {
  public:
   ByteStream(std::string_view source, std::size_t begin, std::size_t end)
@@ -63,14 +63,13 @@ std::string describe_token_type(std::size_t type, const antlr4::dfa::Vocabulary&
   }
 }
 
-/// Ends the parse at the first error instead of repairing it; remembers where it was and what was possible
-/// there.
+/// Stops at the first error instead of recovering; records its position and the expected tokens.
 class StrictErrors final : public antlr4::DefaultErrorStrategy {
  public:
   void reportError(antlr4::Parser* parser, const antlr4::RecognitionException& exception) override {
     place_ = exception.getOffendingToken();
     expected_.clear();
-    // A failed prediction does not say what it would have taken.
+    // A failed prediction does not know the expected tokens.
     if (dynamic_cast<const antlr4::InputMismatchException*>(&exception) == nullptr) return;
     for (const ssize_t type : getExpectedTokens(parser).toList()) {
       if (type > 0) expected_.push_back(static_cast<std::size_t>(type));
@@ -107,7 +106,7 @@ class StrictErrors final : public antlr4::DefaultErrorStrategy {
 
 }  // namespace
 
-/// Lexer and parser of one body. Everything that changes is in here; ANTLR's shared tables lock themselves.
+/// Lexer and parser of one body. Holds all mutable state; ANTLR's shared tables do their own locking.
 class GrammarParser::Implementation {
  public:
   Implementation(const Module& module, const Function& function, const std::string& name,
@@ -131,13 +130,13 @@ class GrammarParser::Implementation {
   std::uint32_t parse_statement(std::uint32_t position, std::uint32_t line) {
     seek(position, line);
     const std::size_t begin = tokens_.index();
-    // SLL decides every text that is right; a text that is wrong is wrong only when LL says so too.
+    // SLL accepts every valid text; a text is an error only if LL rejects it too.
     if (!try_statement(antlr4::atn::PredictionMode::SLL)) {
       tokens_.seek(begin);
       if (!try_statement(antlr4::atn::PredictionMode::LL)) report_and_resume(begin);
     }
     parser_.getTreeTracker().reset();
-    if (tokens_.index() == begin) return body_end_;  // there is no token any more
+    if (tokens_.index() == begin) return body_end_;  // at the end of input
     return static_cast<std::uint32_t>(tokens_.LT(-1)->getStopIndex() + 1);
   }
 
@@ -145,7 +144,8 @@ class GrammarParser::Implementation {
   std::size_t syntax_errors() const { return syntax_errors_; }
 
  private:
-  /// Makes the token at `position` the next one; it is already when the last statement was parsed here too.
+  /// Makes the token at `position` the next one, which it already is if the previous statement was parsed
+  /// here too.
   void seek(std::uint32_t position, std::uint32_t line) {
     if (is_started_ && tokens_.LT(1)->getStartIndex() == position) return;
     is_started_ = true;
@@ -157,8 +157,8 @@ class GrammarParser::Implementation {
     parser_.reset();
   }
 
-  /// Where the line of `position` begins. A body may be one long line: what was searched is not searched
-  /// again.
+  /// Returns the beginning of the line of `position`. A body may be one long line: searched text is not
+  /// searched again.
   std::size_t line_begin(std::uint32_t position) {
     if (position < searched_) searched_ = line_begin_ = 0;
     const std::size_t newline = source_.substr(searched_, position - searched_).rfind('\n');
@@ -191,7 +191,7 @@ class GrammarParser::Implementation {
     diagnostics_.push_back(
         {Severity::error, std::move(location), std::move(message), errors_->hint(parser_.getVocabulary())});
     ++syntax_errors_;
-    // The next statement begins behind the next semicolon.
+    // The next statement begins after the next semicolon.
     if (tokens_.index() < begin) tokens_.seek(begin);
     while (tokens_.LA(1) != antlr4::Token::EOF) {
       const bool semicolon = word(tokens_.LT(1)) == ";";

@@ -1,5 +1,5 @@
-// Statements by the ANTLR grammar (Ptx.g4): slow, complete, and the only one that reports errors. Inside this
-// folder only.
+// Parses statements with the ANTLR grammar (Ptx.g4): slow but complete, and the only parser that reports
+// errors. Private to this folder.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@ namespace lynxpp::ptx {
 
 class GrammarParser {
  public:
-  /// Parses inside the braces of `function`. All four must outlive the parser.
+  /// Parses between the braces of `function`. All arguments must outlive the parser.
   GrammarParser(const Module& module, const Function& function, const std::string& name,
                 BodyBuilder& builder);
   ~GrammarParser();
 
   /// Parses the statement whose first token begins at `position`, in line `line`; there must be one. Returns
-  /// where it ends. Errors go to diagnostics(); the statement then ends behind the next semicolon.
+  /// the end of the statement. Errors go to diagnostics(); the statement then ends after the next semicolon.
   std::uint32_t parse_statement(std::uint32_t position, std::uint32_t line);
 
-  /// What was wrong, in the order found.
+  /// Errors in the order found.
   const Diagnostics& diagnostics() const;
   std::size_t syntax_errors() const;
 

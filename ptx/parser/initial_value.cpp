@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint64_t maximum_bytes = std::uint64_t{1} << 32;
 constexpr const char* file_name = "<ptx>";  ///< in diagnostics
 
-/// An address in an initialiser: symbol, generic(symbol), each with a constant added.
+/// An address in an initialiser: symbol or generic(symbol), each with an optional addend.
 struct Address {
   std::string symbol;
   std::int64_t addend = 0;
@@ -49,7 +49,7 @@ class InitializerParser {
   }
 
  private:
-  /// `{ … }` filling elements [first, first + count) of the array; `depth` braces are open around it.
+  /// Parses `{ … }` into elements [first, first + count) of the array; it is inside `depth` braces.
   void group(std::size_t depth, std::uint64_t first, std::uint64_t count) {
     cursor_.expect('{', "in an initialiser");
     const std::uint64_t row = depth < extents_.size() && extents_[depth] > 0 ? count / extents_[depth] : 1;
@@ -61,7 +61,7 @@ class InitializerParser {
       if (next + wanted > first + count) {
         cursor_.fail_at(place, "'" + variable_.name + "' has more initial values than elements");
       } else if (nested && depth + 1 >= std::max<std::size_t>(extents_.size(), 1)) {
-        cursor_.fail_at(place, "the braces are nested deeper than the array has dimensions");
+        cursor_.fail_at(place, "the nesting of braces exceeds the array's dimensions");
       } else if (nested) {
         group(depth + 1, next, row);
       } else {
@@ -97,13 +97,13 @@ class InitializerParser {
     return !text.empty() && is_identifier_start(text[0]) && !text.starts_with("WARP_SZ");
   }
 
-  /// Takes `0xff(` or `mask(0xff,` and returns the mask; nullopt when there is none.
+  /// Consumes `0xff(` or `mask(0xff,` and returns the mask; nullopt if neither is next.
   std::optional<std::uint64_t> open_mask() {
     const std::uint32_t begin = cursor_.position();
     std::optional<std::uint64_t> mask;
     if (rest().starts_with("mask")) {
       cursor_.identifier();
-      if (!cursor_.accept('(')) {  // a symbol of that name
+      if (!cursor_.accept('(')) {  // a symbol named like the mask
         cursor_.move_to(begin);
         return std::nullopt;
       }
@@ -161,7 +161,7 @@ class InitializerParser {
 
   std::int64_t parse_addend() {
     if (cursor_.failed() || (cursor_.peek() != '+' && cursor_.peek() != '-')) return 0;
-    return integer_expression(cursor_).value_or(0);  // its own sign begins it
+    return integer_expression(cursor_).value_or(0);  // starting with its sign
   }
 
   void constant_element(std::uint64_t offset, std::uint64_t mask) {
@@ -206,14 +206,14 @@ Failure failure_in(const Module& module, const Variable& variable, std::string m
   return failure_at(std::move(place), std::move(message));
 }
 
-/// The declaration once more, for the extents the IR keeps as a product only.
+/// Parses the declaration again for its extents, since the IR keeps only their product.
 Result<Declarator> find_declarator(const Module& module, const Variable& variable) {
   Cursor cursor(module.source(), variable.text.begin, variable.text.end);
   const Linkage linkage = parse_linkage(cursor);
   for (Declarator& declarator : parse_variable_declaration(cursor, linkage, variable.text.begin)) {
     if (declarator.variable.name == variable.name) return std::move(declarator);
   }
-  return failure_in(module, variable, "the declaration of '" + variable.name + "' cannot be read again");
+  return failure_in(module, variable, "the declaration of '" + variable.name + "' cannot be parsed again");
 }
 
 }  // namespace

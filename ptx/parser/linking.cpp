@@ -17,7 +17,7 @@ bool is_name_character(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$' || c == '%';
 }
 
-/// With each of the names replaced where it stands alone.
+/// Returns the text with each of the names replaced if it is a separate token.
 std::string with_names(std::string_view text, const std::map<std::string, std::string, std::less<>>& names) {
   std::string result;
   result.reserve(text.size());
@@ -36,7 +36,7 @@ std::string with_names(std::string_view text, const std::map<std::string, std::s
   return result;
 }
 
-/// Files have numbers of their own in each module.
+/// Removes line information: file numbers differ between modules.
 std::string without_lines(std::string_view text) {
   std::string result;
   for (std::size_t at = 0; at < text.size();) {
@@ -68,7 +68,7 @@ class Linker {
     std::string linked = ".version " + std::string(newest->text(newest->version_text)) + "\n.target " +
                          std::string(newest->text(newest->target_text)) + "\n.address_size 64\n";
     linked += prototypes();
-    // Initial values name functions, code names variables: what is named is declared first.
+    // Initial values refer to functions and code to variables: declarations precede uses.
     for (const bool variables : {true, false}) {
       for (std::size_t i = 0; i < modules_.size(); ++i) {
         for (const Item& item : modules_[i].items) {
@@ -90,7 +90,8 @@ class Linker {
     return !function.is_visible && !function.is_weak && !function.is_extern && !function.is_declaration();
   }
 
-  /// Declares each device function that a module defines: another module that calls it may come first.
+  /// Declares each device function that a module defines, because another module that calls it may come
+  /// first.
   std::string prototypes() const {
     std::string text;
     for (std::size_t i = 0; i < modules_.size(); ++i) {
@@ -105,9 +106,9 @@ class Linker {
     return text;
   }
 
-  /// A module's own names that another module has, too, get others.
+  /// Renames local names of a module that also occur in another module.
   Status rename_own() {
-    std::map<std::string, unsigned, std::less<>> uses;  // in how many modules
+    std::map<std::string, unsigned, std::less<>> uses;  // number of modules that contain the name
     for (const Module& module : modules_) {
       std::set<std::string_view> names;
       for (const Variable& variable : module.variables) names.insert(variable.name);
@@ -118,7 +119,7 @@ class Linker {
       std::map<std::string, std::string, std::less<>> names;
       const auto rename = [&](const auto& declared) {
         if (!is_own(declared) || uses[declared.name] < 2) return;
-        // nvcc itself numbers strings: $str, $str$1, …
+        // nvcc numbers string literals the same way: $str, $str$1, …
         std::string unused = declared.name + "$" + std::to_string(i);
         while (uses.contains(unused)) unused += "$";
         uses[unused] = 1;
@@ -134,7 +135,7 @@ class Linker {
     return success();
   }
 
-  /// The first weak definition stands where there is no other one.
+  /// Records definitions; the first weak definition is used only if there is no other.
   Status note_definitions() {
     const auto note = [&](std::size_t module, const auto& declared, bool defines) -> Status {
       if (!defines) return success();
@@ -157,7 +158,7 @@ class Linker {
     return success();
   }
 
-  /// Of several things of one name the definition, or else the first declaration.
+  /// True for the definition among items of one name, or else the first declaration.
   bool is_wanted(std::size_t module, const Item& item) {
     const auto one = [&](const std::string& name, bool defines) {
       const auto found = definitions_.find(name);

@@ -8,9 +8,9 @@
 
 namespace lynxpp::ptx {
 
-/// What one module declares and another one defines becomes one thing; names that modules keep for themselves
-/// stay apart. Lines of sources are known of the first module alone. Failure: a text is malformed, or two
-/// modules define one name.
+/// Resolves declarations in one module to definitions in another; local names of modules stay separate. Line
+/// information is kept for the first module only. Fails if a text is malformed or two modules define the same
+/// name.
 Result<std::string> link_modules(std::span<const std::string> texts);
 
 }  // namespace lynxpp::ptx

@@ -7,7 +7,7 @@
 namespace lynxpp::ptx {
 namespace {
 
-/// All of `text` as a number in `base`.
+/// Parses all of `text` as an integer in `base`.
 std::optional<std::uint64_t> parse_digits(std::string_view text, int base) {
   std::uint64_t value = 0;
   const char* const end = text.data() + text.size();
@@ -16,7 +16,7 @@ std::optional<std::uint64_t> parse_digits(std::string_view text, int base) {
   return value;
 }
 
-/// Whether `text` begins with 0 and the letter, in either case.
+/// True if `text` begins with 0 and the letter, in either case.
 bool has_prefix(std::string_view text, char lower) {
   return text.size() > 2 && text[0] == '0' && (text[1] | 0x20) == lower;
 }

@@ -7,7 +7,7 @@
 namespace lynxpp::ptx {
 namespace {
 
-/// Without the leading `%`; %envreg0 … and %pm0 … apart.
+/// Without the leading `%`; excludes %envreg0 … and %pm0 ….
 constexpr std::string_view special_registers[] = {"tid",
                                                   "ntid",
                                                   "laneid",
@@ -46,7 +46,8 @@ constexpr std::string_view special_registers[] = {"tid",
                                                   "dynamic_smem_size",
                                                   "current_graph_exec"};
 
-/// No special register has a shorter name, and most registers of compiled code have.
+/// Length of the shortest special register name, without the `%`; most registers of compiled code have
+/// shorter names.
 constexpr std::size_t shortest_name = 3;
 
 bool is_numbered(std::string_view name) {
@@ -62,8 +63,8 @@ bool is_numbered(std::string_view name) {
 
 bool is_special_register(std::string_view name) {
   if (name.size() <= shortest_name || name[0] != '%') return false;
-  // %r12, %rd3, %f4, %fd5 and their kin: a letter or two and a number. Of the special registers only %pm0 …
-  // look like that.
+  // %r12, %rd3, %f4, %fd5 and similar: one or two letters and a number. The only such special registers are
+  // %pm0 ….
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   if (is_digit(name[2]) || (is_digit(name[3]) && !name.starts_with("%pm"))) return false;
   name = name.substr(1, name.find('.') - 1);

@@ -19,7 +19,7 @@ std::uint32_t line_of_body(const Module& module, const Function& function) {
   return function.line + count_newlines(header);
 }
 
-/// A list of targets that many branches name makes edges by their product, for which memory would run out.
+/// Limit on edges: many branches that share a long target list would exhaust memory.
 constexpr std::size_t maximum_indexed_targets = 250'000;
 
 Status check_indexed_branches(const Body& body, const std::string& name) {
@@ -44,7 +44,7 @@ Result<Body> parse(const Module& module, const Function& function, const std::st
   Body body;
   BodyBuilder builder(body, function, module);
   StatementReader reader(module, function, line_of_body(module, function), builder);
-  std::optional<GrammarParser> grammar;  // most bodies never need it
+  std::optional<GrammarParser> grammar;  // rarely needed
   while (!reader.at_end()) {
     if (parsing == BodyParsing::fast && reader.read()) continue;
     if (!grammar) grammar.emplace(module, function, name, builder);
@@ -73,7 +73,7 @@ Status parse_body(const Module& module, Function& function, const std::string& n
     function.body = std::move(*body);
     return success();
   } catch (const std::exception& exception) {
-    // ANTLR reports its own faults by exceptions; none of them is known to be reachable.
+    // ANTLR reports internal errors as exceptions; none is known to be reachable.
     return failure_at({name, function.line, 1, 1},
                       "cannot parse '" + function.name + "': " + exception.what());
   }

@@ -1,7 +1,7 @@
-// PTX text ▶ IR. The scanner cuts a module into top-level items without looking into bodies; the body of a
-// function is parsed when it is wanted. Ptx.g4 says what a body is; statements of the common shapes are read
-// by hand, the others by the parser that ANTLR makes of the grammar. No ANTLR type leaves this folder's .cpp
-// files.
+// PTX text ▶ IR. The scanner splits a module into top-level items and skips bodies; the body of a function is
+// parsed on demand. Ptx.g4 defines the syntax of a body; statements of common shapes are parsed by hand, the
+// others by the parser that ANTLR generates from the grammar. No ANTLR type is used outside this folder's
+// .cpp files.
 #pragma once
 
 #include <string>
@@ -11,27 +11,27 @@
 
 namespace lynxpp::ptx {
 
-/// Scans a module: version, target, variables, function headers and parameters; no bodies. Trailing zero
-/// bytes (fatbinary padding) are dropped. `name` stands in diagnostics as the file. Failure: malformed text,
-/// with line and column.
+/// Scans a module: version, target, variables, function headers and parameters; no bodies. Drops trailing
+/// zero bytes (fatbinary padding). `name` is the file name in diagnostics. Fails with line and column if the
+/// text is malformed.
 Result<Module> parse_module(std::string text, const std::string& name = "<ptx>");
 
-/// How statements are parsed. Both give the same body and the same diagnostics; `grammar` is the reference
-/// that tests compare with.
+/// Method of parsing statements. Both produce the same body and the same diagnostics; `grammar` is the
+/// reference for tests.
 enum class BodyParsing {
-  fast,     ///< by hand where that is possible
-  grammar,  ///< every statement by the grammar
+  fast,     ///< by hand if possible
+  grammar,  ///< every statement with the grammar
 };
 
-/// Parses the body of `function` (of `module`) into function.body. Does nothing when it is already there.
-/// Precondition: !function.is_declaration().
+/// Parses the body of `function` (of `module`) into function.body. Does nothing if the body is already
+/// parsed. Precondition: !function.is_declaration().
 Status parse_body(const Module& module, Function& function, const std::string& name = "<ptx>",
                   BodyParsing parsing = BodyParsing::fast);
 
-/// Every body of the module.
+/// Parses every body of the module.
 Status parse_all_bodies(Module& module, const std::string& name = "<ptx>");
 
-/// The bytes of a variable's initialiser (all zero when there is none).
+/// Returns the initial bytes of a variable (all zero without an initialiser).
 Result<InitialValue> parse_initial_value(const Module& module, const Variable& variable);
 
 }  // namespace lynxpp::ptx

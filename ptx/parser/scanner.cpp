@@ -1,4 +1,4 @@
-// Module text ▶ items, without looking into bodies. One pass over the bytes.
+// Module text ▶ items, skipping bodies, in one pass over the bytes.
 #include <algorithm>
 #include <charconv>
 #include <limits>
@@ -53,7 +53,7 @@ class Scanner {
     }
   }
 
-  /// A declaration of several names is one item; it names the first of them.
+  /// A declaration of several names is one item; it refers to the first of them.
   void scan_variables(const Linkage& linkage, std::uint32_t begin) {
     std::vector<Declarator> declarators = parse_variable_declaration(cursor_, linkage, begin);
     if (cursor_.failed()) return;
@@ -89,8 +89,8 @@ class Scanner {
     }
   }
 
-  /// From behind the name to the end of the body or the semicolon of a declaration: parameters and
-  /// performance directives, whatever they are called. The semicolon of a .pragma ends the pragma only.
+  /// Scans parameters and performance directives, whatever their names, from after the name to the end of the
+  /// body or the semicolon of a declaration. The semicolon of a .pragma ends only the pragma.
   bool scan_header_end(Function& function) {
     bool in_pragma = false;
     while (!cursor_.failed()) {
@@ -158,7 +158,7 @@ class Scanner {
       valid = minor.ec == std::errc{} && minor.ptr == end;
     }
     if (!valid) {
-      cursor_.fail_at(place, "a version looks like 8.0");
+      cursor_.fail_at(place, "expected a version such as 8.0");
     } else if (std::exchange(has_version_, true)) {
       cursor_.fail_at(place, "a second .version directive",
                       "the text holds several modules; pass them one by one");
@@ -178,14 +178,14 @@ class Scanner {
     } while (cursor_.accept(','));
     const TextRange text{place, cursor_.end_of_last()};
     if (!module_.target_text.empty()) {
-      // Another line adds to the first one: `.target texmode_independent`. It stays where it is.
+      // Another line extends the first one: `.target texmode_independent`. It keeps its position.
       if (has_architecture) cursor_.fail_at(place, "a second architecture");
       module_.target.text += ", " + std::string(module_.text(text));
       return;
     }
     module_.target_text = text;
     module_.target.text = std::string(module_.text(text));
-    if (!has_architecture) cursor_.fail_at(place, "a target looks like sm_90 or sm_90a");
+    if (!has_architecture) cursor_.fail_at(place, "expected a target such as sm_90 or sm_90a");
   }
 
   bool read_architecture(std::string_view digits) {
@@ -201,7 +201,7 @@ class Scanner {
     const auto bits = cursor_.integer();
     if (cursor_.failed()) return;
     if (!bits || (*bits != 32 && *bits != 64)) {
-      cursor_.fail_at(place, "an address size is 32 or 64");
+      cursor_.fail_at(place, "the address size must be 32 or 64");
       return;
     }
     module_.address_size = static_cast<int>(*bits);
@@ -213,7 +213,7 @@ class Scanner {
     const auto path = cursor_.quoted();
     if (cursor_.failed()) return;
     if (!index || !path || *index > std::numeric_limits<std::uint32_t>::max()) {
-      cursor_.fail("a file is declared like .file 1 \"kernel.cu\"");
+      cursor_.fail("expected a declaration such as .file 1 \"kernel.cu\"");
       return;
     }
     while (cursor_.accept(',')) {  // timestamp and size
@@ -240,14 +240,14 @@ class Scanner {
     const bool is_pair = !alias.name.empty() && cursor_.accept(',');
     if (is_pair) alias.function = cursor_.identifier();
     if (alias.function.empty() || !cursor_.accept(';')) {
-      cursor_.fail("an alias is declared like .alias other_name, function;");
+      cursor_.fail("expected a declaration such as .alias other_name, function;");
       return;
     }
     module_.aliases.push_back(alias);
   }
 
-  /// .pragma and directives nobody has heard of: up to `;`, to the end of a group in braces, or to a line
-  /// that begins with a dot or `@@`.
+  /// Skips .pragma and unknown directives: up to `;`, to the end of a group in braces, or to a line that
+  /// begins with a dot or `@@`.
   void skip_unknown_directive() {
     while (!cursor_.failed()) {
       const std::uint32_t before = cursor_.end_of_last();
@@ -267,7 +267,7 @@ class Scanner {
     }
   }
 
-  /// `@@DWARF …`: debug data as PTX 1.x and 2.x wrote it.
+  /// `@@DWARF …`: debug data in PTX 1.x and 2.x.
   void scan_debug_line(std::uint32_t begin) {
     cursor_.skip_line();
     const auto end =
@@ -279,7 +279,7 @@ class Scanner {
     module_.items.push_back({kind, text, static_cast<std::uint32_t>(index), name});
   }
 
-  /// Lines are asked for in textual order, so each newline is counted once.
+  /// Positions must ascend, so that each newline is counted once.
   std::uint32_t line_of(std::uint32_t position) {
     const std::string_view between = cursor_.text().substr(counted_to_, position - counted_to_);
     line_ += count_newlines(between);

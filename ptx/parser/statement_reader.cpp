@@ -107,7 +107,7 @@ std::optional<SourcePosition> StatementReader::read_position() {
   return SourcePosition{numbers[0], numbers[1], numbers[2]};
 }
 
-/// .loc 1 20 3, optionally followed by more parts after commas. Its end is marked only by what follows.
+/// .loc 1 20 3, optionally followed by more parts after commas. Only the next token marks its end.
 bool StatementReader::read_location(std::uint32_t begin) {
   const std::optional<SourcePosition> at = read_position();
   if (!at) return false;
@@ -198,7 +198,7 @@ bool StatementReader::read_register_names(RegisterDeclaration declaration,
 }
 
 bool StatementReader::read_variables(std::uint32_t begin, std::string_view first_word) {
-  // An initialiser may hold a semicolon in a string, a comment one that is none: both are rare in a body.
+  // An initialiser may have a semicolon in a string or comment: both are rare in a body.
   const std::size_t end = source_.substr(0, end_).find_first_of(";\"/#", position_);
   if (end == std::string_view::npos || source_[end] != ';') return false;
   Cursor cursor(source_, begin, static_cast<std::uint32_t>(end + 1));
@@ -211,7 +211,7 @@ bool StatementReader::read_variables(std::uint32_t begin, std::string_view first
 
 // ---------------------------------------------------------------- labels and instructions
 
-/// A label, unless a list of targets or a prototype follows.
+/// Reads a label, unless a target list or a prototype follows.
 bool StatementReader::read_label(std::uint32_t begin, std::string_view name) {
   ++position_;
   const Place label = place(begin);
@@ -242,8 +242,8 @@ bool StatementReader::read_guarded(std::uint32_t begin) {
          read_instruction(begin, instruction);
 }
 
-/// From behind the opcode. PTX allows white space before a modifier, which then begins with a dot: the
-/// grammar's business.
+/// Reads the rest of an instruction after its opcode. White space before a modifier, which PTX allows, is
+/// left to the grammar.
 bool StatementReader::read_instruction(std::uint32_t begin, Instruction& instruction) {
   is_call_ = instruction.opcode == "call" || instruction.opcode.starts_with("call.");
   if (accept(';')) {
@@ -347,7 +347,7 @@ bool StatementReader::read_value() {
   return true;
 }
 
-/// `+4`, `-4` and `+-4` behind a name or an integer; operand.text then ends behind them.
+/// Reads `+4`, `-4` and `+-4` after a name or an integer; operand.text then includes them.
 bool StatementReader::read_addends(Operand& operand) {
   std::int64_t sum = 0;
   while (true) {
@@ -383,7 +383,7 @@ bool StatementReader::read_number(Operand& operand) {
   const std::uint32_t begin = position_;
   if (!is(peek(), digit)) return false;
   if (const std::string_view literal = digits(); !literal.empty()) return set_integer(operand, literal);
-  // A floating-point literal is one run of letters, digits and a point, except for the sign of an exponent.
+  // A floating-point literal is a run of letters, digits and a point, possibly with a signed exponent.
   position_ = begin;
   const bool is_bits = peek() == '0' && begin + 1 < end_ &&
                        std::string_view("fFdD").find(source_[begin + 1]) != std::string_view::npos;
@@ -414,7 +414,7 @@ void StatementReader::skip_space() {
   }
 }
 
-/// False when no comment begins here, or one that does not end.
+/// Returns false if no comment begins here, or if the comment is unterminated.
 bool StatementReader::skip_comment() {
   if (position_ + 1 >= end_) return false;
   const char next = source_[position_ + 1];
@@ -435,7 +435,7 @@ bool StatementReader::accept(char c) {
   return true;
 }
 
-/// `::name`, and `.name` too when `dots`.
+/// Skips `::name`, and also `.name` if `dots`.
 void StatementReader::skip_segments(bool dots) {
   while (true) {
     std::uint32_t next = position_;
@@ -452,7 +452,7 @@ void StatementReader::skip_segments(bool dots) {
   }
 }
 
-/// Empty when something else is next.
+/// Returns empty if another token is next.
 std::string_view StatementReader::word() {
   const std::uint32_t begin = position_;
   if (!is(peek(), name_start)) return {};
@@ -471,8 +471,7 @@ std::string_view StatementReader::directive() {
   return view(begin);
 }
 
-/// An integer literal; empty, and some of it may be taken, when something else is next or it goes on like no
-/// integer does.
+/// Returns an integer literal; empty, perhaps after consuming part of it, if the text is not an integer.
 std::string_view StatementReader::digits() {
   const std::uint32_t begin = position_;
   if (!is(peek(), digit)) return {};

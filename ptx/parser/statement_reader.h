@@ -1,5 +1,5 @@
-// Statements by hand: the shapes compiled code is made of, some thirty times as fast as the grammar. Inside
-// this folder only.
+// Hand-written parser for the statement shapes of compiled code, about thirty times as fast as the grammar.
+// Private to this folder.
 #pragma once
 
 #include <cstdint>
@@ -13,23 +13,23 @@
 
 namespace lynxpp::ptx {
 
-/// Takes a statement only when the grammar (Ptx.g4) would take the same text and make the same of it; it
-/// reports no errors and leaves everything else, right or wrong, to the grammar.
+/// Accepts a statement only if the grammar (Ptx.g4) accepts the same text and gives it the same meaning;
+/// reports no errors and leaves everything else, valid or not, to the grammar.
 class StatementReader {
  public:
-  /// Reads inside the braces of `function`, whose opening brace stands in line `line`. All must outlive the
-  /// reader.
+  /// Reads between the braces of `function`, whose opening brace is in line `line`. All arguments must
+  /// outlive the reader.
   StatementReader(const Module& module, const Function& function, std::uint32_t line, BodyBuilder& builder);
 
-  /// Skips white space and comments; whether nothing else is left.
+  /// Skips white space and comments; returns true if nothing is left.
   bool at_end();
-  /// Appends the next statement to the body. False, and nothing has changed, when it has another shape.
-  /// Precondition: !at_end().
+  /// Appends the next statement to the body. Returns false and changes nothing if the statement has another
+  /// shape. Precondition: !at_end().
   bool read();
 
   std::uint32_t position() const { return position_; }
   std::uint32_t line() const { return line_; }
-  /// Moves forward, past what was read otherwise.
+  /// Moves forward, past text that was parsed by other means.
   void move_to(std::uint32_t position);
 
  private:

@@ -17,7 +17,7 @@ namespace {
 
 using grammar::PtxParser;
 
-/// The conversion of one statement.
+/// Converts one statement.
 class Conversion {
  public:
   Conversion(const Module& module, const std::string& name, BodyBuilder& builder, Diagnostics& diagnostics,
@@ -47,7 +47,7 @@ class Conversion {
       case PtxParser::RuleLocation: return convert_location(*static_cast<PtxParser::LocationContext*>(child));
       case PtxParser::RuleScopeBegin: return builder_.begin_scope(place());
       case PtxParser::RuleScopeEnd:
-        if (!builder_.end_scope(place())) fail(context_.getStart(), "'}' closes nothing");
+        if (!builder_.end_scope(place())) fail(context_.getStart(), "'}' has no matching '{'");
         return;
       case PtxParser::RuleEmpty: return builder_.add_statement(StatementKind::directive, place(), {});
       default: builder_.add_statement(StatementKind::directive, place(), word(child->getStart()));
@@ -161,7 +161,7 @@ class Conversion {
 
   std::string_view opcode_of(antlr4::ParserRuleContext& context) {
     const TextRange spelled = range_of(context);
-    std::string opcode = context.getText();  // of the tokens, without what lies between them
+    std::string opcode = context.getText();  // the tokens without the text between them
     const std::string_view text = view(spelled);
     return opcode == text ? text : builder_.keep_opcode(std::move(opcode), spelled);
   }
@@ -178,7 +178,7 @@ class Conversion {
         operand.text = text;
       } else if (operand.kind == OperandKind::address && !traits.is_memory_access() &&
                  !array_element(operand) && source_[operand.text.begin] != '[') {
-        // Where nothing is accessed, a[1] is the address itself, like a+4.
+        // Outside an access, a[1] is the address itself, like a+4.
         const std::int64_t offset = operand.offset;
         const TextRange text = operand.text;
         operand = operand.elements[0];
@@ -189,7 +189,7 @@ class Conversion {
     return builder_.keep(operands);
   }
 
-  /// An operand for every rule among the children.
+  /// Converts every rule among the children to an operand.
   std::vector<Operand> convert_parts(antlr4::ParserRuleContext& context) {
     std::vector<Operand> operands;
     operands.reserve((context.children.size() + 1) / 2);
@@ -232,7 +232,7 @@ class Conversion {
     return operand;
   }
 
-  /// `a[2]`: the address of that element, as [a + 8] would be when the elements have four bytes.
+  /// `a[2]`: the address of that element, such as [a + 8] if elements have four bytes.
   Operand convert_element(antlr4::ParserRuleContext& context) {
     Operand operand;
     operand.kind = OperandKind::address;
@@ -246,9 +246,9 @@ class Conversion {
     if (array == nullptr) array = module_.find_variable(base.name);
     const bool is_register = is_index_register(index);
     if (index.kind != OperandKind::integer && !is_register) {
-      fail(element.value()->getStart(), "the index of an array is an integer constant or a register");
+      fail(element.value()->getStart(), "an array index must be an integer constant or a register");
     } else if (array == nullptr || size_of(array->type) == 0) {
-      fail(context.getStart(), "'" + std::string(base.name) + "' is no array of known element size",
+      fail(context.getStart(), "'" + std::string(base.name) + "' is not an array with a known element size",
            "write the address as [name+bytes]");
     } else if (is_register) {
       operand.integer = std::int64_t{size_of(array->type)} * array->vector;
@@ -267,7 +267,7 @@ class Conversion {
            size_of(declared->type) <= 8 && !is_floating(declared->type);
   }
 
-  /// The signs of a term, in textual order; '(' for a cast.
+  /// Returns the signs of a term, in textual order; '(' represents a cast.
   static std::string signs_of(PtxParser::TermContext& term) {
     std::string signs;
     bool has_cast = false;
@@ -282,7 +282,7 @@ class Conversion {
     return signs;
   }
 
-  /// The name of a term, in one piece.
+  /// Returns the name of a term as one token.
   std::string_view name_of(PtxParser::TermContext& term) {
     const std::string_view name = word(term.WORD()->getSymbol());
     if (term.component() == nullptr) return name;
@@ -290,7 +290,7 @@ class Conversion {
     const std::string_view joined = special_register_component(name, word(component));
     if (joined.empty()) {
       fail(component, "unexpected '" + std::string(word(component)) + "'",
-           "a component of a register stands right behind its name");
+           "a register's component must directly follow its name");
     }
     return joined;
   }
@@ -312,7 +312,7 @@ class Conversion {
       convert_float(first.FLOAT()->getSymbol(), operand);
     }
     if (!is_literal) {
-      fail(context.getStart(), "a name takes one sign");
+      fail(context.getStart(), "a name can have only one sign");
     } else if (!signs.empty() && !apply_sign(operand, signs[0])) {
       fail(context.getStart(), std::string("'") + signs[0] + "' needs an integer");
     }
@@ -320,7 +320,7 @@ class Conversion {
     return operand;
   }
 
-  /// The constant behind a name: from its `+` or `-` on.
+  /// Evaluates the constant after a name, starting with its `+` or `-`.
   std::int64_t convert_addend(PtxParser::ValueContext& context) {
     antlr4::Token* const sign = context.binaryOperator(0)->getStart();
     if (word(sign) != "+" && word(sign) != "-") {
@@ -356,12 +356,12 @@ class Conversion {
 
   void convert_integer(antlr4::Token* token, Operand& operand) {
     if (!set_integer(operand, word(token)))
-      fail(token, "'" + std::string(word(token)) + "' is no 64-bit integer");
+      fail(token, "'" + std::string(word(token)) + "' is not a 64-bit integer");
   }
 
   void convert_float(antlr4::Token* token, Operand& operand) {
     if (!set_float(operand, word(token))) {
-      fail(token, "'" + std::string(word(token)) + "' is no floating-point literal",
+      fail(token, "'" + std::string(word(token)) + "' is not a floating-point literal",
            "0f takes 8 hexadecimal digits, 0d takes 16");
     }
   }

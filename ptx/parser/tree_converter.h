@@ -1,4 +1,4 @@
-// Parse tree of one statement ▶ IR. Inside this folder only.
+// Parse tree of one statement ▶ IR. Private to this folder.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@ class ParseTree;
 
 namespace lynxpp::ptx {
 
-/// Appends `statement`, the tree of the grammar rule of that name, to the body. What is wrong with it goes to
-/// `diagnostics`, with `name` as the file.
+/// Appends `statement`, a tree of the grammar rule `statement`, to the body. Errors go to `diagnostics`, with
+/// `name` as the file name.
 void convert_statement(const Module& module, const std::string& name, antlr4::tree::ParseTree& statement,
                        BodyBuilder& builder, Diagnostics& diagnostics);
 

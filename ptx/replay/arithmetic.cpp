@@ -9,13 +9,13 @@ namespace {
 
 WideNumber power_of_two(unsigned exponent) { return WideNumber{1} << exponent; }
 
-/// The signed number that is the same modulo 2^bits.
+/// Returns the signed integer congruent to `number` modulo 2^bits.
 std::int64_t wrapped(WideNumber number, unsigned bits) {
   const auto low = static_cast<std::uint64_t>(number);
   return static_cast<std::int64_t>(low << (64 - bits)) >> (64 - bits);
 }
 
-/// The same modulo 2^bits with small coefficients.
+/// Returns a form congruent modulo 2^bits with small coefficients.
 ThreadForm wrapped(const ThreadForm& form, unsigned bits) {
   if (bits == 64) return form;
   ThreadForm result = number(wrapped(form.constant, bits));
@@ -28,7 +28,7 @@ ReplayedNumber wrapped(const std::optional<ThreadForm>& form, unsigned bits) {
   return form ? ReplayedNumber::of(wrapped(*form, bits)) : ReplayedNumber{};
 }
 
-/// Of two numbers, as numbers: whether the first is less.
+/// Compares two forms as integers.
 ReplayedNumber compare(const ThreadForm& left, const ThreadForm& right, ReplayComparison comparison,
                        const ThreadBox& box) {
   const std::optional<ThreadForm> difference = subtract(left, right);
@@ -57,7 +57,7 @@ ReplayedNumber compare(const ThreadForm& left, const ThreadForm& right, ReplayCo
 }
 
 struct Numbers {
-  ReplayedNumber problem;  ///< known: there is none
+  ReplayedNumber problem;  ///< known if there is no problem
   ThreadForm first, second;
 };
 
@@ -95,7 +95,7 @@ ReplayedNumber multiply_numbers(const ReplayOperation& operation, const std::arr
   return product ? wrapped(add(*product, sources[2]), operation.result_bits) : ReplayedNumber{};
 }
 
-/// PTX divides towards zero.
+/// PTX division rounds towards zero.
 ReplayedNumber divide_numbers(const ReplayOperation& operation, const std::array<ThreadForm, 3>& sources,
                               const ThreadBox& box) {
   const Numbers numbers = read_both(operation, sources, box);
@@ -123,7 +123,7 @@ ReplayedNumber shift(const ReplayOperation& operation, const std::array<ThreadFo
                      const ThreadBox& box) {
   const ThreadForm amount = simplify(sources[1], box);
   if (!amount.is_constant()) return ReplayedNumber::after(cut_towards_constant(amount, box));
-  // The amount has 32 bits; from the width on all bits go.
+  // The amount has 32 bits; amounts of at least the width shift out all bits.
   const auto by = static_cast<std::uint32_t>(amount.constant);
   if (operation.kind == ReplayKind::shift_left) {
     if (by >= operation.bits) return ReplayedNumber::of(number(0));
@@ -141,7 +141,7 @@ ReplayedNumber shift(const ReplayOperation& operation, const std::array<ThreadFo
                      : ReplayedNumber::after(parts.cut);
 }
 
-/// `form & mask` for constant masks of low bits, or of all but low bits.
+/// Evaluates `form & mask` for constant masks of low bits, or of all but low bits.
 ReplayedNumber mask_bits(const ThreadForm& form, std::int64_t mask, unsigned bits, const ThreadBox& box) {
   const auto limit = bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
   const std::uint64_t low = static_cast<std::uint64_t>(mask) & limit;
@@ -150,14 +150,14 @@ ReplayedNumber mask_bits(const ThreadForm& form, std::int64_t mask, unsigned bit
   const bool keeps_low = (low & (low + 1)) == 0;
   const std::uint64_t edge = (keeps_low ? low : others) + 1;
   if ((!keeps_low && (others & (others + 1)) != 0) || edge > std::uint64_t{1} << 62) return {};
-  // What is known modulo 2^bits is known modulo less.
+  // A value known modulo 2^bits is also known modulo a smaller power of 2.
   const Answer<Division> parts = divide(form, static_cast<std::int64_t>(edge), box);
   if (!parts.value) return ReplayedNumber::after(parts.cut);
   if (keeps_low) return ReplayedNumber::of(parts.value->remainder);
   return wrapped(subtract(form, parts.value->remainder), bits);
 }
 
-/// Bits that cannot meet are added.
+/// Adds disjoint bits.
 ReplayedNumber join_bits(const ThreadForm& high, const ThreadForm& low, unsigned bits, const ThreadBox& box) {
   const NumberRange range = range_of(low, box);
   if (range.least < 0) return {};
@@ -208,7 +208,7 @@ ReplayedNumber choose_number(const ReplayOperation& operation, const std::array<
 ReplayedNumber compare_and_combine(const ReplayOperation& operation, const std::array<ThreadForm, 3>& sources,
                                    const ThreadBox& box) {
   const bool other = sources[2].constant != 0;
-  // Decided already, whatever the comparison says: no need to cut the box for it.
+  // The result is the same for every outcome of the comparison: the box need not be cut.
   if (operation.logic == ReplayLogic::bit_and && !other) return ReplayedNumber::of(number(0));
   if (operation.logic == ReplayLogic::bit_or && other) return ReplayedNumber::of(number(1));
   const Numbers numbers = read_both(operation, sources, box);
@@ -240,7 +240,7 @@ ReplayedNumber evaluate(const ReplayOperation& operation, const std::array<Threa
                         const ThreadBox& box) {
   const unsigned bits = operation.bits;
   if (bits == 1) {
-    // Predicates are one number in a box.
+    // A predicate has one value in a box.
     const std::int64_t a = sources[0].constant, b = sources[1].constant;
     switch (operation.kind) {
       case ReplayKind::move: return ReplayedNumber::of(number(a));
@@ -253,7 +253,7 @@ ReplayedNumber evaluate(const ReplayOperation& operation, const std::array<Threa
   }
   switch (operation.kind) {
     case ReplayKind::move:
-    case ReplayKind::generic_of_shared:  // program.h says which of the two an access goes to
+    case ReplayKind::generic_of_shared:  // program.h says which space an access refers to
     case ReplayKind::shared_of_generic: return ReplayedNumber::of(sources[0]);
     case ReplayKind::add: return wrapped(add(sources[0], sources[1]), bits);
     case ReplayKind::subtract: return wrapped(subtract(sources[0], sources[1]), bits);
@@ -272,7 +272,7 @@ ReplayedNumber evaluate(const ReplayOperation& operation, const std::array<Threa
     case ReplayKind::select: return ReplayedNumber::of(sources[sources[2].constant != 0 ? 0 : 1]);
     case ReplayKind::compare: return compare_and_combine(operation, sources, box);
     case ReplayKind::convert: {
-      // Narrower: the same number modulo less.
+      // Narrowing is the same value modulo a smaller power of 2.
       if (operation.result_bits <= bits) return wrapped(std::optional(sources[0]), operation.result_bits);
       return read_number(sources[0], bits, operation.is_signed, box);
     }

@@ -1,5 +1,5 @@
-// What operations make of linear forms on a box: a form, a cut that brings one closer, or nothing that can be
-// followed.
+// Evaluates operations on linear forms over a box: the result is a form, a cut of the box that makes
+// progress, or unknown.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ struct ReplayedNumber {
   enum class Kind : std::uint8_t { unknown, known, cut };
   Kind kind = Kind::unknown;
   ThreadForm form;
-  Cut cut;  ///< where to divide the box before the operation is tried again
+  Cut cut;  ///< where to divide the box before retrying the operation
 
   static ReplayedNumber of(const ThreadForm& form) { return {Kind::known, form, {}}; }
   static ReplayedNumber of(const std::optional<ThreadForm>& form) {
@@ -24,11 +24,12 @@ struct ReplayedNumber {
   bool is_known() const { return kind == Kind::known; }
 };
 
-/// A register's number, of which a form is known modulo 2^bits, read as a signed or an unsigned number.
-/// Precondition: bits is 1, 8, 16, 32 or 64. Unsigned numbers of 64 bits are known below 2^63.
+/// Reads a register, known as a form modulo 2^bits, as a signed or an unsigned integer. Precondition: bits is
+/// 1, 8, 16, 32 or 64. Unsigned 64-bit values are known below 2^63.
 ReplayedNumber read_number(const ThreadForm& form, unsigned bits, bool is_signed, const ThreadBox& box);
 
-/// The result of an operation on forms, modulo 2^result_bits. Precondition: it is none of memory or control.
+/// Returns the result of an operation on forms, modulo 2^result_bits. Precondition: the operation is neither
+/// a memory access nor control flow.
 ReplayedNumber evaluate(const ReplayOperation& operation, const std::array<ThreadForm, 3>& sources,
                         const ThreadBox& box);
 

@@ -16,7 +16,7 @@ bool is_signed_type(DataType type) {
   return type == DataType::s8 || type == DataType::s16 || type == DataType::s32 || type == DataType::s64;
 }
 
-/// Bits of an integer type; 0 for all others.
+/// Width of an integer type in bits; 0 for all other types.
 std::uint8_t integer_bits(DataType type) {
   if (is_floating(type) || type == DataType::opaque || type == DataType::b128) return 0;
   return static_cast<std::uint8_t>(8 * size_of(type));
@@ -29,7 +29,7 @@ std::optional<std::uint32_t> dimension_of(std::string_view name) {
                                       : std::optional(static_cast<std::uint32_t>(letter - 'x'));
 }
 
-/// The variable of the state space of parameters with this name; null: there is none.
+/// Returns the variable in parameter space with this name; null if it does not exist.
 const Variable* passed_variable(const Body& body, const Function& function, std::uint32_t at,
                                 std::string_view name) {
   const Variable* const own =
@@ -42,7 +42,7 @@ const Variable* passed_variable(const Body& body, const Function& function, std:
   return nullptr;
 }
 
-/// Modifiers that change what an integer operation gives.
+/// True if the opcode has no modifier that changes the result of an integer operation.
 bool is_plain(std::string_view opcode) {
   return !has_modifier(opcode, "cc") && !has_modifier(opcode, "sat") && !has_modifier(opcode, "hi") &&
          !has_modifier(opcode, "relu");
@@ -75,7 +75,7 @@ std::optional<ReplayComparison> comparison_of(std::string_view name) {
   return found == table.end() ? std::nullopt : std::optional(found->second);
 }
 
-/// The modifier at `index`, from 1: "lt" of "setp.lt.s32".
+/// Returns the modifier at `index`, from 1: "lt" for "setp.lt.s32".
 std::string_view modifier_at(std::string_view opcode, std::size_t index) {
   for (std::size_t at = opcode.find('.'); at != std::string_view::npos; at = opcode.find('.', at + 1)) {
     if (--index == 0) return opcode.substr(at + 1, opcode.find('.', at + 1) - at - 1);
@@ -95,7 +95,7 @@ std::vector<RegisterId> ParameterRegisters::unknown() const {
   std::vector<RegisterId> found;
   std::optional<Storage> last;
   std::int64_t end = 0;
-  RegisterId reaches_end = no_register;  // in the order of offsets, the one that goes furthest
+  RegisterId reaches_end = no_register;  // the one with the greatest end so far, in order of offsets
   for (const auto& [piece, reg] : registers_) {
     const auto [storage, offset, bytes] = piece;
     if (unknown_.contains(storage)) found.push_back(reg);
@@ -190,7 +190,7 @@ void ReplayDecoder::add_accesses(std::uint32_t at, std::vector<ReplayOperation>&
       operation.source[0] = address_base(at, *access.address, operation);
       operation.source[1] = {ReplayOperand::Kind::constant, 0, access.address->offset};
     }
-    // A `::cluster` access may be to another block's memory.
+    // A `::cluster` access may refer to another block's memory.
     const bool is_own = instruction.opcode.find("::cluster") == std::string_view::npos;
     if (!is_own) operation.source[0] = {};
     operations.push_back(operation);
@@ -232,8 +232,8 @@ bool ReplayDecoder::decode_parameter(std::uint32_t at, std::vector<ReplayOperati
   return true;
 }
 
-/// What goes through a parameter, a result or an argument of a device function: moves between its registers
-/// and the variable's.
+/// Decodes loads and stores of a device function's parameters, results and arguments: moves between its
+/// registers and those of the variable.
 bool ReplayDecoder::decode_passed(std::uint32_t at, std::vector<ReplayOperation>& operations) {
   const Instruction& instruction = function_.body->instructions[at];
   const bool is_load = instruction.traits.reads_memory;
@@ -317,11 +317,11 @@ bool ReplayDecoder::decode_convert(std::uint32_t at, ReplayOperation& operation)
   operation.bits = integer_bits(from);
   operation.result_bits = integer_bits(to);
   operation.is_signed = is_signed_type(from);
-  // A conversion to 8 bits leaves the register above them extended by the sign or zeros.
+  // A conversion to 8 bits leaves the register's upper bits sign- or zero-extended.
   return operation.result_bits >= 16 && set_sources(at, 1, 1, operation);
 }
 
-/// Only the addresses of global memory are the same in their own space and as generic ones.
+/// Only global memory has equal addresses in its own space and in generic space.
 bool ReplayDecoder::decode_space(std::uint32_t at, ReplayOperation& operation) {
   const std::string_view opcode = function_.body->instructions[at].opcode;
   if (has_modifier(opcode, "shared") && operation.bits == 64) {
@@ -403,7 +403,7 @@ std::vector<ReplayOperation> ReplayDecoder::decode(std::uint32_t at) {
   }
   const std::span<const RegisterWrite> writes = usage_.writes(at);
   for (const RegisterWrite& write : writes) operation.destinations.push_back(own(write.reg));
-  // A component of a vector is not followed.
+  // Components of vectors are not tracked.
   const bool has_plain_result =
       !instruction.operands.empty() &&
       (instruction.operands[0].kind == OperandKind::pair ||

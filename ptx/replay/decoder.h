@@ -1,4 +1,4 @@
-// One instruction ▶ the operations that replay makes of it.
+// One instruction ▶ its replay operations.
 #pragma once
 
 #include <cstdint>
@@ -14,20 +14,20 @@
 
 namespace lynxpp::ptx {
 
-/// Where a function's parameters, results and the variables of its calls' arguments are: registers of their
-/// own, by variable, offset and size. What is stored in other pieces than it is loaded in is not known.
+/// Registers that hold a function's parameters, results and call arguments, keyed by variable, offset and
+/// size. A variable loaded in other pieces than it was stored in is unknown.
 class ParameterRegisters {
  public:
-  /// Numbers of registers come from `next`.
+  /// Takes register numbers from `next`.
   explicit ParameterRegisters(std::uint32_t& next) : next_(next) {}
 
-  /// One number for each variable that holds what another does.
+  /// Identifies variables that hold the same value.
   using Storage = std::uint32_t;
   Storage add() { return storages_++; }
   RegisterId find(Storage storage, std::int64_t offset, std::uint32_t bytes);
-  /// Nothing that is loaded from it is known.
+  /// Makes all loads from it unknown.
   void forget(Storage storage) { unknown_.insert(storage); }
-  /// Those of which nothing is known, or that are pieces of others.
+  /// Registers that are unknown or that overlap others.
   std::vector<RegisterId> unknown() const;
 
  private:
@@ -37,7 +37,7 @@ class ParameterRegisters {
   std::set<Storage> unknown_;
 };
 
-/// One copy of a function: its position, its first register, and where its parameters and results are.
+/// One copy of a function: its index, its first register, and the storage of its parameters and results.
 struct FunctionCopy {
   std::uint32_t function = 0;
   std::uint32_t first_register = 0;
@@ -46,7 +46,7 @@ struct FunctionCopy {
 
 class ReplayDecoder {
  public:
-  /// Borrows all. New variables are appended to `variables`, and to the copy's storages.
+  /// Borrows its arguments. Appends new variables to `variables`, and to the copy's storages.
   ReplayDecoder(const Module& module, const Function& function, const RegisterUsage& usage,
                 FunctionCopy& copy, ParameterRegisters& parameters, std::vector<ReplayVariable>& variables)
       : module_(module),
@@ -56,11 +56,12 @@ class ReplayDecoder {
         parameters_(parameters),
         variables_(variables) {}
 
-  /// Operations that do what the instruction does to registers, and one for each of its accesses, which stand
-  /// first.
+  /// Returns one operation for each of the instruction's accesses, followed by operations for its effects on
+  /// registers.
   std::vector<ReplayOperation> decode(std::uint32_t at);
 
-  /// The variables of its call's results and arguments, in this order; nothing: it passes anything else.
+  /// Returns the variables of the call's results and arguments, in this order; nullopt if it passes anything
+  /// else.
   std::optional<std::vector<const Variable*>> passed(std::uint32_t call) const;
 
  private:

@@ -7,15 +7,15 @@
 namespace lynxpp::ptx {
 namespace {
 
-/// What replay knows of a register.
+/// Abstract contents of a register.
 enum class Holds : std::uint8_t {
   unknown,
   number,
-  shared_pointer,  ///< the generic address of shared memory that replay knows in its own space
+  shared_pointer,  ///< the generic address of shared memory, known to replay as an address in its own space
 };
 
-/// What registers hold where a block begins, and which blocks replay does not enter by every path by which
-/// threads do.
+/// Computes the contents of registers at each block's entry, and the blocks that threads may enter on a path
+/// that replay does not take.
 class Prediction {
  public:
   Prediction(ReplayProgram& program, const std::vector<std::vector<std::uint32_t>>& successors,
@@ -78,7 +78,7 @@ class Prediction {
     return are_numbers ? Holds::number : result_of_pointers(operation.kind, of);
   }
 
-  /// Where the window of shared memory begins only the device knows; what follows from it is unknown.
+  /// The base of the shared memory window is known only to the device; values derived from it are unknown.
   static Holds result_of_pointers(ReplayKind kind, const Holds (&of)[3]) {
     switch (kind) {
       case ReplayKind::move: return Holds::shared_pointer;
@@ -93,7 +93,7 @@ class Prediction {
     }
   }
 
-  /// Whether an access's base is known, and where it leads.
+  /// True if an access's base is known; records the memory it refers to.
   static bool leads_to_known(ReplayOperation& access, const Known& known) {
     const Holds base = held(access.source[0], known);
     const bool is_generic = access.space == StateSpace::generic;
@@ -101,8 +101,8 @@ class Prediction {
     return base == Holds::number || (is_generic && base == Holds::shared_pointer);
   }
 
-  /// Follows a block; marks accesses that are known in `predictable` instead of going on behind it, when that
-  /// is given.
+  /// Processes a block; if `predictable` is given, marks predictable accesses in it instead of continuing
+  /// with the successors.
   void run(std::uint32_t index, std::vector<bool>* predictable) {
     Known known = *entry_[index];
     const ReplayBlock& block = program_.blocks[index];
@@ -134,7 +134,7 @@ class Prediction {
       enter(block.fall_through, known);
   }
 
-  /// Replay jumps from this block to where all paths meet.
+  /// Marks this block as skipped over: replay continues at its post-dominator.
   void skip(std::uint32_t index, Known known, bool to_the_end) {
     ReplayBlock& block = program_.blocks[index];
     block.is_skipped_over = true;
@@ -165,7 +165,7 @@ class Prediction {
   ReplayProgram& program_;
   const std::vector<std::vector<std::uint32_t>>& successors_;
   const bool may_exit_in_calls_;
-  std::vector<std::optional<Known>> entry_;  ///< per block; nothing: not entered
+  std::vector<std::optional<Known>> entry_;  ///< per block; nullopt: not entered
   std::vector<bool> is_skipped_;
   std::deque<std::uint32_t> waiting_;
 };

@@ -12,13 +12,14 @@ namespace {
 
 using Kind = ReplayOperand::Kind;
 
-/// 2^k - 1, or what is left of all bits without it.
+/// True for 2^k - 1 and its complement.
 bool is_low_or_high_bits(std::int64_t mask) {
   const auto bits = static_cast<std::uint64_t>(mask);
   return (bits & (bits + 1)) == 0 || (~bits & (~bits + 1)) == 0;
 }
 
-/// Whether replay would have to look at the threads one by one: it is not linear on large parts of a grid.
+/// True if replay would have to process threads one by one: the operation is not linear on large parts of a
+/// grid.
 bool is_costly(const ReplayOperation& operation, std::uint32_t first_register, const Uniformity& uniformity) {
   const bool is_plain = operation.kind == ReplayKind::move || operation.kind == ReplayKind::convert;
   if (operation.bits == 1 || is_plain) return false;
@@ -46,7 +47,7 @@ bool is_costly(const ReplayOperation& operation, std::uint32_t first_register, c
   }
 }
 
-/// The functions' code, one copy behind the other.
+/// Concatenates copies of the functions' code.
 class ProgramBuilder {
  public:
   explicit ProgramBuilder(const ReplayedFunctions& functions)
@@ -72,7 +73,7 @@ class ProgramBuilder {
   }
 
  private:
-  /// A call whose function is copied: the block that ends with it.
+  /// A call whose function is copied: the block that the call ends.
   struct Followed {
     std::uint32_t block = 0;
     FunctionCopy copy;
@@ -80,7 +81,7 @@ class ProgramBuilder {
 
   const Body& body_of(std::size_t function) const { return *functions_.functions[function]->function().body; }
 
-  /// Returns the block that the copy begins with. `behind`: where its returns go; none: they end the thread.
+  /// Returns the first block of the copy. Its returns go to `behind`; no_block: they end the thread.
   std::uint32_t add(FunctionCopy& copy, std::uint32_t behind) {
     FunctionAnalyses& analyses = *functions_.functions[copy.function];
     const ControlFlowGraph& graph = analyses.graph();
@@ -93,7 +94,7 @@ class ProgramBuilder {
     path_.push_back(copy.function);
     ReplayDecoder decoder(functions_.module, analyses.function(), analyses.registers(), copy, parameters_,
                           program_.variables);
-    // A block ends behind each call that is followed.
+    // Each followed call ends a block.
     std::vector<std::map<std::uint32_t, FunctionCopy>> calls(graph.blocks.size());
     std::vector<std::uint32_t> first(graph.blocks.size() + 1);
     auto count = static_cast<std::uint32_t>(program_.blocks.size());
@@ -102,7 +103,7 @@ class ProgramBuilder {
       first[index] = count;
       count += 1 + static_cast<std::uint32_t>(calls[index].size());
     }
-    first.back() = count;  // empty: what is left of a function without instructions
+    first.back() = count;  // empty: the end of the copy
     program_.blocks.resize(count + 1);
     successors_.resize(count + 1);
     program_.blocks[count].fall_through = behind;
@@ -119,7 +120,7 @@ class ProgramBuilder {
     return first[0];
   }
 
-  /// By instruction.
+  /// Keyed by instruction.
   std::map<std::uint32_t, FunctionCopy> followed_calls(const BasicBlock& block, const FunctionCopy& copy,
                                                        const ReplayDecoder& decoder) {
     std::map<std::uint32_t, FunctionCopy> calls;
@@ -166,7 +167,7 @@ class ProgramBuilder {
     return copy;
   }
 
-  /// A call of it is not followed, and so is none that it makes.
+  /// Stops following calls of the function, and all calls that it makes.
   void leave_out(std::uint32_t function) {
     if (!is_followed_[function]) return;
     is_followed_[function] = false;
@@ -245,16 +246,16 @@ class ProgramBuilder {
     }
   }
 
-  static constexpr std::size_t deepest = 32;  // calls within each other
+  static constexpr std::size_t deepest = 32;  // depth of nested calls
 
   const ReplayedFunctions& functions_;
   ReplayProgram program_;
   ParameterRegisters parameters_;
   std::vector<std::vector<std::uint32_t>> successors_;  ///< by block
-  std::vector<bool> is_followed_;                       ///< by function: every call of it
+  std::vector<bool> is_followed_;                       ///< by function: true if every call of it is followed
   std::vector<bool> may_exit_;                          ///< by function
-  std::vector<std::uint32_t> path_;                     ///< of calls
-  std::size_t promised_ = 0;                            ///< registers of copies that are not there yet
+  std::vector<std::uint32_t> path_;                     ///< the current chain of calls
+  std::size_t promised_ = 0;                            ///< registers of copies that are yet to be created
   std::size_t most_registers_ = 0;
 };
 

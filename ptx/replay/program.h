@@ -1,18 +1,20 @@
-// What of a kernel follows from its parameters and thread indices alone, decoded for replay (replay.h).
+// The part of a kernel that follows from its parameters and thread indices alone, decoded for replay
+// (replay.h).
 //
-// Every instruction becomes an operation; those that depend on memory, on other lanes or on floating-point
-// numbers make unknown values. A branch on an unknown value is jumped over: replay goes on where its paths
-// meet again, and what they may write is unknown there. An access is *predictable* when every execution of it
-// has a known address and happens for known threads; all others are left to probes.
+// Every instruction becomes an operation; operations that depend on memory, on other lanes or on
+// floating-point values produce unknown values. Replay skips over a branch on an unknown value: it continues
+// where the paths reconverge, and registers that the paths may write are unknown there. An access is
+// *predictable* if every execution of it has a known address and a known set of threads; all others are left
+// to probes.
 //
-//   matmul:    row * n + k with k from 0 to n          predictable, loops included
-//   spmv:      column[j], j from row[i] to row[i + 1]  not: how far j goes stands in memory
+//   matmul:    row * n + k with k from 0 to n          predictable, including loops
+//   spmv:      column[j], j from row[i] to row[i + 1]  not predictable: the range of j is in memory
 //
-// Calls are followed: the program holds a copy of a function for each call that leads to it, with registers
-// of its own, so an argument is as known as what the caller passes. A pointer to shared memory stays one when
-// it becomes a generic address.
+// Calls are followed: the program contains a copy of a function for each call that reaches it, with registers
+// of its own, so an argument is as known as the value that the caller passes. A pointer to shared memory
+// stays known when it is converted to a generic address.
 //
-// Owns all it needs: the module may be gone.
+// Owns all its data: the module need not outlive it.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +47,7 @@ struct ReplayOperand {
 };
 
 enum class ReplayKind : std::uint8_t {
-  unknown,  ///< makes values of which nothing is known
+  unknown,  ///< produces unknown values
   move,
   add,
   subtract,
@@ -65,13 +67,13 @@ enum class ReplayKind : std::uint8_t {
   convert,
   compare,
   select,
-  generic_of_shared,  ///< the generic address of an address of shared memory
+  generic_of_shared,  ///< converts an address of shared memory to a generic address
   shared_of_generic,
   load_parameter,  ///< `number` of the first source is the offset in the parameter buffer
-  access,          ///< the first source is the base of the address, the second what is added
+  access,          ///< the first source is the base of the address, the second the offset
   branch,
   exit,
-  call,  ///< makes unknown values
+  call,  ///< produces unknown values
 };
 enum class ReplayComparison : std::uint8_t { equal, unequal, less, less_or_equal, greater, greater_or_equal };
 enum class ReplayLogic : std::uint8_t { none, bit_and, bit_or, bit_xor };
@@ -79,69 +81,67 @@ enum class ReplayLogic : std::uint8_t { none, bit_and, bit_or, bit_xor };
 struct ReplayOperation {
   ReplayKind kind = ReplayKind::unknown;
   std::uint8_t bits = 32;         ///< of the sources; 1: predicates
-  std::uint8_t result_bits = 32;  ///< more: the sources are read as numbers, not modulo 2^bits
+  std::uint8_t result_bits = 32;  ///< if larger: sources are integers, not modulo 2^bits
   bool is_signed = false;
   bool guard_negated = false;
   ReplayComparison comparison = ReplayComparison::equal;
-  ReplayLogic logic = ReplayLogic::none;  ///< of a comparison with the predicate in the third source
+  ReplayLogic logic = ReplayLogic::none;  ///< combines a comparison with the predicate in the third source
   RegisterId guard = no_register;
-  std::vector<RegisterId> destinations;  ///< of a comparison the second is its opposite
+  std::vector<RegisterId> destinations;  ///< for a comparison, the second is the negated result
   ReplayOperand source[3];
   std::uint32_t function = 0;           ///< position in ReplayedFunctions::functions
   std::uint32_t instruction = 0;        ///< index in the function's body
-  std::uint32_t side = 0;               ///< access: which of memory_accesses(instruction)
-  std::uint32_t bytes = 0;              ///< access: per thread; load_parameter: of the parameter
-  StateSpace space = StateSpace::none;  ///< access: in which it is, or generic
-  bool is_shared = false;               ///< access: it leads to shared memory; only of predictable ones
+  std::uint32_t side = 0;               ///< access: index in memory_accesses(instruction)
+  std::uint32_t bytes = 0;              ///< access: per thread; load_parameter: size of the parameter
+  StateSpace space = StateSpace::none;  ///< access: its state space, or generic
+  bool is_shared = false;               ///< access: it refers to shared memory; set only for predictable ones
 };
 
 struct ReplayBlock {
   std::uint32_t begin = 0, end = 0;  ///< operations
-  std::uint32_t target = no_block;   ///< of its branch
+  std::uint32_t target = no_block;   ///< target of its branch
   std::uint32_t fall_through = no_block;
   std::uint32_t post_dominator = no_block;
-  /// Its branch cannot be followed: replay goes on at `post_dominator`, or ends when there is none.
+  /// Its branch cannot be followed: replay continues at `post_dominator`, or ends if that is no_block.
   bool is_skipped_over = false;
-  std::vector<RegisterId> written;  ///< by the paths between here and `post_dominator`
+  std::vector<RegisterId> written;  ///< by the paths between the branch and `post_dominator`
 };
 
-/// A variable whose address is asked for.
+/// A variable whose address is used.
 struct ReplayVariable {
   std::string name;
-  /// Whose own it is, by position in ReplayedFunctions::functions; nothing: the module's.
+  /// Index in ReplayedFunctions::functions of the function that declares it; nullopt: the module.
   std::optional<std::uint32_t> function;
   bool operator==(const ReplayVariable&) const = default;
 };
 
 struct ReplayProgram {
-  std::vector<ReplayOperation> operations;  ///< those that something depends on
+  std::vector<ReplayOperation> operations;  ///< those that another operation depends on
   std::vector<ReplayBlock> blocks;
-  std::uint32_t entry = 0;  ///< block
+  std::uint32_t entry = 0;  ///< index of the entry block
   std::uint32_t registers = 0;
   std::vector<ReplayVariable> variables;
-  /// Per operation; false for all but accesses.
+  /// One per operation; false for all but accesses.
   std::vector<bool> is_predictable;
-  /// By function, instruction and side: whether every copy of the access is predictable, and every call of
-  /// the function followed.
+  /// By function, instruction and side: true if every copy of the access is predictable and every call of the
+  /// function is followed.
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, bool> accesses;
 
-  /// `side`: which of memory_accesses(instruction); false when it makes no such access.
+  /// `side` is the index in memory_accesses(instruction); false if the instruction has no such access.
   bool predicts(std::uint32_t function, std::uint32_t instruction, std::uint32_t side) const;
 };
 
-/// What a kernel's threads execute.
+/// The code that a kernel's threads execute.
 struct ReplayedFunctions {
   const Module& module;
   std::vector<FunctionAnalyses*> functions;  ///< the kernel first; not null
-  /// The position of the function that a call leads to. Nothing: it is not among `functions`, or nobody
-  /// knows.
+  /// Returns the index of the called function; nullopt if it is not among `functions` or is unknown.
   std::function<std::optional<std::uint32_t>(const Instruction& call)> callee;
   bool follows_shared = true;      ///< accesses to shared memory are visited, too
   bool may_exit_in_calls = false;  ///< a call that is not followed may end the thread
 };
 
-/// The copies of functions have at most so many registers more than the kernel; calls beyond that are not
-/// followed.
+/// Limit on the registers of function copies in excess of the kernel's; further calls are not followed.
 inline constexpr std::uint32_t most_replayed_registers = 4096;
 
 ReplayProgram make_replay_program(const ReplayedFunctions& functions);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t lanes = 32;
 
-/// Threads that have done the same so far, at an operation.
+/// Threads with the same history, at one operation.
 struct Group {
   ThreadBox box;
   std::uint32_t block = 0;
@@ -56,7 +56,7 @@ class Replayer {
   }
 
  private:
-  // Each of these is true when the group goes on.
+  // Each of these returns true if the group continues.
 
   bool step() {
     const ReplayBlock& block = program_.blocks[group_.block];
@@ -96,7 +96,7 @@ class Replayer {
 
   bool skip_over() {
     const ReplayBlock& block = program_.blocks[group_.block];
-    if (!block.is_skipped_over) return fail("a branch depends on a number that cannot be followed");
+    if (!block.is_skipped_over) return fail("a branch depends on a value that replay cannot compute");
     for (const RegisterId each : block.written) group_.registers[each].is_known = false;
     return go_to(block.post_dominator);
   }
@@ -112,8 +112,9 @@ class Replayer {
   }
 
   bool fail_if_predictable() {
-    return program_.is_predictable[group_.at] ? fail("an access depends on a number that cannot be followed")
-                                              : next();
+    return program_.is_predictable[group_.at]
+               ? fail("an access depends on a value that replay cannot compute")
+               : next();
   }
 
   bool cut(Cut at) {
@@ -215,7 +216,7 @@ class Replayer {
     if (!base.is_known()) return fail_if_predictable();
     const std::optional<ThreadForm> sum = add(base.form, number(operation.source[1].number));
     if (!sum) return fail_if_predictable();
-    // In registers of 32 bits addresses wrap around.
+    // Addresses in 32-bit registers wrap around.
     const ReplayedNumber address = read_number(*sum, operation.bits, operation.bits == 64, group_.box);
     if (address.kind == ReplayedNumber::Kind::cut) return cut(address.cut);
     if (!address.is_known()) return fail_if_predictable();

@@ -1,12 +1,12 @@
-// Replays on the host what a launch did, as far as it follows from its parameters and thread indices: the
-// addresses of its predictable accesses, exactly, without a probe in the kernel.
+// Replays on the host the part of a launch that follows from its parameters and thread indices: the exact
+// addresses of its predictable accesses, without a probe in the kernel.
 //
-// It executes a kernel not thread after thread but for a box of threads at a time, whose registers hold
-// linear forms over the thread indices; loops run with their real counters. Where threads of a box part, the
-// box is cut. A matrix product of 1024 x 1024 x 1024 takes some thousand operations, because all its threads
-// do the same. GMProf (Zheng et al., 2012, section 4.1) takes a part of this, accesses that are independent
-// of the thread or of a loop's counter, out of its instrumentation; here it is whatever is linear on boxes,
-// and conditions with it.
+// Replay executes a kernel for a box of threads at a time, whose registers hold linear forms over the thread
+// indices; loops run with their actual counters. If threads of a box diverge, the box is cut. A matrix
+// product of 1024 x 1024 x 1024 takes a few thousand operations, because all its threads do the same. GMProf
+// (Zheng et al., 2012, section 4.1) removes a subset of these accesses from its instrumentation, those that
+// are independent of the thread or of a loop's counter; replay handles everything that is linear on boxes,
+// including conditions.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +25,8 @@ namespace lynxpp::ptx {
 struct ReplayLaunch {
   std::uint32_t grid[3] = {1, 1, 1};
   std::uint32_t block[3] = {1, 1, 1};
-  std::span<const std::byte> parameters;  ///< as the kernel's parameter buffer holds them
-  /// Addresses of ReplayProgram::variables; nullopt: not known, and what depends on it is a failure.
+  std::span<const std::byte> parameters;  ///< the contents of the kernel's parameter buffer
+  /// Addresses of ReplayProgram::variables; nullopt: unknown, and replay fails if it needs the address.
   std::vector<std::optional<std::uint64_t>> variables;
 };
 
@@ -35,18 +35,18 @@ struct ReplayedAccess {
   std::uint32_t function = 0;  ///< position in ReplayedFunctions::functions
   std::uint32_t instruction = 0;
   std::uint32_t side = 0;
-  std::uint32_t bytes = 0;  ///< of each thread
-  ThreadForm address;       ///< of the first byte
+  std::uint32_t bytes = 0;  ///< accessed per thread
+  ThreadForm address;       ///< address of the first byte
   ThreadBox box;
-  bool is_shared = false;  ///< in shared memory, else in device memory
+  bool is_shared = false;  ///< in shared memory, otherwise in device memory
 };
 
 struct ReplayLimits {
   std::uint64_t operations = 20'000'000;  ///< about a second
 };
 
-/// Calls `visit` for every execution of a predictable access. Failure: the limit is reached, or a number
-/// cannot be followed after all; what was visited until then is a part of the whole.
+/// Calls `visit` for every execution of a predictable access. Fails if the limit is reached or a value turns
+/// out to be unknown; the accesses visited until then are incomplete.
 Status replay(const ReplayProgram& program, const ReplayLaunch& launch,
               const std::function<void(const ReplayedAccess&)>& visit, const ReplayLimits& limits = {});
 

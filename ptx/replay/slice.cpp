@@ -6,7 +6,7 @@
 namespace lynxpp::ptx {
 namespace {
 
-/// Which operations matter, whatever the order in which they are executed.
+/// Flow-insensitive backward slice of the operations.
 class Slice {
  public:
   explicit Slice(const ReplayProgram& program)
@@ -48,12 +48,12 @@ class Slice {
   const ReplayProgram& program_;
   std::vector<bool> is_used_;
   std::vector<bool> is_needed_;
-  std::vector<std::vector<std::uint32_t>> made_by_;  ///< operations, by register
+  std::vector<std::vector<std::uint32_t>> made_by_;  ///< operations, by the register they write
   std::vector<RegisterId> waiting_;
 };
 
 void keep_operations(ReplayProgram& program, const std::vector<bool>& is_used) {
-  std::vector<std::uint32_t> moved{0};  // by position before: how many that are kept stand before it
+  std::vector<std::uint32_t> moved{0};  // number of retained operations before each original index
   std::vector<ReplayOperation> operations;
   std::vector<bool> is_predictable;
   for (std::size_t i = 0; i < is_used.size(); ++i) {

@@ -19,7 +19,7 @@ WideNumber floor_divide(WideNumber number, WideNumber divisor) {
   return number % divisor != 0 && (number < 0) != (divisor < 0) ? quotient - 1 : quotient;
 }
 
-/// The dimension along which the form changes most; precondition: there is one.
+/// Returns the dimension along which the form changes most; precondition: it changes along one.
 std::size_t widest_dimension(const ThreadForm& form, const ThreadBox& box) {
   const auto spread = [&](std::size_t each) {
     const WideNumber size =
@@ -106,11 +106,11 @@ Answer<bool> is_less(const ThreadForm& form, WideNumber bound, const ThreadBox& 
   const WideNumber slope = form.coefficients[dimension];
   const WideNumber first = box.first[dimension];
   const WideNumber last = box.last[dimension];
-  // Of the rest of the form, that is without this dimension:
+  // The range of the form without this dimension:
   const WideNumber least = range.least - std::min(slope * first, slope * last);
   const WideNumber greatest = range.greatest - std::max(slope * first, slope * last);
-  // slope * x < bound - greatest is surely true, slope * x >= bound - least surely not: the first x on the
-  // other side of these limits.
+  // slope * x < bound - greatest implies less, slope * x >= bound - least implies not less: cut at the first
+  // x on the other side of one of these limits.
   for (const WideNumber limit : {bound - greatest, bound - least}) {
     const WideNumber position = floor_divide(slope > 0 ? limit - 1 : limit, slope) + 1;
     if (position > first && position <= last) return {{}, {dimension, static_cast<std::uint32_t>(position)}};

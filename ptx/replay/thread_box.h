@@ -1,12 +1,12 @@
-// Numbers that differ between threads as linear forms over a box of threads, and how a box is cut until a
-// question about them has one answer.
+// Thread-dependent values as linear forms over a box of threads, and how to cut a box until a question about
+// them has a uniform answer.
 //
-// A box is a set of threads of one launch: an interval of each of tid.x, tid.y, tid.z, ctaid.x, ctaid.y and
-// ctaid.z. A form gives each thread of the box a whole number. What is not linear (a comparison, a remainder)
-// is linear, or constant, on parts of the box: Cut says where to divide it.
+// A box is a set of threads of one launch: an interval in each of tid.x, tid.y, tid.z, ctaid.x, ctaid.y and
+// ctaid.z. A form gives each thread of the box an integer. Nonlinear results (of a comparison, a remainder)
+// are linear, or constant, on parts of the box: Cut says where to divide it.
 //
-// Example: of 1000 blocks of 256 threads those with 256*ctaid.x + tid.x < 255900 are 999 whole blocks and 156
-// threads of the last one; two cuts find that out.
+// Example: among 1000 blocks of 256 threads, 256*ctaid.x + tid.x < 255900 holds in 999 entire blocks and in
+// 156 threads of the last one; two cuts determine that.
 #pragma once
 
 #include <array>
@@ -31,7 +31,7 @@ struct ThreadBox {
   bool operator==(const ThreadBox&) const = default;
 };
 
-/// constant + Σ coefficient × dimension; the dimensions count from 0 in the grid, not in the box.
+/// constant + Σ coefficient × dimension; the dimensions are relative to the grid, not to the box.
 struct ThreadForm {
   std::int64_t constant = 0;
   std::array<std::int64_t, thread_dimensions> coefficients{};
@@ -42,7 +42,7 @@ struct ThreadForm {
 
 ThreadForm number(std::int64_t constant);
 ThreadForm thread_index(ThreadDimension dimension);
-// nullopt: a number of the form does not fit 64 bits.
+// nullopt if a coefficient or the constant does not fit 64 bits.
 std::optional<ThreadForm> add(const ThreadForm& left, const ThreadForm& right);
 std::optional<ThreadForm> subtract(const ThreadForm& left, const ThreadForm& right);
 std::optional<ThreadForm> multiply(const ThreadForm& form, std::int64_t factor);
@@ -52,25 +52,25 @@ struct NumberRange {
   WideNumber least = 0;
   WideNumber greatest = 0;
 };
-/// The least and the greatest number of a form in a box; both occur.
+/// Returns the least and the greatest value of a form in a box; both occur.
 NumberRange range_of(const ThreadForm& form, const ThreadBox& box);
 
-/// Divides a box in two: below `position` of a dimension, and the rest. Neither is empty.
+/// Divides a box in two nonempty parts: below `position` of a dimension, and the rest.
 struct Cut {
   std::size_t dimension = 0;
   std::uint32_t position = 0;
 };
 std::array<ThreadBox, 2> divide(const ThreadBox& box, Cut cut);
 
-/// The answer for all threads of a box, or where to cut it to come closer to one. Cutting again and again
-/// ends: at the latest with a single thread.
+/// An answer that holds for all threads of a box, or a cut that makes progress towards one. Repeated cutting
+/// terminates, at the latest with single threads.
 template <typename T>
 struct Answer {
   std::optional<T> value;
-  Cut cut;  ///< without a value
+  Cut cut;  ///< set if there is no value
 };
 
-/// Whether form < bound.
+/// Determines whether form < bound.
 Answer<bool> is_less(const ThreadForm& form, WideNumber bound, const ThreadBox& box);
 
 /// form = quotient × divisor + remainder with 0 <= remainder < divisor.
@@ -81,10 +81,10 @@ struct Division {
 /// Precondition: divisor > 0.
 Answer<Division> divide(const ThreadForm& form, std::int64_t divisor, const ThreadBox& box);
 
-/// Where the box is to be cut for the form to be constant on its parts at last. Precondition: it is not
-/// constant on the box.
+/// Returns a cut that, repeated, makes the form constant on the parts. Precondition: it is not constant on
+/// the box.
 Cut cut_towards_constant(const ThreadForm& form, const ThreadBox& box);
-/// The form with what is constant in the box added to its constant.
+/// Returns the form with the terms that are constant in the box folded into its constant.
 ThreadForm simplify(const ThreadForm& form, const ThreadBox& box);
 
 }  // namespace lynxpp::ptx

@@ -8,7 +8,7 @@ namespace lynxpp::ptx {
 namespace {
 
 constexpr std::uint64_t word = 4;
-/// Boxes of fewer elements are added one by one.
+/// Boxes with fewer elements are added element by element.
 constexpr std::uint64_t few = 64;
 
 }  // namespace
@@ -38,7 +38,7 @@ void WordCounts::add(const ReplayedAccess& access) {
   add_box(base / unit, merge(std::move(dimensions)), weight, unit);
 }
 
-/// A dimension that goes on where another ends is a part of it.
+/// Merges a dimension that continues where another ends into that dimension.
 std::vector<WordCounts::Steps> WordCounts::merge(std::vector<Steps> dimensions) {
   std::ranges::sort(dimensions, {}, &Steps::stride);
   std::vector<Steps> merged;
@@ -69,7 +69,7 @@ void WordCounts::add_box(std::uint64_t base, const std::vector<Steps>& dimension
       at += dimensions[i].stride * dimensions[i].extent;
       amount = 0 - amount;
     }
-    // Behind the end it would end nothing that is asked for.
+    // Differences past the end have no effect.
     if (at < differences.size()) differences[at] += amount;
   }
 }

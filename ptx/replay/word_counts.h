@@ -1,13 +1,13 @@
-// How often each 4-byte word of a range of memory was accessed, added up from accesses of whole boxes of
-// threads without looking at single threads.
+// Counts of accesses to each 4-byte word of a range of memory, computed from accesses of boxes of threads
+// without iterating over single threads.
 //
-// The words that a box accesses are base + Σ stride × (0 … extent - 1). Its histogram is the product over the
-// dimensions of (1 + z^stride + z^(2 stride) + …), that is of (1 - z^(stride extent)) / (1 - z^stride): few
-// numbers are added for a box, and one running sum for each stride over the whole range finishes all boxes
-// that have the same strides.
+// A box accesses the words base + Σ stride × (0 … extent - 1). Its histogram is the product over the
+// dimensions of (1 + z^stride + z^(2 stride) + …) = (1 - z^(stride extent)) / (1 - z^stride): adding a box
+// changes a few values, and one running sum per stride over the whole range completes all boxes with the same
+// strides.
 //
 //   WordCounts words(address, bytes);
-//   words.add(access);                  // as often as there are any
+//   words.add(access);                  // any number of times
 //   words.finish();                     // one count for each word
 #pragma once
 
@@ -21,15 +21,15 @@ namespace lynxpp::ptx {
 
 class WordCounts {
  public:
-  /// Of [address, address + bytes); the first word begins at `address`, which is a multiple of 4.
+  /// Counts words of [address, address + bytes); the first word begins at `address`, a multiple of 4.
   WordCounts(std::uint64_t address, std::uint64_t bytes);
 
-  /// Whether all of the access lies in the range.
+  /// True if the access is entirely inside the range.
   bool holds(const ReplayedAccess& access) const;
-  /// Each thread adds one to every word that it touches. Precondition: holds(access), and addresses are
-  /// multiples of the access's size up to 4, as PTX demands.
+  /// Adds one per thread to every word that it touches. Precondition: holds(access), and addresses are
+  /// multiples of the access's size up to 4, as PTX requires.
   void add(const ReplayedAccess& access);
-  /// Leaves the object without counts.
+  /// Returns the counts and clears the object.
   std::vector<std::uint64_t> finish();
 
  private:
@@ -47,7 +47,7 @@ class WordCounts {
 
   std::uint64_t address_;
   std::uint64_t bytes_;
-  std::vector<std::uint64_t> whole_;  ///< what was added word by word
+  std::vector<std::uint64_t> whole_;  ///< counts added word by word
   /// By strides, in words and in bytes: differences whose running sums are counts.
   std::map<Strides, std::vector<std::uint64_t>> by_words_, by_bytes_;
 };

@@ -1,5 +1,5 @@
-// Forms of random straight-line programs against what the programs compute, for random threads: a form that
-// says it is exact must be.
+// Forms of random straight-line programs compared with the programs' results, for random threads: exact forms
+// must agree.
 #include <cstdint>
 #include <map>
 #include <random>
@@ -9,7 +9,7 @@
 namespace lynxpp::ptx {
 namespace {
 
-/// Some thread of some launch.
+/// A thread of a random launch.
 struct Thread {
   std::uint32_t tid, ntid, ctaid, nctaid, parameter;
 };
@@ -38,7 +38,7 @@ std::uint64_t value_of(const AffineForm& form, const std::vector<Symbol>& symbol
   return form.bits == 32 ? static_cast<std::uint32_t>(sum) : sum;
 }
 
-/// A program and what each of its instructions computes, made together.
+/// A program and the results of its instructions, generated together.
 class RandomProgram {
  public:
   RandomProgram(std::mt19937& random, const Thread& thread) : random_(random) {
@@ -81,7 +81,7 @@ class RandomProgram {
     const std::uint32_t wide_index = below(static_cast<std::uint32_t>(wide_.size()));
     const std::uint64_t w = wide_[wide_index];
     const std::string rw = "%rd" + std::to_string(wide_index + 1);
-    const std::uint32_t shift = below(33);  // 32 and more shift everything out
+    const std::uint32_t shift = below(33);  // shifts by 32 or more clear the value
     const std::uint32_t mask = below(64);
     const auto sign = [](std::uint32_t value) {
       return static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(value)));
@@ -112,7 +112,7 @@ class RandomProgram {
   std::vector<std::uint64_t> wide_;
 };
 
-TEST(AffineProperties, ExactFormsAreWhatProgramsCompute) {
+TEST(AffineProperties, ExactFormsMatchProgramResults) {
   std::mt19937 random(7);
   std::size_t exact = 0;
   std::size_t structured = 0;

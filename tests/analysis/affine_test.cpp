@@ -8,7 +8,7 @@
 namespace lynxpp::ptx {
 namespace {
 
-/// Of the value the last instruction of `body` makes.
+/// The form of the value that the last instruction of `body` defines.
 std::string form(const std::string& body) {
   Analysed analysed(body);
   const auto last = static_cast<std::uint32_t>(analysed.body().instructions.size() - 1);
@@ -24,7 +24,7 @@ std::string address(const std::string& body, const std::string& text) {
 const std::string global_index =
     "mov.u32 %r1, %ctaid.x;\nmov.u32 %r2, %ntid.x;\nmov.u32 %r3, %tid.x;\nmad.lo.s32 %r4, %r1, %r2, %r3;\n";
 
-TEST(Affine, ChainsOfNvcc) {
+TEST(Affine, FollowsInstructionSequencesOfNvcc) {
   EXPECT_EQ(form(global_index), "ctaid.x*ntid.x + tid.x");
   EXPECT_EQ(
       address(global_index +
@@ -35,7 +35,7 @@ TEST(Affine, ChainsOfNvcc) {
       << "provably fits: exact";
   EXPECT_EQ(form("mov.u32 %r1, %tid.y;\nshl.b32 %r2, %r1, 5;\nmov.u32 %r3, %tid.x;\nor.b32 %r4, %r3, 32;"),
             "value(3)")
-      << "bits may meet";
+      << "bits may overlap";
   EXPECT_EQ(form("mov.u32 %r1, %tid.y;\nshl.b32 %r2, %r1, 10;\nmov.u32 %r3, %tid.x;\nor.b32 %r4, %r2, %r3;"),
             "1024*tid.y + tid.x");
   EXPECT_EQ(form("mov.u32 %r1, %tid.x;\nnot.b32 %r2, %r1;\nadd.s32 %r3, %r2, 8;"), "-tid.x + 7");
@@ -49,7 +49,7 @@ TEST(Affine, ChainsOfNvcc) {
       "4*tid.x + tile + 4");
 }
 
-TEST(Affine, WideningIsExactOnlyWhereTheNumberFits) {
+TEST(Affine, WideningIsExactOnlyIfTheValueFits) {
   EXPECT_EQ(form("mov.u32 %r1, %tid.x;\nadd.s32 %r2, %r1, -1;\nmul.wide.s32 %rd1, %r2, 4;"), "4*tid.x - 4");
   EXPECT_EQ(form("mov.u32 %r1, %tid.x;\nadd.s32 %r2, %r1, -1;\nmul.wide.u32 %rd1, %r2, 4;"), "4*tid.x - 4 ?")
       << "thread 0 has 2^32 - 1";
@@ -60,7 +60,7 @@ TEST(Affine, WideningIsExactOnlyWhereTheNumberFits) {
   EXPECT_EQ(form("mov.u32 %r1, -1;\ncvt.u64.u32 %rd1, %r1;"), "4294967295");
   EXPECT_EQ(form("mov.u32 %r1, -1;\ncvt.s64.s32 %rd1, %r1;"), "-1");
   EXPECT_EQ(form("mov.u32 %r1, 2147483647;\nadd.s32 %r2, %r1, 1;"), "-2147483648")
-      << "wraps as the machine does";
+      << "wraps around like the machine";
   const auto blocks_times = [](const std::string& threads) {
     return form("mov.u32 %r1, %ctaid.x;\nmov.u32 %r2, " + threads +
                 ";\nmul.lo.s32 %r3, %r1, %r2;\nmul.wide.s32 %rd1, %r3, 4;");
@@ -70,7 +70,7 @@ TEST(Affine, WideningIsExactOnlyWhereTheNumberFits) {
   EXPECT_EQ(blocks_times("%nctaid.x"), "4*ctaid.x*nctaid.x ?");
 }
 
-TEST(Affine, WhatIsNotFollowedIsAValue) {
+TEST(Affine, UnknownValuesBecomeSymbols) {
   EXPECT_EQ(form("mov.u32 %r1, %tid.x;\nshr.u32 %r2, %r1, 5;"), "value(1)");
   EXPECT_EQ(form("mov.u32 %r1, %tid.x;\nshr.u32 %r2, %r1, 5;\nmad.lo.s32 %r3, %r2, 128, %r1;"),
             "tid.x + 128*value(1)");
@@ -81,7 +81,7 @@ TEST(Affine, WhatIsNotFollowedIsAValue) {
       << "bounded, so the widening is exact";
 }
 
-TEST(Affine, LongProductsAreGivenUp) {
+TEST(Affine, LongProductsBecomeSymbols) {
   EXPECT_EQ(form(global_index + "mul.lo.s32 %r5, %r4, %r4;\nmul.lo.s32 %r6, %r5, %r4;"), "value(5)");
 }
 
@@ -90,7 +90,7 @@ const std::string summing =
     "ld.param.u64 %rd1, [A];\nmov.u32 %r5, 0;\nL: mad.lo.s32 %r6, %r5, 32, %r4;\nmul.wide.s32 %rd2, %r6, 4;\n"
     "add.s64 %rd3, %rd1, %rd2;\nld.global.u32 %r7, [%rd3];\nadd.s64 %rd1, %rd1, 8;\nadd.s32 %r5, %r5, 1;\n";
 
-TEST(Affine, LoopVariablesAreIterations) {
+TEST(Affine, LoopVariablesDependOnIterations) {
   EXPECT_EQ(address(summing + "setp.lt.s32 %p1, %r5, 16;\n@%p1 bra L;\nret;", "ld.global"),
             "4*ctaid.x*ntid.x + 4*tid.x + [A] + 136*iteration(0) ?")
       << "the sum of a large grid's index and the loop's could overflow";
@@ -104,7 +104,7 @@ TEST(Affine, LoopVariablesAreIterations) {
             "4*tid.x + 128*iteration(0) ?");
 }
 
-TEST(Affine, StridesOfTheWholeGrid) {
+TEST(Affine, FindsGridStrides) {
   EXPECT_EQ(address(global_index +
                         "mov.u32 %r8, %nctaid.x;\nmul.lo.s32 %r9, %r8, %r2;\nL: mul.wide.s32 %rd2, %r4, 4;\n"
                         "st.global.u32 [%rd2], %r1;\nadd.s32 %r4, %r4, %r9;\nsetp.lt.s32 %p1, %r4, "
@@ -113,7 +113,7 @@ TEST(Affine, StridesOfTheWholeGrid) {
             "4*ctaid.x*ntid.x + 4*ntid.x*nctaid.x*iteration(0) + 4*tid.x ?");
 }
 
-TEST(Affine, NestedLoops) {
+TEST(Affine, FollowsNestedLoops) {
   const std::string body =
       "mov.u32 %r1, 0;\nO: mov.u32 %r2, %r1;\nI: mul.wide.u32 %rd1, %r2, 4;\nst.global.u32 [%rd1], "
       "%r1;\nadd.u32 %r2, "
@@ -123,7 +123,7 @@ TEST(Affine, NestedLoops) {
   EXPECT_EQ(address(body, "st.global"), "400*iteration(0) + 8*iteration(1) ?");
 }
 
-/// The forms of every global and shared access of a module nvcc made, one a line.
+/// The forms of every global and shared access of a module from nvcc, one per line.
 std::string forms_of_module(const std::string& name) {
   std::string text;
   EXPECT_TRUE(read_file(std::string(LYNXPP_SOURCE_DIR) + "/tests/analysis/data/" + name + ".ptx", text))
@@ -153,7 +153,7 @@ std::string forms_of_module(const std::string& name) {
   return result;
 }
 
-TEST(Affine, OfKernelsFromNvccWordForWord) {
+TEST(Affine, MatchesGoldenFormsOfNvccKernels) {
   for (const char* name : {"vecadd", "matmul", "transpose", "histogram", "reduction"}) {
     const std::string path = std::string(LYNXPP_SOURCE_DIR) + "/tests/analysis/golden/" + name + ".txt";
     const std::string text = forms_of_module(name);

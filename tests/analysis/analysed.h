@@ -1,4 +1,4 @@
-// What the tests of this folder share: the body of a kernel ▶ its analyses.
+// Shared by the tests of this folder: the body of a kernel ▶ its analyses.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@ inline const std::string declarations =
     ".reg .pred %p<20>; .reg .b16 %rs<20>; .reg .b32 %r<60>; .reg .b64 %rd<40>; .reg .f32 %f<40>; .reg .f64 "
     "%fd<9>;\n";
 
-/// The kernel k(u64 A, u64 B, u32 n) with that body; registers as nvcc names them are declared.
+/// The kernel k(u64 A, u64 B, u32 n) with that body; declares registers with nvcc's names.
 class Analysed {
  public:
   explicit Analysed(const std::string& body)
@@ -28,7 +28,7 @@ class Analysed {
   FunctionAnalyses* operator->() { return &analyses_; }
   const Body& body() const { return *analyses_.function().body; }
 
-  /// The index of the only instruction whose text contains `text`.
+  /// Index of the only instruction whose text contains `text`.
   std::uint32_t at(const std::string& text) const {
     std::uint32_t found = 0;
     int count = 0;

@@ -34,8 +34,8 @@ std::vector<std::string> names(const CallGraph& graph, const std::vector<std::ui
   return result;
 }
 
-/// Names are looked up, not searched: the test would take hours.
-TEST(CallGraph, OfVeryManyFunctions) {
+/// Names are looked up in an index: a linear search would take hours.
+TEST(CallGraph, ScalesToManyFunctions) {
   constexpr std::uint32_t functions = 300000;
   std::string text;
   for (std::uint32_t i = 0; i < functions; ++i) text += ".entry k" + std::to_string(i) + "() { ret; }\n";
@@ -45,7 +45,7 @@ TEST(CallGraph, OfVeryManyFunctions) {
   EXPECT_EQ(graph.find("k"), functions);
 }
 
-TEST(CallGraph, WhoCallsWhom) {
+TEST(CallGraph, FindsDirectAndIndirectCallees) {
   const Module module = calls();
   const CallGraph graph(module);
   const auto callees = [&](const char* name) {
@@ -60,7 +60,7 @@ TEST(CallGraph, WhoCallsWhom) {
   EXPECT_EQ(graph.find("nobody"), graph.nodes().size());
 }
 
-TEST(CallGraph, WhoCallsItself) {
+TEST(CallGraph, FindsRecursion) {
   const Module module = calls();
   const CallGraph graph(module);
   const auto recursive = [&](const char* name) { return graph.nodes()[graph.find(name)].is_recursive; };
@@ -71,7 +71,7 @@ TEST(CallGraph, WhoCallsItself) {
   EXPECT_FALSE(recursive("k")) << "reaches a cycle but is not in it";
 }
 
-TEST(CallGraph, WhatIsReached) {
+TEST(CallGraph, FindsReachableFunctions) {
   const Module module = calls();
   const CallGraph graph(module);
   EXPECT_THAT(names(graph, graph.reachable_from(graph.find("k"))),

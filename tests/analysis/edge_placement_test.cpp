@@ -1,4 +1,4 @@
-// Random walks over random graphs: counted on the chosen edges only, every edge's flow comes out exactly.
+// Random walks over random graphs: every edge's flow is derived exactly from the counted edges.
 #include "ptx/analysis/flow/edge_placement.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 struct Graph {
   std::uint32_t nodes = 0;
   std::vector<FlowEdge> edges;
-  std::vector<std::vector<std::uint32_t>> out;  ///< edges that leave a node; the outside is the last
+  std::vector<std::vector<std::uint32_t>> out;  ///< outgoing edges of each node; the outside is the last node
 
   void add(std::uint32_t source, std::uint32_t target, double weight) {
     out[source].push_back(static_cast<std::uint32_t>(edges.size()));
@@ -20,8 +20,8 @@ struct Graph {
   }
 };
 
-/// Loops, parallel edges, cycles with several entries, nodes that nothing leads to, and several exits.
-/// Edge 0 is the entry.
+/// Contains loops, parallel edges, cycles with several entries, unreachable nodes, and several exits. Edge 0
+/// is the entry.
 Graph random_graph(std::mt19937& random) {
   Graph graph;
   graph.nodes = 1 + random() % 12;
@@ -30,7 +30,7 @@ Graph random_graph(std::mt19937& random) {
   for (std::uint32_t node = 0; node < graph.nodes; ++node) {
     for (std::uint32_t count = random() % 4; count-- > 0;)
       graph.add(node, random() % graph.nodes, 1 << random() % 8);
-    // Without an exit a walk might never end.
+    // Without an exit a walk might not terminate.
     graph.add(node, graph.nodes, 1);
   }
   return graph;
@@ -51,7 +51,7 @@ std::vector<std::uint64_t> walk(const Graph& graph, std::mt19937& random, int wa
   return flows;
 }
 
-/// Fills in the flows of edges that are defined by others.
+/// Computes the flows of edges that are defined by others.
 void define(const EdgePlacement& placement, std::vector<std::uint64_t>& flows) {
   for (const EdgePlacement::Definition& definition : placement.definitions()) {
     flows[definition.edge] = 0;
@@ -60,7 +60,7 @@ void define(const EdgePlacement& placement, std::vector<std::uint64_t>& flows) {
   }
 }
 
-TEST(EdgePlacement, RandomWalksAreReconstructed) {
+TEST(EdgePlacement, ReconstructsRandomWalks) {
   std::mt19937 random(7);
   for (int round = 0; round < 4000; ++round) {
     Graph graph = random_graph(random);
@@ -76,7 +76,7 @@ TEST(EdgePlacement, RandomWalksAreReconstructed) {
   }
 }
 
-TEST(EdgePlacement, AStraightLineNeedsNoCounter) {
+TEST(EdgePlacement, StraightLineNeedsNoCounter) {
   // outside ▶ 0 ▶ 1 ▶ outside
   std::vector<FlowEdge> edges{{2, 0}, {0, 1}, {1, 2}};
   edges[0].is_known = true;
@@ -88,15 +88,15 @@ TEST(EdgePlacement, AStraightLineNeedsNoCounter) {
   EXPECT_EQ(flows, (std::vector<std::uint64_t>{17, 17, 17}));
 }
 
-TEST(EdgePlacement, CountsWhereTheProgramSeldomIs) {
-  // 0 leads to 1, mostly, or past it to 2.
+TEST(EdgePlacement, CountsRareEdges) {
+  // 0 branches to 1, mostly, or past it to 2.
   std::vector<FlowEdge> edges{{3, 0, 1, true}, {0, 1, 0.9}, {0, 2, 0.1}, {1, 2, 0.9}, {2, 3, 1}};
   const auto placement = EdgePlacement::make(3, edges);
   ASSERT_TRUE(placement.has_value());
   EXPECT_EQ(placement->counted(), (std::vector<std::uint32_t>{2}));
 }
 
-TEST(EdgePlacement, EdgesWithoutRoomForACounterAreLeftOut) {
+TEST(EdgePlacement, AvoidsEdgesThatCannotBeCounted) {
   std::vector<FlowEdge> edges{{1, 0, 1, true}, {0, 1, 1, false, false}, {0, 1, 8}};
   const auto placement = EdgePlacement::make(1, edges);
   ASSERT_TRUE(placement.has_value());

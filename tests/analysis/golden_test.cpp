@@ -1,5 +1,5 @@
-// Every analysis of whole modules, word for word: golden/NAME.analyses.txt. LYNXPP_UPDATE_GOLDEN=1 rewrites
-// the expectations for review.
+// Every analysis of complete modules, compared literally with golden/NAME.analyses.txt.
+// LYNXPP_UPDATE_GOLDEN=1 rewrites the expected results for review.
 #include <cstdlib>
 
 #include "ptx/analysis/calls/call_graph.h"
@@ -9,7 +9,7 @@
 namespace lynxpp::ptx {
 namespace {
 
-/// One function's analyses; instructions are named by their lines.
+/// One function's analyses; instructions are identified by their lines.
 class Description {
  public:
   explicit Description(const Function& function) : function_(function), analyses_(function) {}
@@ -45,7 +45,7 @@ class Description {
     }
     return "[" + text + "]";
   }
-  /// "" for uniform values, else over what they vary.
+  /// "" for uniform values, otherwise the scopes over which they vary.
   static std::string variance(Variance variance) {
     std::string text;
     if ((variance & varies_in_warp) != 0) text += " lanes";
@@ -92,7 +92,7 @@ class Description {
     for (std::uint32_t at = node.begin; at < node.end; ++at) add_instruction(at);
   }
 
-  /// Reads that several writes reach, and addresses.
+  /// Prints reads with several reaching definitions, and addresses.
   void add_instruction(std::uint32_t at) {
     const auto registers = analyses_.registers().reads(at);
     for (std::size_t index = 0; index < registers.size(); ++index) {
@@ -144,7 +144,7 @@ std::string calls_of(const Module& module) {
 
 class Golden : public testing::TestWithParam<const char*> {};
 
-TEST_P(Golden, EveryAnalysisWordForWord) {
+TEST_P(Golden, AnalysesMatchGoldenFile) {
   const std::string folder = std::string(LYNXPP_SOURCE_DIR) + "/tests/analysis/";
   std::string source;
   ASSERT_TRUE(read_file(folder + "data/" + GetParam() + ".ptx", source));

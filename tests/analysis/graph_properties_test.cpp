@@ -1,5 +1,5 @@
-// Dominators, loops, liveness and reaching definitions of random graphs against their definitions, word by
-// word and slowly.
+// Dominators, loops, liveness and reaching definitions of random graphs, compared with direct implementations
+// of their definitions.
 #include <algorithm>
 #include <map>
 #include <random>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr int graphs = 300;
 
-/// A body of some blocks that end in random jumps and use five registers at random.
+/// Generates a body of blocks that end in random jumps and use five registers at random.
 std::string random_body(std::mt19937& random) {
   const auto below = [&random](std::uint32_t bound) { return static_cast<std::uint32_t>(random() % bound); };
   const std::uint32_t blocks = 1 + below(below(8) == 0 ? 30 : 9);
@@ -37,7 +37,7 @@ std::string random_body(std::mt19937& random) {
   return body;
 }
 
-/// The blocks reachable from `from` without entering `avoided`.
+/// Returns the blocks reachable from `from` without entering `avoided`.
 std::set<std::uint32_t> reachable(const ControlFlowGraph& graph, std::uint32_t from, std::uint32_t avoided) {
   std::set<std::uint32_t> seen;
   std::vector<std::uint32_t> work{from};
@@ -50,11 +50,11 @@ std::set<std::uint32_t> reachable(const ControlFlowGraph& graph, std::uint32_t f
   return seen;
 }
 
-/// The places behind an instruction: (block, instruction), or the ends of empty blocks.
+/// Walks over program points after an instruction: (block, instruction), or the ends of empty blocks.
 struct Walk {
   FunctionAnalyses& analyses;
 
-  /// Whether some path from before instruction `at` of `block` reads the register before writing it wholly.
+  /// True if some path from before instruction `at` of `block` reads the register before fully writing it.
   bool is_live(std::uint32_t block, std::uint32_t at, RegisterId reg,
                std::set<std::uint32_t>& entered) const {
     const BasicBlock& node = analyses.graph().blocks[block];
@@ -72,8 +72,8 @@ struct Walk {
     });
   }
 
-  /// Adds the writes of `reg` that may reach the place before instruction `at` of `block`; no_block stands
-  /// for the entry.
+  /// Adds the writes of `reg` that may reach the program point before instruction `at` of `block`; no_block
+  /// represents the entry.
   void definitions(std::uint32_t block, std::uint32_t at, RegisterId reg, std::set<std::uint32_t>& left,
                    std::set<std::uint32_t>& found) const {
     const BasicBlock& node = analyses.graph().blocks[block];
@@ -130,7 +130,7 @@ TEST_F(RandomGraphs, DominatorsAreOnEveryPath) {
   });
 }
 
-TEST_F(RandomGraphs, FrontiersAreWhereDominanceEnds) {
+TEST_F(RandomGraphs, FrontiersBeginWhereDominanceEnds) {
   for_each_graph([](FunctionAnalyses& analyses) {
     const ControlFlowGraph& graph = analyses.graph();
     const DominatorTree& dominators = analyses.dominators();
@@ -158,7 +158,7 @@ TEST_F(RandomGraphs, FrontiersAreWhereDominanceEnds) {
   });
 }
 
-TEST_F(RandomGraphs, LoopsAreWhatComesBackToADominatingHeader) {
+TEST_F(RandomGraphs, LoopsHaveDominatingHeaders) {
   for_each_graph([](FunctionAnalyses& analyses) {
     const ControlFlowGraph& graph = analyses.graph();
     const DominatorTree& dominators = analyses.dominators();
@@ -227,7 +227,7 @@ TEST_F(RandomGraphs, LiveRegistersAreReadOnSomePath) {
   });
 }
 
-TEST_F(RandomGraphs, ReadsSeeTheDefinitionsThatReachThem) {
+TEST_F(RandomGraphs, ReadsSeeReachingDefinitions) {
   for_each_graph([](FunctionAnalyses& analyses) {
     const Walk walk{analyses};
     const SsaForm& ssa = analyses.ssa();
@@ -249,8 +249,8 @@ TEST_F(RandomGraphs, ReadsSeeTheDefinitionsThatReachThem) {
   });
 }
 
-/// Iterated frontiers by their definition, where the register is live.
-TEST_F(RandomGraphs, PhisAreWhereWritesOfLiveRegistersMeet) {
+/// Iterated frontiers by definition, restricted to blocks where the register is live.
+TEST_F(RandomGraphs, PhisMergeWritesOfLiveRegisters) {
   for_each_graph([](FunctionAnalyses& analyses) {
     const ControlFlowGraph& graph = analyses.graph();
     const DominatorTree& dominators = analyses.dominators();
@@ -283,7 +283,7 @@ TEST_F(RandomGraphs, PhisAreWhereWritesOfLiveRegistersMeet) {
   });
 }
 
-TEST_F(RandomGraphs, UsesAreTheReadsTheOtherWayRound) {
+TEST_F(RandomGraphs, UsesInvertReads) {
   for_each_graph([](FunctionAnalyses& analyses) {
     const SsaForm& ssa = analyses.ssa();
     std::multiset<std::pair<ValueId, std::uint32_t>> reads, uses;

@@ -8,7 +8,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-TEST(Loops, NestAndKnowTheirParts) {
+TEST(Loops, NestedLoopsHaveTheirBlocks) {
   Analysed analysed(
       "OUTER: mov.u32 %r2, 0;\nINNER: add.u32 %r2, %r2, 1;\n@%p1 bra INNER;\n@%p2 bra DONE;\nbra "
       "OUTER;\nDONE: ret;");
@@ -28,7 +28,7 @@ TEST(Loops, NestAndKnowTheirParts) {
   EXPECT_THAT(nest.irreducible_regions(), IsEmpty());
 }
 
-TEST(Loops, OneHeaderIsOneLoop) {
+TEST(Loops, SharedHeaderMakesOneLoop) {
   Analysed analysed("L: @%p1 bra L;\n@%p2 bra L;\nret;");
   ASSERT_EQ(analysed->loops().loops().size(), 1U);
   EXPECT_THAT(analysed->loops().loops()[0].latches, ElementsAre(0, 1));
@@ -41,7 +41,7 @@ TEST(Loops, TwoEntriesAreIrreducible) {
               ElementsAre(ElementsAre(analysed.block("A"), analysed.block("B"))));
 }
 
-/// A loop over %r1 with this start, step and comparison, tested at its end.
+/// A bottom-tested loop over %r1 with this start, step and comparison.
 std::optional<std::uint64_t> trips(const std::string& start, const std::string& step, const std::string& test,
                                    const std::string& guard = "@%p1") {
   Analysed analysed("mov.u32 %r1, " + start + ";\nL: add.s32 %r1, %r1, " + step + ";\nsetp." + test + ";\n" +
@@ -50,7 +50,7 @@ std::optional<std::uint64_t> trips(const std::string& start, const std::string& 
   return analysed->affine().trip_count(0);
 }
 
-TEST(TripCounts, OfEveryComparison) {
+TEST(TripCounts, AreKnownForEveryComparison) {
   EXPECT_EQ(trips("0", "1", "lt.s32 %p1, %r1, 10"), 10U);
   EXPECT_EQ(trips("0", "1", "le.s32 %p1, %r1, 10"), 11U);
   EXPECT_EQ(trips("0", "3", "lt.u32 %p1, %r1, 10"), 4U);
@@ -64,7 +64,7 @@ TEST(TripCounts, OfEveryComparison) {
   EXPECT_EQ(trips("50", "1", "lt.s32 %p1, %r1, 10"), 1U);
 }
 
-TEST(TripCounts, AreSilentWhereTheyAreNotKnown) {
+TEST(TripCounts, AreUnknownIfNotConstant) {
   EXPECT_EQ(trips("%tid.x", "1", "lt.s32 %p1, %r1, 10"), std::nullopt) << "start";
   EXPECT_EQ(trips("0", "%r9", "lt.s32 %p1, %r1, 10"), std::nullopt) << "step";
   EXPECT_EQ(trips("0", "1", "lt.s32 %p1, %r1, %r8"), std::nullopt) << "bound";
@@ -72,10 +72,11 @@ TEST(TripCounts, AreSilentWhereTheyAreNotKnown) {
   EXPECT_EQ(trips("0", "3", "ne.s32 %p1, %r1, 10"), std::nullopt) << "steps over the bound";
   EXPECT_EQ(trips("20", "1", "ne.s32 %p1, %r1, 10"), std::nullopt) << "moves away from the bound";
   EXPECT_EQ(trips("2147483000", "1000", "lt.s32 %p1, %r1, 2147483647"), std::nullopt) << "overflows";
-  EXPECT_EQ(trips("2147483000", "1000", "lt.u32 %p1, %r1, 2147483647"), 1U) << "does not as unsigned";
+  EXPECT_EQ(trips("2147483000", "1000", "lt.u32 %p1, %r1, 2147483647"), 1U)
+      << "does not wrap around as unsigned";
 }
 
-TEST(TripCounts, NeedOneExit) {
+TEST(TripCounts, RequireASingleExit) {
   Analysed two_exits(
       "mov.u32 %r1, 0;\nL: add.s32 %r1, %r1, 1;\n@%p2 bra OUT;\nsetp.lt.s32 %p1, %r1, 10;\n@%p1 bra L;\nOUT: "
       "ret;");
@@ -85,11 +86,11 @@ TEST(TripCounts, NeedOneExit) {
   EXPECT_EQ(sometimes->affine().trip_count(0), std::nullopt) << "not tested in every iteration";
 }
 
-TEST(TripCounts, TestAtTheTop) {
+TEST(TripCounts, AreKnownForTopTestedLoops) {
   Analysed analysed(
       "mov.u32 %r1, 0;\nL: setp.ge.u32 %p1, %r1, 32;\n@%p1 bra OUT;\nadd.u32 %r1, %r1, 8;\nbra L;\nOUT: "
       "ret;");
-  EXPECT_EQ(analysed->affine().trip_count(0), 5U) << "the header runs once more than the body";
+  EXPECT_EQ(analysed->affine().trip_count(0), 5U) << "the header runs one more time than the body";
 }
 
 TEST(InductionVariables, HaveStartAndStep) {

@@ -22,7 +22,7 @@ struct Usage {
   std::vector<std::string> reads(std::uint32_t at = 0) {
     return names(*analysed, analysed->registers().reads(at));
   }
-  /// A partial write ends in '?'.
+  /// A partial write is marked with '?'.
   std::vector<std::string> writes(std::uint32_t at = 0) {
     std::vector<std::string> result;
     for (const RegisterWrite& write : analysed->registers().writes(at)) {
@@ -34,7 +34,7 @@ struct Usage {
   Analysed analysed;
 };
 
-TEST(RegisterUsage, ReadsAndWritesInOrderOfMention) {
+TEST(RegisterUsage, ListsReadsAndWritesInOrderOfMention) {
   Usage usage(
       "mad.lo.s32 %r1, %r2, %r3, %r2;\nst.global.v2.u32 [%rd1+4], {%r4, %r5};\n@!%p1 mov.u32 %r1, 7;");
   EXPECT_THAT(usage.reads(0), ElementsAre("%r2", "%r3"));
@@ -45,7 +45,7 @@ TEST(RegisterUsage, ReadsAndWritesInOrderOfMention) {
   EXPECT_THAT(usage.writes(2), ElementsAre("%r1?")) << "the old value survives where the guard does not hold";
 }
 
-TEST(RegisterUsage, VectorsPairsAndSinks) {
+TEST(RegisterUsage, HandlesVectorsPairsAndSinks) {
   Usage usage(
       "ld.global.v4.u32 {%r1, _, %r2, %r3}, [%rd1];\nsetp.lt.s32 %p1|%p2, %r1, %r2;\n"
       ".reg .v2 .f32 v;\nmov.f32 v.x, %f1;\nmov.f32 %f2, v.y;");
@@ -56,7 +56,7 @@ TEST(RegisterUsage, VectorsPairsAndSinks) {
   EXPECT_EQ(usage.analysed->registers().registers()[usage.analysed.reg("v")].units, 2U);
 }
 
-TEST(RegisterUsage, CarriesAccumulatorsAndTheUnknown) {
+TEST(RegisterUsage, HandlesCarriesAccumulatorsAndUnknownOpcodes) {
   Usage usage("add.cc.u32 %r1, %r2, %r3;\naddc.u32 %r4, %r5, %r6;\nfrobnicate.b32 %r1, [%rd1], %r2;");
   EXPECT_THAT(usage.writes(0), ElementsAre("%r1", "%cc"));
   EXPECT_THAT(usage.reads(1), ElementsAre("%r5", "%r6", "%cc"));
@@ -72,7 +72,7 @@ TEST(RegisterUsage, CallsReadArgumentsAndWriteResults) {
   EXPECT_THAT(usage.writes(1), IsEmpty());
 }
 
-TEST(RegisterUsage, NamesOfInnerScopesAreOthers) {
+TEST(RegisterUsage, InnerScopesHideNames) {
   Usage usage("mov.u32 %r1, 1;\n{ .reg .b64 %r1; mov.u64 %r1, 2; }\nmov.u32 %r2, %r1;");
   const auto& registers = usage.analysed->registers();
   EXPECT_NE(registers.writes(0)[0].reg, registers.writes(1)[0].reg);
@@ -94,7 +94,7 @@ TEST(Pressure, CountsUnitsAtTheWorstPoint) {
   EXPECT_EQ(worst.instruction, 3U);
 }
 
-TEST(Pressure, AGuardedWriteNeedsTheOldValue) {
+TEST(Pressure, GuardedWriteKeepsTheOldValueLive) {
   Analysed analysed(
       "mov.u32 %r1, 1;\nmov.u32 %r2, 2;\nmov.u32 %r3, 3;\n@%p1 mov.u32 %r1, 5;\nadd.u32 %r4, %r1, %r2;\n"
       "add.u32 %r4, %r4, %r3;\nst.global.u32 [%rd1], %r4;\nret;");
@@ -104,7 +104,7 @@ TEST(Pressure, AGuardedWriteNeedsTheOldValue) {
   EXPECT_EQ(units[3], 5U);
 }
 
-TEST(Pressure, ADeadResultNeedsAPlace) {
+TEST(Pressure, DeadResultOccupiesARegister) {
   Analysed analysed("mov.u64 %rd1, 5;\nret;");
   EXPECT_EQ(pressure(analysed).units, 2U);
 }
@@ -118,7 +118,7 @@ TEST(Pressure, LoopsKeepTheirInvariantsLive) {
   EXPECT_EQ(pressure(analysed).units, 5U);
 }
 
-TEST(Ssa, PhisStandWhereValuesMeet) {
+TEST(Ssa, PhisMergeDifferentValues) {
   Analysed analysed(
       "mov.u32 %r1, 1;\n@%p1 bra JOIN;\nmov.u32 %r1, 2;\nJOIN: mov.u32 %r2, %r1;\n@%p1 mov.u32 %r2, "
       "5;\nst.global.u32 "
@@ -134,7 +134,7 @@ TEST(Ssa, PhisStandWhereValuesMeet) {
   EXPECT_EQ(ssa.phis(analysed.block("JOIN")).size(), 1U) << "only where the register is live";
 }
 
-TEST(Ssa, ALoopAtTheEntryMergesWhatTheRegisterHeldBefore) {
+TEST(Ssa, LoopAtTheEntryMergesTheEntryValue) {
   Analysed analysed("L: add.u32 %r1, %r1, 1;\nsetp.lt.u32 %p1, %r1, 9;\n@%p1 bra L;\nret;");
   const SsaForm& ssa = analysed->ssa();
   const auto definitions = ssa.reaching_definitions(ssa.reads(0)[0]);
@@ -143,8 +143,8 @@ TEST(Ssa, ALoopAtTheEntryMergesWhatTheRegisterHeldBefore) {
               ElementsAre(ValueKind::entry, ValueKind::write));
 }
 
-/// Loops in one another. Each counts in a register of its own; all of them change %r0 inside and, when
-/// `later`, use %rN behind.
+/// Nested loops. Each counts in a register of its own; all of them change %r0 inside and, if `later`, use %rN
+/// after the loop.
 std::string loops_in_one_another(int depth, bool later) {
   std::string begin = ".reg .b32 %i<" + std::to_string(depth) + ">;\nmov.u32 %r0, 0;\n";
   std::string end;
@@ -159,7 +159,7 @@ std::string loops_in_one_another(int depth, bool later) {
   return begin + "add.u32 %r0, %r0, 1;\n" + end + "st.global.u32 [%rd1], %r0;\nret;";
 }
 
-TEST(Ssa, FrontiersAndPhisOfLoopsInOneAnotherGrowLinearly) {
+TEST(Ssa, FrontiersAndPhisOfNestedLoopsGrowLinearly) {
   for (const bool later : {false, true}) {
     std::size_t nodes = 0, steps = 0;
     for (const int depth : {250, 500, 1000, 2000}) {
@@ -169,7 +169,7 @@ TEST(Ssa, FrontiersAndPhisOfLoopsInOneAnotherGrowLinearly) {
       for (std::uint32_t block = 0; block < analysed->graph().blocks.size(); ++block)
         phis += analysed->ssa().phis(block).size();
       EXPECT_EQ(phis, 2U * static_cast<unsigned>(depth)) << "of the loop's own register and of %r0";
-      // n log n with a margin; what has n² / 2 entries grows fourfold.
+      // n log n with a margin; n² / 2 entries would grow fourfold.
       if (nodes != 0) {
         EXPECT_LT(frontiers.node_count(), nodes * 12 / 5) << depth;
         EXPECT_LT(analysed->ssa().placement_steps(), steps * 12 / 5) << depth;
@@ -182,7 +182,7 @@ TEST(Ssa, FrontiersAndPhisOfLoopsInOneAnotherGrowLinearly) {
   }
 }
 
-/// Conditions in one another, each with a sum of its own behind it.
+/// Nested conditions, each followed by a sum of its own.
 std::string conditions_in_one_another(int depth) {
   std::string begin, end;
   for (int condition = 0; condition < depth; ++condition) {
@@ -193,7 +193,7 @@ std::string conditions_in_one_another(int depth) {
   return begin + end + "st.global.u32 [%rd1], %r2;\nret;";
 }
 
-TEST(Ssa, PhisOfConditionsInOneAnotherAreFoundInLinearTime) {
+TEST(Ssa, PhisOfNestedConditionsTakeLinearTime) {
   std::size_t steps = 0;
   for (const int depth : {250, 500, 1000, 2000}) {
     Analysed analysed(conditions_in_one_another(depth));
@@ -209,7 +209,7 @@ TEST(Ssa, PhisOfConditionsInOneAnotherAreFoundInLinearTime) {
   EXPECT_LT(steps, 2000U * 100);
 }
 
-TEST(Analyses, AreKept) {
+TEST(Analyses, AreCached) {
   Analysed analysed("mov.u32 %r1, 1;\nret;");
   const AffineAnalysis* first = &analysed->affine();
   EXPECT_EQ(&analysed->affine(), first);

@@ -7,7 +7,7 @@ namespace {
 
 constexpr Variance by_thread = varies_in_warp | varies_in_block;
 
-/// Of the value the last instruction that writes `reg` makes.
+/// The variance of the value defined by the last instruction that writes `reg`.
 Variance of(const std::string& body, const std::string& reg) {
   Analysed analysed(body);
   const RegisterId id = analysed.reg(reg);
@@ -21,13 +21,13 @@ Variance of(const std::string& body, const std::string& reg) {
   }
   return result;
 }
-/// Of what the instruction that contains `text` reads from `reg`.
+/// The variance of `reg` as read by the instruction that contains `text`.
 Variance read(const std::string& body, const std::string& text, const std::string& reg) {
   Analysed analysed(body);
   return analysed->uniformity().of_register_read(analysed.at(text), analysed.reg(reg));
 }
 
-TEST(Uniformity, OfSources) {
+TEST(Uniformity, ClassifiesSources) {
   EXPECT_EQ(of("mov.u32 %r1, %tid.x;", "%r1"), by_thread);
   EXPECT_EQ(of("mov.u32 %r1, %ctaid.y;", "%r1"), varies_over_blocks);
   EXPECT_EQ(of("mov.u32 %r1, %ntid.x;", "%r1"), uniform);
@@ -38,7 +38,7 @@ TEST(Uniformity, OfSources) {
   EXPECT_EQ(of("mov.u32 %r1, %ctaid.x;\nmov.u32 %r2, %tid.x;\nadd.u32 %r3, %r1, %r2;", "%r3"), varies);
 }
 
-TEST(Uniformity, OfLoads) {
+TEST(Uniformity, ClassifiesLoads) {
   const std::string address = "mov.u64 %rd1, 16;\n";
   EXPECT_EQ(of(address + "ld.const.u32 %r1, [%rd1];", "%r1"), uniform);
   EXPECT_EQ(of(address + "ld.global.nc.u32 %r1, [%rd1];", "%r1"), uniform);
@@ -47,7 +47,7 @@ TEST(Uniformity, OfLoads) {
   EXPECT_EQ(of(address + "atom.global.add.u32 %r1, [%rd1], 1;", "%r1"), varies);
 }
 
-TEST(Uniformity, OfExchanges) {
+TEST(Uniformity, ClassifiesExchanges) {
   EXPECT_EQ(of("vote.sync.ballot.b32 %r1, %p1, -1;", "%r1"), varies_in_block | varies_over_blocks);
   EXPECT_EQ(of("vote.sync.ballot.b32 %r1, %p1, %r2;", "%r1"), varies) << "some lanes";
   EXPECT_EQ(of("mov.u32 %r2, 1;\nshfl.sync.idx.b32 %r1, %r2, 0, 31, -1;", "%r1"), varies);
@@ -65,7 +65,7 @@ TEST(Uniformity, JoinsOfDivergentBranchesVary) {
   EXPECT_EQ(of("ld.param.u32 %r9, [n];\nsetp.lt.u32 %p1, %r9, 5;\n" + diamond_by, "%r2"), uniform);
 }
 
-TEST(Uniformity, WhatIsMadeUnderDivergenceStaysUniformThere) {
+TEST(Uniformity, ValuesStayUniformInsideDivergentRegions) {
   EXPECT_EQ(of("mov.u32 %r9, %tid.x;\nsetp.lt.u32 %p1, %r9, 5;\n" + diamond_by, "%r1"), uniform);
 }
 
@@ -80,8 +80,8 @@ TEST(Uniformity, GuardedWritesVaryWithTheirGuard) {
   EXPECT_EQ(of(uniform_guard + "mov.u32 %r1, 1;\n@%p1 mov.u32 %r1, 2;", "%r1"), uniform);
 }
 
-TEST(Uniformity, CyclesWithSeveralEntriesHaveNoIterationsInCommon) {
-  // Warps enter at A or at B, by n, and leave from B after n rounds.
+TEST(Uniformity, IrreducibleCyclesShareNoIterations) {
+  // Warps enter at A or at B, depending on n, and exit from B after n rounds.
   const std::string cycle =
       "ld.param.u32 %r9, [n];\nsetp.lt.u32 %p1, %r9, 5;\nmov.u32 %r1, 0;\n@%p1 bra B;\n"
       "A: add.u32 %r1, %r1, 1;\nmov.u32 %r3, 7;\nB: setp.lt.u32 %p2, %r1, %r9;\n"
@@ -94,7 +94,7 @@ TEST(Uniformity, CyclesWithSeveralEntriesHaveNoIterationsInCommon) {
   EXPECT_EQ(read(loop, "%r6, %r5", "%r5"), uniform) << "one entry";
 }
 
-/// Counts %r1 from 0 until it reaches what is in %r9.
+/// Counts %r1 from 0 until it reaches %r9.
 std::string counting(const std::string& bound) {
   return "mov.u32 %r9, " + bound +
          ";\nmov.u32 %r1, 0;\nL: add.u32 %r1, %r1, 1;\nmov.u32 %r5, %r1;\nsetp.lt.u32 %p1, %r1, %r9;\n@%p1 "
@@ -102,15 +102,15 @@ std::string counting(const std::string& bound) {
          "mov.u32 %r2, %r1;\nret;";
 }
 
-TEST(Uniformity, LoopsLeftInDifferentIterations) {
+TEST(Uniformity, DivergentLoopExitsMakeValuesVary) {
   EXPECT_EQ(read(counting("%tid.x"), "%r5, %r1", "%r1"), uniform) << "those still in the loop agree";
-  EXPECT_EQ(read(counting("%tid.x"), "%r2, %r1", "%r1"), by_thread) << "behind the loop they do not";
+  EXPECT_EQ(read(counting("%tid.x"), "%r2, %r1", "%r1"), by_thread) << "after the loop they do not";
   EXPECT_EQ(read(counting("%ntid.x"), "%r2, %r1", "%r1"), uniform);
 }
 
-TEST(Uniformity, ContinueOnSomePathsMakesIterationsConverge) {
-  // Some threads go back to the header early, while the others pass through M: where they converge they are
-  // in different iterations.
+TEST(Uniformity, ContinueOnSomePathsMergesIterations) {
+  // Some threads branch to the header early, while the others pass through M: where they converge they are in
+  // different iterations.
   const std::string body =
       "mov.u32 %r9, %tid.x;\nmov.u32 %r1, 0;\nsetp.lt.u32 %p1, %r9, 5;\nL: add.u32 %r1, %r1, 1;\n@%p1 bra "
       "L;\n"
@@ -118,7 +118,7 @@ TEST(Uniformity, ContinueOnSomePathsMakesIterationsConverge) {
   EXPECT_EQ(read(body, "%r5, %r1", "%r1") & varies_in_warp, varies_in_warp);
 }
 
-TEST(Uniformity, OfBranches) {
+TEST(Uniformity, ClassifiesBranches) {
   Analysed analysed(
       "mov.u32 %r9, %tid.x;\nsetp.lt.u32 %p1, %r9, 5;\n@%p1 bra A;\nmov.u32 %r1, 1;\nA: setp.lt.u32 %p2, 3, "
       "5;\n"
@@ -134,7 +134,7 @@ TEST(Uniformity, ThousandsOfExitsTakeLinearTimeAndStaySound) {
   EXPECT_EQ(of(body + "OUT: mov.u32 %r2, %r1;\nret;", "%r2"), by_thread);
 }
 
-TEST(Uniformity, EarlyExitOfSomeThreads) {
+TEST(Uniformity, EarlyExitKeepsRemainingValuesUniform) {
   const std::string body =
       "mov.u32 %r9, %tid.x;\nsetp.gt.u32 %p1, %r9, 5;\nmov.u32 %r1, 3;\n@%p1 bra OUT;\nmov.u32 %r1, "
       "4;\nmov.u32 %r2, "

@@ -194,7 +194,7 @@ TEST_F(Band, ReportsErrors) {
   ASSERT_TRUE(read_file(kept(), text));
   folder_.write("old.json", text.replace(text.find("calibration\": 1"), 15, "calibration\": 9"));
   EXPECT_THAT(run({"band", "-c", folder_.path("old.json"), "--gld-32", "1", "--warps", "1"}).err,
-              HasSubstr("the calibration is of version 9; this lynxpp reads version 1"));
+              HasSubstr("the calibration has version 9; this lynxpp reads version 1"));
   EXPECT_THAT(calibrate(benchmarks("sample read nowhere\n")).err, HasSubstr("printed 'sample read nowhere'"));
   EXPECT_THAT(calibrate("#!/bin/sh\nexit 3\n").err, HasSubstr("failed with exit code 3"));
 }

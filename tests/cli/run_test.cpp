@@ -153,10 +153,10 @@ TEST_F(Run, ErrorsStopItBeforeTheProgramStarts) {
   expect_failure(run({"-s", specification_, "-k", "(", "echo"}), 2,
                  "lynxpp: error: --kernels: '(' is not a valid regular expression: missing )\n");
   expect_failure(run({"-s", specification_, "-l", "3-x", "echo"}), 2,
-                 "lynxpp: error: --launches: '3-x' is no launch number and no range\n"
+                 "lynxpp: error: --launches: '3-x' is neither a launch number nor a range\n"
                  "  hint: write numbers and ranges such as 0-9,100,200-\n");
   expect_failure(run({"-s", specification_, "-l", "9-2", "echo"}), 2,
-                 "lynxpp: error: --launches: '9-2' is no launch number and no range\n"
+                 "lynxpp: error: --launches: '9-2' is neither a launch number nor a range\n"
                  "  hint: write numbers and ranges such as 0-9,100,200-\n");
   expect_failure(
       run({"-s", specification_, "-o", "no/such/folder/x", "echo"}), 2,

@@ -1,11 +1,11 @@
-// Parses every body of PTX files and emits the modules again, which must give the same bytes. The corpus
-// tests use it. For each file that passes it prints "module\t<file>\t<functions>\t<instructions>\t<bytes>",
-// then for each kernel "kernel\t<name>\t<bytes>"; on standard error what is wrong ("FAIL: …"), and opcodes
-// that are in no table.
+// Parses every body of PTX files and emits the modules again, which must yield the same bytes. Used by the
+// corpus tests. For each file that passes, prints "module\t<file>\t<functions>\t<instructions>\t<bytes>",
+// then for each kernel "kernel\t<name>\t<bytes>"; on standard error, prints problems ("FAIL: …") and unknown
+// opcodes.
 //
 //   check_ptx FILE.ptx…
 //
-// Exit status: 0 all is well, 1 something is not.
+// Exit status: 0 if all files pass, otherwise 1.
 #include <cstdio>
 #include <set>
 #include <string>
@@ -29,7 +29,7 @@ struct Counts {
   std::set<std::string, std::less<>> unknown_opcodes;
 };
 
-/// Bodies are dropped one by one: the largest modules have 40 MB of text.
+/// Drops each body after parsing: the largest modules have 40 MB of text.
 Status parse_bodies(ptx::Module& module, const std::string& path, Counts& counts) {
   for (ptx::Function& function : module.functions) {
     if (function.is_declaration()) continue;
@@ -54,7 +54,7 @@ int check(const std::string& path) {
     return complain(path, render(parsed.error().diagnostics, text));
   if (ptx::emit(*module, {}) != text) return complain(path, "emitted text differs");
   for (const std::string& opcode : counts.unknown_opcodes)
-    std::fprintf(stderr, "note: %s: opcode '%s' is in no table\n", path.c_str(), opcode.c_str());
+    std::fprintf(stderr, "note: %s: unknown opcode '%s'\n", path.c_str(), opcode.c_str());
   std::printf("module\t%s\t%zu\t%zu\t%zu\n", path.c_str(), counts.functions, counts.instructions,
               text.size());
   for (const ptx::Function& function : module->functions) {

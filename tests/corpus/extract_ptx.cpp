@@ -1,6 +1,6 @@
-// Writes the PTX modules of the given files (programs, libraries, archives, fatbinaries, cubins) into a
-// folder, one file each, and prints "<file written>\t<origin>\t<PTX modules in that file>".
-// Containers without PTX yield the debug sections of their machine code. The corpus tests use it.
+// Writes the PTX modules of the given files (programs, libraries, archives, fatbinaries, cubins) to a folder,
+// one file each, and prints "<file written>\t<origin>\t<PTX modules in that file>". For containers without
+// PTX, uses the debug sections of their machine code. Used by the corpus tests.
 //
 //   extract_ptx [--modules N] FOLDER FILE…      --modules: at most N of each file, evenly spread over it
 #include <algorithm>
@@ -25,7 +25,7 @@ namespace image = lynxpp::image;
 
 struct Found {
   image::Entry entry;
-  std::optional<std::string> text;  ///< of the debug section; nullopt: the entry is PTX
+  std::optional<std::string> text;  ///< from the debug section; nullopt: the entry is PTX
   std::string origin;
 };
 
@@ -34,7 +34,7 @@ int complain(const lynxpp::Diagnostics& diagnostics) {
   return 1;
 }
 
-/// Adds the texts that the debug section of a cubin holds; prints why if they cannot be used.
+/// Adds the texts from the debug section of a cubin; prints a warning if they cannot be used.
 void add_debug_ptx(const image::Entry& cubin, const std::string& origin, std::vector<Found>& modules) {
   const auto machine_code = image::content(cubin);
   if (!machine_code) return static_cast<void>(complain(machine_code.error().diagnostics));
@@ -59,7 +59,7 @@ void add_image(std::span<const image::Entry> entries, const std::string& origin,
   }
 }
 
-/// Exit status.
+/// Returns the exit status.
 int extract(const std::string& path, const std::string& folder, std::size_t most) {
   const auto file = image::containers_in_file(path);
   if (!file) return complain(file.error().diagnostics);

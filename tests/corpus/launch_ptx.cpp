@@ -1,11 +1,11 @@
 // Launches every kernel of a PTX file once through the driver, with made-up arguments, and prints the result:
-// a kernel may fail when it runs, but not because an instruction is missing.
+// a kernel may fail when it runs, but not because an instruction is unsupported.
 //
 // usage: launch_ptx FILE [zeros | numbers | indices]
 //
-// Prints "KERNEL RESULT CHECKSUM", one line each; the checksum is that of all memory that arguments point to.
-// zeros: all arguments are 0. Otherwise each pointer leads to memory of its own that holds small numbers in
-// single precision, or small 64-bit integers, and all other arguments are 64 (1 in single precision).
+// Prints "KERNEL RESULT CHECKSUM", one line each; the checksum covers all memory that arguments point to.
+// zeros: all arguments are 0. Otherwise each pointer refers to separate memory with small single-precision
+// numbers, or small 64-bit integers, and all other arguments are 64 (1 in single precision).
 #include <cuda.h>
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 namespace {
 
 constexpr std::size_t bytes_of_pointer = 4u << 20;
-constexpr unsigned dynamic_shared_bytes = 160u << 10;  // the most that such kernels use
+constexpr unsigned dynamic_shared_bytes = 160u << 10;  // the maximum that such kernels use
 constexpr std::size_t most_parameters = 64;
 
 enum class Fill { zeros, numbers, indices };

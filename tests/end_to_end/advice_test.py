@@ -104,7 +104,7 @@ class Advice(unittest.TestCase):
         """dxtc_errors reads the first of two words of each block."""
         findings = {each["rule"]: each["sentence"] for each in self.of("dxtc").advice["dxtc_errors"]["findings"]}
         self.assertEqual(findings["strided use"], "only words 0, 2, … were accessed: at most one of every 2")
-        self.assertEqual(findings["few words of sectors"], "of the 8 words of a sector 4 were accessed in the mean, in 32 sectors")
+        self.assertEqual(findings["few words of sectors"], "of the 8 words of a sector 4 were accessed on average, in 32 sectors")
 
     def test_the_live_table_is_that_of_the_records(self):
         for program in ("em", "binomial"):

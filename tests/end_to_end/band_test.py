@@ -279,7 +279,7 @@ class AddedArithmetic(unittest.TestCase):
         self.assertRegex(text, r"with 4 additions at each access \(\S+ % more instructions\) its time changes by \S+ %: not memory bound, \d+ % of")
         matmul = bands("--arithmetic", 1, "--", BUILD.examples / "matmul")["matmul_tiled"]
         self.assertIsNone(matmul["arithmetic"])
-        self.assertIn("too few to tell whether it is memory bound", " ".join(matmul["notes"]))
+        self.assertIn("too few to determine if it is memory bound", " ".join(matmul["notes"]))
 
     def test_without_a_program_there_is_nothing_to_add_to(self):
         outcome = lynxpp("band", "-c", CALIBRATION, "--arithmetic", 4, "--gld-32", 1, "--warps", 1)

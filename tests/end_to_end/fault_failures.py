@@ -132,4 +132,4 @@ def start_at_an_event(build):
     expect_words(run, "4 launches outside of cuProfilerStart and cuProfilerStop were not counted")
     run = build.run(build.command, "run", "-d", "cpu", "-s", "instruction_count", "--start", "later", "--", program, preload=False)
     demand_equal("status of a mistake", run.status, 2)
-    expect_words(run, "--start: 'later' is nothing that launches begin to be measured at", "range=NAME")
+    expect_words(run, "--start: 'later' is not a valid start condition", "range=NAME")

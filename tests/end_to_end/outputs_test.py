@@ -45,7 +45,7 @@ class Outputs(unittest.TestCase):
     def test_a_pipe_that_nobody_reads(self):
         run = self.lynxpp("run", "-s", "instruction_count", "-o", self.pipe())
         self.assertEqual(run.status, 0, run)
-        self.assertIn("pipe: nobody reads the pipe", run.stderr)
+        self.assertIn("pipe: no process reads the pipe", run.stderr)
 
     def test_a_pipe_that_is_read(self):
         path = self.pipe()
@@ -62,7 +62,7 @@ class Outputs(unittest.TestCase):
     def test_findings_for_a_pipe_that_nobody_reads(self):
         run = self.lynxpp("check-run", "-o", self.pipe())
         self.assertEqual(run.status, 0, run)
-        self.assertIn("pipe: nobody reads the pipe", run.stderr)
+        self.assertIn("pipe: no process reads the pipe", run.stderr)
 
     def test_a_device(self):
         for command in (["run", "-s", "instruction_count"], ["check-run"]):
@@ -74,7 +74,7 @@ class Outputs(unittest.TestCase):
         run = BUILD.run(BUILD.examples / "vecadd", environment={"LYNXPP_CPU_COUNTERS": str(self.pipe()), "LYNXPP_CPU_CACHE": "off"},
                         timeout=60)
         self.assertEqual(run.status, 0, run)
-        self.assertIn("nobody reads the pipe (LYNXPP_CPU_COUNTERS)", run.stderr)
+        self.assertIn("no process reads the pipe (LYNXPP_CPU_COUNTERS)", run.stderr)
 
     def test_dumps_and_traces_follow_no_link(self):
         mine = self.folder / "mine"

@@ -1,4 +1,4 @@
-// The PTX store: what compilers were seen to make, kept in a folder in which nobody else decides anything.
+// The PTX store: observed compilations, stored in a folder that nobody else controls.
 #include "image/compiled_ptx.h"
 
 #include <gtest/gtest.h>
@@ -53,7 +53,7 @@ TEST_F(PtxStoreTest, FindsTheTextByTheBytesOfTheCubin) {
   only_entry();
 }
 
-TEST_F(PtxStoreTest, IsOff) {
+TEST_F(PtxStoreTest, CanBeSwitchedOff) {
   fs::create_directory(temporary_.path() / "here");
   fs::current_path(temporary_.path() / "here");
   for (const char* const off : {"0", "off"}) {
@@ -65,15 +65,15 @@ TEST_F(PtxStoreTest, IsOff) {
   fs::current_path("/");
 }
 
-TEST_F(PtxStoreTest, UsesNoEntryOfAnotherUser) {
-  if (::geteuid() != 0) GTEST_SKIP() << "only root can give a file to a second user";
+TEST_F(PtxStoreTest, IgnoresEntriesOfOtherUsers) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give a file to another user";
   ASSERT_TRUE(remember_ptx(bytes_of("cubin"), "text"));
   constexpr uid_t somebody = 65534;
   ASSERT_EQ(::chown(only_entry().c_str(), somebody, somebody), 0);
   EXPECT_EQ(remembered("cubin"), std::nullopt);
 }
 
-TEST_F(PtxStoreTest, IsNotUsedWhereOthersCanWrite) {
+TEST_F(PtxStoreTest, IsNotUsedIfOthersCanWrite) {
   ASSERT_TRUE(remember_ptx(bytes_of("cubin"), "text"));
   for (const fs::path& each : {store(), named()}) {
     ASSERT_EQ(::chmod(each.c_str(), 0777), 0);
@@ -84,8 +84,8 @@ TEST_F(PtxStoreTest, IsNotUsedWhereOthersCanWrite) {
   EXPECT_EQ(remembered("cubin"), "text");
 }
 
-/// Triton's folders may be anywhere, and hold what others have put there.
-TEST_F(PtxStoreTest, ReadsTritonsCacheOnlyWhereNobodyElseCanWrite) {
+/// Triton's folders may be anywhere, and may contain files from other users.
+TEST_F(PtxStoreTest, ReadsTritonsCacheOnlyIfNobodyElseCanWrite) {
   const fs::path cache = temporary_.path() / "triton";
   const fs::path key = cache / "key";
   fs::create_directories(key);
@@ -105,8 +105,8 @@ TEST_F(PtxStoreTest, ReadsTritonsCacheOnlyWhereNobodyElseCanWrite) {
   ::unsetenv("TRITON_CACHE_DIR");
 }
 
-/// Files of the user's, large and old, that lie where the store is; some have the name of an entry.
-TEST_F(PtxStoreTest, RemovesOldEntriesAndNothingElse) {
+/// The user's own large and old files in the store's folder; some are named like an entry.
+TEST_F(PtxStoreTest, RemovesOldEntriesOnly) {
   const std::string text(std::size_t{60} << 20, 'x');
   ASSERT_TRUE(remember_ptx(bytes_of("cubin 0"), text));
   const fs::path oldest = only_entry();
@@ -124,15 +124,15 @@ TEST_F(PtxStoreTest, RemovesOldEntriesAndNothingElse) {
   for (const char* const large : {"video", "0123456789abcdef-6"})
     fs::resize_file(store() / large, std::uintmax_t{300} << 20);
   ASSERT_TRUE(remember_ptx(bytes_of("cubin 1"), text));
-  EXPECT_TRUE(fs::exists(oldest)) << "what else lies there does not count";
+  EXPECT_TRUE(fs::exists(oldest)) << "other files do not count";
   for (int i = 2; i < 6; ++i) ASSERT_TRUE(remember_ptx(bytes_of("cubin " + std::to_string(i)), text));
   EXPECT_FALSE(fs::exists(oldest));
   EXPECT_TRUE(remembered("cubin 5").has_value());
   for (const fs::path& other : others) EXPECT_TRUE(fs::exists(other)) << other;
 }
 
-/// A cubin that a framework has kept must not outlive its PTX.
-TEST_F(PtxStoreTest, RemovesWithEntriesWhatCompilersKeptThen) {
+/// A cubin in a framework's cache must not outlive its PTX.
+TEST_F(PtxStoreTest, RemovesCompilerCachesTogetherWithEntries) {
   const std::string text(std::size_t{60} << 20, 'x');
   const fs::path kept = store() / "caches" / "cupy";
   fs::create_directories(kept);

@@ -1,4 +1,4 @@
-// Line tables of cubins, written byte by byte: functions, folders and lines that go backwards.
+// Line tables of cubins, written byte by byte: functions, folders and descending lines.
 #include "image/debug_lines.h"
 
 #include <gtest/gtest.h>
@@ -16,10 +16,11 @@ std::string number(T value) {
   return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 
-/// A unit of DWARF 2 whose files are in the folders "a" and "b".
+/// A DWARF 2 unit whose files are in the folders "a" and "b".
 class LineTable {
  public:
-  /// Rows of a function: bytes after the row before, its file, and lines after it, as one signed byte.
+  /// A row of a function: bytes since the previous row, its file, and the line difference, as one signed
+  /// byte.
   struct Row {
     std::uint8_t bytes, file;
     std::int8_t lines;
@@ -55,7 +56,7 @@ class LineTable {
   std::vector<std::pair<std::size_t, std::uint32_t>> symbols_;
 };
 
-TEST(DebugLines, AreOfEachFunctionFolderAndDirection) {
+TEST(DebugLines, HandleFunctionsFoldersAndDescendingLines) {
   CubinBuilder cubin;
   LineTable source, ptx;
   source.add(7, {{0, 1, 60}, {16, 2, -20}, {16, 3, 5}}).add(8, {{0, 2, 2}});

@@ -30,7 +30,7 @@ std::string text_for(const std::string& target, const std::string& body = "") {
          "ret;\n}\n";
 }
 
-/// Returns the text as ptxas keeps it: lines end in a zero byte.
+/// Returns the text as stored by ptxas: lines end in a zero byte.
 std::string kept(std::string text) {
   std::ranges::replace(text, '\n', '\0');
   return text;
@@ -45,15 +45,15 @@ CubinPtx found_in(const CubinBuilder& cubin, PtxUse use = {.sm = 90}) {
   return ptx_of_cubin(as_bytes(bytes), use);
 }
 
-TEST(DebugPtx, IsTheTextWithItsLines) {
+TEST(DebugPtx, PreservesLineNumbers) {
   const CubinPtx found = found_in(cubin_with("\n\n" + text_for("sm_90")));
   EXPECT_THAT(found.texts, testing::ElementsAre("\n\n" + text_for("sm_90")));
   EXPECT_EQ(found.origin, PtxOrigin::debug_section);
-  EXPECT_TRUE(found_in(CubinBuilder().add(".text.k", "code")).problem.empty()) << "it keeps none";
+  EXPECT_TRUE(found_in(CubinBuilder().add(".text.k", "code")).problem.empty()) << "it contains none";
   EXPECT_TRUE(found_in(CubinBuilder().add(".nv_debug_ptx_txt_other", "x")).problem.empty());
 }
 
-TEST(DebugPtx, OfLinkedCodeIsSeveralModules) {
+TEST(DebugPtx, LinkedCodeHasSeveralModules) {
   const std::string first = text_for("sm_90"), second = text_for("sm_80");
   EXPECT_THAT(
       found_in(
@@ -65,7 +65,7 @@ TEST(DebugPtx, OfLinkedCodeIsSeveralModules) {
       << "in one section";
 }
 
-TEST(DebugPtx, ThatCannotBeUsedIsNamed) {
+TEST(DebugPtx, UnusableTextIsReported) {
   const std::string text = text_for("sm_90");
   const auto problem = [](const CubinBuilder& cubin, PtxUse use = {.sm = 90}) {
     const CubinPtx found = found_in(cubin, use);
@@ -77,21 +77,21 @@ TEST(DebugPtx, ThatCannotBeUsedIsNamed) {
   EXPECT_THAT(problem(CubinBuilder().add(".nv_debug_ptx_txt", "")),
               HasSubstr("ends in the middle of a line"));
   EXPECT_THAT(problem(CubinBuilder().add(".nv_debug_ptx_txt", text, 1, compressed)), HasSubstr("compressed"));
-  EXPECT_THAT(problem(CubinBuilder().add(".nv_debug_ptx_txt", text, without_bits)), HasSubstr("cut off"));
+  EXPECT_THAT(problem(CubinBuilder().add(".nv_debug_ptx_txt", text, without_bits)), HasSubstr("truncated"));
   EXPECT_THAT(problem(CubinBuilder().add(".nv_debug_ptx_txt", kept(".version\n\x01\n"))),
               HasSubstr("not text"));
   EXPECT_THAT(problem(CubinBuilder().add(".nv_debug_ptx_txt", kept("ret;\n}\n"))), HasSubstr(".version"));
-  EXPECT_THAT(problem(cubin_with(text), {.sm = 80}), HasSubstr("not one of the device's"));
-  EXPECT_THAT(problem(cubin_with(text_for("sm_90a")), {.sm = 100}), HasSubstr("not one of the device's"));
+  EXPECT_THAT(problem(cubin_with(text), {.sm = 80}), HasSubstr("does not match the device"));
+  EXPECT_THAT(problem(cubin_with(text_for("sm_90a")), {.sm = 100}), HasSubstr("does not match the device"));
   EXPECT_THAT(problem(cubin_with(text_for("sm_100f, debug")), {.sm = 120}),
-              HasSubstr("not one of the device's"));
+              HasSubstr("does not match the device"));
   EXPECT_FALSE(found_in(cubin_with(text_for("sm_90a"))).texts.empty());
   EXPECT_FALSE(found_in(cubin_with(text_for("sm_100f, debug")), {.sm = 103}).texts.empty());
   EXPECT_FALSE(found_in(cubin_with(text_for("sm_75"))).texts.empty());
   EXPECT_FALSE(found_in(cubin_with(text_for("sm_100a")), {}).texts.empty()) << "on any device";
 }
 
-TEST(DebugPtx, ThatMustNotBeContractedIsNotGivenToTheDriver) {
+TEST(DebugPtx, RejectsTextThatMustNotBeContracted) {
   const auto assembled = [](const std::string& body, const std::string& options) {
     return cubin_with(text_for("sm_90", body))
         .add(".note.nv.tkinfo", "ptxas" + std::string(1, '\0') + options, 7);
@@ -104,15 +104,15 @@ TEST(DebugPtx, ThatMustNotBeContractedIsNotGivenToTheDriver) {
   EXPECT_FALSE(found_in(assembled(open, "-arch sm_90 -fmad true")).texts.empty());
   EXPECT_FALSE(found_in(assembled("mul.rn.f32 %f1, %f2, %f3;\nmul.lo.s32 %r1, %r2, %r3;\n", "-fmad false"))
                    .texts.empty())
-      << "as nvcc -fmad=false writes it";
+      << "as emitted by nvcc -fmad=false";
 }
 
-TEST(DebugPtx, OfDamagedCubinsNeverHurts) {
+TEST(DebugPtx, DamagedCubinsAreHandled) {
   const std::string cubin = cubin_with(text_for("sm_90"))
                                 .add(".note.nv.tkinfo", "-fmad", 7)
                                 .add(".nv_debug_ptx_txt.1", "x")
                                 .build();
-  // What is cut off may be missing, but no part is taken for the whole.
+  // A truncated file may yield nothing, but never a partial text.
   const std::string usable = cubin_with(text_for("sm_90")).build();
   const std::vector<std::string> whole = ptx_of_cubin(as_bytes(usable), {.sm = 90}).texts;
   EXPECT_FALSE(whole.empty());
@@ -154,7 +154,7 @@ std::vector<CubinPtx> found_in_file(const std::string& name) {
   return found;
 }
 
-TEST(DebugPtx, OfTheToolkitsOwnToolsIsFound) {
+TEST(DebugPtx, FindsTextFromTheToolkit) {
   for (const char* name : {"lines.cubin", "lines.fatbin", "program_lines"}) {
     const std::vector<CubinPtx> found = found_in_file(name);
     ASSERT_EQ(found.size(), 1u) << name;
@@ -162,11 +162,12 @@ TEST(DebugPtx, OfTheToolkitsOwnToolsIsFound) {
     EXPECT_THAT(found[0].texts[0], HasSubstr("_Z4fillPi"));
     EXPECT_THAT(found[0].texts[0], HasSubstr(".target sm_90"));
   }
-  EXPECT_EQ(found_in_file("program_lines_rdc").at(0).texts.size(), 1u) << "linked of one translation unit";
+  EXPECT_EQ(found_in_file("program_lines_rdc").at(0).texts.size(), 1u) << "linked from one translation unit";
   EXPECT_TRUE(found_in_file("kernels.cubin").empty());
 }
 
-/// Returns the source line that the .loc before each line of the text names; 0: none, or it names line 0.
+/// Returns the source line of the .loc before each line of the text; 0 if there is no .loc or it specifies
+/// line 0.
 std::vector<int> places_of(const std::string& text) {
   std::vector<int> places;
   int place = 0;
@@ -189,7 +190,7 @@ TEST(DebugPtx, HasTheSourceLinesOfTheCubin) {
   EXPECT_THAT(found, HasSubstr("kernels.cu\"\n"));
   const std::vector<int> expected = places_of(original);
   const std::vector<int> places = places_of(found);
-  ASSERT_GE(places.size() + 1, expected.size()) << "lines have their numbers";
+  ASSERT_GE(places.size() + 1, expected.size()) << "line numbers are preserved";
   std::set<int> known;
   for (std::size_t i = 0; i < expected.size() && i < places.size(); ++i) {
     if (places[i] == 0) continue;
@@ -199,7 +200,7 @@ TEST(DebugPtx, HasTheSourceLinesOfTheCubin) {
   EXPECT_GE(known.size(), 2u) << found;
 }
 
-TEST(DebugPtx, OfDamagedLineTablesNeverHurts) {
+TEST(DebugPtx, DamagedLineTablesAreHandled) {
   std::string cubin;
   ASSERT_TRUE(read_file(std::string(LYNXPP_IMAGE_TEST_DATA) + "/lines.cubin", cubin));
   std::uint32_t random = 1;

@@ -1,4 +1,5 @@
-// What a driver runs where machine code stands beside PTX, and which PTX that machine code was compiled from.
+// The code that a driver runs for images with machine code and PTX, and the PTX that machine code was
+// compiled from.
 #include "image/device_code.h"
 
 #include <gmock/gmock.h>
@@ -20,7 +21,7 @@ constexpr std::uint16_t kind_elf = 2;
 constexpr std::uint64_t architecture_specific_flag = 0x100000;
 constexpr std::uint64_t family_specific_flag = 0x200000;
 
-/// A cubin without sections, as CUDA 12 writes its header.
+/// A cubin without sections, with a header as written by CUDA 12.
 std::string cubin_from(std::uint32_t virtual_architecture) {
   std::string bytes(64, '\0');
   ContainerBuilder::put(bytes, 0, std::uint32_t{0x464C457F});
@@ -29,7 +30,7 @@ std::string cubin_from(std::uint32_t virtual_architecture) {
   return bytes;
 }
 
-/// The PTX, or why there is none.
+/// The PTX, or the reason for its absence.
 std::string code(std::span<const std::byte> bytes, int sm) {
   const auto codes = device_code(bytes, sm);
   if (!codes) return codes.error().diagnostics.front().message;
@@ -42,7 +43,7 @@ std::string code(const ContainerBuilder& container, int sm) {
   return code(as_bytes(image), sm);
 }
 
-TEST(DeviceCode, OfPtxAloneIsWhatTheDriverCompiles) {
+TEST(DeviceCode, PtxAloneIsCompiledByTheDriver) {
   const ContainerBuilder image = ContainerBuilder().add(kind_ptx, 75, "// 75\n").add(kind_ptx, 86, "// 86\n");
   EXPECT_EQ(code(image, 80), "// 75\n");
   EXPECT_EQ(code(image, 90), "// 86\n");
@@ -51,25 +52,25 @@ TEST(DeviceCode, OfPtxAloneIsWhatTheDriverCompiles) {
   EXPECT_EQ(code(as_bytes("// text\n"), 90), "// text\n");
 }
 
-TEST(DeviceCode, OfACubinIsThePtxItWasCompiledFrom) {
+TEST(DeviceCode, CubinUsesThePtxItWasCompiledFrom) {
   const ContainerBuilder image = ContainerBuilder()
                                      .add(kind_elf, 86, cubin_from(80), Compression::lz4)
                                      .add(kind_ptx, 80, "// 80\n")
                                      .add(kind_ptx, 86, "// 86\n");
   EXPECT_EQ(code(image, 86), "// 80\n");
   EXPECT_EQ(code(image, 89), "// 80\n") << "machine code for an older minor version runs, too";
-  EXPECT_EQ(code(image, 90), "// 86\n") << "of another major version it does not";
+  EXPECT_EQ(code(image, 90), "// 86\n") << "but not for another major version";
   EXPECT_EQ(code(image, 80), "// 80\n") << "nor on an older device";
   EXPECT_EQ(code(image, 87), "// 86\n") << "nor on a system on a chip";
 }
 
-TEST(DeviceCode, OfACubinWithoutItsPtxIsRefused) {
+TEST(DeviceCode, CubinWithoutItsPtxIsRefused) {
   const ContainerBuilder image =
       ContainerBuilder().add(kind_elf, 90, cubin_from(90)).add(kind_ptx, 80, "// 80\n");
   EXPECT_EQ(
       code(image, 90),
-      "what runs is machine code for sm_90, compiled from compute_90; the program's PTX is for compute_80 "
-      "and may be other code");
+      "the device runs machine code for sm_90, compiled from compute_90; the program's PTX is for compute_80 "
+      "and may be different code");
   EXPECT_EQ(code(image, 100), "// 80\n");
   EXPECT_EQ(code(ContainerBuilder().add(kind_elf, 90, cubin_from(90)), 90),
             "the program carries no PTX for it");
@@ -78,7 +79,7 @@ TEST(DeviceCode, OfACubinWithoutItsPtxIsRefused) {
             "build with nvcc -gencode arch=compute_90,code=[sm_90,compute_90]");
 }
 
-TEST(DeviceCode, SpecialTargetsRunOnlyWhereTheyMay) {
+TEST(DeviceCode, SpecialTargetsRunOnlyOnMatchingDevices) {
   const ContainerBuilder image =
       ContainerBuilder()
           .add(kind_elf, 90, cubin_from(90), Compression::none, architecture_specific_flag)
@@ -90,7 +91,7 @@ TEST(DeviceCode, SpecialTargetsRunOnlyWhereTheyMay) {
   EXPECT_EQ(code(image, 120), "// 90\n");
 }
 
-TEST(DeviceCode, EveryContainerIsAskedForItself) {
+TEST(DeviceCode, ContainersAreResolvedSeparately) {
   const std::string image = ContainerBuilder().add(kind_elf, 90, cubin_from(90)).build() +
                             ContainerBuilder().add(kind_ptx, 80, "// b\n").build();
   const auto codes = device_code(as_bytes(image), 90);
@@ -100,7 +101,7 @@ TEST(DeviceCode, EveryContainerIsAskedForItself) {
   EXPECT_EQ((*codes)[1].ptx, "// b\n");
 }
 
-TEST(DeviceCode, ADamagedCubinIsTakenForOneOfItsOwnArchitecture) {
+TEST(DeviceCode, DamagedCubinUsesItsOwnArchitecture) {
   for (const std::string& cubin : {std::string("ELF?"), cubin_from(80).substr(0, 40)}) {
     EXPECT_FALSE(compiled_from(as_bytes(cubin)));
     EXPECT_EQ(code(ContainerBuilder().add(kind_elf, 90, cubin).add(kind_ptx, 90, "// 90\n"), 90), "// 90\n");
@@ -115,8 +116,8 @@ TEST(DeviceCode, ADamagedCubinIsTakenForOneOfItsOwnArchitecture) {
 
 #ifdef LYNXPP_IMAGE_TEST_DATA
 
-/// __CUDA_ARCH__ where the kernel of the file is compiled for a device of this capability, or the reason why
-/// its PTX is not what runs.
+/// __CUDA_ARCH__ of the file's kernel for a device of this capability, or the reason why its PTX is not the
+/// code that runs.
 std::string architecture_on(const std::string& name, int sm) {
   const auto file = containers_in_file(std::string(LYNXPP_IMAGE_TEST_DATA) + "/" + name);
   if (!file || file->images.size() != 1) return "cannot read the file";
@@ -133,10 +134,10 @@ std::string architecture_on(const std::string& name, int sm) {
   return "no constant in the kernel";
 }
 
-TEST(DeviceCode, OfNvccIsTheBranchThatRuns) {
+TEST(DeviceCode, MatchesTheBranchThatNvccCompiled) {
   EXPECT_EQ(architecture_on("older_ptx.fatbin", 90),
-            "what runs is machine code for sm_90a, compiled from compute_90a; the program's PTX is for "
-            "compute_80 and may be other code");
+            "the device runs machine code for sm_90a, compiled from compute_90a; the program's PTX is for "
+            "compute_80 and may be different code");
   EXPECT_EQ(architecture_on("older_ptx.fatbin", 100), "800");
   EXPECT_EQ(architecture_on("older_ptx.fatbin", 75),
             "the program's PTX is for compute_80, not for compute capability 7.5");
@@ -153,7 +154,7 @@ TEST(DeviceCode, OfNvccIsTheBranchThatRuns) {
   EXPECT_EQ(architecture_on("by_family.fatbin", 120), "900");
 }
 
-TEST(DeviceCode, PtxasNotesWhatItCompiledFrom) {
+TEST(DeviceCode, PtxasRecordsItsVirtualArchitecture) {
   for (const auto& [name, expected] : {std::pair{"kernels.cubin", 75}, {"older.cubin", 80}}) {
     std::string cubin;
     ASSERT_TRUE(read_file(std::string(LYNXPP_IMAGE_TEST_DATA) + "/" + name, cubin));

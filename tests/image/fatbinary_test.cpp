@@ -68,7 +68,7 @@ TEST(Fatbinary, ListsEntriesOfEveryCompression) {
   EXPECT_FALSE(ptx_text((*entries)[0]).ok());
 }
 
-TEST(Fatbinary, TakesTheBestModuleOfEachContainer) {
+TEST(Fatbinary, SelectsTheBestModuleOfEachContainer) {
   const std::string first = ContainerBuilder()
                                 .add(kind_ptx, 75, module_for(75))
                                 .add(kind_ptx, 90, module_for(90))
@@ -99,7 +99,7 @@ TEST(Fatbinary, OlderModulesFollowTheBestOne) {
   EXPECT_THAT(architectures, ElementsAre(86, 80, 75, 60)) << "none of a newer device";
 }
 
-TEST(Fatbinary, ArchitectureAndFamilySpecificModulesRunOnlyWhereTheyMay) {
+TEST(Fatbinary, ArchitectureAndFamilySpecificModulesRunOnlyOnMatchingDevices) {
   const std::string image =
       ContainerBuilder()
           .add(kind_ptx, 80, "// portable 80\n")
@@ -119,7 +119,7 @@ TEST(Fatbinary, ZerosBetweenContainersAreSkipped) {
   EXPECT_THAT(modules(image, 0), ElementsAre("// a\n", "// a\n"));
 }
 
-TEST(Fatbinary, PlainTextAndCubins) {
+TEST(Fatbinary, AcceptsPlainTextAndCubins) {
   const std::string text = module_for(75);
   EXPECT_THAT(modules(text, 90), ElementsAre(text));
   EXPECT_THAT(modules(text + std::string(5, '\0'), 90), ElementsAre(text));
@@ -130,18 +130,18 @@ TEST(Fatbinary, PlainTextAndCubins) {
               IsEmpty());
 }
 
-/// A few thousand bytes of zstd yield gigabytes of zeros; no module does.
-TEST(Fatbinary, EntriesMayNotGrowBeyondWhatModulesDo) {
+/// A few thousand bytes of zstd may expand to gigabytes of zeros; modules do not.
+TEST(Fatbinary, RejectsImplausiblyLargeEntries) {
   const std::string large = "//" + std::string(std::size_t{64} << 20, ' ');
   EXPECT_THAT(error_of(ContainerBuilder().add(kind_ptx, 75, large, Compression::zstd).build()),
-              testing::EndsWith("bytes claims to hold 67108866"));
+              testing::EndsWith("bytes claims an uncompressed size of 67108866"));
   const std::string table = "//" + std::string(std::size_t{1} << 20, '0') + module_for(75);
   EXPECT_THAT(modules(ContainerBuilder().add(kind_ptx, 75, table, Compression::zstd).build(), 0),
               ElementsAre(table));
 }
 
 /// Larger than the first step of decompression.
-TEST(Fatbinary, LargeEntriesAreDecompressedWhole) {
+TEST(Fatbinary, LargeEntriesAreFullyDecompressed) {
   std::string large;
   for (std::uint32_t i = 0; large.size() < (std::size_t{5} << 20); ++i)
     large += std::to_string(i * 2654435761U) + "\n";
@@ -155,24 +155,24 @@ TEST(Fatbinary, LargeEntriesAreDecompressedWhole) {
   }
 }
 
-TEST(Fatbinary, DamageIsNamed) {
+TEST(Fatbinary, DamageIsReported) {
   const std::string good = ContainerBuilder().add(kind_ptx, 75, module_for(75), Compression::zstd).build();
   EXPECT_EQ(error_of(""), "the program image is neither a fatbinary, a cubin nor PTX text");
   EXPECT_EQ(error_of("\x01\x02\x03\x04"), "the program image is neither a fatbinary, a cubin nor PTX text");
-  EXPECT_EQ(error_of(good.substr(0, good.size() - 1)), "the fatbinary container is cut off");
+  EXPECT_EQ(error_of(good.substr(0, good.size() - 1)), "the fatbinary container is truncated");
   EXPECT_EQ(error_of(good.substr(0, 10)), "the bytes are not a fatbinary container");
   EXPECT_EQ(error_of(good + "garbage"), "the bytes are not a fatbinary container");
   EXPECT_EQ(error_of(good + "abc"), "the bytes are not a fatbinary container");
 
   std::string image = good;
   ContainerBuilder::put(image, 16 + 8, std::uint64_t{1} << 60);
-  EXPECT_EQ(error_of(image), "a fatbinary entry reaches beyond its container");
+  EXPECT_EQ(error_of(image), "a fatbinary entry extends past its container");
   image = good;
   ContainerBuilder::put(image, 16 + 4, std::uint32_t{0});
-  EXPECT_EQ(error_of(image), "a fatbinary entry has an impossible header size");
+  EXPECT_EQ(error_of(image), "a fatbinary entry has an invalid header size");
   image = good;
   ContainerBuilder::put(image, 16 + 16, std::uint32_t{0x7fffffff});
-  EXPECT_EQ(error_of(image), "a compressed fatbinary entry reaches beyond its payload");
+  EXPECT_EQ(error_of(image), "a compressed fatbinary entry extends past its payload");
   image = good;
   ContainerBuilder::put(image, 16 + 56, std::uint64_t{module_for(75).size() - 1});
   EXPECT_EQ(error_of(image), "a zstd fatbinary entry is larger than its header says");
@@ -181,19 +181,19 @@ TEST(Fatbinary, DamageIsNamed) {
   EXPECT_EQ(error_of(image), "a zstd fatbinary entry is smaller than its header says");
   image = good;
   ContainerBuilder::put(image, 16 + 56, std::uint64_t{1} << 62);
-  EXPECT_THAT(error_of(image), testing::EndsWith("bytes claims to hold 4611686018427387904"));
+  EXPECT_THAT(error_of(image), testing::EndsWith("bytes claims an uncompressed size of 4611686018427387904"));
   image = good;
   ContainerBuilder::put(image, 16 + 64, std::uint32_t{0});
   EXPECT_THAT(error_of(image), testing::StartsWith("a fatbinary entry is not valid zstd: "));
 
   image = ContainerBuilder().add(kind_ptx, 75, module_for(75), Compression::lz4).build();
   ContainerBuilder::put(image, 16 + 56, std::uint64_t{1} << 18);
-  EXPECT_EQ(error_of(image), "an LZ4 fatbinary entry has an impossible size");
+  EXPECT_EQ(error_of(image), "an LZ4 fatbinary entry has an invalid size");
   ContainerBuilder::put(image, 16 + 56, std::uint64_t{module_for(75).size() + 3});
   EXPECT_EQ(error_of(image), "a fatbinary entry is not valid LZ4");
 }
 
-/// A copy in a heap block of its exact size, so AddressSanitizer sees the first byte read beyond it.
+/// A copy in a heap block of its exact size, so AddressSanitizer detects the first byte read past its end.
 class ExactBytes {
  public:
   explicit ExactBytes(const std::string& image)
@@ -215,8 +215,8 @@ void expect_message(const Failure& failure) {
   EXPECT_NE(failure.diagnostics.front().message, "");
 }
 
-/// Texts of the PTX entries by the offset of their payloads. Every entry lies in the image and is of the size
-/// that its header says, or there is a message; nullopt: for the image as a whole.
+/// Texts of the PTX entries, keyed by the offsets of their payloads. Checks that every entry is inside the
+/// image and has the size in its header, or that there is a message; nullopt if the entire image is rejected.
 std::optional<std::map<std::size_t, std::string>> texts_of(const std::string& image) {
   const ExactBytes exact(image);
   const auto entries = list_entries(exact.bytes());
@@ -258,12 +258,12 @@ const std::string first_container = ContainerBuilder()
 const std::string two_containers =
     first_container + ContainerBuilder().add(kind_ptx, 86, module_for(86), Compression::lz4).build();
 
-TEST(Fatbinary, TruncatedImagesAreRefusedExceptBetweenContainers) {
+TEST(Fatbinary, TruncatedImagesAreRejectedExceptBetweenContainers) {
   const auto whole = texts_of(two_containers);
   ASSERT_TRUE(whole);
   ASSERT_EQ(whole->size(), 4U);
   const std::map first_three(whole->begin(), std::prev(whole->end()));
-  // Fewer bytes than the magic number has could be PTX text.
+  // Text shorter than the magic number could be PTX.
   for (std::size_t size = 4; size < two_containers.size(); ++size) {
     const auto texts = texts_of(two_containers.substr(0, size));
     ASSERT_EQ(texts.has_value(), size == first_container.size()) << size << " bytes";
@@ -271,7 +271,7 @@ TEST(Fatbinary, TruncatedImagesAreRefusedExceptBetweenContainers) {
   }
 }
 
-/// Changes up to four numbers of the image.
+/// Changes up to four bytes of the image.
 std::string mutated(std::string image, std::mt19937& random) {
   constexpr std::uint64_t elf_edges[] = {0,    1,    7,    8,          63,         64,
                                          0x7f, 0x80, 0xff, 0x7fffffff, 0xffffffff, ~std::uint64_t{0}};
@@ -290,7 +290,7 @@ std::string mutated(std::string image, std::mt19937& random) {
   return image;
 }
 
-TEST(Fatbinary, MutatedImagesKeepTheTextsOfWholeEntries) {
+TEST(Fatbinary, MutatedImagesKeepTheTextsOfIntactEntries) {
   const auto whole = texts_of(two_containers);
   ASSERT_TRUE(whole);
   std::mt19937 random(20120612);  // the same damage in every run
@@ -306,7 +306,7 @@ TEST(Fatbinary, MutatedImagesKeepTheTextsOfWholeEntries) {
       const auto next = std::next(entry);
       const std::size_t end = next == whole->end() ? image.size() : next->first - header_bytes;
       const auto found = texts->find(entry->first);
-      // Damage before the entry may hide it.
+      // Earlier damage may hide the entry.
       if (found == texts->end() || image.compare(begin, end - begin, two_containers, begin, end - begin) != 0)
         continue;
       ++kept;
@@ -317,7 +317,7 @@ TEST(Fatbinary, MutatedImagesKeepTheTextsOfWholeEntries) {
   EXPECT_GT(kept, 0U);
 }
 
-TEST(ImageBytes, MeasuresWhatTheProgramGivesTheDriver) {
+TEST(ImageBytes, MeasuresImagesPassedToTheDriver) {
   const std::string container =
       ContainerBuilder().add(kind_ptx, 75, module_for(75), Compression::zstd).build();
   const auto direct = image_bytes(container.data());
@@ -342,7 +342,7 @@ TEST(ImageBytes, MeasuresWhatTheProgramGivesTheDriver) {
               ElementsAre(text));
 }
 
-TEST(ImageBytes, RefusesWhatIsNoImage) {
+TEST(ImageBytes, RejectsInvalidImages) {
   EXPECT_FALSE(image_bytes(nullptr).ok());
   EXPECT_FALSE(image_bytes("").ok());
   EXPECT_FALSE(image_bytes("\x01\x02").ok());

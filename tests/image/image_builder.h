@@ -122,7 +122,7 @@ inline std::span<const std::byte> as_bytes(const std::string& text) {
   return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
 }
 
-/// A fatbinary wrapper as nvcc's host code holds it.
+/// A fatbinary wrapper as in nvcc's host code.
 struct Wrapper {
   std::uint32_t magic = 0x466243b1;
   std::uint32_t version = 1;

@@ -1,4 +1,4 @@
-// Files that the toolkit's own tools wrote.
+// Files created by the toolkit's tools.
 #include "image/program_file.h"
 
 #include <gmock/gmock.h>
@@ -37,7 +37,7 @@ std::vector<std::string> modules_of(const std::string& path, int sm, std::size_t
   return texts;
 }
 
-/// nvcc leaves indentation and comments out of the text it puts into a fatbinary.
+/// nvcc removes indentation and comments from the text in a fatbinary.
 std::string without_spaces_and_comments(const std::string& text) {
   std::string result;
   for (std::string_view line : split(text, '\n')) {
@@ -51,7 +51,7 @@ std::string without_spaces_and_comments(const std::string& text) {
 
 class CompressionMode : public testing::TestWithParam<const char*> {};
 
-TEST_P(CompressionMode, GivesTheSameTextAsThePlainPtx) {
+TEST_P(CompressionMode, YieldsTheSameTextAsThePlainPtx) {
   std::string plain;
   ASSERT_TRUE(read_file(data("kernels.ptx"), plain));
   const auto modules = modules_of(data(std::string(GetParam()) + ".fatbin"), 90);
@@ -60,7 +60,7 @@ TEST_P(CompressionMode, GivesTheSameTextAsThePlainPtx) {
 }
 INSTANTIATE_TEST_SUITE_P(Nvcc, CompressionMode, testing::Values("zstd", "lz4", "none"), ReadableName());
 
-TEST(ProgramFile, SeveralArchitectures) {
+TEST(ProgramFile, SupportsSeveralArchitectures) {
   const std::string path = data("multi.fatbin");
   for (const auto& [sm, target] : {std::pair{0, "sm_90"}, {100, "sm_90"}, {86, "sm_80"}, {75, "sm_75"}}) {
     const auto modules = modules_of(path, sm);
@@ -71,13 +71,13 @@ TEST(ProgramFile, SeveralArchitectures) {
   EXPECT_TRUE(modules_of(path, 70).empty());
 }
 
-TEST(ProgramFile, RelocatableCode) {
+TEST(ProgramFile, SupportsRelocatableCode) {
   const auto modules = modules_of(data("relocatable.fatbin"), 90);
   ASSERT_EQ(modules.size(), 1u);
   EXPECT_THAT(modules[0], HasSubstr("_Z4fillPi"));
 }
 
-TEST(ProgramFile, ProgramOfTheDeviceLinker) {
+TEST(ProgramFile, SupportsProgramsOfTheDeviceLinker) {
   const auto file = containers_in_file(data("program_rdc"));
   ASSERT_TRUE(file.ok());
   ASSERT_GE(file->images.size(), 2u);
@@ -86,20 +86,20 @@ TEST(ProgramFile, ProgramOfTheDeviceLinker) {
   EXPECT_FALSE(modules_of(data("program_rdc"), 90).empty());
 }
 
-TEST(ProgramFile, CubinHoldsNoPtx) {
+TEST(ProgramFile, CubinContainsNoPtx) {
   const auto file = containers_in_file(data("kernels.cubin"));
   ASSERT_TRUE(file.ok());
   ASSERT_EQ(file->images.size(), 1u);
   const auto entries = list_entries(file->images[0].bytes);
   ASSERT_TRUE(entries.ok());
   EXPECT_EQ(entries->front().kind, EntryKind::cubin);
-  // In memory the cubin is measured by its own headers; nothing of the file may be missing.
+  // In memory the cubin is measured by its own headers; the entire file must be covered.
   const auto measured = image_bytes(file->contents.data());
   ASSERT_TRUE(measured.ok());
   EXPECT_EQ(measured->size(), file->contents.size());
 }
 
-TEST(ProgramFile, ToolkitLibraries) {
+TEST(ProgramFile, ReadsToolkitLibraries) {
   if (!std::filesystem::exists(LYNXPP_CUDA_LIBRARIES "/libcurand.so"))
     GTEST_SKIP() << "the toolkit has no libcurand";
   std::size_t containers = 0;
@@ -113,7 +113,7 @@ TEST(ProgramFile, ToolkitLibraries) {
   EXPECT_GT(runtime[0].size(), 700000u);
 }
 
-TEST(ProgramFile, TruncatedFilesAreSurvived) {
+TEST(ProgramFile, TruncatedFilesAreHandled) {
   std::string contents;
   ASSERT_TRUE(read_file(data("program_rdc"), contents));
   const TemporaryFolder folder;
@@ -126,7 +126,7 @@ TEST(ProgramFile, TruncatedFilesAreSurvived) {
 
 #endif  // LYNXPP_IMAGE_TEST_DATA
 
-TEST(ProgramFile, WhatHoldsNoDeviceCode) {
+TEST(ProgramFile, FilesWithoutDeviceCodeAreRejected) {
   const auto missing = containers_in_file("/no/such/file");
   ASSERT_FALSE(missing.ok());
   EXPECT_EQ(missing.error().diagnostics.front().message, "cannot read '/no/such/file'");

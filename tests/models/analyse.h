@@ -1,4 +1,4 @@
-// A description's text ▶ what the model says of it.
+// A description's text ▶ its analysis.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ struct Analysed {
   Terms terms;
 };
 
-/// Of a description with one variant.
+/// Analyses a description with one variant.
 inline Analysed analyse(const std::string& text, const Given& given = {},
                         const Machine& machine = paper_machine()) {
   const Result<Description> description = parse_description(text, "d.access");
@@ -39,7 +39,7 @@ inline Analysed analyse(const std::string& text, const Given& given = {},
   return {*totals, terms_of(*totals, machine)};
 }
 
-/// "line:column message" of why a description with one variant cannot be analysed; empty when it can.
+/// "line:column message" if a description with one variant cannot be analysed; otherwise empty.
 inline std::string failure_of(const std::string& text) {
   const Result<Description> description = parse_description(text, "d.access");
   EXPECT_TRUE(description);

@@ -1,4 +1,4 @@
-// How long a kernel keeps each resource busy, worked out by hand.
+// Time that a kernel occupies each resource, calculated by hand.
 #include "models/cumapz/bounds.h"
 
 #include <gtest/gtest.h>
@@ -11,8 +11,8 @@
 namespace lynxpp::models::cumapz {
 namespace {
 
-// 132 multiprocessors with 4 schedulers, 96 channels of 16 bytes a cycle of 3201 MHz, core 1980 MHz, 700
-// cycles of latency.
+// 132 multiprocessors with 4 schedulers, 96 channels of 16 bytes per cycle at 3201 MHz, core at 1980 MHz,
+// latency 700 cycles.
 const Machine& machine = machine_of_today();
 constexpr double clocks = 1980.0 / 3201;
 
@@ -20,50 +20,50 @@ Bounds bounds(const std::string& text, const Machine& of = machine) {
   return bounds_of(analyse(text, {}, of).totals, of);
 }
 
-TEST(Bounds, OfACopy) {
+TEST(Bounds, AreExactForACopy) {
   const std::string copy =
       "grid (4096); block (64); array a of 4; array b of 4;"
       "let i = blockIdx.x * 64 + threadIdx.x; read a[i]; write b[i];";
   const Analysed found = analyse(copy, {}, machine);
-  EXPECT_EQ(found.totals.blocks_run, 1) << "how far the array goes is known nevertheless";
+  EXPECT_EQ(found.totals.blocks_run, 1) << "the extent of the array is still known";
   const Bounds of = bounds(copy);
-  // Two warps of each block read one line of four sectors each, and write as much.
+  // Two warps of each block read one line of four sectors each, and write the same amount.
   EXPECT_DOUBLE_EQ(of.of(Resource::l1), 4096 * 2 * 2 / 132.0);
   EXPECT_DOUBLE_EQ(of.of(Resource::l2), 4096 * 2 * 2 * 4 / 96.0);
   EXPECT_DOUBLE_EQ(of.of(Resource::memory), 2 * 4096 * 256 / (96 * 16.0) * clocks);
   EXPECT_DOUBLE_EQ(of.of(Resource::issue), 4096 * 2 * 2 / (4 * 132.0));
-  EXPECT_DOUBLE_EQ(of.of(Resource::latency), 4096 * 700 / (32 * 132.0)) << "32 blocks are there at a time";
+  EXPECT_DOUBLE_EQ(of.of(Resource::latency), 4096 * 700 / (32 * 132.0)) << "32 blocks are resident";
   EXPECT_EQ(of.slowest(), Resource::memory);
   double squares = 0;
   for (const double each : of.busy) squares += each * each;
   EXPECT_DOUBLE_EQ(of.cycles(), std::sqrt(squares));
 }
 
-TEST(Bounds, TheCacheBringsASectorOnceForABlock) {
+TEST(Bounds, CacheLoadsASectorOncePerBlock) {
   const std::string once = "grid (64); block (32); array a of 4; read a[blockIdx.x * 32 + threadIdx.x];";
   const std::string twice = once + "read a[blockIdx.x * 32 + threadIdx.x];";
   EXPECT_DOUBLE_EQ(bounds(twice).of(Resource::l1), 2 * bounds(once).of(Resource::l1));
   EXPECT_DOUBLE_EQ(bounds(twice).of(Resource::l2), bounds(once).of(Resource::l2));
   EXPECT_DOUBLE_EQ(bounds(twice).of(Resource::latency), bounds(once).of(Resource::latency));
-  // 2048 sectors a round are more than a block's share of the cache holds: two blocks with 57,344 bytes of
-  // shared memory each leave 118,784 bytes, 1856 sectors for each.
+  // A round of 2048 sectors exceeds a block's share of the cache: two blocks with 57,344 bytes of shared
+  // memory each leave 118,784 bytes, 1856 sectors per block.
   const std::string large =
       "block (1024); array a of 4; shared s[14336] of 4;"
       "for (round = 0; round < 2; round += 1) for (k = 0; k < 16; k += 1) read a[k * 1024 + threadIdx.x];";
   EXPECT_DOUBLE_EQ(bounds(large).of(Resource::l2), 2 * 16 * 128 / 96.0);
 }
 
-TEST(Bounds, TheMemoryBringsOnceWhatBlocksShare) {
+TEST(Bounds, MemoryLoadsSharedDataOnce) {
   const Bounds shared = bounds("grid (64); block (32); array a of 4; read a[threadIdx.x];");
   EXPECT_DOUBLE_EQ(shared.of(Resource::l2), 64 * 4 / 96.0);
   EXPECT_DOUBLE_EQ(shared.of(Resource::memory), 128 / (96 * 16.0) * clocks);
-  // One sector in four of an array that is large.
+  // Every fourth sector of a large array.
   const Bounds sparse =
       bounds("grid (64); block (32); array a of 4; read a[(blockIdx.x * 32 + threadIdx.x) * 32];");
   EXPECT_DOUBLE_EQ(sparse.of(Resource::memory), 64 * 32 * 32 / (96 * 16.0) * clocks);
 }
 
-TEST(Bounds, PartsOfSectorsAndConflicts) {
+TEST(Bounds, CountPartialSectorsAndConflicts) {
   Machine other = machine;
   other.timing->l2->partial = 3;
   const std::string columns = "grid (64); block (32); array a of 4; write a[threadIdx.x * 64 + blockIdx.x];";
@@ -76,13 +76,13 @@ TEST(Bounds, PartsOfSectorsAndConflicts) {
   EXPECT_DOUBLE_EQ(bounds(banks).of(Resource::l1), 32 / 132.0);
 }
 
-TEST(Bounds, TexturesMoveLines) {
+TEST(Bounds, TexturesTransferLines) {
   const Bounds of = bounds("grid (64); block (32); texture t of 4; read t[blockIdx.x * 32 + threadIdx.x];");
   EXPECT_DOUBLE_EQ(of.of(Resource::l2), 64 * 4 / 96.0);
   EXPECT_DOUBLE_EQ(of.of(Resource::memory), 64 * 128 / (96 * 16.0) * clocks);
 }
 
-TEST(Bounds, BlocksWaitForFetchesTogether) {
+TEST(Bounds, BlocksOverlapTheirFetches) {
   const auto waits = [](const std::string& text) {
     return analyse("block (32); array a of 4; shared s[32] of 4; shared t[32] of 4;" + text, {}, machine)
         .totals.waits;
@@ -92,12 +92,13 @@ TEST(Bounds, BlocksWaitForFetchesTogether) {
   EXPECT_EQ(waits(fetches), 1);
   EXPECT_EQ(waits(fetches + "read s[threadIdx.x];" + fetches), 2);
   EXPECT_EQ(waits("for (k = 0; k < 5; k += 1) {" + fetches + "read s[threadIdx.x]; }"), 5);
-  EXPECT_EQ(waits("for (k = 0; k < 5; k += 1) read a[k * 32 + threadIdx.x];"), 1) << "they do not depend";
+  EXPECT_EQ(waits("for (k = 0; k < 5; k += 1) read a[k * 32 + threadIdx.x];"), 1)
+      << "the reads are independent";
   EXPECT_EQ(waits("write a[threadIdx.x];"), 0);
 }
 
-TEST(Bounds, RankWhereThereAreCaches) {
-  // Fetched data that a cache would have had: more reuse by the estimate, more work for the L1.
+TEST(Bounds, RankVariantsOnMachinesWithCaches) {
+  // Fetching data that is cached anyway: more reuse by the estimate, more work for the L1.
   const std::string text =
       "choice fetched = 0, 1; block (32); grid (1024); array a of 4; shared s[32] of 4;"
       "let i = blockIdx.x * 32 + threadIdx.x; if (fetched) fetch s[threadIdx.x] = a[i];"

@@ -14,7 +14,7 @@
 namespace lynxpp::models::cache {
 namespace {
 
-/// The same cache as lists, the line used last in front.
+/// The same cache as a list, most recently used line first.
 class NaiveCache {
  public:
   explicit NaiveCache(const CacheTiming& figures) : figures_(figures) {}
@@ -48,7 +48,7 @@ class NaiveCache {
   std::map<std::uint64_t, std::list<Line>> sets_;
 };
 
-/// Addresses that come back now and then.
+/// Addresses that repeat occasionally.
 std::vector<std::uint64_t> random_trace(unsigned seed, std::size_t accesses, std::uint64_t bytes) {
   std::mt19937_64 random(seed);
   std::vector<std::uint64_t> trace;
@@ -67,7 +67,7 @@ constexpr CacheTiming shapes[] = {
     {.bytes = 512, .line = 64, .sector = 32, .ways = 1},     // direct mapped
 };
 
-TEST(Cache, HitsAndWritesBackAsAListOfLinesDoes) {
+TEST(Cache, MatchesAListOfLines) {
   for (const CacheTiming& shape : shapes) {
     for (unsigned seed = 0; seed < 5; ++seed) {
       Cache cache(shape);
@@ -91,7 +91,7 @@ TEST(Cache, HitsAndWritesBackAsAListOfLinesDoes) {
   }
 }
 
-TEST(Cache, AClearedCacheHoldsNothing) {
+TEST(Cache, ClearedCacheIsEmpty) {
   Cache cache(shapes[0]);
   cache.access(0, true);
   EXPECT_TRUE(cache.access(0, false).hit);
@@ -99,7 +99,7 @@ TEST(Cache, AClearedCacheHoldsNothing) {
   EXPECT_FALSE(cache.access(0, false).hit);
 }
 
-/// By looking back.
+/// Reference: searches backwards.
 std::optional<std::uint64_t> distance_at(const std::vector<std::uint64_t>& lines, std::size_t at) {
   std::set<std::uint64_t> between;
   for (std::size_t i = at; i-- > 0;) {
@@ -109,7 +109,7 @@ std::optional<std::uint64_t> distance_at(const std::vector<std::uint64_t>& lines
   return std::nullopt;
 }
 
-TEST(ReuseDistance, IsWhatLookingBackFinds) {
+TEST(ReuseDistance, MatchesBackwardSearch) {
   for (unsigned seed = 0; seed < 10; ++seed) {
     std::mt19937_64 random(seed);
     std::vector<std::uint64_t> lines;
@@ -122,14 +122,15 @@ TEST(ReuseDistance, IsWhatLookingBackFinds) {
   }
 }
 
-TEST(ReuseDistance, OfALoopIsItsLength) {
+TEST(ReuseDistance, LoopHasItsLength) {
   ReuseDistances distances;
   for (std::uint64_t i = 0; i < 7; ++i) EXPECT_EQ(distances.access(i), std::nullopt);
   for (std::uint64_t i = 0; i < 70; ++i) EXPECT_EQ(distances.access(i % 7), 6u);
 }
 
-// With whole lines a set hits where the distance within it is below its ways, for any number of ways at once.
-TEST(SampledReuse, FindsTheHitsOfEveryAssociativity) {
+// With unsectored lines, a set hits if the distance within it is below its ways, for any number of ways at
+// once.
+TEST(SampledReuse, PredictsHitsForEveryAssociativity) {
   for (unsigned seed = 0; seed < 5; ++seed) {
     const std::vector<std::uint64_t> trace = random_trace(seed, 20000, 1 << 16);
     SampledReuse reuse({.bytes = 16 * 128 * 8, .line = 128, .sector = 128, .ways = 8}, 1);
@@ -145,7 +146,7 @@ TEST(SampledReuse, FindsTheHitsOfEveryAssociativity) {
   }
 }
 
-// A store hits whatever is there, and takes a place like any other access.
+// A store always hits, and occupies a line like any other access.
 TEST(SampledReuse, StoresHitWithAnyNumberOfWays) {
   for (unsigned seed = 0; seed < 5; ++seed) {
     const std::vector<std::uint64_t> trace = random_trace(seed, 21000, 1 << 16);
@@ -172,14 +173,14 @@ TEST(SampledReuse, StoresHitWithAnyNumberOfWays) {
   }
 }
 
-TEST(SampledReuse, OfSomeSetsIsExactForThese) {
+TEST(SampledReuse, IsExactForTheSampledSets) {
   const CacheTiming figures{.bytes = 256 * 128 * 4, .line = 128, .sector = 128, .ways = 4};
   SampledReuse sampled(figures, 8);
   EXPECT_GT(sampled.sampled_sets(), 256u / 8 / 2);
   EXPECT_LT(sampled.sampled_sets(), 256u / 8 * 2);
   const std::vector<std::uint64_t> trace = random_trace(3, 50000, 1 << 20);
   for (const std::uint64_t address : trace) sampled.access(address);
-  // The sets that it looks at: those in which a single access is seen.
+  // The sampled sets: those in which a single access is recorded.
   std::uint64_t hits = 0;
   std::uint64_t accesses = 0;
   Cache cache(figures);
@@ -218,7 +219,7 @@ TEST(SampledReuse, OfSomeSetsIsExactForThese) {
   EXPECT_EQ(sampled.counts().accesses(), 0u);
 }
 
-TEST(CacheBand, LiesBetweenAllHitsAndAllMisses) {
+TEST(CacheBand, IsBetweenAllHitsAndAllMisses) {
   const CacheBand band = cache_band({.accesses = 1000, .hits = 600, .first = 100}, {.hit = 1, .miss = 5});
   EXPECT_DOUBLE_EQ(band.all_hits, 1000);
   EXPECT_DOUBLE_EQ(band.all_misses, 5000);
@@ -231,7 +232,7 @@ TEST(CacheBand, LiesBetweenAllHitsAndAllMisses) {
   EXPECT_EQ(cache_band({10, 5, 1}, {.hit = 2, .miss = 2}).place, 0) << "no band";
 }
 
-// An H200 as its file has it: 96 channels of 16 bytes a cycle at 3201 MHz, 96 slices of a sector a cycle.
+// An H200's parameters: 96 channels of 16 bytes per cycle at 3201 MHz, 96 slices of one sector per cycle.
 TEST(CacheBand, CostsFollowFromTheMachine) {
   const Machine machine = *find_machine("compute_9_0");
   const SectorCosts l2 = l2_costs(machine);
@@ -242,7 +243,7 @@ TEST(CacheBand, CostsFollowFromTheMachine) {
   EXPECT_DOUBLE_EQ(l1.miss, l2.hit);
 }
 
-TEST(WastedBytes, AreWhatNoLaneAskedFor) {
+TEST(WastedBytes, AreBytesThatNoLaneRequested) {
   // 32 lanes read 4 bytes each, 128 bytes apart.
   const Wasted apart = wasted_bytes({.bytes_asked = 128, .sectors = 32, .lines = 32});
   EXPECT_EQ(apart.by_lines, 32u * 124);

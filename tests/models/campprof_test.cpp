@@ -1,4 +1,4 @@
-// The band against arithmetic by hand: a device whose benchmarks' times are known straight lines.
+// The band compared with manual calculations: a device whose benchmark times are known straight lines.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,8 +13,8 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// Times of a device of 10 multiprocessors, 100 transactions a warp: spread 1 + w ms, and 0.5 and 0.25 less
-/// for 32 and 64 bytes; camped 4 times that; writes twice the reads.
+/// Times of a device with 10 multiprocessors and 100 transactions per warp: spread 1 + w ms, reduced by 0.5
+/// and 0.25 for 32 and 64 bytes; camped 4 times that; writes twice the reads.
 double time_of(Direction direction, Placement placement, std::uint32_t type, double warps) {
   constexpr double less[] = {0.5, 0.25, 0};
   return (1 + warps - less[type]) * (placement == Placement::camped ? 4 : 1) *
@@ -46,14 +46,14 @@ std::string message_of(const auto& result) {
   return result ? "" : result.error().diagnostics.front().message;
 }
 
-TEST(CampProf, ConfigurationsAreThoseOfThePaper) {
+TEST(CampProf, ConfigurationsMatchThePaper) {
   EXPECT_THAT(configurations(24),
               ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 20, 22, 24));
   EXPECT_EQ(configurations(32).size(), 24u);
   EXPECT_EQ(configurations(7).size(), 7u);
 }
 
-TEST(CampProf, EquationsOfStraightLinesAreTheseLines) {
+TEST(CampProf, EquationsReproduceStraightLines) {
   const Calibration calibration = straight();
   for (const Form form : {Form::sums, Form::products}) {
     const Result<Equations> equations = equations_of(calibration, form);
@@ -63,14 +63,14 @@ TEST(CampProf, EquationsOfStraightLinesAreTheseLines) {
     EXPECT_NEAR(reads.coefficients[1].value, -0.5, 1e-12);
     EXPECT_NEAR(reads.coefficients[2].value, -0.25, 1e-12);
     EXPECT_NEAR(reads.intercept.value, 1, 1e-12);
-    // 8 (1 + 6 - 0.25) ms for 10 multiprocessors of 6 warps with 100 transactions.
+    // 8 (1 + 6 - 0.25) ms for 10 multiprocessors with 6 warps each and 100 transactions.
     const auto one = equations->milliseconds_of_one(calibration, Direction::write, Placement::camped, 1, 6);
     ASSERT_TRUE(one);
     EXPECT_NEAR(*one, 54.0 / 6000, 1e-12);
   }
 }
 
-TEST(CampProf, ALineIsTheSumOverTheTypes) {
+TEST(CampProf, LineIsTheSumOverTheTypes) {
   const Calibration calibration = straight();
   const Result<Equations> equations = equations_of(calibration, Form::sums);
   ASSERT_TRUE(equations);
@@ -86,7 +86,7 @@ TEST(CampProf, ALineIsTheSumOverTheTypes) {
   EXPECT_TRUE(band->left_out.empty());
 }
 
-TEST(CampProf, TheDegreeIsConstantAlongTheApplicationsLine) {
+TEST(CampProf, DegreeIsConstantAlongTheApplicationsLine) {
   const Calibration calibration = straight();
   const Result<Equations> equations = equations_of(calibration, Form::sums);
   // 1,000 reads of 128 bytes at w warps: best 1000 (1 + w) / 1000 w.
@@ -113,22 +113,22 @@ TEST(CampProf, TheDegreeIsConstantAlongTheApplicationsLine) {
   EXPECT_FALSE(untimed->points[0].application);
 }
 
-TEST(CampProf, ReadsAndWritesAreJudgedApart) {
+TEST(CampProf, ReadsAndWritesAreJudgedSeparately) {
   const Calibration calibration = straight();
   const Result<Equations> equations = equations_of(calibration, Form::sums);
-  // Reads and writes of 128 bytes, so many that at 1 warp the reads take 2 to 8 and the writes 4 to 16 ms.
+  // Reads and writes of 128 bytes: at 1 warp the reads take 2 to 8 ms and the writes 4 to 16 ms.
   Kernel kernel{{0, 0, 1000}, {0, 0, 1000}, 1, 1, 18.0};
   const Result<Band> writes_camped = band_of(calibration, *equations, kernel);
   ASSERT_TRUE(writes_camped) << message_of(writes_camped);
   EXPECT_NEAR(*writes_camped->degree, 12.0 / 18, 1e-12);
   EXPECT_NEAR(*writes_camped->degree_if_only_writes, 1, 1e-12);
-  EXPECT_NEAR(*writes_camped->degree_if_only_reads, 2, 1e-12);  // these cannot be it
+  EXPECT_NEAR(*writes_camped->degree_if_only_reads, 2, 1e-12);  // the reads cannot explain the time
 }
 
-TEST(CampProf, NextToNoWritesHaveNoDegreeOfTheirOwn) {
+TEST(CampProf, AlmostNoWritesHaveNoDegreeOfTheirOwn) {
   const Calibration calibration = straight();
   const Result<Equations> equations = equations_of(calibration, Form::sums);
-  // At 1 warp 1,000 reads take 2 to 8 ms, and a write 0.004 to 0.016: of 3 ms a tenth is 25 writes.
+  // At 1 warp 1,000 reads take 2 to 8 ms, and a write 0.004 to 0.016 ms: a tenth of 3 ms is 25 writes.
   const auto with_writes = [&](double writes) {
     const Result<Band> band = band_of(calibration, *equations, {{0, 0, 1000}, {0, 0, writes}, 1, 1, 3.0});
     EXPECT_TRUE(band) << message_of(band);
@@ -143,8 +143,8 @@ TEST(CampProf, NextToNoWritesHaveNoDegreeOfTheirOwn) {
   EXPECT_EQ(apart_of({2, 2.1}, 1), Apart::flat);
 }
 
-TEST(CampProf, TimeGoesWithInstructionsOrWithMemory) {
-  // 1,000 instructions, of which 100 access memory: 4 beside each are 40 % more.
+TEST(CampProf, TimeScalesWithInstructionsOrMemory) {
+  // 1,000 instructions, 100 of them memory accesses: 4 more at each are 40 %.
   const AddedArithmetic none{4, 1000, 100, 10, 11, 11};
   const AddedArithmetic all{4, 1000, 100, 10, 11, 15};
   const AddedArithmetic some{4, 1000, 100, 10, 11, 12};
@@ -154,7 +154,7 @@ TEST(CampProf, TimeGoesWithInstructionsOrWithMemory) {
   EXPECT_NEAR(*part_of_instructions(all), 1, 1e-12);
   EXPECT_NEAR(*part_of_instructions(some), 0.25, 1e-12);
   EXPECT_EQ(message_of(part_of_instructions({4, 1000, 12, 10, 11, 12})),
-            "4 additions beside each access are 4.8 % more instructions: too few to tell whether it is "
+            "4 additions at each access are 4.8 % more instructions: too few to determine if it is "
             "memory bound");
   EXPECT_TRUE(part_of_instructions({4, 1000, 12.5, 10, 11, 12}));
   for (const AddedArithmetic& each : {AddedArithmetic{4, 0, 0, 10, 11, 12},
@@ -164,7 +164,7 @@ TEST(CampProf, TimeGoesWithInstructionsOrWithMemory) {
     EXPECT_THAT(message_of(part_of_instructions(each)), HasSubstr("are not known"));
 }
 
-TEST(CampProf, Refusals) {
+TEST(CampProf, InvalidKernelsAreRejected) {
   const Calibration calibration = straight();
   const Result<Equations> equations = equations_of(calibration, Form::sums);
   const auto problem = [&](const Kernel& kernel) {
@@ -187,8 +187,8 @@ TEST(CampProf, Refusals) {
   EXPECT_THAT(message_of(band_of(flat, *same, {{0, 0, 1}, {}, 4, 4, 1.0})), HasSubstr("does not camp"));
 }
 
-TEST(CampProf, SamplesGiveATimeWhereStraightLinesHaveNone) {
-  // Flat until the memory is saturated, then proportional to the warps: at 8, 16 and 24 of them.
+TEST(CampProf, SamplesYieldTimesWhereStraightLinesDoNot) {
+  // Flat until the memory is saturated, then proportional to the warps: at 8, 16 and 24 warps.
   Calibration calibration = straight();
   for (Sample& each : calibration.samples)
     each.milliseconds = std::max(8.0 * (3 - each.type), 1.0 * each.warps) * (each.type + 1) *
@@ -203,7 +203,7 @@ TEST(CampProf, SamplesGiveATimeWhereStraightLinesHaveNone) {
   };
   EXPECT_NEAR(*one(0, 4), 24.0 / 4000, 1e-12);
   EXPECT_NEAR(*one(2, 16), 3 * 16.0 / 16'000, 1e-12);
-  EXPECT_NEAR(*one(2, 17), 3 * 17.0 / 17'000, 1e-12);  // 17 did not run: between 16 and 18
+  EXPECT_NEAR(*one(2, 17), 3 * 17.0 / 17'000, 1e-12);  // 17 was not measured: between 16 and 18
   EXPECT_FALSE(one(2, 33));
   EXPECT_FALSE(one(2, 0.5));
   const Kernel kernel{{1000, 0, 0}, {}, 1, 32, 24.0 * 4};
@@ -213,9 +213,9 @@ TEST(CampProf, SamplesGiveATimeWhereStraightLinesHaveNone) {
   EXPECT_NEAR(*band->degree, (96 - 24) / (6.0 * 24), 1e-12);
 }
 
-TEST(CampProf, GapsOfEquationsAreNamed) {
+TEST(CampProf, GapsOfEquationsAreReported) {
   Calibration calibration = straight();
-  // Through 0 at 2.5 warps.
+  // 0 at 2.5 warps.
   for (Sample& each : calibration.samples)
     each.milliseconds = each.placement == Placement::spread ? each.warps + 1.0 : 10.0 * each.warps - 25;
   const Result<Equations> sums = equations_of(calibration, Form::sums);
@@ -229,7 +229,7 @@ TEST(CampProf, GapsOfEquationsAreNamed) {
 }
 
 /// Ratios of an H100 at 64 warps (docs/measurements): reads camp, writes do not.
-TEST(CampProf, WhereWritesDoNotCampReadsHaveABandAllTheSame) {
+TEST(CampProf, ReadsHaveABandEvenIfWritesDoNotCamp) {
   Calibration calibration = straight();
   constexpr double reads[] = {14.24, 7.70, 8.01}, writes[] = {1.01, 1.04, 1.00};
   for (Sample& each : calibration.samples) {
@@ -253,7 +253,7 @@ TEST(CampProf, WhereWritesDoNotCampReadsHaveABandAllTheSame) {
   EXPECT_THAT(message_of(band_of(calibration, *samples, only_writes)), HasSubstr("does not camp"));
 }
 
-TEST(CampProf, ABenchmarkThatDidNotRunIsNamed) {
+TEST(CampProf, MissingBenchmarkIsReported) {
   Calibration calibration = straight();
   std::erase_if(calibration.samples, [](const Sample& each) {
     return each.direction == Direction::write && each.placement == Placement::camped && each.type == 1;
@@ -261,7 +261,7 @@ TEST(CampProf, ABenchmarkThatDidNotRunIsNamed) {
   EXPECT_EQ(message_of(equations_of(calibration, Form::samples)), "no times of writes of 64 bytes, camped");
 }
 
-TEST(CampProf, ConfigurationsWithoutATimeAreLeftOut) {
+TEST(CampProf, ConfigurationsWithoutATimeAreOmitted) {
   Calibration calibration = straight();
   for (Sample& each : calibration.samples)
     each.milliseconds = each.placement == Placement::spread ? each.warps + 1.0 : 10.0 * each.warps - 25;
@@ -275,7 +275,7 @@ TEST(CampProf, ConfigurationsWithoutATimeAreLeftOut) {
               HasSubstr("at 2 active warps the equations yield no time"));
 }
 
-TEST(CampProf, ACalibrationIsReadAsItWasWritten) {
+TEST(CampProf, CalibrationSurvivesARoundTrip) {
   const Calibration calibration = straight();
   const Result<std::string> text = to_json(calibration);
   ASSERT_TRUE(text) << message_of(text);
@@ -289,28 +289,28 @@ TEST(CampProf, ACalibrationIsReadAsItWasWritten) {
   EXPECT_EQ(*to_json(*again), *text);
 }
 
-TEST(CampProf, WhatIsWrongInACalibrationIsNamed) {
+TEST(CampProf, CalibrationErrorsAreReported) {
   const std::string text = *to_json(straight());
   const auto problem_with = [&](const std::string& old, const std::string& now) {
     std::string changed = text;
     changed.replace(changed.find(old), old.size(), now);
     return message_of(parse_calibration(changed, "c.json"));
   };
-  EXPECT_EQ(message_of(parse_calibration("[1]", "c.json")), "the file is no calibration");
+  EXPECT_EQ(message_of(parse_calibration("[1]", "c.json")), "the file is not a calibration");
   EXPECT_THAT(message_of(parse_calibration("{", "c.json")), testing::StartsWith("syntax error"));
   const std::string deep = std::string(100000, '[') + std::string(100000, ']');
   const auto nested = parse_calibration("{\"lynxpp_calibration\": 1,\n\"samples\": " + deep + "}", "c.json");
   ASSERT_FALSE(nested);
   EXPECT_EQ(render(nested.error().diagnostics), "c.json:2:111: error: the JSON is nested too deeply here\n");
   EXPECT_EQ(problem_with("\"lynxpp_calibration\": 1", "\"lynxpp_calibration\": 7"),
-            "the calibration is of version 7; this lynxpp reads version 1");
+            "the calibration has version 7; this lynxpp reads version 1");
   EXPECT_EQ(problem_with("\"partitions\": 8", "\"partitions\": 0"),
-            "'partitions' has to be a positive integer");
+            "'partitions' must be a positive integer");
   EXPECT_EQ(problem_with("\"date\"", "\"dote\""), "'date' is missing");
-  EXPECT_EQ(problem_with("\"ms\": 1.5", "\"ms\": -1.5"), "'ms' has to be a number above 0");
+  EXPECT_EQ(problem_with("\"ms\": 1.5", "\"ms\": -1.5"), "'ms' must be a number above 0");
   EXPECT_EQ(problem_with("\"direction\": \"read\",\n   \"placement\": \"spread\",\n   \"bytes\": 32",
                          "\"direction\": \"read\",\n   \"placement\": \"spread\",\n   \"bytes\": 33"),
-            "'bytes' has to be 32, 64 or 128");
+            "'bytes' must be 32, 64 or 128");
 }
 
 }  // namespace

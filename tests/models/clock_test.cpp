@@ -12,7 +12,7 @@ namespace {
 
 Machine gtx() { return *find_machine("compute_1_3"); }
 
-/// A grid whose warps' steps a function gives, all at once.
+/// A grid whose warps' steps are given by a function, all at once.
 class ScriptedGrid final : public Grid {
  public:
   using Script = std::function<Steps(std::uint64_t block, std::uint32_t warp)>;
@@ -33,7 +33,7 @@ class ScriptedGrid final : public Grid {
   }
   Failure why_stuck(std::uint32_t) override { return failure("stuck"); }
 
-  std::vector<std::uint32_t> multiprocessors;  ///< of the blocks, in their order
+  std::vector<std::uint32_t> multiprocessors;  ///< of the blocks, in order
 
  private:
   Script script_;
@@ -66,7 +66,7 @@ double service(const Machine& machine, std::uint32_t bytes) {
          timing.core_mhz / timing.memory_mhz;
 }
 
-TEST(Clock, OneAccessTakesIssueServiceAndLatency) {
+TEST(Clock, AccessTakesIssueServiceAndLatency) {
   const Machine machine = gtx();
   for (const std::uint32_t bytes : {32u, 64u, 128u}) {
     const KernelTime time = run(machine, {1, 1, 1}, [&](std::uint64_t, std::uint32_t) {
@@ -84,8 +84,8 @@ TEST(Clock, OneAccessTakesIssueServiceAndLatency) {
   }
 }
 
-// A store is over for its warp when it is sent; the kernel ends when the memory has it.
-TEST(Clock, StoresAreNotWaitedFor) {
+// A store completes for its warp when it is sent; the kernel ends when the memory has received it.
+TEST(Clock, WarpsDoNotWaitForStores) {
   const Machine machine = gtx();
   const KernelTime time = run(machine, {1, 1, 1}, [&](std::uint64_t, std::uint32_t) {
     Steps steps;
@@ -96,7 +96,7 @@ TEST(Clock, StoresAreNotWaitedFor) {
   EXPECT_EQ(time.stores.of_128, 10u);
 }
 
-TEST(Clock, ArithmeticTakesItsLatencyAloneAndItsIssueTogether) {
+TEST(Clock, ArithmeticOverlapsLatencyButNotIssue) {
   const Machine machine = gtx();
   const auto with_warps = [&](std::uint32_t warps) {
     return run(machine, {1, warps, 1},
@@ -104,11 +104,11 @@ TEST(Clock, ArithmeticTakesItsLatencyAloneAndItsIssueTogether) {
         .cycles;
   };
   EXPECT_DOUBLE_EQ(with_warps(1), 100 * 24);
-  EXPECT_DOUBLE_EQ(with_warps(6), 100 * 24 + 5 * 4) << "24 / 4 warps hide one another's latency";
-  EXPECT_DOUBLE_EQ(with_warps(16), 100 * 16 * 4 + 20) << "the scheduler is busy all the time";
+  EXPECT_DOUBLE_EQ(with_warps(6), 100 * 24 + 5 * 4) << "24 / 4 warps hide each other's latency";
+  EXPECT_DOUBLE_EQ(with_warps(16), 100 * 16 * 4 + 20) << "the scheduler is always busy";
 }
 
-TEST(Clock, AnInstructionThatUsesNothingGoesOnWhileALoadIsOnItsWay) {
+TEST(Clock, IndependentInstructionsOverlapALoad) {
   const Machine machine = gtx();
   const auto cycles = [&](bool uses_it) {
     return run(machine, {1, 1, 1},
@@ -125,8 +125,8 @@ TEST(Clock, AnInstructionThatUsesNothingGoesOnWhileALoadIsOnItsWay) {
   EXPECT_DOUBLE_EQ(cycles(true) - cycles(false), 240);
 }
 
-// `wait` with a count: of two loads the first one only.
-TEST(Clock, WaitsForTheLoadsThatAreMeant) {
+// `wait` with a count: waits for the first of two loads.
+TEST(Clock, WaitsOnlyForTheRequiredLoads) {
   const Machine machine = gtx();
   const KernelTime time = run(machine, {1, 1, 1}, [&](std::uint64_t, std::uint32_t) {
     Steps steps;
@@ -148,10 +148,10 @@ TEST(Clock, WarpsWaitForEachOtherAtABarrier) {
     if (warp == 0) steps.push_back(arithmetic(10, machine));
     return steps;
   });
-  EXPECT_DOUBLE_EQ(time.cycles, 3 * 4 + 100 * 24 + 10 * 24) << "warp 3 begins behind three instructions";
+  EXPECT_DOUBLE_EQ(time.cycles, 3 * 4 + 100 * 24 + 10 * 24) << "warp 3 begins after three instructions";
 }
 
-TEST(Clock, AWarpThatHasEndedIsNotWaitedFor) {
+TEST(Clock, BarrierIgnoresExitedWarps) {
   const Machine machine = gtx();
   const KernelTime time = run(machine, {1, 2, 1}, [&](std::uint64_t, std::uint32_t warp) {
     if (warp == 1) return Steps{arithmetic(50, machine)};
@@ -160,7 +160,7 @@ TEST(Clock, AWarpThatHasEndedIsNotWaitedFor) {
   EXPECT_DOUBLE_EQ(time.cycles, 50 * 24 + 24);
 }
 
-TEST(Clock, ABarrierThatNeverOpensIsSaid) {
+TEST(Clock, DeadlockAtABarrierIsReported) {
   Device device(gtx());
   ScriptedGrid grid([](std::uint64_t, std::uint32_t) {
     return Steps{{.kind = Step::Kind::barrier, .count = 1, .value = 2}};
@@ -170,11 +170,11 @@ TEST(Clock, ABarrierThatNeverOpensIsSaid) {
   EXPECT_EQ(time.error().diagnostics[0].message, "stuck");
 }
 
-TEST(Clock, BlocksGoToTheMultiprocessorsInTurnAndThenWhereAPlaceIsFree) {
+TEST(Clock, BlocksFillMultiprocessorsInTurnAndThenFreeSlots) {
   Machine machine = gtx();
   machine.timing->multiprocessors = 3;
   Device device(machine);
-  // Block 4 is short: multiprocessor 1 has a place first.
+  // Block 4 is short: multiprocessor 1 has a free slot first.
   ScriptedGrid grid(
       [&](std::uint64_t block, std::uint32_t) { return Steps{arithmetic(block == 4 ? 1 : 100, machine)}; });
   const Result<KernelTime> time = device.run({8, 1, 2}, grid);
@@ -184,8 +184,8 @@ TEST(Clock, BlocksGoToTheMultiprocessorsInTurnAndThenWhereAPlaceIsFree) {
   EXPECT_EQ(time->warps_per_multiprocessor, 2u);
 }
 
-/// Reads of `bytes` by every half warp, as in Figures 5 and 6 of the CampProf paper: block b keeps to
-/// partition b mod 8, or all keep to the first.
+/// Reads of `bytes` by every half warp, as in Figures 5 and 6 of the CampProf paper: block b uses partition b
+/// mod 8, or all blocks use the first.
 double micro_benchmark(const Machine& machine, std::uint32_t warps, std::uint32_t bytes, bool camps) {
   const auto reads = [&](std::uint64_t block, std::uint32_t) {
     const std::uint64_t partition = camps ? 0 : block % machine.global.channels;
@@ -226,7 +226,7 @@ TEST(Clock, CampingOnOnePartitionOfSixTakesUpToSixTimesAsLong) {
   EXPECT_LE(ratio, 6);
 }
 
-// The same reads by more warps at a time: faster until the partitions are busy all the time, then no more.
+// The same reads by more concurrent warps: faster until the partitions are saturated, then no faster.
 TEST(Clock, MoreWarpsHideLatencyUntilThePartitionsAreSaturated) {
   const Machine machine = gtx();
   constexpr std::uint64_t blocks = 30 * 32;
@@ -249,7 +249,7 @@ TEST(Clock, MoreWarpsHideLatencyUntilThePartitionsAreSaturated) {
   EXPECT_LE(cycles.back(), 1.2 * saturated);
 }
 
-TEST(Clock, AtomicsToOneAddressTakeTurns) {
+TEST(Clock, AtomicsToOneAddressAreSerialised) {
   const Machine machine = gtx();
   const auto cycles = [&](std::uint8_t lanes) {
     return run(machine, {1, 1, 1},
@@ -286,8 +286,8 @@ TEST(Clock, TrafficIsCountedByPartitionBlockAndTime) {
   EXPECT_GT(time.traffic.over_time[Traffic::rows / 2 - 1][0], 0u) << "at least half of the rows are used";
 }
 
-// A hit in the L1 needs no slice of the L2, one there no channel of the memory.
-TEST(Clock, CachesAnswerInTheirOwnTime) {
+// An L1 hit uses no slice of the L2, and an L2 hit no channel of the memory.
+TEST(Clock, CacheHitsTakeTheirOwnLatency) {
   const Machine machine = *find_machine("compute_9_0");
   const Timing& timing = *machine.timing;
   const auto reads = [&](std::vector<std::uint64_t> addresses, Step::Access kind) {
@@ -305,12 +305,12 @@ TEST(Clock, CachesAnswerInTheirOwnTime) {
   EXPECT_NEAR(reads({0, 0}, Step::Access::load).cycles, miss + 1 + timing.l1->latency, 1e-9);
   const KernelTime atomics = reads({0, 0}, Step::Access::atomic);
   EXPECT_NEAR(atomics.cycles, miss + 1 + timing.l2->occupancy + timing.l2->latency, 1e-9)
-      << "atomic operations pass the L1";
+      << "atomic operations bypass the L1";
   EXPECT_EQ(atomics.l2->hits, 1u);
   EXPECT_EQ(atomics.l1->hits + atomics.l1->misses, 0u);
 }
 
-TEST(Clock, TheL2KeepsWhatItHoldsFromKernelToKernelAndTheL1DoesNot) {
+TEST(Clock, OnlyTheL2KeepsItsContentsBetweenKernels) {
   Device device(*find_machine("compute_9_0"));
   const auto once = [&] {
     ScriptedGrid grid([](std::uint64_t, std::uint32_t) {
@@ -326,7 +326,7 @@ TEST(Clock, TheL2KeepsWhatItHoldsFromKernelToKernelAndTheL1DoesNot) {
   EXPECT_EQ(second.l2->hits, 1u);
 }
 
-/// One kernel of one warp that accesses 32 bytes each.
+/// A kernel of one warp with accesses of 32 bytes each.
 KernelTime one_warp(Device& device, const std::vector<std::pair<Step::Access, std::uint64_t>>& accesses) {
   ScriptedGrid grid([&](std::uint64_t, std::uint32_t) {
     Steps steps;
@@ -336,8 +336,8 @@ KernelTime one_warp(Device& device, const std::vector<std::pair<Step::Access, st
   return *device.run({1, 1, 1}, grid);
 }
 
-// As ncu counts: of a copy's sectors one half are reads that miss, the other writes that hit.
-TEST(Clock, AStoreHitsInTheL2AndAnAtomicOperationNeedsWhatIsThere) {
+// As counted by ncu: half of a copy's sectors are reads that miss, half are writes that hit.
+TEST(Clock, StoresHitInTheL2AndAtomicsNeedTheData) {
   constexpr auto load = Step::Access::load, store = Step::Access::store, atomic = Step::Access::atomic;
   Device device(*find_machine("compute_9_0"));
   const KernelTime copy =
@@ -347,12 +347,12 @@ TEST(Clock, AStoreHitsInTheL2AndAnAtomicOperationNeedsWhatIsThere) {
   std::uint64_t fetched = 0;
   for (const ChannelCounts& each : copy.channels) fetched += each.transactions;
   EXPECT_EQ(fetched, 2u) << "nothing is fetched for a store";
-  EXPECT_EQ(one_warp(device, {{load, 1 << 20}}).l2->hits, 1u) << "what was stored is there";
+  EXPECT_EQ(one_warp(device, {{load, 1 << 20}}).l2->hits, 1u) << "the stored sector is present";
   EXPECT_EQ(one_warp(device, {{atomic, 1 << 21}}).l2->misses, 1u);
   EXPECT_EQ(one_warp(device, {{store, 1 << 22}, {atomic, 1 << 22}}).l2->hits, 2u);
 }
 
-TEST(Clock, AnEmptiedL2HoldsNothingWhenAKernelBegins) {
+TEST(Clock, EmptiedL2IsEmptyWhenAKernelBegins) {
   Device device(*find_machine("compute_9_0"), CachesBefore::emptied);
   const std::vector<std::pair<Step::Access, std::uint64_t>> reads{{Step::Access::load, 4096},
                                                                   {Step::Access::atomic, 4096}};

@@ -1,4 +1,4 @@
-// CuMAPz against what the paper prints, against counting by hand, and its short cuts against the long way.
+// CuMAPz compared with the paper's results and with manual counts, and its shortcuts with full execution.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ Terms product(std::int64_t shift, std::int64_t rows, std::int64_t padding, std::
 
 // ---- the paper's figures
 
-TEST(Cumapz, TableOneExactly) {
+TEST(Cumapz, MatchesTableOneExactly) {
   const std::int64_t reuse[] = {754'925'568, 771'670'016, 754'876'416};
   for (std::int64_t shift = 0; shift < 3; ++shift) {
     const Analysed found =
@@ -41,7 +41,7 @@ TEST(Cumapz, TableOneExactly) {
   }
 }
 
-TEST(Cumapz, MostReuseIsNotFastest) {
+TEST(Cumapz, MaximumReuseIsNotFastest) {
   // Table I: 61.11, 64.86 and 63.77 ms.
   EXPECT_GT(product(0, 0, 0, 0).estimate, product(2, 0, 0, 0).estimate);
   EXPECT_GT(product(2, 0, 0, 0).estimate, product(1, 0, 0, 0).estimate);
@@ -84,8 +84,8 @@ std::vector<Terms> variants_of_example(const std::string& name, const Given& giv
   return result;
 }
 
-// Section 6.1 on Figure 7(a) and (c): what fetches in an aligned way is best, not what is reused most.
-TEST(Cumapz, LaplaceFetchesAligned) {
+// Section 6.1 on Figure 7(a) and (c): aligned fetches are best, not maximum reuse.
+TEST(Cumapz, LaplacePrefersAlignedFetches) {
   const std::vector<Terms> terms = variants_of_example("laplace", {{"N", 256}});
   ASSERT_EQ(terms.size(), 9u);
   for (const std::size_t other : {0, 2, 3, 5, 6, 8}) {
@@ -99,7 +99,7 @@ TEST(Cumapz, LaplaceFetchesAligned) {
   EXPECT_GT(terms[4].data_reuse, 1.7 * terms[0].data_reuse) << "almost twice";
 }
 
-// On Figure 7(b) and (d): each buffer hides latency better, branches get fewer, and two buffers are best.
+// On Figure 7(b) and (d): each buffer hides more latency but increases divergence; two buffers are best.
 TEST(Cumapz, WaveletIsBestWithTwoBuffers) {
   const std::vector<Terms> terms = variants_of_example("wavelet", {});
   ASSERT_EQ(terms.size(), 6u);
@@ -112,9 +112,9 @@ TEST(Cumapz, WaveletIsBestWithTwoBuffers) {
   EXPECT_EQ(terms[5].branch_efficiency, 1) << "one buffer for each reference";
 }
 
-// On Figure 8(b) and (d): padding ends bank conflicts, which changes little while channels are skewed; the
-// diagonal order ends that; without padding conflicts are back.
-TEST(Cumapz, TransposeStepByStep) {
+// On Figure 8(b) and (d): padding removes bank conflicts, which has little effect while channels are skewed;
+// the diagonal order removes the skew; without padding, conflicts return.
+TEST(Cumapz, TransposeImprovesStepByStep) {
   const std::vector<Terms> terms = variants_of_example("transpose", {});
   ASSERT_EQ(terms.size(), 5u);
   EXPECT_LT(terms[0].bandwidth_use, 0.5);
@@ -128,8 +128,8 @@ TEST(Cumapz, TransposeStepByStep) {
   for (std::size_t i = 1; i < 5; ++i) EXPECT_GT(terms[order[i]].estimate, terms[order[i - 1]].estimate) << i;
 }
 
-// On Figure 8(a) and (c): fetching the first matrix gains more than the second, both more; lower blocks hide
-// latency better, narrower ones get conflicts of two.
+// On Figure 8(a) and (c): fetching the first matrix helps more than the second, fetching both most; blocks
+// with fewer rows hide more latency, narrower ones get two-way conflicts.
 TEST(Cumapz, MatrixProductIsBestWithBothFetched) {
   const std::vector<Terms> terms = variants_of_example("matmul", {{"N", 512}});
   ASSERT_EQ(terms.size(), 6u);
@@ -143,11 +143,12 @@ TEST(Cumapz, MatrixProductIsBestWithBothFetched) {
   EXPECT_DOUBLE_EQ(terms[low].latency_hiding, 2);
   EXPECT_EQ(terms[both].shared_efficiency, 1);
   EXPECT_LT(terms[narrow].shared_efficiency, 1);
-  EXPECT_LT(terms[b].bandwidth_use, 0.25) << "half a warp wants one element";
+  EXPECT_LT(terms[b].bandwidth_use, 0.25) << "half a warp accesses one element";
   EXPECT_EQ(terms[a].channel_skew, 1);
 }
 
-// On Figure 9(a) and (c): narrower blocks hide latency better, get conflicts, and at four waste transactions.
+// On Figure 9(a) and (c): narrower blocks hide more latency, get conflicts, and at a width of four waste
+// transactions.
 TEST(Cumapz, GaussianTradesLatencyForConflicts) {
   const std::vector<Terms> terms = variants_of_example("gaussian", {});
   ASSERT_EQ(terms.size(), 5u);
@@ -161,9 +162,9 @@ TEST(Cumapz, GaussianTradesLatencyForConflicts) {
   EXPECT_EQ(terms[2].bandwidth_use, 0.5) << "four elements of a transaction's eight";
 }
 
-// On Figure 10(a) and (c): threads that are switched spoil bandwidth and shared memory; the diagonal
-// order is worse.
-TEST(Cumapz, HotspotSuffersFromSwitchedThreads) {
+// On Figure 10(a) and (c): swapped threads reduce bandwidth and shared memory efficiency; the diagonal order
+// is worse.
+TEST(Cumapz, HotspotSuffersFromSwappedThreads) {
   const std::vector<Terms> terms = variants_of_example("hotspot", {{"N", 256}});
   ASSERT_EQ(terms.size(), 4u);
   for (const std::size_t diagonal : {0, 1}) {
@@ -173,7 +174,7 @@ TEST(Cumapz, HotspotSuffersFromSwitchedThreads) {
   }
 }
 
-// On Figure 9(b) and (d): narrower blocks hide latency better and get bank conflicts.
+// On Figure 9(b) and (d): narrower blocks hide more latency and get bank conflicts.
 TEST(Cumapz, LudTradesLatencyForConflicts) {
   const std::vector<Terms> terms = variants_of_example("lud", {});
   ASSERT_EQ(terms.size(), 3u);
@@ -185,8 +186,8 @@ TEST(Cumapz, LudTradesLatencyForConflicts) {
   EXPECT_EQ(terms[2].bandwidth_use, 0.5) << "four elements of a transaction's eight";
 }
 
-// On Figure 10(b) and (d): threads that are switched spoil bandwidth and shared memory.
-TEST(Cumapz, BackpropSuffersFromSwitchedThreads) {
+// On Figure 10(b) and (d): swapped threads reduce bandwidth and shared memory efficiency.
+TEST(Cumapz, BackpropSuffersFromSwappedThreads) {
   const std::vector<Terms> terms = variants_of_example("backprop", {});
   ASSERT_EQ(terms.size(), 2u);
   EXPECT_LT(terms[1].bandwidth_use, terms[0].bandwidth_use / 4);
@@ -195,8 +196,8 @@ TEST(Cumapz, BackpropSuffersFromSwitchedThreads) {
   EXPECT_LT(terms[1].estimate, terms[0].estimate / 10);
 }
 
-// Section 7: but for the skew, terms do not depend on the size of the input.
-TEST(Cumapz, TermsHardlyDependOnTheSize) {
+// Section 7: except for the skew, terms do not depend on the size of the input.
+TEST(Cumapz, TermsHardlyDependOnTheInputSize) {
   const auto of_size = [](std::int64_t size) {
     return analyse(product(), {{"MAX", size}, {"shift", 1}, {"rows", 1}, {"padding", 0}, {"transposed", 0}})
         .terms;
@@ -212,8 +213,8 @@ TEST(Cumapz, TermsHardlyDependOnTheSize) {
   }
 }
 
-/// Equation 4 looks at 32 blocks of the product; with a row of so many terms agree from there on.
-TEST(Cumapz, TermsOfEnoughBlocksAgree) {
+/// Equation 4 checks 32 blocks of the product; terms agree for rows of at least this number of blocks.
+TEST(Cumapz, TermsAgreeForEnoughBlocks) {
   const auto of_size = [](std::int64_t size) {
     std::string text;
     EXPECT_TRUE(read_file(LYNXPP_SOURCE_DIR "/examples/advise/laplace.access", text));
@@ -233,7 +234,7 @@ TEST(Cumapz, TermsOfEnoughBlocksAgree) {
 
 // ---- equations
 
-TEST(Equations, WithoutBuffersReuseIsOneAndOccupancyAlone) {
+TEST(Equations, WithoutBuffersReuseIsOneAndOnlyOccupancyHidesLatency) {
   const Terms terms = analyse("grid (4); block (32); registers 64; array a of 4; read a[threadIdx.x];").terms;
   EXPECT_EQ(terms.data_reuse, 1);
   EXPECT_DOUBLE_EQ(terms.latency_hiding, 4 / 32.0 / 0.5) << "64 registers: 4 of 32 warps";
@@ -251,7 +252,7 @@ TEST(Equations, FetchesHideEachOther) {
   EXPECT_DOUBLE_EQ(terms.data_reuse, 3 * 64 * 4 / (2 * 64 * 4.0));
 }
 
-TEST(Equations, AFetchTakesThePlaceOfTheOneBefore) {
+TEST(Equations, FetchReplacesThePreviousOne) {
   const Terms terms = analyse(
                           "block (16); array a of 4; shared s[16] of 4;"
                           "for (i = 0; i < 3; i += 1) {"
@@ -261,10 +262,10 @@ TEST(Equations, AFetchTakesThePlaceOfTheOneBefore) {
                           "read a[threadIdx.x]; read a[32 + threadIdx.x];")
                           .terms;
   EXPECT_EQ(terms.accesses, 5 * 16);
-  EXPECT_EQ(terms.hits, 4 * 16) << "the first 16 elements are gone in the end";
+  EXPECT_EQ(terms.hits, 4 * 16) << "the first 16 elements have been replaced";
 }
 
-TEST(Equations, AStoreGoesToGlobalMemory) {
+TEST(Equations, StoreGoesToGlobalMemory) {
   const Analysed found = analyse(
       "block (16); array a of 4; shared s[16] of 4;"
       "fetch s[threadIdx.x] = a[threadIdx.x]; store a[threadIdx.x] = s[15 - threadIdx.x];");
@@ -275,18 +276,18 @@ TEST(Equations, AStoreGoesToGlobalMemory) {
   EXPECT_EQ(found.terms.data_reuse, 1);
 }
 
-TEST(Equations, WhatWasFetchedMayBeReadAsSharedMemory) {
+TEST(Equations, FetchedDataMayBeReadAsSharedMemory) {
   const Analysed found = analyse(
       "block (16); array a of 4; shared s[16] of 4; shared t[16] of 8;"
       "fetch s[threadIdx.x] = a[threadIdx.x];"
       "read s[15 - threadIdx.x]; write t[threadIdx.x]; read t[threadIdx.x];");
-  EXPECT_EQ(found.terms.data_reuse, 1) << "what no fetch has brought is no reuse";
+  EXPECT_EQ(found.terms.data_reuse, 1) << "data that was not fetched is not reuse";
   EXPECT_EQ(found.terms.accesses, 0);
   EXPECT_EQ(found.terms.global_accesses, 16);
   EXPECT_EQ(found.terms.branch_efficiency, 1);
 }
 
-TEST(Equations, LanesThatGoBothWaysDiverge) {
+TEST(Equations, LanesOnBothPathsDiverge) {
   const Analysed found = analyse(
       "block (64); array a of 4; shared s[48] of 4;"
       "if (threadIdx.x < 48) fetch s[threadIdx.x] = a[threadIdx.x];"
@@ -296,19 +297,19 @@ TEST(Equations, LanesThatGoBothWaysDiverge) {
   EXPECT_DOUBLE_EQ(found.terms.branch_efficiency, 2 / 3.0);
 }
 
-TEST(Equations, LanesThatWantOneElementAskOnce) {
+TEST(Equations, LanesShareARequestForOneElement) {
   EXPECT_EQ(analyse("block (16); array a of 4; read a[blockIdx.x];").terms.bandwidth_use, 4 / 32.0);
   EXPECT_EQ(analyse("block (16); array a of 4; read a[threadIdx.x / 2];").terms.bandwidth_use, 1);
 }
 
-TEST(Equations, RoundsOfALoopMeetTheChannelsTogether) {
+TEST(Equations, RoundsOfALoopAreCombinedPerChannel) {
   const std::string text =
       "grid (64); block (16); array a of 4;"
       "for (i = 0; i < 8; i += 1) read a[blockIdx.x * 512 + i * 64 + threadIdx.x];";
-  EXPECT_EQ(analyse(text).terms.channel_skew, 1) << "each round alone is in one channel";
+  EXPECT_EQ(analyse(text).terms.channel_skew, 1) << "each round is in one channel";
 }
 
-TEST(Equations, AnEvenSpreadOverChannelsIsNoSkew) {
+TEST(Equations, EvenSpreadOverChannelsIsNotSkewed) {
   const std::string text =
       "choice step = 64; grid (64); block (16); array a of 4; read a[blockIdx.x * step / 4 + threadIdx.x];";
   EXPECT_EQ(analyse(text, {{"step", 64}}).terms.channel_skew, 1);
@@ -335,8 +336,8 @@ std::vector<std::uint32_t> sizes(const std::vector<std::int64_t>& addresses, std
   return result;
 }
 
-// The cases of the paper's section 5.3 and Figure 5, worked out by hand.
-TEST(Transactions, OfComputeCapability13) {
+// The cases of the paper's section 5.3 and Figure 5, calculated by hand.
+TEST(Transactions, UseSegmentsForComputeCapability13) {
   using testing::ElementsAre;
   EXPECT_THAT(sizes(lanes(128, 4), 4), ElementsAre(64));
   EXPECT_THAT(sizes(lanes(132, 4), 4), ElementsAre(128)) << "misaligned within 128 bytes";
@@ -352,7 +353,7 @@ TEST(Transactions, OfComputeCapability13) {
   EXPECT_THAT(sizes(lanes(-64, 4), 4), ElementsAre(64));
 }
 
-TEST(Transactions, OfTodayAreSectors) {
+TEST(Transactions, UseSectorsForCurrentDevices) {
   EXPECT_EQ(sizes(lanes(0, 4, 32), 4, machine_of_today()).size(), 4u);
   EXPECT_EQ(sizes(lanes(4, 4, 32), 4, machine_of_today()).size(), 5u);
   EXPECT_EQ(sizes(lanes(0, 32, 32), 4, machine_of_today()).size(), 32u);
@@ -365,13 +366,13 @@ TEST(Banks, ServeOneWordAtATime) {
   EXPECT_EQ(serialised(old, lanes(0, 68), 4), 1u) << "one element of padding";
   EXPECT_EQ(serialised(old, lanes(0, 8), 4), 2u);
   EXPECT_EQ(serialised(old, lanes(0, 0), 4), 1u) << "one word for all";
-  EXPECT_EQ(serialised(old, lanes(0, 8), 8), 1u) << "twice as many words as banks are no conflict";
+  EXPECT_EQ(serialised(old, lanes(0, 8), 8), 1u) << "twice the number of banks in words is not a conflict";
   EXPECT_EQ(serialised(machine_of_today().shared, lanes(0, 128, 32), 4), 32u);
 }
 
-// ---- short cuts
+// ---- shortcuts
 
-/// Every term of the short way is that of the long way, which `0 * (blockIdx.x ^ …)` forces.
+/// Compares every term of the shortcut with full execution, which `0 * (blockIdx.x ^ …)` forces.
 void expect_same_in_full(const std::string& head, const std::string& index, std::int64_t expected_blocks) {
   const auto text = [&](const std::string& extra) {
     return head + "let at = " + index + extra +
@@ -401,7 +402,7 @@ TEST(Periods, AreExact) {
   expect_same_in_full(head, "blockIdx.y * 16 - blockIdx.z + threadIdx.x", 2 * 3);
 }
 
-TEST(Periods, ConditionsOfTheBlockAreSeen) {
+TEST(Periods, DetectConditionsOnTheBlock) {
   const std::string head = "grid (6, 4); block (16); array a of 4;";
   EXPECT_EQ(analyse(head + "if (blockIdx.x & 2) read a[threadIdx.x];").totals.blocks_run, 6);
   EXPECT_EQ(analyse(head + "if (blockIdx.x < blockIdx.x + 2) read a[threadIdx.x];").totals.blocks_run, 1);
@@ -412,7 +413,8 @@ TEST(Periods, ConditionsOfTheBlockAreSeen) {
   EXPECT_EQ(analyse(head + "if (threadIdx.x < 8) let n = blockIdx.x * 32; read a[n];").totals.blocks_run, 6);
 }
 
-/// What runs, and that it counts as all blocks do, which `blockIdx.x & 0` in a condition makes run.
+/// Checks which blocks run, and that they represent all blocks, which `blockIdx.x & 0` in a condition forces
+/// to run.
 void expect_segments(const std::string& statements, std::int64_t expected_blocks) {
   const std::string head = "grid (9, 7, 2); block (16, 2); array a of 4; array b of 4; shared s[32] of 4;";
   const std::string rest =
@@ -447,14 +449,14 @@ TEST(Segments, AreExact) {
                   1 + 2 + 1);
   expect_segments("if (blockIdx.x * 16 + threadIdx.x <= 40) " + access, 2 + 1 + 2);
   expect_segments("let row = 6 - blockIdx.y; if (row * 2 + threadIdx.y >= 5) " + access, (1 + 1 + 1) * 2);
-  // What a counter has behind its loop bounds it, too: one block more than it takes.
+  // A counter's value after its loop is also a bound: one block more than the loop takes.
   expect_segments("for (i = 0; i < 3; i += 1) if (blockIdx.x + i == 5) " + access, 2 + 4 + 2);
   expect_segments("for (i = 0; i < blockIdx.z + 1; i += 1) if (blockIdx.y < 3 + i) " + access, 4 * 2 * 2);
   expect_segments("let f = blockIdx.x < 3 ? 1 : 2; if (f == 1) " + access, 2 + 2);
   expect_segments("if (blockIdx.x < 100) " + access, 2);
 }
 
-TEST(Segments, LaplaceOfAnySizeTakesFewBlocks) {
+TEST(Segments, LaplaceOfAnySizeRunsFewBlocks) {
   std::string text;
   ASSERT_TRUE(read_file(LYNXPP_SOURCE_DIR "/examples/advise/laplace.access", text));
   const Analysed small = analyse(text, {{"N", 256}, {"fetched", 4}}),
@@ -466,7 +468,7 @@ TEST(Segments, LaplaceOfAnySizeTakesFewBlocks) {
 
 // ---- limits
 
-TEST(Execution, FailsWithAPlace) {
+TEST(Execution, ReportsErrorLocations) {
   EXPECT_EQ(failure_of("block (16); array a of 4; shared s[16] of 4;\nfetch s[threadIdx.x + 1] = a[0];"),
             "2:1 s[threadIdx.x + 1] is element 16 of 16 in block (0, 0, 0)");
   EXPECT_EQ(failure_of("block (16); array a of 4;\nread a[4 / threadIdx.x];"),
@@ -477,7 +479,7 @@ TEST(Execution, FailsWithAPlace) {
   EXPECT_EQ(failure_of("block (1024);"), "1:8 a block does not fit on a multiprocessor of compute_1_3");
   EXPECT_EQ(failure_of("block (512); for (i = 0; i < 1000000; i += 1)\n"
                        "for (j = 0; j < 1000000; j += 1) { }"),
-            "2:1 this takes more than 1,000,000,000 steps of threads to analyse");
+            "2:1 analysing this takes more than 1,000,000,000 thread steps");
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace {
 using testing::ElementsAre;
 using testing::Pair;
 
-/// "line:column message" of the first error, and the hint in brackets.
+/// "line:column message" of the first error, with the hint in parentheses.
 std::string error_of(const std::string& text, const std::map<std::string, std::int64_t>& given = {}) {
   const Result<Description> description = parse_description(text, "d.access");
   const Diagnostics found = [&] {
@@ -24,14 +24,14 @@ std::string error_of(const std::string& text, const std::map<std::string, std::i
          first.message + (first.hint.empty() ? "" : " (" + first.hint + ")");
 }
 
-TEST(Description, ErrorsHavePlaces) {
+TEST(Description, ErrorsHaveLocations) {
   EXPECT_EQ(error_of("block (16)\narray a of 4;"), "2:1 unexpected 'array' (expected ';')");
   EXPECT_EQ(error_of("block (16);\nlet x = thredIdx.x;"),
             "2:9 there is no name 'thredIdx' (did you mean 'threadIdx'?)");
   EXPECT_EQ(error_of("block (16); let x = threadIdx.w;"),
             "1:31 there is no dimension 'w' (they are x, y and z)");
   EXPECT_EQ(error_of("block (16); read b[0];"),
-            "1:18 there is no array 'b' (arrays stand before what uses them: array b of 4;)");
+            "1:18 there is no array 'b' (declare arrays before their use: array b of 4;)");
   EXPECT_EQ(error_of("block (16); array a of 4; array a of 8;"), "1:33 there is an array 'a' already");
   EXPECT_EQ(
       error_of("block (16); array a of 4; fetch a[0] = a[1];"),
@@ -47,13 +47,13 @@ TEST(Description, ErrorsHavePlaces) {
             "1:48 textures and constants are only read (write array c of …;)");
   EXPECT_EQ(
       error_of("block (16); order (threadIdx.x);"),
-      "1:20 thread blocks are ordered as wholes (only blockIdx, blockDim, gridDim, constants and choices "
-      "may stand here)");
-  EXPECT_EQ(error_of("block (16); order (0); order (0);"), "1:24 this stands here twice");
+      "1:20 the order of thread blocks cannot depend on threads (only blockIdx, blockDim, gridDim, constants "
+      "and choices are allowed here)");
+  EXPECT_EQ(error_of("block (16); order (0); order (0);"), "1:24 this is declared twice");
   EXPECT_EQ(error_of("const n = 1; let n = 2; block (16);"), "1:18 'n' is a constant");
   EXPECT_EQ(error_of("block (16); for (i = 0; i < 4; j += 1) { }"), "1:32 the loop counts 'i'");
   EXPECT_EQ(error_of("block (blockIdx.x);"),
-            "1:8 the launch is not known here (only constants and choices may stand here)");
+            "1:8 the launch is not known here (only constants and choices are allowed here)");
   EXPECT_EQ(error_of("block (99999999999999999999);"), "1:8 this number does not fit 64 bits");
   EXPECT_THAT(error_of("grid (4);"), testing::HasSubstr("the size of a block is missing"));
   EXPECT_THAT(error_of("block (" + std::string(1000, '(') + "1" + std::string(1000, ')') + ");"),
@@ -69,7 +69,7 @@ TEST(Description, ErrorsHavePlaces) {
 }
 
 TEST(Description, ValuesAreChecked) {
-  EXPECT_EQ(error_of("block (32, 33);"), "1:8 a block has at most 1024 threads, this one 1056");
+  EXPECT_EQ(error_of("block (32, 33);"), "1:8 a block can have at most 1024 threads; this one has 1056");
   EXPECT_EQ(error_of("block (0);"), "1:8 the block's size is 0 (from 1 to 1024)");
   EXPECT_EQ(error_of("const n = 4; block (8 / (n - 4));"), "1:21 this divides by zero");
   EXPECT_EQ(error_of("grid (65536, 65535, 65535); block (1);"), "1:7 the grid has 2^31 blocks or more");
@@ -79,7 +79,7 @@ TEST(Description, ValuesAreChecked) {
             "1:25 the block's size is 0 (from 1 to 1024)");
 }
 
-TEST(Description, ChoicesMakeEveryCombination) {
+TEST(Description, ChoicesYieldEveryCombination) {
   const Result<Description> description =
       parse_description("choice a = 1, 2; const n = a * 10; choice b = n, n + 1; block (n, b);", "d");
   ASSERT_TRUE(description);
@@ -94,7 +94,7 @@ TEST(Description, ChoicesMakeEveryCombination) {
   EXPECT_THAT((*given)[1].choices, ElementsAre(Pair("b", 31)));
 }
 
-TEST(Expression, ComputesAsC) {
+TEST(Expression, FollowsCArithmetic) {
   const auto value = [](const std::string& text) {
     const Result<Description> description = parse_description("const v = " + text + "; block (1);", "d");
     EXPECT_TRUE(description) << text;
@@ -108,7 +108,7 @@ TEST(Expression, ComputesAsC) {
   EXPECT_EQ(value("(1 < 2) + (2 <= 2) * 10 + (3 > 4) * 100 + (4 >= 4) * 1000 + (1 == 1) * 10000"), 11011);
   EXPECT_EQ(value("!0 + ~0 + 0x1F"), 31);
   EXPECT_EQ(value("0 ? 1 : 1 ? 2 : 3"), 2);
-  EXPECT_EQ(value("0 && 1 / 0 || 1"), 1) << "what is not asked for is not evaluated";
+  EXPECT_EQ(value("0 && 1 / 0 || 1"), 1) << "unneeded operands are not evaluated";
   EXPECT_EQ(value("0 ? 1 / 0 : 5"), 5);
   EXPECT_EQ(value("(-9223372036854775807 - 1) / -1"), std::numeric_limits<std::int64_t>::min());
 }

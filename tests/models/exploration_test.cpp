@@ -1,4 +1,4 @@
-// Other ways to write a kernel: that each is what its name says, and the paper's advice comes out.
+// Alternative implementations of a kernel: each matches its name, and the paper's advice is reproduced.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,12 +22,12 @@ Exploration explored(const std::string& text, const Given& given = {}) {
   return *found;
 }
 
-/// The way with these changes.
+/// The variant with these changes.
 const Way& way(const Exploration& exploration, const Changes& changes) {
   for (const Way& each : exploration.ways) {
     if (each.changes == changes) return each;
   }
-  ADD_FAILURE() << "there is no such way: " << (changes.empty() ? "as written" : changes[0].first);
+  ADD_FAILURE() << "no such variant: " << (changes.empty() ? "as written" : changes[0].first);
   return exploration.ways.front();
 }
 
@@ -39,7 +39,7 @@ std::string example(const std::string& name) {
 
 const Given columns{{"MAX", 1024}, {"shift", 1}, {"rows", 0}, {"padding", 0}, {"transposed", 0}};
 
-// Tables I and II from the second kernel of the paper alone: fetch another reference, pad or lay out by rows.
+// Tables I and II, starting from the paper's second kernel: fetch another reference, pad, or lay out by rows.
 TEST(Exploration, FindsThePapersBestVariant) {
   const Exploration found = explored(example("product"), columns);
   EXPECT_TRUE(found.is_complete);
@@ -58,7 +58,7 @@ TEST(Exploration, FindsThePapersBestVariant) {
   EXPECT_EQ(way(found, {}).terms.estimate, analyse(example("product"), columns).terms.estimate);
 }
 
-TEST(Exploration, WithoutAFetchIsTheKernelWithoutSharedMemory) {
+TEST(Exploration, RemovingAFetchRemovesSharedMemory) {
   Given none = columns;
   none["shift"] = -1;
   const Terms expected = analyse(example("product"), none).terms;
@@ -68,7 +68,7 @@ TEST(Exploration, WithoutAFetchIsTheKernelWithoutSharedMemory) {
   EXPECT_EQ(found.variant.bytes_of_shared(), 0);
 }
 
-TEST(Exploration, SwappedThreadsAreThoseOfThePapersBackprop) {
+TEST(Exploration, SwappedThreadsMatchThePapersBackprop) {
   const Given small{{"INPUTS", 4096}, {"switched", 0}};
   Given switched = small;
   switched["switched"] = 1;
@@ -77,7 +77,7 @@ TEST(Exploration, SwappedThreadsAreThoseOfThePapersBackprop) {
             analyse(example("backprop"), switched).terms.estimate);
 }
 
-TEST(Exploration, DiagonalBlocksAreThoseOfThePapersTranspose) {
+TEST(Exploration, DiagonalBlocksMatchThePapersTranspose) {
   const auto transpose = [](const std::string& order) {
     return "const N = 512; grid (N / 32, N / 32); block (32, 8); registers 10; array in of 4; array out of "
            "4;" +
@@ -95,11 +95,11 @@ TEST(Exploration, DiagonalBlocksAreThoseOfThePapersTranspose) {
             analyse(transpose("order ((blockIdx.x + blockIdx.y) % gridDim.x, blockIdx.x);")).terms.estimate);
   for (const Way& each : found.ways) {
     EXPECT_TRUE(each.changes.empty() || !each.changes[0].first.starts_with("fetch"))
-        << "the tile is read by place";
+        << "the tile is read by name";
   }
 }
 
-TEST(Exploration, SizesOfBlocksAreTriedWhereTheWorkStays) {
+TEST(Exploration, TriesBlockSizesThatPreserveTheWork) {
   const std::string text =
       "const T = 16; grid (1024 / T, 48 / T); block (T, T); array a of 4;"
       "read a[(blockIdx.y * T + threadIdx.y) * 1024 + blockIdx.x * T + threadIdx.x];";
@@ -108,11 +108,11 @@ TEST(Exploration, SizesOfBlocksAreTriedWhereTheWorkStays) {
   for (const Way& each : found.ways) EXPECT_EQ(each.terms.accesses, 1024 * 48);
   EXPECT_GT(found.left_out, 0) << "32 does not divide 48, and has more threads than the machine's blocks";
   for (const Way& each : explored(text, {{"T", 16}}).ways) {
-    for (const auto& [name, value] : each.changes) EXPECT_NE(name, "T") << "it was given";
+    for (const auto& [name, value] : each.changes) EXPECT_NE(name, "T") << "its value is fixed";
   }
 }
 
-TEST(Exploration, IsASearchWhereThereAreTooManyWays) {
+TEST(Exploration, SearchesGreedilyIfThereAreTooManyVariants) {
   const Exploration found = explored(example("wavelet"), {{"N", 4096}});
   EXPECT_FALSE(found.is_complete);
   EXPECT_THAT(found.ways.size(), testing::Lt(2000u));
@@ -120,14 +120,14 @@ TEST(Exploration, IsASearchWhereThereAreTooManyWays) {
     ASSERT_GE(found.ways[i - 1].terms.estimate, found.ways[i].terms.estimate);
 }
 
-TEST(Exploration, FailsWhereTheDescriptionDoes) {
+TEST(Exploration, FailsIfTheDescriptionDoes) {
   const Result<Description> description =
       parse_description("block (16); array a of 4; shared s[16] of 4; fetch s[threadIdx.x + 1] = a[0];", "d");
   ASSERT_TRUE(description);
   EXPECT_FALSE(explore(*description, {}, paper_machine()));
 }
 
-// ---- what can be changed
+// ---- possible changes
 
 std::vector<std::string> names_of(const std::string& text) {
   const Result<Description> description = parse_description(text, "d");
@@ -141,7 +141,7 @@ std::vector<std::string> names_of(const std::string& text) {
   return names;
 }
 
-TEST(Changes, OfFetchesAreReferencesThatAreKnownThere) {
+TEST(Changes, FetchesOfferReferencesKnownAtThatPoint) {
   const std::string head = "block (8); array a of 4; array b of 4; shared s[8] of 4; let x = threadIdx.x;";
   EXPECT_THAT(names_of(head + "fetch s[x] = a[x]; let y = x; read a[x + 1]; read a[y]; read b[x]; read a[x];"
                               "for (k = 0; k < 2; k += 1) read a[k];"),
@@ -152,12 +152,12 @@ TEST(Changes, OfFetchesAreReferencesThatAreKnownThere) {
               testing::Each(testing::Not(testing::HasSubstr("fetch"))));
 }
 
-TEST(Changes, OfConstantsAreThoseOfTheBlocksSize) {
+TEST(Changes, ConstantsAreThoseOfTheBlockSize) {
   EXPECT_THAT(names_of("const N = 64; const T = 8; const half = T / 2; grid (N); block (half);"),
               ElementsAre("threads: as written swapped", "blocks: as launched diagonal", "T: 8 4 16"));
 }
 
-TEST(Changes, RowsAreWhatAnIndexMultipliesWith) {
+TEST(Changes, RowsAreConstantFactorsOfAnIndex) {
   const auto row = [](const std::string& text) {
     const Result<Description> description =
         parse_description("const T = 16; block (T); shared s[256] of 4;" + text, "d");
@@ -165,19 +165,19 @@ TEST(Changes, RowsAreWhatAnIndexMultipliesWith) {
     return row_of(*description, variants_of(*description, {})->front(), 0);
   };
   EXPECT_EQ(row("read s[threadIdx.y * T + threadIdx.x];"), 16);
-  EXPECT_EQ(row("let place = (threadIdx.y + 1) * (T * 2); read s[place % 256];"), 32);
+  EXPECT_EQ(row("let at = (threadIdx.y + 1) * (T * 2); read s[at % 256];"), 32);
   EXPECT_EQ(row("read s[threadIdx.y * blockDim.x];"), 16);
   EXPECT_EQ(row("read s[threadIdx.x * 17];"), 0) << "17 does not divide 256";
   EXPECT_EQ(row("read s[threadIdx.x];"), 0);
 }
 
-TEST(Layouts, AreWhereTheyAreSaidToBe) {
+TEST(Layouts, PlaceElementsAsDocumented) {
   const Result<Description> description = parse_description("block (1); shared s[12] of 4;", "d");
   ASSERT_TRUE(description);
   Variant variant = variants_of(*description, {})->front();
   variant.layouts = {{4, 1, false}};
   EXPECT_EQ(variant.place_in_shared(0, 7), 8);
-  EXPECT_EQ(variant.elements_of_shared(0), 14) << "nothing behind the last row";
+  EXPECT_EQ(variant.elements_of_shared(0), 14) << "no padding after the last row";
   variant.layouts = {{4, 0, true}};
   EXPECT_EQ(variant.place_in_shared(0, 7), 3 * 3 + 1);
   variant.layouts = {{4, 1, true}};

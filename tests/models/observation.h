@@ -1,4 +1,4 @@
-// Observations written by hand.
+// Builds observations by hand.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// CuMAPz from observed accesses, counted by hand. Against descriptions: tests/end_to_end/observed_test.py.
+// CuMAPz on observed accesses, counted by hand. tests/end_to_end/observed_test.py compares it with
+// descriptions.
 #include "models/cumapz/observation.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +27,7 @@ ObservedTotals analysed(const ObservationBuilder& builder, const Machine& machin
   return totals ? *totals : ObservedTotals{};
 }
 
-/// A fetch of 32 elements, which each of `reads` reads finds.
+/// A fetch of 32 elements, each found by `reads` reads.
 ObservationBuilder fetching(std::uint32_t blocks, int reads) {
   ObservationBuilder builder(blocks, 32);
   const std::uint32_t load = builder.site("ld.global.f32"),
@@ -55,8 +56,8 @@ TEST(Observation, FetchedDataAreFound) {
   EXPECT_EQ(found.totals.references[0].shared.requests, 4);
 }
 
-/// Arrays stand as they were allocated, wherever they lie.
-TEST(Observation, AccessesAreOfTheirArrayInWhateverOrderArraysAreListed) {
+/// Arrays are listed in allocation order, regardless of their addresses.
+TEST(Observation, AccessesBelongToTheirArrayInAnyListOrder) {
   ObservationBuilder builder(1, 32);
   const std::uint32_t load = builder.site("ld.global.f32");
   builder.observation.arrays = {{"tile", 0, 512, true},
@@ -67,14 +68,14 @@ TEST(Observation, AccessesAreOfTheirArrayInWhateverOrderArraysAreListed) {
   builder.access(load, {0}, 0x20080, 4);
   builder.access(load, {0}, 0x30000, 4);
   builder.access(load, {0}, 0x30200, 4);
-  builder.access(load, {0}, 0x20100, 4);  // behind its end
+  builder.access(load, {0}, 0x20100, 4);  // past the end
   const ObservedTotals found = analysed(builder);
   std::vector<std::int64_t> sectors;
   for (const Footprint& each : found.totals.read) sectors.push_back(each.sectors);
   EXPECT_EQ(sectors, (std::vector<std::int64_t>{0, 8, 4, 4, 4}));
 }
 
-TEST(Observation, ArithmeticIsATermOfItsOwn) {
+TEST(Observation, ArithmeticIsASeparateTerm) {
   const ObservedTotals found = analysed(fetching(4, 3));
   EXPECT_EQ(found.arithmetic.instructions, 4 * (3 + 2 + 3));
   EXPECT_EQ(found.arithmetic.accesses, 4);
@@ -82,7 +83,7 @@ TEST(Observation, ArithmeticIsATermOfItsOwn) {
   EXPECT_EQ(found.arithmetic.of_resident_warps, 8 * found.totals.occupancy.blocks);
 }
 
-TEST(Observation, WhatWasNotLoadedIsNotFetched) {
+TEST(Observation, DataThatWasNotLoadedIsNotFetched) {
   ObservationBuilder builder(1, 32);
   const std::uint32_t load = builder.site("ld.global.f32"),
                       store = builder.site("st.shared.f32", AccessKind::write),
@@ -92,12 +93,12 @@ TEST(Observation, WhatWasNotLoadedIsNotFetched) {
   builder.access(store, {}, 0, 4);  // the upper half pads with zeros
   builder.access(read, {}, 0, 4);
   EXPECT_EQ(terms_of(analysed(builder).totals, new_machine()).hits, 16);
-  builder.access(store, {}, 0, 4);  // all of them do
+  builder.access(store, {}, 0, 4);  // all lanes do
   builder.access(read, {}, 0, 4);
   EXPECT_EQ(terms_of(analysed(builder).totals, new_machine()).hits, 16);
 }
 
-TEST(Observation, SharedDataThatNoFetchBroughtAreNoReuse) {
+TEST(Observation, SharedDataWithoutAFetchIsNotReuse) {
   ObservationBuilder builder(1, 32);
   const std::uint32_t store = builder.site("st.shared.f32", AccessKind::write),
                       read = builder.site("ld.shared.f32");
@@ -106,10 +107,10 @@ TEST(Observation, SharedDataThatNoFetchBroughtAreNoReuse) {
   const Terms terms = terms_of(analysed(builder).totals, new_machine());
   EXPECT_EQ(terms.accesses, 0);
   EXPECT_EQ(terms.data_reuse, 1);
-  EXPECT_EQ(terms.shared_efficiency, 2.0 / 33);  // 1 + 32 of 32 lanes at one bank
+  EXPECT_EQ(terms.shared_efficiency, 2.0 / 33);  // 1 + 32 turns, of 32 lanes at one bank
 }
 
-TEST(Observation, AWarpDivergesWhereItsLanesReadBothMemories) {
+TEST(Observation, WarpDivergesIfItsLanesReadBothMemories) {
   ObservationBuilder builder(1, 32);
   const std::uint32_t load = builder.site("ld.global.f32"),
                       store = builder.site("st.shared.f32", AccessKind::write),
@@ -131,7 +132,7 @@ TEST(Observation, AWarpDivergesWhereItsLanesReadBothMemories) {
   EXPECT_EQ(totals.divided, 6);
 }
 
-TEST(Observation, OfACopyEachSideCounts) {
+TEST(Observation, BothSidesOfACopyCount) {
   ObservationBuilder builder(1, 32);
   const std::uint32_t copy = builder.site("cp.async.ca.shared.global"), read = builder.site("ld.shared.f32");
   builder.observation.sites[copy].fetched_by = copy;
@@ -153,7 +154,7 @@ TEST(Observation, WarpsAreServedInTheMachinesGroups) {
   EXPECT_EQ(analysed(builder, old_machine()).totals.references[0].global.requested_bytes, 128);
 }
 
-TEST(Observation, OnlyWholeBlocksCount) {
+TEST(Observation, OnlyCompleteBlocksCount) {
   ObservationBuilder builder = fetching(4, 3);
   builder.observation.blocks = {1, 3};
   const ObservedTotals totals = analysed(builder);
@@ -162,7 +163,7 @@ TEST(Observation, OnlyWholeBlocksCount) {
 }
 
 TEST(Observation, SkewNeedsTheFirstBlocks) {
-  // All blocks begin in one channel of 8.
+  // All blocks begin in one of 8 channels.
   ObservationBuilder builder(64, 32);
   const std::uint32_t load = builder.site("ld.global.f32");
   for (std::uint64_t block = 0; block < 64; ++block) builder.access(load, {block}, 2048 * block, 4);
@@ -174,18 +175,18 @@ TEST(Observation, SkewNeedsTheFirstBlocks) {
   EXPECT_EQ(terms_of(analysed(builder, old_machine()).totals, old_machine()).channel_skew, 1);
 }
 
-TEST(Observation, BlocksThatDoNotFitAreSaid) {
+TEST(Observation, BlocksThatDoNotFitAreReported) {
   const ObservationBuilder builder(1, 1024);
   const Result<ObservedTotals> totals = totals_of(builder.observation, old_machine(), 0);
   ASSERT_FALSE(totals);
   EXPECT_EQ(totals.error().diagnostics[0].message, "a block does not fit on a multiprocessor of compute_1_3");
 }
 
-TEST(Observation, TheAnalysisIsLinearInWarps) {
+TEST(Observation, AnalysisIsLinearInWarps) {
   for (const Machine* machine : {&old_machine(), &new_machine()}) {
     const auto per_block = [&](std::uint32_t blocks) {
       const std::uint64_t all = analysed(fetching(blocks, 5), *machine).steps;
-      return all - (machine == &old_machine() ? 16 * 32 : 0);  // those of equation 4 stay as many
+      return all - (machine == &old_machine() ? 16 * 32 : 0);  // equation 4: a constant number of blocks
     };
     EXPECT_EQ(per_block(64), 2 * per_block(32));
     EXPECT_EQ(per_block(128), 2 * per_block(64));

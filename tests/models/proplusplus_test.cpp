@@ -1,4 +1,4 @@
-// Pro++ against closed forms, and the paper's Table III as data.
+// Pro++ compared with closed forms, and the paper's Table III as data.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Optional;
 
-/// Ten multiprocessors of compute capability 9.0 with round figures.
+/// Ten multiprocessors of compute capability 9.0 with round parameters.
 Hardware round_hardware() {
   DeviceFigures figures;
   figures.multiprocessors = 10;
@@ -65,7 +65,7 @@ struct PrintedRow {
   std::vector<double> speedup;
 };
 
-/// Table III, of each row the libraries that have both numbers ("err" has none).
+/// Table III: for each row, the libraries that have both values ("err" has none).
 const std::vector<PrintedRow>& table_3() {
   static const std::vector<PrintedRow> rows{
       {"reduction", {0.50, 0.89, 0.41, 0.75, 0.64}, {202, 505, 163, 252, 233}},
@@ -81,7 +81,7 @@ const std::vector<PrintedRow>& table_3() {
   return rows;
 }
 
-TEST(ProPlusPlus, TheQualityOfTable3GoesWithItsSpeedups) {
+TEST(ProPlusPlus, QualityOfTable3CorrelatesWithItsSpeedups) {
   std::vector<double> of_more_than_two;
   std::vector<double> of_two;
   for (const PrintedRow& row : table_3()) {
@@ -90,12 +90,12 @@ TEST(ProPlusPlus, TheQualityOfTable3GoesWithItsSpeedups) {
   }
   EXPECT_THAT(of_more_than_two, ElementsAre(DoubleNear(0.877, 5e-4), DoubleNear(0.833, 5e-4),
                                             DoubleNear(0.853, 5e-4), DoubleNear(1.000, 5e-4)));
-  // Two points are always on a line; in the last two rows the better quality is the slower one.
+  // Two points are always collinear; in the last two rows the better quality is slower.
   EXPECT_THAT(of_two, ElementsAre(DoubleNear(1, 1e-9), DoubleNear(1, 1e-9), DoubleNear(1, 1e-9),
                                   DoubleNear(-1, 1e-9), DoubleNear(-1, 1e-9)));
 }
 
-TEST(ProPlusPlus, ThePapersWeights) {
+TEST(ProPlusPlus, PaperWeightsAreThoseOfTable3) {
   EXPECT_THAT(paper_weights().of.values, ElementsAre(30, 30, 15, 10, 70, 100, 100, 50));
 }
 
@@ -103,26 +103,26 @@ TEST(ProPlusPlus, ThePapersWeights) {
 
 TEST(ProPlusPlus, OccupancyIsTheLeastOfItsLimits) {
   const Hardware hardware = round_hardware();
-  // 128 registers of 256 threads: 8 warps of 4096 registers each, 2 blocks of 64 warps' room.
+  // 128 registers for each of 256 threads: 8 warps of 4096 registers each, so 2 blocks in 64 warp slots.
   const OccupancyLimits registers = occupancy_limits({1000, 256, 128, 0}, hardware);
   EXPECT_EQ(registers.by_registers, 0.25);
   EXPECT_EQ(registers.by_blocks, 1);
   EXPECT_EQ(registers.by_shared, 1);
   EXPECT_EQ(registers.by_grid, 1);
   EXPECT_EQ(registers.least(), 0.25);
-  // 32 blocks of 32 threads are the most a multiprocessor holds.
+  // A multiprocessor holds at most 32 blocks, here of 32 threads.
   EXPECT_EQ(occupancy_limits({1000, 32, 16, 0}, hardware).by_blocks, 0.5);
   EXPECT_EQ(occupancy_limits({100000, 32, 16, 0}, hardware).least(), 0.5);
-  // 75 KiB and the 1 KiB that each block takes besides: three blocks of 256 threads in 228 KiB.
+  // 75 KiB and 1 KiB reserved per block: three blocks of 256 threads in 228 KiB.
   EXPECT_EQ(occupancy_limits({1000, 256, 16, 75 * 1024}, hardware).by_shared, 3 * 8 / 64.0);
   // 8 blocks of 256 threads on 10 multiprocessors of 2048.
   EXPECT_EQ(occupancy_limits({8, 256, 16, 0}, hardware).by_grid, 0.1);
   EXPECT_EQ(occupancy_limits({8, 256, 16, 0}, hardware).least(), 0.1);
-  // A started warp counts whole.
+  // A partial warp counts as a full one.
   EXPECT_EQ(occupancy_limits({64, 33, 16, 0}, hardware).by_grid, 128 / 640.0);
 }
 
-TEST(ProPlusPlus, LanesOfAWarpOver32AreItsEfficiency) {
+TEST(ProPlusPlus, WarpEfficiencyIsActiveLanesOver32) {
   KernelRun kernel;
   kernel.counts.warp_instructions = 100;
   kernel.counts.lane_instructions = 1600;
@@ -140,7 +140,7 @@ TEST(ProPlusPlus, SynchronizationIsOneWithoutLosses) {
   EXPECT_THAT(value_of(Criterion::synchronization, one(kernel)), Optional(0.75));
   Primitive two = one(kernel);
   two.kernels.push_back(kernel);
-  two.between_seconds = 2;  // half of all time is between the kernels
+  two.between_seconds = 2;  // half of the total time is between the kernels
   EXPECT_THAT(value_of(Criterion::synchronization, two), Optional(0.5));
   const Criteria barriers_alone = criteria_of(two, round_hardware(), {1, 0});
   EXPECT_THAT(barriers_alone[Criterion::synchronization], Optional(0.5));
@@ -148,21 +148,21 @@ TEST(ProPlusPlus, SynchronizationIsOneWithoutLosses) {
   EXPECT_EQ(value_of(Criterion::synchronization, one(kernel)), std::nullopt);
 }
 
-TEST(ProPlusPlus, InstructionsAreTheArithmeticUnitsIdleTime) {
+TEST(ProPlusPlus, InstructionsMeasureIdleArithmeticUnits) {
   KernelRun kernel;
-  kernel.seconds = 1e-6;  // 1000 clocks of 10 multiprocessors
+  kernel.seconds = 1e-6;  // 1000 cycles of 10 multiprocessors
   kernel.counts.integers = 64 * 10 * 250;
   EXPECT_THAT(value_of(Criterion::instructions, one(kernel)), Optional(DoubleNear(0.75, 1e-12)));
   kernel.counts.singles = 128 * 10 * 250;
   kernel.counts.doubles = 64 * 10 * 250;
   EXPECT_THAT(value_of(Criterion::instructions, one(kernel)), Optional(DoubleNear(0.25, 1e-12)));
-  kernel.counts.doubles = 64 * 10 * 2500;  // more than there was time for is no less than nothing
+  kernel.counts.doubles = 64 * 10 * 2500;  // more than the time allows counts as 0
   EXPECT_THAT(value_of(Criterion::instructions, one(kernel)), Optional(0.0));
   kernel.seconds = 0;
   EXPECT_EQ(value_of(Criterion::instructions, one(kernel)), std::nullopt);
 }
 
-TEST(ProPlusPlus, AccessesToNearMemoryAreTheHierarchysUse) {
+TEST(ProPlusPlus, NearAccessesMeasureTheMemoryHierarchy) {
   KernelRun kernel;
   kernel.counts.textures = 1;
   kernel.counts.locals = 2;
@@ -172,10 +172,10 @@ TEST(ProPlusPlus, AccessesToNearMemoryAreTheHierarchysUse) {
   EXPECT_EQ(value_of(Criterion::memory_hierarchy, one({})), std::nullopt);
 }
 
-TEST(ProPlusPlus, BytesInTimeAreTheMemorysUse) {
+TEST(ProPlusPlus, TransferredBytesMeasureMemoryUse) {
   KernelRun kernel;
   kernel.seconds = 1e-3;
-  kernel.counts.moved_bytes = 400'000'000;  // of 1e9 that can be moved
+  kernel.counts.moved_bytes = 400'000'000;  // of 1e9 bytes possible
   EXPECT_THAT(value_of(Criterion::memory_coalescing, one(kernel)), Optional(DoubleNear(0.4, 1e-12)));
 }
 
@@ -194,7 +194,7 @@ TEST(ProPlusPlus, TransfersCostUnlessTheyOverlap) {
   EXPECT_THAT(printed_data_transfer(primitive), Optional(testing::Gt(-0.5)));
 }
 
-TEST(ProPlusPlus, SeveralKernelsCountByTheirTime) {
+TEST(ProPlusPlus, SeveralKernelsAreWeightedByTheirTime) {
   KernelRun brief;
   brief.configuration = {1000, 256, 128, 0};  // 0.25
   brief.seconds = 1;
@@ -211,7 +211,7 @@ TEST(ProPlusPlus, SeveralKernelsCountByTheirTime) {
 
 // ---- blocks on multiprocessors ---------------------------------------------------------------------------
 
-TEST(ProPlusPlus, EvenBlocksFillAllMultiprocessorsAlike) {
+TEST(ProPlusPlus, EvenBlocksFillAllMultiprocessorsUniformly) {
   const std::vector<BlockSteps> blocks(8, {10, 40});  // four warps each
   const Schedule all = schedule(blocks, 4, 2);
   EXPECT_EQ(all.steps, 10u);
@@ -229,7 +229,7 @@ TEST(ProPlusPlus, OneLongBlockLeavesTheOthersIdle) {
   EXPECT_EQ(all.balance(1), 1.75 / 4);
 }
 
-TEST(ProPlusPlus, BlocksWaitForAPlace) {
+TEST(ProPlusPlus, BlocksWaitForAFreeSlot) {
   const Schedule all = schedule(std::vector<BlockSteps>(3, {10, 10}), 2, 1);
   EXPECT_EQ(all.steps, 20u);
   EXPECT_THAT(all.of_each, ElementsAre(20, 10));
@@ -238,7 +238,7 @@ TEST(ProPlusPlus, BlocksWaitForAPlace) {
 
 // ---- weights ---------------------------------------------------------------------------------------------
 
-TEST(ProPlusPlus, QualityIsTheMeanByWeightOfWhatIsKnown) {
+TEST(ProPlusPlus, QualityIsTheWeightedMeanOfKnownCriteria) {
   Criteria criteria;
   criteria.values = {1, 1, 1, 1, 1, 1, 1, 1};
   EXPECT_THAT(quality(criteria, paper_weights()), Optional(1.0));
@@ -256,7 +256,7 @@ TEST(ProPlusPlus, QualityIsTheMeanByWeightOfWhatIsKnown) {
   EXPECT_EQ(quality({}, paper_weights()), std::nullopt);
 }
 
-TEST(ProPlusPlus, WeightsAreReadAsTheyAreWritten) {
+TEST(ProPlusPlus, WeightsSurviveARoundTrip) {
   Weights weights = paper_weights();
   weights.of[Criterion::data_transfer] = 0.125;
   const Result<Weights> read = parse_weights(to_json(weights), "weights.json");
@@ -265,7 +265,7 @@ TEST(ProPlusPlus, WeightsAreReadAsTheyAreWritten) {
   EXPECT_EQ(read->source, weights.source);
 }
 
-TEST(ProPlusPlus, BadWeightsAreRefusedEachByItsName) {
+TEST(ProPlusPlus, InvalidWeightsAreReportedByName) {
   const auto refusal = [](const std::string& text) {
     const Result<Weights> read = parse_weights(text, "w.json");
     return read ? std::string() : render(read.error().diagnostics);
@@ -274,8 +274,8 @@ TEST(ProPlusPlus, BadWeightsAreRefusedEachByItsName) {
   EXPECT_THAT(refusal("[]"), HasSubstr("no object 'weights'"));
   const std::string text =
       refusal(R"({"weights": {"OC": -1, "LB": "x", "WE": 1, "SO": 1, "IO": 1, "MH": 1, "MK": 1, "DT": 1}})");
-  EXPECT_THAT(text, HasSubstr("the weight of OC has to be a number from 0 on"));
-  EXPECT_THAT(text, HasSubstr("the weight of LB has to be"));
+  EXPECT_THAT(text, HasSubstr("the weight of OC must be a non-negative number"));
+  EXPECT_THAT(text, HasSubstr("the weight of LB must be"));
   EXPECT_THAT(text, HasSubstr("there is no criterion 'MK'"));
   EXPECT_THAT(text, HasSubstr("the weight of MC is missing"));
   EXPECT_THAT(
@@ -283,7 +283,7 @@ TEST(ProPlusPlus, BadWeightsAreRefusedEachByItsName) {
       HasSubstr("all weights are 0"));
 }
 
-TEST(ProPlusPlus, WhatADeviceDoesNotTellIsAssumed) {
+TEST(ProPlusPlus, UnknownDevicePropertiesAreAssumed) {
   bool assumes = false;
   DeviceFigures figures;
   figures.multiprocessors = 66;

@@ -1,4 +1,4 @@
-// Who visits words and sectors, against sets; each rule where it holds and where it just does not.
+// Visitors of words and sectors, compared with sets; each rule just above and just below its threshold.
 #include "models/sharing/sharing.h"
 
 #include <gmock/gmock.h>
@@ -30,7 +30,7 @@ std::vector<std::string> rules_of(const Observation& observation) {
   return names;
 }
 
-TEST(Sharing, DistinctVisitorsAsInSets) {
+TEST(Sharing, CountsDistinctVisitors) {
   ObservationBuilder builder = with_array(8, 96);
   const std::uint32_t site = builder.site("ld.global.f32");
   std::uint64_t random = 1;
@@ -82,7 +82,7 @@ TEST(Sharing, WideAccessesVisitAllTheirWords) {
   EXPECT_EQ(array.sectors.count, 2u);
 }
 
-TEST(Sharing, WhatIsInNoArrayIsCounted) {
+TEST(Sharing, AccessesOutsideArraysAreCounted) {
   ObservationBuilder builder = with_array(1, 32, 64);
   builder.access(builder.site("ld.global.f32"), {}, base, 4);
   EXPECT_EQ(sharing_of(builder.observation).elsewhere, 16u);
@@ -101,7 +101,7 @@ TEST(Sharing, StepsAreLinearInWarps) {
 
 // ---- rules
 
-TEST(SharingFindings, HotWords) {
+TEST(SharingFindings, ReportHotWords) {
   const auto with_visits = [](int visits) {
     ObservationBuilder builder = with_array(1, 32);
     const std::uint32_t hot = builder.site("atom.global.add.u32", AccessKind::atomic);
@@ -114,7 +114,7 @@ TEST(SharingFindings, HotWords) {
   EXPECT_THAT(rules_of(with_visits(30).observation), IsEmpty());
 }
 
-TEST(SharingFindings, UnusedWordsAndStride) {
+TEST(SharingFindings, ReportUnusedWordsAndStride) {
   const auto with_stride = [](std::uint64_t stride) {
     ObservationBuilder builder = with_array(1, 32);
     builder.access(builder.site("ld.global.f32"), {}, base, stride);
@@ -123,12 +123,12 @@ TEST(SharingFindings, UnusedWordsAndStride) {
   EXPECT_THAT(rules_of(with_stride(8).observation), ElementsAre("unused_words", "strided"));
   EXPECT_THAT(rules_of(with_stride(4).observation), IsEmpty());
   ObservationBuilder builder = with_stride(4);
-  builder.access(0, {0, 0, 0x3}, base, 8);  // one execution of three leaves gaps
+  builder.access(0, {0, 0, 0x3}, base, 8);  // one of three executions leaves gaps
   builder.access(0, {}, base, 4);
   EXPECT_THAT(rules_of(builder.observation), IsEmpty());
 }
 
-TEST(SharingFindings, SharedSectors) {
+TEST(SharingFindings, ReportSharedSectors) {
   const auto with_step = [](std::uint64_t bytes) {
     ObservationBuilder builder = with_array(2, 32);
     const std::uint32_t site = builder.site("ld.global.f32");
@@ -139,7 +139,7 @@ TEST(SharingFindings, SharedSectors) {
   EXPECT_THAT(rules_of(with_step(64).observation), IsEmpty());                      // 2 of 6
 }
 
-TEST(SharingFindings, Misaligned) {
+TEST(SharingFindings, ReportMisalignment) {
   const auto from = [](std::uint64_t offset, int aligned) {
     ObservationBuilder builder = with_array(1, 32);
     const std::uint32_t site = builder.site("ld.global.f32");
@@ -157,7 +157,7 @@ TEST(SharingFindings, Misaligned) {
   EXPECT_EQ(findings[0].array, "data");
 }
 
-TEST(SharingFindings, ReadAgain) {
+TEST(SharingFindings, ReportRepeatedReads) {
   const auto times = [](int count, AccessKind kind) {
     ObservationBuilder builder = with_array(1, 32);
     const std::uint32_t site = builder.site("ld.global.f32", kind);

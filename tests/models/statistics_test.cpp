@@ -1,4 +1,4 @@
-// Regression against NIST's certified values, against closed forms, and against another way of computing it:
+// Regression compared with NIST's certified values, with closed forms, and with an alternative computation:
 // normal equations in long double, and p by integrating the densities.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,17 +17,17 @@ using testing::HasSubstr;
 
 std::string problem_of(const auto& result) { return result ? "" : render(result.error().diagnostics, ""); }
 
-/// Within a relative difference.
+/// Compares with a relative tolerance.
 void expect_close(double actual, double expected, double relative, const std::string& what = {}) {
   EXPECT_NEAR(actual, expected, std::abs(expected) * relative) << what;
 }
 
-// ---- the other way
+// ---- alternative computation
 
 using Real = long double;
 using Table = std::vector<std::vector<Real>>;
 
-/// Gauss and Jordan, with pivots.
+/// Gauss-Jordan elimination with pivoting.
 Table inverse(Table matrix) {
   const std::size_t size = matrix.size();
   Table result(size, std::vector<Real>(size, 0));
@@ -70,7 +70,7 @@ Real student_p(Real t, Real degrees) {
              });
 }
 
-/// By x = u^2, since the density of one or two numerator degrees is infinite or steep at 0.
+/// Substitutes x = u^2, since the density for one or two numerator degrees is infinite or steep at 0.
 Real fisher_p(Real f, Real numerator, Real denominator) {
   const Real half = numerator / 2, other = denominator / 2;
   const Real scale = std::exp(std::lgamma(half + other) - std::lgamma(half) - std::lgamma(other)) *
@@ -126,7 +126,7 @@ Reference normal_equations(const std::vector<Variable>& variables, const std::ve
 
 // ---- data
 
-/// Longley's data of NIST's reference datasets: the hardest of its linear ones for least squares.
+/// Longley's data from NIST's reference datasets: the most difficult linear one for least squares.
 const std::vector<Variable> longley = {
     {"deflator",
      {83, 88.5, 88.2, 89.5, 96.2, 98.1, 99, 100, 101.2, 104.6, 108.4, 110.8, 112.6, 114.2, 115.7, 116.9}},
@@ -145,13 +145,13 @@ const std::vector<Variable> longley = {
 const std::vector<double> longley_response = {60323, 61122, 60171, 61187, 63221, 63639, 64989, 63761,
                                               66019, 67857, 68169, 66513, 68655, 69564, 69331, 70551};
 
-/// y = 3 + 2 a - 5 b with noise; c is noise that y does not depend on.
+/// y = 3 + 2 a - 5 b with noise; y does not depend on the noise c.
 struct Drawn {
   std::vector<Variable> variables{{"a", {}}, {"b", {}}, {"c", {}}};
   std::vector<double> response;
 };
 Drawn drawn(std::size_t points, double noise) {
-  std::mt19937 random(22);  // its sequence is the standard's
+  std::mt19937 random(22);  // its sequence is specified by the standard
   const auto unit = [&] { return static_cast<double>(random()) / 4294967296.0 - 0.5; };
   Drawn data;
   for (std::size_t i = 0; i < points; ++i) {
@@ -164,7 +164,7 @@ Drawn drawn(std::size_t points, double noise) {
 
 // ---- regression
 
-TEST(Regression, LongleyAsCertifiedByNist) {
+TEST(Regression, LongleyMatchesNistsCertifiedValues) {
   const Result<Regression> fit = regress(longley, longley_response);
   ASSERT_TRUE(fit) << problem_of(fit);
   const double values[] = {15.0618722713733,  -0.0358191792925910, -2.02022980381683,
@@ -184,7 +184,7 @@ TEST(Regression, LongleyAsCertifiedByNist) {
   expect_close(fit->adjusted_r_squared, 1 - (1 - 0.995479004577296) * 15 / 9, 1e-12);
 }
 
-TEST(Regression, EqualsNormalEquationsInLongDouble) {
+TEST(Regression, MatchesNormalEquationsInLongDouble) {
   for (const double noise : {0.1, 4.0, 60.0}) {
     const Drawn data = drawn(40, noise);
     const Result<Regression> fit = regress(data.variables, data.response);
@@ -203,14 +203,14 @@ TEST(Regression, EqualsNormalEquationsInLongDouble) {
     expect_close(fit->rmse, reference.rmse, 1e-10);
     expect_close(fit->f, reference.f, 1e-8);
     EXPECT_NEAR(fit->p, static_cast<double>(fisher_p(reference.f, 3, 36)), 1e-9);
-    // The known coefficients are within four standard errors.
+    // The true coefficients are within four standard errors.
     const double known[] = {3, 2, -5, 0};
     for (std::size_t i = 0; i < 4; ++i)
       EXPECT_NEAR(coefficients[i].value, known[i], 4 * coefficients[i].standard_error);
   }
 }
 
-TEST(Regression, FewPointsByHand) {
+TEST(Regression, MatchesManualResultsForFewPoints) {
   // Means 2 and 4; slope 3/2; squared residuals 1/4 + 1 + 1/4 over one degree of freedom.
   const std::vector<Variable> one{{"x", {1, 2, 3}}};
   const Result<Regression> fit = regress(one, std::vector<double>{2, 5, 5});
@@ -236,7 +236,7 @@ TEST(Regression, ExactDataHasNoResidual) {
   EXPECT_LT(fit->coefficients[0].p, 1e-50);
 }
 
-TEST(Regression, ConstantResponseIsExplainedByNothing) {
+TEST(Regression, ConstantResponseHasNoExplanation) {
   const std::vector<Variable> one{{"x", {1, 2, 3, 4}}};
   const Result<Regression> fit = regress(one, std::vector<double>{7, 7, 7, 7});
   ASSERT_TRUE(fit) << problem_of(fit);
@@ -246,7 +246,7 @@ TEST(Regression, ConstantResponseIsExplainedByNothing) {
   EXPECT_EQ(fit->p, 1);
 }
 
-TEST(Regression, EliminationDropsWhatHasNoEffect) {
+TEST(Regression, EliminationDropsVariablesWithoutEffect) {
   const Drawn data = drawn(60, 4);
   const Result<Regression> all = regress(data.variables, data.response);
   const Result<Regression> fit = regress_significant(data.variables, data.response);
@@ -262,7 +262,7 @@ TEST(Regression, EliminationDropsWhatHasNoEffect) {
                reference.values[0] + reference.values[1] + 10 * reference.values[2], 1e-10);
 }
 
-TEST(Regression, WhatRemainsKeepsItsPlace) {
+TEST(Regression, RetainedVariablesKeepTheirOrder) {
   const Drawn data = drawn(60, 4);
   const std::vector<Variable> without_effect_first{data.variables[2], data.variables[0], data.variables[1]};
   const Result<Regression> fit = regress_significant(without_effect_first, data.response);
@@ -274,7 +274,7 @@ TEST(Regression, WhatRemainsKeepsItsPlace) {
                1e-10);
 }
 
-TEST(Regression, EliminationOfEverythingLeavesTheMean) {
+TEST(Regression, EliminationOfAllVariablesLeavesTheMean) {
   const std::vector<Variable> one{{"x", {1, 2, 3, 4}}};
   const Result<Regression> fit = regress_significant(one, std::vector<double>{1, -1, -1, 1});
   ASSERT_TRUE(fit) << problem_of(fit);
@@ -284,14 +284,14 @@ TEST(Regression, EliminationOfEverythingLeavesTheMean) {
   EXPECT_NEAR(fit->dropped[0].p, 1, 1e-12);
 }
 
-TEST(Regression, RefusesTooFewPoints) {
+TEST(Regression, RejectsTooFewPoints) {
   const std::vector<Variable> two{{"a", {1, 2, 4}}, {"b", {1, 3, 2}}};
   const std::string problem = problem_of(regress(two, std::vector<double>{1, 2, 3}));
   EXPECT_THAT(problem, HasSubstr("3 for 2 variables and the intercept"));
   EXPECT_THAT(problem, HasSubstr("at least 4"));
 }
 
-TEST(Regression, RefusesCollinearVariablesByName) {
+TEST(Regression, RejectsCollinearVariablesByName) {
   std::vector<Variable> variables = drawn(12, 1).variables;
   const std::vector<double> response = drawn(12, 1).response;
   variables.push_back({"sum", {}});
@@ -304,7 +304,7 @@ TEST(Regression, RefusesCollinearVariablesByName) {
   EXPECT_THAT(problem_of(regress(variables, response)), HasSubstr("'same' is constant"));
 }
 
-TEST(Regression, RefusesWhatIsNoNumberOrHasAnotherLength) {
+TEST(Regression, RejectsInvalidValuesAndLengths) {
   const std::vector<double> response{1, 2, 3, 4};
   const auto problem_with = [&](std::vector<double> values) {
     const std::vector<Variable> variables{{"x", std::move(values)}};
@@ -319,7 +319,7 @@ TEST(Regression, RefusesWhatIsNoNumberOrHasAnotherLength) {
 
 // ---- cross-validation
 
-TEST(CrossValidation, LeavingOneOutEqualsTheClosedForm) {
+TEST(CrossValidation, LeaveOneOutMatchesTheClosedForm) {
   // The residual without a point is its residual / (1 - its leverage).
   const std::vector<double> x{1, 2, 4, 7, 8, 11}, y{2, 3, 7, 6, 12, 13};
   const std::vector<Variable> one{{"x", x}};
@@ -346,17 +346,17 @@ TEST(CrossValidation, FoldsAreTakenInTurn) {
   expect_close(crossed->rmse, 10, 1e-12);
 }
 
-TEST(CrossValidation, RefusesFoldsThatThereCannotBe) {
+TEST(CrossValidation, RejectsImpossibleFolds) {
   const Drawn data = drawn(8, 1);
   EXPECT_THAT(problem_of(cross_validate(data.variables, data.response, 1)), HasSubstr("in 1 folds"));
   EXPECT_THAT(problem_of(cross_validate(data.variables, data.response, 9)), HasSubstr("in 9 folds"));
-  // 4 points of each half are too few for three variables.
+  // 4 points in each half are too few for three variables.
   EXPECT_THAT(problem_of(cross_validate(data.variables, data.response, 2)), HasSubstr("too few points"));
 }
 
 // ---- correlation
 
-TEST(Correlation, ByHand) {
+TEST(Correlation, MatchesManualResults) {
   const std::vector<double> a{1, 2, 3, 4}, b{1, 3, 2, 4};
   expect_close(*pearson(a, b), 0.8, 1e-14);
   expect_close(*spearman(a, b), 0.8, 1e-14);
@@ -372,7 +372,7 @@ TEST(Correlation, EqualValuesShareTheirRank) {
                std::sqrt(4.5 / 5), 1e-14);
 }
 
-TEST(Correlation, Refusals) {
+TEST(Correlation, RejectsInvalidSeries) {
   const std::vector<double> a{1, 2, 3};
   EXPECT_THAT(problem_of(pearson(a, std::vector<double>{1, 2})), HasSubstr("3 and 2 points"));
   EXPECT_THAT(problem_of(spearman(a, std::vector<double>{5, 5, 5})), HasSubstr("does not vary"));

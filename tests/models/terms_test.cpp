@@ -1,4 +1,4 @@
-// Terms beyond the paper's equations, worked out by hand, and the order of thread blocks.
+// Terms beyond the paper's equations, calculated by hand, and the order of thread blocks.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,9 +13,9 @@ namespace {
 
 const std::string one_read = "grid (64); block (64); array a of 4; read a[blockIdx.x * 64 + threadIdx.x];";
 
-TEST(Arithmetic, HidesLatencyUpToAllOfIt) {
+TEST(Arithmetic, HidesAtMostTheEntireLatency) {
   EXPECT_EQ(analyse(one_read).terms.arithmetic_hiding, 1);
-  // 4 cycles each, of 600, for the one request of a warp.
+  // 75 instructions of 4 cycles each hide 300 of 600 cycles of the warp's one request.
   EXPECT_DOUBLE_EQ(analyse(one_read + "arithmetic 75;").terms.arithmetic_hiding, std::sqrt(1.5));
   EXPECT_DOUBLE_EQ(analyse(one_read + "arithmetic 75;").terms.estimate,
                    std::sqrt(1.5) * analyse(one_read).terms.estimate);
@@ -26,7 +26,7 @@ TEST(Arithmetic, HidesLatencyUpToAllOfIt) {
   EXPECT_EQ(analyse("block (64); arithmetic 75;").terms.arithmetic_hiding, 1) << "there is nothing to hide";
 }
 
-TEST(Arithmetic, IsThatOfTheLaneWithTheMost) {
+TEST(Arithmetic, CountsTheBusiestLane) {
   const Analysed found =
       analyse(one_read + "for (i = 0; i < 3; i += 1) if (threadIdx.x < 40) arithmetic threadIdx.x;");
   EXPECT_EQ(found.totals.arithmetic, 64 * 3 * (31 + 39));
@@ -35,8 +35,8 @@ TEST(Arithmetic, IsThatOfTheLaneWithTheMost) {
   EXPECT_EQ(failure_of("block (32);\narithmetic 1000001;"), "2:1 these are more than a million instructions");
 }
 
-TEST(Textures, KeepLinesOfABlock) {
-  // 64 elements of 4 bytes are 8 lines of 32; the second read finds them.
+TEST(Textures, LinesStayCachedForABlock) {
+  // 64 elements of 4 bytes are 8 lines of 32; the second read hits.
   const Analysed found = analyse(
       "grid (8); block (64); texture t of 4;"
       "read t[blockIdx.x * 64 + threadIdx.x]; read t[blockIdx.x * 64 + threadIdx.x];");
@@ -49,8 +49,8 @@ TEST(Textures, KeepLinesOfABlock) {
   EXPECT_EQ(found.terms.global_accesses, 8 * 128);
 }
 
-TEST(Textures, GiveWayWhereTheCacheIsSmall) {
-  // Eight blocks share 8 KB: 32 lines each. 64 lines in turn leave nothing for the second round.
+TEST(Textures, LinesAreEvictedFromSmallCaches) {
+  // Eight blocks share 8 KB: 32 lines each. Cycling through 64 lines leaves no hits for the second round.
   const std::string walk =
       "block (16); texture t of 4; for (r = 0; r < 2; r += 1) for (i = 0; i < n; i += 1)"
       "  read t[i * 8];";
@@ -67,7 +67,7 @@ TEST(Textures, MayBeFetched) {
   EXPECT_EQ(found.terms.texture_reuse, 1);
 }
 
-TEST(Constants, GiveOneElementAtATime) {
+TEST(Constants, AreServedOneElementAtATime) {
   const auto efficiency = [](const std::string& index, const Machine& machine) {
     return analyse("block (32); constant c of 4; read c[" + index + "];", {}, machine).terms;
   };
@@ -80,20 +80,20 @@ TEST(Constants, GiveOneElementAtATime) {
   EXPECT_EQ(terms.bandwidth_use, 1);
 }
 
-// Section 5.1's mapping: with one buffer for each reference, each reads its own.
-TEST(Buffers, AThreadFindsWhatItHasFetched) {
+// Section 5.1's mapping: with one buffer per reference, each reads its own.
+TEST(Buffers, ThreadFindsItsOwnFetch) {
   const Analysed found = analyse(
       "block (16); array a of 4; shared s[256] of 4;"
       "fetch s[threadIdx.x] = a[threadIdx.x];"
-      "fetch s[16 * threadIdx.x] = a[threadIdx.x + 1];"  // element 0 of s holds a[1] now
+      "fetch s[16 * threadIdx.x] = a[threadIdx.x + 1];"  // element 0 of s now holds a[1]
       "read a[threadIdx.x + 1]; read a[threadIdx.x];");
   EXPECT_EQ(found.totals.references[2].shared.served, 16) << "each its own, all in one bank";
   EXPECT_EQ(found.totals.references[2].hits, 16);
-  EXPECT_EQ(found.totals.references[3].hits, 15) << "a[0] has given way";
-  EXPECT_EQ(found.totals.references[3].shared.served, 1) << "those of 1 to 15 side by side";
+  EXPECT_EQ(found.totals.references[3].hits, 15) << "a[0] has been replaced";
+  EXPECT_EQ(found.totals.references[3].shared.served, 1) << "1 to 15 are in adjacent banks";
 }
 
-TEST(Buffers, WhatLiesTwiceStaysWhenOneGivesWay) {
+TEST(Buffers, SecondCopySurvivesReplacementOfTheFirst) {
   const Analysed found = analyse(
       "block (16); array a of 4; shared s[16] of 4; shared t[16] of 4;"
       "fetch s[threadIdx.x] = a[threadIdx.x]; fetch t[threadIdx.x] = a[threadIdx.x];"
@@ -101,23 +101,23 @@ TEST(Buffers, WhatLiesTwiceStaysWhenOneGivesWay) {
   EXPECT_EQ(found.terms.hits, 16);
 }
 
-TEST(Divergence, IsOfReferencesThatMayMiss) {
+TEST(Divergence, CountsOnlyReferencesThatMayMiss) {
   const std::string text =
       "block (64); array a of 4; shared s[48] of 4;"
       "if (threadIdx.x < 48) fetch s[threadIdx.x] = a[threadIdx.x]; read a[threadIdx.x];";
   EXPECT_DOUBLE_EQ(analyse(text).terms.branch_efficiency, 2 / 3.0);
   EXPECT_DOUBLE_EQ(analyse(text + "read s[threadIdx.x % 48]; read s[0];").terms.branch_efficiency, 2 / 3.0)
-      << "what names shared memory always finds it";
+      << "an access by name always hits";
 }
 
-TEST(Channels, TheBusiestIsComparedWithTheLeastBusyOneAndWithAllThereAre) {
+TEST(Channels, BusiestIsComparedWithTheLeastBusyAndWithAllChannels) {
   const auto skew = [](std::vector<std::int64_t> blocks) {
     return skew_of({std::move(blocks), 64}, paper_machine());
   };
   ASSERT_EQ(paper_machine().global.channels, 8u);
   EXPECT_EQ(skew({4, 4, 4, 4, 4, 4, 4, 4}), 1);
   EXPECT_EQ(skew({4, 6, 6, 2, 4, 4, 4, 4}), 3) << "neither the first nor the last";
-  EXPECT_EQ(skew({0, 6, 0, 2, 4, 0, 0, 0}), 3) << "of those that are used";
+  EXPECT_EQ(skew({0, 6, 0, 2, 4, 0, 0, 0}), 3) << "over the used channels";
   EXPECT_EQ(skew({0, 6, 0, 5, 0, 0, 0, 0}), 4) << "two of eight";
   EXPECT_EQ(skew({0, 0, 0, 0, 0, 0, 0, 0}), 1);
 }
@@ -127,19 +127,18 @@ TEST(Channels, TheBusiestIsComparedWithTheLeastBusyOneAndWithAllThereAre) {
 const std::string by_rows =
     "block (16); array a of 4; read a[(blockIdx.y * 64 + blockIdx.x) * 16 + threadIdx.x];";
 
-TEST(Order, ChangesWhichBlocksMeetTheChannelsAndNothingElse) {
+TEST(Order, ChangesOnlyTheChannelTerms) {
   const std::string column =
       "grid (64, 64); block (16); array a of 4; read a[blockIdx.x * 1024 + blockIdx.y * 16];";
   const Analysed launched = analyse(column);
   const Analysed diagonal = analyse("order ((blockIdx.x + blockIdx.y) % gridDim.x, blockIdx.x);" + column);
-  EXPECT_EQ(launched.terms.channel_skew, 8) << "what is 4 KB apart lies in one channel";
+  EXPECT_EQ(launched.terms.channel_skew, 8) << "addresses 4 KB apart are in one channel";
   EXPECT_LT(diagonal.terms.channel_skew, launched.terms.channel_skew);
-  EXPECT_EQ(diagonal.totals.blocks_run, launched.totals.blocks_run)
-      << "the other totals are those of all blocks";
+  EXPECT_EQ(diagonal.totals.blocks_run, launched.totals.blocks_run) << "the other totals cover all blocks";
   EXPECT_EQ(diagonal.terms.bandwidth_use, launched.terms.bandwidth_use);
 }
 
-TEST(Order, OfAVariantIsTheDiagonalOneOfThePaper) {
+TEST(Order, DiagonalVariantMatchesThePaper) {
   const auto blocks = [](const std::string& text, bool is_diagonal) {
     const Result<Description> description = parse_description(text + "block (1);", "d");
     EXPECT_TRUE(description);
@@ -149,21 +148,21 @@ TEST(Order, OfAVariantIsTheDiagonalOneOfThePaper) {
   };
   EXPECT_EQ(blocks("grid (7, 7);", true),
             blocks("grid (7, 7); order ((blockIdx.x + blockIdx.y) % gridDim.x, blockIdx.x);", false));
-  // Where the grid is no square, every block is there, too.
+  // Every block is also present on a grid that is not square.
   std::set<std::pair<std::int64_t, std::int64_t>> all;
   const std::array<Column, 3> oblong = blocks("grid (5, 3);", true);
   for (std::size_t i = 0; i < 15; ++i) all.emplace(oblong[0][i], oblong[1][i]);
   EXPECT_EQ(all.size(), 15u);
 }
 
-TEST(Order, HasToBeOneOfAllBlocks) {
+TEST(Order, MustBeAPermutationOfAllBlocks) {
   EXPECT_EQ(failure_of("grid (64, 64);\norder (blockIdx.y, blockIdx.x);" + by_rows), "");
   EXPECT_EQ(failure_of("grid (64, 64);\norder (blockIdx.x / 2, blockIdx.y);" + by_rows),
-            "2:8 block (1, 0, 0) becomes (0, 0, 0), as another one does");
+            "2:8 block (1, 0, 0) becomes (0, 0, 0), as does another block");
   EXPECT_EQ(failure_of("grid (64, 64);\norder (blockIdx.x + 1, blockIdx.y);" + by_rows),
             "2:8 block (63, 0, 0) becomes (64, 0, 0), which the grid does not have");
   EXPECT_EQ(failure_of("grid (65535, 1024);\norder (blockIdx.x);" + by_rows),
-            "2:8 the order of 67107840 thread blocks takes long to check");
+            "2:8 the order of 67107840 thread blocks takes too long to check");
 }
 
 }  // namespace

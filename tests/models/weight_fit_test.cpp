@@ -1,4 +1,4 @@
-// Weights fitted to implementations whose speed is known in closed form.
+// Weights fitted to implementations whose speed is a closed form.
 #include "models/proplusplus/fit.h"
 
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@ using testing::DoubleNear;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// Implementations whose speed, as a share of the fastest one's, is 1 less Σ weight × what they lack to it.
+/// Implementations whose speed, relative to the fastest one, is 1 minus Σ weight × difference to it.
 std::vector<Implementation> made_for(const PerCriterion<double>& weights, std::size_t primitives,
                                      double noise = 0) {
   std::mt19937 random(7);  // NOLINT(bugprone-random-generator-seed,cert-msc*): the same in every run
@@ -40,14 +40,14 @@ std::vector<Implementation> made_for(const PerCriterion<double>& weights, std::s
   return all;
 }
 
-TEST(WeightFit, FindsTheWeightsThatTheSpeedsWereMadeOf) {
+TEST(WeightFit, RecoversTheWeightsOfTheSpeeds) {
   const Result<WeightFit> fit = fit_weights(made_for({{0.1, 0, 0.2, 0, 0, 0.3, 0.4, 0}}, 5));
   ASSERT_TRUE(fit);
   EXPECT_EQ(fit->primitives, 5u);
   EXPECT_EQ(fit->used.size(), 20u);
   EXPECT_NEAR(fit->criteria[Criterion::occupancy].coefficient, 0.1, 1e-9);
   EXPECT_NEAR(fit->criteria[Criterion::memory_coalescing].coefficient, 0.4, 1e-9);
-  // DT is the same for all and keeps 50 of 405; the rest goes by the coefficients.
+  // DT is the same for all and keeps 50 of 405; the rest is proportional to the coefficients.
   const Weights weights = fit->weights("test");
   EXPECT_THAT(weights.of.values, ElementsAre(DoubleNear(35.5, 1e-6), DoubleNear(0, 1e-6),
                                              DoubleNear(71, 1e-6), DoubleNear(0, 1e-6), DoubleNear(0, 1e-6),
@@ -60,7 +60,7 @@ TEST(WeightFit, FindsTheWeightsThatTheSpeedsWereMadeOf) {
   EXPECT_LT(fit->papers.right, 30u);
 }
 
-TEST(WeightFit, NoiseCostsMoreOfWhatIsNotSeen) {
+TEST(WeightFit, NoiseReducesValidatedAccuracyMore) {
   const Result<WeightFit> fit = fit_weights(made_for({{0.1, 0, 0.2, 0, 0, 0.3, 0.4, 0}}, 8, 0.05));
   ASSERT_TRUE(fit);
   EXPECT_LT(fit->r_squared, 1);
@@ -71,7 +71,7 @@ TEST(WeightFit, NoiseCostsMoreOfWhatIsNotSeen) {
   EXPECT_LT(coalescing.p, 0.01);
 }
 
-TEST(WeightFit, WhatGoesAgainstTheSpeedWeighsNothing) {
+TEST(WeightFit, CriterionAgainstSpeedHasNoWeight) {
   const Result<WeightFit> fit = fit_weights(made_for({{0.5, 0, 0, -0.4, 0, 0, 0.3, 0}}, 5));
   ASSERT_TRUE(fit);
   EXPECT_EQ(fit->criteria[Criterion::synchronization].outcome, FittedCriterion::Outcome::against);
@@ -82,8 +82,8 @@ TEST(WeightFit, WhatGoesAgainstTheSpeedWeighsNothing) {
   EXPECT_NEAR(sum, 405, 1e-9);
 }
 
-TEST(WeightFit, WhatHardlyDiffersKeepsThePapersWeight) {
-  // By the speeds alone a criterion that differs in the sixth digit would be given nearly all of the weight.
+TEST(WeightFit, AlmostConstantCriterionKeepsThePapersWeight) {
+  // A criterion that differs in the sixth digit would get nearly all of the weight by the speeds alone.
   std::vector<Implementation> all = made_for({{0.5, 0, 0, 0, 0, 0, 0.3, 0}}, 5, 0.02);
   for (Implementation& each : all)
     each.criteria[Criterion::data_transfer] = 1 - 1e-6 / (each.seconds * 1e6 + 1);
@@ -94,7 +94,7 @@ TEST(WeightFit, WhatHardlyDiffersKeepsThePapersWeight) {
   EXPECT_GT(fit->criteria[Criterion::occupancy].weight, 100);
 }
 
-TEST(WeightFit, WhatCannotBeComparedIsLeftOut) {
+TEST(WeightFit, IncomparableImplementationsAreOmitted) {
   std::vector<Implementation> all = made_for({{0.5, 0, 0, 0, 0, 0, 0.5, 0}}, 5);
   all.push_back({"alone", "one", all.front().criteria, 1e-6});
   all.push_back({"primitive 0", "not timed", all.front().criteria, 0});
@@ -106,7 +106,7 @@ TEST(WeightFit, WhatCannotBeComparedIsLeftOut) {
   EXPECT_EQ(fit->used.size(), 20u);
 }
 
-TEST(WeightFit, TooFewAreRefused) {
+TEST(WeightFit, TooFewImplementationsAreRejected) {
   const Result<WeightFit> two = fit_weights(made_for({{0.5, 0, 0, 0, 0, 0, 0.5, 0}}, 2));
   ASSERT_FALSE(two);
   EXPECT_THAT(render(two.error().diagnostics),
@@ -116,10 +116,10 @@ TEST(WeightFit, TooFewAreRefused) {
   for (Implementation& each : alike) each.seconds = 1;
   const Result<WeightFit> none = fit_weights(alike);
   ASSERT_FALSE(none);
-  EXPECT_THAT(render(none.error().diagnostics), HasSubstr("no criterion goes with the speed"));
+  EXPECT_THAT(render(none.error().diagnostics), HasSubstr("no criterion correlates with the speed"));
 }
 
-TEST(WeightFit, IsReadAsWeights) {
+TEST(WeightFit, ResultParsesAsWeights) {
   const Result<WeightFit> fit = fit_weights(made_for({{0.1, 0, 0.2, 0, 0, 0.3, 0.4, 0}}, 5));
   ASSERT_TRUE(fit);
   std::string text = to_json({"compute_9_0", "2026-11-25", true, *fit});
@@ -134,16 +134,16 @@ TEST(WeightFit, IsReadAsWeights) {
   EXPECT_THAT(render(other.error().diagnostics), HasSubstr("of version 2; this lynxpp reads version 1"));
 }
 
-TEST(WeightFit, AMachineFileGivesTheRates) {
+TEST(WeightFit, MachineFileDefinesTheRates) {
   Result<Machine> machine = find_machine("compute_1_3");
   ASSERT_TRUE(machine);
   const Hardware hardware = hardware_of(*machine);
   EXPECT_EQ(hardware.multiprocessors, 30u);
   EXPECT_EQ(hardware.clock_hz, 1296e6);
-  // Eight cores of a multiprocessor, and one for double precision.
+  // Eight cores per multiprocessor, and one for double precision.
   EXPECT_EQ(hardware.single_rate, 8);
   EXPECT_EQ(hardware.double_rate, 1);
-  // Eight partitions of 16 bytes in a cycle of the memory.
+  // Eight partitions of 16 bytes per memory cycle.
   EXPECT_EQ(hardware.memory_rate, 8 * 16 * 1107e6);
   EXPECT_EQ(hardware.gap_seconds, 5e-6);
 }

@@ -1,4 +1,4 @@
-// Findings by rules, the knapsack against every subset, and advice on what is worth a place in shared memory.
+// Rule-based findings, the knapsack compared with every subset, and advice on staging in shared memory.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using Space = ArrayProfile::Space;
 
-/// As emitWords() describes an array whose words have these counts.
+/// An array as described by emitWords() if its words have these counts.
 ArrayProfile array_of(std::string name, Space space, const std::vector<std::uint64_t>& counts) {
   ArrayProfile array;
   array.name = std::move(name);
@@ -54,7 +54,7 @@ Filled sum_of(const std::vector<KnapsackItem>& items, std::uint32_t subset) {
   return sum;
 }
 
-/// Of all subsets the most valuable one that fits, of equals the lightest.
+/// Returns the most valuable subset that fits; among equals the lightest.
 Filled best_of_all(const std::vector<KnapsackItem>& items, std::uint64_t capacity) {
   Filled best;
   for (std::uint32_t subset = 0; subset < 1u << items.size(); ++subset) {
@@ -65,7 +65,7 @@ Filled best_of_all(const std::vector<KnapsackItem>& items, std::uint64_t capacit
   return best;
 }
 
-TEST(Knapsack, IsTheBestOfAllSubsets) {
+TEST(Knapsack, MatchesTheBestOfAllSubsets) {
   std::mt19937 random(7);
   for (int round = 0; round < 2000; ++round) {
     const std::uint64_t unit = round % 3 == 0 ? 4 : 1;
@@ -85,7 +85,7 @@ TEST(Knapsack, IsTheBestOfAllSubsets) {
   }
 }
 
-TEST(Knapsack, GreedyWouldBeWrong) {
+TEST(Knapsack, BeatsGreedySelection) {
   const std::vector<KnapsackItem> items{{60, 70}, {50, 50}, {50, 50}};
   EXPECT_THAT(fill_knapsack(items, 100), ElementsAre(1, 2));
   EXPECT_THAT(fill_knapsack(items, 59), ElementsAre(1));
@@ -116,31 +116,31 @@ std::string sentence_of(const ArrayProfile& array, const std::string& rule) {
   return sentence_of(launch, rule);
 }
 
-TEST(Findings, ArraysThatAreNeverAccessed) {
+TEST(Findings, ReportArraysThatAreNeverAccessed) {
   EXPECT_EQ(sentence_of(even("a", Space::device, 1000, 0), "never accessed"),
             "a: none of its 1,000 words was accessed");
   EXPECT_THAT(rules_for(even("a", Space::shared, 10, 0)), ElementsAre("never accessed"));
 }
 
-TEST(Findings, PartsThatAreNeverAccessed) {
+TEST(Findings, ReportPartsThatAreNeverAccessed) {
   EXPECT_EQ(sentence_of(array_of("a", Space::device, {0, 2, 2, 2}), "partly accessed"),
             "a: 1 of 4 words were never accessed");
   EXPECT_EQ(sentence_of(array_of("a", Space::device, {0, 2, 2, 2, 2}), "partly accessed"), "");
 }
 
-TEST(Findings, WordsThatAreAccessedOnce) {
+TEST(Findings, ReportWordsAccessedOnce) {
   EXPECT_THAT(rules_for(even("a", Space::device, 4, 1)), ElementsAre("accessed once"));
   EXPECT_THAT(rules_for(array_of("a", Space::device, {1, 1, 1, 2})), ElementsAre());
   EXPECT_THAT(rules_for(even("a", Space::shared, 4, 1)), ElementsAre());
 }
 
-TEST(Findings, WordsThatAreUsedAgain) {
+TEST(Findings, ReportReusedWords) {
   EXPECT_EQ(sentence_of(array_of("a", Space::device, {1, 2, 6, 3}), "reused"),
-            "a: 3 of 4 words were accessed more than once, 3 times in the mean");
+            "a: 3 of 4 words were accessed more than once, 3 times on average");
   EXPECT_EQ(sentence_of(array_of("a", Space::device, {1, 1, 6}), "reused"), "");
 }
 
-TEST(Findings, HotWords) {
+TEST(Findings, ReportHotWords) {
   std::vector<std::uint64_t> counts(99, 10);
   counts.push_back(1010);
   EXPECT_EQ(sentence_of(array_of("a", Space::shared, counts), "hot words"),
@@ -150,21 +150,21 @@ TEST(Findings, HotWords) {
   EXPECT_EQ(sentence_of(even("a", Space::shared, 100, 1010), "hot words"), "");
 }
 
-TEST(Findings, WhereWordsLie) {
+TEST(Findings, ReportTheLayoutOfWords) {
   ArrayProfile array = array_of("a", Space::device, {0, 3, 0, 0, 0, 3, 0, 0, 0, 3, 0, 0});
   EXPECT_THAT(rules_for(array), ElementsAre("partly accessed", "reused"));
   array.layout = {2, 2, 4, 1};
   EXPECT_EQ(sentence_of(array, "strided use"), "a: only words 1, 5, … were accessed: at most one of every 4");
   EXPECT_EQ(sentence_of(array, "few words of sectors"),
-            "a: of the 8 words of a sector 1.50 were accessed in the mean, in 2 sectors");
+            "a: of the 8 words of a sector 1.50 were accessed on average, in 2 sectors");
   EXPECT_EQ(sentence_of(array, "misaligned rows"), "");
   array.layout = {3, 2, 1, 1};
   EXPECT_EQ(sentence_of(array, "strided use"), "");
   EXPECT_EQ(sentence_of(array, "misaligned rows"),
-            "a: its accessed words touch 3 sectors where 2 could hold them: rows begin inside of a sector");
+            "a: its accessed words touch 3 sectors where 2 could hold them: rows start inside a sector");
 }
 
-TEST(Findings, SeveralArraysAtTheLimitOfCounts) {
+TEST(Findings, ReportSeveralArraysAtTheCountLimit) {
   LaunchProfile launch;
   launch.arrays = {even("a", Space::device, 4, 255), even("b", Space::device, 4, 255),
                    even("c", Space::device, 4, 9), even("d", Space::shared, 4, 255)};
@@ -202,8 +202,8 @@ std::vector<std::string> advised(const StagingAdvice& advice) {
   return texts;
 }
 
-TEST(Staging, TheLeastUsedArrayGivesWay) {
-  // 16 blocks of 4 KiB; 3.5 KiB are taken, 1 KiB is wanted.
+TEST(Staging, LeastUsedArrayGivesWay) {
+  // 16 blocks of 4 KiB; 3.5 KiB are used, 1 KiB is requested.
   const StagingAdvice advice = staging_advice(
       launch_with({even("hot", Space::shared, 768, 4000), even("cool", Space::shared, 128, 40),
                    even("means", Space::device, 128, 9000), even("widths", Space::device, 128, 8000),
@@ -220,24 +220,24 @@ TEST(Staging, TheLeastUsedArrayGivesWay) {
   EXPECT_FALSE(advice.placements[2].is_part);
   EXPECT_EQ(
       advice.summary,
-      "Worth a place in shared memory: means, widths. Gives way: cool. A thread block would have 4,096 "
+      "Worth staging in shared memory: means, widths. Gives way: cool. A thread block would have 4,096 "
       "bytes of shared memory instead of 3,584, and a multiprocessor hold 16 blocks (64 of 64 warps) as "
       "now");
 }
 
-TEST(Staging, ArraysAreDividedAmongBlocksThatDoNotUseAllOfThem) {
+TEST(Staging, ArraysArePartitionedIfBlocksDoNotUseAllOfThem) {
   std::vector<std::uint64_t> counts(4000, 500);
-  counts[3999] = 2;  // fewer than blocks
+  counts[3999] = 2;  // fewer than the number of blocks
   const StagingAdvice advice = staging_advice(launch_with({array_of("levels", Space::device, counts)}, 0));
   EXPECT_THAT(advised(advice), ElementsAre("levels stage"));
   EXPECT_TRUE(advice.placements[0].is_part);
   EXPECT_EQ(advice.placements[0].bytes, 4000u);
   EXPECT_EQ(advice.placements[0].saved, 3999u * 500 + 2 - 4000);
   EXPECT_THAT(advice.placements[0].reason, HasSubstr("divided among thread blocks, 4,000 bytes in each"));
-  EXPECT_THAT(advice.placements[0].reason, HasSubstr("Presumed"));
+  EXPECT_THAT(advice.placements[0].reason, HasSubstr("Assumed"));
 }
 
-TEST(Staging, OnlyAWordWithFewerAccessesThanBlocksProvesThatAnArrayIsDivided) {
+TEST(Staging, OnlyAWordWithFewerAccessesThanBlocksProvesAPartition) {
   const auto is_divided = [](std::vector<std::uint64_t> counts, std::uint64_t blocks) {
     counts.resize(1000, 400);
     LaunchProfile launch = launch_with({array_of("x", Space::device, counts)}, 0);
@@ -247,12 +247,12 @@ TEST(Staging, OnlyAWordWithFewerAccessesThanBlocksProvesThatAnArrayIsDivided) {
   EXPECT_TRUE(is_divided({299}, 300));
   EXPECT_FALSE(is_divided({300}, 300));
   EXPECT_TRUE(is_divided({1}, 2));
-  // Where words were never accessed, the least of the others is known by its bin alone: 256 to 511.
+  // If some words were never accessed, the minimum of the others is known only by its bin: 256 to 511.
   EXPECT_FALSE(is_divided({0, 299}, 300));
   EXPECT_TRUE(is_divided({0, 255}, 300));
 }
 
-TEST(Staging, OneAccessInEachBlockIsNoReuse) {
+TEST(Staging, OneAccessPerBlockIsNotReuse) {
   LaunchProfile launch = launch_with({even("x", Space::device, 1000, 300)}, 0);
   launch.blocks = 300;
   const StagingAdvice advice = staging_advice(launch);
@@ -260,17 +260,16 @@ TEST(Staging, OneAccessInEachBlockIsNoReuse) {
   EXPECT_EQ(advice.placements[0].reason, "300 accesses of a word, no more than one in each thread block");
 }
 
-TEST(Staging, WhatFindsNoRoomSaysWhatItWouldCost) {
+TEST(Staging, LackOfRoomReportsItsCost) {
   const StagingAdvice advice = staging_advice(
       launch_with({even("tile", Space::shared, 1000, 9000), even("wide", Space::device, 1500, 5000)}, 4000));
   EXPECT_THAT(advised(advice), ElementsAre("tile keep", "wide no room"));
-  EXPECT_THAT(
-      advice.placements[1].reason,
-      HasSubstr("no room for it with 16 blocks on a multiprocessor; beside the rest it would leave 6"));
+  EXPECT_THAT(advice.placements[1].reason,
+              HasSubstr("no room for it with 16 blocks on a multiprocessor; with it, the number would be 6"));
   EXPECT_FALSE(advice.is_well_used);
 }
 
-TEST(Staging, WellUsedSharedMemoryIsSaidToBe) {
+TEST(Staging, WellUsedSharedMemoryIsReported) {
   const StagingAdvice advice = staging_advice(
       launch_with({even("tile", Space::shared, 256, 12), even("in", Space::device, 5000, 1)}, 1024));
   EXPECT_THAT(advised(advice), ElementsAre("tile keep", "in leave"));
@@ -279,15 +278,14 @@ TEST(Staging, WellUsedSharedMemoryIsSaidToBe) {
   EXPECT_THAT(advice.placements[0].reason, HasSubstr("well used: 12 accesses of a word, 3 in each"));
 }
 
-TEST(Staging, WhatIsBroughtAndUsedOnceIsNotWorthItsPlace) {
+TEST(Staging, DataUsedOnceIsNotWorthStaging) {
   const StagingAdvice advice = staging_advice(
       launch_with({even("tile", Space::shared, 256, 8), even("spare", Space::shared, 16, 0)}, 1088));
   EXPECT_THAT(advised(advice), ElementsAre("tile drop", "spare drop"));
-  EXPECT_THAT(advice.summary,
-              HasSubstr("Not worth its place: tile, spare. A thread block would have 0 bytes"));
+  EXPECT_THAT(advice.summary, HasSubstr("Not worth staging: tile, spare. A thread block would have 0 bytes"));
 }
 
-TEST(Staging, WithoutLimitsOccupancyIsNotKnown) {
+TEST(Staging, OccupancyIsUnknownWithoutLimits) {
   LaunchProfile launch = launch_with({even("a", Space::device, 100, 900)}, 0);
   launch.place.reset();
   const StagingAdvice advice = staging_advice(launch);
@@ -296,7 +294,7 @@ TEST(Staging, WithoutLimitsOccupancyIsNotKnown) {
   EXPECT_FALSE(advice.now);
   EXPECT_THAT(advice.summary, HasSubstr("the launch's occupancy is not known"));
   EXPECT_EQ(staging_advice(LaunchProfile{}).summary,
-            "There is no shared memory, and no array that would gain from it");
+            "There is no shared memory, and no array would benefit from it");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The specifications that are made; what they do to kernels, tests/end_to_end/band_test.py shows.
+// The generated specifications; tests/end_to_end/band_test.py checks their effect on kernels.
 #include "observe/added_arithmetic.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ std::size_t additions(const std::string& text) {
   return count;
 }
 
-TEST(AddedArithmetic, HoldsAsManyAdditionsAsAreWanted) {
+TEST(AddedArithmetic, HasTheRequestedNumberOfAdditions) {
   for (const std::uint32_t count : {1u, 2u, 5u, 257u})
     EXPECT_EQ(additions(added_arithmetic_specification(count)), count);
 }

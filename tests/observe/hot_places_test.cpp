@@ -1,4 +1,4 @@
-// Places that many of a kernel's accesses go to, from records of the specification that counts them.
+// Hot spots of a kernel's accesses, from records of the specification that counts them.
 #include "observe/hot_places.h"
 
 #include <gtest/gtest.h>
@@ -17,8 +17,8 @@ report::ResultValue result(const std::string& name, Numbers values, std::vector<
   return made;
 }
 
-/// A launch with a global array A from 0x1010 on and a shared array T at 0x2000. The regions are visited by
-/// instructions 3 and 4, the atomic operation is instruction 5.
+/// A launch with a global array A from 0x1010 on and a shared array T at 0x2000. Instructions 3 and 4 visit
+/// the regions; instruction 5 is the atomic operation.
 report::LaunchRecord launch(Numbers regions, Numbers visits, std::uint64_t operations) {
   report::LaunchRecord record;
   std::uint64_t all = 0;
@@ -38,7 +38,7 @@ report::LaunchRecord launch(Numbers regions, Numbers visits, std::uint64_t opera
   return record;
 }
 
-TEST(HotPlaces, AreInTheArraysOfTheirMemory) {
+TEST(HotPlaces, BelongToTheArraysOfTheirMemory) {
   const report::LaunchRecord first = launch({0x10, 0x20}, {600, 2000}, 3000);
   const report::LaunchRecord second = launch({0x10, 0x10}, {500, 700}, 1);
   const Result<HotPlaces> found = hot_places_of({&first, &second});
@@ -66,7 +66,7 @@ TEST(HotPlaces, AreInTheArraysOfTheirMemory) {
   EXPECT_EQ(word.count, 3001u);
 }
 
-TEST(HotPlaces, HaveATenthOfAllAndManyAccesses) {
+TEST(HotPlaces, HaveATenthOfTheTotalAndManyAccesses) {
   const auto counts = [](Numbers visits) {
     const report::LaunchRecord record = launch({0x11, 0x12}, std::move(visits), 0);
     std::vector<std::uint64_t> found;
@@ -78,7 +78,7 @@ TEST(HotPlaces, HaveATenthOfAllAndManyAccesses) {
   EXPECT_EQ(counts({1000, 9000}), (Numbers{9000, 1000}));
 }
 
-TEST(HotPlaces, NeedTheirSpecification) {
+TEST(HotPlaces, RequireTheirSpecification) {
   report::LaunchRecord other;
   EXPECT_FALSE(hot_places_of({&other}));
 }

@@ -1,4 +1,4 @@
-// From records to observations, and the specification that makes the records.
+// Conversion of records to observations, and the specification that creates the records.
 #include "observe/records.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ using Numbers = std::vector<std::uint64_t>;
 struct Entry {
   std::uint64_t block, first, lanes, instruction, warp, bytes, arithmetic, kind;
 };
-constexpr std::uint64_t leaves = 2;  // the kernel has so many instructions
+constexpr std::uint64_t leaves = 2;  // the kernel has this number of instructions
 constexpr std::uint64_t all = 0xffffffff;
 
 struct RunRecords {
@@ -63,7 +63,7 @@ struct RunRecords {
     add("addresses.value", addresses);
     add("dropped", {dropped});
     add("executions", {64, 32});
-    // As they were allocated.
+    // In allocation order.
     launch.results.push_back({"arrays.address", {4}, Numbers{0x9000, 0x400, 0x1000, 0x5000}, ""});
     launch.results.back().labels = {"#0 parameter 1", "tile", "#1 parameter 0", "#2 parameter 2"};
     add("arrays.bytes", {4096, 64, 4096, 256});
@@ -77,7 +77,7 @@ struct RunRecords {
   }
 };
 
-TEST(ObservedRecords, AreRead) {
+TEST(ObservedRecords, AreParsed) {
   RunRecords run;
   run.access(0, 0x5, 0);
   run.access(0, all, 1, 3);
@@ -100,7 +100,7 @@ TEST(ObservedRecords, AreRead) {
   EXPECT_THAT(arrays, ElementsAre("#0 parameter 1", "tile", "#1 parameter 0", "#2 parameter 2"));
 }
 
-TEST(ObservedRecords, ABlockIsWholeWhenAllItsThreadsHaveLeft) {
+TEST(ObservedRecords, BlockIsCompleteIfAllItsThreadsHaveExited) {
   RunRecords run;
   run.access(0, all, 0);
   run.leave(0, 0xffff);
@@ -112,13 +112,13 @@ TEST(ObservedRecords, ABlockIsWholeWhenAllItsThreadsHaveLeft) {
   EXPECT_TRUE(run.observation().is_whole());
 }
 
-TEST(ObservedRecords, ABlockWithoutItsAddressesIsLeftOut) {
+TEST(ObservedRecords, BlockWithMissingAddressesIsOmitted) {
   RunRecords run;
   run.access(0, all, 0);
   run.access(1, all, 0);
   run.leave(0, all);
   run.leave(1, all);
-  run.addresses.resize(40);  // what found no room
+  run.addresses.resize(40);  // dropped entries
   run.dropped = 3;
   const Observation observation = run.observation();
   EXPECT_THAT(observation.blocks, ElementsAre(0u));
@@ -126,7 +126,7 @@ TEST(ObservedRecords, ABlockWithoutItsAddressesIsLeftOut) {
   EXPECT_EQ(observation.dropped, 3u);
 }
 
-TEST(ObservedRecords, BlocksForTheChannelsAreNotChosen) {
+TEST(ObservedRecords, ChannelBlocksAreNotChosen) {
   RunRecords run;
   run.blocks = 3;
   run.leave(0, all, 1);
@@ -136,7 +136,7 @@ TEST(ObservedRecords, BlocksForTheChannelsAreNotChosen) {
   EXPECT_EQ(run.observation().first_blocks, 3u);
 }
 
-TEST(ObservedRecords, OthersAreRefused) {
+TEST(ObservedRecords, ForeignRecordsAreRejected) {
   std::vector<report::Record> records = RunRecords().records();
   std::get<report::LaunchRecord>(records[1])
       .results.erase(std::get<report::LaunchRecord>(records[1]).results.begin());
@@ -147,7 +147,7 @@ TEST(ObservedRecords, OthersAreRefused) {
   EXPECT_FALSE(observations_of(records, [](const std::string&) { return nullptr; }));
 }
 
-TEST(ObservingSpecification, HasTheChoice) {
+TEST(ObservingSpecification, ContainsTheChoice) {
   const std::string text = specification_text({7, 5, 3, 1000, 2000});
   EXPECT_THAT(text, HasSubstr("chosen_blocks = 7;"));
   EXPECT_THAT(text, HasSubstr("seed = 5;"));

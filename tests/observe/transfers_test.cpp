@@ -1,4 +1,4 @@
-// Fetches and references that the code of a kernel tells.
+// Fetches and references derived from a kernel's code.
 #include "observe/transfers.h"
 
 #include <gmock/gmock.h>
@@ -27,7 +27,7 @@ Transfers transfers_of(const std::string& body) {
   return result;
 }
 
-TEST(Transfers, AStoreOfWhatWasLoaded) {
+TEST(Transfers, StoringALoadedValueIsAFetch) {
   EXPECT_THAT(transfers_of("ld.global.f32 %f1, [%rd1];\nst.shared.f32 [s], %f1;\n").fetched_by,
               ElementsAre(Pair(2, 1)));
   EXPECT_THAT(
@@ -35,7 +35,7 @@ TEST(Transfers, AStoreOfWhatWasLoaded) {
       ElementsAre(Pair(2, 1)));
 }
 
-TEST(Transfers, ThroughMovesSelectionsAndJoins) {
+TEST(Transfers, FollowsMovesSelectionsAndJoins) {
   EXPECT_THAT(
       transfers_of("ld.global.f32 %f1, [%rd1];\nmov.f32 %f2, %f1;\nst.shared.f32 [s], %f2;\n").fetched_by,
       ElementsAre(Pair(3, 1)));
@@ -54,7 +54,7 @@ TEST(Transfers, ThroughMovesSelectionsAndJoins) {
       ElementsAre(Pair(3, 2)));
 }
 
-TEST(Transfers, WhatWasComputedIsNoFetch) {
+TEST(Transfers, ComputedValueIsNotAFetch) {
   EXPECT_THAT(transfers_of("ld.global.f32 %f1, [%rd1];\nadd.f32 %f2, %f1, %f1;\nst.shared.f32 [s], %f2;\n")
                   .fetched_by,
               IsEmpty());
@@ -63,13 +63,13 @@ TEST(Transfers, WhatWasComputedIsNoFetch) {
   EXPECT_THAT(transfers_of("ld.global.f32 %f1, [%rd1];\nst.global.f32 [%rd2], %f1;\n").fetched_by, IsEmpty());
 }
 
-TEST(Transfers, ACopyIsItsOwnFetch) {
+TEST(Transfers, CopyIsItsOwnFetch) {
   EXPECT_THAT(
       transfers_of("cp.async.ca.shared.global [%r1], [%rd1], 16;\ncp.async.commit_group;\n").fetched_by,
       ElementsAre(Pair(1, 1)));
 }
 
-TEST(Transfers, OneOrTheOtherIsOneReference) {
+TEST(Transfers, MergedLoadsAreOneReference) {
   EXPECT_THAT(
       transfers_of("@%p1 bra A;\nld.global.f32 %f1, [%rd1];\nbra.uni B;\nA:\nld.shared.f32 %f1, [s];\nB:\n"
                    "st.global.f32 [%rd2], %f1;\n")
@@ -86,7 +86,7 @@ TEST(Transfers, OneOrTheOtherIsOneReference) {
       ElementsAre(Pair(1, 1), Pair(2, 1)));
 }
 
-TEST(Transfers, LoadsOfOneMemoryAreApart) {
+TEST(Transfers, LoadsOfOneMemoryAreSeparate) {
   EXPECT_THAT(
       transfers_of("@%p1 bra A;\nld.global.f32 %f1, [%rd1];\nbra.uni B;\nA:\nld.global.f32 %f1, [%rd3];\nB:\n"
                    "st.global.f32 [%rd2], %f1;\n")
@@ -94,11 +94,11 @@ TEST(Transfers, LoadsOfOneMemoryAreApart) {
       IsEmpty());
 }
 
-TEST(Transfers, BadTextIsLocated) {
+TEST(Transfers, SyntaxErrorsHaveLocations) {
   const Result<Transfers> found =
       find_transfers(".version 8.0\n.target sm_80\n.visible .entry k() {\n ld.global.f32 [;\n}\n", "k.ptx");
   ASSERT_FALSE(found);
-  EXPECT_EQ(found.error().diagnostics[0].location.line, 5u);  // where the bracket is missed
+  EXPECT_EQ(found.error().diagnostics[0].location.line, 5u);  // where the bracket is missing
 }
 
 }  // namespace

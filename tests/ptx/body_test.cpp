@@ -12,7 +12,7 @@
 namespace lynxpp::ptx {
 namespace {
 
-/// The first instruction of `text`; the module must outlive it.
+/// A parsed text and its first instruction; the module must outlive it.
 struct Parsed {
   explicit Parsed(const std::string& text)
       : module(module_of_body(text)), body(*module.functions.at(0).body) {}
@@ -23,7 +23,7 @@ struct Parsed {
   const Body& body;
 };
 
-TEST(Body, InstructionWithGuardModifiersAndText) {
+TEST(Body, InstructionHasGuardModifiersAndText) {
   const Parsed parsed("  @!%p1 ld.global.nc.v4.f32 {%f1, _, %f3, %f4}, [%rd1+-16];");
   const Instruction& load = parsed.first();
   EXPECT_EQ(parsed.module.text(load.text), "@!%p1 ld.global.nc.v4.f32 {%f1, _, %f3, %f4}, [%rd1+-16];");
@@ -46,7 +46,7 @@ TEST(Body, InstructionWithGuardModifiersAndText) {
 }
 
 TEST(Body, LineMarkersAreComments) {
-  // The second one stands inside of what only the grammar reads.
+  // The second one is inside text that only the grammar parses.
   const Parsed parsed(
       "\n# 1 \"a.cu\"\n mov.u32 %r1, 2;\n t: .branchtargets\n#line 3 \"b;.cu\"\n A, B;\nA: B: ret;");
   ASSERT_EQ(parsed.body.instructions.size(), 2U);
@@ -56,7 +56,7 @@ TEST(Body, LineMarkersAreComments) {
   EXPECT_EQ(parsed.body.branch_targets[0].targets.size(), 2U);
 }
 
-TEST(Body, LineMarkersStandAnywhere) {
+TEST(Body, LineMarkersMayBeAnywhere) {
   for (const char* text :
        {"mov.u32 %r1, 2; # 7 \"a.cu\"\n ret;", "/* x */ # 7 \"c:\\\" 1 2\r\n mov.u32 %r1, 2; ret;",
         "mov.u32 # 7 \"a.cu\"\n %r1, 2; ret; #line 8 \"b.cu\"\n", "mov # 7 \"}{\"\n .u32 %r1, 2;\nret;"}) {
@@ -67,8 +67,8 @@ TEST(Body, LineMarkersStandAnywhere) {
   }
 }
 
-// ptxas takes white space and comments between an opcode and its modifiers.
-TEST(Body, OpcodesAreInOnePieceHoweverTheyAreSpelled) {
+// ptxas accepts white space and comments between an opcode and its modifiers.
+TEST(Body, OpcodesAreNormalised) {
   for (const std::string opcode : {"st.global.u32", "st .global\t.u32", "st/*.x*/.global.u32",
                                    "st.global//.x\n.u32", "st\n# 9 \"x.y\"\n.global.u32"}) {
     const Parsed parsed("@%p1 " + opcode + " [%rd1], %r1; " + opcode + " [%rd1], %r2;");
@@ -83,14 +83,14 @@ TEST(Body, OpcodesAreInOnePieceHoweverTheyAreSpelled) {
   }
 }
 
-TEST(Body, UnguardedInstruction) {
+TEST(Body, InstructionMayBeUnguarded) {
   const Parsed parsed("ret;");
   EXPECT_FALSE(parsed.first().guarded());
   EXPECT_TRUE(parsed.first().operands.empty());
   EXPECT_EQ(parsed.module.text(parsed.first().text), "ret;");
 }
 
-TEST(Body, IntegerLiterals) {
+TEST(Body, ParsesIntegerLiterals) {
   const std::pair<const char*, std::int64_t> literals[] = {{"0", 0},
                                                            {"42", 42},
                                                            {"-1", -1},
@@ -114,7 +114,7 @@ TEST(Body, IntegerLiterals) {
   }
 }
 
-TEST(Body, ConstantExpressions) {
+TEST(Body, EvaluatesConstantExpressions) {
   const std::pair<const char*, std::int64_t> expressions[] = {
       {"(4*2)", 8},   {"4*2", 8},       {"1+2*3", 7}, {"(1+2)*3", 9}, {"~5&3", 2},       {"1<<4", 16},
       {"--3", 3},     {"-(3)", -3},     {"((3))", 3}, {"(5|2)", 7},   {"WARP_SZ-1", 31}, {"2*WARP_SZ", 64},
@@ -135,11 +135,11 @@ TEST(Body, ConstantExpressions) {
   EXPECT_EQ(address.body.instructions[2].operands[1].offset, 32);
 }
 
-TEST(Body, ElementsOfArrays) {
+TEST(Body, ParsesArrayElements) {
   const Parsed parsed(
       ".shared .b32 a[8];\n.shared .v2 .f64 pairs[4];\n"
       "ld.shared.u16 %r1, a[3];\nmov.u32 %r2, a[1+1];\nst.shared.f64 pairs[2], %fd1;");
-  // As [a+12]: ptxas counts in elements of the array, not of the access.
+  // Same as [a+12]: ptxas counts in elements of the array, not of the access.
   const Operand& load = parsed.operand(1);
   EXPECT_EQ(load.kind, OperandKind::address);
   EXPECT_EQ(load.offset, 12);
@@ -153,7 +153,7 @@ TEST(Body, ElementsOfArrays) {
   EXPECT_EQ(parsed.body.instructions[2].operands[0].offset, 32);
 }
 
-TEST(Body, ElementsOfArraysByARegister) {
+TEST(Body, ParsesArrayElementsIndexedByARegister) {
   const Parsed parsed(
       ".reg .b32 %r<4>;\n.shared .v2 .f32 a[8];\nld.shared.f32 %f1, a[%r3 + 2];\nmov.u64 %rd1, a[%r3];");
   const Operand& load = parsed.operand(1);
@@ -167,11 +167,11 @@ TEST(Body, ElementsOfArraysByARegister) {
   EXPECT_EQ(load.elements[1].name, "%r3");
   EXPECT_EQ(load.elements[1].offset, 2);
   const Operand& moved = parsed.body.instructions[1].operands[1];
-  EXPECT_EQ(moved.kind, OperandKind::address) << "not one number behind the name, as with a constant";
+  EXPECT_EQ(moved.kind, OperandKind::address) << "not name + offset, as with a constant index";
   EXPECT_TRUE(array_element(moved));
 }
 
-TEST(Body, ConstantExpressionsOfFloatingPoint) {
+TEST(Body, EvaluatesFloatingPointExpressions) {
   const std::pair<const char*, double> expressions[] = {
       {"1.0*2.0", 2},      {"1.0/4.0", 0.25}, {"(1.0+2.0)*3.0", 9}, {"1.5 - -1.5", 3},
       {"--1.5", 1.5},      {"-(1.5)", -1.5},  {"(((-1.5)))", -1.5}, {"0d3FF0000000000000+1e0", 2},
@@ -193,7 +193,7 @@ TEST(Body, ConstantExpressionsOfFloatingPoint) {
   }
 }
 
-TEST(Body, ComponentsBehindWhiteSpace) {
+TEST(Body, AcceptsComponentsAfterWhiteSpace) {
   const Parsed parsed("mov.u32 %r1, %tid /* which */ .x;\nmov.b64 %rd2, {%nclusterid\n.z, %ctaid .y};");
   EXPECT_EQ(parsed.operand(1).kind, OperandKind::special_register);
   EXPECT_EQ(parsed.operand(1).name, "%tid.x");
@@ -204,7 +204,7 @@ TEST(Body, ComponentsBehindWhiteSpace) {
   EXPECT_EQ(pair.elements[1].kind, OperandKind::special_register);
 }
 
-TEST(Body, ConstantBanks) {
+TEST(Body, ParsesConstantBanks) {
   const Parsed parsed("ld.const[2].u32 %r1, [c+4];");
   EXPECT_EQ(parsed.first().opcode, "ld.const[2].u32");
   EXPECT_EQ(parsed.first().traits.space, StateSpace::constant);
@@ -213,7 +213,7 @@ TEST(Body, ConstantBanks) {
   EXPECT_EQ(module.variables.at(0).space, StateSpace::constant);
 }
 
-TEST(Body, FloatLiterals) {
+TEST(Body, ParsesFloatLiterals) {
   const std::tuple<const char*, std::uint64_t, bool> literals[] = {
       {"0f3F800000", 0x3f800000, true},
       {"-0F3f800000", 0xbf800000, true},
@@ -233,7 +233,7 @@ TEST(Body, FloatLiterals) {
   }
 }
 
-TEST(Body, NamesSpecialRegistersAndComponents) {
+TEST(Body, DistinguishesNamesSpecialRegistersAndComponents) {
   const Parsed parsed("mad.lo.s32 %r1, %tid.x, -v.x, symbol+4;");
   EXPECT_EQ(parsed.operand(1).kind, OperandKind::special_register);
   EXPECT_EQ(parsed.operand(1).name, "%tid.x");
@@ -244,7 +244,7 @@ TEST(Body, NamesSpecialRegistersAndComponents) {
   EXPECT_EQ(parsed.operand(3).offset, 4);
 }
 
-TEST(Body, EverySpecialRegisterIsOne) {
+TEST(Body, RecognisesEverySpecialRegister) {
   for (const char* name :
        {"%ntid.y", "%laneid", "%ctaid.z", "%gridid", "%clock64", "%lanemask_lt", "%envreg31", "%pm3",
         "%pm7_64", "%globaltimer_lo", "%cluster_ctarank", "%dynamic_smem_size", "%smid"}) {
@@ -258,7 +258,7 @@ TEST(Body, EverySpecialRegisterIsOne) {
   }
 }
 
-TEST(Body, PairsAndNegatedPredicates) {
+TEST(Body, ParsesPairsAndNegatedPredicates) {
   const Parsed parsed("setp.lt.and.s32 %p1|%p2, %r1, 3, !%p3;");
   EXPECT_EQ(parsed.operand(0).kind, OperandKind::pair);
   EXPECT_EQ(parsed.operand(0).elements[1].name, "%p2");
@@ -268,7 +268,7 @@ TEST(Body, PairsAndNegatedPredicates) {
 }
 
 TEST(Body, VectorsOfOneElementAreThatElement) {
-  // The grammar reads the second text: its opcode is in two pieces.
+  // The grammar parses the second text: its opcode has embedded white space.
   for (const char* const text : {"st.global.b32 [%rd1], { %r1 };\nld.global.b32 {%r2}, [%rd1];",
                                  "st .global.b32 [%rd1], { %r1 };\nld .global.b32 {%r2}, [%rd1];"}) {
     const Parsed parsed(text);
@@ -280,7 +280,7 @@ TEST(Body, VectorsOfOneElementAreThatElement) {
   }
 }
 
-TEST(Body, AddressesOfEveryShape) {
+TEST(Body, ParsesAddressesOfEveryShape) {
   const Parsed texture("tex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}|%p1, [tex_a, smp, {%f5, %f6}];");
   EXPECT_EQ(texture.operand(0).kind, OperandKind::pair);
   EXPECT_EQ(texture.operand(1).kind, OperandKind::address);
@@ -294,7 +294,7 @@ TEST(Body, AddressesOfEveryShape) {
   EXPECT_EQ(symbol.operand(1).offset, 16);
 }
 
-TEST(Body, Calls) {
+TEST(Body, ParsesCalls) {
   const Parsed parsed(
       "call.uni (retval0), f, (param0, 3, %r1);\ncall (r), %rd1, (a), prototype_0;\ncall g;\ncall h, ();");
   ASSERT_EQ(parsed.body.instructions.size(), 4U);
@@ -309,7 +309,7 @@ TEST(Body, Calls) {
   EXPECT_EQ(parsed.body.instructions[3].operands[1].kind, OperandKind::list);
 }
 
-TEST(Body, ModernOpcodes) {
+TEST(Body, ParsesModernOpcodes) {
   const Parsed parsed(
       "mbarrier.try_wait.parity.shared::cta.b64 P1, [%r1], %r2;\n"
       "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd1, {%r2, "
@@ -326,13 +326,13 @@ TEST(Body, ModernOpcodes) {
   EXPECT_EQ(parsed.body.instructions[4].traits.space, StateSpace::global);
 }
 
-TEST(Body, CommentsAnywhere) {
+TEST(Body, AcceptsCommentsAnywhere) {
   const Parsed parsed("add /* a */ .s32 %r1, // b ; {\n %r2 /* ; */ , 3 ; // }\n/* ret; */");
   ASSERT_EQ(parsed.body.instructions.size(), 1U);
   EXPECT_EQ(parsed.first().operands.size(), 3U);
 }
 
-TEST(Body, RegisterDeclarations) {
+TEST(Body, ParsesRegisterDeclarations) {
   const Parsed parsed(".reg .pred %p<3>;\n.reg .b32 %r<10>, x, %r2<4>;\n.reg .v4 .f32 v;\n{ .reg .b64 x; }");
   ASSERT_EQ(parsed.body.registers.size(), 6U);
   const auto type = [&](const char* name, std::uint32_t scope = 0) {
@@ -351,11 +351,11 @@ TEST(Body, RegisterDeclarations) {
   EXPECT_EQ(parsed.body.find_register("v", 0)->vector, 4U);
   EXPECT_EQ(type("x"), DataType::b32);
   EXPECT_EQ(type("x", 1), DataType::b64);
-  EXPECT_EQ(type("%p1", 1), DataType::pred) << "from the scope around";
+  EXPECT_EQ(type("%p1", 1), DataType::pred) << "from the enclosing scope";
   EXPECT_EQ(type("%q1"), DataType::none);
 }
 
-TEST(Body, SearchesAreTheSameAfterAPassHasAddedDeclarations) {
+TEST(Body, SearchesSurviveAddedDeclarations) {
   Parsed parsed(".reg .b32 %r<10>;\n.shared .b8 tile[4];");
   Body body = parsed.body;
   body.registers.push_back({"%lynx", DataType::b64, 1, 5, 0});
@@ -373,7 +373,7 @@ TEST(Body, SearchesAreTheSameAfterAPassHasAddedDeclarations) {
   }
 }
 
-TEST(Body, VariablesAndScopes) {
+TEST(Body, ResolvesVariablesInScopes) {
   const Parsed parsed(
       ".local .align 16 .b8 __local_depot0[32];\n"
       ".shared .f32 tile[16][17];\n"
@@ -400,7 +400,7 @@ TEST(Body, VariablesAndScopes) {
   EXPECT_EQ(body.statements[parsed.first().statement].scope, 1U);
 }
 
-TEST(Body, LabelsAndTargetLists) {
+TEST(Body, ParsesLabelsAndTargetLists) {
   const Parsed parsed(
       "$L__BB0_1:\nts: .branchtargets $L__BB0_1, $L__BB0_2;\n%r1: brx.idx %r1, ts;\n$L__BB0_2: // end\n"
       "fs: .calltargets f, g;\nproto: .callprototype (.param .b32 _) _ (.param .b64 _, .param .b32 _) "
@@ -420,7 +420,7 @@ TEST(Body, LabelsAndTargetLists) {
   EXPECT_TRUE(body.call_targets[1].targets.empty());
 }
 
-TEST(Body, SourceLines) {
+TEST(Body, TracksSourceLines) {
   const Parsed parsed(
       "mov.u32 %r1, 0;\n.loc 1 20 3\nmov.u32 %r1, 1;\n"
       ".loc\t2 30 0, function_name $L__info_string0, inlined_at 1 20 3\nmov.u32 %r1, 2;\n"
@@ -455,7 +455,7 @@ std::vector<std::string> positions(const std::string& files, BodyParsing parsing
   return found;
 }
 
-TEST(Body, InlinedCodeKnowsItsCalls) {
+TEST(Body, InlinedCodeHasItsCalls) {
   const std::string own = ".file 1 \"a.cu\"\n.file 2 \"/home/u/util.cuh\"\n.file 3 \"/home/u/more.cuh\"\n";
   for (const BodyParsing parsing : {BodyParsing::fast, BodyParsing::grammar}) {
     EXPECT_THAT(positions(own, parsing), testing::ElementsAre("1:20", "2:30 < 1:20", "3:40 < 2:30 < 1:20",
@@ -463,7 +463,7 @@ TEST(Body, InlinedCodeKnowsItsCalls) {
   }
 }
 
-TEST(Body, CodeOfLibraryHeadersIsWhereItIsCalled) {
+TEST(Body, LibraryCodeIsAttributedToItsCall) {
   const std::string toolkit = "/usr/local/cuda/bin/../targets/x86_64-linux/include/";
   const std::string inner =
       ".file 1 \"a.cu\"\n.file 2 \"/home/u/util.cuh\"\n.file 3 \"" + toolkit + "x.hpp\"\n";
@@ -478,7 +478,7 @@ TEST(Body, CodeOfLibraryHeadersIsWhereItIsCalled) {
   EXPECT_EQ(positions(all, BodyParsing::fast)[2], "3:40 < 2:30 < 1:20") << "a kernel of the library's own";
 }
 
-TEST(Body, LibraryHeadersAreKnownByTheirFolders) {
+TEST(Body, LibraryHeadersAreRecognisedByTheirFolders) {
   for (const char* each : {"/usr/local/cuda/bin/../targets/x86_64-linux/include/device_atomic_functions.hpp",
                            "/opt/conda/targets/sbsa-linux/include/cuda_fp16.hpp",
                            "/usr/local/cuda-13.0/include/crt/sm_70_rt.hpp", "/usr/include/c++/12/cmath",
@@ -506,7 +506,7 @@ TEST(Body, DirectivesKeepTheirText) {
                                           ".section .debug_x { .b8 1 }", ".someday 1, a b;", ";"));
 }
 
-TEST(Body, StatementsAndInstructionsPointAtEachOther) {
+TEST(Body, StatementsAndInstructionsReferToEachOther) {
   const Parsed parsed("L: add.s32 %r1, %r1, 1;\n.loc 1 1 1\n@%p1 bra L;\nret;");
   for (std::uint32_t index = 0; index < parsed.body.instructions.size(); ++index) {
     const Statement& statement = parsed.body.statements[parsed.body.instructions[index].statement];
@@ -524,14 +524,14 @@ TEST(Body, IsParsedOnce) {
   EXPECT_EQ(first->instructions.size(), 1U);
 }
 
-TEST(Body, NonAsciiTextInCommentsAndStrings) {
+TEST(Body, AcceptsNonAsciiTextInCommentsAndStrings) {
   const Parsed parsed(
       "// gr\xc3\xbc\xc3\x9f \xff\n.pragma \"\xe2\x82\xac\";\nadd.s32 %r1, %r2, 3; // \x80\nret;");
   ASSERT_EQ(parsed.body.instructions.size(), 2U);
   EXPECT_EQ(parsed.module.text(parsed.first().text), "add.s32 %r1, %r2, 3;");
 }
 
-TEST(Body, ParsesOnSeveralThreadsAtOnce) {
+TEST(Body, ParsesConcurrently) {
   std::string text;
   for (int index = 0; index < 300; ++index) {
     text += "L" + std::to_string(index) + ": @%p1 ld.global.v2.f32 {%f1, %f2}, [%rd" + std::to_string(index) +

@@ -22,14 +22,14 @@ struct Calls {
   CallSites sites;
 };
 
-TEST(CallSites, DirectCallsOnceEach) {
+TEST(CallSites, ListDirectCallsOnce) {
   const Calls calls("call.uni (r), g, (a);\ncall f;\ncall.uni g, (b);\n@%p1 call vprintf, (x, y);\nret;");
   EXPECT_THAT(calls.sites.direct, ElementsAre("g", "f", "vprintf"));
   EXPECT_THAT(calls.sites.address_taken, IsEmpty());
   EXPECT_FALSE(calls.sites.indirect);
 }
 
-TEST(CallSites, AddressesAndIndirectCalls) {
+TEST(CallSites, FindAddressesAndIndirectCalls) {
   const Calls calls(
       ".reg .b64 %rd<4>;\nmov.u64 %rd1, g;\nst.global.u64 [%rd2], f;\n"
       "p: .callprototype _ (.param .b64 _);\ncall (r), %rd1, (a), p;\nret;");
@@ -38,13 +38,13 @@ TEST(CallSites, AddressesAndIndirectCalls) {
   EXPECT_TRUE(calls.sites.indirect);
 }
 
-TEST(CallSites, FunctionsPassedToACallAndCallTargets) {
+TEST(CallSites, FindFunctionsPassedToCallsAndCallTargets) {
   const Calls calls(".reg .b64 target;\nts: .calltargets vprintf, g;\ncall target, (f), ts;\nret;");
   EXPECT_THAT(calls.sites.address_taken, ElementsAre("f", "vprintf", "g"));
   EXPECT_TRUE(calls.sites.indirect);
 }
 
-TEST(CallSites, OwnNamesHideFunctions) {
+TEST(CallSites, LocalNamesHideFunctions) {
   const Calls calls(
       ".reg .b32 g;\n.shared .b32 k;\nmov.u32 g, 1;\nst.shared.u32 [k], g;\n"
       "{ .reg .b32 f; mov.u32 f, g; }\nf: bra f;");
@@ -52,12 +52,12 @@ TEST(CallSites, OwnNamesHideFunctions) {
   EXPECT_THAT(calls.sites.address_taken, IsEmpty());
 }
 
-TEST(CallSites, NamesOfInnerScopesEndWithThem) {
+TEST(CallSites, InnerNamesEndWithTheirScope) {
   const Calls calls(".reg .b64 %rd<2>;\n{ .reg .b64 g; mov.u64 g, 1; }\nmov.u64 %rd1, g;\nret;");
   EXPECT_THAT(calls.sites.address_taken, ElementsAre("g"));
 }
 
-TEST(CallSites, NoneAtAll) {
+TEST(CallSites, AreEmptyWithoutCalls) {
   const Calls calls("mov.u32 %r1, %tid.x;\nL: bra L;");
   EXPECT_THAT(calls.sites.direct, IsEmpty());
   EXPECT_THAT(calls.sites.address_taken, IsEmpty());

@@ -7,7 +7,7 @@
 namespace lynxpp::ptx {
 namespace {
 
-TEST(Code, OperandsAsTheyArePrinted) {
+TEST(Code, PrintsOperands) {
   NameSource names;
   const VirtualRegister first = names.fresh(RegisterType::b64);
   const VirtualRegister second = names.fresh(RegisterType::b64);
@@ -35,7 +35,7 @@ TEST(Code, OperandsAsTheyArePrinted) {
   EXPECT_EQ(print(CodeList{CodeList::Kind::pair, {word, holds}}), "%lynxpp_r0|%lynxpp_p0");
 }
 
-TEST(Code, StatementsAsTheyArePrinted) {
+TEST(Code, PrintsStatements) {
   NameSource names;
   CodeBuilder code(names);
   const VirtualRegister lane = code.fresh(RegisterType::b32);
@@ -76,7 +76,7 @@ TEST(Code, IsAValue) {
   EXPECT_EQ(predicate_of({}), std::nullopt);
 }
 
-TEST(Code, OneLaneLeads) {
+TEST(Code, ElectsOneLane) {
   NameSource names;
   CodeBuilder code(names);
   const VirtualRegister leads = code.elect_leader(code.active_mask());
@@ -106,7 +106,7 @@ class CodeInText : public testing::Test {
   std::string body() const { return emit(module, edits).substr(function.body_text.begin); }
 };
 
-TEST_F(CodeInText, StandsOnLinesOfItsOwnBeforeAndBehindAnInstruction) {
+TEST_F(CodeInText, IsOnLinesOfItsOwnAroundAnInstruction) {
   edits.insert_before(place("ret;"), counting(1));
   edits.insert_before(place("ret;"), counting(2));
   edits.insert_before(place("1;") + 2, counting(3));
@@ -125,7 +125,7 @@ TEST_F(CodeInText, ReplacesInstructionsAndOperands) {
             "\tadd.u32 %lynxpp_r0, %r1, 5;\n}\n");
 }
 
-TEST_F(CodeInText, StandsApartFromWhatElseIsOnItsLine) {
+TEST_F(CodeInText, IsSeparatedFromTheRestOfItsLine) {
   const Module dense = module_of(".entry k() { a; b; }");
   EditList list;
   CodeBuilder code(list.names(dense.functions.at(0)));
@@ -136,13 +136,13 @@ TEST_F(CodeInText, StandsApartFromWhatElseIsOnItsLine) {
             ".entry k() {\n\t.reg .b64 %lynxpp_rd<1>; a;\n$lynxpp_0:\n\tmov.b64 %lynxpp_rd0, 0;\n\tb; }");
 }
 
-TEST_F(CodeInText, NoCodeIsNoEdit) {
+TEST_F(CodeInText, EmptyCodeIsNotAnEdit) {
   edits.insert_before(place("ret;"), Code{});
   EXPECT_TRUE(edits.empty());
   EXPECT_EQ(emit(module, edits), module.source());
 }
 
-TEST_F(CodeInText, RegistersGoWithAFunctionThatGoes) {
+TEST_F(CodeInText, RegistersAreDroppedWithTheirFunction) {
   edits.insert_before(place("ret;"), counting(1));
   edits.erase(function.text);
   EXPECT_EQ(emit(module, edits).find("lynxpp"), std::string::npos);

@@ -22,7 +22,7 @@ struct Graph {
   ControlFlowGraph graph;
 };
 
-TEST(Graph, StraightLine) {
+TEST(Graph, StraightLineIsOneBlock) {
   const Graph graph("mov.u32 %r1, 0;\nadd.s32 %r1, %r1, 1;\nret;");
   ASSERT_EQ(graph.size(), 1U);
   EXPECT_EQ(graph[0].size(), 3U);
@@ -34,7 +34,7 @@ TEST(Graph, StraightLine) {
   EXPECT_THAT(graph.post_dominators(), ElementsAre(no_block));
 }
 
-TEST(Graph, Diamond) {
+TEST(Graph, DiamondHasFourBlocks) {
   const Graph graph("@%p1 bra A;\nmov.u32 %r1, 0;\nbra.uni B;\nA: mov.u32 %r1, 1;\nB: ret;");
   ASSERT_EQ(graph.size(), 4U);
   EXPECT_THAT(graph[0].successors, ElementsAre(2, 1)) << "taken first";
@@ -50,7 +50,7 @@ TEST(Graph, Diamond) {
   EXPECT_THAT(graph.post_dominators(), ElementsAre(3, 3, 3, no_block));
 }
 
-TEST(Graph, LoopWithBreak) {
+TEST(Graph, LoopWithBreakHasItsEdges) {
   const Graph graph("L: @%p1 bra END;\nadd.s32 %r1, %r1, 1;\n@%p2 bra L;\nbra L;\nEND: ret;");
   ASSERT_EQ(graph.size(), 4U);
   EXPECT_THAT(graph[0].successors, ElementsAre(3, 1));
@@ -73,7 +73,7 @@ TEST(Graph, CallsAndGuardedExitsEndBlocks) {
   EXPECT_THAT(graph.post_dominators(), ElementsAre(1, no_block, no_block, no_block, no_block));
 }
 
-TEST(Graph, LabelsShareBlocksAndMayStandAtTheEnd) {
+TEST(Graph, LabelsShareBlocksAndMayEndTheBody) {
   const Graph graph("A: B:\nmov.u32 %r1, 0;\n@%p1 bra END;\nC:\nret;\nEND:");
   ASSERT_EQ(graph.size(), 3U);
   EXPECT_EQ(graph.graph.block_of_label("A"), 0U);
@@ -85,7 +85,7 @@ TEST(Graph, LabelsShareBlocksAndMayStandAtTheEnd) {
   EXPECT_THAT(graph[0].successors, ElementsAre(2, 1));
 }
 
-TEST(Graph, RunsOffTheEnd) {
+TEST(Graph, BodyMayFallOffTheEnd) {
   const Graph graph("mov.u32 %r1, 0;\n@%p1 bra A;\nA:");
   ASSERT_EQ(graph.size(), 2U);
   EXPECT_THAT(graph[0].successors, ElementsAre(1)) << "no duplicates";
@@ -95,7 +95,7 @@ TEST(Graph, RunsOffTheEnd) {
   EXPECT_TRUE(guarded[0].leaves_function);
 }
 
-TEST(Graph, LabelsAreThoseOfTheInnermostScope) {
+TEST(Graph, LabelsResolveToTheInnermostScope) {
   const Graph siblings(
       "{ again: @%p1 bra again; }\n{ again: @%p1 bra again; bra done; done: }\n{ done: bra done; }");
   ASSERT_EQ(siblings.size(), 4U);
@@ -108,12 +108,12 @@ TEST(Graph, LabelsAreThoseOfTheInnermostScope) {
   EXPECT_THAT(nested[1].targets, ElementsAre(1));
   EXPECT_THAT(nested[2].targets, ElementsAre(2));
   const Graph between("{ done: @%p1 bra done; { bra done; } }\ndone: ret;");
-  EXPECT_THAT(between[1].targets, ElementsAre(0)) << "of the scope around it, not of the outermost one";
+  EXPECT_THAT(between[1].targets, ElementsAre(0)) << "from the enclosing scope, not the outermost one";
   const Graph elsewhere("{ done: ret; }\n{ bra done; }");
-  EXPECT_THAT(elsewhere[1].targets, ElementsAre()) << "the label is of another scope";
+  EXPECT_THAT(elsewhere[1].targets, ElementsAre()) << "the label is in another scope";
 }
 
-TEST(Graph, TargetListsAreThoseOfTheInnermostScope) {
+TEST(Graph, TargetListsResolveToTheInnermostScope) {
   const Graph graph(
       "{ ts: .branchtargets A, B; brx.idx %r1, ts; A: ret; B: ret; }\n"
       "{ ts: .branchtargets B, A; brx.idx %r1, ts; A: ret; B: ret; }");
@@ -121,16 +121,16 @@ TEST(Graph, TargetListsAreThoseOfTheInnermostScope) {
   EXPECT_THAT(graph[3].targets, ElementsAre(5, 4));
 }
 
-TEST(Graph, EmptyBody) {
+TEST(Graph, EmptyBodyIsOneBlock) {
   const Graph graph("");
   ASSERT_EQ(graph.size(), 1U);
   EXPECT_EQ(graph[0].size(), 0U);
   EXPECT_TRUE(graph[0].leaves_function);
 }
 
-TEST(Graph, IndexedBranch) {
+TEST(Graph, IndexedBranchHasAllTargets) {
   const Graph graph("ts: .branchtargets A, B, A;\nbrx.idx %r1, ts;\nA: ret;\nB: ret;\nC: ret;");
-  EXPECT_THAT(graph[0].targets, ElementsAre(1, 2, 1)) << "the list as it is written";
+  EXPECT_THAT(graph[0].targets, ElementsAre(1, 2, 1)) << "the list as written";
   EXPECT_THAT(graph[0].successors, ElementsAre(1, 2));
   const Graph unknown("brx.idx %r1, nowhere;\nA: ret;\nB: ret;");
   EXPECT_THAT(unknown[0].successors, ElementsAre(1, 2)) << "every label";
@@ -144,7 +144,7 @@ TEST(Graph, LabelsOfTheBranchsOwnScopeComeFirst) {
   EXPECT_THAT(graph[2].targets, ElementsAre(3));
 }
 
-TEST(Graph, ABranchToNowhereHasNoSuccessor) {
+TEST(Graph, UnknownTargetHasNoSuccessor) {
   const Graph graph("bra NOWHERE;\nret;");
   EXPECT_THAT(graph[0].successors, IsEmpty());
   EXPECT_FALSE(graph[0].leaves_function);
@@ -155,20 +155,20 @@ TEST(PostDominators, EndlessLoopsHaveNone) {
   EXPECT_THAT(graph.post_dominators(), ElementsAre(2, no_block, no_block));
 }
 
-TEST(PostDominators, IrreducibleRegion) {
+TEST(PostDominators, HandleIrreducibleRegions) {
   const Graph graph("@%p1 bra B;\nA: @%p2 bra B;\nbra OUT;\nB: @%p3 bra A;\nOUT: ret;");
   ASSERT_EQ(graph.size(), 5U);
   EXPECT_THAT(graph.post_dominators(), ElementsAre(4, 4, 4, 4, no_block));
 }
 
-TEST(PostDominators, SwitchWithFallThrough) {
+TEST(PostDominators, HandleSwitchesWithFallThrough) {
   const Graph graph(
       "ts: .branchtargets A, B, C;\nbrx.idx %r1, ts;\nA: mov.u32 %r1, 0;\nB: bra END;\nC: mov.u32 %r1, "
       "1;\nEND: ret;");
   EXPECT_THAT(graph.post_dominators(), ElementsAre(4, 2, 4, 4, no_block));
 }
 
-/// Block b post-dominates a when no path from a to an exit avoids b: decided by search, without any tree.
+/// Block b post-dominates a if every path from a to an exit passes b: decided by search, without a tree.
 bool post_dominates(const ControlFlowGraph& graph, std::uint32_t b, std::uint32_t a) {
   std::vector<bool> seen(graph.blocks.size(), false);
   std::vector<std::uint32_t> stack{a};
@@ -187,7 +187,7 @@ bool reaches_exit(const ControlFlowGraph& graph, std::uint32_t block) {
   return !post_dominates(graph, no_block, block);
 }
 
-TEST(PostDominators, AgreeWithTheDefinitionOnRandomGraphs) {
+TEST(PostDominators, MatchTheDefinitionOnRandomGraphs) {
   std::uint32_t state = 1;
   const auto random = [&state](std::uint32_t below) {
     state = state * 1664525 + 1013904223;

@@ -1,4 +1,4 @@
-// PTX nobody here wrote: what nvcc makes of data/*.cu, and the modules inside the toolkit's libraries.
+// PTX from other sources: data/*.cu compiled by nvcc, and the modules in the toolkit's libraries.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -64,7 +64,7 @@ class Corpus : public testing::Test {
     }
   }
 
-  /// Every instruction is in exactly one block, and only the last one of a block ends it.
+  /// Every instruction is in exactly one block, and only the last one may end it.
   static void check_blocks(const Body& body, const ControlFlowGraph& graph, const std::string& name) {
     std::uint32_t next = 0;
     for (std::uint32_t index = 0; index < graph.blocks.size(); ++index) {
@@ -77,12 +77,12 @@ class Corpus : public testing::Test {
             << name;
       }
       const bool goes_on = block.leaves_function || !block.successors.empty();
-      EXPECT_TRUE(goes_on) << name << ": block " << index << " leads nowhere";
+      EXPECT_TRUE(goes_on) << name << ": block " << index << "has no successor";
     }
     EXPECT_EQ(next, body.instructions.size()) << name;
   }
 
-  /// Registers that are written are declared in a scope around the instruction.
+  /// Written registers are declared in a scope around the instruction.
   static void check_names(const Module& module, const Function& function, const Instruction& instruction) {
     const std::uint32_t scope = function.body->statements[instruction.statement].scope;
     EXPECT_TRUE(!instruction.guarded() ||
@@ -111,7 +111,7 @@ class Corpus : public testing::Test {
     EXPECT_GT(modules_, 0U) << "no PTX in " << path;
   }
 
-  /// Processor time: other processes do not count.
+  /// Processor time, independent of other processes.
   static double seconds_between(std::clock_t begin, std::clock_t end) {
     return static_cast<double>(end - begin) / CLOCKS_PER_SEC;
   }
@@ -130,7 +130,7 @@ class Corpus : public testing::Test {
 };
 
 #ifdef LYNXPP_PTX_TEST_DATA
-TEST_F(Corpus, CompiledHere) {
+TEST_F(Corpus, ParsesPtxCompiledHere) {
   for (const char* name : {"features", "features_lines", "features_debug", "features_relocatable", "cub"}) {
     std::string text;
     ASSERT_TRUE(read_file(std::string(LYNXPP_PTX_TEST_DATA) + "/" + name + ".ptx", text)) << name;
@@ -138,25 +138,25 @@ TEST_F(Corpus, CompiledHere) {
   }
 }
 
-TEST_F(Corpus, SourceLinesOfCompiledCode) {
+TEST_F(Corpus, CompiledCodeHasSourceLines) {
   std::string text;
   ASSERT_TRUE(read_file(LYNXPP_PTX_TEST_DATA "/features_lines.ptx", text));
   Module module = std::move(*parse_module(text));
   ASSERT_TRUE(parse_all_bodies(module));
   for (const Function& function : module.functions) {
     if (!function.is_entry) continue;
-    // The parameters are loaded before the first line; everything behind it knows its line and file.
+    // The parameters are loaded before the first .loc; all later instructions have a line and file.
     const Instruction& last = function.body->instructions.back();
     EXPECT_GT(last.source_line, 0U) << function.name;
     EXPECT_NE(module.find_file(last.source_file), nullptr) << function.name;
   }
 }
 
-TEST_F(Corpus, DeviceRuntime) { check_library(LYNXPP_CUDA_LIBRARIES "/libcudadevrt.a"); }
+TEST_F(Corpus, ParsesTheDeviceRuntime) { check_library(LYNXPP_CUDA_LIBRARIES "/libcudadevrt.a"); }
 
-TEST_F(Corpus, RandomNumberLibrary) { check_library(LYNXPP_CUDA_LIBRARIES "/libcurand.so"); }
+TEST_F(Corpus, ParsesTheRandomNumberLibrary) { check_library(LYNXPP_CUDA_LIBRARIES "/libcurand.so"); }
 #else
-TEST_F(Corpus, NeedsTheToolkit) { GTEST_SKIP() << "no CUDA toolkit was found when this was configured"; }
+TEST_F(Corpus, RequiresTheToolkit) { GTEST_SKIP() << "no CUDA toolkit was found when this was configured"; }
 #endif
 
 }  // namespace

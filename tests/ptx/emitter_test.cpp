@@ -22,22 +22,22 @@ class Emitter : public testing::Test {
   std::string body() const { return emit(module, edits).substr(header.size()); }
 };
 
-TEST_F(Emitter, NoEditSameBytes) { EXPECT_EQ(emit(module, edits), module.source()); }
+TEST_F(Emitter, WithoutEditsTextIsUnchanged) { EXPECT_EQ(emit(module, edits), module.source()); }
 
-TEST_F(Emitter, InsertionsAtOnePlaceKeepTheirOrder) {
+TEST_F(Emitter, InsertionsAtOnePositionKeepTheirOrder) {
   edits.insert_before(place(module, "two"), "a; ");
   edits.insert_before(place(module, "one"), "z; ");
   edits.insert_before(place(module, "two"), "b; ");
   EXPECT_EQ(body(), ".entry k() { z; one; a; b; two; three; }");
 }
 
-TEST_F(Emitter, ReplacementsAndErasures) {
+TEST_F(Emitter, ReplacesAndErases) {
   edits.replace(range(module, "three"), "3");
   edits.erase(range(module, "one; "));
   EXPECT_EQ(body(), ".entry k() { two; 3; }");
 }
 
-TEST_F(Emitter, WhatLiesInsideAnErasureGoesWithIt) {
+TEST_F(Emitter, EditsInsideAnErasureAreDropped) {
   edits.insert_before(place(module, "two"), "a; ");
   edits.insert_before(place(module, "wo;"), "b");
   edits.replace(range(module, "wo"), "c");
@@ -45,14 +45,14 @@ TEST_F(Emitter, WhatLiesInsideAnErasureGoesWithIt) {
   EXPECT_EQ(body(), ".entry k() { one; a; three; }");
 }
 
-TEST_F(Emitter, AnInsertionStandsBeforeAReplacementAtTheSamePlace) {
+TEST_F(Emitter, InsertionPrecedesAReplacementAtTheSamePosition) {
   edits.replace(range(module, "two;"), "2;");
   edits.insert_before(place(module, "two"), "before ");
   edits.insert_before(range(module, "two;").end, " after");
   EXPECT_EQ(body(), ".entry k() { one; before 2; after three; }");
 }
 
-TEST_F(Emitter, EditsAtBothEnds) {
+TEST_F(Emitter, EditsAtBothEndsApply) {
   edits.insert_before(0, "// first\n");
   edits.insert_before(static_cast<std::uint32_t>(module.source().size()), "\n// last");
   EXPECT_EQ(emit(module, edits), "// first\n" + module.source() + "\n// last");

@@ -1,5 +1,5 @@
-// PTX written for the purpose: what PTX ISA 9.0 allows, whether compilers write it or not. That it is PTX,
-// ptxas says (tests ptx_isa.*).
+// PTX written for these tests: features of PTX ISA 9.0, including those that compilers do not emit. ptxas
+// checks that it is valid (tests ptx_isa.*).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -53,7 +53,7 @@ TEST_P(Isa, ParsesRoundTripsAndIsClassified) {
 INSTANTIATE_TEST_SUITE_P(Files, Isa, testing::Values("control", "operands", "hopper", "blackwell"),
                          [](const auto& file) { return std::string(file.param); });
 
-TEST_F(Isa, DeclarationsOfTheModule) {
+TEST_F(Isa, ParsesModuleDeclarations) {
   const Module module = read("control");
   EXPECT_TRUE(module.find_variable("elsewhere")->is_extern);
   EXPECT_TRUE(module.find_variable("weak_counter")->is_weak);
@@ -76,11 +76,11 @@ TEST_F(Isa, DeclarationsOfTheModule) {
                                                ".alias", ".section", ".section", ".section"));
 }
 
-TEST_F(Isa, ControlFlowOfTheKernel) {
+TEST_F(Isa, BuildsTheKernelsControlFlow) {
   const Module module = read("control");
   const Function& kernel = function(module, "kernel");
   EXPECT_EQ(kernel.parameters.size(), 3U);
-  EXPECT_EQ(kernel.parameters[0].alignment, 8U) << ".ptr .align speaks of the memory pointed to";
+  EXPECT_EQ(kernel.parameters[0].alignment, 8U) << ".ptr .align applies to the memory pointed to";
   const Body& body = *kernel.body;
   ASSERT_EQ(body.branch_targets.size(), 1U);
   EXPECT_THAT(body.branch_targets[0].targets, testing::ElementsAre("$L_first", "$L_second", "$L_third"));
@@ -91,7 +91,7 @@ TEST_F(Isa, ControlFlowOfTheKernel) {
   std::size_t with_three_targets = 0;
   for (const BasicBlock& block : graph.blocks) with_three_targets += block.targets.size() == 3 ? 1 : 0;
   EXPECT_EQ(with_three_targets, 1U);
-  // `.loc … inlined_at` gives the inlined line.
+  // `.loc … inlined_at` specifies the inlined line.
   const auto setp = std::ranges::find(body.instructions, "setp.lt.and.s32", &Instruction::opcode);
   EXPECT_EQ(setp->source_file, 2U);
   EXPECT_EQ(setp->source_line, 5U);
@@ -100,7 +100,7 @@ TEST_F(Isa, ControlFlowOfTheKernel) {
   EXPECT_TRUE(cluster.is_entry && cluster.parameters.empty());
 }
 
-TEST_F(Isa, AccessesOfNewInstructions) {
+TEST_F(Isa, ClassifiesAccessesOfNewInstructions) {
   const Module hopper = read("hopper");
   const auto find = [&](const Module& module, std::string_view opcode) {
     const Body& body = *function(module, "kernel").body;

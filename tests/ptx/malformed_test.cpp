@@ -1,4 +1,4 @@
-// Text that is wrong: the exact words a user reads, and that damage is accepted or refused with its place.
+// Invalid text: the exact messages, and that damaged text is accepted or rejected with a location.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ std::string of_body(const std::string& body) {
 }
 std::string of_module(const std::string& text) { return diagnostics_of(header + text); }
 
-TEST(Malformed, NoPtxAtAll) {
+TEST(Malformed, TextIsNotPtx) {
   EXPECT_EQ(diagnostics_of(""),
             "test.ptx:1:1: error: the text has no .version directive\n"
             "  hint: PTX begins with '.version 8.0', '.target sm_80'\n");
@@ -29,19 +29,19 @@ TEST(Malformed, NoPtxAtAll) {
             "  hint: write '.target sm_75' after .version\n");
 }
 
-TEST(Malformed, HeaderDirectives) {
-  EXPECT_EQ(diagnostics_of(".version 8\n"), "test.ptx:1:10: error: a version looks like 8.0\n");
+TEST(Malformed, HeaderDirectivesAreChecked) {
+  EXPECT_EQ(diagnostics_of(".version 8\n"), "test.ptx:1:10: error: expected a version such as 8.0\n");
   EXPECT_EQ(diagnostics_of(".version 8.0\n.target fermi\n"),
-            "test.ptx:2:9: error: a target looks like sm_90 or sm_90a\n");
+            "test.ptx:2:9: error: expected a target such as sm_90 or sm_90a\n");
   EXPECT_EQ(of_module(".address_size 16"), "test.ptx:4:15: error: an address size is 32 or 64\n");
   EXPECT_EQ(of_module(".version 7.0"),
             "test.ptx:4:10: error: a second .version directive\n"
             "  hint: the text holds several modules; pass them one by one\n");
   EXPECT_EQ(of_module(".file \"a\" 1"),
-            "test.ptx:4:11: error: a file is declared like .file 1 \"kernel.cu\"\n");
+            "test.ptx:4:11: error: expected a declaration such as .file 1 \"kernel.cu\"\n");
 }
 
-TEST(Malformed, BracketsCommentsAndStrings) {
+TEST(Malformed, BracketsCommentsAndStringsAreChecked) {
   EXPECT_EQ(of_module(".entry k() { ret;"), "test.ptx:4:12: error: '{' is never closed\n");
   EXPECT_EQ(of_module(".entry k() {\n ret; ) }"),
             "test.ptx:5:7: error: ')' does not close the '{' of line 4\n");
@@ -52,8 +52,8 @@ TEST(Malformed, BracketsCommentsAndStrings) {
             "test.ptx:4:9: error: unterminated string\n  hint: close it with '\"' on the same line\n");
 }
 
-// A marker has a name, as for ptxas; the reader and the grammar agree on that.
-TEST(Malformed, LineMarkersWithoutAName) {
+// A marker needs a file name, as for ptxas; the hand-written reader and the grammar agree on that.
+TEST(Malformed, LineMarkersRequireAName) {
   EXPECT_EQ(of_body(" st.global.u32 [%rd1#4], %r1; ret;"),
             "test.ptx:5:21: error: unexpected '#'\n  hint: expected ']'\n");
   EXPECT_EQ(of_body(" ret; # 4"), "test.ptx:5:7: error: unexpected '#'\n");
@@ -62,7 +62,7 @@ TEST(Malformed, LineMarkersWithoutAName) {
   EXPECT_EQ(of_body(" bogus..;\n  # 4 \"a.cu\"\n ret;"), "test.ptx:5:7: error: unexpected '.'\n");
 }
 
-TEST(Malformed, FunctionHeaders) {
+TEST(Malformed, FunctionHeadersAreChecked) {
   EXPECT_EQ(of_module(".entry (.param .u64 a) { }"),
             "test.ptx:4:24: error: expected a function name instead of '{'\n");
   EXPECT_EQ(of_module(".entry k( .param .u64 ) { }"),
@@ -79,7 +79,7 @@ TEST(Malformed, FunctionHeaders) {
             "test.ptx:4:10: error: expected .entry, .func or a state space after the linkage\n");
 }
 
-TEST(Malformed, Variables) {
+TEST(Malformed, VariablesAreChecked) {
   EXPECT_EQ(of_module(".global .u32 x\n"),
             "test.ptx:5:1: error: expected ';' after a declaration instead of the end of the text\n");
   EXPECT_EQ(of_module(".global x;"), "test.ptx:4:9: error: expected a type instead of 'x'\n");
@@ -93,18 +93,18 @@ TEST(Malformed, Variables) {
   EXPECT_EQ(of_module(".global .u64 x[][72057594037927935][3] = {{{1}, {2}}};"),
             "test.ptx:4:42: error: the array 'x' is too large\n");
   EXPECT_EQ(of_module(".global .u32 x[99999999999999999999];"),
-            "test.ptx:4:16: error: '99999999999999999999' is no 64-bit integer\n");
+            "test.ptx:4:16: error: '99999999999999999999' is not a 64-bit integer\n");
 }
 
-/// Each of a term's signs was looked for among all of them: a minute for 100,000.
-TEST(Malformed, VeryManySignsAreRefusedAtTheirPlace) {
+/// A quadratic search through a term's signs would take a minute for 100,000 signs.
+TEST(Malformed, VeryManySignsAreRejectedAtTheirLocation) {
   EXPECT_EQ(of_body("mov.u32 %r1, " + std::string(100000, '-') + "1;"),
             "test.ptx:5:269: error: the expression is nested too deeply\n");
   EXPECT_EQ(of_body("mov.u32 %r1, --1; mov.u32 %r2, -(.s64)-1; ret;"), "");
 }
 
-/// The edges of indexed branches are as many as all their targets together.
-TEST(Malformed, VeryManyTargetsAreRefusedAtTheBranch) {
+/// The number of edges of indexed branches is the total number of their targets.
+TEST(Malformed, VeryManyTargetsAreRejectedAtTheBranch) {
   const auto branches = [](int targets, int count) {
     std::string body = "ts: .branchtargets L0";
     for (int i = 1; i < targets; ++i) body += ", L" + std::to_string(i);
@@ -119,7 +119,7 @@ TEST(Malformed, VeryManyTargetsAreRefusedAtTheBranch) {
       "test.ptx:506:1: error: the function's indexed branches have more than 250000 targets together\n");
 }
 
-TEST(Malformed, StatementsAreReportedEachAtTheirPlace) {
+TEST(Malformed, EachStatementIsReportedAtItsLocation) {
   EXPECT_EQ(
       of_body(" add.s32 %r1, %r2\n mov.u32 %r1, 5;\n @p;\n ld.f32 [a;]\n ;\n bra L"),
       "test.ptx:6:2: error: unexpected 'mov.u32'\n  hint: is a ';' missing before it?\n"
@@ -129,11 +129,11 @@ TEST(Malformed, StatementsAreReportedEachAtTheirPlace) {
       "test.ptx:11:1: error: unexpected end of the function body\n  hint: is a ';' missing before it?\n");
 }
 
-TEST(Malformed, LiteralsAndRegisters) {
+TEST(Malformed, LiteralsAndRegistersAreChecked) {
   EXPECT_EQ(of_body("mov.u64 %rd1, 0x1FFFFFFFFFFFFFFFF;"),
-            "test.ptx:5:15: error: '0x1FFFFFFFFFFFFFFFF' is no 64-bit integer\n");
+            "test.ptx:5:15: error: '0x1FFFFFFFFFFFFFFFF' is not a 64-bit integer\n");
   EXPECT_EQ(of_body("mov.f32 %f1, 0f12;"),
-            "test.ptx:5:14: error: '0f12' is no floating-point literal\n"
+            "test.ptx:5:14: error: '0f12' is not a floating-point literal\n"
             "  hint: 0f takes 8 hexadecimal digits, 0d takes 16\n");
   EXPECT_EQ(of_body(".reg .b32 %r<0>;"),
             "test.ptx:5:14: error: a register range needs a count between 1 and 4294967295\n");
@@ -144,7 +144,7 @@ TEST(Malformed, LiteralsAndRegisters) {
   EXPECT_EQ(of_body("mov.f32 %f1, 1.0/0.0;"),
             "test.ptx:5:17: error: division by zero in a constant expression\n");
   EXPECT_EQ(of_body("mov.f32 %f1, 5.0<<2.0;"), "test.ptx:5:17: error: '<<' needs integers\n");
-  EXPECT_EQ(of_body("mov.f32 %f1, 1?2.0:3.0;"), "test.ptx:5:14: error: '?' takes integers only\n");
+  EXPECT_EQ(of_body("mov.f32 %f1, 1?2.0:3.0;"), "test.ptx:5:14: error: operands of '?' must be integers\n");
   EXPECT_EQ(of_body("mov.u32 %r1, !1.5;"), "test.ptx:5:14: error: '!' needs an integer\n");
   EXPECT_EQ(of_body("mov.u32 %r1, (.s64)1.5;"), "test.ptx:5:15: error: a cast needs an integer\n");
   EXPECT_EQ(of_body("mov.f32 %f1, 0f3F800000+1.0;"),
@@ -154,8 +154,8 @@ TEST(Malformed, LiteralsAndRegisters) {
   EXPECT_EQ(of_body("mov.u32 %r1, %tid .x.y;"),
             "test.ptx:5:21: error: unexpected '.y'\n  hint: is a ';' missing before it?\n");
   EXPECT_EQ(of_body("mov.u32 %r1, %tid .u32;"),
-            "test.ptx:5:19: error: unexpected '.u32'\n  hint: a component of a register stands right behind "
-            "its name\n");
+            "test.ptx:5:19: error: unexpected '.u32'\n  hint: a register's component must directly "
+            "follow its name\n");
   EXPECT_EQ(of_body("mov.u64 %rd1, x*2;"), "test.ptx:5:16: error: only a constant can be added to a name\n");
   EXPECT_EQ(of_body("mov.u64 %rd1, x+y;"), "test.ptx:5:17: error: expected a constant instead of 'y'\n");
   for (const char* index : {"y", "-%r2", "%tid.x", "1.5", "%p1"}) {
@@ -164,19 +164,19 @@ TEST(Malformed, LiteralsAndRegisters) {
               "test.ptx:5:69: error: the index of an array is an integer constant or a register\n");
   }
   EXPECT_EQ(of_body("ld.u32 %r1, x[2];"),
-            "test.ptx:5:13: error: 'x' is no array of known element size\n"
+            "test.ptx:5:13: error: 'x' is not an array with a known element size\n"
             "  hint: write the address as [name+bytes]\n");
   EXPECT_EQ(of_body("mov.u32 %r1, ~%r2;"), "test.ptx:5:14: error: '~' needs an integer\n");
   EXPECT_EQ(of_body(".shared .u32 x[1;"), "test.ptx:6:1: error: '}' does not close the '[' of line 5\n");
   EXPECT_EQ(of_body("#define X;"), "test.ptx:5:1: error: unexpected '#'\n");
 }
 
-TEST(Malformed, ColumnsOfABodyOnTheHeadersLine) {
+TEST(Malformed, ColumnsCountFromTheHeadersLine) {
   EXPECT_EQ(of_module(".entry k() { add ,; }"), "test.ptx:4:18: error: unexpected ','\n");
   EXPECT_EQ(of_module(".entry k() // {\n/*\n*/ { add ,; }"), "test.ptx:6:10: error: unexpected ','\n");
 }
 
-TEST(Malformed, ManyErrorsAreCutOff) {
+TEST(Malformed, ManyErrorsAreTruncated) {
   std::string body;
   for (int index = 0; index < 1000; ++index) body += "add ,;\n";
   const std::string text = of_body(body);
@@ -196,7 +196,7 @@ TEST(Malformed, NestingIsLimited) {
               testing::HasSubstr("unexpected ')'"));
 }
 
-/// A module with a bit of everything, for the tests that damage it.
+/// A module with many features, damaged by the following tests.
 const std::string sample =
     header +
     ".file 1 \"a.cu\"\n.global .align 8 .u64 t[2] = {generic(x)+4, 0xff00(x)};\n.global .f32 x = 1.5;\n"
@@ -209,7 +209,7 @@ const std::string sample =
     "tex.2d.v4.f32.s32 {%f1,%f2,_,%f4}, [t, {%r1, %r2}];\n$L2: mov.f32 %f1, 0f3F800000; ret; /* c */ }\n"
     ".section .debug { .b8 1 }\n";
 
-/// Every diagnostic says what is wrong and where in the text.
+/// Checks that every diagnostic has a message and a location in the text.
 void expect_places_in(const std::string& text, const Diagnostics& diagnostics) {
   EXPECT_FALSE(diagnostics.empty());
   std::vector<std::size_t> line_lengths = {0};
@@ -220,12 +220,13 @@ void expect_places_in(const std::string& text, const Diagnostics& diagnostics) {
     ASSERT_GE(place.line, 1U) << diagnostic.message;
     ASSERT_LE(place.line, line_lengths.size()) << diagnostic.message;
     EXPECT_GE(place.column, 1U) << diagnostic.message;
-    // The end of a line is a place, too.
+    // The end of a line is a valid location, too.
     EXPECT_LE(place.column, line_lengths[place.line - 1] + 1) << diagnostic.message;
   }
 }
 
-/// Code before each instruction of the function gives a text that parses again, with the same instructions.
+/// Checks that inserting code before each instruction yields text that parses again, with the same
+/// instructions.
 void expect_instrumentable(const Module& module, const Function& function) {
   EditList edits;
   for (const Instruction& instruction : function.body->instructions)
@@ -241,8 +242,8 @@ void expect_instrumentable(const Module& module, const Function& function) {
     EXPECT_EQ(edited.body->instructions[at].opcode, function.body->instructions[at].opcode);
 }
 
-/// Does what a caller may do with foreign text: it is refused with a place, or comes out byte for byte and
-/// can be changed. Whether nothing was refused.
+/// Checks foreign text: it is rejected with a location, or it is emitted unchanged and can be instrumented.
+/// Returns true if nothing was rejected.
 bool is_accepted(const std::string& text) {
   auto module = parse_module(text, "test.ptx");
   if (!module) {
@@ -279,18 +280,18 @@ bool is_accepted(const std::string& text) {
   return accepted;
 }
 
-TEST(Malformed, TheSampleIsWellFormed) { EXPECT_EQ(diagnostics_of(sample), ""); }
+TEST(Malformed, SampleIsWellFormed) { EXPECT_EQ(diagnostics_of(sample), ""); }
 
-/// Functions and variables in the order of the text.
+/// Functions and variables in textual order.
 std::vector<std::pair<std::string, std::uint32_t>> items_of(const Module& module) {
-  std::vector<std::pair<std::string, std::uint32_t>> items;  // name, where it ends
+  std::vector<std::pair<std::string, std::uint32_t>> items;  // name, end position
   for (const Variable& variable : module.variables) items.emplace_back(variable.name, variable.text.end);
   for (const Function& function : module.functions) items.emplace_back(function.name, function.text.end);
   std::ranges::sort(items, {}, &std::pair<std::string, std::uint32_t>::second);
   return items;
 }
 
-TEST(Malformed, APrefixHasTheItemsThatAreWholeInIt) {
+TEST(Malformed, PrefixHasItsCompleteItems) {
   const auto items = items_of(*parse_module(sample));
   ASSERT_EQ(items.size(), 4U);
   for (std::size_t size = 0; size <= sample.size(); ++size) {
@@ -306,18 +307,18 @@ TEST(Malformed, APrefixHasTheItemsThatAreWholeInIt) {
   }
 }
 
-TEST(Malformed, ALostByteIsAcceptedOrRefusedWithItsPlace) {
+TEST(Malformed, MissingByteIsAcceptedOrRejectedWithALocation) {
   std::size_t accepted = 0;
   for (std::size_t at = 0; at < sample.size(); ++at) {
     SCOPED_TRACE("without byte " + std::to_string(at));
     accepted += is_accepted(sample.substr(0, at) + sample.substr(at + 1)) ? 1 : 0;
   }
-  // A shorter name or number is right; a lost bracket is not.
+  // A shorter name or number is valid; a missing bracket is not.
   EXPECT_GT(accepted, 0U);
   EXPECT_LT(accepted, sample.size());
 }
 
-TEST(Malformed, RandomDamageIsAcceptedOrRefusedWithItsPlace) {
+TEST(Malformed, RandomDamageIsAcceptedOrRejectedWithALocation) {
   std::mt19937 random(4711);  // the same damage in every run
   static constexpr char characters[] = "\0\"/*{}()[];:,.|@!%$_<>=+-~0123456789abcxyz\n \xff";
   static constexpr std::string_view bytes(characters, sizeof characters - 1);

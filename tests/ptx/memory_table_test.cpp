@@ -1,4 +1,4 @@
-// Every row of ptx/ir/memory_table.def, checked with one instruction and its description in the table.
+// Every row of ptx/ir/memory_table.def, checked with one instruction and its expected accesses in the table.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 namespace lynxpp::ptx {
 namespace {
 
-/// The first instruction of `text`, and the module it refers to.
+/// A module with one instruction, which is the first of `text`.
 struct OneInstruction {
   explicit OneInstruction(const std::string& text)
       : module(module_of_body(text)), body(*module.functions.at(0).body) {}
@@ -34,7 +34,7 @@ std::string name_of(StateSpace space) {
   }
 }
 
-/// Returns "read global 16 at [%rd1]", and special properties.
+/// Formats "read global 16 at [%rd1]", and special properties.
 std::string text_of(const OneInstruction& parsed, const Instruction& instruction,
                     const MemoryAccess& access) {
   std::string text = access.reads ? (access.writes ? "update" : "read") : "write";
@@ -133,7 +133,7 @@ const Row table[] = {
 
 class MemoryTable : public testing::TestWithParam<Row> {};
 
-TEST_P(MemoryTable, SaysWhatAnInstructionAccesses) {
+TEST_P(MemoryTable, DescribesTheAccessesOfAnInstruction) {
   const Row& row = GetParam();
   const OneInstruction parsed(".reg .pred %p<4>;\n" + std::string(row.instruction));
   const Instruction& instruction = parsed.first();
@@ -162,7 +162,7 @@ TEST(MemoryTableRows, AllHaveAnExample) {
   for (const MemoryRow& row : memory_rows()) EXPECT_TRUE(shown.contains(row.mnemonic)) << row.mnemonic;
 }
 
-TEST(MemoryTableRows, AreOfKnownOpcodesAndAppearOnce) {
+TEST(MemoryTableRows, HaveKnownOpcodesAndAppearOnce) {
   std::set<std::string_view> seen;
   for (const MemoryRow& row : memory_rows()) {
     EXPECT_TRUE(seen.insert(row.mnemonic).second) << row.mnemonic;

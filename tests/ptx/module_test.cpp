@@ -17,7 +17,7 @@ TEST(Variable, SizeIsTypeTimesVectorTimesElements) {
   EXPECT_EQ(variable.size_bytes(), 0U);
 }
 
-TEST(Version, Orders) {
+TEST(Version, ComparesMajorThenMinor) {
   EXPECT_LT((Version{7, 8}), (Version{8, 0}));
   EXPECT_LT((Version{8, 3}), (Version{8, 10}));
 }
@@ -74,7 +74,7 @@ TEST(Module, SearchesFindDefinitionsThenAliasesThenDeclarations) {
   }
 }
 
-TEST(Module, AFunctionLikeARegisterIsSeenBehindAnAlias) {
+TEST(Module, FunctionNamedLikeARegisterIsFoundThroughAnAlias) {
   EXPECT_FALSE(module_of(".func g() { ret; }\n.alias f, g;\n").has_function_like_register());
   EXPECT_TRUE(module_of(".func g() { ret; }\n.alias %f, g;\n").has_function_like_register());
 }

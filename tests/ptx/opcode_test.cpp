@@ -21,7 +21,7 @@ void PrintTo(const Expected& expected, std::ostream* out) { *out << expected.opc
 
 class Classify : public testing::TestWithParam<Expected> {};
 
-TEST_P(Classify, Opcode) {
+TEST_P(Classify, OpcodeHasExpectedTraits) {
   const Expected& expected = GetParam();
   const OpcodeTraits traits = classify(expected.opcode);
   EXPECT_TRUE(traits.known);
@@ -117,14 +117,14 @@ INSTANTIATE_TEST_SUITE_P(
                     Expected{"tcgen05.wait::ld.sync.aligned", other, 0},
                     Expected{"clusterlaunchcontrol.query_cancel.is_canceled.pred.b128", data, 1}));
 
-TEST(ClassifyDetails, TypeOfAnAccessIsTheFirstAndOfTheRestTheLast) {
+TEST(ClassifyDetails, AccessesUseTheFirstTypeAndOthersTheLast) {
   EXPECT_EQ(classify("tex.2d.v4.f32.s32").type, DataType::f32);
   EXPECT_EQ(classify("cvt.rn.f32.s64").type, DataType::s64);
   EXPECT_EQ(classify("setp.lt.f64").type, DataType::f64);
   EXPECT_EQ(classify("bar.sync").type, DataType::none);
 }
 
-TEST(ClassifyDetails, PairsOfIntegersAreIntegersButNoNumber) {
+TEST(ClassifyDetails, IntegerPairsAreIntegersButNotScalars) {
   for (const char* opcode : {"add.u16x2", "max.s16x2.relu", "min.u16x2"}) {
     EXPECT_EQ(classify(opcode).type, DataType::integer_pair) << opcode;
     EXPECT_FALSE(classify(opcode).is_floating) << opcode;
@@ -132,7 +132,7 @@ TEST(ClassifyDetails, PairsOfIntegersAreIntegersButNoNumber) {
   EXPECT_EQ(size_of(DataType::integer_pair), 0U);
 }
 
-TEST(ClassifyDetails, FloatingPoint) {
+TEST(ClassifyDetails, RecognisesFloatingPoint) {
   for (const char* opcode : {"add.f32", "cvt.rni.s32.f32", "ld.global.v4.f32", "fma.rn.bf16x2", "setp.lt.f16",
                              "cvt.rn.satfinite.e4m3x2.f32", "set.eq.u32.f32"}) {
     EXPECT_TRUE(classify(opcode).is_floating) << opcode;
@@ -142,7 +142,7 @@ TEST(ClassifyDetails, FloatingPoint) {
   }
 }
 
-TEST(ClassifyDetails, ControlFlowFlags) {
+TEST(ClassifyDetails, SetsControlFlowFlags) {
   EXPECT_TRUE(classify("bra.uni").is_uniform);
   EXPECT_FALSE(classify("bra").is_uniform);
   EXPECT_TRUE(classify("ret").is_return);
@@ -155,17 +155,17 @@ TEST(ClassifyDetails, ControlFlowFlags) {
     EXPECT_FALSE(classify(opcode).ends_block());
 }
 
-TEST(ClassifyDetails, UnknownOpcodesKeepTheirModifiersOnly) {
+TEST(ClassifyDetails, UnknownOpcodesKeepOnlyTheirModifiers) {
   const OpcodeTraits traits = classify("frobnicate.global.f32");
   EXPECT_FALSE(traits.known);
   EXPECT_EQ(traits.kind, OpcodeClass::other);
   EXPECT_FALSE(traits.is_memory_access());
   EXPECT_FALSE(classify("").known);
   EXPECT_FALSE(classify(".f32").known);
-  EXPECT_FALSE(classify("ldx.f32").known) << "a longer word is not its prefix";
+  EXPECT_FALSE(classify("ldx.f32").known) << "a longer word does not match its prefix";
 }
 
-TEST(Types, NamesAndSizes) {
+TEST(Types, HaveNamesAndSizes) {
   EXPECT_EQ(parse_data_type(".u32"), DataType::u32);
   EXPECT_EQ(parse_data_type("f16x2"), DataType::f16x2);
   EXPECT_EQ(parse_data_type(".texref"), DataType::opaque);
@@ -179,7 +179,7 @@ TEST(Types, NamesAndSizes) {
   EXPECT_FALSE(is_floating(DataType::b32));
 }
 
-TEST(Types, EveryTypeIsFoundByItsName) {
+TEST(Types, AreFoundByTheirNames) {
   const std::pair<const char*, std::uint32_t> sizes[] = {
       {"b8", 1},   {"u8", 1},  {"s8", 1},  {"b16", 2}, {"u16", 2},  {"s16", 2},  {"f16", 2},
       {"bf16", 2}, {"b32", 4}, {"u32", 4}, {"s32", 4}, {"f32", 4},  {"tf32", 4}, {"f16x2", 4},

@@ -1,4 +1,4 @@
-// What the tests of this folder share: text ▶ module, with readable failures.
+// Shared by the tests of this folder: text ▶ module, with readable failures.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace lynxpp::ptx {
 
 inline const std::string header = ".version 8.0\n.target sm_80\n.address_size 64\n";
 
-/// The module of `text` behind the usual three lines; an empty module and a failed test when it does not
+/// The module of `text` after the usual three header lines; an empty module and a failed test if it does not
 /// parse.
 inline Module module_of(const std::string& text) {
   Result<Module> module = parse_module(header + text, "test.ptx");
@@ -22,8 +22,7 @@ inline Module module_of(const std::string& text) {
   return Module("");
 }
 
-/// Parses every body both ways and fails the test where they differ: in the body or in what is wrong with it.
-/// What is fast must be right.
+/// Parses every body with both parsers and fails the test if the bodies or the diagnostics differ.
 inline void expect_both_ways_agree(const Module& module) {
   for (const Function& function : module.functions) {
     if (function.is_declaration()) continue;
@@ -47,7 +46,7 @@ inline void expect_both_ways_agree(const Module& module) {
   }
 }
 
-/// A module with the entry `k` of that body, parsed.
+/// A module with the entry `k` with that body, parsed.
 inline Module module_of_body(const std::string& body) {
   Module module = module_of(".visible .entry k()\n{\n" + body + "\n}\n");
   if (module.functions.empty()) return module;
@@ -60,7 +59,7 @@ inline Module module_of_body(const std::string& body) {
   return module;
 }
 
-/// What a user reads when `text` (the whole module) or one of its bodies is refused; empty when it is not.
+/// The diagnostics if `text` (the entire module) or one of its bodies is rejected; otherwise empty.
 inline std::string diagnostics_of(const std::string& text) {
   Result<Module> module = parse_module(text, "test.ptx");
   if (!module) return render(module.error().diagnostics);

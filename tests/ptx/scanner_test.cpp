@@ -7,7 +7,7 @@
 namespace lynxpp::ptx {
 namespace {
 
-TEST(Scanner, VersionTargetAndAddressSize) {
+TEST(Scanner, ParsesVersionTargetAndAddressSize) {
   const auto module = parse_module("// made by hand\n.version 9.1 .target sm_90a, debug\n.address_size 32\n");
   ASSERT_TRUE(module);
   EXPECT_EQ(module->version, (Version{9, 1}));
@@ -22,7 +22,7 @@ TEST(Scanner, VersionTargetAndAddressSize) {
   EXPECT_EQ(module->text(module->items[1].text), ".target sm_90a, debug");
 }
 
-TEST(Scanner, TargetsAreListsAndNamesMayComeFirst) {
+TEST(Scanner, TargetsMayBeListsAndPrecedeNames) {
   const auto module = parse_module(".version 7.0\n.target texmode_independent, sm_121\n");
   ASSERT_TRUE(module);
   EXPECT_EQ(module->target.sm, 121);
@@ -30,7 +30,7 @@ TEST(Scanner, TargetsAreListsAndNamesMayComeFirst) {
   EXPECT_EQ(module->address_size, 64);
 }
 
-// What a preprocessor leaves says where the lines are from; ptxas takes it.
+// Line markers from a preprocessor specify the origin of lines; ptxas accepts them.
 TEST(Scanner, LineMarkersAreComments) {
   const Module module = module_of(
       "# 1 \"a{.cu\"\n.global .u32 x;\n  #line 5 \"b.cu\"\n.entry k() {\n# 7 \"c.cu\" 2\n ret; }\n");
@@ -51,7 +51,7 @@ TEST(Scanner, DropsFatbinaryPadding) {
   EXPECT_EQ(module->source(), header);
 }
 
-TEST(Scanner, EntryWithParametersAndPerformanceDirectives) {
+TEST(Scanner, ParsesEntriesWithParametersAndPerformanceDirectives) {
   const Module module = module_of(
       "// comment (\n"
       ".visible .entry kernel(\n"
@@ -77,7 +77,7 @@ TEST(Scanner, EntryWithParametersAndPerformanceDirectives) {
   ASSERT_EQ(kernel.parameters.size(), 3U);
   EXPECT_EQ(kernel.parameters[0].name, "kernel_param_0");
   EXPECT_EQ(kernel.parameters[0].space, StateSpace::param);
-  EXPECT_EQ(kernel.parameters[0].alignment, 8U) << "the alignment written is the pointee's";
+  EXPECT_EQ(kernel.parameters[0].alignment, 8U) << "the explicit alignment is the pointee's";
   EXPECT_EQ(kernel.parameters[1].size_bytes(), 24U);
   EXPECT_EQ(kernel.parameters[1].alignment, 8U);
   EXPECT_TRUE(kernel.parameters[1].is_array);
@@ -85,7 +85,7 @@ TEST(Scanner, EntryWithParametersAndPerformanceDirectives) {
   EXPECT_EQ(kernel.parameters[2].type, DataType::f32);
 }
 
-TEST(Scanner, EntryWithoutParameterList) {
+TEST(Scanner, ParsesEntriesWithoutParameterList) {
   const Module module = module_of(".entry a { ret; }\n.entry b .maxntid 32 { ret; }\n.entry c() { ret; }");
   ASSERT_EQ(module.functions.size(), 3U);
   EXPECT_TRUE(module.functions[0].parameter_list.empty());
@@ -94,7 +94,7 @@ TEST(Scanner, EntryWithoutParameterList) {
   EXPECT_FALSE(module.functions[0].is_visible);
 }
 
-TEST(Scanner, FunctionsWithResultsAndDeclarations) {
+TEST(Scanner, ParsesFunctionsWithResultsAndDeclarations) {
   const Module module = module_of(
       ".extern .func (.param .b32 result) vprintf (.param .b64 a, .param .b64 b) ;\n"
       ".func .attribute(.unified(1, 2)) (.param .align 16 .b8 r[32]) f .noreturn (.reg .b32 x) { ret; }\n"
@@ -111,7 +111,7 @@ TEST(Scanner, FunctionsWithResultsAndDeclarations) {
   EXPECT_EQ(module.text(module.functions[3].text), ".visible .func h;");
 }
 
-TEST(Scanner, Variables) {
+TEST(Scanner, ParsesVariables) {
   const Module module = module_of(
       ".extern .shared .align 16 .b8 dynamic[];\n"
       ".visible .const .align 4 .b8 table[2][3] = {{1, 2, 3}, {4, 5, 6}}; // };\n"
@@ -149,7 +149,7 @@ TEST(Scanner, Variables) {
   EXPECT_EQ(module.items.back().index, 7U);
 }
 
-TEST(Scanner, OtherDirectives) {
+TEST(Scanner, RecordsOtherDirectives) {
   const Module module = module_of(
       ".file 1 \"/a b/kernel.cu\", 1700000000, 4711\n.file\t2 \"x.h\"\n"
       ".alias f, g;\n.pragma \"a;b\", \"c\";\n"
@@ -171,7 +171,7 @@ TEST(Scanner, OtherDirectives) {
                                    ".another { ; }", ".third", "@@DWARF .4byte 5 { ", ".global .u32 x;"));
 }
 
-TEST(Scanner, DwarfLinesOfOldPtx) {
+TEST(Scanner, RecordsDwarfLinesOfOldPtx) {
   const Module module =
       module_of(".global .u32 x;\n@@DWARF .byte 0x63 ; { \"\n@@DWARF .byte 1\n.global .u32 y;");
   ASSERT_EQ(module.items.size(), 7U);
@@ -194,8 +194,8 @@ TEST(Scanner, ViewsSurviveAMove) {
   EXPECT_EQ(second.items.back().name, ".pragma");
 }
 
-TEST(Scanner, SeesBracketsWhereverTheyStand) {
-  // Bodies are skipped several bytes at a time: everything that counts, at every distance.
+TEST(Scanner, FindsBracketsAtEveryOffset) {
+  // Bodies are scanned several bytes at a time: tests every special character at every offset.
   for (std::size_t distance = 0; distance < 50; ++distance) {
     const std::string gap(distance, distance % 2 == 0 ? '_' : 'y');
     std::string body = "{";
@@ -221,7 +221,7 @@ TEST(Scanner, CountsLinesOfTextOfAnyLength) {
 }
 
 TEST(Scanner, IsLinear) {
-  // A quadratic scanner would need minutes for this.
+  // A quadratic scanner would take minutes.
   std::string text;
   for (int index = 0; index < 100000; ++index) {
     text += ".func f" + std::to_string(index) + "() { // {{{\n { ret; } }\n";

@@ -9,8 +9,9 @@ namespace {
 
 using Apply = std::function<void(const Word* in, Word* out, bool& carry)>;
 
-/// The ISA restricts positions and lengths of fields to 0 to 255. Beyond, an H200 uses the lowest 8 bits in
-/// 32-bit instructions and the whole number in 64-bit ones.
+/// The ISA restricts positions and lengths of fields to 0 to 255. For larger values, an H200 uses the lowest
+/// 8 bits in
+/// 32-bit instructions and the entire number in 64-bit ones.
 template <typename U>
 unsigned field_number(Word word) {
   const auto number = static_cast<unsigned>(word);

@@ -63,7 +63,7 @@ void Builder::begin(std::span<const std::pair<char, std::size_t>> sizes) {
   }
 }
 
-/// A register of the function that is in no pool: nothing else writes it.
+/// Returns a register of the function that is in no pool: nothing else writes it.
 Register Builder::control_register(char type) {
   const std::string name = "%c" + std::to_string(controls_++);
   declarations_ += std::string(".reg ") + ptx_type(type) + " " + name + ";\n";
@@ -135,7 +135,7 @@ void Builder::add_random_operation() {
   add_operation(all[random_.below(all.size())], true);
 }
 
-/// Adds instructions that propagate the carry flag, with others among them.
+/// Adds instructions that propagate the carry flag, interleaved with others.
 void Builder::add_chain() {
   const std::vector<Operation>& all = all_carry_operations();
   const auto pick_operation = [&](bool reads) -> const Operation& {
@@ -184,7 +184,7 @@ void Builder::add_branch(int depth) {
   append(std::move(branch));
 }
 
-/// Branches by the lane's number: lanes of both sides are known, and may exchange values there.
+/// Branches by lane index: the lanes of both sides are known, and may exchange values there.
 void Builder::add_lane_branch(int depth) {
   const Mask taken = random_.chance(2) ? (Mask{1} << (1 + random_.below(30))) - 1 : random_.next() | 1;
   const Register predicate = control_register('p');
@@ -242,7 +242,7 @@ void Builder::add_loop(int depth) {
   const std::string leave = std::exchange(leave_label_, "leave" + number);
   const std::optional<Mask> together = together_;
   if (varies) together_.reset();
-  // If lanes may leave the loop, the remaining ones are not known.
+  // If lanes may leave the loop, the remaining ones are unknown.
   const bool has_leave = random_.chance(3);
   if (has_leave) together_.reset();
   text_ += (has_scope ? "{ " : "") + label + ":\n";

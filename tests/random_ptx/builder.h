@@ -34,13 +34,13 @@ class Builder {
   Builder(Random& random, std::uint32_t threads, std::uint32_t trips)
       : random_(random), threads_(threads), trips_(trips) {}
 
-  /// Allows statements that only kernels have: memory, exchanges with other threads, exits, calls.
+  /// Allows statements that are valid only in kernels: memory, exchanges with other threads, exits, calls.
   void allow_kernel_statements(const std::vector<Function>& functions, bool by_memory);
   /// Declares registers of each type.
   void begin(std::span<const std::pair<char, std::size_t>> sizes);
   void load_inputs();
   void zero_all(const std::vector<Register>& except);
-  /// Appends up to `count` random statements at a depth of nesting.
+  /// Appends up to `count` random statements at the given nesting depth.
   void statements(std::uint32_t count, int depth);
   std::string store_outputs(std::size_t& words);
 

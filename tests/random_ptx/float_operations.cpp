@@ -25,7 +25,7 @@ auto rounded(int mode, const F& f) {
   return static_cast<decltype(f())>(result);
 }
 
-/// Double precision keeps payloads of NaNs, which differ: values are clamped to exclude them and infinities.
+/// Double precision preserves NaN payloads, which differ: values are clamped to exclude NaNs and infinities.
 constexpr double largest = 1e300;
 double clamped(double value) {
   return value != value ? largest : std::fmax(std::fmin(value, largest), -largest);
@@ -214,7 +214,7 @@ Word half_of(Quad exact) {
   if (magnitude >= 65520) return sign | 0x7c00;
   const int exponent = near == 0 ? -14 : std::max(-14, std::ilogb(near));
   const Quad quantum = std::ldexp(1.0, exponent - 10);
-  const Quad scaled = magnitude / quantum;  // of a power of two: exact
+  const Quad scaled = magnitude / quantum;  // exact, since it is a power of two
   auto count = static_cast<std::int64_t>(scaled);
   const Quad rest = scaled - static_cast<Quad>(count);
   if (rest > Quad(0.5) || (rest == Quad(0.5) && count % 2 != 0)) ++count;

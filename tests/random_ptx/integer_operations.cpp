@@ -150,7 +150,7 @@ void add_comparisons(std::vector<Operation>& all) {
                    false,
                    false,
                    true,
-                   sizeof(T) != 2});  // ptxas 13.0 cuts the old value to 16 bits
+                   sizeof(T) != 2});  // ptxas 13.0 truncates the old value to 16 bits
   }
 }
 
@@ -202,7 +202,7 @@ void add_all_of(std::vector<Operation>& all) {
   add_shift<T>(all);
   add_comparisons<T>(all);
   if constexpr (std::is_signed_v<T>) {
-    // ptxas 13.0 takes -(-32768) for 32768 where a shift follows.
+    // ptxas 13.0 evaluates -(-32768) as 32768 if a shift follows.
     const std::string bits = std::to_string(bits_of<T>);
     const auto of_one = [&](const std::string& opcode, auto f) {
       const std::string suffix = "." + type_name<T>();
@@ -252,7 +252,7 @@ void add_carry(std::vector<Operation>& all) {
     }
   };
   const auto sums = [](const Word* in) { return std::pair<U, U>(from<U>(in[0]), from<U>(in[1])); };
-  // A GPU keeps the carry of a + ~b + 1.
+  // A GPU uses the carry of a + ~b + 1.
   const auto differences = [](const Word* in) {
     return std::pair<U, U>(from<U>(in[0]), static_cast<U>(~from<U>(in[1])));
   };

@@ -1,4 +1,4 @@
-// Statements that only kernels have: memory, other lanes and threads, calls; their begin and end.
+// Statements that are valid only in kernels: memory, other lanes and threads, calls; prologue and epilogue.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -14,7 +14,7 @@ struct ElementType {
   const char* name;
   unsigned bytes;
   bool is_signed;
-  const char* registers;  ///< types that hold one
+  const char* registers;  ///< types of registers that can hold a value
 };
 constexpr ElementType element_types[] = {
     {"u8", 1, false, "hrd"}, {"s8", 1, true, "hrd"},  {"b8", 1, false, "hr"},  {"u16", 2, false, "hrd"},
@@ -304,7 +304,7 @@ void Builder::add_warp_exchange() {
   }
 }
 
-/// Exchanges values through shared memory and barriers, or through a barrier that reduces.
+/// Exchanges values through shared memory and barriers, or through a reducing barrier.
 void Builder::add_block_exchange() {
   Statement statement;
   statement.kind = Statement::Kind::block;
@@ -404,7 +404,7 @@ bool Builder::add_kernel_statement(int depth) {
   }
 }
 
-// ---------------------------------------------------------------- begin and end
+// ---------------------------------------------------------------- prologue and epilogue
 
 /// Emits registers that no statement writes, and addresses.
 std::string Builder::prologue(std::size_t words) const {

@@ -20,7 +20,7 @@ Mask holds(const std::optional<Guard>& guard, const Warp& warp, Mask mask) {
   return result;
 }
 
-/// Runs the statements for the lanes; returns those that have not left them.
+/// Runs the statements for the lanes; returns the lanes that have not left them.
 Mask run(const Statements& statements, Warp& warp, Mask mask);
 
 Mask run_loop(const Statement& loop, Warp& warp, Mask mask) {

@@ -1,7 +1,7 @@
 // A reference machine for random PTX programs: executes statements in lockstep on host arithmetic.
 //
-// A statement says both what it does here and how PTX spells it. Registers are 64-bit words for every
-// PTX type; the spelling decides how many bits count.
+// A statement defines both its effect here and its spelling in PTX. Registers are 64-bit words for every PTX
+// type; the spelling determines the number of significant bits.
 #pragma once
 
 #include <array>
@@ -19,9 +19,9 @@ using Word = std::uint64_t;
 using Mask = std::uint32_t;
 
 inline constexpr std::uint32_t lanes_of_warp = 32;
-inline constexpr std::size_t private_bytes = 64;  ///< of each thread, in each of the three spaces
+inline constexpr std::size_t private_bytes = 64;  ///< per thread, in each of the three spaces
 
-/// A PTX register. Two registers may have one name: the inner scope's hides the outer one's.
+/// A PTX register. Two registers may have the same name: the inner scope's hides the outer one's.
 struct Register {
   char type = 'r';  ///< p: predicate, h: 16 bits, r: 32, d: 64, f: f32, g: f64, x: f16, y: f16x2
   std::size_t index = 0;
@@ -34,8 +34,8 @@ struct Thread {
   std::vector<Word> registers;  ///< of the current function
   bool carry = false;
   std::array<std::array<std::uint8_t, private_bytes>, 3> memory{};  ///< by Space
-  Word offered = 0;                                                 ///< to other threads of the block
-  std::uint32_t number = 0;                                         ///< in the block
+  Word offered = 0;                                                 ///< visible to other threads of the block
+  std::uint32_t number = 0;                                         ///< index in the block
   const Word* input = nullptr;
   std::vector<Word>* sums = nullptr;  ///< accumulators that all threads add to
 };
@@ -73,11 +73,11 @@ struct Statement {
     lane,      ///< `lane` for each lane whose guard holds
     warp,      ///< `warp` for all active lanes together
     block,     ///< `block` for all threads of the block; top level only
-    branch,    ///< `body` where the guard holds, `other` elsewhere
+    branch,    ///< `body` if the guard holds, otherwise `other`
     loop,      ///< `body`, then again while ++counter < trips
     leave,     ///< lanes whose guard holds leave the innermost loop
-    exit,      ///< … or end
-    call,      ///< of `function`
+    exit,      ///< lanes whose guard holds exit
+    call,      ///< calls `function`
     sequence,  ///< `body`, in a scope of its own
   };
   Kind kind = Kind::lane;

@@ -17,8 +17,8 @@ struct Operation {
   std::function<void(const Word* in, Word* out, bool& carry)> apply;
   bool reads_carry = false;
   bool writes_carry = false;
-  bool takes_immediate = false;  ///< as its last source, an integer
-  bool compiles_guarded = true;  ///< ptxas keeps the destination of lanes whose guard does not hold
+  bool takes_immediate = false;  ///< as its last source, which is an integer
+  bool compiles_guarded = true;  ///< ptxas preserves the destination of lanes whose guard does not hold
 
   bool may_be_guarded() const { return compiles_guarded && text.front() != '{'; }
 };

@@ -1,5 +1,5 @@
-// Executes each operation of random PTX programs alone, through the driver, and compares its results with the
-// host's. Where a random program differs, this says which operation it is.
+// Executes each operation of random PTX programs separately, through the driver, and compares its results
+// with the host's. Identifies the operation if a random program differs.
 //
 // usage: run_operations [PTX FILE]
 //
@@ -35,11 +35,11 @@ void check(CUresult result, const char* what) {
   std::exit(1);
 }
 
-/// One or two operations in a row, the second with the carry flag of the first.
+/// One operation or two consecutive ones, the second with the carry flag of the first.
 struct Kernel {
   std::vector<const Operation*> steps;
   std::optional<Word> immediate;  ///< the last source of the last step
-  bool is_guarded = false;        ///< by the parity of the input's last word
+  bool is_guarded = false;        ///< guarded by the parity of the input's last word
 };
 
 /// How a type is declared, read from the 64 bits in %z, and written to them.

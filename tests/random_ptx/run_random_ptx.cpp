@@ -1,11 +1,10 @@
-// Launches random PTX kernels through the driver or the runtime and compares their output with the
-// host's.
+// Launches random PTX kernels through the driver or the runtime and compares their output with the host's.
 //
 // usage: run_random_ptx driver|runtime|text FIRST COUNT [BLOCKS [TRIPS [STATEMENTS [FOLDER]]]]
 //
 // FIRST: the first seed. BLOCKS: per launch. TRIPS, STATEMENTS: as in Wish. FOLDER: receives the PTX of
 // kernels with wrong results; with `text`, that of all kernels, which are not launched. A kernel whose result
-// is right only if the driver's compiler does not optimize is not wrong, but named. Exit status: 0 equal,
+// is right only without the driver's compiler optimizations is not wrong, but reported. Exit status: 0 equal,
 // 1 different.
 #include <cuda.h>
 #include <cuda_runtime_api.h>
@@ -51,7 +50,7 @@ class Api {
   virtual void copy_to(void* target, const void* source, std::size_t bytes) = 0;
   virtual void copy_from(void* target, const void* source, std::size_t bytes) = 0;
   virtual void launch(const Program& program, unsigned blocks, void** arguments) = 0;
-  /// Returns whether the compiler optimizes kernels from now on.
+  /// Switches the compiler's optimizations on or off for later kernels; returns true if they are on.
   virtual bool optimizes(bool wanted) = 0;
 };
 
@@ -253,7 +252,7 @@ int main(int count, char** values) {
     if (count > 7) write(program, values[7], seed);
   }
   if (miscompiled != 0)
-    std::printf("%u kernels are miscompiled: they compute it without optimizations only\n", miscompiled);
+    std::printf("%u kernels are miscompiled: they are correct only without optimizations\n", miscompiled);
   std::printf("%u of %u kernels compute what the host computes\n", programs - wrong, programs);
   return wrong == 0 ? 0 : 1;
 }

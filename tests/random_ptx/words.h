@@ -1,4 +1,4 @@
-// Registers as C++ numbers, and back.
+// Conversions between registers and C++ numbers.
 #pragma once
 
 #include <bit>

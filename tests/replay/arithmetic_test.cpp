@@ -1,4 +1,4 @@
-// What operations make of forms, thread by thread, against the operations on numbers.
+// Operations on forms, evaluated for each thread and compared with the operations on integers.
 #include "ptx/replay/arithmetic.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ using Numbers = std::array<std::int64_t, 3>;  ///< sign-extended to 64 bits
 std::int64_t cut_to(std::uint64_t number, unsigned bits) {
   return static_cast<std::int64_t>(number << (64 - bits)) >> (64 - bits);
 }
-/// As the operation reads it.
+/// The value as the operation reads it.
 WideNumber read(std::int64_t number, const ReplayOperation& operation) {
   if (operation.is_signed) return number;
   return static_cast<std::uint64_t>(number) << (64 - operation.bits) >> (64 - operation.bits);
@@ -37,7 +37,7 @@ bool holds(ReplayComparison comparison, WideNumber a, WideNumber b) {
   return false;
 }
 
-/// nullopt: PTX leaves it open.
+/// nullopt if PTX leaves the result undefined.
 std::optional<WideNumber> expected_of(const ReplayOperation& operation, const Numbers& numbers) {
   const WideNumber a = read(numbers[0], operation), b = read(numbers[1], operation);
   const auto amount = static_cast<std::uint32_t>(numbers[1]);
@@ -86,7 +86,7 @@ class Arithmetic : public testing::Test {
     return made;
   }
 
-  /// Cuts the box until each part has an answer; how many threads have a known one.
+  /// Cuts the box until each part has an answer; returns the number of threads with a known one.
   std::uint64_t check(const ReplayOperation& operation, const std::array<ThreadForm, 3>& sources) {
     ThreadBox box;
     box.first = {1, 2, 0, 0, 0, 0};
@@ -135,7 +135,7 @@ class Arithmetic : public testing::Test {
   std::mt19937 random_{7};
 };
 
-TEST_F(Arithmetic, OfFormsIsThatOfEveryThread) {
+TEST_F(Arithmetic, FormsMatchEveryThread) {
   std::map<Kind, std::uint64_t> known;
   for (int i = 0; i < 60'000 && !HasFailure(); ++i) {
     ReplayOperation operation;
@@ -159,7 +159,7 @@ TEST_F(Arithmetic, OfFormsIsThatOfEveryThread) {
     known[operation.kind] += check(operation, sources);
   }
   for (const auto& [kind, threads] : known)
-    EXPECT_GT(threads, 1000u) << "operation " << static_cast<int>(kind) << " is hardly ever known";
+    EXPECT_GT(threads, 1000u) << "operation " << static_cast<int>(kind) << "is rarely known";
 }
 
 }  // namespace

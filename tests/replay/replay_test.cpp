@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint64_t base = 0x7f0000001000;
 
 struct Kernel {
-  /// `before`: functions.
+  /// `before` contains functions.
   explicit Kernel(const std::string& body, const std::string& before = "")
       : module(module_of(
             before +
@@ -24,7 +24,7 @@ struct Kernel {
             body + "\n}\n")) {
     const Status parsed = parse_all_bodies(module, "test.ptx");
     EXPECT_TRUE(parsed) << (parsed ? "" : render(parsed.error().diagnostics, module.source()));
-    // The kernel is the last one: functions stand before those that call them.
+    // The kernel is last: callees precede their callers.
     std::vector<std::unique_ptr<FunctionAnalyses>> analyses;
     ReplayedFunctions functions{module, {}, {}, true, false};
     for (auto each = module.functions.rbegin(); each != module.functions.rend(); ++each) {
@@ -43,7 +43,7 @@ struct Kernel {
     program = make_replay_program(functions);
   }
 
-  /// Counts of words from `A` on, and behind them those of `tile`.
+  /// Counts of words from `A` on, followed by those of `tile`.
   std::vector<std::uint64_t> counts(const ReplayLaunch& shape, std::uint32_t n, std::uint32_t m,
                                     std::uint64_t words) {
     ReplayLaunch launch = shape;
@@ -80,7 +80,7 @@ const std::string index_and_base =
     "ld.param.u64 %rd1, [A];\ncvta.to.global.u64 %rd2, %rd1;\nld.param.u32 %r5, [n];\nld.param.u32 %r6, "
     "[m];\n";
 
-TEST(Replay, BoundsCheck) {
+TEST(Replay, ChecksBounds) {
   Kernel kernel(
       index_and_base +
       "setp.ge.s32 %p1, %r4, %r5;\n@%p1 bra done;\nmul.wide.s32 %rd3, %r4, 4;\n"
@@ -89,11 +89,11 @@ TEST(Replay, BoundsCheck) {
   std::vector<std::uint64_t> expected(1024, 0);
   for (std::size_t i = 0; i < 1000; ++i) expected[i] = 2;
   EXPECT_EQ(kernel.counts({{4, 1, 1}, {256, 1, 1}, {}, {}}, 1000, 0, 1024), expected);
-  EXPECT_LE(kernel.boxes, 6u) << "threads are not looked at one by one";
+  EXPECT_LE(kernel.boxes, 6u) << "threads are not processed one by one";
 }
 
-TEST(Replay, LoopsRunWithTheirRealCounters) {
-  // for (i = tid; i < n; i += ntid) A[i]++, with 8-byte accesses at every m-th iteration's place
+TEST(Replay, LoopsRunWithTheirActualCounters) {
+  // for (i = tid; i < n; i += ntid) A[i]++, with 8-byte accesses at the location of every m-th iteration
   Kernel kernel(index_and_base +
                 "mov.u32 %r7, %r4;\nsetp.ge.u32 %p1, %r7, %r5;\n@%p1 bra done;\ntop:\n"
                 "mul.wide.u32 %rd3, %r7, 8;\nadd.s64 %rd4, %rd2, %rd3;\nst.global.u64 [%rd4], %rd3;\n"
@@ -104,7 +104,7 @@ TEST(Replay, LoopsRunWithTheirRealCounters) {
   EXPECT_EQ(kernel.counts({{2, 1, 1}, {32, 1, 1}, {}, {}}, 1000, 64, 2048), expected);
 }
 
-TEST(Replay, TriangularLoopsAndGuards) {
+TEST(Replay, HandlesTriangularLoopsAndGuards) {
   // for (k = 0; k <= tid; ++k) { if (k is odd) tile[k] }: counts fall with k
   Kernel kernel(index_and_base +
                 "mov.u32 %r7, 0;\nmov.u32 %r8, tile;\ntop:\nand.b32 %r9, %r7, 1;\nsetp.eq.s32 %p1, %r9, 1;\n"
@@ -114,15 +114,15 @@ TEST(Replay, TriangularLoopsAndGuards) {
   for (std::size_t k = 0; k < 64; ++k) EXPECT_EQ(kernel.tile[k], k % 2 == 1 ? 3 * (64 - k) : 0) << k;
 }
 
-TEST(Replay, RowsAndColumnsByDivision) {
+TEST(Replay, DerivesRowsAndColumnsByDivision) {
   // row = i / m, column = i % m; A[column * 8 + row % 8]
   Kernel kernel(
       index_and_base +
       "div.u32 %r7, %r4, %r6;\nrem.u32 %r8, %r4, %r6;\nand.b32 %r9, %r7, 7;\nshl.b32 %r10, %r8, 3;\n"
       "or.b32 %r11, %r10, %r9;\nmul.wide.u32 %rd3, %r11, 4;\nadd.s64 %rd4, %rd2, %rd3;\n"
       "ld.global.f32 %f1, [%rd4+4];\nret;");
-  // The remainder differs between threads and so does the row: bits that meet nowhere.
-  EXPECT_EQ(kernel.predictable(), 0u) << "an `or` of two numbers that differ would be looked at one by one";
+  // The remainder and the row both differ between threads: an `or` of disjoint bits.
+  EXPECT_EQ(kernel.predictable(), 0u) << "an `or` of two varying values would be processed thread by thread";
   Kernel sum(index_and_base +
              "div.u32 %r7, %r4, %r6;\nrem.u32 %r8, %r4, %r6;\nand.b32 %r9, %r7, 7;\nshl.b32 %r10, %r8, 3;\n"
              "add.u32 %r11, %r10, %r9;\nmul.wide.u32 %rd3, %r11, 4;\nadd.s64 %rd4, %rd2, %rd3;\n"
@@ -133,7 +133,7 @@ TEST(Replay, RowsAndColumnsByDivision) {
   EXPECT_EQ(sum.counts({{4, 1, 1}, {256, 1, 1}, {}, {}}, 0, 50, 8 * 50 + 2), expected);
 }
 
-TEST(Replay, UnsignedNumbersWrap) {
+TEST(Replay, UnsignedValuesWrapAround) {
   // A[(i - m) as unsigned 16 bits / 8]
   Kernel kernel(
       index_and_base +
@@ -144,8 +144,9 @@ TEST(Replay, UnsignedNumbersWrap) {
   EXPECT_EQ(kernel.counts({{2, 1, 1}, {128, 1, 1}, {}, {}}, 0, 100, 8192), expected);
 }
 
-TEST(Replay, WhatMemoryDecidesIsLeftOut) {
-  // before the branch: predictable; inside: not; behind it: again, but not what was written inside
+TEST(Replay, MemoryDependentAccessesAreOmitted) {
+  // before the branch: predictable; inside: not; after it: predictable again, except for registers written
+  // inside
   Kernel kernel(index_and_base +
                 "mul.wide.s32 %rd3, %r4, 4;\nadd.s64 %rd4, %rd2, %rd3;\nld.global.u32 %r7, [%rd4];\n"
                 "mov.u64 %rd5, %rd4;\nmov.u32 %r9, 0;\nsetp.eq.s32 %p1, %r7, 0;\n@%p1 bra skip;\n"
@@ -163,23 +164,23 @@ TEST(Replay, WhatMemoryDecidesIsLeftOut) {
   EXPECT_EQ(kernel.counts({{1, 1, 1}, {32, 1, 1}, {}, {}}, 0, 0, 34), expected);
 }
 
-TEST(Replay, LoopsThatMemoryEndsAreLeftOutAndWhatFollowsIsNot) {
+TEST(Replay, MemoryDependentLoopsAreSkippedOver) {
   Kernel kernel(index_and_base +
                 "mul.wide.s32 %rd3, %r4, 4;\nadd.s64 %rd4, %rd2, %rd3;\nmov.u32 %r8, 0;\ntop:\n"
                 "ld.global.u32 %r7, [%rd4];\nadd.s32 %r8, %r8, 1;\nsetp.ne.s32 %p1, %r7, 0;\n@%p1 bra top;\n"
                 "st.global.u32 [%rd4], %r8;\nret;");
-  EXPECT_EQ(kernel.predictable(), 1u) << "the load runs we know not how often";
+  EXPECT_EQ(kernel.predictable(), 1u) << "the number of executions of the load is unknown";
   EXPECT_EQ(kernel.counts({{1, 1, 1}, {32, 1, 1}, {}, {}}, 0, 0, 32), std::vector<std::uint64_t>(32, 1));
 }
 
-TEST(Replay, AnExitThatMemoryDecidesHidesAllBehindIt) {
+TEST(Replay, MemoryDependentExitHidesLaterAccesses) {
   Kernel kernel(
       index_and_base +
       "ld.global.u32 %r7, [%rd2];\nsetp.ne.s32 %p1, %r7, 0;\n@%p1 ret;\nst.global.u32 [%rd2+4], %r8;\nret;");
   EXPECT_EQ(kernel.predictable(), 1u);
 }
 
-TEST(Replay, LanesOfBlocksOfThreeDimensions) {
+TEST(Replay, HandlesLanesOfThreeDimensionalBlocks) {
   Kernel kernel(index_and_base +
                 "mov.u32 %r7, %laneid;\nmul.wide.u32 %rd3, %r7, 4;\nadd.s64 %rd4, %rd2, %rd3;\n"
                 "st.global.u32 [%rd4], %r7;\nret;");
@@ -187,7 +188,7 @@ TEST(Replay, LanesOfBlocksOfThreeDimensions) {
   EXPECT_EQ(kernel.counts({{1, 1, 1}, {4, 6, 4}, {}, {}}, 0, 0, 32), std::vector<std::uint64_t>(32, 3));
 }
 
-TEST(Replay, TheSecondPredicateOfAComparisonIsItsOpposite) {
+TEST(Replay, SecondPredicateOfAComparisonIsItsNegation) {
   Kernel kernel(index_and_base +
                 "mul.wide.u32 %rd3, %r4, 4;\nadd.s64 %rd4, %rd2, %rd3;\nsetp.lt.u32 %p1|%p2, %r4, %r5;\n"
                 "@%p1 st.global.u32 [%rd4], %r4;\n@%p2 st.global.u32 [%rd4+4], %r4;\nret;");
@@ -197,7 +198,7 @@ TEST(Replay, TheSecondPredicateOfAComparisonIsItsOpposite) {
   EXPECT_EQ(kernel.counts({{1, 1, 1}, {32, 1, 1}, {}, {}}, 20, 0, 33), expected);
 }
 
-TEST(Replay, NarrowParametersAreExtendedByTheirSign) {
+TEST(Replay, NarrowParametersAreSignExtended) {
   Kernel kernel(index_and_base +
                 "ld.param.s16 %r7, [n];\nld.param.u16 %r8, [m];\nmul.wide.s32 %rd3, %r7, 4;\n"
                 "mul.wide.s32 %rd4, %r8, 4;\nadd.s64 %rd5, %rd2, %rd3;\nadd.s64 %rd6, %rd2, %rd4;\n"
@@ -208,7 +209,7 @@ TEST(Replay, NarrowParametersAreExtendedByTheirSign) {
   EXPECT_EQ(kernel.counts({{1, 1, 1}, {1, 1, 1}, {}, {}}, 0xfffd, 0xfffe, 0x10000), expected);
 }
 
-TEST(Replay, WhatAGuardLeavesOpenIsNotTakenForItsOldValue) {
+TEST(Replay, UnknownGuardMakesTheValueUnknown) {
   Kernel kernel(index_and_base +
                 "mov.u32 %r7, 0;\nsetp.eq.u32 %p1, %r6, 0;\n@%p1 mov.u32 %r7, 4;\n"
                 "mul.wide.u32 %rd3, %r7, 4;\nadd.s64 %rd4, %rd2, %rd3;\nst.global.u32 [%rd4], %r7;\nret;");
@@ -218,10 +219,10 @@ TEST(Replay, WhatAGuardLeavesOpenIsNotTakenForItsOldValue) {
   launch.parameters = without_m;
   const Status status = replay(kernel.program, launch, [](const ReplayedAccess&) { ADD_FAILURE(); });
   ASSERT_FALSE(status);
-  EXPECT_NE(render(status.error().diagnostics).find("a number that cannot be followed"), std::string::npos);
+  EXPECT_NE(render(status.error().diagnostics).find("a value that replay cannot compute"), std::string::npos);
 }
 
-TEST(Replay, EndsWhenItTakesTooLong) {
+TEST(Replay, EndsAtTheOperationLimit) {
   Kernel kernel(index_and_base +
                 "mov.u32 %r7, 0;\ntop:\nst.global.u32 [%rd2], %r7;\nadd.s32 %r7, %r7, 1;\n"
                 "setp.lt.u32 %p1, %r7, %r5;\n@%p1 bra top;\nret;");
@@ -236,11 +237,11 @@ TEST(Replay, EndsWhenItTakesTooLong) {
 
 // void touch(unsigned *at, unsigned n): at[0] to at[n - 1], through a generic address
 const std::string touch =
-    ".func (.param .b64 behind) touch(.param .b64 at, .param .b32 n)\n{\n.reg .pred %p<3>;\n"
+    ".func (.param .b64 past) touch(.param .b64 at, .param .b32 n)\n{\n.reg .pred %p<3>;\n"
     ".reg .b32 %r<9>;\n.reg .b64 %rd<9>;\nld.param.u64 %rd1, [at];\nld.param.u32 %r1, [n];\n"
     "setp.eq.s32 %p1, %r1, 0;\n@%p1 bra done;\ntop:\nld.u32 %r2, [%rd1];\nadd.s64 %rd1, %rd1, 4;\n"
     "add.s32 %r1, %r1, -1;\nsetp.ne.s32 %p2, %r1, 0;\n@%p2 bra top;\ndone:\n"
-    "st.param.b64 [behind], %rd1;\nret;\n}\n";
+    "st.param.b64 [past], %rd1;\nret;\n}\n";
 
 std::string call_touch(const std::string& at, const std::string& n, const std::string& result) {
   return "{\n.param .b64 a;\n.param .b32 b;\n.param .b64 c;\nst.param.b64 [a+0], " + at +
@@ -258,8 +259,8 @@ std::vector<bool> predicted_generic(const Kernel& kernel, std::size_t function) 
   return predicted;
 }
 
-TEST(Replay, CallsAreFollowedWithTheirArgumentsAndResults) {
-  // touch(A, tid), and with what that gives once more, which goes on behind it
+TEST(Replay, FollowsCallsWithArgumentsAndResults) {
+  // touch(A, tid), and again with its result, which continues after it
   Kernel kernel(index_and_base + call_touch("%rd1", "%r3", "%rd7") + call_touch("%rd7", "2", "%rd8") +
                     "st.global.u32 [%rd8+4], %r3;\nret;",
                 touch);
@@ -273,7 +274,7 @@ TEST(Replay, CallsAreFollowedWithTheirArgumentsAndResults) {
   EXPECT_EQ(kernel.tile, std::vector<std::uint64_t>(1024, 0));
 }
 
-TEST(Replay, GenericAddressesOfSharedMemoryStayIts) {
+TEST(Replay, GenericAddressesOfSharedMemoryStayShared) {
   const std::string pointer = "mov.u64 %rd3, tile;\ncvta.shared.u64 %rd4, %rd3;\nadd.s64 %rd5, %rd4, 8;\n";
   Kernel kernel(
       index_and_base + pointer + call_touch("%rd5", "%r5", "%rd7") + call_touch("%rd1", "1", "%rd8") +
@@ -283,12 +284,12 @@ TEST(Replay, GenericAddressesOfSharedMemoryStayIts) {
   EXPECT_EQ(predicted_generic(kernel, 1), std::vector<bool>{true});
   std::vector<std::uint64_t> expected(32, 0);
   expected[0] = 64;
-  expected[2 + 5] += 64;  // as far behind A as the call got in tile
+  expected[2 + 5] += 64;  // at the distance from A that the call reached in tile
   EXPECT_EQ(kernel.counts({{2, 1, 1}, {32, 1, 1}, {}, {}}, 5, 0, 32), expected);
   for (std::size_t i = 0; i < 16; ++i) EXPECT_EQ(kernel.tile[i], (i >= 2 && i < 7) || i == 8 ? 64u : 0u) << i;
 }
 
-TEST(Replay, WhatDependsOnWhereSharedMemoryBeginsIsLeftOut) {
+TEST(Replay, ValuesThatDependOnTheSharedWindowAreOmitted) {
   Kernel kernel(index_and_base +
                 "mov.u64 %rd3, tile;\ncvta.shared.u64 %rd4, %rd3;\ncvt.u32.u64 %r7, %rd4;\n"
                 "mul.wide.u32 %rd5, %r7, 4;\nadd.s64 %rd6, %rd2, %rd5;\nst.global.u32 [%rd6], %r3;\n"
@@ -298,19 +299,19 @@ TEST(Replay, WhatDependsOnWhereSharedMemoryBeginsIsLeftOut) {
   EXPECT_EQ(kernel.predictable(), 1u);
 }
 
-TEST(Replay, OneCallThatIsNotFollowedLeavesTheFunctionOut) {
-  // The second time the length stands in memory.
+TEST(Replay, OneCallThatIsNotFollowedOmitsTheFunction) {
+  // The second length is in memory.
   Kernel kernel(index_and_base + call_touch("%rd1", "4", "%rd7") + "ld.global.u32 %r9, [%rd2];\n" +
                     call_touch("%rd1", "%r9", "%rd8") +
                     "st.global.u32 [%rd7], %r3;\nst.global.u32 [%rd8], %r3;\nret;",
                 touch);
   EXPECT_EQ(predicted_generic(kernel, 1), std::vector<bool>{false});
   std::vector<std::uint64_t> expected(8, 0);
-  expected[0] = expected[4] = 1;  // of the kernel's own what the first call gave is known
+  expected[0] = expected[4] = 1;  // for the kernel's own access, the result of the first call is known
   EXPECT_EQ(kernel.counts({{1, 1, 1}, {1, 1, 1}, {}, {}}, 0, 0, 8), expected);
 }
 
-TEST(Replay, FunctionsThatCallThemselvesAreNotFollowed) {
+TEST(Replay, DoesNotFollowRecursion) {
   const std::string again =
       ".func touch(.param .b64 at, .param .b32 n)\n{\n.reg .pred %p<3>;\n.reg .b32 %r<9>;\n"
       ".reg .b64 %rd<9>;\nld.param.u64 %rd1, [at];\nld.param.u32 %r1, [n];\nld.u32 %r2, [%rd1];\n"
@@ -324,7 +325,7 @@ TEST(Replay, FunctionsThatCallThemselvesAreNotFollowed) {
   EXPECT_EQ(kernel.counts({{1, 1, 1}, {1, 1, 1}, {}, {}}, 0, 0, 1), std::vector<std::uint64_t>{1});
 }
 
-TEST(Replay, PiecesOfAnArgumentAreOnlyKnownAsTheyWereStored) {
+TEST(Replay, PartsOfAnArgumentAreKnownOnlyAsStored) {
   const std::string pair =
       ".func pair(.param .align 8 .b8 at[16])\n{\n.reg .b32 %r<9>;\n.reg .b64 %rd<9>;\n"
       "ld.param.u64 %rd1, [at];\nld.param.v2.b32 {%r1, %r2}, [at+8];\nld.u32 %r3, [%rd1];\n"

@@ -23,7 +23,7 @@ std::int64_t value_at(const ThreadForm& form, const ThreadBox& thread) {
   return static_cast<std::int64_t>(range_of(form, thread).least);
 }
 
-/// Cuts until there is an answer everywhere; gives the parts' number.
+/// Cuts until there is an answer everywhere; returns the number of parts.
 template <typename T>
 std::size_t settle(const ThreadBox& box, const std::function<Answer<T>(const ThreadBox&)>& ask,
                    const std::function<void(const ThreadBox&, const T&)>& visit) {
@@ -66,7 +66,7 @@ Case random_case(std::mt19937& random) {
   return made;
 }
 
-TEST(ThreadBox, ComparisonsAreThoseOfEveryThread) {
+TEST(ThreadBox, ComparisonsMatchEveryThread) {
   std::mt19937 random(1);
   for (int round = 0; round < 300; ++round) {
     const Case made = random_case(random);
@@ -84,7 +84,7 @@ TEST(ThreadBox, ComparisonsAreThoseOfEveryThread) {
   }
 }
 
-TEST(ThreadBox, QuotientsAndRemaindersAreThoseOfEveryThread) {
+TEST(ThreadBox, QuotientsAndRemaindersMatchEveryThread) {
   std::mt19937 random(2);
   for (int round = 0; round < 300; ++round) {
     const Case made = random_case(random);
@@ -102,8 +102,8 @@ TEST(ThreadBox, QuotientsAndRemaindersAreThoseOfEveryThread) {
   }
 }
 
-TEST(ThreadBox, AGridWithABoundaryIsCutIntoFewParts) {
-  // 256 * ctaid.x + tid.x < 255900 of 1000 blocks of 256.
+TEST(ThreadBox, GridWithABoundaryIsCutIntoFewParts) {
+  // 256 * ctaid.x + tid.x < 255900 with 1000 blocks of 256.
   ThreadBox grid;
   grid.last[0] = 255;
   grid.last[3] = 999;
@@ -117,7 +117,7 @@ TEST(ThreadBox, AGridWithABoundaryIsCutIntoFewParts) {
   EXPECT_LE(parts, 3u);
 }
 
-TEST(ThreadBox, WhatDoesNotFitIsNoForm) {
+TEST(ThreadBox, OverflowHasNoForm) {
   ThreadForm large = number(INT64_MAX);
   EXPECT_FALSE(add(large, number(1)));
   EXPECT_FALSE(multiply(large, 2));

@@ -21,7 +21,7 @@ void count(const ReplayedAccess& access, std::uint64_t address, std::vector<std:
   }
 }
 
-TEST(WordCounts, AreThoseOfEveryThread) {
+TEST(WordCounts, MatchEveryThread) {
   std::mt19937 random(3);
   const auto pick = [&](int least, int greatest) {
     return std::uniform_int_distribution<int>(least, greatest)(random);
@@ -52,7 +52,7 @@ TEST(WordCounts, AreThoseOfEveryThread) {
   }
 }
 
-TEST(WordCounts, KnowWhatLiesInTheirRange) {
+TEST(WordCounts, RecogniseAccessesInTheirRange) {
   const WordCounts counts(100, 20);
   ReplayedAccess access;
   access.bytes = 8;
@@ -64,7 +64,7 @@ TEST(WordCounts, KnowWhatLiesInTheirRange) {
   EXPECT_FALSE(counts.holds(access));
 }
 
-TEST(WordCounts, SameStridesInManyBoxes) {
+TEST(WordCounts, CombineManyBoxesWithEqualStrides) {
   // A row of 4096 words by 16 blocks of 256 threads, 1000 times.
   WordCounts counts(0, 4 * 4096);
   ReplayedAccess access;

@@ -71,7 +71,7 @@ TEST(WordAdvice, FormatsATable) {
   EXPECT_EQ(advice_text(profiles.advice(), 80),
             R"(== lynxpp: advice on shared memory ==
 sums(float*)
-  Worth a place in shared memory: #1 parameter 1, step+0x20, #2 parameter 2,
+  Worth staging in shared memory: #1 parameter 1, step+0x20, #2 parameter 2,
   step+0x30. Gives way: cool. A thread block would have 4,096 bytes of shared
   memory instead of 3,584, and a multiprocessor hold 16 blocks (64 of 64 warps)
   as now.
@@ -79,7 +79,7 @@ sums(float*)
               well used: 4,000 accesses of a word, 1,000 in each thread block.
   give way  cool
               40 accesses of a word, 10 in each thread block: it saves 9
-              accesses for each of its bytes, less than what takes its place.
+              accesses for each of its bytes, less than its replacement.
   stage     #1 parameter 1, step+0x20
               9,000 accesses of a word: a copy of 512 bytes in each thread block
               would save at least 1,151,488 of 1,152,000 accesses to device

@@ -238,9 +238,9 @@ TEST_F(ArchitectureTest, IgnoresThePtxOfOtherMachineCode) {
   const std::string said = testing::internal::GetCapturedStderr();
   ASSERT_EQ(records_.coverage.size(), 1u);
   const std::string reason =
-      "what runs is machine code for sm_90, compiled from compute_90; the program's PTX is for compute_80 "
+      "the device runs machine code for sm_90, compiled from compute_90; the program's PTX is for compute_80 "
       "and "
-      "may be other code";
+      "may be different code";
   EXPECT_EQ(records_.coverage[0].reason, reason);
   EXPECT_FALSE(records_.coverage[0].instrumented);
   EXPECT_EQ(records_.coverage[0].launches, 2u);

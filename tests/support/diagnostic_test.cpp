@@ -7,7 +7,7 @@
 namespace lynxpp {
 namespace {
 
-TEST(Diagnostic, ShowsPlaceSourceLineCaretAndHint) {
+TEST(Diagnostic, ShowsLocationSourceLineCaretAndHint) {
   const Diagnostic diagnostic{
       Severity::error, {"a.cod", 2, 3, 4}, "unknown name 'coun'", "did you mean 'count'?"};
   EXPECT_EQ(render(diagnostic, "int x;\n\tcoun += 1;\n"),
@@ -17,7 +17,7 @@ TEST(Diagnostic, ShowsPlaceSourceLineCaretAndHint) {
             "  hint: did you mean 'count'?\n");
 }
 
-TEST(Diagnostic, WithoutPlaceIsOneLine) {
+TEST(Diagnostic, WithoutLocationIsOneLine) {
   EXPECT_EQ(render(failure("no kernel").diagnostics), "error: no kernel\n");
 }
 
@@ -26,7 +26,7 @@ TEST(Diagnostic, LineBeyondTheTextShowsNoSource) {
   EXPECT_EQ(render(diagnostic, "one line"), "a:9:1: warning: m\n  \n  ^\n");
 }
 
-TEST(Diagnostic, OfALongLineWhatStandsAroundThePlace) {
+TEST(Diagnostic, ShowsTheSurroundingsInALongLine) {
   const std::string line = std::string(5000, 'a') + "b" + std::string(5000, 'c');
   EXPECT_EQ(render({Severity::error, {"a", 1, 5001, 9000}, "m", ""}, line),
             "a:1:5001: error: m\n  " + std::string(120, 'a') + "b" + std::string(119, 'c') + "\n  " +
@@ -37,7 +37,7 @@ TEST(Diagnostic, OfALongLineWhatStandsAroundThePlace) {
             "a:1:10001: error: m\n  " + std::string(240, 'c') + "\n  " + std::string(239, ' ') + "^\n");
 }
 
-TEST(ClosestMatch, FindsAMisspellingAndNothingForAStranger) {
+TEST(ClosestMatch, FindsAMisspellingButNoUnrelatedWord) {
   const std::vector<std::string> names{"instruction_count", "kernel_runtime"};
   EXPECT_EQ(closest_match("instruction_cuont", names), "instruction_count");
   EXPECT_EQ(closest_match("banana", names), "");

@@ -1,4 +1,4 @@
-// What is refused of foreign JSON before it is read, and where.
+// Rejection of foreign JSON before parsing, and the reported locations.
 #include "support/json.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ std::string object_with(const std::string& value) {
   return "{\"a\":" + value + ",\"b\":1,\"c\":2,\"d\":3,\"e\":4}";
 }
 
-TEST(ForeignJson, DeepValuesAreRefusedAtTheirPlace) {
+TEST(ForeignJson, DeepValuesAreRejectedAtTheirLocation) {
   EXPECT_EQ(problem_of(nested(deepest_json)), "");
   EXPECT_EQ(problem_of(nested(deepest_json + 1)),
             "f.json:1:101: error: the JSON is nested too deeply here\n");
@@ -30,11 +30,11 @@ TEST(ForeignJson, DeepValuesAreRefusedAtTheirPlace) {
             "f.json:3:100: error: the JSON is nested too deeply here\n");
   EXPECT_EQ(problem_of(object_with(nested(100000))),
             "f.json:1:105: error: the JSON is nested too deeply here\n");
-  EXPECT_EQ(problem_of(object_with("\"" + std::string(1000, '[') + "\\\"[\"")), "") << "within a string";
+  EXPECT_EQ(problem_of(object_with("\"" + std::string(1000, '[') + "\\\"[\"")), "") << "inside a string";
 }
 
-/// An ordered object looks each new member up among all others.
-TEST(ForeignJson, WideObjectsAreRefusedAtTheirPlace) {
+/// An ordered object searches all members for each new one.
+TEST(ForeignJson, WideObjectsAreRejectedAtTheirLocation) {
   const auto wide = [](std::size_t members) {
     std::string text = "{";
     for (std::size_t i = 0; i < members; ++i)
@@ -48,7 +48,7 @@ TEST(ForeignJson, WideObjectsAreRefusedAtTheirPlace) {
   EXPECT_EQ(problem_of(list + "]"), "") << "each object counts its own";
 }
 
-TEST(ForeignJson, CommentsHideNothing) {
+TEST(ForeignJson, CommentsDoNotHideNesting) {
   const std::string text = "[ // \"\n/* \" */ " + nested(200) + "]";
   EXPECT_EQ(problem_of(text, true), "f.json:2:108: error: the JSON is nested too deeply here\n");
   EXPECT_EQ(problem_of("[ // " + std::string(1000, '[') + "\n1 /* {{ */]", true), "");
@@ -56,7 +56,7 @@ TEST(ForeignJson, CommentsHideNothing) {
             "f.json:1:3: error: syntax error while parsing value - invalid literal; last read: '[ /'\n");
 }
 
-TEST(ForeignJson, SyntaxErrorsHaveAPlace) {
+TEST(ForeignJson, SyntaxErrorsHaveALocation) {
   EXPECT_EQ(problem_of(""),
             "f.json:1:1: error: syntax error while parsing value - unexpected end of input; expected '[', "
             "'{', or a "

@@ -12,7 +12,7 @@
 namespace lynxpp {
 namespace {
 
-TEST(Log, AReaderThatWentAwayDoesNotKillTheProcess) {
+TEST(Log, ClosedReaderDoesNotKillTheProcess) {
   std::array<int, 2> ends{};
   ASSERT_EQ(pipe(ends.data()), 0);
   close(ends[0]);
@@ -25,10 +25,10 @@ TEST(Log, AReaderThatWentAwayDoesNotKillTheProcess) {
   close(ends[1]);
   int status = -1;
   waitpid(child, &status, 0);
-  EXPECT_EQ(status, 0) << "SIGPIPE has ended it";
+  EXPECT_EQ(status, 0) << "SIGPIPE ended it";
 }
 
-TEST(WriteSignals, TheErrorNumberStays) {
+TEST(WriteSignals, PreserveTheErrorNumber) {
   errno = ENOENT;
   { const WriteSignalsBlocked blocked; }
   EXPECT_EQ(errno, ENOENT);

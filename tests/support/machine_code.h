@@ -1,4 +1,4 @@
-// What ptxas has made of a module.
+// Inspects machine code assembled by ptxas.
 #pragma once
 
 #include <cstddef>
@@ -8,11 +8,11 @@
 
 namespace lynxpp {
 
-/// Lets another group of the warp's lanes go on; the end of a branch does not wait for those that have
-/// yielded.
+/// Yields to another group of the warp's lanes; reconvergence at the end of a branch does not wait for lanes
+/// that have yielded.
 inline constexpr std::uint64_t lane_yield = 0x946;
 
-/// How many machine instructions have the opcode, in the low twelve bits of the 16 bytes of each. 64-bit ELF.
+/// Number of machine instructions with the opcode, in the low twelve bits of their 16 bytes. For 64-bit ELF.
 inline std::size_t machine_instructions(const std::string& cubin, std::uint64_t opcode) {
   const auto number = [&](std::size_t at, std::size_t bytes) {
     std::uint64_t value = 0;

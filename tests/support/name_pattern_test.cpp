@@ -46,7 +46,7 @@ TEST(NamePattern, FindsAMatchInTheSymbolOrItsName) {
   EXPECT_TRUE(matches("(?i)MATMUL", symbol));
 }
 
-TEST(NamePattern, AnswersTheSameAgain) {
+TEST(NamePattern, RepeatedSearchesAgree) {
   const NamePattern pattern = *NamePattern::parse("^k[12]$");
   const NamePattern copy = pattern;
   for (int i = 0; i < 2; ++i) {
@@ -57,7 +57,7 @@ TEST(NamePattern, AnswersTheSameAgain) {
   EXPECT_EQ(copy.text(), "^k[12]$");
 }
 
-TEST(NamePattern, SaysWhatIsWrongAndWhere) {
+TEST(NamePattern, ReportsErrorsWithTheirColumn) {
   EXPECT_EQ(problem("matmul"), "");
   EXPECT_EQ(problem("("), "error: '(' is not a valid regular expression: missing )\n");
   EXPECT_EQ(problem("ab**"),
@@ -80,7 +80,7 @@ TEST(NamePattern, SaysWhatIsWrongAndWhere) {
   EXPECT_NE(problem("\xff"), "");
 }
 
-TEST(NamePattern, NeedsLittleStackForAnyPatternAndName) {
+TEST(NamePattern, UsesLittleStackForAnyPatternAndName) {
   const std::string deep = std::string(20'000, '(') + "a" + std::string(20'000, ')');
   const std::string letters = std::string(60'000, 'a') + "b";
   on_small_stack([&] {
@@ -91,7 +91,7 @@ TEST(NamePattern, NeedsLittleStackForAnyPatternAndName) {
   });
 }
 
-TEST(OwnStack, HasRoomForWhatTheThreadsLacks) {
+TEST(OwnStack, ExtendsASmallThreadStack) {
   const auto uses = [](std::size_t bytes) {
     auto* const taken = static_cast<volatile char*>(__builtin_alloca(bytes));
     for (std::size_t i = 0; i < bytes; i += 4096) taken[i] = 1;
@@ -114,12 +114,12 @@ TEST(OwnStack, HasRoomForWhatTheThreadsLacks) {
     EXPECT_THROW(run_with_stack(1 << 20, [] { throw std::runtime_error("passes through"); }),
                  std::runtime_error);
     const volatile char* const here = uses(1 << 10);
-    EXPECT_TRUE(
-        run_with_stack(1 << 10, [&] { EXPECT_LT(here - uses(1 << 10), 64 << 10) << "needs no other"; }));
+    EXPECT_TRUE(run_with_stack(1 << 10,
+                               [&] { EXPECT_LT(here - uses(1 << 10), 64 << 10) << "needs no other stack"; }));
   });
 }
 
-TEST(NamePattern, NeedsLittleStackForMangledNames) {
+TEST(NamePattern, UsesLittleStackForMangledNames) {
   const std::string pointer = "_Z1f" + std::string(900, 'P') + "i";
   const std::string name = std::string(990, 'n');
   const std::string too_long = "_Z1f" + std::string(60'000, 'P') + "i";

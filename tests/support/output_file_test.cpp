@@ -1,4 +1,4 @@
-// Paths that a user names to be written to from inside a program: whatever is there, the program goes on.
+// Output paths named by users in a running program: whatever the path refers to, the program continues.
 #include "support/output_file.h"
 
 #include <fcntl.h>
@@ -22,7 +22,7 @@ using testing::HasSubstr;
 
 class OutputFile : public ::testing::Test {
  protected:
-  /// Why the path is refused; empty if it is not.
+  /// The reason why the path is rejected; otherwise empty.
   static std::string refusal(const std::string& path) {
     const Result<Descriptor> opened = open_output(path, O_APPEND);
     return opened ? "" : opened.error().diagnostics.front().message;
@@ -40,7 +40,7 @@ class OutputFile : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
-TEST_F(OutputFile, IsMadeAndExtended) {
+TEST_F(OutputFile, IsCreatedAndExtended) {
   const std::string path = folder_.file("out");
   EXPECT_TRUE(append_to_output(path, "one ").ok());
   EXPECT_TRUE(append_to_output(path, "two").ok());
@@ -49,12 +49,12 @@ TEST_F(OutputFile, IsMadeAndExtended) {
   EXPECT_EQ(content(path), "");
 }
 
-TEST_F(OutputFile, IsNullToo) {
+TEST_F(OutputFile, AcceptsTheNullDevice) {
   EXPECT_EQ(refusal("/dev/null"), "");
   EXPECT_TRUE(begin_output("/dev/null").ok());
 }
 
-TEST_F(OutputFile, IsNoDeviceNoFolderNoSocket) {
+TEST_F(OutputFile, RejectsDevicesFoldersAndSockets) {
   EXPECT_EQ(refusal("/dev/random"), "cannot write /dev/random: it is a device");
   EXPECT_EQ(refusal("/dev"), "cannot write /dev: it is a folder");
   EXPECT_EQ(refusal("/no/such/folder"), "cannot write /no/such/folder: No such file or directory");
@@ -66,13 +66,13 @@ TEST_F(OutputFile, IsNoDeviceNoFolderNoSocket) {
   EXPECT_THAT(refusal(folder_.file("socket")), HasSubstr("it is a socket"));
 }
 
-TEST_F(OutputFile, IsNoPipeThatNobodyReads) {
+TEST_F(OutputFile, RejectsAPipeWithoutAReader) {
   const std::string path = pipe();
-  EXPECT_THAT(refusal(path), HasSubstr("nobody reads the pipe"));
-  EXPECT_TRUE(begin_output(path).ok()) << "its reader may come later";
+  EXPECT_THAT(refusal(path), HasSubstr("no process reads the pipe"));
+  EXPECT_TRUE(begin_output(path).ok()) << "its reader may open it later";
 }
 
-TEST_F(OutputFile, GivesUpAPipeThatIsNotRead) {
+TEST_F(OutputFile, AbandonsAPipeThatIsNotRead) {
   const std::string path = pipe();
   const Descriptor reader(::open(path.c_str(), O_RDONLY | O_NONBLOCK));
   const Result<Descriptor> writer = open_output(path, O_APPEND);

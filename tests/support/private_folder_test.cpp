@@ -1,4 +1,5 @@
-// Folders that lynxpp keeps files in: nobody else can decide what is read there, and nothing of others goes.
+// Folders in which lynxpp stores files: nobody else controls their contents, and other files are never
+// removed.
 #include "support/private_folder.h"
 
 #include <fcntl.h>
@@ -31,14 +32,14 @@ class PrivateFolderTest : public ::testing::Test {
   fs::path path(const std::string& name) const { return temporary_.path() / name; }
   fs::path folder() const { return path("above/cache"); }
 
-  /// Why the folder is refused; empty if it is not.
+  /// The reason why the folder is rejected; otherwise empty.
   std::string refusal() const {
     const Result<PrivateFolder> opened = PrivateFolder::make(folder());
     return opened ? "" : opened.error().diagnostics.front().message;
   }
   PrivateFolder made() const { return std::move(*PrivateFolder::make(folder())); }
 
-  /// Gives what is at the path to another user; a link itself, not what it names.
+  /// Gives the path to another user; for a link, the link itself.
   static void give_away(const fs::path& path) {
     ASSERT_EQ(::lchown(path.c_str(), somebody, somebody), 0) << std::strerror(errno);
   }
@@ -48,9 +49,9 @@ class PrivateFolderTest : public ::testing::Test {
 };
 
 #define LYNXPP_NEEDS_SECOND_USER() \
-  if (!is_root()) GTEST_SKIP() << "only root can give files to a second user"
+  if (!is_root()) GTEST_SKIP() << "only root can give files to another user"
 
-TEST_F(PrivateFolderTest, IsMadeForTheUserAlone) {
+TEST_F(PrivateFolderTest, IsCreatedForTheUserAlone) {
   ASSERT_EQ(refusal(), "");
   for (const fs::path& each : {folder(), folder().parent_path()}) {
     struct stat status {};
@@ -59,25 +60,25 @@ TEST_F(PrivateFolderTest, IsMadeForTheUserAlone) {
   }
 }
 
-TEST_F(PrivateFolderTest, IsNotMadeToBeRead) {
+TEST_F(PrivateFolderTest, IsNotCreatedForReading) {
   EXPECT_FALSE(PrivateFolder::open(folder()).ok());
   EXPECT_FALSE(fs::exists(folder().parent_path()));
 }
 
-TEST_F(PrivateFolderTest, KeepsWholeFiles) {
+TEST_F(PrivateFolderTest, StoresEntireFiles) {
   const PrivateFolder kept = made();
   EXPECT_EQ(kept.read("file", most_bytes), std::nullopt);
   ASSERT_TRUE(kept.write("file", {bytes_of("one "), bytes_of("two")}));
   EXPECT_EQ(kept.read("file", most_bytes), "one two");
   ASSERT_TRUE(kept.write("file", {bytes_of("three")}));
   EXPECT_EQ(kept.read("file", most_bytes), "three");
-  EXPECT_EQ(kept.read("file", 4), std::nullopt) << "longer than was asked for";
+  EXPECT_EQ(kept.read("file", 4), std::nullopt) << "longer than the limit";
   EXPECT_THAT(kept.files(), ElementsAre(testing::Field(&PrivateFolder::File::name, "file")));
   kept.remove("file");
   EXPECT_THAT(kept.files(), IsEmpty());
 }
 
-TEST_F(PrivateFolderTest, ForgetsWhatAKilledProcessLeft) {
+TEST_F(PrivateFolderTest, RemovesFilesOfKilledProcesses) {
   const PrivateFolder kept = made();
   const fs::path old = folder() / ".lynxpp-unfinished-1";
   const fs::path recent = folder() / ".lynxpp-unfinished-2";
@@ -86,10 +87,10 @@ TEST_F(PrivateFolderTest, ForgetsWhatAKilledProcessLeft) {
   fs::last_write_time(old, fs::file_time_type::clock::now() - std::chrono::hours(48));
   EXPECT_THAT(kept.files(), IsEmpty());
   EXPECT_FALSE(fs::exists(old));
-  EXPECT_TRUE(fs::exists(recent)) << "it may be written just now";
+  EXPECT_TRUE(fs::exists(recent)) << "it may still be written";
 }
 
-TEST_F(PrivateFolderTest, IsRefusedIfOthersCanWrite) {
+TEST_F(PrivateFolderTest, IsRejectedIfOthersCanWrite) {
   made();
   for (const mode_t mode : {0777u, 0770u, 0722u, 01777u}) {
     ASSERT_EQ(::chmod(folder().c_str(), mode), 0);
@@ -99,17 +100,17 @@ TEST_F(PrivateFolderTest, IsRefusedIfOthersCanWrite) {
   EXPECT_EQ(refusal(), "");
 }
 
-/// They could put another folder there.
-TEST_F(PrivateFolderTest, IsRefusedBelowWhatOthersCanWrite) {
+/// They could replace the folder.
+TEST_F(PrivateFolderTest, IsRejectedBelowAFolderThatOthersCanWrite) {
   made();
   const fs::path above = folder().parent_path();
   ASSERT_EQ(::chmod(above.c_str(), 0777), 0);
   EXPECT_THAT(refusal(), HasSubstr("above can be written by others (mode 0777)"));
   ASSERT_EQ(::chmod(above.c_str(), 01777), 0);
-  EXPECT_EQ(refusal(), "") << "the sticky bit protects what is inside, as in /tmp";
+  EXPECT_EQ(refusal(), "") << "the sticky bit protects the contents, as in /tmp";
 }
 
-TEST_F(PrivateFolderTest, IsRefusedIfItIsALink) {
+TEST_F(PrivateFolderTest, IsRejectedIfItIsALink) {
   made();
   fs::rename(folder(), path("elsewhere"));
   ASSERT_TRUE(write_file((path("elsewhere") / "file").string(), "kept"));
@@ -121,13 +122,13 @@ TEST_F(PrivateFolderTest, IsRefusedIfItIsALink) {
   EXPECT_THAT(refusal(), HasSubstr("Too many levels of symbolic links"));
 }
 
-TEST_F(PrivateFolderTest, IsRefusedIfItIsAFile) {
+TEST_F(PrivateFolderTest, IsRejectedIfItIsAFile) {
   fs::create_directory(folder().parent_path());
   ASSERT_TRUE(write_file(folder().string(), "x"));
   EXPECT_THAT(refusal(), HasSubstr("above/cache is not a folder"));
 }
 
-TEST_F(PrivateFolderTest, ReadsNoFileThatOthersCanWriteAndNoLinkOrPipe) {
+TEST_F(PrivateFolderTest, RejectsLinksPipesAndFilesThatOthersCanWrite) {
   const PrivateFolder kept = made();
   const fs::path file = folder() / "file";
   ASSERT_TRUE(write_file(file.string(), "x"));
@@ -144,15 +145,15 @@ TEST_F(PrivateFolderTest, ReadsNoFileThatOthersCanWriteAndNoLinkOrPipe) {
   EXPECT_EQ(kept.read("pipe", most_bytes), std::nullopt) << "and nothing waits for a writer";
 }
 
-TEST_F(PrivateFolderTest, IsRefusedIfItIsAnotherUsers) {
+TEST_F(PrivateFolderTest, IsRejectedIfItBelongsToAnotherUser) {
   LYNXPP_NEEDS_SECOND_USER();
   made();
   give_away(folder());
   EXPECT_THAT(refusal(), HasSubstr("above/cache belongs to user 65534"));
 }
 
-/// `sudo` with a kept HOME: root neither trusts what the user can exchange nor leaves a folder there.
-TEST_F(PrivateFolderTest, IsNotMadeBelowAnotherUsersFolder) {
+/// `sudo` with a preserved HOME: root neither trusts folders that the user can replace nor creates one there.
+TEST_F(PrivateFolderTest, IsNotCreatedBelowAnotherUsersFolder) {
   LYNXPP_NEEDS_SECOND_USER();
   fs::create_directory(folder().parent_path());
   give_away(folder().parent_path());
@@ -179,8 +180,8 @@ TEST_F(PrivateFolderTest, NeitherReadsNorExtendsAnotherUsersFile) {
   EXPECT_FALSE(kept.open_file("file", O_RDWR | O_CREAT));
 }
 
-/// Between the look at the path and the use of what is there.
-TEST_F(PrivateFolderTest, StaysTheSameFolderWhenThePathIsExchanged) {
+/// Between checking the path and using it.
+TEST_F(PrivateFolderTest, StaysTheSameFolderIfThePathIsReplaced) {
   const PrivateFolder kept = made();
   ASSERT_TRUE(kept.write("file", {bytes_of("own")}));
   fs::rename(folder().parent_path(), path("moved"));

@@ -25,12 +25,12 @@ inline std::string name_of_text(std::string_view text) {
   return name.empty() ? "empty" : name;
 }
 
-/// With its number, for texts that may be alike.
+/// Adds the index, for texts that may be identical.
 inline std::string numbered_name(std::size_t index, std::string_view text) {
   return std::to_string(index) + "_" + name_of_text(text);
 }
 
-/// INSTANTIATE_TEST_SUITE_P(…, ReadableName()): of texts, numbers and tuples of both.
+/// INSTANTIATE_TEST_SUITE_P(…, ReadableName()): for texts, integers and tuples of both.
 struct ReadableName {
   template <typename T>
   std::string operator()(const testing::TestParamInfo<T>& info) const {

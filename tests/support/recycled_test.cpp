@@ -26,9 +26,9 @@ struct Recorded final : Base, Recycled<Recorded> {
 };
 std::atomic<int> Recorded::destroyed = 0;
 
-TEST(Recycled, MemoryOfOneThatWentIsTheNextOnes) {
+TEST(Recycled, NextObjectReusesMemory) {
 #ifdef __SANITIZE_ADDRESS__
-  GTEST_SKIP() << "there nothing is used again";
+  GTEST_SKIP() << "memory is never reused there";
 #endif
   std::unique_ptr<Base> first = std::make_unique<Recorded>(1);
   const void* const address = dynamic_cast<void*>(first.get());
@@ -41,7 +41,7 @@ TEST(Recycled, MemoryOfOneThatWentIsTheNextOnes) {
   EXPECT_EQ(second->value, 2u);
 }
 
-/// One thread makes them, another destroys them: nobody gets memory that somebody has.
+/// One thread creates objects, another destroys them: memory in use is never reused.
 TEST(Recycled, ThreadsNeverShareMemory) {
   constexpr int threads = 4;
   constexpr std::uint64_t rounds = 2000;

@@ -1,4 +1,4 @@
-// A folder of a test's own.
+// A temporary folder for a test.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 
 namespace lynxpp {
 
-/// A new folder below the one for temporary files, removed with all it holds at the end of the object's life.
+/// A new folder in the folder for temporary files, removed with its contents on destruction.
 class TemporaryFolder {
  public:
   TemporaryFolder() {

@@ -20,7 +20,7 @@ std::string why_not(const Result<std::string>& read) {
   return read ? "it was read: " + *read : read.error().diagnostics.front().message;
 }
 
-TEST(ReadRegularFile, ReadsWhatFitsAndNothingElse) {
+TEST(ReadRegularFile, ReadsOnlyRegularFilesThatFit) {
   const TemporaryFolder folder;
   const std::string file = folder.file("text");
   const std::string link = folder.file("link");
@@ -38,8 +38,8 @@ TEST(ReadRegularFile, ReadsWhatFitsAndNothingElse) {
   EXPECT_EQ(why_not(read_regular_file(folder.file("none"), 1 << 20)), "No such file or directory");
 }
 
-/// Another process holds a lease: whoever opens the file waits until the holder lets go of it, up to 45 s.
-TEST(ReadRegularFile, DoesNotWaitForAFileThatAnotherProcessKeeps) {
+/// Another process holds a lease: opening the file blocks until the holder releases it, up to 45 s.
+TEST(ReadRegularFile, DoesNotWaitForALease) {
   const TemporaryFolder folder;
   const std::string file = folder.file("kept");
   ASSERT_TRUE(write_file(file, "text"));
@@ -73,7 +73,7 @@ TEST(ReadRegularFile, DoesNotWaitForAFileThatAnotherProcessKeeps) {
   EXPECT_EQ(why, "Resource temporarily unavailable");
 }
 
-TEST(Printable, ReplacesWhatSteersATerminal) {
+TEST(Printable, ReplacesControlCharacters) {
   EXPECT_EQ(printable("a\x1b[2Jb\n\xff"), "a?[2Jb??");
   EXPECT_EQ(printable("gr\xC3\xB6\xC3\x9F\x65 \xE2\x86\x92 \xF0\x9F\x98\x80"),
             "gr\xC3\xB6\xC3\x9F\x65 \xE2\x86\x92 \xF0\x9F\x98\x80");
@@ -84,16 +84,16 @@ TEST(Printable, ReplacesWhatSteersATerminal) {
   EXPECT_EQ(printable("\u2027\u202f\u2065\u206a\u200d"), "\u2027\u202f\u2065\u206a\u200d");
 }
 
-TEST(Printable, BytesThatAreNoCharacterAreReplacedOneByOne) {
+TEST(Printable, InvalidBytesAreReplacedOneByOne) {
   EXPECT_EQ(printable("\x9b"
                       "2J"),
             "?2J");
-  EXPECT_EQ(printable("\xE0\x82\x9B"), "???") << "U+009B, longer than need be";
+  EXPECT_EQ(printable("\xE0\x82\x9B"), "???") << "U+009B, overlong";
   EXPECT_EQ(printable("\xC0\x9B|\xED\xA0\x80|\xF4\x90\x80\x80|\xF0\x80\x82\x9B"), "??|???|????|????");
   EXPECT_EQ(printable("\xE2\x80"), "??");
 }
 
-TEST(Printable, LinesAndTabsStayWhereTextHasThem) {
+TEST(Printable, LinesAndTabsArePreservedInMultilineText) {
   EXPECT_EQ(printable_lines("a\tb\r\nc\rd\n\x1b\x7f"), "a\tb\r\nc?d\n??");
 }
 

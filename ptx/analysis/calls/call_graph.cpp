@@ -14,7 +14,7 @@ bool is_word(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$';
 }
 
-/// Calls `visit` for every word of a text.
+/// Calls `visit` for each word of a text.
 template <typename Visit>
 void for_each_word(std::string_view text, Visit visit) {
   for (std::size_t begin = 0; begin < text.size();) {

@@ -1,4 +1,4 @@
-// Who calls whom in a module, and who calls itself.
+// Call graph of a module, with recursion.
 #pragma once
 
 #include <cstdint>
@@ -12,30 +12,30 @@ namespace lynxpp::ptx {
 
 struct CallNode {
   const Function* function = nullptr;
-  std::vector<std::uint32_t> callees;      ///< ascending nodes: called by name, or perhaps through a pointer
-  std::vector<std::string_view> external;  ///< called by name, defined nowhere in the module (vprintf, …)
+  std::vector<std::uint32_t> callees;      ///< ascending: direct and possible indirect callees
+  std::vector<std::string_view> external;  ///< called by name but not defined in the module (vprintf, …)
   bool calls_indirectly = false;
-  bool is_recursive = false;  ///< may be active twice in one thread: in a cycle of calls, or calls itself
+  bool is_recursive = false;  ///< may be active twice in one thread: it is on a cycle of calls
 };
 
-/// One node per function name; a definition stands for its declarations. A call through a pointer may reach
-/// every function whose address the module takes, in code or in a variable's initialiser; such a call in a
-/// module that takes no address reaches nothing known. Functions whose body has not been parsed call nothing
-/// here. Borrows the module.
+/// The graph has one node per function name; a definition represents its declarations. An indirect call may
+/// reach every function whose address the module takes, in code or in a variable's initialiser; if the module
+/// takes no address, such a call reaches no known function. Functions whose body is not parsed have no
+/// outgoing edges. Borrows the module.
 class CallGraph {
  public:
   explicit CallGraph(const Module& module);
 
   const std::vector<CallNode>& nodes() const { return nodes_; }
-  /// Index of the function; nodes().size() when there is none of that name.
+  /// Index of the function; nodes().size() if the name is unknown.
   std::uint32_t find(std::string_view name) const;
-  /// What `node` can reach, itself included, ascending.
+  /// Nodes reachable from `node`, including itself, ascending.
   std::vector<std::uint32_t> reachable_from(std::uint32_t node) const;
-  /// Every node, callees before callers but for cycles.
+  /// All nodes in callees-first order, except within cycles.
   const std::vector<std::uint32_t>& callees_first() const { return callees_first_; }
 
  private:
-  std::unordered_map<std::string_view, std::uint32_t> index_;  ///< of nodes_, by name
+  std::unordered_map<std::string_view, std::uint32_t> index_;  ///< index into nodes_, by name
   std::vector<CallNode> nodes_;
   std::vector<std::uint32_t> callees_first_;
 };

@@ -19,7 +19,7 @@ class CallCollector {
     for (const Instruction& instruction : body_.instructions) {
       if (instruction.traits.kind == OpcodeClass::call) {
         collect_call(instruction);
-      } else if (instruction.traits.kind != OpcodeClass::branch) {  // those name labels
+      } else if (instruction.traits.kind != OpcodeClass::branch) {  // branches name labels
         const std::uint32_t scope = body_.statements[instruction.statement].scope;
         for (const Operand& operand : instruction.operands) collect_addresses(operand, scope);
       }
@@ -31,13 +31,13 @@ class CallCollector {
   }
 
  private:
-  /// call (results), callee, (arguments), targets: the callee is the first operand that is no list.
+  /// call (results), callee, (arguments), targets: the callee is the first operand that is not a list.
   void collect_call(const Instruction& call) {
     bool found = false;
     const std::uint32_t scope = body_.statements[call.statement].scope;
     for (const Operand& operand : call.operands) {
       if (found || operand.kind != OperandKind::identifier) {
-        // Behind an indirect callee stands the name of its targets, which is no function.
+        // An indirect callee is followed by the name of its target list, which is not a function.
         if (operand.kind == OperandKind::list) collect_addresses(operand, scope);
         continue;
       }
@@ -57,15 +57,15 @@ class CallCollector {
     for (const Operand& element : operand.elements) collect_addresses(element, scope);
   }
 
-  /// A register, variable or parameter of the body hides a function of the same name.
+  /// True if a register, variable or parameter of the body hides a function of the same name.
   bool is_own(std::string_view name, std::uint32_t scope) const {
-    // the same, and quicker
+    // cheaper check with the same result
     if (!may_be_function(name) || module_.find_function(name) == nullptr) return false;
     return body_.find_register(name, scope) != nullptr || body_.find_variable(name, scope) != nullptr ||
            std::ranges::any_of(parameters_, [name](const Variable& own) { return own.name == name; });
   }
 
-  /// Nearly all names of operands begin with '%', nearly no function's does.
+  /// Nearly all operand names begin with '%', and nearly no function name does.
   bool may_be_function(std::string_view name) const {
     return has_function_like_register_ || !name.starts_with('%');
   }

@@ -37,13 +37,13 @@ bool is_open_sum(const Instruction& instruction) {
   return is_open(instruction, "add") || is_open(instruction, "sub");
 }
 
-/// Lanes exchange values or are told who is there.
+/// True if lanes exchange values or query the active lanes.
 bool looks_at_lanes(std::string_view root) {
   constexpr std::array<std::string_view, 5> roots{"vote", "shfl", "match", "activemask", "redux"};
   return std::ranges::find(roots, root) != roots.end();
 }
 
-/// A division or root that becomes a call, with a path for operands that are out of the ordinary.
+/// True for a division or root that becomes a call, with a slow path for exceptional operands.
 bool is_called(const Instruction& instruction, std::string_view root) {
   const bool divides = root == "div" || root == "rem";
   if (divides && !instruction.traits.is_floating) return size_of(instruction.traits.type) == 8;
@@ -60,7 +60,7 @@ bool ends_stretch(const Instruction& instruction) {
   return kind != OpcodeClass::memory || instruction.traits.space != StateSpace::param;
 }
 
-/// A sum a product leads to.
+/// A sum that a product feeds.
 struct Use {
   std::uint32_t sum = 0;
   std::uint32_t operand = 0;
@@ -114,7 +114,8 @@ class Finder {
     }
   }
 
-  /// The block before it leads here and nowhere else, and no other block does.
+  /// True if the preceding block falls through to this one and has no other successor, and this one no other
+  /// predecessor.
   bool continues(std::uint32_t block) const {
     const std::vector<std::uint32_t>& before = graph_.blocks[block].predecessors;
     return block != 0 && before.size() == 1 && before.front() == block - 1 &&
@@ -128,7 +129,7 @@ class Finder {
     return product;
   }
 
-  /// Adds the sums that what `writer` writes leads to. Any other use keeps the product.
+  /// Adds the sums that the result of `writer` reaches. Any other use makes the product unfusable.
   void follow(Product& product, std::uint32_t writer, bool is_negated) const {
     if (ssa_.writes(writer).size() != 1 || usage_.writes(writer).front().partial) {
       product.is_fusable = false;
@@ -172,11 +173,11 @@ class Finder {
     }
     if (!place) return;
     const bool is_known = std::ranges::any_of(product.uses, [&](const Use& use) { return use.sum == sum; });
-    if (is_known) product.is_fusable = false;  // on both sides, once by way of a move
+    if (is_known) product.is_fusable = false;  // on both sides, once through a move
     product.uses.push_back({sum, *place, is_negated});
   }
 
-  /// First products with one use, then those with several, in the order in which the sums read them.
+  /// Considers products with one use first, then the others, in the order in which the sums read them.
   static ContractionStretch decide(const std::vector<Product>& products) {
     ContractionStretch stretch;
     std::map<std::uint32_t, Contraction> fused;                                      // by sum
@@ -214,7 +215,7 @@ class Finder {
 }  // namespace
 
 std::vector<ContractionStretch> find_contractions(FunctionAnalyses& analyses) {
-  // Most code has none, and then needs no analysis.
+  // Most code has no candidates and needs no analysis.
   if (std::ranges::none_of(analyses.function().body->instructions, is_open_product)) return {};
   return Finder(analyses).run();
 }

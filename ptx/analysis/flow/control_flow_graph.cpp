@@ -34,7 +34,7 @@ class GraphBuilder {
     graph_.blocks.push_back(std::move(block));
   }
 
-  /// Cuts the instructions into blocks and notes where labels stand.
+  /// Splits the instructions into blocks and records the labels.
   void make_blocks() {
     open_block(0);
     bool closed = false;  // the last instruction ended its block
@@ -67,7 +67,8 @@ class GraphBuilder {
     return std::to_string(scope) + ' ' + std::string(name);
   }
 
-  /// Returns the label that a branch in `scope` refers to: that of the innermost enclosing scope that has it.
+  /// Returns the label that a branch in `scope` refers to: the one in the innermost enclosing scope that
+  /// defines it.
   std::uint32_t find_label(std::string_view name, std::uint32_t scope) const {
     while (true) {
       if (const auto found = scoped_labels_.find(key(scope, name)); found != scoped_labels_.end())
@@ -138,7 +139,7 @@ class GraphBuilder {
   const Body& body_;
   ControlFlowGraph graph_;
   std::unordered_map<std::string, std::uint32_t> scoped_labels_;
-  std::vector<std::uint32_t> successor_of_;  ///< the last block that each was added to
+  std::vector<std::uint32_t> successor_of_;  ///< the last block that each block was added to as a successor
   std::map<std::pair<const TargetList*, std::uint32_t>, std::vector<std::uint32_t>>
       targets_of_;  ///< by scope
 };

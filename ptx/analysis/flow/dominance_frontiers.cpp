@@ -17,7 +17,8 @@ DominanceFrontiers::DominanceFrontiers(const ControlFlowGraph& graph, const Domi
     if (dominators.immediate(block) != no_block) depths_[block] = depths_[dominators.immediate(block)] + 1;
   }
   find_joins(graph, dominators);
-  // Children before their parents, which take what the child's frontier has above them.
+  // Visits children before their parents; a parent inherits the joins of its children that are no deeper than
+  // itself.
   for (std::size_t index = order.size(); index-- > 0;) {
     const std::uint32_t block = order[index];
     const std::uint32_t parent = dominators.immediate(block);
@@ -34,7 +35,7 @@ void DominanceFrontiers::find_joins(const ControlFlowGraph& graph, const Dominat
   std::uint32_t deepest = 0;
   for (const std::uint32_t block : dominators.reverse_post_order()) {
     deepest = std::max(deepest, depths_[block]);
-    // The entry joins the edge into the function with any jump back to it.
+    // The function's entry edge counts as a predecessor of the entry block.
     const std::size_t edges = graph.blocks[block].predecessors.size() + (block == 0 ? 1 : 0);
     if (edges > 1) joins_.push_back(block);
   }
@@ -97,7 +98,7 @@ void DominanceFrontiers::append(Tree tree, Range range, std::uint32_t begin, Wal
     joins.push_back(joins_[range.begin]);
     return;
   }
-  // All of it is taken, perhaps not for the first time.
+  // The whole subtree is taken, perhaps repeatedly.
   if (range.begin >= begin && std::exchange(walk.last_[tree], walk.number_) == walk.number_) return;
   append(nodes_[tree].left, {range.begin, range.middle()}, begin, walk, joins);
   append(nodes_[tree].right, {range.middle(), range.end}, begin, walk, joins);

@@ -1,7 +1,7 @@
 // Dominators of the blocks of a function.
 //
-// Block a dominates block b when every path from the entry (block 0) to b goes through a; every block
-// dominates itself. Blocks that the entry does not reach have no dominator and dominate nothing.
+// Block a dominates block b if every path from the entry (block 0) to b goes through a; every block dominates
+// itself. Blocks that are unreachable from the entry have no dominator and dominate nothing.
 #pragma once
 
 #include <cstdint>
@@ -24,15 +24,15 @@ class DominatorTree {
            leave_[block] <= leave_[dominator];
   }
 
-  /// Ascending in a walk over the tree that comes to a block before its children; 0 for unreachable blocks.
+  /// Pre-order number in the dominator tree; 0 for unreachable blocks.
   std::uint32_t walk_order(std::uint32_t block) const { return enter_[block]; }
 
-  /// On the same scale, behind everything the block dominates.
+  /// On the same scale, greater than the number of every block that it dominates.
   std::uint32_t walk_end(std::uint32_t block) const { return leave_[block]; }
 
-  /// The reachable blocks in reverse post-order: without cycles, a block stands behind all its predecessors.
+  /// The reachable blocks in reverse post-order: without cycles, a block comes after all its predecessors.
   const std::vector<std::uint32_t>& reverse_post_order() const { return order_; }
-  /// A block's place in that order; no_block for unreachable blocks.
+  /// Index of a block in that order; no_block for unreachable blocks.
   std::uint32_t order_of(std::uint32_t block) const { return order_of_[block]; }
 
  private:

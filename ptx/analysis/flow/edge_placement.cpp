@@ -7,12 +7,12 @@
 namespace lynxpp::ptx {
 namespace {
 
-/// Sets of nodes that the tree connects so far.
+/// Sets of nodes that the tree has connected so far.
 class Components {
  public:
   explicit Components(std::size_t size) : parent_(size) { std::iota(parent_.begin(), parent_.end(), 0u); }
 
-  /// False: they were connected already.
+  /// Returns false if they were already connected.
   bool join(std::uint32_t left, std::uint32_t right) {
     left = root(left);
     right = root(right);
@@ -62,8 +62,8 @@ std::optional<EdgePlacement> EdgePlacement::make(std::uint32_t nodes, std::vecto
   return placement;
 }
 
-/// Each component hangs from one node, the outside where it is part of it; the other nodes' balances give the
-/// edges towards it.
+/// Roots each component at one node, the outside if it contains it; the balances of the other nodes give the
+/// edges towards the root.
 void EdgePlacement::order_tree(const std::vector<std::vector<std::uint32_t>>& tree) {
   std::vector<bool> reached(nodes_ + 1);
   std::vector<std::uint32_t> pending;

@@ -1,5 +1,5 @@
 // Semi-NCA (Georgiadis, "Linear-Time Algorithms for Dominators and Related Problems"): semidominators by path
-// compression, then the nearest common ancestor in the tree built so far. Nodes are named by their
+// compression, then the nearest common ancestor in the tree built so far. Nodes are identified by their
 // depth-first number.
 #include "ptx/analysis/flow/immediate_dominators.h"
 
@@ -67,8 +67,8 @@ class SemiNca {
     }
   }
 
-  /// The node of least semidominator on the tree path down to `at`; only nodes from `linked` on hang in the
-  /// forest yet.
+  /// Returns the node of least semidominator on the tree path to `at`; only nodes from `linked` on are in the
+  /// forest.
   std::uint32_t evaluate(std::uint32_t at, std::uint32_t linked) {
     path_.clear();
     std::uint32_t top = at;
@@ -83,8 +83,8 @@ class SemiNca {
   }
 
   const FlowGraph& graph_;
-  std::vector<std::uint32_t> number_;  // of a node; no_block: not reached
-  std::vector<std::uint32_t> node_;    // of a number
+  std::vector<std::uint32_t> number_;  // by node; no_block: not reached
+  std::vector<std::uint32_t> node_;    // by number
   std::vector<std::uint32_t> parent_, ancestor_, semi_, best_;
   std::vector<std::uint32_t> path_;
 };

@@ -20,8 +20,8 @@ std::vector<std::uint32_t> LoopNest::blocks_of(std::uint32_t loop) const {
   return blocks;
 }
 
-/// Headers in reverse post-order, so outer loops first; filled the other way round, so that a walk can step
-/// over inner loops.
+/// Creates the loops in reverse post-order of their headers, outer loops first, and fills them in the
+/// opposite order, so that a walk can skip inner loops.
 void LoopNest::find_loops(const ControlFlowGraph& graph, const DominatorTree& dominators) {
   for (const std::uint32_t header : dominators.reverse_post_order()) {
     Loop loop;
@@ -42,9 +42,9 @@ void LoopNest::find_loops(const ControlFlowGraph& graph, const DominatorTree& do
   find_exits(graph);
 }
 
-/// Everything that reaches a latch without going through the header. Natural loops with different headers are
-/// disjoint or nested, so a loop met on the way lies inside as a whole. `outermost` leads, with shortcuts,
-/// from a loop to the outermost found so far.
+/// Adds every block that reaches a latch without passing the header. Natural loops with different headers are
+/// disjoint or nested, so a loop on the way is entirely inside. `outermost` maps a loop, with path
+/// compression, to the outermost loop found so far.
 void LoopNest::fill_loop(std::uint32_t loop, std::vector<std::uint32_t>& outermost,
                          const ControlFlowGraph& graph, const DominatorTree& dominators) {
   const auto find_outermost = [&](std::uint32_t inner) {
@@ -73,7 +73,7 @@ void LoopNest::fill_loop(std::uint32_t loop, std::vector<std::uint32_t>& outermo
 }
 
 void LoopNest::number_loops() {
-  // A loop stands behind those around it: sizes add up from the back, numbers are handed out from the front.
+  // A loop comes after its enclosing loops: sizes are summed from the back, numbers assigned from the front.
   std::vector<std::uint32_t> size(loops_.size(), 1);
   for (const std::uint32_t loop : loop_of_) {
     if (loop != no_loop) ++loops_[loop].block_count;
@@ -99,7 +99,7 @@ void LoopNest::number_loops() {
   order_blocks();
 }
 
-/// By the loops' depth-first numbers, which keeps the blocks of a loop and of those in it together.
+/// Sorts by the loops' depth-first numbers, which keeps the blocks of a loop and its inner loops contiguous.
 void LoopNest::order_blocks() {
   first_of_.assign(loops_.size() + 1, 0);
   for (const std::uint32_t loop : loop_of_) {
@@ -126,8 +126,8 @@ void LoopNest::find_exits(const ControlFlowGraph& graph) {
   }
 }
 
-/// A graph is reducible when it has no cycle left without the jumps back to dominating headers; what is left
-/// is not.
+/// A graph is reducible if removing back edges to dominating headers leaves no cycle; any remaining cycle is
+/// irreducible.
 void LoopNest::find_irreducible(const ControlFlowGraph& graph, const DominatorTree& dominators) {
   std::vector<std::vector<std::uint32_t>> forward(graph.blocks.size());
   for (const std::uint32_t block : dominators.reverse_post_order()) {

@@ -1,8 +1,8 @@
-// Natural loops of a function and how they nest.
+// Natural loops of a function and their nesting.
 //
 // A natural loop has one header that dominates all its blocks and at least one latch, a block of the loop
-// with an edge to the header. Loops with the same header are one loop. Cycles that have several entries are
-// no natural loops; they are reported as irreducible regions. Unreachable blocks belong to no loop.
+// with an edge to the header. Loops with the same header are one loop. Cycles with several entries are not
+// natural loops; they are reported as irreducible regions. Unreachable blocks belong to no loop.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@ inline constexpr std::uint32_t no_loop = 0xffffffff;
 
 struct Loop {
   std::uint32_t header = no_block;
-  std::uint32_t parent = no_loop;      ///< the innermost loop around it
-  std::uint32_t depth = 1;             ///< 1: in no other loop
-  std::uint32_t block_count = 0;       ///< those of inner loops included
+  std::uint32_t parent = no_loop;      ///< the innermost enclosing loop
+  std::uint32_t depth = 1;             ///< 1: outermost
+  std::uint32_t block_count = 0;       ///< including blocks of inner loops
   std::vector<std::uint32_t> latches;  ///< ascending
-  /// ascending: blocks with a successor outside, or that leave the function
+  /// ascending: blocks with a successor outside the loop, and blocks that leave the function
   std::vector<std::uint32_t> exiting;
 };
 
@@ -29,9 +29,9 @@ class LoopNest {
  public:
   LoopNest(const ControlFlowGraph& graph, const DominatorTree& dominators);
 
-  /// In order of their headers in reverse post-order: a loop stands behind the loops around it.
+  /// In reverse post-order of their headers: a loop comes after the loops around it.
   const std::vector<Loop>& loops() const { return loops_; }
-  /// The innermost loop a block is in; no_loop when there is none.
+  /// The innermost loop that contains the block; no_loop if it is in no loop.
   std::uint32_t loop_of(std::uint32_t block) const { return loop_of_[block]; }
   std::uint32_t depth_of(std::uint32_t block) const {
     return loop_of_[block] == no_loop ? 0 : loops_[loop_of_[block]].depth;
@@ -40,11 +40,10 @@ class LoopNest {
     const std::uint32_t inner = loop_of_[block];
     return inner != no_loop && enter_[loop] <= enter_[inner] && enter_[inner] < leave_[loop];
   }
-  /// Ascending, those of inner loops included.
+  /// Ascending, including blocks of inner loops.
   std::vector<std::uint32_t> blocks_of(std::uint32_t loop) const;
 
-  /// Each the blocks (ascending) of a cycle with several entries, jumps back to the headers of natural loops
-  /// left out.
+  /// Cycles with several entries, as ascending blocks; back edges to headers of natural loops are ignored.
   const std::vector<std::vector<std::uint32_t>>& irreducible_regions() const { return irreducible_; }
   bool is_irreducible(std::uint32_t block) const { return in_irreducible_[block]; }
 

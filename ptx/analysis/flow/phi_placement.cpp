@@ -26,7 +26,7 @@ void PhiPlacement::append_joins(RegisterId reg, std::vector<std::uint32_t>& join
     find_candidates(write);
   }
   if (candidates_.empty()) return;
-  // Now the candidates whose value is read on some path.
+  // Keep only the candidates whose value is read on some path.
   sort_places();
   for (const std::uint32_t block : uses_.exposed(reg)) {
     if (dominators_.is_reachable(block)) need_before(block);
@@ -41,7 +41,7 @@ void PhiPlacement::append_joins(RegisterId reg, std::vector<std::uint32_t>& join
   }
 }
 
-/// Most registers are read where they are written.
+/// Most registers are read in the block that writes them.
 bool PhiPlacement::is_trivial(RegisterId reg) const {
   return uses_.exposed(reg).empty() || std::ranges::all_of(uses_.written(reg), [this](std::uint32_t block) {
            return frontiers_.is_empty(block);
@@ -71,7 +71,7 @@ void PhiPlacement::begin(RegisterId reg) {
   }
 }
 
-/// Adds the candidates to the places and finds everyone's parent.
+/// Adds the candidates to places_ and finds every element's parent.
 void PhiPlacement::sort_places() {
   for (const std::uint32_t block : candidates_) {
     Place place;
@@ -103,9 +103,8 @@ void PhiPlacement::sort_places() {
   find_reaches();
 }
 
-/// What places dominate lies in one another: each begins inside its parent, and behind its end the parent is
-/// the last again. Walking up from the last place before a block would take as many steps as conditions lie
-/// in one another.
+/// The dominated ranges of places_ are nested: each begins inside its parent's, and after its end the parent
+/// is the last one again. Precomputing them avoids walking up one step per nested condition.
 void PhiPlacement::find_reaches() {
   reaches_.clear();
   std::uint32_t last = at_entry;
@@ -173,14 +172,14 @@ void PhiPlacement::find_candidates(std::uint32_t write) {
   }
 }
 
-// ---------------------------------------------------------------- of these, what is read
+// ---------------------------------------------------------------- candidates that are read
 
 void PhiPlacement::need_before(std::uint32_t block) {
   const std::uint32_t place = nearest(block);
   need(place, place != at_entry && places_[place].block != block);
 }
 
-/// What the register holds at a place's beginning or behind it is read.
+/// Marks the value at the beginning of a block (or at its end, if `behind`) as read.
 void PhiPlacement::need(std::uint32_t place, bool behind) {
   for (; place != at_entry; place = places_[place].parent, behind = true) {
     Place& at = places_[place];

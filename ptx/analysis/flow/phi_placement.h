@@ -1,11 +1,11 @@
-// Where the phis of pruned SSA form stand, found from the reads. Inside this folder only.
+// Placement of the phis of pruned SSA form, driven by reads. Private to this folder.
 //
-// The blocks that write a register form a tree: the parent of one is the nearest that strictly dominates it,
-// and above all stands what the register held at the function's entry. A read sees the nearest write that
-// dominates it, unless a phi stands between them; and phis that have one nearest write d stand in the
-// frontiers of d's children and of each other, below d. So frontiers are looked at below those writes only
-// that some read has nearest: with n loops in one another that count in a register each, that is one join for
-// each register.
+// The blocks that write a register form a tree: the parent of a block is the nearest writer that strictly
+// dominates it, and the root is the register's value at the function's entry. A read sees the nearest write
+// that dominates it, unless a phi lies between them; and the phis whose nearest write is d are in the
+// frontiers of d's children and of each other, below d. Frontiers are therefore searched only below writes
+// that are nearest to some read: n nested loops that each count in a register of their own need one join per
+// register.
 #pragma once
 
 #include <cstdint>
@@ -18,31 +18,32 @@ namespace lynxpp::ptx {
 
 class PhiPlacement {
  public:
-  /// Borrows all three.
+  /// Borrows its arguments.
   PhiPlacement(const ControlFlowGraph& graph, const DominatorTree& dominators, const BlockUses& uses);
 
-  /// Appends the blocks where a phi of `reg` is needed: where values meet that some instruction reads.
+  /// Appends the blocks that need a phi of `reg`: joins of different values that some instruction reads.
   void append_joins(RegisterId reg, std::vector<std::uint32_t>& joins);
 
-  /// Places and jumps looked at so far.
+  /// Writers, candidates and jumps visited so far.
   std::size_t steps() const { return steps_ + walk_.steps(); }
 
  private:
-  static constexpr std::uint32_t at_entry = 0xffffffff;  ///< instead of a place: before all of them
+  static constexpr std::uint32_t at_entry = 0xffffffff;  ///< sentinel index that precedes all of places_
 
-  /// A block that writes the register or may have a phi of it.
+  /// A block that writes the register or may need a phi for it.
   struct Place {
     std::uint32_t block = 0;
     std::uint32_t parent = at_entry;
     bool writes = false;
-    bool is_whole = false;  ///< the write; else what the register held before may be left of it
-    bool is_kept = false;   ///< and somebody wants that
+    bool is_whole = false;  ///< the write is full; a partial write may leave some of the old value
+    bool is_kept = false;   ///< the old value, which a partial write may leave, is read
     bool has_phi = false;
-    bool is_needed = false;    ///< the phi
-    bool is_searched = false;  ///< the frontiers of the writes below
+    bool is_needed = false;    ///< the phi is read
+    bool is_searched = false;  ///< the frontiers of the writes below have been searched
   };
 
-  /// From this place of the dominator tree's walk on, `place` is the last one that dominates.
+  /// From this position in the dominator tree's walk on, `place` is the last element of places_ that
+  /// dominates.
   struct Reach {
     std::uint32_t walk_order = 0;
     std::uint32_t place = at_entry;
@@ -52,7 +53,7 @@ class PhiPlacement {
   void begin(RegisterId reg);
   void sort_places();
   void find_reaches();
-  /// The last place that dominates `block`.
+  /// The last element of places_ that dominates `block`.
   std::uint32_t nearest(std::uint32_t block);
   void want_before(std::uint32_t block);
   void want_behind(std::uint32_t block);
@@ -66,10 +67,10 @@ class PhiPlacement {
   const BlockUses& uses_;
   DominanceFrontiers frontiers_;
   DominanceFrontiers::Walk walk_;
-  std::vector<RegisterId> candidate_of_;  ///< by block: the last register
+  std::vector<RegisterId> candidate_of_;  ///< by block: the last register it was a candidate for
   std::vector<Place> places_;
   std::vector<Reach> reaches_;                        ///< ascending
-  std::vector<std::vector<std::uint32_t>> children_;  ///< by place, those of at_entry last
+  std::vector<std::vector<std::uint32_t>> children_;  ///< by index into places_, those of at_entry last
   std::vector<std::uint32_t> candidates_, searches_, work_, found_;
   RegisterId reg_ = no_register;
   bool entry_is_searched_ = false;

@@ -1,5 +1,5 @@
-// Immediate post-dominators: immediate dominators of the reversed graph, from a virtual exit behind every
-// block that leaves the function.
+// Immediate post-dominators: immediate dominators of the reversed graph, starting at a virtual exit that
+// succeeds every block that leaves the function.
 #include <vector>
 
 #include "ptx/analysis/flow/control_flow_graph.h"
@@ -11,7 +11,7 @@ std::vector<std::uint32_t> immediate_post_dominators(const ControlFlowGraph& gra
   const auto exit = static_cast<std::uint32_t>(graph.blocks.size());
   std::vector<std::uint32_t> leaving;
   FlowGraph reversed;
-  std::vector<std::vector<std::uint32_t>> onwards(graph.blocks.size());  // successors, the exit included
+  std::vector<std::vector<std::uint32_t>> onwards(graph.blocks.size());  // successors, including the exit
   for (std::uint32_t block = 0; block < exit; ++block) {
     onwards[block] = graph.blocks[block].successors;
     if (!graph.blocks[block].leaves_function) continue;

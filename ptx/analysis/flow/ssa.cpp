@@ -11,10 +11,10 @@
 
 namespace lynxpp::ptx {
 
-/// The current value of every register, and how to undo what a block changed.
+/// The current value of every register, and a log to undo a block's changes.
 struct SsaForm::Renaming {
   std::vector<ValueId> current;
-  std::vector<ValueId> entry;  ///< made when first asked for
+  std::vector<ValueId> entry;  ///< created on first use
   std::vector<std::pair<RegisterId, ValueId>> undo;
 
   void set(RegisterId reg, ValueId value) {
@@ -90,7 +90,7 @@ void SsaForm::rename(const DominatorTree& dominators) {
 }
 
 void SsaForm::rename_block(std::uint32_t block, Renaming& state) {
-  // A register that was never written holds its entry value, which is the same everywhere.
+  // A register that is never written holds its entry value everywhere.
   const auto current = [&](RegisterId reg) {
     if (state.current[reg] != no_value) return state.current[reg];
     ValueId& id = state.entry[reg];

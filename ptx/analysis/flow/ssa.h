@@ -1,10 +1,9 @@
-// Static single assignment form beside the unchanged text: which value every read sees, which value every
-// write makes.
+// Static single assignment form of the unchanged text: which value each read sees and each write defines.
 //
-// Values are numbered from 0. Per register there is one `entry` value (what it holds when the function
-// begins: undefined, unless it is a parameter of a `.func` with register parameters) once something may read
-// it. Phis stand at joins where different values of a register that is live there meet. Reads in unreachable
-// blocks have no_value. This is also where reaching definitions and def-use chains come from.
+// Values are numbered from 0. A register has one `entry` value (its contents when the function begins:
+// undefined, unless it is a parameter of a `.func` with register parameters) if something may read it. Phis
+// are at joins where different values of a live register converge. Reads in unreachable blocks have no_value.
+// Reaching definitions and def-use chains are derived from this form.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +20,9 @@ using ValueId = std::uint32_t;
 inline constexpr ValueId no_value = 0xffffffff;
 
 enum class ValueKind : std::uint8_t {
-  entry,  ///< what the register holds at the function's entry
-  write,  ///< written by Value::instruction; when `previous` is a value, perhaps that one survives
-  phi,    ///< one of phi_inputs(), by the predecessor the block is entered from
+  entry,  ///< the register's contents at the function's entry
+  write,  ///< written by Value::instruction; if `previous` is a value, that one may survive
+  phi,    ///< one of phi_inputs(), selected by the predecessor the block is entered from
 };
 
 struct Value {
@@ -35,11 +34,11 @@ struct Value {
   std::uint32_t first_input = 0;  ///< of a phi, see SsaForm::phi_inputs
 };
 
-/// Where a value is used: read by an instruction, kept by a partial write, or an input of a phi.
+/// A use of a value: read by an instruction, preserved by a partial write, or input of a phi.
 struct ValueUse {
   enum class Kind : std::uint8_t { read, previous, phi_input };
   Kind kind = Kind::read;
-  std::uint32_t user = 0;  ///< read: the instruction; else the value that is made
+  std::uint32_t user = 0;  ///< read: the instruction; otherwise the value defined
 };
 
 /// Borrows the graph and the register usage.
@@ -56,12 +55,12 @@ class SsaForm {
   std::span<const ValueId> writes(std::uint32_t instruction) const {
     return {writes_.data() + usage_.first_write(instruction), usage_.writes(instruction).size()};
   }
-  /// The value `instruction` reads from `reg`; no_value when it does not read it.
+  /// The value `instruction` reads from `reg`; no_value if it does not read the register.
   ValueId read_of(std::uint32_t instruction, RegisterId reg) const;
 
   const std::vector<ValueId>& phis(std::uint32_t block) const { return phis_[block]; }
-  /// Parallel to the predecessors of the phi's block; no_value for unreachable ones. In block 0, which is
-  /// also entered from outside, the entry value follows.
+  /// Parallel to the predecessors of the phi's block; no_value for unreachable ones. Block 0, which is also
+  /// entered from outside, has the entry value as a last input.
   std::span<const ValueId> phi_inputs(ValueId phi) const {
     const Value& value = values_[phi];
     return {inputs_.data() + value.first_input, input_count(value.block)};
@@ -71,11 +70,10 @@ class SsaForm {
     return {uses_.data() + first_use_[value], first_use_[value + 1] - first_use_[value]};
   }
 
-  /// What finding the places of the phis took, for tests of how it grows.
+  /// Steps that phi placement took; tests check how it scales.
   std::size_t placement_steps() const { return placement_steps_; }
 
-  /// The writes and entry values, ascending, of which `value` may be any: phis and partial writes looked
-  /// through.
+  /// The writes and entry values, ascending, that may reach `value` through phis and partial writes.
   std::vector<ValueId> reaching_definitions(ValueId value) const;
 
  private:

@@ -1,4 +1,4 @@
-// Depth first through the blocks of a function.
+// Depth-first walk over the blocks of a function.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace lynxpp::ptx {
 
-/// Visits each block once that a path from one of `begin` reaches, these included, without passing `barrier`
-/// (no_block: none). Blocks that are `seen` are not visited, nor what lies after them; those
-/// that are visited become so. False: `visit(block)` was, which ends the walk.
+/// Visits each block reachable from `begin`, including those blocks, without passing `barrier` (no_block: no
+/// barrier). Skips blocks that are `seen` and paths through them; marks visited blocks as seen. Returns false
+/// as soon as `visit(block)` does.
 template <typename Visit>
 bool walk_blocks(const ControlFlowGraph& graph, std::vector<std::uint32_t> begin, std::uint32_t barrier,
                  std::vector<bool>& seen, const Visit& visit) {
@@ -28,7 +28,7 @@ bool walk_blocks(const ControlFlowGraph& graph, std::vector<std::uint32_t> begin
   return true;
 }
 
-/// With nothing seen yet.
+/// The same with no blocks seen.
 template <typename Visit>
 bool walk_blocks(const ControlFlowGraph& graph, std::vector<std::uint32_t> begin, std::uint32_t barrier,
                  const Visit& visit) {

@@ -15,7 +15,7 @@ void BlockUses::Lists::fill(const std::vector<std::pair<RegisterId, std::uint32_
 BlockUses::BlockUses(const ControlFlowGraph& graph, const RegisterUsage& usage) {
   const std::size_t registers = usage.registers().size();
   std::vector<std::pair<RegisterId, std::uint32_t>> exposed, killed, written;
-  // The last block that was noted for a register.
+  // The last block recorded for each register.
   std::vector<std::uint32_t> last_exposed(registers, no_block), last_killed(registers, no_block),
       last_written(registers, no_block);
   const auto note = [](auto& pairs, std::vector<std::uint32_t>& last, RegisterId reg, std::uint32_t block) {

@@ -1,4 +1,4 @@
-// Which blocks use a register how, and where that keeps it alive. Inside this folder only.
+// Blocks that read, write and keep alive each register. Private to this folder.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 
 namespace lynxpp::ptx {
 
-/// Per register, ascending, the blocks that read it before writing it wholly (exposed), that write it wholly
-/// (killed), and that write it at all.
+/// For each register, ascending, the blocks that read it before fully writing it (exposed), that fully write
+/// it (killed), and that write it at all.
 class BlockUses {
  public:
   BlockUses(const ControlFlowGraph& graph, const RegisterUsage& usage);
@@ -22,9 +22,8 @@ class BlockUses {
   std::span<const std::uint32_t> killed(RegisterId reg) const { return killed_.of(reg); }
   std::span<const std::uint32_t> written(RegisterId reg) const { return written_.of(reg); }
 
-  /// Calls live_in(block) for every block `reg` is live into and live_out(block) for every block it is live
-  /// out of, each as often as the answer is true: it must say whether the block is new. The cost is that of
-  /// the answer.
+  /// Calls live_in(block) for each block that `reg` is live into and live_out(block) for each block it is
+  /// live out of. Each returns true if the block is new. The cost is linear in the size of the result.
   template <typename LiveIn, typename LiveOut>
   void walk(const ControlFlowGraph& graph, RegisterId reg, std::vector<std::uint32_t>& work, LiveIn live_in,
             LiveOut live_out) const {
@@ -41,12 +40,12 @@ class BlockUses {
   }
 
  private:
-  /// Lists of blocks by register, in one piece.
+  /// Lists of blocks by register, in contiguous storage.
   struct Lists {
     std::span<const std::uint32_t> of(RegisterId reg) const {
       return {blocks.data() + first[reg], first[reg + 1] - first[reg]};
     }
-    /// From (register, block) pairs in order of blocks.
+    /// Fills the lists from (register, block) pairs in order of blocks.
     void fill(const std::vector<std::pair<RegisterId, std::uint32_t>>& pairs, std::size_t registers);
     std::vector<std::uint32_t> blocks, first;
   };

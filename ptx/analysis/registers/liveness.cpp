@@ -1,6 +1,6 @@
 // Liveness by path exploration: from each block that reads a register before writing it, backwards to the
-// writes. The cost is that of the answer, which is linear where live ranges are short, as they are in large
-// kernels.
+// writes. The cost is linear in the size of the result, which is linear in the code if live ranges are short,
+// as in large kernels.
 #include "ptx/analysis/registers/liveness.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace lynxpp::ptx {
 namespace {
 
-/// The registers live at a walk's point.
+/// The registers live at the current point of a walk.
 class LiveSet {
  public:
   explicit LiveSet(const RegisterUsage& usage) : usage_(usage), is_live_(usage.registers().size(), false) {}
@@ -74,7 +74,7 @@ static void walk_live(const ControlFlowGraph& graph, const RegisterUsage& usage,
     live.clear();
     for (const RegisterId reg : liveness.live_out(block)) live.add(reg);
     for (std::uint32_t at = graph.blocks[block].end; at-- > graph.blocks[block].begin;) {
-      // A result nobody reads still needs a place.
+      // An unused result still occupies a register.
       for (const RegisterWrite& write : usage.writes(at)) live.add(write.reg);
       at_instruction(at, live);
       for (const RegisterWrite& write : usage.writes(at)) {

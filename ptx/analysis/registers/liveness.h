@@ -1,7 +1,7 @@
-// Which registers are live where, and how many machine registers that takes.
+// Live registers and an estimate of the machine registers they need.
 //
-// A register is live at a point when some path from there reads it before it is wholly written. Partial
-// writes (guarded ones, vector components) do not end a live range.
+// A register is live at a point if some path from there reads it before it is fully written. Partial writes
+// (guarded ones, vector components) do not end a live range.
 #pragma once
 
 #include <cstdint>
@@ -24,13 +24,13 @@ class Liveness {
   std::vector<std::vector<RegisterId>> live_in_, live_out_;
 };
 
-/// The most that is live at once, over all points of the function. An estimate of what ptxas will need: it
-/// neither shortens live ranges by moving instructions nor knows what ptxas keeps elsewhere (uniform
-/// registers, rematerialized values).
+/// Maximum number of registers live at once, over all points of the function. This estimates what ptxas will
+/// need: it ignores instruction scheduling that shortens live ranges and values that ptxas keeps elsewhere
+/// (uniform registers, rematerialized values).
 struct RegisterPressure {
   std::uint32_t units = 0;        ///< 32-bit registers
-  std::uint32_t predicates = 0;   ///< their own maximum, perhaps at another point
-  std::uint32_t instruction = 0;  ///< behind which `units` is reached first
+  std::uint32_t predicates = 0;   ///< a maximum of their own, perhaps at another point
+  std::uint32_t instruction = 0;  ///< after which `units` is first reached
 };
 /// Returns the number of live 32-bit registers at each instruction, including its results.
 std::vector<std::uint32_t> live_registers(const ControlFlowGraph& graph, const RegisterUsage& usage,

@@ -14,7 +14,7 @@ bool has_carry_out(std::string_view opcode) {
   return false;
 }
 
-/// The destination is an accumulator: it is read before it is written.
+/// True if the destination is an accumulator, which is read before it is written.
 bool accumulates(std::string_view opcode) { return opcode.starts_with("wgmma.mma_async"); }
 
 std::uint32_t units_of(const RegisterDeclaration& declaration) {
@@ -48,13 +48,13 @@ void RegisterUsage::add_instruction(const Instruction& instruction) {
         known && index < instruction.traits.destinations && operand.kind != OperandKind::address;
     if (!written || accumulates(instruction.opcode)) read_operand(operand, scope);
     if (written) write_operand(operand, scope, instruction.guarded());
-    // What an unknown instruction writes is unknown: the registers it names outside addresses may change.
+    // An unknown instruction may write any register it names outside addresses.
     if (!known && operand.kind != OperandKind::address) write_operand(operand, scope, true);
   }
   add_carry(instruction);
 }
 
-/// call (results), callee, (arguments): the list before the callee is written.
+/// call (results), callee, (arguments): the call writes the list before the callee.
 void RegisterUsage::add_call(const Instruction& call) {
   const std::uint32_t scope = body_.statements[call.statement].scope;
   const bool has_results = call.operands.size() > 1 && call.operands[0].kind == OperandKind::list;

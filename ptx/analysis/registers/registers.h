@@ -1,8 +1,8 @@
-// Which registers each instruction of a body reads and writes, with the body's registers numbered densely.
+// Registers that each instruction of a body reads and writes, with dense register numbers.
 //
-// Numbers count from 0 in order of first mention. A component (`v.x`) stands for its whole vector register.
-// The carry flag of add.cc, addc and their kin is a register of its own, named "%cc". Operands that name no
-// register (labels, variables, parameters, functions, special registers) are left out.
+// Registers are numbered from 0 in order of first mention. A component (`v.x`) refers to its whole vector
+// register. The carry flag of add.cc, addc and similar instructions is a separate register named "%cc".
+// Operands that are not registers (labels, variables, parameters, functions, special registers) are omitted.
 #pragma once
 
 #include <cstdint>
@@ -23,14 +23,14 @@ inline constexpr RegisterId no_register = 0xffffffff;
 struct Register {
   std::string_view name;  ///< without a component; "%cc" for the carry flag
   DataType type = DataType::none;
-  std::uint32_t units = 0;    ///< 32-bit machine registers it fills; 0 for predicates and the carry flag
-  bool is_predicate = false;  ///< apart from `units`: predicates live in registers of their own
+  std::uint32_t units = 0;    ///< 32-bit machine registers it occupies; 0 for predicates and the carry flag
+  bool is_predicate = false;  ///< not counted in `units`: predicates have a register file of their own
 };
 
 struct RegisterWrite {
   RegisterId reg = no_register;
-  /// Some of the old value may survive: the instruction is guarded, writes a component, or is not known and
-  /// may or may not write.
+  /// Some of the old value may survive: the instruction is guarded, writes a component, or is unknown and may
+  /// not write.
   bool partial = false;
 };
 
@@ -42,7 +42,7 @@ class RegisterUsage {
   const std::vector<Register>& registers() const { return registers_; }
 
   /// Each register once, in order of mention, the guard's predicate first. An instruction that accumulates
-  /// into its destination (wgmma.mma_async) reads it too; one that is not known reads all its operands.
+  /// into its destination (wgmma.mma_async) also reads it; an unknown instruction reads all its operands.
   std::span<const RegisterId> reads(std::uint32_t instruction) const {
     return {reads_.data() + first_read_[instruction],
             first_read_[instruction + 1] - first_read_[instruction]};
@@ -52,12 +52,12 @@ class RegisterUsage {
             first_write_[instruction + 1] - first_write_[instruction]};
   }
 
-  /// Where reads(i) and writes(i) begin in one array over all instructions; `size of instructions` is the
-  /// end.
+  /// Offsets of reads(i) and writes(i) in one array over all instructions; i may be the number of
+  /// instructions.
   std::uint32_t first_read(std::uint32_t instruction) const { return first_read_[instruction]; }
   std::uint32_t first_write(std::uint32_t instruction) const { return first_write_[instruction]; }
 
-  /// The register an operand of `instruction` names; no_register when it names none or no instruction
+  /// The register that an operand of `instruction` names; no_register if it names none or no instruction
   /// mentions it.
   RegisterId find(std::string_view name, std::uint32_t instruction) const;
 

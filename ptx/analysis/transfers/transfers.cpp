@@ -1,6 +1,6 @@
-// One graph over the values of all functions, with nodes of its own for parameters, results and local memory.
-// An edge leads from a value to one that depends on it. Marks go along the edges from loads (where a value
-// comes from) and against them from stores (where it goes to).
+// Builds one graph over the values of all functions, with additional nodes for parameters, results and local
+// memory. An edge goes from a value to one that depends on it. Marks propagate along the edges from loads
+// (sources of a value) and against them from stores (its destinations).
 #include "ptx/analysis/transfers/transfers.h"
 
 #include <algorithm>
@@ -15,11 +15,11 @@ namespace lynxpp::ptx {
 namespace {
 
 using Node = std::uint32_t;
-/// Sets of memories, and of what an address may be made of.
+/// A set of memories that a value or an address may refer to.
 using Marks = std::uint8_t;
 constexpr Marks device = 1;
 constexpr Marks shared = 2;
-constexpr Marks loaded = 4;  ///< a pointer that comes from memory leads anywhere
+constexpr Marks loaded = 4;  ///< a pointer loaded from memory may point anywhere
 
 class Graph {
  public:
@@ -30,7 +30,7 @@ class Graph {
   }
   void add_edge(Node from, Node to) { edges_.emplace_back(from, to); }
 
-  /// Along the edges, or against them, until nothing changes. `marks` has an element for each node.
+  /// Propagates marks along the edges, or against them, to a fixed point. `marks` has one element per node.
   void spread(std::vector<Marks>& marks, bool forward) const {
     std::vector<std::uint32_t> first(nodes_ + 1);
     for (const auto& [from, to] : edges_) ++first[(forward ? from : to) + 1];
@@ -59,12 +59,12 @@ class Graph {
   std::vector<std::pair<Node, Node>> edges_;
 };
 
-/// A memory access of an instruction: the values that it reads or writes there, and those of its address.
+/// A memory access of an instruction: the values that it loads or stores, and those of its address.
 struct AccessNodes {
   const Instruction* instruction = nullptr;
   StateSpace space = StateSpace::none;
   std::vector<Node> loaded, stored, address;
-  bool brings_into_shared = true;  ///< what it stores is not combined with what is there
+  bool brings_into_shared = true;  ///< the stored value is not combined with the memory's contents
 };
 
 bool is_device_space(StateSpace space) {
@@ -135,7 +135,7 @@ class TransferFinder {
     result.add(copy, 1, set);
   }
 
-  /// Where pointers come from, for generic accesses.
+  /// The memories that pointers may refer to, for generic accesses.
   std::vector<Marks> pointer_marks() const {
     std::vector<Marks> marks = pointer_seeds_;
     marks.resize(graph_.size());
@@ -222,8 +222,7 @@ class TransferFinder {
     accesses_.push_back(std::move(nodes));
   }
 
-  /// Local memory is one node, parameters and results of functions have one each. Constants come from
-  /// nowhere.
+  /// Local memory is one node; each parameter and result of a function has its own. Constants have no source.
   void add_private_access(std::size_t index, std::uint32_t at, const MemoryAccess& access,
                           const AccessNodes& nodes) {
     Node memory = local_;
@@ -253,7 +252,7 @@ class TransferFinder {
     const Function* function = call.calls_register ? nullptr : module_.find_function(callee.name);
     const auto known = function == nullptr ? by_name_.end() : by_name_.find(function->name);
     if (known == by_name_.end()) {
-      // What is not here computes its results from its arguments.
+      // The results of an unknown callee depend on its arguments.
       for (const auto& to : results) {
         for (const auto& from : arguments) connect(from, to);
       }
@@ -289,7 +288,7 @@ class TransferFinder {
     if (id != no_value) nodes.push_back(functions_[index].first_value + id);
   }
 
-  /// What it writes to memory; of a surface's store, which has no address, all that it reads.
+  /// The values it stores; for a surface store, which has no address, all values that it reads.
   std::vector<Node> stored_by(std::size_t index, std::uint32_t at) const {
     const Instruction& instruction = body_of(index).instructions[at];
     const Operand* value = stored_operand(instruction, 0);
@@ -304,7 +303,7 @@ class TransferFinder {
     return nodes;
   }
 
-  /// Of the registers that an operand names, as the instruction reads them.
+  /// The nodes of the registers that an operand names, as the instruction reads them.
   std::vector<Node> nodes_of(std::size_t index, std::uint32_t at, const Operand& operand) const {
     std::vector<Node> nodes;
     if (operand.kind == OperandKind::identifier) {
@@ -319,7 +318,7 @@ class TransferFinder {
     return nodes;
   }
 
-  /// Of each argument or result of a call: a register, or a parameter variable.
+  /// The nodes of each argument or result of a call: a register, or a parameter variable.
   std::vector<std::vector<Node>> nodes_of_list(std::size_t index, std::uint32_t at, const Operand& list,
                                                bool is_written) {
     std::vector<std::vector<Node>> result;
@@ -344,7 +343,7 @@ class TransferFinder {
     return result;
   }
 
-  /// The parameter variable that a name means where an instruction stands.
+  /// The parameter variable that `name` refers to at the instruction.
   Node parameter(std::size_t index, std::uint32_t at, std::string_view name) {
     const Body& body = body_of(index);
     const std::uint32_t scope = body.statements[body.instructions[at].statement].scope;
@@ -370,7 +369,7 @@ class TransferFinder {
     return found->second;
   }
 
-  /// A parameter in a register (PTX before 2.0): all its values are one.
+  /// A parameter in a register (PTX before 2.0): all its values share a node.
   Node entry_node(std::size_t index, const Variable& parameter) {
     const auto [found, is_new] = parameters_.try_emplace(&parameter, 0);
     if (!is_new) return found->second;

@@ -1,5 +1,5 @@
-// Forms of values, instruction by instruction in reverse post-order. Loop variables stand as symbols of their
-// own until induction.cpp has found how they change.
+// Computes forms of values, instruction by instruction in reverse post-order. Loop variables are symbols of
+// their own until induction.cpp has found how they change.
 #include "ptx/analysis/values/affine.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ bool is_signed_type(DataType type) {
   return type == DataType::s8 || type == DataType::s16 || type == DataType::s32 || type == DataType::s64;
 }
 
-/// How many low bits of the form are always zero.
+/// Returns the number of low bits of the form that are always zero.
 int trailing_zeros(const AffineForm& form) {
   const auto zeros = [](std::int64_t value) {
     return value == 0 ? 64 : __builtin_ctzll(static_cast<std::uint64_t>(value));
@@ -62,7 +62,7 @@ AffineAnalysis::AffineAnalysis(const Function& function, const ControlFlowGraph&
   evaluate_all();
   find_induction_variables();
   if (!loops.loops().empty()) {
-    // Once more, knowing how far the loop variables go: more of what is widened provably fits.
+    // Repeat with known ranges of the loop variables: more of the widened values provably fit.
     find_trip_counts();
     evaluate_all();
     find_induction_variables();
@@ -84,7 +84,7 @@ SymbolId AffineAnalysis::intern(Symbol symbol) {
 }
 
 SymbolId AffineAnalysis::value_symbol(ValueId value) {
-  // Bounds of a value are added later; they are not part of its name.
+  // Bounds of a value are added later; they are not part of its key.
   const auto [entry, fresh] = interned_.try_emplace(SymbolKey{SymbolKind::value, value, {}, -1},
                                                     static_cast<SymbolId>(symbols_.size()));
   if (fresh) symbols_.push_back({SymbolKind::value, value, {}, 0, 0, false});
@@ -163,7 +163,7 @@ void AffineAnalysis::bound_value(ValueId value, std::uint32_t at) {
   symbol.is_bounded = true;
 }
 
-/// What the opcode alone says about how large its result can be.
+/// The range of the result implied by the opcode alone.
 std::optional<Interval> AffineAnalysis::range_of_result(std::uint32_t at) {
   const Instruction& instruction = function_.body->instructions[at];
   const std::string_view root = opcode_root(instruction.opcode);
@@ -220,7 +220,7 @@ std::optional<AffineForm> AffineAnalysis::operand_form(std::uint32_t at, const O
 std::optional<AffineForm> AffineAnalysis::address_form(std::uint32_t at) {
   for (const Operand& operand : function_.body->instructions[at].operands) {
     if (operand.kind != OperandKind::address || operand.elements.empty()) continue;
-    if (array_element(operand)) return std::nullopt;  // a[%r1]: computed in 32 bits, which no compiler writes
+    if (array_element(operand)) return std::nullopt;  // a[%r1]: a 32-bit address that no compiler emits
     std::optional<AffineForm> form = operand_form(at, operand.elements[0], 64);
     if (!form) form = operand_form(at, operand.elements[0], 32);
     if (!form) return std::nullopt;
@@ -268,7 +268,7 @@ std::optional<AffineForm> AffineAnalysis::evaluate_product(std::uint32_t at, std
   std::optional<AffineForm> second = operand_form(at, 2, bits);
   if (!first || !second) return std::nullopt;
   if (is_wide) {
-    // A constant is read as the instruction reads it.
+    // Widen a constant as the instruction reads it.
     const bool is_signed = is_signed_type(instruction.traits.type);
     first = widen(*first, is_signed);
     second = widen(*second, is_signed);
@@ -293,7 +293,7 @@ std::optional<AffineForm> AffineAnalysis::evaluate_bits(std::uint32_t at, std::s
   }
   const std::optional<AffineForm> second = operand_form(at, 2, bits);
   if (!second) return std::nullopt;
-  // One is a multiple of 2^n and the other less than that: no bit of one meets a bit of the other.
+  // One is a multiple of 2^n and the other less than that: their bits are disjoint.
   const auto fits_below = [this](const AffineForm& small, const AffineForm& large) {
     const std::optional<Interval> range = interval_of(small, symbols_);
     const int zeros = std::min(trailing_zeros(large), 62);
@@ -303,7 +303,7 @@ std::optional<AffineForm> AffineAnalysis::evaluate_bits(std::uint32_t at, std::s
   return add(*first, *second);
 }
 
-/// The same number in 64 bits. nullopt where nothing is known that would be worth an assumption.
+/// Extends the form to 64 bits. nullopt if too little is known to justify an assumption.
 std::optional<AffineForm> AffineAnalysis::widen(const AffineForm& form, bool is_signed) const {
   AffineForm wide = form;
   wide.bits = 64;
@@ -320,7 +320,7 @@ std::optional<AffineForm> AffineAnalysis::widen(const AffineForm& form, bool is_
     const auto end = term.product.symbols.begin() + term.product.degree;
     return std::any_of(term.product.symbols.begin(), end, [this](SymbolId symbol) {
       if (symbols_[symbol].kind != SymbolKind::value) return true;
-      // A loop variable may yet turn out to have a form.
+      // A loop variable may still turn out to have a form.
       return ssa_.values()[symbols_[symbol].index].kind == ValueKind::phi;
     });
   });
@@ -332,10 +332,10 @@ std::optional<AffineForm> AffineAnalysis::widen(const AffineForm& form, bool is_
 std::optional<AffineForm> AffineAnalysis::evaluate_conversion(std::uint32_t at) {
   const Instruction& instruction = function_.body->instructions[at];
   if (opcode_root(instruction.opcode) == "cvta") {
-    // Global addresses are generic ones; the windows of the other spaces are moved.
+    // Global addresses equal their generic addresses; other state spaces are offset.
     return has_modifier(instruction.opcode, "global") ? operand_form(at, 1, 64) : std::nullopt;
   }
-  const DataType source = instruction.traits.type;  // the last type written
+  const DataType source = instruction.traits.type;  // the last type of the opcode
   const DataType target = first_type(instruction.opcode);
   for (const std::uint8_t bits : {std::uint8_t{32}, std::uint8_t{64}}) {
     if (!is_integer_of(source, bits)) continue;

@@ -1,11 +1,11 @@
-// Affine forms of a function's integer values and addresses, its loops' induction variables and static trip
-// counts.
+// Affine forms of a function's integer values and addresses, induction variables and static trip counts of
+// its loops.
 //
-// Every 32- and 64-bit value has a form; at worst it is a symbol of its own (SymbolKind::value). Followed are
-// mov, add, sub, neg, not, mul.lo, mul.wide, mad.lo, mad.wide, shl by a constant, `or` and `xor` of bits that
-// cannot meet, cvt, cvta to global, kernel parameters, and loop variables. Widening 32 to 64 bits is followed
-// where the value provably fits, for which a grid is taken to have fewer than 2³¹ - 1024 threads along a
-// dimension; elsewhere the form is marked as not exact.
+// Every 32- and 64-bit value has a form; at worst it is a symbol of its own (SymbolKind::value). The analysis
+// follows mov, add, sub, neg, not, mul.lo, mul.wide, mad.lo, mad.wide, shl by a constant, `or` and `xor` of
+// disjoint bits, cvt, cvta to global, kernel parameters, and loop variables. It follows widening from 32 to
+// 64 bits if the value provably fits, assuming that a grid has fewer than 2³¹ - 1024 threads along each
+// dimension; otherwise the form is marked as inexact.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ struct InductionVariable {
   std::uint32_t loop = no_loop;
   ValueId phi = no_value;  ///< its value at the top of the loop
   RegisterId reg = no_register;
-  AffineForm initial;  ///< in the terms of affine forms
-  AffineForm step;     ///< the same in every iteration; usually a constant
+  AffineForm initial;  ///< expressed in affine forms
+  AffineForm step;     ///< invariant in the loop; usually a constant
 };
 
 class AffineAnalysis {
@@ -39,14 +39,14 @@ class AffineAnalysis {
   std::optional<AffineForm> of_value(ValueId value) const {
     return value == no_value ? std::nullopt : forms_[value];
   }
-  /// The address in the first address operand of an instruction, its offset included, 64 bits unless its
-  /// register has 32. nullopt when it has none.
+  /// The address in the first address operand of an instruction, including its offset; 64 bits unless its
+  /// register has 32. nullopt if there is no such operand.
   std::optional<AffineForm> of_address(std::uint32_t instruction) const { return addresses_[instruction]; }
 
   const std::vector<InductionVariable>& induction_variables() const { return induction_; }
-  /// How often the loop's header runs each time the loop is entered, where that is the same every time and
-  /// known: one exit, which is tested in every iteration, on an induction variable with constant start,
-  /// step and bound that does not overflow before.
+  /// Number of times the loop's header executes per entry of the loop, if it is a known constant: the loop
+  /// has one exit, tested in every iteration, on an induction variable with constant start, step and bound
+  /// that does not overflow.
   std::optional<std::uint64_t> trip_count(std::uint32_t loop) const { return trip_counts_[loop]; }
 
   std::string text(const AffineForm& form) const { return to_string(form, symbols_); }
@@ -54,7 +54,7 @@ class AffineAnalysis {
  private:
   using SymbolKey = std::tuple<SymbolKind, std::uint32_t, std::string_view, std::int64_t>;
 
-  // ---- forms of values, loop variables being symbols
+  // ---- forms of values; loop variables are symbols
   void evaluate_all();
   void evaluate_block(std::uint32_t block);
   AffineForm evaluate_phi(ValueId phi);
@@ -82,7 +82,7 @@ class AffineAnalysis {
   bool is_invariant(const AffineForm& form, std::uint32_t loop) const;
   struct ExitTest {
     std::uint32_t instruction = 0;
-    bool stays_when_true = false;  ///< in the loop
+    bool stays_when_true = false;  ///< true keeps the loop running
   };
   void find_trip_counts();
   std::optional<ExitTest> exit_test_of(std::uint32_t loop) const;

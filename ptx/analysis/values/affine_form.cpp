@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t most_terms = 16;
 
-/// `value` as the signed number of that width.
+/// Returns `value` as the signed integer of that width.
 std::int64_t wrap(std::uint64_t value, std::uint8_t bits) {
   if (bits >= 64) return static_cast<std::int64_t>(value);
   const std::uint64_t sign = std::uint64_t{1} << (bits - 1);
@@ -24,7 +24,7 @@ std::int64_t wrapping_add(std::int64_t left, std::int64_t right, std::uint8_t bi
   return wrap(static_cast<std::uint64_t>(left) + static_cast<std::uint64_t>(right), bits);
 }
 
-/// Sorts the terms, adds up those of the same product and drops what became zero.
+/// Sorts the terms, adds those of the same product and drops zero terms.
 std::optional<AffineForm> normalize(AffineForm form) {
   std::ranges::sort(form.terms,
                     [](const Term& left, const Term& right) { return left.product < right.product; });
@@ -65,8 +65,8 @@ Product without_one(const Product& product, SymbolId symbol) {
   return result;
 }
 
-/// ctaid.d × ntid.d counts threads before the block: bounded by the grid, not by the product of the two
-/// bounds.
+/// ctaid.d × ntid.d counts the threads before the block: it is bounded by the grid, not by the product of the
+/// two bounds.
 bool is_first_thread_of_block(const Product& product, const std::vector<Symbol>& symbols) {
   if (product.degree != 2) return false;
   const Symbol& first = symbols[product.symbols[0]];
@@ -156,7 +156,7 @@ AffineForm scale(const AffineForm& form, std::int64_t factor) {
   AffineForm result = form;
   result.constant = wrapping_multiply(form.constant, factor, form.bits);
   for (Term& term : result.terms) term.coefficient = wrapping_multiply(term.coefficient, factor, form.bits);
-  return *normalize(std::move(result));  // no more terms than before
+  return *normalize(std::move(result));  // no more terms than the input
 }
 
 AffineForm narrow(const AffineForm& form, std::uint8_t bits) {

@@ -31,7 +31,7 @@ LaneCohorts::LaneCohorts(const Function& function, const ControlFlowGraph& graph
   }
 }
 
-/// Looks at the blocks on the paths from the dominator that do not pass it again.
+/// Examines the blocks on paths from the dominator that do not pass it again.
 LaneCohorts::Link LaneCohorts::find_link(std::uint32_t block) const {
   const std::uint32_t dominator = dominators_.immediate(block);
   const auto& instructions = function_.body->instructions;

@@ -1,9 +1,10 @@
-// Which blocks the same lanes of a warp execute together.
+// Cohorts: lanes of a warp that execute a block together.
 //
-// The cohort of an execution of a block are the lanes of a warp that make it at once, as Uniformity
-// understands it. A block shares its cohort with its immediate dominator when between the last execution of
-// the dominator and each of the block no branch may divide the lanes, and no call stands: whoever executes
-// the dominator together comes to the block together, as often as he comes there, or not at all.
+// The cohort of one execution of a block is the set of lanes of a warp that execute it together, as
+// Uniformity defines it. A block shares its cohort with its immediate dominator if no branch between the last
+// execution of the dominator and each execution of the block may diverge, and no call lies between them:
+// lanes that execute the dominator together then either reach the block together, equally often, or do not
+// reach it.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@
 
 namespace lynxpp::ptx {
 
-/// Lanes of a warp that came there apart may be together behind it: barriers, and whatever is `.sync`.
+/// True if lanes that arrive apart may continue together: barriers, and every `.sync` instruction.
 bool may_join_lanes(const Instruction& instruction);
 
 class LaneCohorts {
@@ -23,14 +24,14 @@ class LaneCohorts {
               const LoopNest& loops, const Uniformity& uniformity);
 
   enum class Link : std::uint8_t {
-    apart,  ///< not known to share it
-    /// shares it, but lanes may join on a path between them that hardware had not brought together before
+    apart,  ///< not known to be shared
+    /// shared, but lanes may join on a path between them that hardware had not reconverged before
     joining,
-    together,  ///< shares it
+    together,  ///< shared
   };
-  /// With the immediate dominator; apart for the entry and for unreachable blocks.
+  /// The link of a block to its immediate dominator; apart for the entry and for unreachable blocks.
   Link link(std::uint32_t block) const { return links_[block]; }
-  /// The block's cohort is that of the function's entry: no branch before has divided it.
+  /// True if the block's cohort is that of the function's entry: no earlier branch diverged.
   bool is_whole(std::uint32_t block) const { return whole_[block]; }
 
  private:
@@ -43,7 +44,7 @@ class LaneCohorts {
   const Uniformity& uniformity_;
   std::vector<Link> links_;
   std::vector<bool> whole_;
-  /// steps left, so that functions of thousands of nested loops take linear time
+  /// remaining steps, so that functions of thousands of nested loops take linear time
   mutable std::size_t budget_;
 };
 

@@ -1,4 +1,4 @@
-// How loop variables change, and how often loops run.
+// Finds induction variables and trip counts.
 #include <algorithm>
 #include <limits>
 
@@ -32,7 +32,7 @@ std::string_view swap_sides(std::string_view comparison) {
   return comparison;
 }
 
-/// "lo" and its kin are the unsigned spellings.
+/// "lo" and similar names are the unsigned spellings.
 std::string_view comparison_of(std::string_view opcode) {
   static constexpr std::pair<std::string_view, std::string_view> names[] = {
       {"lt", "lt"}, {"le", "le"}, {"gt", "gt"}, {"ge", "ge"}, {"eq", "eq"},
@@ -43,7 +43,7 @@ std::string_view comparison_of(std::string_view opcode) {
   return {};
 }
 
-/// The first k at which the condition does not hold; nullopt when that is never or unknown.
+/// Returns the first k for which the condition does not hold; nullopt if it always holds or this is unknown.
 std::optional<Wide> first_failure(Condition condition) {
   if (condition.comparison == "eq") {
     if (condition.start != condition.bound) return 0;
@@ -65,7 +65,7 @@ std::optional<Wide> first_failure(Condition condition) {
   return (condition.bound - condition.start + condition.step - 1) / condition.step;
 }
 
-/// A constant of a form, as a number of the comparison's type.
+/// Reads a constant of a form as an integer of the comparison's type.
 Wide number_of(std::int64_t constant, DataType type) {
   if (type == DataType::u32) return static_cast<std::uint32_t>(constant);
   if (type == DataType::u64) return static_cast<std::uint64_t>(constant);
@@ -115,7 +115,7 @@ std::optional<InductionVariable> AffineAnalysis::induction_of(std::uint32_t loop
   return InductionVariable{loop, phi, ssa_.values()[phi].reg, std::move(*initial), std::move(*step)};
 }
 
-/// Whether a form has the same value in all iterations of the loop.
+/// True if the form has the same value in all iterations of the loop.
 bool AffineAnalysis::is_invariant(const AffineForm& form, std::uint32_t loop) const {
   return std::ranges::all_of(form.terms, [&](const Term& term) {
     return std::all_of(term.product.symbols.begin(), term.product.symbols.begin() + term.product.degree,
@@ -145,7 +145,7 @@ void AffineAnalysis::find_trip_counts() {
   }
 }
 
-/// The test of the only exit, which every iteration makes and passes, of this loop and not in one inside it.
+/// The test of the loop's only exit, if every iteration executes it exactly once and it is in no inner loop.
 std::optional<AffineAnalysis::ExitTest> AffineAnalysis::exit_test_of(std::uint32_t index) const {
   const Loop& loop = loops_.loops()[index];
   if (loop.exiting.size() != 1) return std::nullopt;
@@ -192,7 +192,7 @@ std::optional<std::uint64_t> AffineAnalysis::count_trips(std::uint32_t index) {
   if (!exit->stays_when_true) condition.comparison = negate(condition.comparison);
   if (!bound->is_constant() || !variable->exact || variable->terms.size() != 1) return std::nullopt;
 
-  // They are in the order of the loops.
+  // induction_ is in the order of the loops.
   const auto first = std::ranges::lower_bound(induction_, index, {}, &InductionVariable::loop);
   for (auto place = first; place != induction_.end() && place->loop == index; ++place) {
     const InductionVariable& candidate = *place;
@@ -207,7 +207,7 @@ std::optional<std::uint64_t> AffineAnalysis::count_trips(std::uint32_t index) {
     const std::optional<Wide> failure = first_failure(condition);
     const Interval range = range_of(type);
     if (!failure || *failure >= std::numeric_limits<std::int64_t>::max()) return std::nullopt;
-    // Up to there nothing may wrap around; it only grows or only shrinks, so the last is enough.
+    // Nothing may wrap around before; the sequence is monotonic, so checking the last value is enough.
     const Wide last = condition.start + *failure * condition.step;
     if (last < range.minimum || last > range.maximum) return std::nullopt;
     return static_cast<std::uint64_t>(*failure) + 1;
@@ -215,7 +215,7 @@ std::optional<std::uint64_t> AffineAnalysis::count_trips(std::uint32_t index) {
   return std::nullopt;
 }
 
-/// Writes loop variables as initial + iteration × step, everywhere.
+/// Replaces loop variables by initial + iteration × step everywhere.
 void AffineAnalysis::close_induction_variables() {
   for (InductionVariable& variable : induction_) {
     Symbol symbol{SymbolKind::iteration, variable.loop, {}, 0, 0, false};
@@ -223,7 +223,7 @@ void AffineAnalysis::close_induction_variables() {
       symbol.maximum = static_cast<std::int64_t>(*trips - 1);
       symbol.is_bounded = true;
     }
-    // Variables of outer loops come first; what begins with one of theirs is written in theirs.
+    // Variables of outer loops come first; those that start from one of them are expressed in its terms.
     const std::optional<AffineForm> initial = resolve(variable.initial);
     const std::optional<AffineForm> step = resolve(variable.step);
     if (!initial || !step) continue;
@@ -236,7 +236,7 @@ void AffineAnalysis::close_induction_variables() {
   for (auto* forms : {&forms_, &addresses_}) {
     for (std::optional<AffineForm>& form : *forms) {
       if (!form) continue;
-      // Too long when written out: as it was, with the loop variables as values.
+      // If the result is too long, keep the form with the loop variables as values.
       if (auto resolved = resolve(*form)) form = std::move(resolved);
     }
   }
@@ -254,7 +254,7 @@ std::optional<AffineForm> AffineAnalysis::resolve(AffineForm form) const {
   for (const SymbolId symbol : loop_variables) {
     AffineForm replacement = closed_.at(symbol);
     if (replacement.bits > form.bits) replacement = narrow(replacement, form.bits);
-    // Where a loop variable was widened, either it provably fits or the form says that this was assumed.
+    // If a loop variable was widened, either it provably fits or the form is marked as inexact.
     replacement.bits = form.bits;
     auto replaced = substitute(form, symbol, replacement);
     if (!replaced) return std::nullopt;

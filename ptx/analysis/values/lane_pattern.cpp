@@ -8,12 +8,12 @@
 namespace lynxpp::ptx {
 namespace {
 
-constexpr std::size_t most_steps = 512;     // of a decomposition
-constexpr std::size_t most_lane_terms = 4;  // of V: each costs instructions at P
+constexpr std::size_t most_steps = 512;     // steps of a decomposition
+constexpr std::size_t most_lane_terms = 4;  // terms of V: each costs instructions at P
 constexpr std::uint64_t highest_thread_index = 1023;
 constexpr std::uint64_t highest_index = 0xffffffff;
 constexpr std::uint64_t near_span = std::uint64_t{1} << 37;
-// leaves indices that nobody uses on the way to where they wrap
+// leaves a margin of indices, unused in practice, before they wrap around
 constexpr std::uint64_t widest_span = 1u << 30;
 
 std::int64_t product(std::int64_t left, std::int64_t right) {
@@ -32,7 +32,7 @@ const Operand* operand_of(const Instruction& instruction, std::size_t index) {
 
 }  // namespace
 
-/// V, with the SSA values whose registers it is made of.
+/// V, with the SSA values of its registers.
 struct LanePatterns::Sum {
   struct Key {
     LaneTerm::Kind kind = LaneTerm::Kind::value;
@@ -41,8 +41,8 @@ struct LanePatterns::Sum {
   };
   std::uint8_t bits = 64;
   std::map<Key, std::int64_t> terms;
-  std::vector<std::uint32_t> before_blocks;  ///< P strictly dominates these
-  std::vector<std::uint32_t> outside_loops;  ///< P is in none of these
+  std::vector<std::uint32_t> before_blocks;  ///< blocks that P must strictly dominate
+  std::vector<std::uint32_t> outside_loops;  ///< loops that must not contain P
   std::vector<IndexCheck> checks = {};
 
   void add(Key key, std::int64_t coefficient) {
@@ -59,7 +59,7 @@ struct LanePatterns::Sum {
     outside_loops.insert(outside_loops.end(), other.outside_loops.begin(), other.outside_loops.end());
     checks.insert(checks.end(), other.checks.begin(), other.checks.end());
   }
-  /// By how much the values of lanes may differ, where all terms are thread indices and that is not too much.
+  /// The largest difference between lanes, if all terms are thread indices and it is small enough.
   std::optional<std::uint32_t> span() const {
     std::uint64_t span = 0;
     for (const auto& [key, coefficient] : terms) {
@@ -71,14 +71,13 @@ struct LanePatterns::Sum {
   }
 };
 
-/// From an address back to what it was made of.
+/// Decomposes an address into the terms it is computed from.
 class LanePatterns::Decomposition {
  public:
   Decomposition(const LanePatterns& all, std::uint8_t bits, Lanes lanes, Indices indices)
       : all_(all), bits_(bits), lanes_(lanes), indices_(indices) {}
 
-  /// Adds what `operand` of the instruction `at` holds, times `factor`; `block` is where its value is asked
-  /// for.
+  /// Adds `factor` times the value of `operand` of the instruction `at`; `block` is where the value is used.
   bool add_operand(std::uint32_t at, const Operand* operand, std::int64_t factor, std::uint32_t block,
                    Sum& sum) {
     if (operand == nullptr || operand->negated) return false;
@@ -120,8 +119,8 @@ class LanePatterns::Decomposition {
     return (all_.uniformity_.of_value_at(value, block) & varies_in_warp) == 0;
   }
 
-  /// Where lanes come to the access on their own, a sum found inside a loop holds behind it if they have left
-  /// in one iteration.
+  /// If lanes may execute the access apart, a sum found inside a loop holds after it only if they left in one
+  /// iteration.
   bool leave_together(std::uint32_t loop, std::uint32_t block) const {
     if (lanes_ == Lanes::same) return true;
     for (; loop != no_loop && !all_.loops_.contains(loop, block); loop = all_.loops_.loops()[loop].parent) {
@@ -130,7 +129,7 @@ class LanePatterns::Decomposition {
     return true;
   }
 
-  /// Whether all lanes that are together at the block have come to it on the same path.
+  /// True if all lanes that are together at the block have reached it on the same path.
   bool meet_as_one(std::uint32_t block) const {
     return lanes_ == Lanes::same || (all_.uniformity_.of_meeting(block) & varies_in_warp) == 0;
   }
@@ -153,7 +152,7 @@ class LanePatterns::Decomposition {
     return true;
   }
 
-  /// An exact form in thread indices and what is the same for all lanes.
+  /// Adds an exact form in thread indices and uniform symbols.
   bool add_affine(ValueId value, std::int64_t factor, std::uint32_t block, Sum& sum) const {
     const std::optional<AffineForm> form = all_.affine_.of_value(value);
     if (!form || !form->exact || form->bits != bits_) return false;
@@ -171,7 +170,7 @@ class LanePatterns::Decomposition {
         if (symbol.kind != SymbolKind::iteration) continue;
         const std::uint32_t header = all_.loops_.loops()[symbol.index].header;
         if (!leave_together(symbol.index, block) || !meet_as_one(header)) return false;
-        // Lanes that go around the loop together have gone around it as often since each of them came to it.
+        // Lanes that iterate together have all iterated equally often since they entered the loop.
         const bool is_same_inside = lanes_ == Lanes::same && all_.loops_.contains(symbol.index, block) &&
                                     (all_.uniformity_.of_meeting(header) & varies_in_warp) == 0;
         if (!is_same_inside) parts.outside_loops.push_back(symbol.index);
@@ -181,8 +180,8 @@ class LanePatterns::Decomposition {
     return true;
   }
 
-  /// Where paths join that the lanes take together, by the same V on each; around a loop it comes back as it
-  /// was.
+  /// Adds the V of a phi whose lanes arrive together and whose inputs all have the same V; around a loop V
+  /// must be unchanged.
   bool join(ValueId phi, Sum& common) {
     const std::uint32_t block = all_.ssa_.values()[phi].block;
     if (block == 0 || !meet_as_one(block)) return false;
@@ -209,7 +208,7 @@ class LanePatterns::Decomposition {
     return fits && is_known;
   }
 
-  /// What an instruction makes, where that is a sum.
+  /// Adds the result of an instruction if it is a sum.
   bool add_result(std::uint32_t at, std::uint32_t block, Sum& sum) {
     const Instruction& instruction = all_.function_.body->instructions[at];
     const std::string_view opcode = instruction.opcode;
@@ -257,8 +256,8 @@ class LanePatterns::Decomposition {
     return false;
   }
 
-  /// Operand `index`, a register of 32 bits, as the instruction reads it; or a conversion that changes
-  /// nothing.
+  /// Adds operand `index`, a 32-bit register, as the instruction reads it, or the source of a conversion that
+  /// does not change it.
   bool add_widened(std::uint32_t at, std::size_t index, DataType target, std::uint32_t block,
                    std::int64_t factor, Sum& sum) {
     const Instruction& instruction = all_.function_.body->instructions[at];
@@ -280,7 +279,7 @@ class LanePatterns::Decomposition {
     return true;
   }
 
-  /// The index of 32 bits, as if it did not wrap around.
+  /// Adds the 32-bit index as if it did not wrap around.
   bool follow(ValueId value, IndexCheck check, std::uint32_t block, std::int64_t factor, Sum& sum) {
     Sum index{32, {}, {}, {}};
     Decomposition decomposition(all_, 32, lanes_, indices_);
@@ -300,7 +299,7 @@ class LanePatterns::Decomposition {
   const Lanes lanes_;
   const Indices indices_;
   std::size_t steps_ = 0;
-  std::vector<ValueId> open_;  ///< phis whose inputs are being looked at
+  std::vector<ValueId> open_;  ///< phis whose inputs are being visited
 };
 
 LanePatterns::LanePatterns(const Function& function, const ControlFlowGraph& graph,
@@ -346,7 +345,7 @@ std::optional<LanePattern> LanePatterns::of_address(std::uint32_t instruction, c
   return sum ? place(instruction, *sum) : std::nullopt;
 }
 
-/// Whether the guard may divide the lanes.
+/// True if the guard may diverge.
 bool LanePatterns::is_guarded_apart(std::uint32_t instruction) const {
   const Instruction& access = function_.body->instructions[instruction];
   if (!access.guarded()) return false;
@@ -379,8 +378,8 @@ bool LanePatterns::is_near(std::uint32_t instruction, const Operand& address) co
   return span < near_span;
 }
 
-/// No branch has divided the lanes on any path to P, so all of them are there whenever one is, and a P that
-/// dominates the access has been passed as often by each.
+/// No branch has diverged on any path to P, so all lanes are there whenever one is, and each has passed a P
+/// that dominates the access equally often.
 std::optional<LanePattern> LanePatterns::of_some_lanes(std::uint32_t instruction,
                                                        const Operand& address) const {
   if (!function_.is_entry) return std::nullopt;
@@ -399,7 +398,7 @@ std::optional<LanePattern> LanePatterns::of_some_lanes(std::uint32_t instruction
   return std::nullopt;
 }
 
-/// No block above has the term at hand.
+/// True if the block defines a term, which no dominating block then has available.
 bool LanePatterns::makes_term(std::uint32_t block, const Sum& sum) const {
   return std::ranges::any_of(sum.terms, [&](const auto& term) {
     if (term.first.kind == LaneTerm::Kind::thread_index) return false;
@@ -408,7 +407,7 @@ bool LanePatterns::makes_term(std::uint32_t block, const Sum& sum) const {
   });
 }
 
-/// The place from `first` on behind which no lanes join before `end`.
+/// Returns the first position from `first` on after which no lanes join before `end`.
 std::uint32_t LanePatterns::behind_joins(std::uint32_t first, std::uint32_t end) const {
   for (std::uint32_t at = end; at > first; --at) {
     if (may_join_lanes(function_.body->instructions[at - 1])) return at;
@@ -416,13 +415,13 @@ std::uint32_t LanePatterns::behind_joins(std::uint32_t first, std::uint32_t end)
   return first;
 }
 
-/// From the access upwards as long as the lanes are the same; the highest P that can be had.
+/// Searches upwards from the access while the lanes are the same; returns the earliest possible P.
 std::optional<LanePattern> LanePatterns::place(std::uint32_t instruction, const Sum& sum) const {
   const std::uint32_t own_block = graph_.block_of[instruction];
   std::vector<std::uint32_t> blocks;
   bool joins = false;
   for (std::uint32_t block = own_block;; block = dominators_.immediate(block)) {
-    // Hardware may not have brought all lanes together at P yet, unless none ever went away.
+    // Hardware may not have reconverged all lanes at P yet, unless they never diverged.
     if (!joins || is_whole_of_kernel(block)) blocks.push_back(block);
     if (makes_term(block, sum)) break;
     const LaneCohorts::Link link = cohorts_.link(block);
@@ -457,8 +456,8 @@ LanePattern LanePatterns::pattern_at(std::uint32_t block, std::uint32_t position
   return pattern;
 }
 
-/// The first instruction of the block before which all terms are at hand, each in a register that holds
-/// nothing else ever.
+/// Returns the first instruction of the block before which all terms are available, each in a register that
+/// never holds another value.
 std::optional<std::uint32_t> LanePatterns::position_in(std::uint32_t block, std::uint32_t access,
                                                        const Sum& sum) const {
   const auto is_behind = [&](std::uint32_t later) {

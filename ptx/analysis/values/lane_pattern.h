@@ -1,14 +1,14 @@
-// How the addresses of an access differ between the lanes of a warp, where that is known before the access
-// runs.
+// Static patterns of how the addresses of an access differ between the lanes of a warp.
 //
-// The address is written as U + V. U is the same for all lanes that make the access together and may change
-// from one execution to the next. V is a sum of registers and thread indices with constant coefficients, all
-// of which a lane holds already at an earlier place P. Between P and the access no lane leaves and none joins
-// (LaneCohorts), so what the active lanes find out at P about their Vs is true of their addresses whenever
-// they come to the access from there.
+// The address is written as U + V. U is uniform among the lanes that execute the access together and may
+// change from one execution to the next. V is a sum of registers and thread indices with constant
+// coefficients, which a lane already holds at an earlier program point P. Between P and the access no
+// lane leaves and none joins (LaneCohorts), so what the active lanes determine at P about their Vs holds for
+// their addresses whenever they reach the access from P.
 //
-// All arithmetic is that of the machine, modulo 2^bits: nothing is assumed about overflow. A difference of
-// two lanes' addresses is that of their Vs, read as a signed number, for addresses that memory can have.
+// All arithmetic is machine arithmetic modulo 2^bits: the analysis assumes nothing about overflow. The
+// difference of two lanes' addresses is that of their Vs, read as a signed integer, for addresses that memory
+// can have.
 #pragma once
 
 #include <compare>
@@ -22,31 +22,31 @@
 
 namespace lynxpp::ptx {
 
-/// One summand of V.
+/// One term of V.
 struct LaneTerm {
   enum class Kind : std::uint8_t {
     thread_index,   ///< %tid; LaneTerm::id is the dimension, 0 for x
     value,          ///< the register `id`, as wide as the pattern
-    sign_extended,  ///< the register `id`, 32 bits, widened to the pattern's 64
-    zero_extended,  ///< likewise
+    sign_extended,  ///< the 32-bit register `id`, sign-extended to the pattern's 64 bits
+    zero_extended,  ///< the same, zero-extended
   };
   Kind kind = Kind::value;
   std::uint32_t id = 0;
-  std::int64_t coefficient = 0;  ///< not 0; modulo 2^bits
+  std::int64_t coefficient = 0;  ///< nonzero; modulo 2^bits
   auto operator<=>(const LaneTerm&) const = default;
 };
 
-/// Accesses with equal patterns differ in their Us alone.
+/// Accesses with equal patterns differ only in their Us.
 struct LanePattern {
-  std::uint32_t block = 0;        ///< P: right before …
-  std::uint32_t instruction = 0;  ///< … this instruction of it
-  std::uint8_t bits = 64;         ///< of the address register: 32 or 64
-  std::vector<LaneTerm> terms;    ///< ascending; none: all lanes have one address
+  std::uint32_t block = 0;        ///< block of P
+  std::uint32_t instruction = 0;  ///< P is right before this instruction
+  std::uint8_t bits = 64;         ///< width of the address register: 32 or 64
+  std::vector<LaneTerm> terms;    ///< ascending; empty: the address is uniform
   auto operator<=>(const LanePattern&) const = default;
 };
 
-/// An index of 32 bits is widened at `instruction`, which reads it from `reg`. It is a sum of thread indices
-/// that differ by at most `span` between the lanes, and of what is the same for all of them. Where it wraps
+/// A check that a 32-bit index does not wrap around where `instruction` widens it from `reg`. The index is
+/// the sum of a uniform value and thread indices that differ by at most `span` between the lanes. If it wraps
 /// around between two lanes, some lane has an index that in_range() excludes.
 struct IndexCheck {
   std::uint32_t instruction = 0;
@@ -54,18 +54,18 @@ struct IndexCheck {
   std::uint32_t span = 0;
   bool is_signed = true;
 
-  /// Signed: at least this. Unsigned: below this.
+  /// Signed: minimum (inclusive). Unsigned: maximum (exclusive).
   std::uint32_t bound() const { return is_signed ? 0x80000000u + span : 0u - span; }
   auto operator<=>(const IndexCheck&) const = default;
 };
 
-/// What the pattern is unless some lane's index wraps around where it is widened.
+/// A pattern that holds unless some lane's index wraps around when it is widened.
 struct IndexPattern {
   LanePattern pattern;
-  std::vector<IndexCheck> checks;  ///< ascending; to be made in each execution of their instructions
+  std::vector<IndexCheck> checks;  ///< ascending; each execution of their instructions must pass
 };
 
-/// "4*tid.x + 8*s(%r3) - %rd5"; s and z stand for widening, the empty sum is "0".
+/// Formats "4*tid.x + 8*s(%r3) - %rd5"; s and z are sign and zero extension, the empty sum is "0".
 std::string to_string(const LanePattern& pattern, const RegisterUsage& usage);
 
 class LanePatterns {
@@ -74,24 +74,23 @@ class LanePatterns {
                const LoopNest& loops, const RegisterUsage& usage, const SsaForm& ssa,
                const Uniformity& uniformity, const AffineAnalysis& affine);
 
-  /// Of `address`, an address operand of `instruction`. nullopt: nothing is known, or not before the access;
-  /// the guard may divide the lanes. P is as far up as the lanes and their registers allow.
+  /// The pattern of `address`, an address operand of `instruction`. nullopt if it is unknown before the
+  /// access, or if the guard may diverge. P is as early as the lanes and their registers allow.
   std::optional<LanePattern> of_address(std::uint32_t instruction, const Operand& address) const;
 
-  /// The same with indices of 32 bits followed beyond the place where they are widened, if of what lanes
-  /// differ by only thread indices are left.
+  /// The same, but follows 32-bit indices through their widening if lanes then differ only by thread indices.
   std::optional<IndexPattern> of_index(std::uint32_t instruction, const Operand& address) const;
 
-  /// Whether the addresses of any two lanes that make the access together surely lie less than 2^37 bytes
-  /// apart, so that the lower 32 bits of the numbers of their sectors of 32 bytes tell them apart.
+  /// True if the addresses of any two lanes that execute the access together are provably less than 2^37
+  /// bytes apart, so that the lower 32 bits of their 32-byte sector numbers distinguish them.
   bool is_near(std::uint32_t instruction, const Operand& address) const;
 
-  /// No branch before the block has divided the lanes (LaneCohorts).
+  /// True if no earlier branch diverged (LaneCohorts).
   bool is_whole(std::uint32_t block) const { return cohorts_.is_whole(block); }
 
-  /// The same as of_address() where P is a place that all lanes of the warp come to together, and those that
-  /// make the access are any of them: branches and the guard may have divided the lanes, but all that make
-  /// the access together have been at P the same time last. Kernels only.
+  /// The same as of_address() with a P that all lanes of the warp reach together and an access that any
+  /// subset of them executes: branches and the guard may have diverged, but all lanes that execute the access
+  /// together last passed P together. Kernels only.
   std::optional<LanePattern> of_some_lanes(std::uint32_t instruction, const Operand& address) const;
 
  private:

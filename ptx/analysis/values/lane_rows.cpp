@@ -20,13 +20,13 @@ bool is_word(std::string_view type) { return is_number(type) || type == "b32" ||
 bool is_multiple(const RowOperand& operand) { return operand.value == RowValue::multiple; }
 bool is_position(const RowOperand& operand) { return operand.value == RowValue::position; }
 bool is_undecided(const RowOperand& operand) { return operand.value == RowValue::undecided; }
-/// A multiple of 32 that all lanes agree on.
+/// True if it is a warp-uniform multiple of 32.
 bool is_row(const RowOperand& operand) { return is_multiple(operand) && !operand.varies_in_warp; }
 bool ends_in_ones(const RowOperand& operand) {
   return operand.constant && (*operand.constant & (lanes - 1)) == lanes - 1;
 }
 
-/// Also of an `or` or `xor`: a multiple has nothing in the bits of the lane.
+/// Also valid for `or` and `xor`: the lane bits of a multiple are zero.
 RowOperand sum(const RowOperand& first, const RowOperand& second) {
   const bool varies = first.varies_in_warp || second.varies_in_warp;
   if (is_multiple(first) && is_multiple(second)) return {RowValue::multiple, varies, {}};
@@ -82,7 +82,7 @@ RowValue converted(std::string_view opcode, const RowOperand& source) {
   return is_number(from) && is_number(to) && !has_modifier(opcode, "sat") ? source.value : RowValue::unknown;
 }
 
-/// Lanes of one row are all on the same side of the bound.
+/// True if lanes of one row are all on the same side of the bound.
 bool compares_rows(std::string_view opcode, const RowOperand& first, const RowOperand& second) {
   const auto has = [&](std::initializer_list<std::string_view> names) {
     return std::ranges::any_of(names, [&](std::string_view name) { return has_modifier(opcode, name); });

@@ -1,6 +1,6 @@
-// An optimistic fixed point: everything begins uniform and is raised until nothing changes. The influence of
-// a divergent branch is found by sending a label along each of its paths (as LLVM's SyncDependenceAnalysis
-// does): where two labels meet, paths join.
+// An optimistic fixed point: all values start uniform and are raised until nothing changes. The influence of
+// a divergent branch is found by sending a label along each of its paths (as in LLVM's
+// SyncDependenceAnalysis): paths join where two labels converge.
 #include "ptx/analysis/values/uniformity.h"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ Variance variance_of_special_register(std::string_view name, const LaunchShape& 
   }
   if (root == "%ctaid" || root == "%clusterid" || root == "%cluster_ctaid" || root == "%cluster_ctarank")
     return varies_over_blocks;
-  return varies;  // clocks, counters, where the warp happens to run
+  return varies;  // clocks, counters, location of the warp
 }
 
 Uniformity::Uniformity(const Function& function, const ControlFlowGraph& graph,
@@ -74,7 +74,7 @@ void Uniformity::solve() {
       changed |= update_branch(block);
     }
   }
-  // What never runs has no answer to be right.
+  // Unreachable values vary.
   for (ValueId id = 0; id < values_.size(); ++id) {
     if (!dominators_.is_reachable(ssa_.values()[id].block)) values_[id] = varies;
   }
@@ -151,7 +151,7 @@ Uniformity::Influence Uniformity::find_influence(std::uint32_t block) {
     if (std::exchange(joined_[join], block) != block) result.joins.push_back(join);
   };
   std::unordered_map<std::uint32_t, std::uint32_t> labels;
-  using Entry = std::pair<std::uint32_t, std::uint32_t>;  // order, block: blocks behind all before them
+  using Entry = std::pair<std::uint32_t, std::uint32_t>;  // order, block: predecessors first
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> work;
   const auto follow = [&](std::uint32_t target, std::uint32_t label) {
     const std::uint32_t loop = loops_.loop_of(target);
@@ -159,8 +159,8 @@ Uniformity::Influence Uniformity::find_influence(std::uint32_t block) {
         loop != no_loop && loops_.loops()[loop].header == target && loops_.contains(loop, block);
     const auto [entry, fresh] = labels.try_emplace(target, label);
     if (fresh) {
-      // Around the loop that holds the branch: the next iteration, in which the threads are together again,
-      // unless the paths join inside the loop and some come there an iteration later.
+      // Back edge of the loop that contains the branch: threads are together again in the next iteration,
+      // unless the paths join inside the loop and some threads arrive an iteration later.
       if (is_jump_back) {
         if (meeting != no_block && loops_.contains(loop, meeting)) add_join(target);
       } else if (target != meeting) {
@@ -204,7 +204,7 @@ Variance Uniformity::of_value_at(ValueId value, std::uint32_t block) const {
        loop = loops_.loops()[loop].parent) {
     variance |= loop_exits_[loop];
   }
-  // A cycle with several entries has no iterations to speak of.
+  // Iterations are undefined in a cycle with several entries.
   if (loops_.is_irreducible(made.block) && made.block != block) variance |= varies;
   return variance;
 }
@@ -219,7 +219,7 @@ Variance Uniformity::of_operand(std::uint32_t instruction, const Operand& operan
     return variance_of_special_register(operand.name, launch_);
   if (operand.kind == OperandKind::identifier) {
     const RegisterId reg = usage_.find(operand.name, instruction);
-    // Anything else with a name is an address, the same for all.
+    // Any other name is an address, which is uniform.
     if (reg != no_register) variance = of_register_read(instruction, reg);
   }
   for (const Operand& element : operand.elements) variance |= of_operand(instruction, element);
@@ -264,7 +264,7 @@ bool Uniformity::update_written_rows(std::uint32_t at, Variance guard) {
   return changed;
 }
 
-/// Behind loops that lanes leave in different iterations, rows that were the same for the warp are not.
+/// After loops that lanes leave in different iterations, warp-uniform rows are not uniform.
 RowValue Uniformity::row_at(ValueId value, std::uint32_t block) const {
   if (value == no_value) return RowValue::unknown;
   const RowValue row = rows_[value];
@@ -307,7 +307,7 @@ bool Uniformity::hides_lanes(std::uint32_t at) const {
          ptx::hides_lanes(function_.body->instructions[at], sources);
 }
 
-/// Of what an instruction writes.
+/// Returns the variance of the result.
 Variance Uniformity::evaluate(std::uint32_t at) const {
   const Instruction& instruction = function_.body->instructions[at];
   if (!instruction.traits.known || instruction.traits.kind == OpcodeClass::call ||
@@ -333,13 +333,13 @@ Variance Uniformity::evaluate_load(const Instruction& instruction, Variance addr
   switch (instruction.traits.space) {
     case StateSpace::constant: return address;
     case StateSpace::global:
-      // Read-only for as long as the kernel runs.
+      // Read-only while the kernel runs.
       return has_modifier(instruction.opcode, "nc") ? address : varies;
     case StateSpace::param: {
       if (!function_.is_entry || instruction.operands.size() < 2) return varies;
       const Operand& place = instruction.operands[1];
       if (place.elements.empty() || place.elements[0].kind != OperandKind::identifier) return varies;
-      // A kernel's own parameters are the same for all; results of calls are not.
+      // A kernel's own parameters are uniform; results of calls are not.
       const auto is_own = [&](const Variable& parameter) { return parameter.name == place.elements[0].name; };
       return std::ranges::any_of(function_.parameters, is_own) ? address : varies;
     }
@@ -347,11 +347,11 @@ Variance Uniformity::evaluate_load(const Instruction& instruction, Variance addr
   }
 }
 
-/// Instructions in which threads hear of each other, or that ask the machine.
+/// Handles instructions that exchange values between threads or query the machine.
 Variance Uniformity::evaluate_exchange(const Instruction& instruction, Variance operands) const {
   const std::string_view root = instruction.opcode.substr(0, instruction.opcode.find('.'));
   if (root == "vote" || root == "redux") {
-    // One answer for the whole warp when every lane takes part, but each warp has its own.
+    // If all lanes take part, the result is uniform within the warp, but differs between warps.
     const bool one_answer = has_modifier(instruction.opcode, "sync") && !instruction.operands.empty() &&
                             is_all_lanes(instruction.operands.back());
     return one_answer ? varies_in_block | varies_over_blocks : varies;
@@ -359,7 +359,8 @@ Variance Uniformity::evaluate_exchange(const Instruction& instruction, Variance 
   if (instruction.traits.kind == OpcodeClass::barrier) {
     return has_modifier(instruction.opcode, "red") ? varies_over_blocks : varies;
   }
-  // Which block of its cluster has an address, and where another block has it, depends on who asks.
+  // The block of the cluster that has an address, and the address in another block, depend on the executing
+  // block.
   if (root == "getctarank" || root == "mapa") return operands | varies_over_blocks;
   static constexpr std::string_view asking[] = {"shfl",    "match",  "activemask", "elect",
                                                 "mma",     "wmma",   "movmatrix",  "wgmma",

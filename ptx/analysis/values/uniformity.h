@@ -1,17 +1,16 @@
-// Which values and branches differ between the threads that execute an instruction together.
+// Determines which values and branches vary between the threads that execute an instruction together.
 //
-// A value does not vary in a warp (in a block, over the blocks) when all threads of one warp (of one block;
+// A value is uniform in a warp (in a block, over the blocks) if all threads of one warp (of one block;
 // threads of the same index in any two blocks) that execute the same instance of an instruction see the same
-// value. Threads that branched apart count as together again behind the branch's immediate post-dominator, as
-// they are on the cpu device. The answer "uniform" is a promise; "varies" is not: what the analysis cannot
-// follow (loads from memory that is written, calls, undefined registers) varies.
+// value. Threads that diverged count as together again after the branch's immediate post-dominator, as on the
+// cpu device. "Uniform" is a guarantee; "varies" is not: values that the analysis cannot follow (loads from
+// memory that is written, calls, undefined registers) vary.
 //
-// Where threads take different paths, values merged where the paths join vary even if each is uniform; a
-// value made in a loop that threads leave in different iterations varies behind the loop, although it may be
-// uniform inside.
+// If threads take different paths, values merged at the join vary even if each is uniform; a value defined in
+// a loop that threads leave in different iterations varies after the loop, although it may be uniform inside.
 //
-// In launches with whole rows (LaunchShape) warps are rows: %tid.y does not vary in them, nor does what does
-// not depend on the lane's bits of %tid.x (lane_rows.h).
+// In launches with whole rows (LaunchShape) warps are rows: %tid.y does not vary in them, nor do values
+// independent of the lane bits of %tid.x (lane_rows.h).
 #pragma once
 
 #include <cstdint>
@@ -24,7 +23,7 @@
 
 namespace lynxpp::ptx {
 
-/// Over what a value may vary; a set of bits. Whatever varies in a warp varies in a block.
+/// Scopes over which a value may vary; a set of bits. A value that varies in a warp varies in a block.
 using Variance = std::uint8_t;
 inline constexpr Variance uniform = 0;
 inline constexpr Variance varies_in_warp = 1;
@@ -32,7 +31,7 @@ inline constexpr Variance varies_in_block = 2;
 inline constexpr Variance varies_over_blocks = 4;
 inline constexpr Variance varies = varies_in_warp | varies_in_block | varies_over_blocks;
 
-/// Of a special register, by name with its component ("%tid.x").
+/// Variance of a special register, by name with its component ("%tid.x").
 Variance variance_of_special_register(std::string_view name, const LaunchShape& launch = {});
 
 class Uniformity {
@@ -41,25 +40,26 @@ class Uniformity {
              const LoopNest& loops, const RegisterUsage& usage, const SsaForm& ssa,
              const LaunchShape& launch = {});
 
-  /// Where the value is made.
+  /// Variance where the value is defined.
   Variance of_value(ValueId value) const { return value == no_value ? varies : values_[value]; }
-  /// What an instruction sees when it reads the value, perhaps behind the loop that made it.
+  /// Variance where `block` reads the value, possibly after the loop that defines it.
   Variance of_value_at(ValueId value, std::uint32_t block) const;
   Variance of_register_read(std::uint32_t instruction, RegisterId reg) const;
-  /// Of an operand: a register, constant, special register, address or vector, as `instruction` reads it.
+  /// Variance of a register, constant, special register, address or vector, as `instruction` reads it.
   Variance of_operand(std::uint32_t instruction, const Operand& operand) const;
-  /// Of the edge that a block's last instruction takes: uniform when it has but one.
+  /// Variance of the edge that a block's last instruction takes: uniform if it has only one.
   Variance of_branch(std::uint32_t block) const { return branches_[block]; }
-  /// Whether threads that took different paths may converge where the block begins.
+  /// Variance of the threads that converge at the block's entry: nonzero if they may arrive on different
+  /// paths.
   Variance of_meeting(std::uint32_t block) const { return joins_[block] | everywhere_; }
-  /// Whether the threads of a warp may leave the loop in different iterations.
+  /// Nonzero if threads may leave the loop in different iterations.
   Variance of_loop_exit(std::uint32_t loop) const { return loop_exits_[loop]; }
 
  private:
-  /// What a branch's paths do to each other when not all threads take the same.
+  /// Effects of a divergent branch.
   struct Influence {
     bool known = false;
-    bool everywhere = false;           ///< not looked for: perhaps anywhere
+    bool everywhere = false;           ///< not computed: perhaps anywhere
     std::vector<std::uint32_t> joins;  ///< blocks where different paths join
     std::vector<std::uint32_t> exits;  ///< loops that threads may leave in different iterations
   };
@@ -89,12 +89,13 @@ class Uniformity {
   const SsaForm& ssa_;
   const LaunchShape launch_;
   std::vector<std::uint32_t> post_dominators_;
-  std::vector<RowValue> rows_;  ///< per value; empty: warps may be anything
+  std::vector<RowValue> rows_;  ///< per value; empty: the shape of warps is unknown
   std::vector<Variance> values_, branches_, joins_, loop_exits_;
   std::vector<Influence> influences_;
-  Variance everywhere_ = uniform;  ///< of branches whose influence was not looked for
-  /// Steps left for finding influences, so that functions with thousands of nested regions take linear time.
-  std::size_t budget_ = 0;             ///< edges that find_influence() may still follow, of all branches
+  Variance everywhere_ = uniform;  ///< from branches whose influence was not computed
+  /// Remaining steps for finding influences, so that functions with thousands of nested regions take linear
+  /// time.
+  std::size_t budget_ = 0;             ///< edges that find_influence() may still follow, over all branches
   std::vector<std::uint32_t> joined_;  ///< the last branch whose influence each block was added to
 };
 

@@ -13,11 +13,11 @@
 namespace lynxpp::ptx {
 namespace {
 
-/// What a loop does that matters here.
+/// Relevant reads of a loop.
 struct Reads {
-  bool strong = false;   ///< reads what other blocks write, as they write it
-  bool weak = false;     ///< reads what others may have written before
-  bool ordered = false;  ///< makes the compiler read again what is read weakly
+  bool strong = false;   ///< reads memory that other blocks may write concurrently
+  bool weak = false;     ///< reads memory that others may have written before
+  bool ordered = false;  ///< forces the compiler to repeat weak reads
 };
 
 bool has_any(std::string_view opcode, std::initializer_list<std::string_view> modifiers) {
@@ -28,8 +28,8 @@ bool begins(std::string_view opcode, std::string_view root) {
   return opcode.starts_with(root) && (opcode.size() == root.size() || opcode[root.size()] == '.');
 }
 
-/// Of memory that belongs to a thread block or that nobody writes. Blocks of a cluster are on the device
-/// together whatever the variant takes, or the launch fails.
+/// True for memory that belongs to a thread block or that is read-only. Blocks of a cluster are always
+/// co-resident; otherwise the launch fails.
 bool is_private(const Instruction& instruction, StateSpace space) {
   return space == StateSpace::shared || space == StateSpace::local || space == StateSpace::param ||
          space == StateSpace::constant || space == StateSpace::texture ||
@@ -44,7 +44,7 @@ void add_read(const Instruction& instruction, Reads& reads) {
   for (const MemoryAccess& access : accesses) {
     if (!access.reads || is_private(instruction, access.space)) continue;
     if (accesses.count == 2 || !access.is_sized) {
-      reads.weak = reads.ordered = true;  // the end of a copy is waited for
+      reads.weak = reads.ordered = true;  // the loop waits for the end of a copy
       continue;
     }
     const bool is_strong =
@@ -56,7 +56,7 @@ void add_read(const Instruction& instruction, Reads& reads) {
 
 bool can_see_others(const Reads& reads) { return reads.strong || (reads.weak && reads.ordered); }
 
-/// What may hold a value that the loop has read: registers loaded from memory of any kind that is written.
+/// True if the results may hold a value that the loop has read: loads from any memory that is written.
 bool loads_what_was_read(const Instruction& instruction) {
   const OpcodeTraits& traits = instruction.traits;
   if (traits.kind == OpcodeClass::call) return true;
@@ -78,7 +78,7 @@ class Waits {
                                [&](const auto& region) { return in_cycle(region); });
   }
 
-  /// For a function that may be called in a loop.
+  /// Reads of a function that may be called in a loop.
   bool anywhere() {
     Reads reads = reads_of_all();
     reads.ordered = true;
@@ -98,8 +98,8 @@ class Waits {
     return can_see_others(reads) && a_read_decides(blocks);
   }
 
-  /// Whether a branch of the cycle is taken by something computed from what the cycle has read. What is
-  /// written where such a branch leads needs no following: the branch itself counts.
+  /// True if a branch of the cycle depends on a value that the cycle has read. Control dependence needs no
+  /// tracking: the branch itself counts.
   bool a_read_decides(const std::vector<std::uint32_t>& blocks) {
     const RegisterUsage& registers = analyses_.registers();
     std::vector<bool> depends(registers.registers().size());

@@ -1,4 +1,4 @@
-// Kernels whose thread blocks can wait for each other, and those whose cannot.
+// Kernels whose thread blocks can wait for each other, and kernels whose blocks cannot.
 #include "ptx/analysis/waiting/block_waits.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ std::string loop(const std::string& body) { return "LOOP:\n" + body + "\n@%p1 br
 const std::string counted = "add.s32 %r1, %r1, 1;\nsetp.lt.s32 %p1, %r1, %r9;";
 const std::string decided = "setp.eq.s32 %p1, %r2, 0;";
 
-TEST(BlockWaits, ALoopThatReadsUntilItHasSeenSomething) {
+TEST(BlockWaits, PollingLoopWaits) {
   for (const char* const read :
        {"ld.volatile.global.u32 %r2, [%rd1];", "ld.acquire.gpu.global.u32 %r2, [%rd1];",
         "ld.relaxed.sys.u32 %r2, [%rd1];", "ld.global.cv.u32 %r2, [%rd1];", "ld.global.cg.u32 %r2, [%rd1];",
@@ -37,7 +37,7 @@ TEST(BlockWaits, ALoopThatReadsUntilItHasSeenSomething) {
   }
 }
 
-TEST(BlockWaits, WhatIsReadMustDecideABranch) {
+TEST(BlockWaits, ReadMustControlABranch) {
   for (const char* const read : {"ld.volatile.global.u32 %r2, [%rd1];", "atom.global.add.u32 %r2, [%rd1], 1;",
                                  "ld.global.u32 %r2, [%rd1];\nbar.sync 0;"}) {
     EXPECT_FALSE(body_waits(loop(read + ("\n" + counted)))) << read;
@@ -46,7 +46,7 @@ TEST(BlockWaits, WhatIsReadMustDecideABranch) {
   }
 }
 
-TEST(BlockWaits, WeakReadsThatNothingOrdersAndMemoryOfTheBlockDoNot) {
+TEST(BlockWaits, UnorderedWeakReadsAndBlockMemoryDoNotWait) {
   for (const char* const read :
        {"ld.global.u32 %r2, [%rd1];", "ld.global.nc.u32 %r2, [%rd1];", "ld.const.u32 %r2, [%rd1];",
         "ld.volatile.shared.u32 %r2, [%r1];", "atom.shared.add.u32 %r2, [%r1], 1;"}) {
@@ -54,7 +54,7 @@ TEST(BlockWaits, WeakReadsThatNothingOrdersAndMemoryOfTheBlockDoNot) {
   }
 }
 
-TEST(BlockWaits, ThroughSharedMemoryAndPredicates) {
+TEST(BlockWaits, FollowsSharedMemoryAndPredicates) {
   EXPECT_TRUE(
       body_waits(loop("ld.acquire.gpu.global.u32 %r3, [%rd1];\nst.shared.u32 [%r9], %r3;\nbar.sync 0;\n"
                       "ld.shared.u32 %r2, [%r9];\n" +
@@ -64,13 +64,13 @@ TEST(BlockWaits, ThroughSharedMemoryAndPredicates) {
                       "@%p2 mov.u32 %r4, 1;\nsetp.eq.u32 %p1, %r4, 0;")));
 }
 
-TEST(BlockWaits, ABranchWithinTheLoopCounts) {
+TEST(BlockWaits, BranchInsideTheLoopCounts) {
   EXPECT_TRUE(
       body_waits(loop("ld.volatile.global.u32 %r2, [%rd1];\nsetp.ne.u32 %p2, %r2, 0;\n@%p2 bra SKIP;\n"
                       "mov.u32 %r4, 1;\nSKIP:\nsetp.eq.u32 %p1, %r4, 0;")));
 }
 
-TEST(BlockWaits, CyclesWithSeveralEntries) {
+TEST(BlockWaits, ChecksIrreducibleCycles) {
   const std::string begin = "setp.eq.u32 %p3, %r9, 0;\n@%p3 bra B;\nA:\nadd.u32 %r4, %r4, 1;\nB:\n";
   EXPECT_TRUE(body_waits(begin + "ld.volatile.global.u32 %r2, [%rd1];\n" + decided + "\n@%p1 bra A;"));
   EXPECT_FALSE(body_waits(begin + "ld.global.u32 %r2, [%rd1];\n" + decided + "\n@%p1 bra A;"));
@@ -88,7 +88,7 @@ TEST(BlockWaits, FunctionsMayBeCalledInLoops) {
   EXPECT_FALSE(waits(calling("st.global.u32 [%rd1], %r2;")));
 }
 
-TEST(BlockWaits, WhatIsCalledElsewhereIsNotKnown) {
+TEST(BlockWaits, UnknownCalleesMayWait) {
   const auto calling = [](const std::string& name) {
     return ".extern .func " + name + "(.param .b64 p);\n.visible .entry k(.param .u64 A)\n{\n" +
            declarations + "{\n.param .b64 p0;\nst.param.b64 [p0], %rd1;\ncall.uni " + name +

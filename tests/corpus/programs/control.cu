@@ -1,4 +1,4 @@
-// Control flow: jump tables, early exits, loops with several ends, irreducible regions, labels in nested
+// Control flow: jump tables, early exits, loops with several exits, irreducible regions, labels in nested
 // scopes.
 __global__ void jump_table(int* out, const int* in, int count) {
   const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);

@@ -1,4 +1,4 @@
-// CUB inside kernels of our own: block-wide and warp-wide algorithms with shared memory of their own.
+// CUB inside kernels: block-wide and warp-wide algorithms with their own shared memory.
 #include <cub/cub.cuh>
 
 template <int Threads, int Items>

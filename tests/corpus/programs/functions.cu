@@ -1,5 +1,5 @@
-// Device functions of all kinds: recursion, pointers, virtual functions, tables nobody calls through,
-// variable arguments, allocation.
+// Device functions of all kinds: recursion, pointers, virtual functions, tables without calls, variable
+// arguments, allocation.
 #include <cassert>
 #include <cstdio>
 
@@ -52,10 +52,10 @@ __global__ void virtual_functions(float* out, int which) {
   delete shape;
 }
 
-/// Constructs an object with a virtual table and calls nothing through it.
+/// Constructs an object with a virtual table without calling through it.
 __global__ void only_constructs(Square* squares) { new (squares + threadIdx.x) Square; }
 
-/// Keeps a function's address, which other kernels call.
+/// Stores a function's address, which other kernels call.
 __global__ void keeps_an_address(int which) { table[0] = which != 0 ? half : twice; }
 
 __global__ void prints(const int* values, int count) {

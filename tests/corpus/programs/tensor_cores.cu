@@ -1,5 +1,5 @@
-// Matrix instructions and what feeds them: wmma, mma.sync, ldmatrix, cp.async, and (from sm_90) bulk copies
-// and barriers of transactions.
+// Matrix instructions and their operands: wmma, mma.sync, ldmatrix, cp.async, and (from sm_90) bulk copies
+// and transaction barriers.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_pipeline.h>

@@ -1,4 +1,4 @@
-// Thrust: what programs call most.
+// Thrust: the most common algorithms.
 #include <thrust/device_ptr.h>
 #include <thrust/execution_policy.h>
 #include <thrust/for_each.h>

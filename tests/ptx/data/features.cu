@@ -1,4 +1,4 @@
-// Makes nvcc write as many kinds of PTX as a small file can: the corpus test parses what comes out of it.
+// Makes nvcc emit many kinds of PTX from a small file; the corpus test parses the output.
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 #include <cuda_fp16.h>
