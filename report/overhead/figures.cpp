@@ -1,0 +1,22 @@
+#include "report/overhead/figures.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+namespace lynxpp::report {
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+std::string fixed(double value, int digits) {
+  std::array<char, 64> buffer{};
+  std::snprintf(buffer.data(), buffer.size(), "%.*f", digits, value);
+  return buffer.data();
+}
+
+}  // namespace lynxpp::report
