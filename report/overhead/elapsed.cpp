@@ -59,7 +59,7 @@ std::string output_line(const ElapsedBench& bench) {
 }  // namespace
 
 ElapsedRatio ratio_of(const ElapsedSetting& setting, const ElapsedSetting& native) {
-  LYNXPP_CHECK(setting.runs.size() == native.runs.size(), "a setting without as many runs as native ones");
+  LYNXPP_CHECK(setting.runs.size() == native.runs.size(), "a setting has a run for each native run");
   const std::vector<double> elapsed = ratios_of(setting, native, &ElapsedRun::elapsed_ms);
   if (elapsed.empty()) return {};
   return {median(elapsed), *std::ranges::min_element(elapsed), *std::ranges::max_element(elapsed),

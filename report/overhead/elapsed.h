@@ -1,4 +1,4 @@
-// What instrumentation costs whole programs: wall and processor time of runs made in turn.
+// The overhead of instrumentation on whole programs: wall and processor time of runs made in turn.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ struct ElapsedSetting {
   std::uint64_t instrumented_launches = 0;  ///< of these
 };
 
-/// Settings have as many runs as `native`, which has at least one.
+/// `native` has at least one run; every setting has the same number of runs.
 struct ElapsedBench {
   std::vector<std::string> command;
   std::string device;  ///< "cpu", or the GPU's name; empty: no launch was seen
