@@ -1,6 +1,6 @@
-/* Results of lynxpp for the running program itself: for a scheduler or tuner that decides by the behaviour of
- * its kernels. C and C++; nothing to link: the functions find lynxpp in the process (LD_PRELOAD, `lynxpp run`)
- * and otherwise report that it is absent. docs/c-api.md has an example. */
+/* Results of lynxpp for the running program itself: for a scheduler or tuner that decides by the behaviour
+ * of its kernels. C and C++; nothing to link: the functions find lynxpp in the process (LD_PRELOAD, `lynxpp
+ * run`) and otherwise report that it is absent. docs/c-api.md has an example. */
 #ifndef LYNXPP_H
 #define LYNXPP_H
 
@@ -62,9 +62,9 @@ static inline int lynxpp_attached(void) {
   return api != NULL ? api->attached() : -1;
 }
 
-/* Replaces the attached specifications, from the next launch on: names or paths, separated by commas. Returns 1
- * on success; 0 if they have errors, which are printed to standard error, and nothing is attached; -1 if lynxpp
- * is not in this process. */
+/* Replaces the attached specifications, from the next launch on: names or paths, separated by commas.
+ * Returns 1 on success; 0 if they have errors, which are printed to standard error, and nothing is attached;
+ * -1 if lynxpp is not in this process. */
 static inline int lynxpp_attach(const char* specifications) {
   const lynxpp_api* const api = lynxpp_find();
   return api != NULL ? api->attach(specifications) : -1;
@@ -76,10 +76,11 @@ static inline void lynxpp_detach(void) {
   if (api != NULL) api->attach("");
 }
 
-/* Calls `take` with the results of launches that have finished since the last call, on the calling thread and
- * in the order in which they were collected; `take` may launch, attach, detach and poll. Returns their number.
- * Results are kept from the first call of lynxpp_poll or lynxpp_attach on, at most 65,536. Does not wait for
- * launches; results of launches that the program waited for (cudaDeviceSynchronize etc.) are available. */
+/* Calls `take` with the results of launches that have finished since the last call, on the calling thread
+ * and in the order in which they were collected; `take` may launch, attach, detach and poll. Returns their
+ * number. Results are kept from the first call of lynxpp_poll or lynxpp_attach on, at most 65,536. Does not
+ * wait for launches; results of launches that the program waited for (cudaDeviceSynchronize etc.) are
+ * available. */
 static inline size_t lynxpp_poll(lynxpp_take take, void* context) {
   const lynxpp_api* const api = lynxpp_find();
   return api != NULL ? api->poll(take, context) : 0;

@@ -21,7 +21,7 @@ namespace {
 constexpr char seen_mark = '1';
 constexpr char measured_mark = '2';
 
-/// The path of the mark, or false: the program may have closed it and opened something else there.
+/// Finds the path of the mark. Returns false if the program closed it and opened another file there.
 bool find_mark(char* path, size_t size) {
   snprintf(path, size, "/proc/%d/fd/%d", settings.run_process, settings.run_mark);
   constexpr char expected[] = "/memfd:" LYNXPP_RUN_MARK;
@@ -41,7 +41,7 @@ bool had_children() {
   return getrusage(RUSAGE_CHILDREN, &used) == 0 && used.ru_maxrss > 0;
 }
 
-/// The path of one that is in another namespace than this library; null: there is none.
+/// Returns the path of a driver in a different namespace than this library, or null.
 const char* driver_elsewhere() {
   constexpr int with_namespaces = 2;
   constexpr char driver[] = "libcuda.so";
@@ -107,7 +107,7 @@ void tell_run_program(lynxpp_seen seen) {
   if (settings.run_process == 0 || is_run_program() || !find_mark(path, sizeof path)) return;
   const int mark = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
   if (mark < 0) return;
-  // Nobody could be told of a failure.
+  // A failure could not be reported to anyone.
   [[maybe_unused]] const ssize_t ignored =
       write(mark, seen == lynxpp_seen_measured ? &measured_mark : &seen_mark, 1);
   close(mark);

@@ -1,4 +1,4 @@
-// Room for one more launch, and waiting that has an end.
+// Waits, with a limit, until there is room for one more launch.
 #include <pthread.h>
 
 #include <algorithm>
@@ -17,12 +17,12 @@
 namespace lynxpp::interposer {
 namespace {
 
-/// Between two looks at launches that are not over.
+/// Pause between two polls of unfinished launches.
 constexpr std::chrono::milliseconds look_again(1);
-/// After that, results of later launches are looked for, too.
+/// After this time, results of later launches are polled too.
 constexpr std::chrono::milliseconds patience_with_first(20);
 
-/// What a thread that may never end and the one that waits for it share.
+/// State shared by a thread that may never end and the one that waits for it.
 struct Ended {
   std::mutex mutex;
   std::condition_variable changed;
@@ -39,7 +39,7 @@ bool Session::is_crowded() const {
 bool Session::take_results_until(const std::function<bool()>& is_enough) {
   if (taking_.is_held_by_caller()) return is_enough();
   const auto begin = std::chrono::steady_clock::now();
-  auto last = begin;  // when something was taken
+  auto last = begin;  // when a result was collected
   while (!finished_ && !ending_) {
     const std::uint64_t before = settled_;
     const auto now = std::chrono::steady_clock::now();
