@@ -149,7 +149,7 @@ int control(const char* request, size_t bytes, int is_cpu, uint64_t launches, ly
             void* context) {
   return contained("a request", -1, [&] {
     if (engine().is_refused) {
-      const std::string why = refusal("the program's environment asks for what is not understood");
+      const std::string why = refusal("the program's environment has invalid lynxpp settings");
       reply(context, why.data(), why.size());
       return -1;
     }

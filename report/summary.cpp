@@ -92,7 +92,7 @@ std::string gap_of(const CoverageRecord& record) {
     if (!record.reason.empty()) return printable(record.reason);
     return record.notes.empty() ? "not selected" : "see the notes";
   }
-  return record.sites == 0 ? "no place in this kernel matches the specification" : printable(record.reason);
+  return record.sites == 0 ? "no site in this kernel matches the specification" : printable(record.reason);
 }
 
 std::string shape_of(const std::uint32_t (&extent)[3]) {

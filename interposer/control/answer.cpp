@@ -64,7 +64,7 @@ std::optional<std::string> attach_as_asked(Session& session, const json& wish) {
   std::optional<NamePattern> kernels;
   if (wish.contains("kernels")) {
     const std::string* const pattern = text_in(wish, "kernels");
-    if (pattern == nullptr) return "the filter of kernels is no text";
+    if (pattern == nullptr) return "the kernel filter is not a string";
     Result<NamePattern> parsed = NamePattern::parse(*pattern);
     if (!parsed) return parsed.error().diagnostics.front().message;
     kernels = std::move(*parsed);
@@ -80,8 +80,7 @@ std::string refusal(const std::string& why) { return text_of({{"error", why}}); 
 
 Answer answer(Session& session, std::string_view request, const ProcessFacts& process) {
   const Result<json> parsed = parse_json<json>(request, {});
-  if (!parsed || !parsed->is_object() || parsed->size() != 1)
-    return {refusal("the request is not understood"), {}};
+  if (!parsed || !parsed->is_object() || parsed->size() != 1) return {refusal("invalid request"), {}};
   const json& asked = *parsed;
   const std::string& what = asked.begin().key();
   if (what == "status") return {text_of_status(session.status(), process), {}};
@@ -91,7 +90,7 @@ Answer answer(Session& session, std::string_view request, const ProcessFacts& pr
     std::string none;
     session.attach("", none);
   } else {
-    return {refusal("the request is not understood"), {}};
+    return {refusal("invalid request"), {}};
   }
   SessionStatus status = session.status();
   const bool attached = !status.specifications.empty();

@@ -178,8 +178,8 @@ void begin_control() {
   const int error = errno;
   if (settings.control != ControlChoice::on && may_filter_system_calls("/proc/self/status")) {
     if (settings.verbose)
-      say("`lynxpp attach` cannot reach this process: its system calls are filtered (seccomp), and a socket "
-          "could end it; LYNXPP_CONTROL=1 opens one all the same");
+      say("`lynxpp attach` cannot reach this process: its system calls are filtered (seccomp), and opening "
+          "a socket could end it; set LYNXPP_CONTROL=1 to open one anyway");
     errno = error;
     return;
   }
@@ -192,7 +192,7 @@ void begin_control() {
     pthread_atfork(nullptr, nullptr, leave_listening_to_parent);
     if (!start_thread()) end_control();
   } else if (settings.verbose) {
-    say("`lynxpp attach` cannot reach this process: no socket can be made at %s", socket_path.text);
+    say("`lynxpp attach` cannot reach this process: cannot create the socket %s", socket_path.text);
   }
   errno = error;
 }

@@ -319,15 +319,14 @@ bool explain_static_runtime(const void* caller) {
   const char* const no_driver = driver_present() ? "" : " (there is no NVIDIA driver on this machine)";
   if (asking.name[0] != '\0') {
     if (is_first(asking.file)) {
-      say("%s links its own static CUDA runtime, which cannot run on the cpu device; its functions fail "
-          "there%s",
+      say("%s links its own static CUDA runtime, which cannot run on the cpu device; calls to it "
+          "fail%s",
           asking.name, no_driver);
     }
     return true;
   }
   if (explained.exchange(true)) return true;
-  say("the CUDA runtime is linked statically into this program, and such a runtime cannot run on the cpu "
-      "device; "
+  say("this program links the CUDA runtime statically, which cannot run on the cpu device; "
       "rebuild the program with `nvcc -cudart shared`%s",
       no_driver);
   return true;
@@ -361,9 +360,8 @@ void explain_driver_use() {
   if (settings.device != DeviceChoice::cpu || driver_is_stand_in()) return;
   attached_flag.store(0, std::memory_order_relaxed);
   if (explained.exchange(true)) return;
-  say("LYNXPP_DEVICE is cpu, but this program has loaded the driver of the GPU; it runs there, "
-      "uninstrumented. "
-      "`lynxpp run -d cpu`, or LD_LIBRARY_PATH=%s, gives it the cpu device's",
+  say("LYNXPP_DEVICE is cpu, but this program has loaded the GPU's driver and runs there, uninstrumented; "
+      "use `lynxpp run -d cpu`, or set LD_LIBRARY_PATH=%s, to load the cpu device's driver",
       stand_in_folder());
 }
 

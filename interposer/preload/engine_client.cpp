@@ -89,8 +89,8 @@ struct Loaded {
   char problem[2 * PATH_MAX] = "";
 
   void is_of_another_build(const char* path) {
-    snprintf(problem, sizeof problem, "%s is of another build than %s; install both from one", path,
-             own_path());
+    snprintf(problem, sizeof problem, "%s is from a different build than %s; install both from one build",
+             path, own_path());
   }
 };
 
@@ -147,9 +147,9 @@ void await_answer() {
 
 /// Answers a request while the engine is not open: nothing is attached.
 std::string answer_without_engine(const std::string& request, bool attaches) {
-  if (attaches) return R"({"error":"the engine cannot be opened; the program's standard error says why"})";
+  if (attaches) return R"({"error":"cannot open the engine; see the program's standard error"})";
   if (request != control::status_request && request != control::detach_request)
-    return R"({"error":"the request is not understood"})";
+    return R"({"error":"invalid request"})";
   return std::string(runs_on_cpu_device() ? R"({"device":"cpu")" : R"({"device":"cuda")") +
          ",\"launched\":" + std::to_string(launch_count.load()) + "}";
 }
@@ -247,7 +247,7 @@ void answer_request(const std::string& request, std::string& reply) {
     return;
   }
   if (opening_process.load(std::memory_order_relaxed) != getpid()) {
-    reply = R"({"error":"it is a forked child of the program that was instrumented"})";
+    reply = R"({"error":"the process is a forked child of the instrumented program"})";
     return;
   }
   finish_at_exit();

@@ -62,14 +62,13 @@ const char* reason() {
                       (settings.device == DeviceChoice::automatic && !driver_present());
   if (has_explained()) return "for the reason above";
   if (has_bypassing_runtime())
-    return "a library that was opened with RTLD_DEEPBIND uses CUDA's runtime library past the cpu device's "
-           "functions, "
+    return "a library opened with RTLD_DEEPBIND bypasses the cpu device and calls CUDA's runtime library, "
            "where its calls fail";
-  if (runs_on_cpu_device()) return "the program launched nothing on the cpu device";
-  if (driver_loaded()) return "the CUDA driver was loaded, and nothing launched";
+  if (runs_on_cpu_device()) return "the program launched no kernel on the cpu device";
+  if (driver_loaded()) return "the program loaded the CUDA driver but launched no kernel";
   if (on_cpu)
-    return "the program neither is linked with CUDA's runtime library nor opened the driver, which the cpu "
-           "device stands in for";
+    return "the program neither links CUDA's runtime library nor opened the driver, which the cpu device "
+           "replaces";
   if (!driver_present()) return "there is no NVIDIA driver on this machine";
   return "the program never loaded the CUDA driver";
 }
@@ -81,12 +80,12 @@ bool is_run_program() { return settings.run_process != 0 && getpid() == settings
 void say_no_launch() {
   if (child_saw_launch()) return;
   say("no kernel launch was seen in '%s': %s%s", program_invocation_short_name, reason(),
-      had_children() ? "; nor in its child processes" : "");
+      had_children() ? "; none was seen in its child processes either" : "");
 }
 
 void say_what_passed_unseen() {
   if (const char* const path = driver_elsewhere())
-    say("%s was opened into a namespace of its own (dlmopen): what was launched there was not seen", path);
+    say("%s was opened in a separate namespace (dlmopen): launches there were not seen", path);
 }
 
 bool child_has_measured() {

@@ -238,7 +238,7 @@ LYNXPP_EXPORT int InitializeInjection() {
   try {
     begin_late();
   } catch (...) {
-    say("no memory: the program runs uninstrumented");
+    say("out of memory: the program runs uninstrumented");
   }
   return 1;
 }

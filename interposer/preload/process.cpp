@@ -39,7 +39,7 @@ DeviceChoice parse_device(const char* text) {
   if (strcmp(text, "cpu") == 0) return DeviceChoice::cpu;
   if (strcmp(text, "cuda") == 0) return DeviceChoice::cuda;
   if (*text != '\0' && strcmp(text, "auto") != 0)
-    say("LYNXPP_DEVICE is '%s'; known are auto, cuda and cpu; using auto", text);
+    say("unknown LYNXPP_DEVICE '%s'; expected auto, cuda or cpu; using auto", text);
   return DeviceChoice::automatic;
 }
 
@@ -198,7 +198,7 @@ void lynxpp_resolve_real_functions() {
   void* of_libc = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
   if (of_libc == nullptr) of_libc = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
   if (of_libc == nullptr) {
-    say("this C library has no dlsym that could be called; use glibc 2.34 or newer");
+    say("cannot find dlsym in this C library; use glibc 2.34 or newer");
     _exit(127);
   }
   void* const opens = dlvsym(RTLD_NEXT, "dlopen", "GLIBC_2.34");

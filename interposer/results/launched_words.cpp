@@ -252,8 +252,7 @@ void LaunchedWords::add_scheme_notes(const cod::Specification& specification,
                     " accesses was counted, chosen at random (seed " + std::to_string(scheme.seed) + ")");
   if (scheme.is_plain)
     notes.push_back(
-        "counts of words are an estimate: what threads count at the same time may be lost "
-        "without atomic operations");
+        "counts of words are an estimate: without atomic operations, concurrent increments may be lost");
   if (scheme.threshold == 0) return;
   const std::string threshold = std::to_string(scheme.threshold);
   notes.push_back("counts of words stop at " + threshold);
@@ -271,7 +270,7 @@ void LaunchedWords::add_scheme_notes(const cod::Specification& specification,
   }
   if (arrays > 1)
     notes.push_back(std::to_string(arrays) + " arrays reach the threshold of " + threshold +
-                    ", a higher one tells them apart: " + reached);
+                    ", a higher one distinguishes them: " + reached);
 }
 
 bool LaunchedWords::may_wrap(const cod::Specification& specification, double milliseconds,
@@ -345,7 +344,7 @@ bool LaunchedWords::finish(const ProbeLayout& layout, std::span<std::byte> buffe
   for (std::size_t i = 0; i < specifications.size(); ++i) {
     if (!filled) {
       notes[i].push_back("counts of words are too low: " + filled.error().diagnostics.front().message +
-                         "; the kernel's next launches count with probes alone");
+                         "; the kernel's next launches use only probes");
     }
     std::uint64_t outside = outside_runs[i] + (filled ? (*filled)[i] : 0);
     for (std::size_t k = 0; k < arrays[i].size(); ++k) {

@@ -76,7 +76,7 @@ void ResultsWorker::wake() {
     std::thread([shared = shared_] { shared->run(); }).detach();
   } catch (const std::system_error& error) {
     // Launching threads collect results if too many are outstanding, and finish() collects the rest.
-    log().warn("no thread for results: {}", error.what());
+    log().warn("cannot start the thread that collects results: {}", error.what());
     shared_->is_through = true;
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);

@@ -162,7 +162,7 @@ void LaunchStreams::finish(const ProbeLayout& layout, std::span<std::byte> buffe
     } else if (reader.written() != appended) {
       notes_.emplace_back(ring.specification,
                           "'" + stream.name + "': " + std::to_string(appended - reader.written()) +
-                              " entries were not streamed: they came faster than they could be written");
+                              " entries were not streamed: they arrived faster than they could be written");
     }
   }
 }
@@ -209,14 +209,14 @@ std::unique_ptr<LaunchStreams> TraceStreams::begin(
   if (core == nullptr) return nullptr;
   if (!start())
     return std::make_unique<LaunchStreams>(std::move(core), specifications.size(),
-                                           "there is no thread that could take the entries");
+                                           "cannot start the thread that reads the entries");
   const std::lock_guard lock(shared_->mutex);
   shared_->cores.push_back(core);
   shared_->changed.notify_all();
   return std::make_unique<LaunchStreams>(std::move(core));
 }
 
-/// Starts the thread, once. Returns false if there is none.
+/// Starts the thread, once. Returns false if it cannot be started.
 bool TraceStreams::start() {
   const std::lock_guard lock(shared_->mutex);
   if (shared_->is_through) return false;

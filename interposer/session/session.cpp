@@ -48,7 +48,7 @@ bool Session::attach(const std::string& list, std::string& problem, std::optiona
   auto attached = std::make_shared<Attached>();
   problem.clear();
   const bool has_stack = run_with_stack(compilers_stack, [&] { problem = attached->add_all(list); });
-  if (!has_stack) problem = "error: there is no memory for a stack to compile specifications on\n";
+  if (!has_stack) problem = "error: out of memory for the stack that specifications are compiled on\n";
   if (!problem.empty()) return false;
   const State state(state_);
   select_kernels(std::move(kernels));
@@ -191,7 +191,7 @@ bool Session::make_launch(Seen& known, const std::shared_ptr<const Attached>& at
     }
   }
   if (configuration_.timing == Timing::originals) {
-    coverage.reason = "its original was timed";
+    coverage.reason = "the original kernel was timed";
     state.unlock();
     return time_original(known, device, launch, activity).ok();
   }

@@ -264,7 +264,7 @@ Status Session::reserve(const std::vector<GraphNode>& nodes, std::uint64_t bytes
   for (const GraphNode& node : nodes) {
     if (node.pending && node.is_wanted) node.seen->no_room.add(bytes, first_message(taken.error()));
   }
-  return failure("there was no memory for what they would count");
+  return failure("not enough memory for their counters");
 }
 
 Status Session::launch_graph(std::vector<GraphNode>& nodes, Graph& graph, const GraphLaunch& launch) {

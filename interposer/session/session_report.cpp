@@ -150,9 +150,10 @@ void Session::Seen::begin_coverage(const std::vector<std::string>& specs) {
 
 void Session::Seen::close_coverage() {
   if (const NoRoom& missed = no_room; missed.launches != 0) {
-    coverage.notes.push_back(
-        std::to_string(missed.launches) + (missed.launches == 1 ? " launch" : " launches") +
-        " ran uninstrumented for want of up to " + std::to_string(missed.bytes) + " bytes: " + missed.why);
+    coverage.notes.push_back(std::to_string(missed.launches) +
+                             (missed.launches == 1 ? " launch" : " launches") +
+                             " ran uninstrumented for lack of memory (up to " + std::to_string(missed.bytes) +
+                             " bytes): " + missed.why);
   }
   no_room = {};
   for (const auto& [way, launches] : natively)
@@ -171,8 +172,7 @@ bool Session::note_wrapped_words(Pending& pending, double milliseconds) {
     if (!plan.words->may_wrap(specification, milliseconds, plan.device.clock_khz)) continue;
     may_wrap = true;
     pending.notes[i].emplace_back(
-        "counts of words have 32 bits, of which one may have wrapped around in so long a launch; those of "
-        "the "
+        "counts of words have 32 bits and one may have wrapped around in this long launch; counts of the "
         "kernel's next launches stop at 4294967295");
   }
   return may_wrap;
@@ -292,13 +292,12 @@ void Session::report_specification(const Pending& pending, std::size_t index, st
     record.allocations = allocations_named_in(record.results, *pending.allocations);
   if (pending.counters_may_have_wrapped && !plan.attached->specifications[index]->counters().empty()) {
     record.notes.emplace_back(
-        "counts are an estimate: the launch may have run for so long that a counter wrapped; the kernel's "
-        "next launches "
-        "count in 64 bits");
+        "counts are an estimate: the launch may have run long enough for a counter to wrap around; the "
+        "kernel's next launches use 64-bit counters");
   }
   if (pending.indices_may_have_wrapped && !plan.attached->specifications[index]->tallies().empty()) {
     record.notes.emplace_back(
-        "sectors are an estimate: an array index of 32 bits may have wrapped around between the lanes of a "
+        "sectors are an estimate: a 32-bit array index may have wrapped around between the lanes of a "
         "warp; the kernel's next launches assume nothing about indices");
   }
   if (pending.streams != nullptr) {
@@ -398,7 +397,7 @@ void Session::give_up(LastResults& last) {
   while (PendingPtr next = last.next()) {
     --next->plan->seen->outstanding;
     ++next->plan->seen->lost;
-    add_once(next->plan->seen->coverage.notes, "results lost: the context ended before the launch had");
+    add_once(next->plan->seen->coverage.notes, "results lost: the context ended before the launch finished");
     given_up_.push_back(std::move(next));
   }
 }
@@ -471,9 +470,9 @@ void Session::note_missing_results() {
     if (seen->coverage.shape && seen->coverage.instrumented_launches == 0) continue;
     const std::string many = std::to_string(outstanding);
     report::CoverageRecord& coverage = seen->coverage;
-    coverage.notes.push_back("the program was ended before " + many + " launch" +
-                             (outstanding == 1 ? "" : "es") + " had; the results are missing");
-    if (!coverage.instrumented) coverage.reason = "the program was ended before its first launch had";
+    coverage.notes.push_back("the program ended before " + many + " launch" + (outstanding == 1 ? "" : "es") +
+                             " finished; the results are missing");
+    if (!coverage.instrumented) coverage.reason = "the program ended before its first launch finished";
   }
 }
 

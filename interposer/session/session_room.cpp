@@ -95,7 +95,7 @@ Result<std::unique_ptr<device::Buffer>> Session::allocate(Seen& seen, device::De
   if (taken) return buffer;
   const State state(state_);
   seen.no_room.add(bytes, first_message(taken.error()));
-  return failure("there was no memory for what it would count");
+  return failure("not enough memory for its counters");
 }
 
 Status Session::take_memory(const std::function<Status()>& take) {

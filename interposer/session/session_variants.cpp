@@ -17,7 +17,7 @@ void Session::make(Seen& seen, Kernel& kernel, const device::Launch& launch, con
   try {
     const bool has_stack =
         run_with_stack(compilers_stack, [&] { prepared = prepare(seen, kernel, launch, source); });
-    if (!has_stack) prepared = failure("there is no memory for a stack to instrument it on");
+    if (!has_stack) prepared = failure("out of memory for the stack that it is instrumented on");
   } catch (const std::exception& error) {
     prepared = failure(std::string("internal failure: ") + error.what());
   }
@@ -101,7 +101,7 @@ void Session::note_made(Seen& seen, const Kernel& kernel, const engine::Request&
   for (const std::uint64_t sites : kernel.instrumented.sites_per_handler) coverage.sites += sites;
   if (coverage.sites != 0) {
     for (const std::string& name : engine::idle_specifications(request, kernel.instrumented))
-      add_once(coverage.notes, "no place in this kernel matches '" + name + "'");
+      add_once(coverage.notes, "no site in this kernel matches '" + name + "'");
   }
 }
 
@@ -148,7 +148,7 @@ Result<std::string> Session::obstacle_to_block_counters(const Kernel& kernel, co
   (*words)->add_block_counters(larger);
   const std::optional<std::uint32_t> before = device.resident_blocks(launch, nullptr);
   const std::optional<std::uint32_t> after = device.resident_blocks(larger, kernel.variant.get());
-  if (!before || !after) return std::string("nothing is known of the device's occupancy");
+  if (!before || !after) return std::string("the device's occupancy is unknown");
   if (*after >= *before && *after > 0) return std::string();
   return "with them an SM would hold " + std::to_string(*after) + " thread blocks instead of " +
          std::to_string(*before);
@@ -171,7 +171,7 @@ Status Session::make_variant(Seen& seen, Kernel& kernel, const device::Launch& l
                              const engine::Request& request, const std::string& refused) {
   Result<engine::Instrumented> instrumented = engine::instrument(request);
   if (!instrumented) return instrumented.error();
-  if (instrumented->ptx == refused) return failure("the same text has been refused before");
+  if (instrumented->ptx == refused) return failure("the same PTX has been refused before");
   kernel.instrumented = std::move(*instrumented);
   dump_.instrumented(kernel.instrumented.ptx, kernel.dumped);
   if (share_variant(seen, kernel)) return success();

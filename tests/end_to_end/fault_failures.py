@@ -20,7 +20,7 @@ def memory_budget(build):
         coverage, = records.coverage
         demand_equal(f"{budget}: launches and instrumented ones", (coverage["launches"], coverage["instrumented_launches"]),
                      (5, instrumented))
-        expect_words(run, "5 launches ran uninstrumented for want of up to ", "LYNXPP_MEMORY_BUDGET leaves 0 bytes of memory for "
+        expect_words(run, "5 launches ran uninstrumented for lack of memory (up to ", "LYNXPP_MEMORY_BUDGET leaves 0 bytes of memory for "
                      "probe buffers") if instrumented == 0 else demand_equal("notes", coverage["notes"], [])
     run = build.run(build.examples / "vecadd", spec="instruction_count", environment={"LYNXPP_MEMORY_BUDGET": "much"})
     expect_words(run, "LYNXPP_MEMORY_BUDGET: 'much' is no amount of memory", "512M", "the program runs uninstrumented")

@@ -47,7 +47,7 @@ def signals_inside_a_kernel(build):
         demand_equal("status", run.status, -number)
         notes = {entry["kernel"][:6]: (entry["reason"], entry["notes"]) for entry in records.coverage}
         demand_equal("coverage of the kernel that ran", notes["_Z13wa"],
-                     ("", ["the program was ended before 1 launch had; the results are missing"]))
+                     ("", ["the program ended before 1 launch finished; the results are missing"]))
 
 
 @test
@@ -85,7 +85,7 @@ def runs_without_a_launch(build):
             expect_words(run, words)
             demand_equal("lines", len(run.stderr.splitlines()), 1)
     run = lynxpp_run(build, "/bin/sh", "-c", "/bin/true; exit 3", options=("-d", "cpu"))
-    expect_words(run, "nor in its child processes", "neither is linked with CUDA's runtime library")
+    expect_words(run, "none was seen in its child processes either", "neither links CUDA's runtime library")
 
 
 @test

@@ -272,7 +272,7 @@ TEST(Preload, ALineThatNobodyReadsDoesNotEndTheProgram) {
 TEST(Preload, AnEngineOfAnotherBuildIsOneLine) {
   const Outcome result = run_driver("dlsym launches", attached, stage_folder + "/other_build/liblynxpp.so");
   EXPECT_EQ(result.status, 0);
-  EXPECT_THAT(result.errors, HasSubstr("liblynxpp-engine.so is of another build than "));
+  EXPECT_THAT(result.errors, HasSubstr("liblynxpp-engine.so is from a different build than "));
   EXPECT_EQ(split(result.errors, '\n').size(), 2u);
   EXPECT_EQ(result.events_of("driver cuLaunch").size(), 6u);
 }
@@ -355,7 +355,7 @@ TEST(Preload, LookUpsDependOnTheirRealCaller) {
 TEST(Preload, ABadDeviceNameIsOneLine) {
   const Outcome result = run("/bin/true", "LYNXPP_DEVICE=gpu");
   EXPECT_EQ(result.status, 0);
-  EXPECT_EQ(result.errors, "lynxpp: LYNXPP_DEVICE is 'gpu'; known are auto, cuda and cpu; using auto\n");
+  EXPECT_EQ(result.errors, "lynxpp: unknown LYNXPP_DEVICE 'gpu'; expected auto, cuda or cpu; using auto\n");
 }
 
 // ---- the cpu device --------------------------------------------------------------------------------------
@@ -421,8 +421,7 @@ TEST(Preload, FunctionsThatHadOtherTypesInAnOlderRuntimeAreRefused) {
 
 TEST(Preload, AStaticRuntimeOnTheCpuDeviceIsExplainedOnce) {
   const std::string explanation =
-      "lynxpp: the CUDA runtime is linked statically into this program, and such a runtime cannot run on the "
-      "cpu device; "
+      "lynxpp: this program links the CUDA runtime statically, which cannot run on the cpu device; "
       "rebuild the program with `nvcc -cudart shared`";
   // The fake driver must not be found here.
   const Outcome result =
@@ -439,9 +438,8 @@ TEST(Preload, AProgramThatHasTheDriverOfAGpuIsNotInstrumentedWhenTheCpuDeviceIsW
   const Outcome result =
       run(programs_folder + "/driver_program dlsym launches", attached + "LYNXPP_DEVICE=cpu");
   EXPECT_EQ(result.status, 0);
-  EXPECT_THAT(result.errors,
-              StartsWith("lynxpp: LYNXPP_DEVICE is cpu, but this program has loaded the driver of "
-                         "the GPU; it runs there, uninstrumented. "));
+  EXPECT_THAT(result.errors, StartsWith("lynxpp: LYNXPP_DEVICE is cpu, but this program has loaded the GPU's "
+                                        "driver and runs there, uninstrumented; "));
   EXPECT_EQ(split(result.errors, '\n').size(), 2u);
   EXPECT_THAT(result.events_of("engine "), IsEmpty());
   EXPECT_EQ(result.events_of("driver cuLaunch").size(), 6u);
@@ -457,8 +455,8 @@ Outcome run_as_program(const std::string& arguments) {
 
 TEST(LastWord, IsHadByTheProgramOfARunThatLaunchedNothing) {
   const std::string word =
-      "lynxpp: no kernel launch was seen in 'driver_program': the CUDA driver was loaded, and nothing "
-      "launched\n";
+      "lynxpp: no kernel launch was seen in 'driver_program': the program loaded the CUDA driver but "
+      "launched no kernel\n";
   EXPECT_EQ(run_as_program("dlsym setenv=a").errors, word);
   EXPECT_EQ(run_as_program("dlsym setenv=a").status, 3);
   for (const auto& [action, status] : {std::pair{"_exit", 3}, {"_Exit", 4}, {"quick_exit", 5}}) {

@@ -169,7 +169,7 @@ vecadd         1    40    256            1,234,567             38,593
 kernel        launches  reason
 gemm(float*)        12  its image holds no PTX (only sm_75 code)
 scan           3 of 10  stream capture
-empty                2  no place in this kernel matches the specification
+empty                2  no site in this kernel matches the specification
 other                1  not selected
 note: scan: function pointers are not followed
 )table");

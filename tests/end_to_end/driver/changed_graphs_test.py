@@ -53,7 +53,7 @@ def launches_of(coverage):
         for note in record.get("notes", []):
             if match := re.fullmatch(r"(\d+) launch(?:es)? (by .*) (?:was|were) not counted", note):
                 reasons[match[2]] = int(match[1])
-            elif match := re.match(r"(\d+) launch(?:es)? ran uninstrumented for want of", note):
+            elif match := re.match(r"(\d+) launch(?:es)? ran uninstrumented for lack of memory", note):
                 reasons[NO_ROOM] = int(match[1])
         found[record["kernel"]] = (record["launches"], record["instrumented_launches"], reasons)
     return found

@@ -58,17 +58,17 @@ def main():
         demand_equal("records of a driver that returns", (launches, coverage["notes"]), ([0, 1, 2], []))
         launches, coverage = stuck.run("cuMemcpyDtoHAsync")
         demand_equal("records while no copy comes back", launches, [])
-        demand_equal("what coverage says", coverage["notes"], ["the program was ended before 3 launches had; the results are missing"])
+        demand_equal("what coverage says", coverage["notes"], ["the program ended before 3 launches finished; the results are missing"])
         launches, coverage = stuck.run("cuMemHostAlloc")
         demand_equal("records of launches that had no memory", (launches, coverage["instrumented_launches"]), ([], 0))
-        expect(any(note.startswith("3 launches ran uninstrumented for want of up to ")
+        expect(any(note.startswith("3 launches ran uninstrumented for lack of memory (up to ")
                    and note.endswith(": the driver has not given pinned host memory in time") for note in coverage["notes"]),
                f"coverage says {coverage['notes']}")
         launches, coverage = stuck.ended_by("cuLaunchKernelEx", signal.SIGTERM)
         demand_equal("records of a launch that hangs", launches, [])
         demand_equal("launches seen", coverage["launches"], 1)
         demand_equal("what coverage says then", coverage["notes"],
-                     ["the program was ended before 1 launch had; the results are missing"])
+                     ["the program ended before 1 launch finished; the results are missing"])
     print("three functions were stuck")
 
 

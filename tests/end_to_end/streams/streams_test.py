@@ -171,7 +171,7 @@ class Streams(unittest.TestCase):
         notes = records.launches[0]["notes"]
         self.assertTrue(any("has ended: Not a directory" in note for note in notes), notes)
         run = BUILD.run(SPMV, 200, spec="memory_trace", environment={"LYNXPP_TRACE": str(self.folder / "%q")})
-        self.assertIn("nothing is known of '%q'", run.stderr)
+        self.assertIn("unknown placeholder '%q'", run.stderr)
 
 
 if __name__ == "__main__":

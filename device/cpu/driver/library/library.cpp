@@ -53,7 +53,8 @@ const lynxpp_engine* open_engine_above() {
   }
   const auto open = reinterpret_cast<decltype(&lynxpp_open_engine)>(dlsym(library, "lynxpp_open_engine"));
   const lynxpp_engine* const engine = open != nullptr ? open(LYNXPP_ENGINE_ABI) : nullptr;
-  if (engine == nullptr) fprintf(stderr, "lynxpp: %s is of another build than its libcuda.so.1\n", path);
+  if (engine == nullptr)
+    fprintf(stderr, "lynxpp: %s is from a different build than its libcuda.so.1\n", path);
   return engine;
 }
 
