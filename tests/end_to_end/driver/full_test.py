@@ -1,5 +1,5 @@
-"""A program that has taken all of the device's memory: its launches run as they are and coverage says what was missing; when
-there is memory again, they are measured.
+"""A program that has allocated all of the device's memory: its launches run unchanged and coverage says what
+was missing; when memory is available again, launches are measured.
 
 Arguments: the build folder, the program.
 """

@@ -1,5 +1,5 @@
-"""A library that is opened into a namespace of its own has a driver of its own there: the program is as it was, and that its
-launches passed unseen is said.
+"""A library opened in a separate namespace has its own driver there: the program is unchanged, and a message
+says that its launches were not seen.
 
 Arguments: the build folder, the program, its arguments.
 """
