@@ -12,8 +12,8 @@ INTRODUCTION = """\
 
 Every function in CUDA 13.0's cuda.h that launches kernels, or that creates or changes objects that do, with
 `_ptsz` variants and earlier versions, and how lynxpp treats the kernels. The CUDA runtime
-(`cudaLaunchKernel`, `cudaGraphLaunch`, …) calls these functions. Kernels launched by kernels run unchanged and
-are not seen. If a kernel cannot be instrumented, the original runs and coverage gives the reason.
+(`cudaLaunchKernel`, `cudaGraphLaunch`, …) calls these functions. Kernels launched by kernels run unchanged
+and are not seen. If a kernel cannot be instrumented, the original runs and coverage gives the reason.
 
 The test `launch_functions` compares this page with cuda.h and with `interposer/driver_api.def`, and
 `tests/interposer/launch_functions_test.py … --write` generates it. For the launch of graphs, see

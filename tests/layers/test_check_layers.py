@@ -1,4 +1,5 @@
-"""The layering checker on small made-up trees: what it must find, and what it must leave alone."""
+"""Tests the layering checker on small made-up trees: which includes it must report, and which it must
+accept."""
 import importlib.util
 import pathlib
 import sys
