@@ -221,7 +221,7 @@ class Profile(unittest.TestCase):
         static = {"global loads": [4, 1], "global stores": [1, 1], "branches": [3, 6]}
         self.assertEqual(profiler.reason("global load sectors", static, 8, 8), "")
         self.assertIn("4 instructions in the PTX, 1", profiler.reason("global load requests", static, 8, 32))
-        self.assertIn("as many", profiler.reason("global store requests", static, 8, 9))
+        self.assertIn("equally many", profiler.reason("global store requests", static, 8, 9))
         self.assertIn("3 branches in the PTX, 6", profiler.reason("branches", static, 8, 9))
         bulk = {"global loads": [4, 4], "bulk copies": [2, 2]}
         self.assertIn("2 bulk copies in the PTX, which these counters", profiler.reason("global load sectors", bulk, 0, 12))
