@@ -3,7 +3,7 @@
 # reasons.
 #
 #   ./test.sh [preset] [ctest arguments…]      preset: release (default), debug, asan
-#   ./test.sh all                              release, then whether the tests detect small faults (scripts/mutate): hours
+#   ./test.sh all                              release, then mutation tests (scripts/mutate): takes hours
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/scripts/common.sh"

@@ -1,8 +1,8 @@
 # Finds the CUDA toolkit's headers and nvcc. Replaces CMake's own module, which (in version 3.25 of Debian 12)
 # fails for toolkits without libnvToolsExt, such as CUDA 13's.
 #
-# Searches CUDAToolkit_ROOT (variable or environment), CUDA_HOME, CUDA_PATH, the nvcc on PATH, /usr/local/cuda.
-# Sets
+# Searches CUDAToolkit_ROOT (variable or environment), CUDA_HOME, CUDA_PATH, the nvcc on PATH,
+# /usr/local/cuda. Sets
 #   CUDAToolkit_FOUND  CUDAToolkit_VERSION  CUDAToolkit_INCLUDE_DIRS
 #   CUDAToolkit_NVCC_EXECUTABLE  CUDAToolkit_BIN_DIR    unset or false without nvcc
 #   CUDAToolkit_LIBRARY_DIR                             the folder of libcudart.so

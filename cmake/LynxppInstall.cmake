@@ -1,5 +1,6 @@
 # Defines the folder that `cmake --install` creates: it may be moved anywhere and needs only glibc 2.36.
-#   bin/lynxpp  lib/liblynxpp.so  lib/liblynxpp-engine.so  lib/cpu-driver/{libcuda.so.1,liblynxpp-cudart.so}  share/lynxpp/specs/*.cod  share/lynxpp/advise/*.access  share/man/man1  share/doc/lynxpp
+#   bin/lynxpp  lib/liblynxpp.so  lib/liblynxpp-engine.so  lib/cpu-driver/{libcuda.so.1,liblynxpp-cudart.so}
+#   share/lynxpp/specs/*.cod  share/lynxpp/advise/*.access  share/man/man1  share/doc/lynxpp
 #   include/lynxpp.h  bin/lynxpp.py
 # Included last, when all targets exist. `cmake --install … --strip` omits symbols.
 include(GNUInstallDirs)

@@ -1,7 +1,7 @@
 # lynxpp_library(<name> SOURCES <files> DEPENDS <targets> [PRIVATE <targets>])
 #
-# Adds a static library of one folder. DEPENDS: folders and libraries that its headers use; PRIVATE: used only by
-# its .cpp files.
+# Adds a static library of one folder. DEPENDS: folders and libraries that its headers use; PRIVATE: used only
+# by its .cpp files.
 function(lynxpp_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PRIVATE" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
@@ -69,8 +69,9 @@ endfunction()
 
 # lynxpp_antlr(<target> <grammar.g4> <namespace>)
 #
-# Generates lexer, parser and visitor from a combined grammar into the build folder and compiles them into an object
-# library <target> without our warnings; link it PRIVATE. Generated headers are included by their bare name.
+# Generates lexer, parser and visitor from a combined grammar into the build folder and compiles them into an
+# object library <target> without our warnings; link it PRIVATE. Generated headers are included by their bare
+# name.
 function(lynxpp_antlr target grammar namespace)
   get_filename_component(base ${grammar} NAME_WE)
   set(out ${CMAKE_CURRENT_BINARY_DIR}/generated)
@@ -89,8 +90,8 @@ function(lynxpp_antlr target grammar namespace)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON)
 endfunction()
 
-# lynxpp_embed(<output.cpp> <files> <header> <namespace> <function>): generates a source with the texts of the files (a
-# pattern).
+# lynxpp_embed(<output.cpp> <files> <header> <namespace> <function>): generates a source with the texts of the
+# files (a pattern).
 function(lynxpp_embed output files header namespace function)
   set(script ${PROJECT_SOURCE_DIR}/cmake/EmbedTexts.cmake)
   file(GLOB found CONFIGURE_DEPENDS ${files})

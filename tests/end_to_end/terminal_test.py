@@ -16,7 +16,8 @@ from harness import Build, clean_environment
 
 BUILD = None
 WAIT = 120  # seconds; longer than anything here takes
-# ESC, CSI as a character of C1 and as a byte, an override of the text's direction, an isolate, and a carriage return.
+# ESC, CSI as a character of C1 and as a byte, an override of the text's direction, an isolate, and a carriage
+# return.
 HOSTILE = "\x1b]0;title\x07 \u009b2J \u202egnp\u2066 \rover"
 CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]|\r(?!\n)")
 PROGRESS = re.compile("\r[^\n]*?\x1b\\[K")  # of the command itself
