@@ -48,7 +48,7 @@ bool Session::attach(const std::string& list, std::string& problem, std::optiona
   auto attached = std::make_shared<Attached>();
   problem.clear();
   const bool has_stack = run_with_stack(compilers_stack, [&] { problem = attached->add_all(list); });
-  if (!has_stack) problem = "error: out of memory for the stack that specifications are compiled on\n";
+  if (!has_stack) problem = "error: not enough memory for the compiler's stack\n";
   if (!problem.empty()) return false;
   const State state(state_);
   select_kernels(std::move(kernels));

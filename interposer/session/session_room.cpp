@@ -119,7 +119,7 @@ bool Session::ends(std::function<void()> work, std::chrono::milliseconds patienc
     try {
       work();
     } catch (const std::exception& error) {
-      log().error("internal failure while results were taken: {}", error.what());
+      log().error("internal failure while results were collected: {}", error.what());
     }
     {
       const std::lock_guard lock(ended->mutex);

@@ -17,7 +17,7 @@ void Session::make(Seen& seen, Kernel& kernel, const device::Launch& launch, con
   try {
     const bool has_stack =
         run_with_stack(compilers_stack, [&] { prepared = prepare(seen, kernel, launch, source); });
-    if (!has_stack) prepared = failure("out of memory for the stack that it is instrumented on");
+    if (!has_stack) prepared = failure("not enough memory for the compiler's stack");
   } catch (const std::exception& error) {
     prepared = failure(std::string("internal failure: ") + error.what());
   }
