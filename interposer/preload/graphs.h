@@ -53,7 +53,7 @@ struct ExecutableGraph {
   bool is_enabled(const GraphKernel& kernel) const;
   /// Returns the kernels that one launch runs, each with its number of executions.
   std::vector<std::pair<KernelPtr, std::uint64_t>> launches() const;
-  /// Returns null if there is no clone or the clone does not know the node.
+  /// Null if there is no clone, or it does not know the node.
   void* twin_of(NodeName node) const { return clone != nullptr ? clone->twin_of(node) : nullptr; }
 
   // Precondition of the members below: Passthrough is active.
