@@ -82,9 +82,9 @@ class Session {
   /// Makes the launch with the instrumented variant. Another thread collects its results later. Returns false
   /// if the caller must make the original launch (the coverage record says why).
   ///
-  /// `found`, if not null, receives cached lookup state for later launches of this kernel on this device. It is
-  /// valid while choices() has the value that it had before the call, except for launches into a stream that is
-  /// being captured.
+  /// `found`, if not null, receives cached lookup state for later launches of this kernel on this device. It
+  /// is valid while choices() has the value that it had before the call, except for launches into a stream
+  /// that is being captured.
   bool launch(device::Device& device, const device::Launch& launch, const KernelSource& source,
               Found* found = nullptr);
 
